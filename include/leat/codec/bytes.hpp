@@ -1,0 +1,41 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+namespace leat {
+
+/// Bytes that somebody else owns.
+using byte_view = std::span<const std::byte>;
+
+/// The bytes of a text; the text must outlive the result.
+[[nodiscard]] inline byte_view as_bytes(std::string_view text) noexcept {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+
+/// The text that bytes spell; they must outlive the result.
+[[nodiscard]] inline std::string_view as_text(byte_view bytes) noexcept {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Reads a little-endian number from memory of any alignment.
+template <class Integer>
+[[nodiscard]] Integer load_little_endian(const std::byte* from) noexcept {
+  static_assert(std::endian::native == std::endian::little, "big-endian machines: swap here");
+  Integer value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+/// Writes a little-endian number to memory of any alignment.
+template <class Integer>
+void store_little_endian(std::byte* to, Integer value) noexcept {
+  static_assert(std::endian::native == std::endian::little, "big-endian machines: swap here");
+  std::memcpy(to, &value, sizeof value);
+}
+
+}  // namespace leat

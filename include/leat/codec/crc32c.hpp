@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace leat {
+
+/// The CRC-32C (Castagnoli) checksum of `bytes`; 0 for none.
+///
+/// The reflected polynomial 0x82F63B78, initial and final value inverted, as in RFC 3720.
+///
+/// Thread safety: distinct-safe. Cost: 4 ns for 100 bytes, above 60 GB/s from 1 KiB on where the
+/// processor has the instructions for it.
+[[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes) noexcept;
+
+/// The checksum of a text that begins with one of checksum `prefix` and goes on with `bytes`.
+[[nodiscard]] std::uint32_t extend_crc32c(std::uint32_t prefix,
+                                          std::span<const std::byte> bytes) noexcept;
+
+/// The form in which a checksum is stored next to its data: a checksum of a text that itself contains
+/// checksums would be weak. Source: TFRecord, LevelDB's log format.
+[[nodiscard]] constexpr std::uint32_t mask_crc32c(std::uint32_t crc) noexcept {
+  return ((crc >> 15) | (crc << 17)) + 0xA282EAD8U;
+}
+
+/// The inverse of mask_crc32c().
+[[nodiscard]] constexpr std::uint32_t unmask_crc32c(std::uint32_t masked) noexcept {
+  const std::uint32_t rotated = masked - 0xA282EAD8U;
+  return (rotated >> 17) | (rotated << 15);
+}
+
+}  // namespace leat

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "leat/codec/bytes.hpp"
+
+namespace leat {
+
+/// Appends the whole lines at the beginning of `text` to `lines`, without their line ends, and gives
+/// how many bytes they take with them. What is left is the beginning of the next line.
+///
+/// A line ends with "\n"; one "\r" directly before it is left out too. All other bytes are data, NUL
+/// included. The result does not depend on how a text was cut into pieces.
+///
+/// Thread safety: distinct-safe.
+/// Cost: about 13 GB/s for lines of 80 bytes where the processor has AVX2; `lines` grows as needed.
+std::size_t split_lines(std::string_view text, std::vector<std::string_view>& lines);
+
+/// The last line of a text that does not end with "\n": `rest` without one "\r" at its end.
+[[nodiscard]] std::string_view last_line(std::string_view rest) noexcept;
+
+}  // namespace leat

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <chrono>
+
+namespace leat {
+
+/// Time as schedulers tell it: monotonic, and virtual in a simulation.
+///
+/// There is no static now(): nothing in the library reads a clock except through its scheduler, so
+/// that a program can run as a pure function of a seed. The wall clock is never used.
+using time_point = std::chrono::steady_clock::time_point;
+using duration = std::chrono::steady_clock::duration;
+
+/// A point in time that never comes: "without limit".
+inline constexpr time_point no_deadline = time_point::max();
+
+/// `now + d`, without overflow: a duration too long for the clock gives no_deadline.
+[[nodiscard]] constexpr time_point deadline_after(time_point now, duration d) noexcept {
+  return d >= no_deadline - now ? no_deadline : now + d;
+}
+
+}  // namespace leat

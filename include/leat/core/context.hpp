@@ -1,0 +1,68 @@
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <source_location>
+#include <string_view>
+
+#include "leat/core/detail/frame_allocator.hpp"
+#include "leat/core/scheduler.hpp"
+#include "leat/core/work_item.hpp"
+
+namespace leat {
+
+class task_scope;
+class wait;
+
+namespace detail {
+class promise_base;
+}
+
+/// What a spawned task and all that it awaits have in common: scheduler, owner, name, and where it
+/// waits now. One for each spawned task; a child that is awaited shares the one of its parent.
+///
+/// Made and freed by task_scope. Thread safety: thread-bound to its scheduler, except what was fixed
+/// when the task was spawned: scheduler, scope, name, spawn site.
+class context : private work_item {
+ public:
+  context(scheduler& s, task_scope& scope, std::string_view name,
+          const std::source_location& spawned_at);
+  context(const context&) = delete;
+  context& operator=(const context&) = delete;
+
+  [[nodiscard]] scheduler& home() const noexcept { return *home_; }
+  [[nodiscard]] task_scope& scope() const noexcept { return *scope_; }
+
+  /// The name given at spawn; empty when there was none.
+  [[nodiscard]] std::string_view name() const noexcept { return name_ ? name_.get() : ""; }
+  [[nodiscard]] const std::source_location& spawned_at() const noexcept { return spawned_at_; }
+
+  /// The operation on which the task waits; null while it runs or is ready to run.
+  [[nodiscard]] wait* waiting() const noexcept { return waiting_; }
+
+  /// True when the task was asked to stop. Thread safety: shared-safe.
+  [[nodiscard]] inline bool stop_requested() const noexcept;  // in task_scope.hpp
+
+  static void* operator new(std::size_t size) { return detail::allocate_frame(size); }
+  static void operator delete(void* p, std::size_t size) noexcept { detail::free_frame(p, size); }
+
+ private:
+  friend class task_scope;
+  friend class wait;
+  friend class detail::promise_base;
+
+  scheduler* home_;
+  task_scope* scope_;
+  std::coroutine_handle<> body_;            // the outermost coroutine
+  detail::promise_base* outermost_ = nullptr;
+  detail::promise_base* innermost_ = nullptr;  // the end of the chain of awaiting tasks
+  wait* waiting_ = nullptr;
+  context* previous_ = nullptr;  // the scope's list of children
+  context* following_ = nullptr;
+  std::unique_ptr<char[]> name_;
+  std::source_location spawned_at_;
+};
+
+}  // namespace leat

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <iosfwd>
+#include <source_location>
+#include <string>
+
+#include "leat/core/clock.hpp"
+
+namespace leat {
+
+/// Prints where everyone is: each owner (task group, coordinator, ...), its tasks, and for each task
+/// what it waits for, on which object, since when, in which file and line, and through which chain
+/// of awaiting tasks. Works in release builds; costs the program nothing until it is called.
+///
+///     coordinator 'training', 2 tasks
+///       reader 0: pop from queue 'filenames' (0 of 32), at reader.cpp:41 in read_file, for 3.204 s
+///         awaited at reader.cpp:77 in run_reader
+///
+/// Each scheduler reports on its own tasks, in its next turn. One that does not answer within
+/// `patience` (its thread is busy, or nobody runs it) is reported as such.
+///
+/// Thread safety: shared-safe; from within a task too.
+/// Cost: a post to each scheduler that has tasks; text of about 200 bytes a task.
+void dump(std::ostream& out, duration patience = std::chrono::seconds(1));
+
+namespace detail {
+
+/// "file.cpp:12 in function", with the folder and the compiler's decoration left out.
+[[nodiscard]] std::string to_text(const std::source_location& where);
+
+}  // namespace detail
+}  // namespace leat

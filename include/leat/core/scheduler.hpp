@@ -1,0 +1,138 @@
+#pragma once
+
+#include <atomic>
+#include <coroutine>
+#include <cstddef>
+#include <utility>
+
+#include "leat/core/clock.hpp"
+#include "leat/core/detail/timer_heap.hpp"
+#include "leat/core/work_item.hpp"
+
+namespace leat {
+
+class wait;
+
+/// One logical thread: runs work items one after the other, never two at the same time.
+///
+/// The code between two `co_await`s of its tasks therefore needs no lock. Items from its own tasks
+/// go through a plain list; items from other threads through a lock-free one, with one wake() for
+/// each burst. Many cores are many schedulers.
+///
+/// This class is the seam between leat and what drives it. A driver (an Asio context, a simulation)
+/// implements the four hooks below and calls run_ready() when wake() or the timer asked for it.
+///
+/// Thread safety: post() is shared-safe, all else is thread-bound to the thread in run_ready().
+class scheduler {
+ public:
+  scheduler() = default;
+  scheduler(const scheduler&) = delete;
+  scheduler& operator=(const scheduler&) = delete;
+
+  /// The scheduler that is running on this thread; null outside run_ready().
+  [[nodiscard]] static scheduler* current() noexcept { return current_; }
+
+  /// Runs `item` later on this scheduler, after what was posted before from the same thread.
+  ///
+  /// Never runs it inside the call.
+  ///
+  /// Thread safety: shared-safe. Cost: O(1), no allocation.
+  void post(work_item& item) noexcept {
+    if (current_ == this) {
+      ready_.push_back(item);
+    } else {
+      post_remote(item);
+    }
+  }
+
+  /// The time now. Simulated schedulers answer with virtual time.
+  [[nodiscard]] virtual time_point now() const noexcept = 0;
+
+  /// The time at which the present turn began: as good as now() for "since when", and free.
+  [[nodiscard]] time_point turn_time() const noexcept { return turn_time_; }
+
+  /// Calls the timer's expire function once, from run_ready(), when `when` has come.
+  /// Errors: std::bad_alloc when more timers are set than ever before and memory is short.
+  void add_timer(detail::timer& t, time_point when);
+
+  /// Takes a timer back. True: it was set and will not expire; false: it was not set any more.
+  bool cancel_timer(detail::timer& t) noexcept;
+
+  /// Resumes a coroutine and then every task that it hands over to, one after the other and never
+  /// nested: a chain of awaits that complete at once does not grow the stack, with any compiler.
+  void resume(std::coroutine_handle<> h) noexcept {
+    h.resume();
+    while (transfer_) std::exchange(transfer_, nullptr).resume();
+  }
+
+  /// Counts an operation of a task that ended at once. False: the task has had its share of this
+  /// turn and should let others run before it goes on; an operation then posts its own task.
+  [[nodiscard]] bool spend() noexcept { return --budget_ != 0; }
+
+  /// From within a task: the coroutine to resume as soon as the present one has suspended.
+  void transfer_to(std::coroutine_handle<> h) noexcept { transfer_ = h; }
+
+  /// Wakes a waiter of another scheduler at the end of this turn, or when flush_wakeups() is called:
+  /// one trip to the other thread then serves many items.
+  void wake_later(wait& w) noexcept;
+
+  /// Delivers what wake_later() has collected. Cost: one test when there is nothing.
+  void flush_wakeups() noexcept {
+    if (!later_.empty()) flush_wakeups_now();
+  }
+
+  /// Tells the driver that a task lives here: it must not return from its loop before
+  /// work_finished() was called as often. Thread safety: shared-safe.
+  virtual void work_started() noexcept = 0;
+  virtual void work_finished() noexcept = 0;
+
+ protected:
+  ~scheduler();
+
+  /// Asks the driver to call run_ready() soon. Called from any thread, once for each burst.
+  virtual void wake() noexcept = 0;
+
+  /// Asks the driver to call run_ready() at `when` (no_deadline: not at all). The last call counts.
+  virtual void arm(time_point when) noexcept = 0;
+
+  /// Runs due timers and at most `max_items` items. True: there is more to run, call again.
+  /// After false, the next post() from outside calls wake(). Before it answers false it looks for
+  /// items of other threads up to `spins` times: a wake() costs microseconds.
+  bool run_ready(std::size_t max_items, int spins = 0);
+
+  /// True when an item from another thread waits; what a driver may spin on before it sleeps.
+  [[nodiscard]] bool remote_pending() const noexcept {
+    const work_item* head = remote_.load(std::memory_order_relaxed);
+    return head != nullptr && head != awake();
+  }
+
+  /// The earliest timer's time; no_deadline when there is none.
+  [[nodiscard]] time_point next_timer() const noexcept { return timers_.earliest(); }
+
+ private:
+  // remote_ is null while the driver sleeps, awake() while it will look again without being told,
+  // else the newest of a stack of items. The change from null decides who calls wake().
+  static work_item* awake() noexcept;
+  void post_remote(work_item& item) noexcept;
+  bool take_remote() noexcept;
+  void expire_timers();
+  void flush_wakeups_now() noexcept;
+
+  static constinit thread_local scheduler* current_
+#if defined(__GNUC__)
+      __attribute__((tls_model("initial-exec")))
+#endif
+      ;
+
+  work_list ready_;
+  std::coroutine_handle<> transfer_;
+  work_list later_;
+  std::size_t later_count_ = 0;
+  unsigned budget_ = 0;
+  time_point turn_time_{};
+  detail::timer_heap timers_;
+  time_point armed_ = no_deadline;
+  alignas(64) std::atomic<work_item*> remote_{nullptr};
+};
+
+}  // namespace leat

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <coroutine>
+#include <source_location>
+
+#include "leat/core/clock.hpp"
+#include "leat/core/detail/timer_heap.hpp"
+#include "leat/core/wait.hpp"
+
+namespace leat {
+
+/// The wait behind sleep_for() and sleep_until().
+class [[nodiscard]] sleep_wait final : public wait {
+ public:
+  sleep_wait(time_point until, const std::source_location& where) noexcept
+      : wait(sleep_kind, where), until_(until), alarm_(*this) {}
+  sleep_wait(duration d, const std::source_location& where) noexcept
+      : wait(sleep_kind, where), relative_(d), alarm_(*this) {}
+  ~sleep_wait();
+
+  bool await_ready() const noexcept { return false; }
+  bool await_suspend(std::coroutine_handle<> h);
+  void await_resume();
+
+ private:
+  static void cancel(wait& w) noexcept;
+  static void describe(const wait& w, std::ostream& out);
+  static const kind sleep_kind;
+
+  struct alarm : detail::timer {
+    explicit alarm(sleep_wait& w) noexcept;
+    sleep_wait& owner;
+  };
+
+  time_point until_{};
+  duration relative_{-1};
+  bool cancelled_ = false;
+  alarm alarm_;
+};
+
+/// Waits for a time span on the scheduler's clock, which is virtual in a simulation.
+///
+/// Errors:       cancelled, when the task was asked to stop before or meanwhile.
+/// Cancellation: total.
+/// Cost:         O(log n) in the number of timers set; no allocation in steady state.
+[[nodiscard]] inline sleep_wait sleep_for(
+    duration d, std::source_location where = std::source_location::current()) noexcept {
+  return {d < duration::zero() ? duration::zero() : d, where};
+}
+
+/// Waits until a point in time; at once when it has passed. See sleep_for().
+[[nodiscard]] inline sleep_wait sleep_until(
+    time_point t, std::source_location where = std::source_location::current()) noexcept {
+  return {t, where};
+}
+
+}  // namespace leat

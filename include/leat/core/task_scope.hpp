@@ -1,0 +1,193 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leat/core/context.hpp"
+#include "leat/core/detail/mutex.hpp"
+#include "leat/core/wait.hpp"
+
+namespace leat {
+
+template <class T>
+class task;
+class condition_wait;
+
+namespace detail {
+class scope_registry;
+}
+
+/// Owns tasks: base of everything that spawns (task_group, coordinator, sync_wait, async_run).
+///
+/// Every task has such an owner, and the owner outlives its tasks: nothing is detached. A stop
+/// request reaches every task of the scope, whatever it waits for.
+///
+/// Thread safety: shared-safe, unless a member says otherwise.
+class task_scope {
+ public:
+  /// `kind` and `name` are what a dump calls the scope. `parent`: the task that made it, null outside
+  /// a task; a stop of the parent's scope is a stop of this one.
+  task_scope(std::string_view kind, std::string_view name, context* parent);
+  task_scope(const task_scope&) = delete;
+  task_scope& operator=(const task_scope&) = delete;
+
+  [[nodiscard]] std::string_view kind() const noexcept { return kind_; }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+  /// Tasks that have not ended.
+  [[nodiscard]] std::size_t live_tasks() const noexcept;
+
+  [[nodiscard]] bool stop_requested() const noexcept {
+    // acquire: who sees the request sees what was done before it was made.
+    return stopped_.load(std::memory_order_acquire);
+  }
+  [[nodiscard]] std::stop_token get_stop_token() const noexcept { return stop_.get_token(); }
+
+  /// One task of the scope, as a dump or an error message tells it.
+  struct task_report {
+    const context* task;   ///< identifies the task; it may have ended meanwhile
+    std::string name;      ///< as given at spawn, or the place where it was spawned
+    std::string position;  ///< what it waits for, where and since when, innermost first, a line each
+  };
+
+  /// What each live task waits for. Asks each scheduler and waits for its answer up to `patience`:
+  /// a thread that is stuck in user code is reported as such.
+  [[nodiscard]] std::vector<task_report> report(duration patience = std::chrono::seconds(1)) const;
+
+ protected:
+  virtual ~task_scope();
+
+  /// What a wait on a scope may be for: no task and no held thing is left; a stop was requested.
+  enum condition : unsigned { idle = 1, stopped = 2 };
+
+  /// Waits in a coroutine until one of `conditions` holds or `deadline` has come; gives false when
+  /// it was the deadline.
+  [[nodiscard]] condition_wait wait_until(unsigned conditions, time_point deadline,
+                                          const std::source_location& where);
+
+  /// The same for an OS thread that runs no scheduler; the deadline is on the steady clock.
+  bool block_until(unsigned conditions, time_point deadline);
+
+  /// Starts `t` on `s` from its next turn on.
+  /// Errors: std::bad_alloc; then the task has not started and is destroyed.
+  void spawn_on(scheduler& s, task<void> t, std::string_view name,
+                const std::source_location& where);
+
+  /// Sets the stop flag and ends the wait of every task as cancelled, on its own scheduler.
+  /// Returns false when a stop was requested before.
+  bool request_scope_stop() noexcept;
+
+  /// Takes the stop request back. Tasks that have seen it are not called back.
+  void reset_stop();
+
+  /// A task has ended, with an error or without. Called on the task's scheduler, without a lock.
+  virtual void task_ended(std::string_view name, std::exception_ptr error) noexcept = 0;
+
+  /// True when no task and no held thing is left.
+  [[nodiscard]] bool is_idle() const noexcept;
+
+  /// Something that is no task but that idle has to wait for, such as a thread.
+  void hold() noexcept;
+  void release() noexcept;
+
+ private:
+  friend class context;
+  friend class detail::promise_base;
+  friend class condition_wait;
+
+  class inquiry;  // asks one scheduler where its tasks are
+  struct notice;  // tells one scheduler that the scope was stopped
+  struct link;    // to the parent scope's stop
+
+  static void start(work_item& item) noexcept;
+  static void finish(work_item& item) noexcept;
+  void register_scheduler(scheduler& s);
+  [[nodiscard]] std::vector<scheduler*> homes() const;
+  void add_silent(std::vector<task_report>& reports) const;
+  void cancel_waits(scheduler& s) noexcept;
+  [[nodiscard]] bool holds(unsigned conditions) const noexcept LEAT_REQUIRES(mutex_);
+  void unlink(condition_wait& w) noexcept LEAT_REQUIRES(mutex_);
+  [[nodiscard]] work_list take_satisfied() noexcept LEAT_REQUIRES(mutex_);
+
+  const std::string_view kind_;
+  const std::string name_;
+  context* const parent_;
+
+  mutable detail::mutex mutex_;
+  context* children_ LEAT_GUARDED_BY(mutex_) = nullptr;
+  std::size_t tasks_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::size_t held_ LEAT_GUARDED_BY(mutex_) = 0;  // threads, and notices on their way
+  std::vector<std::unique_ptr<notice>> notices_ LEAT_GUARDED_BY(mutex_);
+  condition_wait* waiters_ LEAT_GUARDED_BY(mutex_) = nullptr;
+
+  std::stop_source stop_;
+  std::atomic<bool> stopped_{false};
+  std::unique_ptr<link> link_;
+
+  // The process-wide list of scopes that dump() walks; guarded by the registry's lock.
+  friend class detail::scope_registry;
+  task_scope* previous_scope_ = nullptr;
+  task_scope* following_scope_ = nullptr;
+};
+
+inline bool context::stop_requested() const noexcept { return scope_->stop_requested(); }
+
+inline bool wait::stop_requested() const noexcept { return context_ && context_->stop_requested(); }
+
+/// A wait for one of several conditions of a scope, with a deadline; see task_scope::wait_until().
+///
+/// Gives true when a condition holds, false when the deadline came first.
+///
+/// Errors:       cancelled, when the waiting task was asked to stop; never for a wait that includes
+///               `idle`: who joins, joins.
+/// Cancellation: total.
+class [[nodiscard]] condition_wait : public wait {
+ public:
+  condition_wait(task_scope& scope, unsigned conditions, time_point deadline,
+                 const std::source_location& where) noexcept;
+  ~condition_wait();
+
+  bool await_ready() noexcept { return bound() && start(); }
+  bool await_suspend(std::coroutine_handle<> h) noexcept {
+    if (bound()) return true;
+    attach(h);
+    return !start();
+  }
+  bool await_resume();
+
+ private:
+  friend class task_scope;
+  enum class outcome : unsigned char { holds, deadline, cancelled };
+
+  bool start() noexcept;
+  void link_into_scope() noexcept LEAT_NO_ANALYSIS;
+  void end(outcome result) noexcept;
+  static void cancel(wait&) noexcept;
+  static void describe(const wait& w, std::ostream& out);
+  static const kind scope_kind;
+
+  struct alarm : detail::timer {
+    alarm(condition_wait& w) noexcept;
+    condition_wait& owner;
+  };
+
+  task_scope& scope_;
+  const unsigned conditions_;
+  const time_point deadline_;
+  alarm alarm_;
+  bool linked_ = false;
+  outcome result_ = outcome::holds;
+  condition_wait* previous_ = nullptr;
+  condition_wait* following_ = nullptr;
+};
+
+}  // namespace leat

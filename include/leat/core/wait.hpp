@@ -1,0 +1,123 @@
+#pragma once
+
+#include <concepts>
+#include <coroutine>
+#include <iosfwd>
+#include <source_location>
+#include <string_view>
+
+#include "leat/core/assert.hpp"
+#include "leat/core/clock.hpp"
+#include "leat/core/context.hpp"
+#include "leat/core/scheduler.hpp"
+#include "leat/core/work_item.hpp"
+
+namespace leat {
+
+namespace detail {
+class promise_base;
+}
+
+/// A waiting operation: who waits, where in the source, since when, and how to make it stop.
+///
+/// Base of every awaitable of the library. It lives in the frame of the coroutine that waits, so
+/// waiting allocates nothing, and it is itself the work item that resumes the coroutine: on the
+/// scheduler on which the wait began, never inside the call that ends the wait.
+///
+/// In a leat task the operation knows its task before it is tried (bind()); in any other coroutine
+/// it learns of it when it suspends (suspend()). Both end in the derived class's start().
+class wait : public work_item {
+ public:
+  /// What the kinds of waits have in common; one static object for each kind.
+  struct kind {
+    std::string_view verb;  ///< what the waiter does, as a dump says it: "pop", "sleep"
+    /// Ends the wait as cancelled unless it has ended already. Called on the waiter's scheduler.
+    void (*cancel)(wait&) noexcept;
+    /// Adds what a person needs to know: on which object, how full it is. Same thread as cancel.
+    void (*describe)(const wait&, std::ostream&);
+  };
+
+  wait(const wait&) = delete;
+  wait& operator=(const wait&) = delete;
+
+  [[nodiscard]] const kind& what() const noexcept { return *kind_; }
+  [[nodiscard]] const std::source_location& where() const noexcept { return where_; }
+  [[nodiscard]] time_point since() const noexcept { return since_; }
+  [[nodiscard]] scheduler* home() const noexcept { return home_; }
+
+  /// Lets the waiter go on: its scheduler will resume it. Call once, after the result is in place;
+  /// the operation may be gone afterwards. Thread safety: shared-safe.
+  void wake() noexcept {
+    if (home_) {
+      home_->post(*this);
+    } else {
+      run_(*this);
+    }
+  }
+
+  /// Called by leat::task before the operation is tried. `h` is the coroutine that waits.
+  inline void bind(detail::promise_base& promise, std::coroutine_handle<> h) noexcept;
+
+  /// Begins to wait in the coroutine `h`, of the task `c`; null for a coroutine that is no leat task.
+  void wait_in(context* c, std::coroutine_handle<> h) noexcept {
+    if (c) {
+      context_ = c;
+      home_ = &c->home();
+      handle_ = h;
+    } else {
+      attach(h);
+    }
+    begin_wait();
+  }
+
+  /// Takes that back: the operation has ended at once.
+  void stop_waiting() noexcept { end_wait(); }
+
+ protected:
+  wait(const kind& k, const std::source_location& where) noexcept : kind_(&k), where_(where) {}
+  ~wait() = default;
+
+  [[nodiscard]] bool bound() const noexcept { return context_ != nullptr; }
+
+  /// For a coroutine that is no leat task: remembers whom to resume.
+  void attach(std::coroutine_handle<> h) noexcept {
+    home_ = scheduler::current();
+    LEAT_ASSERT(home_ != nullptr,
+                "a leat operation was awaited outside a scheduler: spawn the coroutine on one");
+    handle_ = h;
+    run_ = &wait::resume;
+  }
+
+  /// Marks the task as waiting here. Call before the operation can be completed by another thread.
+  void begin_wait() noexcept {
+    if (home_) since_ = home_->turn_time();
+    if (!context_) return;
+    run_ = &wait::resume;
+    context_->waiting_ = this;
+  }
+
+  /// Takes the mark back; for a wait that ended at once.
+  void end_wait() noexcept {
+    if (context_) context_->waiting_ = nullptr;
+  }
+
+  /// True when the task was asked to stop: the operation is not even tried. False outside a task.
+  [[nodiscard]] inline bool stop_requested() const noexcept;  // in task_scope.hpp
+
+  scheduler* home_ = nullptr;
+  context* context_ = nullptr;
+
+ private:
+  static void resume(work_item& item) noexcept;
+
+  std::coroutine_handle<> handle_;
+  const kind* kind_;
+  std::source_location where_;
+  time_point since_;  // set when the wait begins
+};
+
+/// An operation that leat::task binds to itself before it is awaited.
+template <class T>
+concept wait_operation = std::derived_from<T, wait>;
+
+}  // namespace leat

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <utility>
+
+namespace leat {
+
+/// One piece of work that a scheduler runs: an intrusive node, so that posting never allocates.
+///
+/// Whoever posts an item keeps it alive until it has run. An item may be posted again from within
+/// its own run function, and the run function may destroy it.
+struct work_item {
+  /// Called on the scheduler's thread. Must not throw.
+  using run_function = void (*)(work_item&) noexcept;
+
+  work_item* next_ = nullptr;
+  run_function run_ = nullptr;
+};
+
+/// A first-in first-out list of work items; owns none of them.
+/// Thread safety: distinct-safe. Cost: O(1) each.
+class work_list {
+ public:
+  work_list() = default;
+  work_list(work_list&& other) noexcept
+      : head_(std::exchange(other.head_, nullptr)), tail_(std::exchange(other.tail_, nullptr)) {}
+  work_list& operator=(work_list&& other) noexcept {
+    head_ = std::exchange(other.head_, nullptr);
+    tail_ = std::exchange(other.tail_, nullptr);
+    return *this;
+  }
+
+  [[nodiscard]] bool empty() const noexcept { return head_ == nullptr; }
+
+  void push_back(work_item& item) noexcept {
+    item.next_ = nullptr;
+    (head_ ? tail_->next_ : head_) = &item;
+    tail_ = &item;
+  }
+
+  /// Removes and returns the oldest item; null when there is none.
+  work_item* pop_front() noexcept {
+    work_item* item = head_;
+    if (item) head_ = item->next_;
+    return item;
+  }
+
+  /// Moves all items of `other` behind those of this list.
+  void append(work_list& other) noexcept {
+    if (other.empty()) return;
+    (head_ ? tail_->next_ : head_) = other.head_;
+    tail_ = other.tail_;
+    other.head_ = nullptr;
+  }
+
+ private:
+  work_item* head_ = nullptr;
+  work_item* tail_ = nullptr;
+};
+
+}  // namespace leat

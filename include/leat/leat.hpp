@@ -1,0 +1,39 @@
+#pragma once
+
+// Everything, in the order in which one meets it. Programs may include the single headers instead.
+
+// Tasks and where they run
+#include "leat/core/asio_scheduler.hpp"
+#include "leat/core/context.hpp"
+#include "leat/core/runtime.hpp"
+#include "leat/core/scheduler.hpp"
+#include "leat/core/sleep.hpp"
+#include "leat/core/sync_wait.hpp"
+#include "leat/core/task.hpp"
+#include "leat/core/task_group.hpp"
+#include "leat/core/task_scope.hpp"
+#include "leat/core/this_task.hpp"
+#include "leat/core/wait.hpp"
+#include "leat/core/work_item.hpp"
+
+// Errors, time, random numbers, diagnosis
+#include "leat/core/assert.hpp"
+#include "leat/core/clock.hpp"
+#include "leat/core/dump.hpp"
+#include "leat/core/error.hpp"
+#include "leat/core/random.hpp"
+
+// Bytes in, values out
+#include "leat/codec/bytes.hpp"
+#include "leat/codec/crc32c.hpp"
+#include "leat/codec/line_splitter.hpp"
+#include "leat/codec/tfrecord.hpp"
+
+// Queues, and who fills and stops them
+#include "leat/sync/basic_queue.hpp"
+#include "leat/sync/coordinator.hpp"
+#include "leat/sync/fifo_queue.hpp"
+#include "leat/sync/partial_push.hpp"
+#include "leat/sync/queue_runner.hpp"
+#include "leat/sync/queue_statistics.hpp"
+#include "leat/sync/random_shuffle_queue.hpp"

@@ -1,0 +1,289 @@
+#pragma once
+
+#include <concepts>
+#include <coroutine>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "leat/sync/detail/async_queue_operation.hpp"
+#include "leat/sync/detail/queue_awaiter.hpp"
+#include "leat/sync/detail/queue_core.hpp"
+#include "leat/sync/detail/queue_verbs.hpp"
+#include "leat/sync/partial_push.hpp"
+
+namespace leat {
+
+/// What can go through a queue. Moving must not fail: an item that is under way belongs to exactly
+/// one place.
+template <class T>
+concept queue_element = std::is_nothrow_move_constructible_v<T> &&
+                        std::is_nothrow_move_assignable_v<T> && std::is_nothrow_destructible_v<T>;
+
+/// The queue contract: what fifo_queue, random_shuffle_queue and the others have in common.
+///
+/// A bounded queue between tasks, threads and Asio handlers, on any schedulers. Each operation comes
+/// in four faces: an awaitable for any coroutine (`co_await q.pop()`), an Asio initiating function
+/// (`q.async_pop(token)`), one that never waits (`q.try_pop()`) and one that blocks an OS thread
+/// (`q.wait_pop()`; never on a scheduler's own thread). The faces mix freely on one queue.
+///
+/// Order of service: on each side first come, first served, whatever the amounts. Who waits at the
+/// head of a line holds up those behind it; the try_ faces never overtake a line.
+///
+/// No element is lost or duplicated: an operation that is cancelled, or whose coroutine is destroyed
+/// while it waits, leaves everything as if it had never begun (push_many: what is in stays in).
+///
+/// After close() items go in no more; what is inside drains, then pops end empty. After fail(cause)
+/// the same, except that then they throw the cause. A queue is never opened again.
+///
+/// The queue must outlive its operations; its destructor asserts that nobody waits.
+///
+/// Thread safety: shared-safe. A waiter is resumed on its own scheduler, never inside the call that
+/// lets it go on; that of a push may come late, until its queue has drained to half or the turn of the
+/// popping task ends.
+/// Cost: O(1) an item and no allocation, apart from the growth of the storage up to the capacity.
+template <queue_element T, class Order>
+class basic_queue : public detail::queue_core {
+ public:
+  using value_type = T;
+
+  // ---- One item.
+
+  /// Adds an item, waiting until there is room. True: it is in. False: the queue is closed, and
+  /// `value` has not been moved from.
+  ///
+  /// `value` must live until the operation has ended; in `co_await q.push(...)` it does.
+  ///
+  /// Errors:       cancelled; the cause given to fail(); std::bad_alloc.
+  /// Cancellation: total: a cancelled push added nothing and moved nothing.
+  /// Source:       QueueBase.enqueue.
+  [[nodiscard]] auto push(T&& value, std::source_location where = std::source_location::current()) {
+    return awaiter<detail::push_verb<T>>(*this, where, &value);
+  }
+
+  /// The same with a copy of `value`.
+  [[nodiscard]] auto push(const T& value,
+                          std::source_location where = std::source_location::current())
+    requires std::copy_constructible<T>
+  {
+    return awaiter<detail::push_copy_verb<T>>(*this, where, value);
+  }
+
+  /// Removes the next item, waiting until there is one. Empty: the queue is closed and drained.
+  ///
+  /// Errors:       cancelled; the cause given to fail(), once the queue is drained.
+  /// Cancellation: total: a cancelled pop removed nothing.
+  /// Source:       QueueBase.dequeue.
+  [[nodiscard]] auto pop(std::source_location where = std::source_location::current()) noexcept {
+    return awaiter<detail::pop_verb<T>>(*this, where);
+  }
+
+  /// Adds an item if that needs no waiting. False: no room, or others wait, or closed; `value` has
+  /// then not been moved from. Errors: std::bad_alloc.
+  [[nodiscard]] bool try_push(T&& value) { return try_store(value); }
+  [[nodiscard]] bool try_push(const T& value)
+    requires std::copy_constructible<T>
+  {
+    T copy(value);
+    return try_store(copy);
+  }
+
+  /// Removes the next item if that needs no waiting.
+  [[nodiscard]] std::optional<T> try_pop() noexcept {
+    detail::raw_storage<T> slot;
+    if (!try_take(slot.get())) return std::nullopt;
+    return slot.take();
+  }
+
+  /// push() for an OS thread: blocks it. Precondition: the thread runs no scheduler.
+  bool wait_push(T value, std::source_location where = std::source_location::current()) {
+    return blocking<detail::push_verb<T>>::run(*this, where, &value);
+  }
+
+  /// pop() for an OS thread: blocks it. Precondition: the thread runs no scheduler.
+  std::optional<T> wait_pop(std::source_location where = std::source_location::current()) {
+    return blocking<detail::pop_verb<T>>::run(*this, where);
+  }
+
+  /// push() for Asio. The value is kept by the operation; when it was not added it is destroyed.
+  ///
+  /// Completion:   void(std::error_code, bool), on the handler's executor, never inside this call or
+  ///               another one on the queue. A handler without an executor completes on Asio's system
+  ///               executor.
+  /// Cancellation: total, through the handler's cancellation slot.
+  template <asio::completion_token_for<void(std::error_code, bool)> Token>
+  auto async_push(T value, Token&& token,
+                  std::source_location where = std::source_location::current()) {
+    return detail::initiate_push(*this, std::move(value), std::forward<Token>(token), where);
+  }
+
+  /// pop() for Asio; see async_push().
+  ///
+  /// Completion: void(std::error_code, std::optional<T>)
+  template <asio::completion_token_for<void(std::error_code, std::optional<T>)> Token>
+  auto async_pop(Token&& token, std::source_location where = std::source_location::current()) {
+    return detail::initiate_pop(*this, std::forward<Token>(token), where);
+  }
+
+  // ---- Many items.
+
+  /// Adds all items in one unbroken run, waiting for room as often as needed; they may be more than
+  /// the capacity. Gives how many went in: fewer than asked for when the queue was closed meanwhile.
+  /// Items that went in are moved from, the others are not. An empty run succeeds at once, always.
+  ///
+  /// Errors:       cancelled, as a partial_push that says how many went in; the cause given to fail().
+  /// Cancellation: partial: what is in stays in, the rest never enters.
+  /// Source:       QueueBase.enqueue_many.
+  [[nodiscard]] auto push_many(std::span<T> items,
+                               std::source_location where = std::source_location::current()) {
+    return awaiter<detail::push_many_verb<T>>(*this, where, items);
+  }
+
+  /// Removes `count` items, waiting until they are together; may be more than the capacity: items are
+  /// taken as they come and held. Empty: the queue was closed with fewer left, and these stay in it.
+  /// A count of 0 gives an empty batch at once, always.
+  ///
+  /// Errors:       cancelled; the cause given to fail(); std::bad_alloc for a batch too large.
+  /// Cancellation: total: what it holds goes back to where it was.
+  /// Source:       QueueBase.dequeue_many.
+  [[nodiscard]] auto pop_many(std::size_t count,
+                              std::source_location where = std::source_location::current()) {
+    return awaiter<detail::pop_many_verb<T>>(*this, where, count, false);
+  }
+
+  /// As pop_many(), but once the queue is closed what is left suffices: the last batch may be short.
+  /// Empty: closed and drained.
+  ///
+  /// Source: QueueBase.dequeue_up_to.
+  [[nodiscard]] auto pop_up_to(std::size_t count,
+                               std::source_location where = std::source_location::current()) {
+    return awaiter<detail::pop_many_verb<T>>(*this, where, count, true);
+  }
+
+  /// push_many() for an OS thread: blocks it.
+  std::size_t wait_push_many(std::span<T> items,
+                             std::source_location where = std::source_location::current()) {
+    return blocking<detail::push_many_verb<T>>::run(*this, where, items);
+  }
+
+  /// pop_many() for an OS thread: blocks it.
+  std::optional<std::vector<T>> wait_pop_many(
+      std::size_t count, std::source_location where = std::source_location::current()) {
+    return blocking<detail::pop_many_verb<T>>::run(*this, where, count, false);
+  }
+
+  /// pop_up_to() for an OS thread: blocks it.
+  std::optional<std::vector<T>> wait_pop_up_to(
+      std::size_t count, std::source_location where = std::source_location::current()) {
+    return blocking<detail::pop_many_verb<T>>::run(*this, where, count, true);
+  }
+
+  // ---- close(), close_and_cancel(), fail(), size(), statistics(), ...: see detail::queue_core.
+
+ protected:
+  template <class... OrderArguments>
+  basic_queue(std::size_t capacity, std::size_t floor, std::string name,
+              OrderArguments&&... arguments)
+      : queue_core(capacity, floor, std::move(name)),
+        order_(std::forward<OrderArguments>(arguments)...) {
+    constexpr std::size_t allocated_at_once = 64 * 1024;  // bytes; a larger queue grows on demand
+    if (capacity <= allocated_at_once / sizeof(T)) order_.reserve(capacity);
+  }
+  ~basic_queue() = default;
+
+ private:
+  template <class Verb>
+  using awaiter = detail::queue_awaiter<basic_queue, Verb>;
+  template <class Verb>
+  using blocking = detail::blocking_queue_call<basic_queue, Verb>;
+  friend detail::push_verb<T>;
+  friend detail::push_copy_verb<T>;
+  friend detail::pop_verb<T>;
+
+  // Stores or takes one item if that needs no waiting and overtakes nobody. The inline part serves
+  // the usual case: the thread that owns the lock, and nobody waits.
+  bool try_store(T& value) {
+    if (mutex_.try_lock_as_owner()) {
+      const bool stored = can_store_plainly() && order_.has_room();
+      if (stored) {
+        order_.store(std::move(value));
+        count_stored();
+      }
+      mutex_.unlock(true);
+      if (stored) return true;
+    }
+    return store_or_serve(value);
+  }
+
+  bool try_take(T* to) noexcept {
+    if (mutex_.try_lock_as_owner()) {
+      const bool taken = can_take_plainly();
+      if (taken) {
+        order_.take(to);
+        --size_;
+      }
+      mutex_.unlock(true);
+      if (taken) return true;
+    }
+    return take_or_serve(to);
+  }
+
+  [[gnu::noinline]] bool store_or_serve(T& value) {
+    work_list woken;
+    {
+      const detail::biased_lock lock(mutex_);
+      if (!can_store()) return false;
+      if (!order_.has_room()) grow_by_one();
+      order_.store(std::move(value));
+      count_stored();
+      if (poppers_.empty()) return true;
+      woken = serve();
+    }
+    wake_all(woken);
+    return true;
+  }
+
+  [[gnu::noinline]] bool take_or_serve(T* to) noexcept {
+    bool flush = false;
+    work_list woken;
+    {
+      const detail::biased_lock lock(mutex_);
+      if (!can_take()) return false;
+      order_.take(to);
+      flush = count_taken();
+      if (!pushers_.empty()) woken = serve();
+    }
+    wake_all(woken);
+    if (flush) flush_held_back();
+    return true;
+  }
+
+  void accept(detail::queue_waiter& w) noexcept override {
+    order_.store(std::move(static_cast<T*>(w.items_)[w.moved_]));
+  }
+  void deliver(detail::queue_waiter& w) noexcept override {
+    if (w.role_ == detail::queue_waiter::role::pop) {
+      order_.take(static_cast<T*>(w.items_));
+    } else {
+      detail::raw_storage<T> moving;
+      order_.take(moving.get());
+      static_cast<std::vector<T>*>(w.items_)->push_back(moving.take());
+    }
+  }
+  void give_back(detail::queue_waiter& w) noexcept override {
+    auto& batch = *static_cast<std::vector<T>*>(w.items_);
+    order_.give_back(batch.data(), batch.size());
+    batch.clear();
+  }
+  void reserve(std::size_t items) override { order_.reserve(items); }
+
+  Order order_;
+};
+
+}  // namespace leat

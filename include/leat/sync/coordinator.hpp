@@ -1,0 +1,145 @@
+#pragma once
+
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <source_location>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "leat/core/error.hpp"
+#include "leat/core/task.hpp"
+#include "leat/core/task_scope.hpp"
+
+namespace leat {
+
+/// How join() ends the waiting.
+struct join_options {
+  /// How long tasks and threads may take to end once the stop was requested and join() waits.
+  duration grace = std::chrono::seconds(120);
+  /// True: those that are left when the grace is over are no error.
+  bool ignore_stragglers = false;
+};
+
+/// What a coordinator is made of.
+struct coordinator_options {
+  std::string name = {};  ///< for messages and dumps
+  /// Errors that mean an orderly end: they stop the others but are not thrown. An empty list: none.
+  std::vector<errc> clean_stop_errors = {errc::out_of_range};
+};
+
+/// join() gave up waiting: what() names every laggard, where it waits and for how long.
+class stragglers_error : public failure {
+ public:
+  using failure::failure;
+};
+
+/// Stops a set of tasks and threads together, and joins them: the first error wins.
+///
+/// Whoever finds a reason to stop calls request_stop(), with or without an error; a task that ends
+/// with an error does so by that. The stop reaches every wait of every task of the coordinator. The
+/// first request decides: a clean one makes later errors secondary. join() waits for the natural end
+/// of all, or for the stop and then for the grace period, and throws the recorded error.
+///
+///     leat::coordinator coord;
+///     coord.spawn(read_files(queue), "reader");
+///     ...
+///     co_await coord.join();
+///
+/// Thread safety: shared-safe.
+/// Source: tf.train.Coordinator.
+class coordinator final : public task_scope {
+ public:
+  explicit coordinator(coordinator_options options = {}, context* parent = nullptr);
+  ~coordinator() override;
+
+  // ---- Who is coordinated.
+
+  /// Starts a task on the scheduler that runs now. Its name appears in the message of a late join.
+  void spawn(task<void> t, std::string_view name = {},
+             std::source_location where = std::source_location::current());
+
+  /// Starts a task on another scheduler.
+  void spawn_on(scheduler& s, task<void> t, std::string_view name = {},
+                std::source_location where = std::source_location::current()) {
+    task_scope::spawn_on(s, std::move(t), name, where);
+  }
+
+  /// Starts an OS thread and waits for it in join(). `body` gets the stop token; what it throws is a
+  /// stop request with that error.
+  void start_thread(std::string name, std::function<void(std::stop_token)> body);
+
+  /// Takes over a thread that was started elsewhere: a stop requests its stop, join() waits for it.
+  /// Costs a thread that waits for its end.
+  void register_thread(std::jthread thread, std::string name);
+
+  // ---- Stopping.
+
+  /// Asks everybody to stop. The first call decides; later errors are kept as secondary ones.
+  ///
+  /// Errors: after join(), an error that is no clean one is thrown to the caller, since nobody would
+  ///         ever see it otherwise; the coordinator is unchanged then.
+  void request_stop(std::exception_ptr error = nullptr);
+
+  /// True once a stop was requested.
+  [[nodiscard]] bool should_stop() const noexcept { return stop_requested(); }
+
+  /// Waits for the stop at most until `deadline_after(now, limit)`; gives should_stop().
+  /// In a task. Errors: cancelled, when the task belongs to another owner and is stopped by it.
+  [[nodiscard]] task<bool> wait_for_stop(
+      duration limit = duration::max(),
+      std::source_location where = std::source_location::current());
+
+  /// The same for an OS thread, which it blocks.
+  bool block_for_stop(duration limit = duration::max());
+
+  /// Takes the stop and the recorded error back: the coordinator is as new, but its tasks stay.
+  void clear_stop();
+
+  // ---- Joining.
+
+  /// Waits for all tasks and threads; throws the recorded error.
+  ///
+  /// Without a stop request it waits without limit; with one, the grace period begins when both this
+  /// call and the request have been made.
+  ///
+  /// Errors: the recorded error; else stragglers_error when somebody is left after the grace.
+  [[nodiscard]] task<void> join(join_options options = {},
+                                std::source_location where = std::source_location::current());
+
+  /// The same for an OS thread, which it blocks.
+  void wait_join(const join_options& options = {});
+
+  /// True from the end of the first join() on, until clear_stop().
+  [[nodiscard]] bool joined() const noexcept;
+
+  /// Throws the recorded error, if there is one; it stays recorded.
+  void raise_requested_exception() const;
+
+  /// Errors that came after the first request.
+  [[nodiscard]] std::vector<std::exception_ptr> secondary_errors() const;
+
+ private:
+  struct thread_entry;
+
+  void run_thread(std::string name, std::stop_source stop, std::function<void()> body);
+  [[nodiscard]] bool is_clean(const std::exception_ptr& error) const noexcept;
+  void task_ended(std::string_view name, std::exception_ptr error) noexcept override;
+  void thread_ended(std::exception_ptr error) noexcept;
+  void finish_join(const join_options& options, bool all_ended);
+
+  const std::vector<errc> clean_;
+  mutable detail::mutex state_mutex_;
+  bool joined_ LEAT_GUARDED_BY(state_mutex_) = false;
+  bool decided_ LEAT_GUARDED_BY(state_mutex_) = false;  // a first request was made
+  std::exception_ptr error_ LEAT_GUARDED_BY(state_mutex_);
+  std::vector<std::exception_ptr> secondary_ LEAT_GUARDED_BY(state_mutex_);
+  std::vector<std::unique_ptr<thread_entry>> threads_ LEAT_GUARDED_BY(state_mutex_);
+};
+
+}  // namespace leat

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <coroutine>
+#include <memory>
+#include <source_location>
+#include <utility>
+
+#include "leat/core/detail/parker.hpp"
+#include "leat/core/detail/promise.hpp"
+#include "leat/core/task_scope.hpp"
+#include "leat/sync/detail/queue_core.hpp"
+#include "leat/sync/detail/queue_verbs.hpp"
+
+namespace leat::detail {
+
+/// A verb awaited in a coroutine.
+///
+/// The operation is tried first with nothing set up; the waiter, with all that a dump or a stop needs,
+/// comes into being only when the coroutine really suspends. That is what makes an operation that ends
+/// at once cheap.
+template <class Queue, class Verb>
+class [[nodiscard]] queue_awaiter {
+ public:
+  template <class... Arguments>
+  queue_awaiter(Queue& q, const std::source_location& where, Arguments&&... arguments)
+      : queue_(q), where_(where), verb_{std::forward<Arguments>(arguments)...} {}
+  queue_awaiter(const queue_awaiter&) = delete;
+  queue_awaiter& operator=(const queue_awaiter&) = delete;
+  ~queue_awaiter() {
+    if (suspended_) std::destroy_at(&waiter_);
+  }
+
+  /// Called by leat::task before anything else.
+  void bind(promise_base& promise, std::coroutine_handle<>) noexcept {
+    context_ = &promise.task_context();
+  }
+
+  bool await_ready() {
+    if (context_ && context_->stop_requested()) return false;  // await_suspend() will see it
+    done_ = verb_.try_at_once(queue_);
+    return done_ && (!context_ || context_->home().spend());
+  }
+
+  bool await_suspend(std::coroutine_handle<> h) {
+    std::construct_at(&waiter_, queue_, verb_.the_role(), verb_.items(), verb_.count(), where_);
+    suspended_ = true;
+    waiter_.wait_in(context_, h);
+    if (done_) {  // it is: but others have their turn first
+      waiter_.outcome_ = queue_outcome::done;
+      waiter_.moved_ = waiter_.count_;
+      waiter_.wake();
+      return true;
+    }
+    if (context_ && context_->stop_requested()) {
+      waiter_.outcome_ = queue_outcome::cancelled;
+    } else if (!queue_.begin(waiter_)) {
+      return true;
+    }
+    waiter_.stop_waiting();
+    return false;
+  }
+
+  auto await_resume() {
+    if (!suspended_) return verb_.result(queue_outcome::done, verb_.count());
+    waiter_.throw_unless_ended_well();
+    return verb_.result(waiter_.outcome_, waiter_.moved_);
+  }
+
+ private:
+  Queue& queue_;
+  context* context_ = nullptr;
+  std::source_location where_;
+  bool done_ = false;
+  bool suspended_ = false;
+  Verb verb_;
+  union {
+    queue_waiter waiter_;  // alive once suspended_
+  };
+};
+
+/// A verb that blocks an OS thread.
+template <class Queue, class Verb>
+class blocking_queue_call {
+ public:
+  template <class... Arguments>
+  static auto run(Queue& q, const std::source_location& where, Arguments&&... arguments) {
+    LEAT_ASSERT(scheduler::current() == nullptr,
+                "a blocking queue operation on a scheduler's own thread: co_await it instead");
+    Verb verb{std::forward<Arguments>(arguments)...};
+    if (verb.try_at_once(q)) return verb.result(queue_outcome::done, verb.count());
+    sleeper self(q, verb.the_role(), verb.items(), verb.count(), where);
+    if (!q.begin(self)) self.parker_.park();
+    self.throw_unless_ended_well();
+    return verb.result(self.outcome_, self.moved_);
+  }
+
+ private:
+  struct sleeper : queue_waiter {
+    template <class... Arguments>
+    explicit sleeper(Arguments&&... arguments)
+        : queue_waiter(std::forward<Arguments>(arguments)...) {
+      run_ = [](work_item& item) noexcept { static_cast<sleeper&>(item).parker_.unpark(); };
+    }
+    parker parker_;
+  };
+};
+
+}  // namespace leat::detail

@@ -1,0 +1,235 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <source_location>
+#include <string>
+#include <string_view>
+
+#include "leat/core/detail/biased_mutex.hpp"
+#include "leat/core/wait.hpp"
+#include "leat/core/work_item.hpp"
+#include "leat/sync/queue_statistics.hpp"
+
+namespace leat::detail {
+
+class queue_core;
+
+/// How an operation on a queue stands or ended.
+enum class queue_outcome : std::uint8_t { waiting, done, closed, cancelled, failed };
+
+/// A push, a pop or a close in progress: its place in the queue's line and what it has moved.
+class queue_waiter : public wait {
+ public:
+  enum class role : std::uint8_t { push, close, pop, pop_many, pop_up_to };
+
+  queue_waiter(queue_core& queue, role r, void* items, std::size_t count,
+               const std::source_location& where) noexcept
+      : wait(r <= role::close ? push_kind : pop_kind, where),
+        queue_(queue),
+        items_(items),
+        count_(count),
+        role_(r) {}
+
+  // A coroutine was destroyed while it waits: nothing that it took may be lost.
+  ~queue_waiter() {
+    if (linked_) leave();
+  }
+
+  [[nodiscard]] bool is_push() const noexcept { return role_ <= role::close; }
+
+  /// Ends the wait as cancelled unless it has ended already.
+  static void cancel(wait& w) noexcept;
+
+  /// Throws what `cancelled` and `failed` stand for.
+  void throw_unless_ended_well() const {
+    if (outcome_ >= queue_outcome::cancelled) throw_outcome();
+  }
+
+  // Read and written by queue and queue_core under the queue's lock while the waiter is in line.
+  queue_waiter* previous_ = nullptr;
+  queue_waiter* following_ = nullptr;
+  queue_core& queue_;
+  void* items_;            // push: the values; pop: a place for one; pop_many: a vector
+  std::size_t count_;      // asked for
+  std::size_t moved_ = 0;  // done
+  const role role_;
+  queue_outcome outcome_ = queue_outcome::waiting;
+  bool linked_ = false;
+
+ private:
+  friend class queue_core;
+
+  static const kind push_kind;
+  static const kind pop_kind;
+  static void describe(const wait& w, std::ostream& out);
+  void leave() noexcept;
+  [[noreturn]] void throw_outcome() const;
+};
+
+/// Operations in order of arrival.
+class waiter_list {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  [[nodiscard]] queue_waiter* first() const noexcept { return first_; }
+
+  void push_back(queue_waiter& w) noexcept {
+    w.previous_ = last_;
+    w.following_ = nullptr;
+    (last_ ? last_->following_ : first_) = &w;
+    last_ = &w;
+    w.linked_ = true;
+    ++size_;
+  }
+  void remove(queue_waiter& w) noexcept {
+    (w.previous_ ? w.previous_->following_ : first_) = w.following_;
+    (w.following_ ? w.following_->previous_ : last_) = w.previous_;
+    w.linked_ = false;
+    --size_;
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+ private:
+  friend class queue_core;
+  queue_waiter* first_ = nullptr;
+  queue_waiter* last_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// What all queues share: capacity, the two lines of waiting operations, close, cancel, fail and
+/// statistics. The typed queue adds how values are stored and which comes next.
+///
+/// The state changes at once and under the lock; whoever may go on because of it is resumed
+/// afterwards, on its own scheduler. The rule after each change: serve pushes from the head of their
+/// line until it cannot go on, then pops from the head of theirs, until nothing moves.
+class queue_core {
+ public:
+  queue_core(const queue_core&) = delete;
+  queue_core& operator=(const queue_core&) = delete;
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+  [[nodiscard]] std::size_t size() const noexcept;
+  [[nodiscard]] bool is_closed() const noexcept;
+  [[nodiscard]] queue_statistics statistics() const noexcept;
+
+  /// No more input. Takes effect when every push that waits now is done; what is inside drains.
+  /// False: the queue is closed, or a close waits already. Source: QueueBase.close.
+  bool close() noexcept;
+
+  /// No more input, at once: waiting pushes end as cancelled; items that are in stay and drain, and
+  /// pops that find nothing end empty. Source: QueueBase.close(cancel_pending_enqueues=True).
+  void close_and_cancel() noexcept;
+
+  /// As close_and_cancel(), but pushes, and pops once the queue is drained, throw `cause`: the
+  /// consumer sees what befell its producer. The first cause counts.
+  void fail(std::exception_ptr cause) noexcept;
+
+  /// The cause given to fail(); null without one.
+  [[nodiscard]] std::exception_ptr failure_cause() const noexcept;
+
+  /// "queue 'name' (3 of 64)", for messages and dumps.
+  void describe(std::ostream& out) const;
+
+  // -- For the operations.
+
+  // Starts an operation that could not be done at once: tries it, else puts it in line.
+  // True: it has ended, without a wait. Errors: std::bad_alloc, then nothing has happened.
+  bool begin(queue_waiter& w);
+
+  // Ends a wait as cancelled; false when it has ended already.
+  bool cancel(queue_waiter& w) noexcept;
+
+  // Takes an operation out of the line that nobody waits for any more.
+  void abandon(queue_waiter& w) noexcept;
+
+ protected:
+  queue_core(std::size_t capacity, std::size_t floor, std::string name);
+  virtual ~queue_core();
+
+  // -- What the typed queue provides; all called under the lock, none may throw.
+  virtual void accept(queue_waiter& w) noexcept = 0;     // one value: from the push into storage
+  virtual void deliver(queue_waiter& w) noexcept = 0;    // one value: from storage to the pop
+  virtual void give_back(queue_waiter& w) noexcept = 0;  // all that a pop holds: back into storage
+  // Makes sure that `items` fit without an allocation. May throw std::bad_alloc.
+  virtual void reserve(std::size_t items) = 0;
+
+  // -- For the typed queue. "Plain": nobody waits and nothing but the value has to be moved.
+  [[nodiscard]] bool can_store_plainly() const noexcept LEAT_NO_ANALYSIS {
+    return plain_push_ && size_ < capacity_;
+  }
+  [[nodiscard]] bool can_take_plainly() const noexcept LEAT_NO_ANALYSIS {
+    return plain_pop_ && size_ > floor_;
+  }
+  [[nodiscard]] bool can_store() const noexcept LEAT_REQUIRES(mutex_) {
+    return size_ < capacity_ && pushers_.empty() && !closed_;
+  }
+  [[nodiscard]] bool can_take() const noexcept LEAT_REQUIRES(mutex_) {
+    return size_ > floor_ && poppers_.empty();
+  }
+  void count_stored() noexcept LEAT_NO_ANALYSIS {
+    ++pushed_;
+    if (++size_ > peak_) peak_ = size_;
+  }
+  // True: wake-ups held back for pushing tasks of other threads are due now.
+  [[nodiscard]] bool count_taken() noexcept LEAT_REQUIRES(mutex_) {
+    --size_;
+    if (!held_back_ || size_ > low_mark_) return false;
+    held_back_ = false;
+    settle();
+    return true;
+  }
+
+  // Makes room in the storage for one item more than there can be without.
+  void grow_by_one() LEAT_REQUIRES(mutex_) { reserve(size_ + held_limit_ + 1); }
+
+  [[nodiscard]] work_list serve() noexcept LEAT_REQUIRES(mutex_);
+  static void wake_all(work_list& woken) noexcept;
+  static void flush_held_back() noexcept;
+
+  mutable biased_mutex mutex_;
+  std::size_t size_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::size_t floor_ LEAT_GUARDED_BY(mutex_);  // as many stay in while the queue is open
+  const std::size_t capacity_;
+  waiter_list pushers_ LEAT_GUARDED_BY(mutex_);
+  waiter_list poppers_ LEAT_GUARDED_BY(mutex_);
+  bool closed_ LEAT_GUARDED_BY(mutex_) = false;
+
+ private:
+  friend class queue_waiter;
+
+  void reserve_for(const queue_waiter& w) LEAT_REQUIRES(mutex_);
+  [[nodiscard]] work_list serve_except(queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
+  bool serve_push(queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
+  bool serve_pop(queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
+  void leave_line(queue_waiter& w, queue_outcome outcome, work_list& woken) noexcept
+      LEAT_REQUIRES(mutex_);
+  void return_held(queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
+  void close_now(work_list& woken, queue_outcome for_pushes) noexcept LEAT_REQUIRES(mutex_);
+
+  // Says anew what the fast path may do. After every change of the lines, of closed_ or held_back_.
+  void settle() noexcept LEAT_REQUIRES(mutex_) {
+    const bool nobody_waits = pushers_.empty() && poppers_.empty();
+    plain_push_ = nobody_waits && !closed_;
+    plain_pop_ = nobody_waits && !held_back_;
+  }
+
+  bool plain_push_ LEAT_GUARDED_BY(mutex_) = true;
+  bool plain_pop_ LEAT_GUARDED_BY(mutex_) = true;
+  bool close_pending_ LEAT_GUARDED_BY(mutex_) = false;
+  bool held_back_ LEAT_GUARDED_BY(mutex_) = false;
+  const std::size_t low_mark_;
+  std::size_t held_ LEAT_GUARDED_BY(mutex_) = 0;        // taken by pops that wait for more
+  std::size_t held_limit_ LEAT_GUARDED_BY(mutex_) = 0;  // as many may come to be held
+  std::size_t peak_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::uint64_t pushed_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::uint64_t push_waits_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::uint64_t pop_waits_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::exception_ptr cause_ LEAT_GUARDED_BY(mutex_);
+  queue_waiter close_marker_;  // the place of a plain close in the line of pushes
+  const std::string name_;
+};
+
+}  // namespace leat::detail

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "leat/sync/detail/queue_core.hpp"
+
+namespace leat::detail {
+
+/// Memory for one value that somebody else constructs.
+template <class T>
+class raw_storage {
+ public:
+  [[nodiscard]] T* get() noexcept { return reinterpret_cast<T*>(bytes_); }
+  /// Moves the value out and destroys it here.
+  [[nodiscard]] T take() noexcept {
+    T* const value = std::launder(get());
+    T result(std::move(*value));
+    std::destroy_at(value);
+    return result;
+  }
+
+ private:
+  alignas(T) std::byte bytes_[sizeof(T)];
+};
+
+// What can be done with a queue, apart from how one waits for it. A verb says how to try at once, what
+// the queue needs to know of a waiting operation, and what the caller gets in the end.
+
+template <class T>
+struct push_verb {
+  using role = queue_waiter::role;
+  T* value;
+
+  template <class Queue>
+  bool try_at_once(Queue& q) {
+    return q.try_store(*value);
+  }
+  [[nodiscard]] role the_role() const noexcept { return role::push; }
+  [[nodiscard]] void* items() noexcept { return value; }
+  [[nodiscard]] std::size_t count() const noexcept { return 1; }
+  [[nodiscard]] bool result(queue_outcome o, std::size_t) const noexcept {
+    return o == queue_outcome::done;
+  }
+};
+
+/// A push that owns its value.
+template <class T>
+struct push_copy_verb {
+  using role = queue_waiter::role;
+  T value;
+
+  template <class Queue>
+  bool try_at_once(Queue& q) {
+    return q.try_store(value);
+  }
+  [[nodiscard]] role the_role() const noexcept { return role::push; }
+  [[nodiscard]] void* items() noexcept { return &value; }
+  [[nodiscard]] std::size_t count() const noexcept { return 1; }
+  [[nodiscard]] bool result(queue_outcome o, std::size_t) const noexcept {
+    return o == queue_outcome::done;
+  }
+};
+
+template <class T>
+struct pop_verb {
+  using role = queue_waiter::role;
+  raw_storage<T> slot;
+
+  template <class Queue>
+  bool try_at_once(Queue& q) noexcept {
+    return q.try_take(slot.get());
+  }
+  [[nodiscard]] role the_role() const noexcept { return role::pop; }
+  [[nodiscard]] void* items() noexcept { return slot.get(); }
+  [[nodiscard]] std::size_t count() const noexcept { return 1; }
+  [[nodiscard]] std::optional<T> result(queue_outcome o, std::size_t) noexcept {
+    if (o != queue_outcome::done) return std::nullopt;
+    return slot.take();
+  }
+};
+
+template <class T>
+struct push_many_verb {
+  using role = queue_waiter::role;
+  std::span<T> values;
+
+  template <class Queue>
+  bool try_at_once(Queue&) const noexcept {
+    return values.empty();
+  }
+  [[nodiscard]] role the_role() const noexcept { return role::push; }
+  [[nodiscard]] void* items() noexcept { return values.data(); }
+  [[nodiscard]] std::size_t count() const noexcept { return values.size(); }
+  [[nodiscard]] std::size_t result(queue_outcome, std::size_t moved) const noexcept {
+    return moved;
+  }
+};
+
+template <class T>
+struct pop_many_verb {
+  using role = queue_waiter::role;
+  std::size_t wanted;
+  bool fewer_at_end;
+  std::vector<T> batch = {};
+
+  template <class Queue>
+  bool try_at_once(Queue&) {
+    batch.reserve(wanted);
+    return wanted == 0;
+  }
+  [[nodiscard]] role the_role() const noexcept {
+    return fewer_at_end ? role::pop_up_to : role::pop_many;
+  }
+  [[nodiscard]] void* items() noexcept { return &batch; }
+  [[nodiscard]] std::size_t count() const noexcept { return wanted; }
+  [[nodiscard]] std::optional<std::vector<T>> result(queue_outcome o, std::size_t) noexcept {
+    if (o != queue_outcome::done) return std::nullopt;
+    return std::move(batch);
+  }
+};
+
+}  // namespace leat::detail

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace leat::detail {
+
+/// First in, first out: a ring of a power of two of places, grown on reserve() only.
+template <class T>
+class ring_order {
+ public:
+  ring_order() = default;
+  ring_order(const ring_order&) = delete;
+  ring_order& operator=(const ring_order&) = delete;
+  ~ring_order() {
+    while (head_ != tail_) std::destroy_at(place(head_++));
+    free(places_, mask_ + 1);
+  }
+
+  /// Makes room for `count` items in all. Errors: std::bad_alloc; then nothing has changed.
+  void reserve(std::size_t count) {
+    if (places_ && count <= mask_ + 1) return;
+    const std::size_t wanted = std::bit_ceil(count < 8 ? std::size_t{8} : count);
+    if (wanted < count) throw std::bad_alloc();  // more than half of the address space
+    T* const fresh = std::allocator<T>().allocate(wanted);
+    std::size_t moved = 0;
+    for (; head_ != tail_; ++head_, ++moved) {
+      std::construct_at(fresh + moved, std::move(*place(head_)));
+      std::destroy_at(place(head_));
+    }
+    free(places_, mask_ + 1);
+    places_ = fresh;
+    mask_ = wanted - 1;
+    head_ = 0;
+    tail_ = moved;
+  }
+
+  [[nodiscard]] bool has_room() const noexcept { return places_ && tail_ - head_ <= mask_; }
+
+  void store(T&& value) noexcept { std::construct_at(place(tail_++), std::move(value)); }
+
+  /// Moves the oldest item to the raw memory at `to`.
+  void take(T* to) noexcept {
+    T* const from = place(head_++);
+    std::construct_at(to, std::move(*from));
+    std::destroy_at(from);
+  }
+
+  /// Puts items back that were taken last, in their old order.
+  void give_back(T* items, std::size_t count) noexcept {
+    while (count > 0) std::construct_at(place(--head_), std::move(items[--count]));
+  }
+
+ private:
+  T* place(std::size_t index) const noexcept { return places_ + (index & mask_); }
+  static void free(T* places, std::size_t count) noexcept {
+    if (places) std::allocator<T>().deallocate(places, count);
+  }
+
+  T* places_ = nullptr;
+  std::size_t mask_ = 0;
+  std::size_t head_ = 0;  // both only grow, and wrap around together
+  std::size_t tail_ = 0;
+};
+
+}  // namespace leat::detail

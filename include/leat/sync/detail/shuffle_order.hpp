@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "leat/core/random.hpp"
+
+namespace leat::detail {
+
+/// Any stored item, each equally likely: one draw for each item taken; the last item fills the hole.
+template <class T>
+class shuffle_order {
+ public:
+  explicit shuffle_order(random_engine random) noexcept : random_(random) {}
+
+  /// Makes room for `count` items in all. Errors: std::bad_alloc, std::length_error.
+  void reserve(std::size_t count) {
+    if (count > pool_.capacity()) pool_.reserve(count < 2 * pool_.size() ? 2 * pool_.size() : count);
+  }
+
+  [[nodiscard]] bool has_room() const noexcept { return pool_.size() < pool_.capacity(); }
+
+  void store(T&& value) noexcept { pool_.push_back(std::move(value)); }
+
+  /// Moves an item to the raw memory at `to`.
+  void take(T* to) noexcept {
+    T& chosen = pool_[static_cast<std::size_t>(random_.below(pool_.size()))];
+    std::construct_at(to, std::move(chosen));
+    if (&chosen != &pool_.back()) chosen = std::move(pool_.back());
+    pool_.pop_back();
+  }
+
+  /// Puts items back into the pool, the last taken first.
+  void give_back(T* items, std::size_t count) noexcept {
+    while (count > 0) pool_.push_back(std::move(items[--count]));
+  }
+
+ private:
+  std::vector<T> pool_;
+  random_engine random_;
+};
+
+}  // namespace leat::detail

@@ -1,0 +1,100 @@
+#include "leat/core/asio_scheduler.hpp"
+
+#include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
+
+namespace leat {
+namespace {
+
+class asio_scheduler final : public scheduler {
+ public:
+  asio_scheduler(asio::io_context& io, const asio_scheduler_options& options)
+      : io_(io), options_(options), timer_(io) {
+  }
+
+  [[nodiscard]] asio::io_context& context() const noexcept { return io_; }
+
+  // No more handlers may be kept alive by the timer once the context shuts down.
+  void shutdown() { timer_.cancel(); }
+
+  [[nodiscard]] time_point now() const noexcept override {
+    return std::chrono::steady_clock::now();
+  }
+  void work_started() noexcept override { io_.get_executor().on_work_started(); }
+  void work_finished() noexcept override { io_.get_executor().on_work_finished(); }
+
+ private:
+  void wake() noexcept override { asio::post(io_, turn{this}); }
+
+  // Called within a turn, so never on two threads at the same time.
+  void arm(time_point when) noexcept override {
+    if (when == no_deadline) {
+      timer_.cancel();
+      return;
+    }
+    timer_.expires_at(when);
+    timer_.async_wait([this](const std::error_code& ec) {
+      if (!ec && !tick_.posted.exchange(true)) post(tick_);
+    });
+  }
+
+  struct turn {
+    asio_scheduler* self;
+    void operator()() const { self->run_turn(); }
+  };
+
+  // Makes a turn happen, which then expires the timers.
+  struct tick : work_item {
+    tick() noexcept {
+      run_ = [](work_item& item) noexcept { static_cast<tick&>(item).posted.store(false); };
+    }
+    std::atomic<bool> posted{false};
+  };
+
+  void run_turn() {
+    if (run_ready(options_.max_items_per_turn, options_.spins_before_sleep)) wake();
+  }
+
+  asio::io_context& io_;
+  const asio_scheduler_options options_;
+  asio::steady_timer timer_;
+  tick tick_;
+};
+
+class asio_scheduler_service final : public asio::execution_context::service {
+ public:
+  using key_type = asio_scheduler_service;
+  static inline asio::execution_context::id id;
+
+  explicit asio_scheduler_service(asio::execution_context& io,
+                                  const asio_scheduler_options& options = {})
+      : asio::execution_context::service(io),
+        scheduler_(static_cast<asio::io_context&>(io), options) {}
+
+  [[nodiscard]] asio_scheduler& get() noexcept { return scheduler_; }
+
+ private:
+  void shutdown() noexcept override { scheduler_.shutdown(); }
+
+  asio_scheduler scheduler_;
+};
+
+}  // namespace
+
+scheduler& get_scheduler(asio::io_context& io) {
+  return asio::use_service<asio_scheduler_service>(io).get();
+}
+
+scheduler& get_scheduler(asio::io_context& io, const asio_scheduler_options& options) {
+  if (!asio::has_service<asio_scheduler_service>(io)) {
+    return asio::make_service<asio_scheduler_service>(io, options).get();
+  }
+  return get_scheduler(io);
+}
+
+asio::io_context* get_io_context(scheduler& s) noexcept {
+  auto* self = dynamic_cast<asio_scheduler*>(&s);
+  return self ? &self->context() : nullptr;
+}
+
+}  // namespace leat

@@ -1,0 +1,47 @@
+#include "leat/core/runtime.hpp"
+
+#include <string>
+#include <thread>
+
+#include <asio/executor_work_guard.hpp>
+#include <asio/io_context.hpp>
+#include <pthread.h>
+
+#include "leat/core/asio_scheduler.hpp"
+#include "leat/core/assert.hpp"
+#include "leat/core/error.hpp"
+
+namespace leat {
+
+struct runtime::worker {
+  asio::io_context io{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
+  scheduler* home = nullptr;
+  std::jthread thread;
+
+  void start(std::size_t index, const runtime_options& options) {
+    home = &leat::get_scheduler(io, {.spins_before_sleep = options.spins_before_sleep});
+    thread = std::jthread([this] { io.run(); });
+    const std::string name = "leat " + std::to_string(index);
+    ::pthread_setname_np(thread.native_handle(), name.substr(0, 15).c_str());
+  }
+
+  ~worker() { work.reset(); }  // the thread leaves run() once its last task has ended
+};
+
+runtime::runtime(const runtime_options& options) : size_(options.threads) {
+  if (size_ == 0) throw failure(errc::invalid_argument, "a runtime needs at least one thread");
+  workers_ = std::make_unique<worker[]>(size_);
+  for (std::size_t i = 0; i < size_; ++i) workers_[i].start(i, options);
+}
+
+runtime::~runtime() = default;
+
+std::size_t runtime::size() const noexcept { return size_; }
+
+scheduler& runtime::get_scheduler(std::size_t index) const noexcept {
+  LEAT_ASSERT(index < size_, "a runtime has no scheduler of that index");
+  return *workers_[index].home;
+}
+
+}  // namespace leat

@@ -1,0 +1,124 @@
+#include "leat/core/scheduler.hpp"
+
+#include "leat/core/assert.hpp"
+#include "leat/core/detail/pause.hpp"
+#include "leat/core/wait.hpp"
+
+namespace leat {
+
+constinit thread_local scheduler* scheduler::current_ = nullptr;
+
+namespace {
+
+// As many wake-ups are collected for other threads at most before they are delivered.
+constexpr std::size_t max_later = 32;
+
+// So many operations may a task finish at once before it lets others run.
+constexpr unsigned task_budget = 256;
+
+// So often at least does a turn look for items of other threads.
+constexpr std::size_t remote_interval = 64;
+
+constinit work_item awake_mark{};
+
+}  // namespace
+
+work_item* scheduler::awake() noexcept { return &awake_mark; }
+
+scheduler::~scheduler() {
+  LEAT_ASSERT(ready_.empty() && !remote_pending() && later_.empty(),
+              "a scheduler was destroyed with work to run: join its tasks first");
+}
+
+void scheduler::post_remote(work_item& item) noexcept {
+  work_item* head = remote_.load(std::memory_order_relaxed);
+  do {
+    item.next_ = head == awake() ? nullptr : head;
+    // release: what the poster wrote before is seen by take_remote()'s acquire exchange. acquire: who
+    // wakes the scheduler hands on to the next turn what the last one wrote before it fell asleep.
+  } while (!remote_.compare_exchange_weak(head, &item, std::memory_order_acq_rel,
+                                          std::memory_order_relaxed));
+  if (head == nullptr) wake();
+}
+
+// Moves the items of other threads behind the ready ones, oldest first. False: there were none.
+bool scheduler::take_remote() noexcept {
+  if (!remote_pending()) return false;
+  work_item* newest = remote_.exchange(awake(), std::memory_order_acquire);
+  work_item* oldest = nullptr;
+  while (newest) {
+    work_item* next = newest->next_;
+    newest->next_ = oldest;
+    oldest = newest;
+    newest = next;
+  }
+  while (oldest) {
+    work_item* next = oldest->next_;
+    ready_.push_back(*oldest);
+    oldest = next;
+  }
+  return true;
+}
+
+bool scheduler::run_ready(std::size_t max_items, int spins) {
+  LEAT_ASSERT(current_ == nullptr, "a scheduler cannot run inside another one on the same thread");
+  current_ = this;
+  // Not asleep any more: posts from now on need no wake(). A post that came first has seen to that.
+  work_item* asleep = nullptr;
+  remote_.compare_exchange_strong(asleep, awake(), std::memory_order_relaxed);
+  turn_time_ = now();
+  expire_timers();
+  bool more = true;
+  for (std::size_t done = 0; done < max_items; ++done) {
+    if (done % remote_interval == 0) take_remote();
+    work_item* item = ready_.pop_front();
+    if (!item) {
+      flush_wakeups();  // before looking again: an answer may come back at once
+      for (int i = 0; i < spins && !remote_pending(); ++i) detail::pause();
+      if (!take_remote()) {
+        more = false;
+        break;
+      }
+      item = ready_.pop_front();
+    }
+    budget_ = task_budget;
+    item->run_(*item);
+  }
+  flush_wakeups();
+  if (const time_point next = timers_.earliest(); next != armed_) {
+    armed_ = next;
+    arm(next);
+  }
+  current_ = nullptr;
+  if (more) return true;
+  // Falls asleep unless an item came in meanwhile. This is the last access: from here on another
+  // thread may call run_ready(). release: it sees this turn's writes through post_remote()'s acquire.
+  work_item* expected = awake();
+  return !remote_.compare_exchange_strong(expected, nullptr, std::memory_order_release,
+                                          std::memory_order_relaxed);
+}
+
+void scheduler::expire_timers() {
+  if (timers_.earliest() > turn_time_) return;
+  armed_ = no_deadline;
+  while (detail::timer* due = timers_.pop_due(turn_time_)) due->expire_(*due);
+}
+
+void scheduler::add_timer(detail::timer& t, time_point when) {
+  LEAT_ASSERT(current_ == this, "a timer is set from a task of its scheduler");
+  timers_.add(t, when);
+}
+
+bool scheduler::cancel_timer(detail::timer& t) noexcept { return timers_.remove(t); }
+
+void scheduler::wake_later(wait& w) noexcept {
+  later_.push_back(w);
+  if (++later_count_ >= max_later) flush_wakeups_now();
+}
+
+void scheduler::flush_wakeups_now() noexcept {
+  later_count_ = 0;
+  while (work_item* item = later_.pop_front()) static_cast<wait*>(item)->wake();
+}
+
+}  // namespace leat

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <mutex>
+
+#include "leat/core/task_scope.hpp"
+
+namespace leat::detail {
+
+/// The scopes of the process, newest first, for dump().
+/// Thread safety: shared-safe; a walk holds mutex() as long as it lasts, which keeps scopes alive.
+class scope_registry {
+ public:
+  static void add(task_scope& s) noexcept;
+  static void remove(task_scope& s) noexcept;
+
+  static std::mutex& mutex() noexcept;
+
+  /// First and next scope of a walk; null at the end.
+  static task_scope* first() noexcept;
+  static task_scope* next(const task_scope& s) noexcept { return s.following_scope_; }
+  static const context* parent(const task_scope& s) noexcept { return s.parent_; }
+};
+
+}  // namespace leat::detail

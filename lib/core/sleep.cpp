@@ -1,0 +1,53 @@
+#include "leat/core/sleep.hpp"
+
+#include <ostream>
+
+#include "leat/core/error.hpp"
+#include "leat/core/this_task.hpp"
+
+namespace leat {
+
+const wait::kind sleep_wait::sleep_kind{"sleep", &sleep_wait::cancel, &sleep_wait::describe};
+
+const wait::kind detail::yield_wait::yield_kind{"yield", [](wait&) noexcept {},
+                                                [](const wait&, std::ostream&) {}};
+
+sleep_wait::alarm::alarm(sleep_wait& w) noexcept
+    : detail::timer([](detail::timer& t) noexcept { static_cast<alarm&>(t).owner.wake(); }),
+      owner(w) {}
+
+sleep_wait::~sleep_wait() {
+  if (alarm_.is_set()) home_->cancel_timer(alarm_);
+}
+
+bool sleep_wait::await_suspend(std::coroutine_handle<> h) {
+  if (!bound()) attach(h);
+  if (stop_requested()) {
+    cancelled_ = true;
+    return false;
+  }
+  if (relative_ >= duration::zero()) until_ = deadline_after(home_->now(), relative_);
+  begin_wait();
+  home_->add_timer(alarm_, until_);
+  return true;
+}
+
+void sleep_wait::await_resume() {
+  if (cancelled_) throw failure(errc::cancelled, "sleep");
+}
+
+void sleep_wait::cancel(wait& w) noexcept {
+  auto& self = static_cast<sleep_wait&>(w);
+  if (!self.home_->cancel_timer(self.alarm_)) return;
+  self.cancelled_ = true;
+  self.wake();
+}
+
+void sleep_wait::describe(const wait& w, std::ostream& out) {
+  const auto& self = static_cast<const sleep_wait&>(w);
+  const auto left = self.until_ - self.home_->now();
+  out << "for another " << std::chrono::duration_cast<std::chrono::milliseconds>(left).count()
+      << " ms";
+}
+
+}  // namespace leat

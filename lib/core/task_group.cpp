@@ -1,0 +1,48 @@
+#include "leat/core/task_group.hpp"
+
+#include "leat/core/error.hpp"
+
+namespace leat {
+namespace {
+
+bool is_cancelled(const std::exception_ptr& error) noexcept {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::system_error& e) {
+    return e.code() == errc::cancelled;
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace
+
+task<void> task_group::join(std::source_location where) {
+  co_await wait_until(idle, no_deadline, where);
+  rethrow_first();
+}
+
+void task_group::wait_join() {
+  block_until(idle, no_deadline);
+  rethrow_first();
+}
+
+void task_group::task_ended(std::string_view, std::exception_ptr error) noexcept {
+  if (!error || (stop_requested() && is_cancelled(error))) return;
+  {
+    const detail::lock_guard lock(error_mutex_);
+    if (!first_error_) first_error_ = std::move(error);
+  }
+  request_stop();
+}
+
+void task_group::rethrow_first() {
+  std::exception_ptr error;
+  {
+    const detail::lock_guard lock(error_mutex_);
+    error = std::exchange(first_error_, nullptr);
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace leat

@@ -1,0 +1,344 @@
+#include "leat/core/task_scope.hpp"
+
+#include <cstring>
+#include <ostream>
+#include <string>
+#include <utility>
+
+#include "leat/core/assert.hpp"
+#include "leat/core/error.hpp"
+#include "leat/core/detail/parker.hpp"
+#include "leat/core/task.hpp"
+#include "scope_registry.hpp"
+
+namespace leat {
+
+// ---------------------------------------------------------------------------------- context
+
+context::context(scheduler& s, task_scope& scope, std::string_view name,
+                 const std::source_location& spawned_at)
+    : home_(&s), scope_(&scope), spawned_at_(spawned_at) {
+  if (name.empty()) return;
+  name_ = std::make_unique<char[]>(name.size() + 1);
+  std::memcpy(name_.get(), name.data(), name.size());
+}
+
+void detail::promise_base::finished_root() noexcept {
+  // Not inside the coroutine's own suspension: finish() destroys the frame.
+  context_->run_ = &task_scope::finish;
+  context_->home().post(*context_);
+}
+
+// --------------------------------------------------------------------- stop, from scope to task
+
+// Walks the scope's tasks of one scheduler, on that scheduler's thread.
+struct task_scope::notice : work_item {
+  notice(task_scope& sc, scheduler& s) noexcept : scope(sc), home(s) {
+    run_ = [](work_item& item) noexcept {
+      auto& self = static_cast<notice&>(item);
+      self.scope.cancel_waits(self.home);
+      self.scope.release();  // the last access: the scope may be gone now
+    };
+  }
+  task_scope& scope;
+  scheduler& home;
+  bool sent = false;  // guarded by the scope's mutex
+};
+
+// A stop of the scope that owns the parent task is a stop of this scope.
+struct task_scope::link {
+  struct forward {
+    task_scope* scope;
+    void operator()() const noexcept { scope->request_scope_stop(); }
+  };
+  link(const std::stop_token& parent, task_scope& scope) : callback(parent, forward{&scope}) {}
+  std::stop_callback<forward> callback;
+};
+
+task_scope::task_scope(std::string_view kind, std::string_view name, context* parent)
+    : kind_(kind), name_(name), parent_(parent) {
+  detail::scope_registry::add(*this);
+  if (parent) link_ = std::make_unique<link>(parent->scope().get_stop_token(), *this);
+}
+
+task_scope::~task_scope() {
+  link_.reset();  // no stop can come from outside any more
+  {
+    const detail::lock_guard lock(mutex_);
+    LEAT_ASSERT(tasks_ == 0 && held_ == 0,
+                "a task scope was destroyed while its tasks live: join it first");
+    LEAT_ASSERT(waiters_ == nullptr, "a task scope was destroyed while somebody waits on it");
+  }
+  detail::scope_registry::remove(*this);
+}
+
+bool task_scope::request_scope_stop() noexcept {
+  work_list notices;
+  work_list satisfied;
+  {
+    const detail::lock_guard lock(mutex_);
+    // release: pairs with stop_requested().
+    if (stopped_.exchange(true, std::memory_order_acq_rel)) return false;
+    for (const auto& n : notices_) {
+      if (std::exchange(n->sent, true)) continue;
+      ++held_;
+      notices.push_back(*n);
+    }
+    satisfied = take_satisfied();
+    ++held_;  // keeps the scope alive until this call is over
+  }
+  stop_.request_stop();
+  while (work_item* item = notices.pop_front()) static_cast<notice*>(item)->home.post(*item);
+  while (work_item* item = satisfied.pop_front()) static_cast<wait*>(item)->wake();
+  release();
+  return true;
+}
+
+void task_scope::reset_stop() {
+  const detail::lock_guard lock(mutex_);
+  for (const auto& n : notices_) n->sent = false;
+  stop_ = std::stop_source();
+  stopped_.store(false, std::memory_order_release);
+}
+
+void task_scope::cancel_waits(scheduler& s) noexcept {
+  // Tasks of this scheduler end on this thread only, so one of them stays in the list while the lock
+  // is let go to end its wait; the others may come and go meanwhile.
+  context* at = nullptr;
+  for (;;) {
+    {
+      const detail::lock_guard lock(mutex_);
+      if (!stopped_.load(std::memory_order_relaxed)) return;  // taken back meanwhile
+      at = at ? at->following_ : children_;
+      while (at && at->home_ != &s) at = at->following_;
+    }
+    if (!at) return;
+    if (wait* w = at->waiting_) w->what().cancel(*w);
+  }
+}
+
+// ------------------------------------------------------------------------------ tasks, begin and end
+
+void task_scope::register_scheduler(scheduler& s) {
+  {
+    const detail::lock_guard lock(mutex_);
+    for (const auto& n : notices_) {
+      if (&n->home == &s) return;
+    }
+  }
+  auto fresh = std::make_unique<notice>(*this, s);
+  const detail::lock_guard lock(mutex_);
+  fresh->sent = stopped_.load(std::memory_order_relaxed);
+  notices_.push_back(std::move(fresh));
+}
+
+std::vector<scheduler*> task_scope::homes() const {
+  std::vector<scheduler*> all;
+  const detail::lock_guard lock(mutex_);
+  for (const auto& n : notices_) all.push_back(&n->home);
+  return all;
+}
+
+void task_scope::spawn_on(scheduler& s, task<void> t, std::string_view name,
+                          const std::source_location& where) {
+  LEAT_ASSERT(t, "an empty task was spawned: it was moved from, or spawned before");
+  register_scheduler(s);
+  auto child = std::make_unique<context>(s, *this, name, where);
+  auto body = t.release();
+  child->body_ = body;
+  body.promise().root_in(*child);
+  child->run_ = &task_scope::start;
+  {
+    const detail::lock_guard lock(mutex_);
+    ++tasks_;
+    child->following_ = children_;
+    if (children_) children_->previous_ = child.get();
+    children_ = child.get();
+  }
+  s.work_started();
+  s.post(*child.release());
+}
+
+void task_scope::start(work_item& item) noexcept {
+  auto& self = static_cast<context&>(item);
+  self.home_->resume(self.body_);
+}
+
+void task_scope::finish(work_item& item) noexcept {
+  const std::unique_ptr<context> self(&static_cast<context&>(item));
+  task_scope& scope = *self->scope_;
+  scheduler& home = *self->home_;
+  std::exception_ptr error = self->outermost_->take_error();
+  self->body_.destroy();
+  scope.task_ended(self->name(), std::move(error));
+  work_list satisfied;
+  {
+    const detail::lock_guard lock(scope.mutex_);
+    (self->previous_ ? self->previous_->following_ : scope.children_) = self->following_;
+    if (self->following_) self->following_->previous_ = self->previous_;
+    --scope.tasks_;
+    satisfied = scope.take_satisfied();
+  }  // the last access: the scope may be gone now
+  while (work_item* w = satisfied.pop_front()) static_cast<wait*>(w)->wake();
+  home.work_finished();
+}
+
+std::size_t task_scope::live_tasks() const noexcept {
+  const detail::lock_guard lock(mutex_);
+  return tasks_;
+}
+
+bool task_scope::is_idle() const noexcept {
+  const detail::lock_guard lock(mutex_);
+  return tasks_ == 0 && held_ == 0;
+}
+
+void task_scope::hold() noexcept {
+  const detail::lock_guard lock(mutex_);
+  ++held_;
+}
+
+void task_scope::release() noexcept {
+  work_list satisfied;
+  {
+    const detail::lock_guard lock(mutex_);
+    --held_;
+    satisfied = take_satisfied();
+  }
+  while (work_item* w = satisfied.pop_front()) static_cast<wait*>(w)->wake();
+}
+
+// ------------------------------------------------------------------------- waiting for a condition
+
+bool task_scope::holds(unsigned conditions) const noexcept {
+  return ((conditions & idle) != 0 && tasks_ == 0 && held_ == 0) ||
+         ((conditions & stopped) != 0 && stopped_.load(std::memory_order_relaxed));
+}
+
+void task_scope::unlink(condition_wait& w) noexcept {
+  (w.previous_ ? w.previous_->following_ : waiters_) = w.following_;
+  if (w.following_) w.following_->previous_ = w.previous_;
+  w.linked_ = false;
+}
+
+work_list task_scope::take_satisfied() noexcept {
+  work_list satisfied;
+  for (condition_wait* w = waiters_; w != nullptr;) {
+    condition_wait* const following = w->following_;
+    if (holds(w->conditions_)) {
+      unlink(*w);
+      satisfied.push_back(*w);
+    }
+    w = following;
+  }
+  return satisfied;
+}
+
+condition_wait task_scope::wait_until(unsigned conditions, time_point deadline,
+                                      const std::source_location& where) {
+  return {*this, conditions, deadline, where};
+}
+
+bool task_scope::block_until(unsigned conditions, time_point deadline) {
+  LEAT_ASSERT(scheduler::current() == nullptr,
+              "a blocking wait on a scheduler's own thread: co_await it instead");
+  struct sleeper : condition_wait {
+    using condition_wait::condition_wait;
+    detail::parker parker;
+  };
+  sleeper self(*this, conditions, deadline, std::source_location::current());
+  self.run_ = [](work_item& item) noexcept { static_cast<sleeper&>(item).parker.unpark(); };
+  {
+    const detail::lock_guard lock(mutex_);
+    if (holds(conditions)) return true;
+    self.link_into_scope();
+  }
+  if (self.parker.park_until(deadline)) return true;
+  {
+    const detail::lock_guard lock(mutex_);
+    if (self.linked_) {
+      unlink(self);
+      return false;
+    }
+  }
+  self.parker.park();  // the condition came together with the deadline: its wake-up is on the way
+  return true;
+}
+
+const wait::kind condition_wait::scope_kind{"join", &condition_wait::cancel,
+                                            &condition_wait::describe};
+
+condition_wait::alarm::alarm(condition_wait& w) noexcept
+    : detail::timer([](detail::timer& t) noexcept {
+        static_cast<alarm&>(t).owner.end(outcome::deadline);
+      }),
+      owner(w) {}
+
+condition_wait::condition_wait(task_scope& scope, unsigned conditions, time_point deadline,
+                               const std::source_location& where) noexcept
+    : wait(scope_kind, where),
+      scope_(scope),
+      conditions_(conditions),
+      deadline_(deadline),
+      alarm_(*this) {}
+
+condition_wait::~condition_wait() {
+  LEAT_ASSERT(!linked_, "a coroutine was destroyed while it waits on a task scope");
+}
+
+void condition_wait::link_into_scope() noexcept {
+  following_ = scope_.waiters_;
+  if (following_) following_->previous_ = this;
+  scope_.waiters_ = this;
+  linked_ = true;
+}
+
+bool condition_wait::start() noexcept {
+  begin_wait();
+  if (deadline_ != no_deadline) home_->add_timer(alarm_, deadline_);
+  {
+    const detail::lock_guard lock(scope_.mutex_);
+    if (!scope_.holds(conditions_)) {
+      if (!stop_requested() || (conditions_ & task_scope::idle) != 0) {
+        link_into_scope();
+        return false;
+      }
+      result_ = outcome::cancelled;
+    }
+  }
+  end_wait();
+  return true;
+}
+
+void condition_wait::end(outcome result) noexcept {
+  {
+    const detail::lock_guard lock(scope_.mutex_);
+    if (!linked_) return;
+    scope_.unlink(*this);
+    result_ = result;
+  }
+  wake();
+}
+
+void condition_wait::cancel(wait& w) noexcept {
+  auto& self = static_cast<condition_wait&>(w);
+  if ((self.conditions_ & task_scope::idle) == 0) self.end(outcome::cancelled);
+}
+
+void condition_wait::describe(const wait& w, std::ostream& out) {
+  const auto& self = static_cast<const condition_wait&>(w);
+  out << self.scope_.kind();
+  if (!self.scope_.name().empty()) out << " '" << self.scope_.name() << "'";
+  out << ", " << self.scope_.live_tasks() << " tasks live";
+}
+
+bool condition_wait::await_resume() {
+  if (alarm_.is_set()) home_->cancel_timer(alarm_);
+  if (result_ == outcome::cancelled) {
+    throw failure(errc::cancelled, "the wait for a stop of " + std::string(scope_.kind()) + " '" +
+                                       scope_.name() + "'");
+  }
+  return result_ == outcome::holds;
+}
+
+}  // namespace leat

@@ -1,0 +1,239 @@
+#include "leat/sync/coordinator.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+#include "leat/core/this_task.hpp"
+
+namespace leat {
+namespace {
+
+std::error_code code_of(const std::exception_ptr& error) noexcept {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::system_error& e) {
+    return e.code();
+  } catch (...) {
+    return make_error_code(errc::unknown);
+  }
+}
+
+}  // namespace
+
+// A thread that join() waits for; every live one is held in the scope.
+struct coordinator::thread_entry {
+  std::string name;
+  std::stop_source stop{std::nostopstate};  // of a thread that was started elsewhere
+  std::atomic<bool> ended{false};
+  std::jthread thread;  // last: it uses the others
+};
+
+coordinator::coordinator(coordinator_options options, context* parent)
+    : task_scope("coordinator", options.name, parent),
+      clean_(std::move(options.clean_stop_errors)) {}
+
+coordinator::~coordinator() {
+  // The threads' own destructors join; everybody has to be asked to stop first.
+  request_scope_stop();
+  std::vector<std::unique_ptr<thread_entry>> threads;
+  {
+    const detail::lock_guard lock(state_mutex_);
+    threads.swap(threads_);
+  }
+  for (const auto& t : threads) t->stop.request_stop();
+}
+
+bool coordinator::is_clean(const std::exception_ptr& error) const noexcept {
+  const std::error_code ec = code_of(error);
+  return std::any_of(clean_.begin(), clean_.end(), [&](errc c) { return ec == c; });
+}
+
+// ------------------------------------------------------------------------------ who is coordinated
+
+void coordinator::spawn(task<void> t, std::string_view name, std::source_location where) {
+  scheduler* s = scheduler::current();
+  LEAT_ASSERT(s != nullptr, "spawn outside a scheduler: use spawn_on");
+  spawn_on(*s, std::move(t), name, where);
+}
+
+void coordinator::task_ended(std::string_view, std::exception_ptr error) noexcept {
+  if (!error) return;
+  // After the stop the end of a wait as cancelled is what was asked for.
+  if (stop_requested() && code_of(error) == errc::cancelled) return;
+  thread_ended(std::move(error));
+}
+
+void coordinator::thread_ended(std::exception_ptr error) noexcept {
+  if (!error) return;
+  try {
+    request_stop(error);
+  } catch (...) {  // joined already: nobody is left who could be told, but it is not forgotten
+    const detail::lock_guard lock(state_mutex_);
+    secondary_.push_back(std::move(error));
+  }
+}
+
+void coordinator::start_thread(std::string name, std::function<void(std::stop_token)> body) {
+  run_thread(std::move(name), std::stop_source(std::nostopstate),
+             [this, body = std::move(body)] { body(get_stop_token()); });
+}
+
+void coordinator::register_thread(std::jthread thread, std::string name) {
+  const std::stop_source stop = thread.get_stop_source();
+  auto shared = std::make_shared<std::jthread>(std::move(thread));
+  run_thread(std::move(name), stop, [shared] {
+    if (shared->joinable()) shared->join();
+  });
+}
+
+void coordinator::run_thread(std::string name, std::stop_source stop, std::function<void()> body) {
+  auto entry = std::make_unique<thread_entry>();
+  thread_entry& e = *entry;
+  e.name = std::move(name);
+  e.stop = std::move(stop);
+  hold();
+  try {
+    const detail::lock_guard lock(state_mutex_);
+    if (decided_) e.stop.request_stop();
+    threads_.push_back(std::move(entry));
+    try {
+      e.thread = std::jthread([this, &e, body = std::move(body)] {
+        std::exception_ptr error;
+        try {
+          body();
+        } catch (...) {
+          error = std::current_exception();
+        }
+        thread_ended(std::move(error));
+        e.ended = true;
+        release();
+      });
+    } catch (...) {
+      threads_.pop_back();
+      throw;
+    }
+  } catch (...) {
+    release();
+    throw;
+  }
+}
+
+// ------------------------------------------------------------------------------------------- stop
+
+void coordinator::request_stop(std::exception_ptr error) {
+  if (error && is_clean(error)) error = nullptr;
+  {
+    const detail::lock_guard lock(state_mutex_);
+    if (joined_ && error) std::rethrow_exception(error);
+    if (decided_) {
+      if (error) secondary_.push_back(std::move(error));
+      return;
+    }
+    decided_ = true;
+    error_ = std::move(error);
+    for (const auto& t : threads_) t->stop.request_stop();
+  }
+  request_scope_stop();
+}
+
+task<bool> coordinator::wait_for_stop(duration limit, std::source_location where) {
+  scheduler& home = co_await this_task::get_scheduler();
+  if (should_stop()) co_return true;
+  try {
+    co_await wait_until(stopped, deadline_after(home.now(), limit), where);
+  } catch (const failure&) {
+    if (!should_stop()) throw;
+  }
+  co_return should_stop();
+}
+
+bool coordinator::block_for_stop(duration limit) {
+  block_until(stopped, deadline_after(std::chrono::steady_clock::now(), limit));
+  return should_stop();
+}
+
+void coordinator::clear_stop() {
+  {
+    const detail::lock_guard lock(state_mutex_);
+    joined_ = false;
+    decided_ = false;
+    error_ = nullptr;
+    secondary_.clear();
+  }
+  reset_stop();
+}
+
+// ------------------------------------------------------------------------------------------- join
+
+task<void> coordinator::join(join_options options, std::source_location where) {
+  scheduler& home = co_await this_task::get_scheduler();
+  bool all_ended = false;
+  time_point end_of_grace = no_deadline;
+  for (;;) {
+    const bool stopping = should_stop();
+    if (stopping && end_of_grace == no_deadline) {
+      end_of_grace = deadline_after(home.now(), std::max(options.grace, duration::zero()));
+    }
+    const bool held = co_await wait_until(stopping ? idle : idle | stopped, end_of_grace, where);
+    all_ended = held && is_idle();
+    if (all_ended || stopping) break;
+  }
+  finish_join(options, all_ended);
+}
+
+void coordinator::wait_join(const join_options& options) {
+  using clock = std::chrono::steady_clock;
+  bool all_ended = false;
+  time_point end_of_grace = no_deadline;
+  for (;;) {
+    const bool stopping = should_stop();
+    if (stopping && end_of_grace == no_deadline) {
+      end_of_grace = deadline_after(clock::now(), std::max(options.grace, duration::zero()));
+    }
+    const bool held = block_until(stopping ? idle : idle | stopped, end_of_grace);
+    all_ended = held && is_idle();
+    if (all_ended || stopping) break;
+  }
+  finish_join(options, all_ended);
+}
+
+void coordinator::finish_join(const join_options& options, bool all_ended) {
+  std::exception_ptr error;
+  std::string late;
+  {
+    const detail::lock_guard lock(state_mutex_);
+    joined_ = true;
+    error = error_;
+    for (const auto& t : threads_) {
+      if (!t->ended) late += "\n  thread " + t->name + ": still running";
+    }
+  }
+  if (error) std::rethrow_exception(error);
+  if (all_ended || options.ignore_stragglers) return;
+  for (const auto& r : report()) late += "\n  " + r.name + ": " + r.position;
+  throw stragglers_error(errc::deadline_exceeded,
+                         "coordinator '" + name() +
+                             "' stopped with tasks or threads still running when the grace period "
+                             "was over:" + late + "\n");
+}
+
+bool coordinator::joined() const noexcept {
+  const detail::lock_guard lock(state_mutex_);
+  return joined_;
+}
+
+void coordinator::raise_requested_exception() const {
+  std::exception_ptr error;
+  {
+    const detail::lock_guard lock(state_mutex_);
+    error = error_;
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+std::vector<std::exception_ptr> coordinator::secondary_errors() const {
+  const detail::lock_guard lock(state_mutex_);
+  return secondary_;
+}
+
+}  // namespace leat

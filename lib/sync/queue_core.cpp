@@ -1,0 +1,319 @@
+#include "leat/sync/detail/queue_core.hpp"
+
+#include <ostream>
+#include <sstream>
+#include <utility>
+
+#include "leat/core/assert.hpp"
+#include "leat/core/context.hpp"
+#include "leat/core/error.hpp"
+#include "leat/core/scheduler.hpp"
+#include "leat/sync/partial_push.hpp"
+
+namespace leat::detail {
+
+// --------------------------------------------------------------------------------------- waiters
+
+const wait::kind queue_waiter::push_kind{"push to", &queue_waiter::cancel, &queue_waiter::describe};
+const wait::kind queue_waiter::pop_kind{"pop from", &queue_waiter::cancel, &queue_waiter::describe};
+
+void queue_waiter::leave() noexcept {
+  if (role_ != role::close) queue_.abandon(*this);
+}
+
+void queue_waiter::cancel(wait& w) noexcept {
+  auto& self = static_cast<queue_waiter&>(w);
+  self.queue_.cancel(self);
+}
+
+void queue_waiter::describe(const wait& w, std::ostream& out) {
+  const auto& self = static_cast<const queue_waiter&>(w);
+  self.queue_.describe(out);
+  if (self.count_ > 1) out << ", " << self.moved_ << " of " << self.count_ << " done";
+}
+
+void queue_waiter::throw_outcome() const {
+  if (outcome_ == queue_outcome::failed) std::rethrow_exception(queue_.failure_cause());
+  std::ostringstream text;
+  text << what().verb << ' ';
+  describe(*this, text);
+  if (role_ == role::push && count_ > 1) throw partial_push(text.str(), moved_);
+  throw failure(errc::cancelled, text.str());
+}
+
+// ------------------------------------------------------------------------------------ construction
+
+queue_core::queue_core(std::size_t capacity, std::size_t floor, std::string name)
+    : floor_(floor),
+      capacity_(capacity),
+      low_mark_(capacity / 2),
+      close_marker_(*this, queue_waiter::role::close, nullptr, 0, std::source_location::current()),
+      name_(std::move(name)) {
+  if (capacity == 0) {
+    throw failure(errc::invalid_argument,
+                  "queue '" + name_ + "': a capacity of 0 lets nothing in; use 1 or more");
+  }
+}
+
+queue_core::~queue_core() {
+  const biased_lock lock(mutex_);
+  LEAT_ASSERT(poppers_.empty() && (pushers_.empty() || pushers_.first() == &close_marker_),
+              "a queue was destroyed while somebody waits on it: close it and join first");
+}
+
+// ---------------------------------------------------------------------------------- the two lines
+
+void queue_core::leave_line(queue_waiter& w, queue_outcome outcome, work_list& woken) noexcept {
+  (w.is_push() ? pushers_ : poppers_).remove(w);
+  if (w.role_ == queue_waiter::role::close) return;
+  if (w.role_ == queue_waiter::role::pop_many || w.role_ == queue_waiter::role::pop_up_to) {
+    held_ -= w.moved_;
+    held_limit_ -= w.count_;
+  }
+  w.outcome_ = outcome;
+  if (w.is_push() && w.home_ && w.home_ != scheduler::current()) held_back_ = true;
+  woken.push_back(w);
+}
+
+// Puts back what an unfinished pop holds.
+void queue_core::return_held(queue_waiter& w) noexcept {
+  if (w.role_ == queue_waiter::role::pop || w.moved_ == 0) return;
+  give_back(w);
+  size_ += w.moved_;
+  held_ -= w.moved_;
+  w.moved_ = 0;
+}
+
+bool queue_core::serve_push(queue_waiter& w) noexcept {
+  while (w.moved_ < w.count_) {
+    if (size_ >= capacity_) return false;
+    accept(w);
+    ++w.moved_;
+    count_stored();
+  }
+  return true;
+}
+
+bool queue_core::serve_pop(queue_waiter& w) noexcept {
+  while (w.moved_ < w.count_) {
+    if (size_ <= floor_) return false;
+    deliver(w);
+    ++w.moved_;
+    --size_;
+    if (w.role_ != queue_waiter::role::pop) ++held_;
+  }
+  return true;
+}
+
+void queue_core::close_now(work_list& woken, queue_outcome for_pushes) noexcept {
+  closed_ = true;
+  close_pending_ = false;
+  floor_ = 0;  // what is inside may be drained
+  while (queue_waiter* w = pushers_.first()) leave_line(*w, for_pushes, woken);
+}
+
+work_list queue_core::serve() noexcept {
+  work_list woken;
+  for (bool moved = true; moved;) {
+    moved = false;
+    while (queue_waiter* w = pushers_.first()) {
+      if (w->role_ == queue_waiter::role::close) {
+        leave_line(*w, queue_outcome::done, woken);
+        close_now(woken, queue_outcome::closed);
+        break;
+      }
+      const std::size_t before = w->moved_;
+      const bool done = serve_push(*w);
+      moved = moved || w->moved_ != before;
+      if (!done) break;
+      leave_line(*w, queue_outcome::done, woken);
+    }
+    while (queue_waiter* w = poppers_.first()) {
+      const std::size_t before = w->moved_;
+      bool done = serve_pop(*w);
+      moved = moved || w->moved_ != before;
+      if (!done && !closed_) break;
+      if (!done && !(w->role_ == queue_waiter::role::pop_up_to && w->moved_ > 0)) {
+        return_held(*w);
+        moved = true;  // the next one in line may be content with what came back
+        leave_line(*w, cause_ ? queue_outcome::failed : queue_outcome::closed, woken);
+        continue;
+      }
+      leave_line(*w, queue_outcome::done, woken);
+    }
+  }
+  settle();
+  return woken;
+}
+
+// ---------------------------------------------------------------------------- beginning and ending
+
+// An operation allocates in its own name only: whatever others do on its behalf later must not fail.
+void queue_core::reserve_for(const queue_waiter& w) {
+  const std::size_t entering = w.is_push() ? w.count_ : 0;
+  // Where others wait for room they may fill the queue. Without a bound nobody does.
+  const bool full = !pushers_.empty() && capacity_ != unbounded;
+  const std::size_t inside = std::max(size_, full ? capacity_ : std::min(capacity_, size_ + entering));
+  const bool holds = w.role_ >= queue_waiter::role::pop_many;
+  reserve(inside + held_limit_ + (holds ? w.count_ : 0));
+}
+
+bool queue_core::begin(queue_waiter& w) {
+  work_list woken;
+  bool waits = true;
+  {
+    const biased_lock lock(mutex_);
+    waiter_list& line = w.is_push() ? pushers_ : poppers_;
+    if (w.is_push() && closed_) {
+      w.outcome_ = cause_ ? queue_outcome::failed : queue_outcome::closed;
+      waits = false;
+    } else {
+      reserve_for(w);
+      if (w.role_ >= queue_waiter::role::pop_many) held_limit_ += w.count_;
+      line.push_back(w);
+      woken = serve_except(w);
+      waits = w.linked_;
+      if (waits) ++(w.is_push() ? push_waits_ : pop_waits_);
+    }
+  }
+  wake_all(woken);
+  return !waits;
+}
+
+// Serves everybody; if `w` itself is done it is not to be woken: its coroutine does not sleep yet.
+work_list queue_core::serve_except(queue_waiter& w) noexcept {
+  work_list others;
+  work_list woken = serve();
+  while (work_item* item = woken.pop_front()) {
+    if (item != &w) others.push_back(*item);
+  }
+  return others;
+}
+
+bool queue_core::cancel(queue_waiter& w) noexcept {
+  work_list woken;
+  {
+    const biased_lock lock(mutex_);
+    if (!w.linked_) return false;
+    if (!w.is_push()) return_held(w);
+    leave_line(w, queue_outcome::cancelled, woken);
+    work_list others = serve();  // those behind it move up
+    woken.append(others);
+  }
+  wake_all(woken);
+  return true;
+}
+
+void queue_core::abandon(queue_waiter& w) noexcept {
+  work_list woken;
+  {
+    const biased_lock lock(mutex_);
+    if (!w.linked_) return;
+    work_list self;
+    if (!w.is_push()) return_held(w);
+    leave_line(w, queue_outcome::cancelled, self);
+    woken = serve();
+  }
+  wake_all(woken);
+}
+
+bool queue_core::close() noexcept {
+  work_list woken;
+  {
+    const biased_lock lock(mutex_);
+    if (closed_ || close_pending_) return false;
+    close_pending_ = true;
+    pushers_.push_back(close_marker_);
+    woken = serve();
+  }
+  wake_all(woken);
+  return true;
+}
+
+void queue_core::close_and_cancel() noexcept {
+  work_list woken;
+  {
+    const biased_lock lock(mutex_);
+    if (!closed_) close_now(woken, queue_outcome::cancelled);
+    work_list others = serve();
+    woken.append(others);
+  }
+  wake_all(woken);
+}
+
+void queue_core::fail(std::exception_ptr cause) noexcept {
+  work_list woken;
+  {
+    const biased_lock lock(mutex_);
+    if (cause_) return;  // the first cause counts
+    cause_ = std::move(cause);
+    close_now(woken, queue_outcome::failed);
+    work_list others = serve();
+    woken.append(others);
+  }
+  wake_all(woken);
+}
+
+// ------------------------------------------------------------------------------------- wake-ups
+
+// A task that waits for items is woken by the first one. A task that waited for room is not in a
+// hurry: its item is in. If it lives on another thread its wake-up is held back until the queue has
+// drained to half, or this turn ends: then one trip to the other thread serves many items.
+void queue_core::wake_all(work_list& woken) noexcept {
+  if (woken.empty()) return;
+  scheduler* const here = scheduler::current();
+  while (work_item* item = woken.pop_front()) {
+    auto& w = *static_cast<queue_waiter*>(item);
+    if (w.is_push() && here && w.home() && w.home() != here) {
+      here->wake_later(w);
+    } else {
+      w.wake();
+    }
+  }
+}
+
+void queue_core::flush_held_back() noexcept {
+  if (scheduler* const here = scheduler::current()) here->flush_wakeups();
+}
+
+// --------------------------------------------------------------------------------------- questions
+
+std::size_t queue_core::size() const noexcept {
+  const biased_lock lock(mutex_);
+  return size_;
+}
+
+bool queue_core::is_closed() const noexcept {
+  const biased_lock lock(mutex_);
+  return closed_;
+}
+
+std::exception_ptr queue_core::failure_cause() const noexcept {
+  const biased_lock lock(mutex_);
+  return cause_;
+}
+
+queue_statistics queue_core::statistics() const noexcept {
+  const biased_lock lock(mutex_);
+  queue_statistics s;
+  s.size = size_;
+  s.capacity = capacity_;
+  s.peak_size = peak_;
+  s.waiting_pushes = pushers_.size() - (close_pending_ ? 1 : 0);
+  s.waiting_pops = poppers_.size();
+  s.pushed = pushed_;
+  s.popped = pushed_ - size_ - held_;
+  s.push_waits = push_waits_;
+  s.pop_waits = pop_waits_;
+  s.closed = closed_;
+  return s;
+}
+
+void queue_core::describe(std::ostream& out) const {
+  const queue_statistics s = statistics();
+  out << "queue '" << name_ << "' (" << s.size;
+  if (s.capacity != unbounded) out << " of " << s.capacity;
+  out << (s.closed ? ", closed)" : ")");
+}
+
+}  // namespace leat::detail
