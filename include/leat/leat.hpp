@@ -37,3 +37,17 @@
 #include "leat/sync/queue_runner.hpp"
 #include "leat/sync/queue_statistics.hpp"
 #include "leat/sync/random_shuffle_queue.hpp"
+
+// Files and records
+#include "leat/io/file.hpp"
+#include "leat/io/file_backend.hpp"
+#include "leat/io/line_reader.hpp"
+#include "leat/io/record_batch.hpp"
+#include "leat/io/tfrecord_reader.hpp"
+#include "leat/io/tfrecord_writer.hpp"
+
+// Stages of a pipeline
+#include "leat/pipeline/batcher.hpp"
+#include "leat/pipeline/input_producer.hpp"
+#include "leat/pipeline/match_files.hpp"
+#include "leat/pipeline/stage_metrics.hpp"

@@ -40,6 +40,20 @@ void scope_registry::remove(task_scope& s) noexcept {
   if (s.following_scope_) s.following_scope_->previous_scope_ = s.previous_scope_;
 }
 
+bool scope_registry::stop_scopes_of(const scheduler& home) {
+  std::vector<task_scope*> found;
+  {
+    const std::lock_guard lock(mutex());
+    for (task_scope* s = first(); s; s = next(*s)) {
+      if (s->has_task_on(home)) found.push_back(s);
+    }
+  }
+  // Not under the lock: a stop calls what users have hung on the token.
+  bool any = false;
+  for (task_scope* s : found) any = s->request_scope_stop() || any;
+  return any;
+}
+
 std::string to_text(const std::source_location& where) {
   std::string_view file = where.file_name();
   if (const auto slash = file.rfind('/'); slash != file.npos) file.remove_prefix(slash + 1);

@@ -19,6 +19,10 @@ class scope_registry {
   static task_scope* first() noexcept;
   static task_scope* next(const task_scope& s) noexcept { return s.following_scope_; }
   static const context* parent(const task_scope& s) noexcept { return s.parent_; }
+
+  /// Asks every scope with a task on `home` to stop. False: each of them was asked before.
+  /// Called on the thread that drives `home`, between two turns, so the tasks cannot end meanwhile.
+  static bool stop_scopes_of(const scheduler& home);
 };
 
 }  // namespace leat::detail

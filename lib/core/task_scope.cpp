@@ -80,7 +80,7 @@ bool task_scope::request_scope_stop() noexcept {
     // release: pairs with stop_requested().
     if (stopped_.exchange(true, std::memory_order_acq_rel)) return false;
     for (const auto& n : notices_) {
-      if (std::exchange(n->sent, true)) continue;
+      if (tasks_ == 0 || std::exchange(n->sent, true)) continue;
       ++held_;
       notices.push_back(*n);
     }
@@ -137,6 +137,14 @@ std::vector<scheduler*> task_scope::homes() const {
   const detail::lock_guard lock(mutex_);
   for (const auto& n : notices_) all.push_back(&n->home);
   return all;
+}
+
+bool task_scope::has_task_on(const scheduler& s) const noexcept {
+  const detail::lock_guard lock(mutex_);
+  for (const context* c = children_; c; c = c->following_) {
+    if (c->home_ == &s) return true;
+  }
+  return false;
 }
 
 void task_scope::spawn_on(scheduler& s, task<void> t, std::string_view name,

@@ -34,7 +34,7 @@ coordinator::coordinator(coordinator_options options, context* parent)
 
 coordinator::~coordinator() {
   // The threads' own destructors join; everybody has to be asked to stop first.
-  request_scope_stop();
+  if (!is_idle()) request_scope_stop();
   std::vector<std::unique_ptr<thread_entry>> threads;
   {
     const detail::lock_guard lock(state_mutex_);

@@ -47,7 +47,9 @@ task<void> queue_runner::state::run(std::shared_ptr<state> self, std::size_t ind
   std::exception_ptr error;
   try {
     const enqueue_operation& step = self->producers[index].step;
-    while (!co_await this_task::stop_requested() && co_await step()) {
+    for (bool more = true; more;) {
+      if (co_await this_task::stop_requested()) break;
+      more = co_await step();
     }
   } catch (...) {
     error = std::current_exception();

@@ -11,6 +11,7 @@
 
 namespace leat {
 
+class file_backend;
 class wait;
 
 /// One logical thread: runs work items one after the other, never two at the same time.
@@ -81,6 +82,11 @@ class scheduler {
     if (!later_.empty()) flush_wakeups_now();
   }
 
+  /// The file system that the tasks of this scheduler see; null until somebody gave it one. The I/O
+  /// layer does for real schedulers, a simulation brings its own.
+  [[nodiscard]] file_backend* files() const noexcept { return files_; }
+  void set_files(file_backend* files) noexcept { files_ = files; }
+
   /// Tells the driver that a task lives here: it must not return from its loop before
   /// work_finished() was called as often. Thread safety: shared-safe.
   virtual void work_started() noexcept = 0;
@@ -104,6 +110,13 @@ class scheduler {
   [[nodiscard]] bool remote_pending() const noexcept {
     const work_item* head = remote_.load(std::memory_order_relaxed);
     return head != nullptr && head != awake();
+  }
+
+  /// The ready items, next one first, and those of other threads behind them: for a simulation, which
+  /// may change their order between two calls of run_ready().
+  [[nodiscard]] work_list& ready_items() noexcept {
+    take_remote();
+    return ready_;
   }
 
   /// The earliest timer's time; no_deadline when there is none.
@@ -132,6 +145,7 @@ class scheduler {
   time_point turn_time_{};
   detail::timer_heap timers_;
   time_point armed_ = no_deadline;
+  file_backend* files_ = nullptr;
   alignas(64) std::atomic<work_item*> remote_{nullptr};
 };
 

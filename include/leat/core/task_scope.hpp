@@ -112,6 +112,7 @@ class task_scope {
   static void finish(work_item& item) noexcept;
   void register_scheduler(scheduler& s);
   [[nodiscard]] std::vector<scheduler*> homes() const;
+  [[nodiscard]] bool has_task_on(const scheduler& s) const noexcept;
   void add_silent(std::vector<task_report>& reports) const;
   void cancel_waits(scheduler& s) noexcept;
   [[nodiscard]] bool holds(unsigned conditions) const noexcept LEAT_REQUIRES(mutex_);

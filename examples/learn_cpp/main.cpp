@@ -1,0 +1,233 @@
+/// Learns to tell C from C++ by single lines of source, from real files that every build machine has.
+///
+/// The way of a line: match_files finds the files; a string producer shuffles them, epoch by epoch, into
+/// a queue; several readers take a file each, read it through io_uring, make samples of its lines and
+/// push these into a shuffle queue; the consumer draws batches from it and makes a step of logistic
+/// regression with each. One coordinator stops them all: at the end, on an error, on Ctrl-C.
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <string>
+
+#include <asio/io_context.hpp>
+#include <asio/signal_set.hpp>
+#include <leat/leat.hpp>
+#include <unistd.h>
+
+#include "features.hpp"
+#include "input.hpp"
+#include "model.hpp"
+#include "options.hpp"
+#include "report.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// What the tasks of the training share.
+struct training {
+  explicit training(const options& o, sources found)
+      : files(std::move(found.training),
+              {.num_epochs = o.epochs, .seed = o.seed, .capacity = 64, .name = "files"}),
+        batches({.batch_size = o.batch_size,
+                 .capacity = 20'000,
+                 .min_after_dequeue = 10'000,
+                 .seed = o.seed,
+                 .name = "samples"}),
+        skip_bad_files(o.skip_bad_files) {}
+
+  leat::input_producer<source> files;
+  leat::shuffle_batch<sample> batches;
+  leat::stage_metrics readers{"readers"};
+  leat::stage_metrics consumer{"consumer"};
+  const bool skip_bad_files;
+  std::uint64_t skipped_files = 0;
+};
+
+// Reads the samples of one file into the shuffle queue.
+leat::task<void> read_file(training& t, const source& s) {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  auto reader = co_await source_reader::open(s);
+  std::uint64_t bytes = 0;
+  for (;;) {
+    leat::waiting input(t.readers, home, leat::waiting::for_input);
+    std::vector<sample> samples = co_await reader->next();
+    input.stop();
+    if (samples.empty()) co_return;
+    t.readers.add(samples.size(), reader->bytes_read() - bytes);
+    bytes = reader->bytes_read();
+    leat::waiting room(t.readers, home, leat::waiting::for_room);
+    co_await t.batches.queue().push_many(samples);
+    room.stop();
+  }
+}
+
+// One step of a reader: the next file. False when there is none.
+leat::task<bool> read_next_file(training& t) {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  leat::waiting input(t.readers, home, leat::waiting::for_input);
+  const std::optional<source> next = co_await t.files.queue().pop();
+  input.stop();
+  if (!next) co_return false;
+  std::string why;
+  try {
+    co_await read_file(t, *next);
+  } catch (const leat::failure& e) {
+    if (!t.skip_bad_files || e.code() == leat::errc::cancelled) throw;
+    why = e.what();
+  }
+  if (!why.empty()) {
+    ++t.skipped_files;
+    std::fprintf(stderr, "learn_cpp: skipped: %s\n", why.c_str());
+  }
+  co_return true;
+}
+
+// Draws batches and learns from them until none comes.
+leat::task<void> consume(training& t, model& m) {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = home.now();
+  leat::time_point next_line = begin + 200ms;
+  progress now;
+  t.consumer.add_task();
+  for (;;) {
+    leat::waiting input(t.consumer, home, leat::waiting::for_input);
+    const auto batch = co_await t.batches.next();
+    input.stop();
+    if (!batch) break;
+    std::size_t right = 0;
+    for (const sample& s : *batch) {
+      if ((m.predict(s) > 0.5) == s.is_cpp) ++right;
+    }
+    const double loss = m.train(*batch);
+    now.loss += 0.02 * (loss - now.loss);
+    now.accuracy +=
+        0.02 * (static_cast<double>(right) / static_cast<double>(batch->size()) - now.accuracy);
+    t.consumer.add(batch->size(), batch->size() * sizeof(sample));
+    if (home.now() >= next_line) {
+      next_line = home.now() + 200ms;
+      now.seconds = std::chrono::duration<double>(home.now() - begin).count();
+      print_progress(now, t.readers, t.files.queue().statistics(), t.batches.queue().statistics());
+    }
+  }
+}
+
+// Tests the model with files that it has not seen.
+leat::task<void> evaluate(const model& m, const std::vector<source>& files, bool skip_bad_files) {
+  std::uint64_t right = 0;
+  std::uint64_t of_cpp = 0;
+  std::uint64_t all = 0;
+  for (const source& s : files) {
+    try {
+      auto reader = co_await source_reader::open(s);
+      for (;;) {
+        const std::vector<sample> samples = co_await reader->next();
+        if (samples.empty()) break;
+        for (const sample& x : samples) {
+          if ((m.predict(x) > 0.5) == x.is_cpp) ++right;
+          if (x.is_cpp) ++of_cpp;
+        }
+        all += samples.size();
+      }
+    } catch (const leat::failure&) {
+      if (!skip_bad_files) throw;
+    }
+  }
+  if (all == 0) {
+    std::puts("No held-out lines: nothing to test with.");
+    co_return;
+  }
+  const auto share = [all](std::uint64_t n) {
+    return static_cast<double>(n) / static_cast<double>(all);
+  };
+  std::printf("Held out: %llu lines of %zu files: accuracy %.4f; always the majority: %.4f\n",
+              static_cast<unsigned long long>(all), files.size(), share(right),
+              std::max(share(of_cpp), 1 - share(of_cpp)));
+}
+
+// Ctrl-C: the first one stops the coordinator, the second one the process.
+leat::task<void> wait_for_interrupt(leat::coordinator& coord, asio::io_context& io) {
+  auto signals = std::make_shared<asio::signal_set>(io, SIGINT, SIGTERM);
+  signals->async_wait([&coord, signals](const std::error_code& ec, int) {
+    if (ec) return;
+    std::fputs("\nlearn_cpp: stopping; once more ends at once\n", stderr);
+    std::signal(SIGINT, SIG_DFL);
+    coord.request_stop();
+  });
+  try {
+    co_await coord.wait_for_stop();
+  } catch (const leat::failure&) {  // the training has ended by itself
+  }
+  signals->cancel();
+}
+
+leat::task<int> learn(const options& o, leat::runtime& rt) {
+  sources found = co_await find_sources(o);
+  const std::vector<source> held_out = std::move(found.held_out);
+  std::printf("%zu files to learn from, %zu held out\n", found.training.size(), held_out.size());
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  leat::scheduler& reading = rt.get_scheduler(rt.size() - 1);
+  training t(o, std::move(found));
+  model m;
+  leat::coordinator coord({.name = "training"});
+  for (std::size_t i = 0; i < o.readers; ++i) {
+    t.batches.add([&t] { return read_next_file(t); }, "reader " + std::to_string(i));
+    t.readers.add_task();
+  }
+  t.files.start(coord, reading);
+  t.batches.start(coord, reading);
+
+  leat::task_group watch("signals");
+  watch.spawn(wait_for_interrupt(coord, *leat::get_io_context(home)), "interrupt");
+  const leat::time_point begin = home.now();
+  std::exception_ptr error;
+  try {
+    co_await consume(t, m);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  const bool interrupted = coord.should_stop() && !error;
+  if (error) coord.request_stop(error);
+  try {
+    co_await coord.join({.grace = 1s});
+  } catch (...) {
+    error = std::current_exception();
+  }
+  watch.request_stop();
+  co_await watch.join();
+  end_progress();
+  const leat::stage_metrics* const stages[] = {&t.readers, &t.consumer};
+  print_summary(stages, home.now() - begin);
+  if (t.skipped_files > 0) {
+    std::printf("%llu files could not be read and were skipped.\n",
+                static_cast<unsigned long long>(t.skipped_files));
+  }
+  if (error) std::rethrow_exception(error);
+  if (interrupted) co_return 130;
+  co_await evaluate(m, held_out, o.skip_bad_files);
+  co_return 0;
+}
+
+leat::task<int> run(const options& o, leat::runtime& rt) {
+  if (!o.write_shards.empty()) {
+    co_await write_shards(o);
+    co_return 0;
+  }
+  co_return co_await learn(o, rt);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const options o = parse_options(argc, argv);
+  try {
+    leat::runtime rt({.threads = 2});
+    return rt.block_on(run(o, rt));
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "learn_cpp: %s\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <source_location>
+
+#include "leat/core/task.hpp"
+#include "leat/io/detail/chunk.hpp"
+#include "leat/io/file.hpp"
+
+namespace leat {
+
+/// How a reader fetches its file.
+struct read_options {
+  std::size_t chunk_size = std::size_t{256} << 10;  ///< bytes asked for at a time
+  std::size_t depth = 4;  ///< chunks under way at a time where the data is not in the page cache
+};
+
+namespace detail {
+
+/// Reads a file from its beginning in chunks, ahead of the consumer.
+///
+/// Data in the page cache is copied by a plain read on the spot, one chunk at a time, which keeps it in
+/// the processor's cache too. At the first chunk that is not there, `depth` reads go to the backend
+/// and stay under way until the end of the file.
+///
+/// A reader that is destroyed leaves its reads to themselves: the chunks free themselves when the
+/// kernel is done with them.
+///
+/// Thread safety: thread-bound.
+class read_ahead {
+ public:
+  /// `headroom`: as much can be carried over to the next chunk without a copy of the whole.
+  /// Errors: invalid_argument for options of 0; std::bad_alloc.
+  read_ahead(file& f, const read_options& options, std::size_t headroom);
+  read_ahead(const read_ahead&) = delete;
+  read_ahead& operator=(const read_ahead&) = delete;
+  ~read_ahead();
+
+  /// Gets the next data of the file, with the last `carried` bytes of the present data in front.
+  /// False at the end of the file: the data then is just what was carried.
+  ///
+  /// Errors:       of the system, with path and offset; data_loss for a file that has become shorter.
+  /// Cancellation: total; the read goes on without its reader, and the next call finds it.
+  [[nodiscard]] task<bool> advance(std::size_t carried, std::source_location where);
+
+  [[nodiscard]] const std::byte* data() const noexcept { return data_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  /// The place of data() in the file.
+  [[nodiscard]] std::uint64_t offset() const noexcept { return end_offset_ - size_; }
+  /// What keeps data() alive.
+  [[nodiscard]] const chunk_reference& keeper() const noexcept { return current_; }
+
+ private:
+  class chunk_wait;
+
+  [[nodiscard]] std::uint64_t left_to_ask() const noexcept;
+  chunk_reference fresh(std::size_t carried);
+  void ask(chunk_reference c);
+  bool take_cached(chunk_reference& c);
+  void adopt(chunk_reference c, std::size_t carried, std::size_t fresh_size);
+  [[nodiscard]] task<std::size_t> complete(chunk_reference c, std::source_location where);
+
+  file& file_;
+  const read_options options_;
+  chunk_pool* pool_;
+  chunk_reference current_;
+  const std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::uint64_t end_offset_ = 0;   // of data() in the file
+  std::uint64_t next_offset_ = 0;  // to ask for
+  bool ended_ = false;
+  std::deque<chunk_reference> under_way_;
+};
+
+}  // namespace detail
+}  // namespace leat

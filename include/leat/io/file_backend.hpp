@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leat/core/scheduler.hpp"
+#include "leat/core/work_item.hpp"
+
+namespace leat {
+
+/// What a backend tells of a file.
+struct file_status {
+  std::uint64_t size = 0;          ///< bytes; 0 for what has no size, such as a pipe
+  std::int64_t modified_ns = 0;    ///< time of the last change, nanoseconds since 1970
+  bool is_regular = false;
+  bool is_directory = false;
+};
+
+/// One operation on a file, for a file_backend to carry out.
+///
+/// Lives with who submitted it, together with the buffer, until it has been completed: also when
+/// nobody waits for it any more, since the kernel may still write to the buffer. Completion is a run of
+/// the work item on `home`.
+struct file_request : work_item {
+  enum class operation : std::uint8_t {
+    open, status, list, read, write, sync, truncate, rename, remove, close,
+  };
+
+  operation what = operation::read;
+  int handle = -1;               ///< of the file; set by open
+  int flags = 0;                 ///< open: as for open(2); `mode` is 0666
+  std::byte* data = nullptr;     ///< read, write
+  std::size_t size = 0;          ///< read, write: bytes
+  std::uint64_t offset = 0;      ///< read, write: from the start of the file; next_byte: in sequence
+  const char* path = nullptr;    ///< open, status, list, rename, remove
+  const char* new_path = nullptr;            ///< rename
+  file_status* status = nullptr;             ///< status: of `path`, or of `handle` without one
+  std::vector<std::string>* names = nullptr; ///< list: entries without "." and ".."
+  scheduler* home = nullptr;     ///< where the completion runs
+  std::int64_t result = 0;       ///< bytes moved, handle opened or 0; or a negative errno
+};
+
+/// The offset of a file that can only be read in sequence, such as a pipe.
+inline constexpr std::uint64_t next_byte = UINT64_MAX;
+
+/// The seam to the file system: everything that leat does with files goes through one of these.
+///
+/// Reads and writes may be short, as the system's are; what follows is the submitter's business.
+/// Thread safety: as its implementations say; the ones of a scheduler are thread-bound to it.
+class file_backend {
+ public:
+  file_backend() = default;
+  file_backend(const file_backend&) = delete;
+  file_backend& operator=(const file_backend&) = delete;
+  virtual ~file_backend() = default;
+
+  /// "io_uring", "threads"; for messages and reports.
+  [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+
+  /// Carries out a request and then posts it to its home.
+  virtual void submit(file_request& request) noexcept = 0;
+
+  /// Carries out a read if that needs no waiting for a device: true, `result` is set and nothing will
+  /// be posted. False: it would have to wait; nothing has happened.
+  virtual bool try_now(file_request& request) noexcept = 0;
+
+  /// Carries out a request here and now, whatever it takes: for a destructor outside a scheduler.
+  virtual void run_now(file_request& request) noexcept = 0;
+};
+
+/// Which backend real schedulers use.
+enum class file_backend_choice {
+  automatic,  ///< io_uring where the system allows it, else threads
+  io_uring,
+  threads,    ///< worker threads with preadv2
+};
+
+/// The backend of a scheduler, made on first use. A simulated scheduler brings its own.
+///
+/// The environment variable LEAT_IO=uring|threads decides in place of `automatic`. Thread-bound to
+/// the scheduler. Errors: failed_precondition for a scheduler without an Asio context and without a
+/// backend of its own; unavailable when io_uring was asked for by name and is refused; invalid_argument
+/// for another value of LEAT_IO.
+[[nodiscard]] file_backend& get_file_backend(
+    scheduler& s, file_backend_choice choice = file_backend_choice::automatic);
+
+/// Why `automatic` chose as it did, in one sentence: "io_uring", or "threads: io_uring is refused:
+/// Operation not permitted". Thread safety: shared-safe.
+[[nodiscard]] std::string file_backend_reason();
+
+}  // namespace leat

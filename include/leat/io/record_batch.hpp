@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leat/codec/bytes.hpp"
+#include "leat/io/detail/chunk.hpp"
+
+namespace leat {
+
+/// Where a record stands: its key, its error context, and what a checkpoint stores.
+struct record_position {
+  std::string_view path;     ///< lives as long as the batch or reader it came from
+  std::uint64_t offset = 0;  ///< of its first byte, frame included, from the start of the file
+  std::uint64_t index = 0;   ///< records before it in the file
+};
+
+/// A run of records of one file: views into memory that the batch keeps alive.
+///
+/// Filled by a reader's read_batch(), again and again, so that reading allocates nothing in steady
+/// state. May be moved to another thread and outlive the reader; holding on to many batches holds on to
+/// their chunks of the file. A copy shares the memory.
+///
+/// Thread safety: distinct-safe.
+template <class View>
+class basic_record_batch {
+ public:
+  using value_type = View;
+
+  [[nodiscard]] std::size_t size() const noexcept { return records_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return records_.empty(); }
+  [[nodiscard]] View operator[](std::size_t i) const noexcept { return records_[i]; }
+  [[nodiscard]] auto begin() const noexcept { return records_.begin(); }
+  [[nodiscard]] auto end() const noexcept { return records_.end(); }
+
+  [[nodiscard]] std::string_view path() const noexcept { return path_ ? *path_ : std::string_view(); }
+
+  /// Where record `i` stands. Cost: O(1), a few ns.
+  [[nodiscard]] record_position position(std::size_t i) const noexcept {
+    const auto* at = reinterpret_cast<const std::byte*>(records_[i].data());
+    return {path(), offset_ + static_cast<std::uint64_t>(at - data_) - frame_, index_ + i};
+  }
+
+  /// Forgets the records and lets go of their memory.
+  void clear() noexcept {
+    records_.clear();
+    keeper_ = {};
+  }
+
+ private:
+  friend class line_reader;
+  friend class tfrecord_reader;
+
+  std::vector<View> records_;
+  detail::chunk_reference keeper_;
+  std::shared_ptr<const std::string> path_;
+  const std::byte* data_ = nullptr;  // the byte at offset_
+  std::uint64_t offset_ = 0;
+  std::uint64_t index_ = 0;  // of the first record
+  std::size_t frame_ = 0;    // bytes of a record before its data
+};
+
+using record_batch = basic_record_batch<byte_view>;
+using line_batch = basic_record_batch<std::string_view>;
+
+}  // namespace leat

@@ -1,0 +1,139 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leat/core/error.hpp"
+#include "leat/core/task.hpp"
+#include "leat/sync/coordinator.hpp"
+#include "leat/sync/fifo_queue.hpp"
+#include "leat/sync/queue_runner.hpp"
+#include "leat/sync/random_shuffle_queue.hpp"
+
+namespace leat {
+
+/// What becomes of the items at the end that do not fill a batch. There is no silent default: dropped
+/// ones are counted.
+enum class remainder { keep, drop };
+
+/// How items are batched.
+struct batch_options {
+  std::size_t batch_size = 0;
+  std::size_t capacity = 32;                ///< of the queue, in items
+  remainder last = remainder::keep;         ///< keep: the last batch may be smaller
+  std::string name = "batch";               ///< of the queue, for messages and reports
+};
+
+/// How items are shuffled and batched.
+struct shuffle_batch_options {
+  std::size_t batch_size = 0;
+  std::size_t capacity = 0;                 ///< of the queue, in items
+  std::size_t min_after_dequeue = 0;        ///< items that stay in while the input lasts
+  std::optional<std::uint64_t> seed = {};
+  remainder last = remainder::keep;
+  std::string name = "shuffle_batch";
+};
+
+/// Collects items from enqueue operations and gives them out in batches; what batch and shuffle_batch
+/// have in common.
+///
+/// add() the operations that push into queue(), start() them, then take batches until none comes. When
+/// the last operation has ended the queue closes, and what is left is drained.
+///
+/// Lives until the coordinator was joined. Thread safety: as queue_runner; next() is shared-safe.
+template <class Queue>
+class basic_batcher {
+ public:
+  using value_type = typename Queue::value_type;
+
+  basic_batcher(const basic_batcher&) = delete;
+  basic_batcher& operator=(const basic_batcher&) = delete;
+
+  /// Adds an operation that fills the queue; see queue_runner::add().
+  template <class Operation>
+  void add(Operation operation, std::string name = {}, scheduler* home = nullptr) {
+    runner_.add(std::move(operation), std::move(name), home);
+  }
+
+  /// Starts the operations on the scheduler that runs now, or on `home`.
+  void start(coordinator& coord) { runner_.start(coord); }
+  void start(coordinator& coord, scheduler& home) { runner_.start(coord, home); }
+
+  /// The next batch. Empty: the input has ended.
+  /// Errors: cancelled; what befell an enqueue operation.
+  [[nodiscard]] task<std::optional<std::vector<value_type>>> next(
+      std::source_location where = std::source_location::current()) {
+    if (last_ == remainder::keep) co_return co_await queue_.pop_up_to(batch_size_, where);
+    co_return co_await queue_.pop_many(batch_size_, where);
+  }
+
+  /// The same for an OS thread, which it blocks.
+  std::optional<std::vector<value_type>> wait_next(
+      std::source_location where = std::source_location::current()) {
+    return last_ == remainder::keep ? queue_.wait_pop_up_to(batch_size_, where)
+                                    : queue_.wait_pop_many(batch_size_, where);
+  }
+
+  /// Items that were left over at the end, with remainder::drop; 0 before the end.
+  [[nodiscard]] std::size_t dropped() const noexcept {
+    return last_ == remainder::drop && queue_.is_closed() && queue_.size() < batch_size_
+               ? queue_.size()
+               : 0;
+  }
+
+  [[nodiscard]] Queue& queue() noexcept { return queue_; }
+  [[nodiscard]] std::size_t batch_size() const noexcept { return batch_size_; }
+
+ protected:
+  template <class... Arguments>
+  basic_batcher(std::size_t batch_size, remainder last, const std::string& name,
+                Arguments&&... arguments)
+      : batch_size_(checked(batch_size, name)),
+        last_(last),
+        queue_(std::forward<Arguments>(arguments)...),
+        runner_(queue_) {}
+  ~basic_batcher() = default;
+
+ private:
+  static std::size_t checked(std::size_t batch_size, const std::string& name) {
+    if (batch_size > 0) return batch_size;
+    throw failure(errc::invalid_argument, "'" + name + "': batch_size must be 1 or more");
+  }
+
+  const std::size_t batch_size_;
+  const remainder last_;
+  Queue queue_;
+  queue_runner runner_;
+};
+
+/// Batches in the order in which the items come. Source: tf.train.batch.
+template <queue_element T>
+class batch final : public basic_batcher<fifo_queue<T>> {
+ public:
+  /// Errors: invalid_argument for a batch size or a capacity of 0.
+  explicit batch(const batch_options& o)
+      : basic_batcher<fifo_queue<T>>(o.batch_size, o.last, o.name, o.capacity, o.name) {}
+};
+
+/// Batches of items drawn at random from those in the queue. Source: tf.train.shuffle_batch.
+///
+/// Recommended capacity: min_after_dequeue + (enqueue operations + a few) * batch_size.
+template <queue_element T>
+class shuffle_batch final : public basic_batcher<random_shuffle_queue<T>> {
+ public:
+  /// Errors: invalid_argument for a batch size or a capacity of 0, or a minimum not below the capacity.
+  explicit shuffle_batch(const shuffle_batch_options& o)
+      : basic_batcher<random_shuffle_queue<T>>(
+            o.batch_size, o.last, o.name,
+            shuffle_options{.capacity = o.capacity,
+                            .min_after_dequeue = o.min_after_dequeue,
+                            .seed = o.seed,
+                            .name = o.name}) {}
+};
+
+}  // namespace leat

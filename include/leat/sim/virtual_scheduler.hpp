@@ -1,0 +1,96 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <source_location>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leat/core/clock.hpp"
+#include "leat/core/scheduler.hpp"
+#include "leat/core/task.hpp"
+
+namespace leat::sim {
+
+/// Nothing can run any more and the task has not ended. what() is the dump of all live tasks.
+class deadlock : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
+
+/// A scheduler on virtual time: an hour of sleeping takes no time, and every run is the same.
+///
+/// It has no thread. Whoever calls it drives it; time stands still while anything can run and then
+/// jumps to the next timer. It starts at time_point{}. It knows of no file and no other thread: an
+/// item that another thread posts while it is not driven waits for the next call.
+///
+/// Thread safety: that of scheduler; its own members are for the thread that drives it.
+class virtual_scheduler final : public scheduler {
+ public:
+  /// Chooses the item that runs next: gets the number of ready ones, at least 1, and gives an index
+  /// that counts from the oldest. The point at which a seed decides about a simulated world.
+  using picker = std::function<std::size_t(std::size_t ready_count)>;
+
+  /// An empty `pick` is the order of every real scheduler: first in, first out.
+  explicit virtual_scheduler(picker pick = {}) : pick_(std::move(pick)) {}
+  ~virtual_scheduler();
+
+  [[nodiscard]] time_point now() const noexcept override { return now_; }
+  void work_started() noexcept override { live_.fetch_add(1, std::memory_order_relaxed); }
+  void work_finished() noexcept override { live_.fetch_sub(1, std::memory_order_relaxed); }
+
+  /// Tasks that live here.
+  [[nodiscard]] std::size_t live_tasks() const noexcept {
+    return live_.load(std::memory_order_relaxed);  // read between turns, by the thread that runs them
+  }
+
+  /// Runs what can run at this point in time, at most `max_items`. False: nothing is left to run.
+  bool run_now(std::size_t max_items = SIZE_MAX);
+
+  /// The time of the next timer; no_deadline when there is none.
+  [[nodiscard]] time_point next_event() const noexcept { return next_timer(); }
+
+  /// Lets time jump to `t`, for a driver of several schedulers. A `t` in the past changes nothing.
+  void advance_to(time_point t) noexcept;
+
+  /// Runs until nothing is ready and no timer is set.
+  void run_until_idle();
+
+  /// Runs until no task lives here.
+  /// Errors: deadlock. Before it is thrown, every owner with a task here was asked to stop and the
+  /// tasks have ended; if they do not, the process ends with the dump.
+  void run_to_end();
+
+ private:
+  void wake() noexcept override {}
+  void arm(time_point) noexcept override {}
+  bool run_picked(std::size_t max_items);
+  [[nodiscard]] std::string where_everyone_is();
+  void unwind(const std::string& dump);
+
+  picker pick_;
+  std::vector<work_item*> pool_;  // ready items from which pick_ chooses, oldest first
+  time_point now_{};
+  std::atomic<std::size_t> live_{0};
+};
+
+/// Runs a task to its end on virtual time; gives its result or throws its error.
+///
+///     leat::sim::run(leat::task_group_example());
+///
+/// Errors: what the task throws; deadlock, at once, when it waits for something that cannot come.
+template <class T>
+T run(task<T> t, std::source_location where = std::source_location::current()) {
+  virtual_scheduler home;
+  leat::detail::result_slot<T> slot;
+  leat::detail::root_scope scope("sim::run");
+  scope.spawn_on(home, leat::detail::run_into(std::move(t), slot), "", where);
+  home.run_to_end();
+  scope.rethrow_error();
+  return slot.take();
+}
+
+}  // namespace leat::sim

@@ -1,0 +1,240 @@
+#include "leat/io/file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <ostream>
+#include <utility>
+
+#include "leat/core/error.hpp"
+#include "leat/core/this_task.hpp"
+
+namespace leat {
+
+// ---------------------------------------------------------------------------------- one request
+
+const wait::kind file_operation::file_kind{"wait for file", [](wait&) noexcept {},
+                                           &file_operation::describe};
+
+file_operation::file_operation(file_backend& backend, const file_request& request,
+                               std::string_view path, const std::source_location& where) noexcept
+    : wait(file_kind, where), backend_(backend), completion_{{request}}, path_(path) {
+  completion_.owner = this;
+  completion_.run_ = [](work_item& item) noexcept {
+    static_cast<completion&>(static_cast<file_request&>(item)).owner->wake();
+  };
+}
+
+bool file_operation::await_ready() noexcept { return backend_.try_now(completion_); }
+
+bool file_operation::await_suspend(std::coroutine_handle<> h) noexcept {
+  if (!bound()) attach(h);
+  completion_.home = home_;
+  begin_wait();
+  backend_.submit(completion_);
+  return true;
+}
+
+void file_operation::describe(const wait& w, std::ostream& out) {
+  const auto& self = static_cast<const file_operation&>(w);
+  out << "'" << self.path_ << "'";
+  if (self.completion_.size > 0) {
+    out << " (" << self.completion_.size << " bytes at " << self.completion_.offset << ")";
+  }
+}
+
+std::exception_ptr detail::file_error(std::int64_t negative_errno, std::string_view path,
+                                      std::string_view what) {
+  const std::error_code ec(static_cast<int>(-negative_errno), std::generic_category());
+  return std::make_exception_ptr(failure(ec, std::string(path) + ": " + std::string(what)));
+}
+
+void detail::throw_file_error(std::int64_t negative_errno, std::string_view path,
+                              std::string_view what) {
+  std::rethrow_exception(file_error(negative_errno, path, what));
+}
+
+namespace {
+
+using op = file_request::operation;
+
+file_request on_path(op what, const std::string& path) {
+  file_request r;
+  r.what = what;
+  r.path = path.c_str();
+  return r;
+}
+
+file_request on_handle(op what, int handle) {
+  file_request r;
+  r.what = what;
+  r.handle = handle;
+  return r;
+}
+
+task<std::int64_t> run(file_request request, std::string_view path, std::source_location where) {
+  file_backend& backend = get_file_backend(co_await this_task::get_scheduler());
+  co_return co_await file_operation(backend, request, path, where);
+}
+
+int flags_of(open_mode mode) noexcept {
+  switch (mode) {
+    case open_mode::read: return O_RDONLY;
+    case open_mode::write: return O_WRONLY | O_CREAT | O_TRUNC;
+    case open_mode::write_new: return O_WRONLY | O_CREAT | O_EXCL;
+  }
+  return O_RDONLY;
+}
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------------ file
+
+file::file(file&& other) noexcept
+    : backend_(other.backend_),
+      handle_(std::exchange(other.handle_, -1)),
+      path_(std::move(other.path_)),
+      status_(other.status_) {}
+
+file& file::operator=(file&& other) noexcept {
+  if (this == &other) return *this;
+  close_quietly();
+  backend_ = other.backend_;
+  handle_ = std::exchange(other.handle_, -1);
+  path_ = std::move(other.path_);
+  status_ = other.status_;
+  return *this;
+}
+
+file::~file() { close_quietly(); }
+
+void file::close_quietly() noexcept {
+  if (handle_ < 0) return;
+  // Nobody waits for it: the request frees itself.
+  struct last_close : file_request {};
+  auto* request = new (std::nothrow) last_close;
+  if (!request) return;  // out of memory: the descriptor is lost, the data is not
+  request->what = op::close;
+  request->handle = std::exchange(handle_, -1);
+  request->run_ = [](work_item& item) noexcept {
+    delete static_cast<last_close*>(static_cast<file_request*>(&item));
+  };
+  request->home = scheduler::current();
+  if (!request->home) {
+    backend_->run_now(*request);
+    delete request;
+    return;
+  }
+  backend_->submit(*request);
+}
+
+task<file> file::open(std::string path, open_mode mode, std::source_location where) {
+  file f;
+  f.backend_ = &get_file_backend(co_await this_task::get_scheduler());
+  f.path_ = std::move(path);
+  file_request request = on_path(op::open, f.path_);
+  request.flags = flags_of(mode);
+  const auto handle = co_await file_operation(*f.backend_, request, f.path_, where);
+  if (handle < 0) detail::throw_file_error(handle, f.path_, "cannot open");
+  f.handle_ = static_cast<int>(handle);
+  request = on_handle(op::status, f.handle_);
+  request.status = &f.status_;
+  const auto result = co_await file_operation(*f.backend_, request, f.path_, where);
+  if (result < 0) detail::throw_file_error(result, f.path_, "cannot get the status");
+  if (f.status_.is_directory) detail::throw_file_error(-EISDIR, f.path_, "cannot read");
+  co_return f;
+}
+
+task<std::size_t> file::read_at(std::uint64_t offset, std::span<std::byte> to,
+                                std::source_location where) {
+  std::size_t done = 0;
+  while (done < to.size()) {
+    file_request request = on_handle(op::read, handle_);
+    request.data = to.data() + done;
+    request.size = to.size() - done;
+    request.offset = offset == next_byte ? next_byte : offset + done;
+    const auto n = co_await file_operation(*backend_, request, path_, where);
+    if (n < 0) {
+      detail::throw_file_error(n, path_, "cannot read at offset " + std::to_string(offset + done));
+    }
+    if (n == 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  co_return done;
+}
+
+task<void> file::write_at(std::uint64_t offset, std::span<const std::byte> from,
+                          std::source_location where) {
+  std::size_t done = 0;
+  while (done < from.size()) {
+    file_request request = on_handle(op::write, handle_);
+    request.data = const_cast<std::byte*>(from.data()) + done;  // a write only reads it
+    request.size = from.size() - done;
+    request.offset = offset + done;
+    const auto n = co_await file_operation(*backend_, request, path_, where);
+    if (n < 0) {
+      detail::throw_file_error(n, path_, "cannot write at offset " + std::to_string(offset + done));
+    }
+    done += static_cast<std::size_t>(n);
+  }
+}
+
+task<void> file::sync(std::source_location where) {
+  const auto r = co_await file_operation(*backend_, on_handle(op::sync, handle_), path_, where);
+  if (r < 0) detail::throw_file_error(r, path_, "cannot sync");
+}
+
+task<void> file::close(std::source_location where) {
+  if (handle_ < 0) co_return;
+  const int handle = std::exchange(handle_, -1);
+  const auto r = co_await file_operation(*backend_, on_handle(op::close, handle), path_, where);
+  if (r < 0) detail::throw_file_error(r, path_, "cannot close");
+}
+
+// ------------------------------------------------------------------------------------------ paths
+
+task<file_status> get_status(std::string path) {
+  file_status status;
+  file_request request = on_path(op::status, path);
+  request.status = &status;
+  const auto r = co_await run(request, path, std::source_location::current());
+  if (r < 0) detail::throw_file_error(r, path, "cannot get the status");
+  co_return status;
+}
+
+task<std::vector<std::string>> list_directory(std::string path) {
+  std::vector<std::string> names;
+  file_request request = on_path(op::list, path);
+  request.names = &names;
+  const auto r = co_await run(request, path, std::source_location::current());
+  if (r < 0) detail::throw_file_error(r, path, "cannot list");
+  std::sort(names.begin(), names.end());
+  co_return names;
+}
+
+task<void> rename_file(std::string from, std::string to) {
+  file_request request = on_path(op::rename, from);
+  request.new_path = to.c_str();
+  const auto r = co_await run(request, from, std::source_location::current());
+  if (r < 0) detail::throw_file_error(r, from, "cannot rename to " + to);
+}
+
+task<void> remove_file(std::string path) {
+  const auto r =
+      co_await run(on_path(op::remove, path), path, std::source_location::current());
+  if (r < 0) detail::throw_file_error(r, path, "cannot remove");
+}
+
+task<void> sync_directory(std::string path) {
+  file_request request = on_path(op::open, path);
+  request.flags = O_RDONLY | O_DIRECTORY;
+  const auto handle = co_await run(request, path, std::source_location::current());
+  if (handle < 0) detail::throw_file_error(handle, path, "cannot open");
+  const int fd = static_cast<int>(handle);
+  const auto synced =
+      co_await run(on_handle(op::sync, fd), path, std::source_location::current());
+  co_await run(on_handle(op::close, fd), path, std::source_location::current());
+  if (synced < 0) detail::throw_file_error(synced, path, "cannot sync");
+}
+
+}  // namespace leat

@@ -1,0 +1,94 @@
+#include "leat/io/file_backend.hpp"
+
+#include <cstdlib>
+#include <mutex>
+#include <system_error>
+
+#include <asio/execution_context.hpp>
+
+#include "io/backends.hpp"
+#include "leat/core/asio_scheduler.hpp"
+#include "leat/core/error.hpp"
+
+namespace leat {
+namespace {
+
+std::mutex reason_mutex;
+std::string reason = "not chosen yet";  // guarded by reason_mutex
+
+void set_reason(std::string text) {
+  const std::lock_guard lock(reason_mutex);
+  reason = std::move(text);
+}
+
+file_backend_choice resolve(file_backend_choice choice) {
+  if (choice != file_backend_choice::automatic) return choice;
+  const char* const wish = std::getenv("LEAT_IO");
+  if (!wish || !*wish) return choice;
+  const std::string_view text = wish;
+  if (text == "uring" || text == "io_uring") return file_backend_choice::io_uring;
+  if (text == "threads") return file_backend_choice::threads;
+  throw failure(errc::invalid_argument, "LEAT_IO=" + std::string(text) +
+                                            ": not a file backend; use uring or threads");
+}
+
+std::unique_ptr<file_backend> make(asio::io_context& io, scheduler& home,
+                                   file_backend_choice choice) {
+  choice = resolve(choice);
+  if (choice == file_backend_choice::threads) {
+    set_reason("threads: asked for");
+    return detail::make_thread_backend();
+  }
+  int refusal = 0;
+  if (auto ring = detail::make_uring_backend(io, home, refusal)) {
+    set_reason("io_uring");
+    return ring;
+  }
+  const std::string why = std::generic_category().message(refusal);
+  if (choice == file_backend_choice::io_uring) {
+    throw failure(errc::unavailable, "io_uring was asked for and is refused: " + why +
+                                         "; use LEAT_IO=threads or lift the restriction");
+  }
+  set_reason("threads: io_uring is refused: " + why);
+  return detail::make_thread_backend();
+}
+
+class backend_service final : public asio::execution_context::service {
+ public:
+  using key_type = backend_service;
+  static inline asio::execution_context::id id;
+
+  explicit backend_service(asio::execution_context& io) : asio::execution_context::service(io) {}
+
+  file_backend& get(asio::io_context& io, scheduler& home, file_backend_choice choice) {
+    if (!backend_) {
+      backend_ = make(io, home, choice);
+      home.set_files(backend_.get());
+    }
+    return *backend_;
+  }
+
+ private:
+  void shutdown() noexcept override { backend_.reset(); }
+
+  std::unique_ptr<file_backend> backend_;
+};
+
+}  // namespace
+
+file_backend& get_file_backend(scheduler& s, file_backend_choice choice) {
+  if (file_backend* const files = s.files()) return *files;
+  asio::io_context* const io = get_io_context(s);
+  if (!io) {
+    throw failure(errc::failed_precondition,
+                  "this scheduler has no files: give it a file backend with set_files()");
+  }
+  return asio::use_service<backend_service>(*io).get(*io, s, choice);
+}
+
+std::string file_backend_reason() {
+  const std::lock_guard lock(reason_mutex);
+  return reason;
+}
+
+}  // namespace leat

@@ -1,0 +1,224 @@
+#include <cerrno>
+#include <cstdint>
+
+#include "io/backends.hpp"
+
+#if LEAT_HAVE_IO_URING
+
+#include <liburing.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <asio/posix/stream_descriptor.hpp>
+
+#include "leat/core/assert.hpp"
+
+namespace leat::detail {
+namespace {
+
+constexpr unsigned entries = 128;
+constexpr int max_rounds = 8;  // of submitting and reaping in one turn, then sockets have theirs
+
+// A ring that lives in a scheduler's turns: what a turn's tasks submit goes to the kernel in one call
+// at the end of the turn, and what is complete by then is reaped at once; for the rest an eventfd wakes
+// the event loop.
+//
+// The context may be run by several threads, one after the other: so the ring is not bound to one
+// (no IORING_SETUP_SINGLE_ISSUER), and an eventfd wakes rather than the ring's own descriptor, which
+// with deferred task work never would.
+class uring_backend final : public file_backend {
+ public:
+  uring_backend(asio::io_context& io, scheduler& home) : home_(home), wakeup_(io) {
+    pump_.self = this;
+    pump_.run_ = [](work_item& item) noexcept { static_cast<pump&>(item).self->run_pump(); };
+  }
+
+  // 0, or an errno: then this object is of no use.
+  int open() {
+    int error = ::io_uring_queue_init(entries, &ring_, IORING_SETUP_COOP_TASKRUN);
+    if (error == -EINVAL) error = ::io_uring_queue_init(entries, &ring_, 0);
+    if (error != 0) return -error;
+    open_ = true;
+    event_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (event_ < 0) return errno;
+    wakeup_.assign(event_);
+    return -::io_uring_register_eventfd(&ring_, event_);
+  }
+
+  // The kernel may still write to the buffers of requests that nobody waits for any more.
+  ~uring_backend() override {
+    if (!open_) return;
+    while (in_flight_ > 0) {
+      ::io_uring_submit_and_wait(&ring_, 1);
+      io_uring_cqe* cqe = nullptr;
+      while (::io_uring_peek_cqe(&ring_, &cqe) == 0) {
+        auto* request = static_cast<file_request*>(::io_uring_cqe_get_data(cqe));
+        request->result = cqe->res;
+        ::io_uring_cqe_seen(&ring_, cqe);
+        --in_flight_;
+        request->run_(*request);
+      }
+    }
+    ::io_uring_queue_exit(&ring_);
+  }
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "io_uring"; }
+
+  bool try_now(file_request& request) noexcept override { return read_cached(request); }
+
+  void run_now(file_request& request) noexcept override { execute(request); }
+
+  void submit(file_request& request) noexcept override {
+    if (!in_ring(request)) {
+      execute(request);
+      home_.post(request);
+      return;
+    }
+    home_.work_started();
+    waiting_.push_back(request);
+    post_pump();
+  }
+
+ private:
+  struct pump : work_item {
+    uring_backend* self = nullptr;
+    bool posted = false;
+  };
+
+  static bool in_ring(const file_request& r) noexcept {
+    using op = file_request::operation;
+    return r.what == op::read || r.what == op::write || r.what == op::sync;
+  }
+
+  void post_pump() noexcept {
+    if (std::exchange(pump_.posted, true)) return;
+    home_.post(pump_);
+  }
+
+  // Fills the submission queue; what finds no place stays in line.
+  void fill() noexcept {
+    while (in_flight_ < entries) {
+      auto* request = static_cast<file_request*>(waiting_.pop_front());
+      if (!request) return;
+      io_uring_sqe* sqe = ::io_uring_get_sqe(&ring_);
+      if (!sqe) {
+        // Not submitted yet what stands in the queue: the next round makes room.
+        work_list rest;
+        rest.push_back(*request);
+        rest.append(waiting_);
+        waiting_ = std::move(rest);
+        return;
+      }
+      prepare(*sqe, *request);
+      ::io_uring_sqe_set_data(sqe, request);
+      ++in_flight_;
+    }
+  }
+
+  static void prepare(io_uring_sqe& sqe, const file_request& r) noexcept {
+    const auto size = static_cast<unsigned>(std::min<std::size_t>(r.size, std::size_t{1} << 30));
+    using op = file_request::operation;
+    if (r.what == op::read) {
+      ::io_uring_prep_read(&sqe, r.handle, r.data, size, r.offset);
+    } else if (r.what == op::write) {
+      ::io_uring_prep_write(&sqe, r.handle, r.data, size, r.offset);
+    } else {
+      ::io_uring_prep_fsync(&sqe, r.handle, 0);
+    }
+  }
+
+  void run_pump() noexcept {
+    pump_.posted = false;
+    for (int round = 0; round < max_rounds; ++round) {
+      fill();
+      const int submitted = ::io_uring_submit_and_get_events(&ring_);
+      const bool retry = submitted == -EINTR || submitted == -EAGAIN || submitted == -EBUSY;
+      LEAT_ASSERT(submitted >= 0 || retry, "io_uring_enter failed in a way that it should not");
+      if (reap() == 0 && waiting_.empty() && !retry) break;
+    }
+    // What has completed runs after this, in the same turn, and may submit more.
+    if (!waiting_.empty() || ::io_uring_sq_ready(&ring_) > 0) {
+      post_pump();
+    } else if (in_flight_ > 0) {
+      listen();
+    }
+  }
+
+  std::size_t reap() noexcept {
+    std::size_t reaped = 0;
+    io_uring_cqe* cqe = nullptr;
+    while (::io_uring_peek_cqe(&ring_, &cqe) == 0) {
+      auto* request = static_cast<file_request*>(::io_uring_cqe_get_data(cqe));
+      request->result = cqe->res;
+      ::io_uring_cqe_seen(&ring_, cqe);
+      --in_flight_;
+      ++reaped;
+      if (request->result == -EINTR || request->result == -EAGAIN) {
+        waiting_.push_back(*request);  // it has not happened: once more
+        continue;
+      }
+      request->home->post(*request);
+      home_.work_finished();
+    }
+    return reaped;
+  }
+
+  void listen() noexcept {
+    if (std::exchange(listening_, true)) return;
+    wakeup_.async_wait(asio::posix::stream_descriptor::wait_read,
+                       [this](const std::error_code& ec) {
+                         if (ec) return;  // the context shuts down
+                         std::uint64_t count = 0;
+                         while (::read(event_, &count, sizeof count) < 0 && errno == EINTR) {
+                         }
+                         home_.post(heard_);
+                       });
+  }
+
+  struct hear : work_item {
+    explicit hear(uring_backend& b) noexcept : self(b) {
+      run_ = [](work_item& item) noexcept {
+        uring_backend& backend = static_cast<hear&>(item).self;
+        backend.listening_ = false;
+        backend.post_pump();
+      };
+    }
+    uring_backend& self;
+  };
+
+  scheduler& home_;
+  asio::posix::stream_descriptor wakeup_;  // owns event_
+  int event_ = -1;
+  io_uring ring_{};
+  bool open_ = false;
+  bool listening_ = false;
+  std::size_t in_flight_ = 0;
+  work_list waiting_;
+  pump pump_;
+  hear heard_{*this};
+};
+
+}  // namespace
+
+std::unique_ptr<file_backend> make_uring_backend(asio::io_context& io, scheduler& home,
+                                                 int& refusal) {
+  auto backend = std::make_unique<uring_backend>(io, home);
+  refusal = backend->open();
+  if (refusal != 0) return nullptr;
+  return backend;
+}
+
+}  // namespace leat::detail
+
+#else
+
+namespace leat::detail {
+
+std::unique_ptr<file_backend> make_uring_backend(asio::io_context&, scheduler&, int& refusal) {
+  refusal = ENOSYS;
+  return nullptr;
+}
+
+}  // namespace leat::detail
+
+#endif

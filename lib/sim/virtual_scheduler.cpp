@@ -1,0 +1,104 @@
+#include "leat/sim/virtual_scheduler.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+
+#include "core/scope_registry.hpp"
+#include "leat/core/assert.hpp"
+#include "leat/core/dump.hpp"
+
+namespace leat::sim {
+namespace {
+
+// Tasks that were asked to stop and go on for so many items do not intend to end.
+constexpr std::size_t patience = 1'000'000;
+
+}  // namespace
+
+virtual_scheduler::~virtual_scheduler() {
+  LEAT_ASSERT(pool_.empty(), "a scheduler was destroyed with work to run: join its tasks first");
+}
+
+bool virtual_scheduler::run_now(std::size_t max_items) {
+  return pick_ ? run_picked(max_items) : run_ready(max_items);
+}
+
+// Holds back all ready items but the one that was picked, and runs that one.
+bool virtual_scheduler::run_picked(std::size_t max_items) {
+  for (std::size_t done = 0; done < max_items; ++done) {
+    run_ready(0);  // due timers add to what is ready
+    work_list& ready = ready_items();
+    while (work_item* item = ready.pop_front()) pool_.push_back(item);
+    if (pool_.empty()) return false;
+    const std::size_t index = pick_(pool_.size());
+    LEAT_ASSERT(index < pool_.size(), "a picker gave an index that is not below the count");
+    const auto picked = pool_.begin() + static_cast<std::ptrdiff_t>(index);
+    ready.push_back(**picked);
+    pool_.erase(picked);
+    run_ready(1);
+  }
+  return true;
+}
+
+void virtual_scheduler::advance_to(time_point t) noexcept { now_ = std::max(now_, t); }
+
+void virtual_scheduler::run_until_idle() {
+  for (;;) {
+    while (run_now()) {
+    }
+    if (next_event() == no_deadline) return;
+    advance_to(next_event());
+  }
+}
+
+void virtual_scheduler::run_to_end() {
+  while (live_tasks() > 0) {
+    while (run_now()) {
+    }
+    if (live_tasks() == 0) break;
+    if (next_event() == no_deadline) {
+      const std::string dump = where_everyone_is();
+      unwind(dump);
+      throw deadlock("deadlock: nothing can run and " + dump);
+    }
+    advance_to(next_event());
+  }
+  while (run_now()) {  // what the last task has left behind, such as the notice of a stop
+  }
+}
+
+// From within a turn: the scheduler that runs answers for its tasks itself.
+std::string virtual_scheduler::where_everyone_is() {
+  struct question : work_item {
+    std::ostringstream text;
+  } q;
+  q.text << live_tasks() << (live_tasks() == 1 ? " task has" : " tasks have") << " not ended\n";
+  q.run_ = [](work_item& item) noexcept { leat::dump(static_cast<question&>(item).text); };
+  post(q);
+  while (run_now()) {
+  }
+  return q.text.str();
+}
+
+// Ends the tasks that are stuck, so that the process can go on with the next test.
+void virtual_scheduler::unwind(const std::string& dump) {
+  std::size_t left = patience;
+  const auto run = [&] {
+    while (left > 0 && live_tasks() > 0) {
+      const std::size_t turn = std::min<std::size_t>(left, 1000);
+      left -= turn;
+      if (run_now(turn)) continue;
+      if (next_event() == no_deadline) return;
+      advance_to(next_event());
+    }
+  };
+  // Each round reaches the owners that came into being while the last one was unwound.
+  while (live_tasks() > 0 && leat::detail::scope_registry::stop_scopes_of(*this)) run();
+  if (live_tasks() == 0) return;
+  std::fprintf(stderr, "leat: deadlock, and a request to stop did not end it: %s", dump.c_str());
+  std::abort();
+}
+
+}  // namespace leat::sim
