@@ -4,6 +4,7 @@
 
 // Tasks and where they run
 #include "leat/core/asio_scheduler.hpp"
+#include "leat/core/async_run.hpp"
 #include "leat/core/context.hpp"
 #include "leat/core/runtime.hpp"
 #include "leat/core/scheduler.hpp"
@@ -51,3 +52,6 @@
 #include "leat/pipeline/input_producer.hpp"
 #include "leat/pipeline/match_files.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
+
+// Virtual time, for tests
+#include "leat/sim/virtual_scheduler.hpp"

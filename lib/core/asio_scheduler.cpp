@@ -9,8 +9,7 @@ namespace {
 class asio_scheduler final : public scheduler {
  public:
   asio_scheduler(asio::io_context& io, const asio_scheduler_options& options)
-      : io_(io), options_(options), timer_(io) {
-  }
+      : io_(io), options_(options), timer_(io) {}
 
   [[nodiscard]] asio::io_context& context() const noexcept { return io_; }
 
@@ -43,11 +42,17 @@ class asio_scheduler final : public scheduler {
     void operator()() const { self->run_turn(); }
   };
 
-  // Makes a turn happen, which then expires the timers.
+  // Expires the timers in a turn. Not left to the beginning of the next turn: where several threads
+  // run the context it can come into the middle of one, after which nobody would set the timer again.
   struct tick : work_item {
-    tick() noexcept {
-      run_ = [](work_item& item) noexcept { static_cast<tick&>(item).posted.store(false); };
+    explicit tick(asio_scheduler& s) noexcept : self(s) {
+      run_ = [](work_item& item) noexcept {
+        auto& t = static_cast<tick&>(item);
+        t.posted.store(false);
+        t.self.expire_due();
+      };
     }
+    asio_scheduler& self;
     std::atomic<bool> posted{false};
   };
 
@@ -58,7 +63,7 @@ class asio_scheduler final : public scheduler {
   asio::io_context& io_;
   const asio_scheduler_options options_;
   asio::steady_timer timer_;
-  tick tick_;
+  tick tick_{*this};
 };
 
 class asio_scheduler_service final : public asio::execution_context::service {
@@ -87,7 +92,11 @@ scheduler& get_scheduler(asio::io_context& io) {
 
 scheduler& get_scheduler(asio::io_context& io, const asio_scheduler_options& options) {
   if (!asio::has_service<asio_scheduler_service>(io)) {
-    return asio::make_service<asio_scheduler_service>(io, options).get();
+    try {
+      return asio::make_service<asio_scheduler_service>(io, options).get();
+    } catch (const asio::service_already_exists&) {
+      // Another thread was faster.
+    }
   }
   return get_scheduler(io);
 }

@@ -58,7 +58,13 @@ std::string to_text(const std::source_location& where) {
   std::string_view file = where.file_name();
   if (const auto slash = file.rfind('/'); slash != file.npos) file.remove_prefix(slash + 1);
   // g++ 12 names a coroutine "void ns::f(ns::f(int)::_Z...Frame*)", clang "task<> ns::f(int)".
-  std::string_view function = where.function_name();
+  std::string name = where.function_name();
+  for (const std::string_view unnamed : {"{anonymous}::", "(anonymous namespace)::"}) {
+    for (auto at = name.find(unnamed); at != name.npos; at = name.find(unnamed)) {
+      name.erase(at, unnamed.size());
+    }
+  }
+  std::string_view function = name;
   function = function.substr(0, function.find('('));
   int depth = 0;
   for (std::size_t i = function.size(); i > 0; --i) {
@@ -82,6 +88,10 @@ void print_duration(std::ostream& out, duration d) {
   out << ms / 1000 << '.' << std::setw(3) << std::setfill('0') << ms % 1000 << " s";
 }
 
+bool same_place(const std::source_location& a, const std::source_location& b) {
+  return a.line() == b.line() && std::string_view(a.file_name()) == b.file_name();
+}
+
 // On the task's own thread.
 std::string position_of(const context& task, const promise_base* innermost) {
   std::ostringstream text;
@@ -93,8 +103,14 @@ std::string position_of(const context& task, const promise_base* innermost) {
   } else {
     text << "running or ready to run";
   }
+  const std::source_location* told = task.waiting() ? &task.waiting()->where() : nullptr;
   for (const promise_base* p = innermost; p && p->parent(); p = p->parent()) {
-    text << "\nawaited at " << to_text(p->where());
+    const std::source_location& where = p->where();
+    // A place of the library itself; or one that a coroutine of the library was given by its caller,
+    // which awaits it in the same line.
+    if (where.line() == 0 || (told && same_place(where, *told))) continue;
+    text << "\nawaited at " << to_text(where);
+    told = &where;
   }
   return text.str();
 }

@@ -9,6 +9,7 @@ namespace {
 
 // What a code of another category means in ours; unknown where there is no better name.
 errc meaning(const std::error_code& ec) noexcept {
+  if (!ec) return errc{};  // success, in every category
   if (ec.category() == error_category()) return static_cast<errc>(ec.value());
   if (ec == asio::error::operation_aborted) return errc::cancelled;
   if (ec == asio::error::timed_out) return errc::deadline_exceeded;

@@ -1,5 +1,7 @@
 #include "leat/core/runtime.hpp"
 
+#include <chrono>
+#include <iostream>
 #include <string>
 #include <thread>
 
@@ -9,24 +11,43 @@
 
 #include "leat/core/asio_scheduler.hpp"
 #include "leat/core/assert.hpp"
+#include "leat/core/detail/parker.hpp"
+#include "leat/core/dump.hpp"
 #include "leat/core/error.hpp"
 
 namespace leat {
+
+namespace {
+
+// So long may the threads take to end before the destructor says on whom it waits.
+constexpr auto quiet_time = std::chrono::seconds(10);
+
+}  // namespace
 
 struct runtime::worker {
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
   scheduler* home = nullptr;
+  detail::parker ended;
   std::jthread thread;
 
   void start(std::size_t index, const runtime_options& options) {
     home = &leat::get_scheduler(io, {.spins_before_sleep = options.spins_before_sleep});
-    thread = std::jthread([this] { io.run(); });
+    thread = std::jthread([this] {
+      io.run();
+      ended.unpark();
+    });
     const std::string name = "leat " + std::to_string(index);
     ::pthread_setname_np(thread.native_handle(), name.substr(0, 15).c_str());
   }
 
-  ~worker() { work.reset(); }  // the thread leaves run() once its last task has ended
+  ~worker() {
+    work.reset();  // the thread leaves run() once its last task has ended
+    if (!thread.joinable()) return;
+    if (ended.park_until(std::chrono::steady_clock::now() + quiet_time)) return;
+    std::cerr << "leat: the end of a runtime still waits for tasks:\n";
+    dump(std::cerr);
+  }
 };
 
 runtime::runtime(const runtime_options& options) : size_(options.threads) {

@@ -104,6 +104,11 @@ void scheduler::expire_timers() {
   while (detail::timer* due = timers_.pop_due(turn_time_)) due->expire_(*due);
 }
 
+void scheduler::expire_due() {
+  turn_time_ = now();
+  expire_timers();
+}
+
 void scheduler::add_timer(detail::timer& t, time_point when) {
   LEAT_ASSERT(current_ == this, "a timer is set from a task of its scheduler");
   timers_.add(t, when);

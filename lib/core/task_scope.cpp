@@ -273,6 +273,17 @@ bool task_scope::block_until(unsigned conditions, time_point deadline) {
   return true;
 }
 
+void task_scope::when_idle(condition_wait& w) noexcept {
+  {
+    const detail::lock_guard lock(mutex_);
+    if (!holds(idle)) {
+      w.link_into_scope();
+      return;
+    }
+  }
+  w.wake();
+}
+
 const wait::kind condition_wait::scope_kind{"join", &condition_wait::cancel,
                                             &condition_wait::describe};
 

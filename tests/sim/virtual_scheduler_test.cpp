@@ -1,49 +1,60 @@
 #include "leat/sim/virtual_scheduler.hpp"
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "core/manual_event.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/random.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
 #include "support/leat_test.hpp"
+#include "support/tracked.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
 using leat::task;
+using leat_test::manual_event;
 
-/// Waits until it is told to stop, and does not let go then if it is told to be stubborn.
-task<void> sleep_forever() {
-  for (;;) co_await leat::sleep_for(1h);
-}
+task<int> give(int n) { co_return n; }
 
-task<void> wait_for(leat::task_group& group) { co_await group.join(); }
+task<void> wait_for(manual_event& event) { co_await event.wait(); }
+
+task<void> hold_while_waiting(leat_test::tracked, manual_event& event) { co_await event.wait(); }
 
 task<void> note(std::vector<int>& out, int value) {
   out.push_back(value);
   co_return;
 }
 
-LEAT_TEST("sim: a case's body runs on virtual time from its beginning", "[sim]") {
+/// What run() says of a task that cannot go on; empty when it could.
+std::string deadlock_of(task<void> t) {
+  try {
+    leat::sim::run(std::move(t));
+    return {};
+  } catch (const leat::sim::deadlock& e) {
+    return e.what();
+  }
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != text.npos;
+}
+
+LEAT_TEST("sim: a test's body begins at time zero, and sleeping takes no time", "[sim]") {
   leat::scheduler& home = co_await leat::this_task::get_scheduler();
   REQUIRE(home.now() == leat::time_point{});
   co_await leat::sleep_for(24h);
   REQUIRE(home.now() == leat::time_point{} + 24h);
 }
 
-LEAT_TEST("sim: a check may stand around an await", "[sim]") {
-  const auto answer = [](int n) -> task<int> { co_return n; };
-  REQUIRE(co_await answer(42) == 42);
-}
+LEAT_TEST("sim: a check may stand around an await", "[sim]") { REQUIRE(co_await give(42) == 42); }
 
-TEST_CASE("sim: run gives the task's result", "[sim]") {
-  const auto answer = [](int n) -> task<int> { co_return n; };
-  CHECK(leat::sim::run(answer(7)) == 7);
-}
+TEST_CASE("sim: run gives the task's result", "[sim]") { CHECK(leat::sim::run(give(7)) == 7); }
 
 TEST_CASE("sim: run throws the task's error", "[sim]") {
   const auto fail = []() -> task<int> {
@@ -53,56 +64,167 @@ TEST_CASE("sim: run throws the task's error", "[sim]") {
   CHECK_THROWS_AS(leat::sim::run(fail()), leat::failure);
 }
 
-TEST_CASE("sim: time stands still while anything can run", "[sim]") {
-  const auto body = []() -> task<bool> {
-    leat::scheduler& home = co_await leat::this_task::get_scheduler();
-    leat::task_group group;
-    group.spawn([]() -> task<void> { co_await leat::sleep_for(1ns); }());
-    for (int i = 0; i < 1000; ++i) co_await leat::this_task::yield();
-    const bool stood_still = home.now() == leat::time_point{};
-    co_await group.join();
-    co_return stood_still;
-  };
-  CHECK(leat::sim::run(body()));
+LEAT_TEST("virtual_scheduler: time stands still while anything can run", "[sim]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  leat::task_group group;
+  group.spawn([]() -> task<void> { co_await leat::sleep_for(1ns); }());
+  for (int i = 0; i < 1000; ++i) co_await leat::this_task::yield();
+  CHECK(home.now() == leat::time_point{});
+  co_await group.join();
+  CHECK(home.now() == leat::time_point{} + 1ns);
 }
 
-TEST_CASE("sim: a task that waits for what cannot come is a deadlock, with everyone's place",
-          "[sim]") {
-  const auto body = []() -> task<void> {
-    leat::task_group stuck("stuck");
-    stuck.spawn(wait_for(stuck), "waits for itself");
-    co_await stuck.join();
-  };
-  std::string what;
-  // The join of a group is not cancelled by a stop: a case for the last resort, see below. Here the
-  // inner task joins its own group, which ends by nothing but its own end.
-  static_cast<void>(body);
-  const auto sleeper = []() -> task<void> {
-    leat::scheduler& home = co_await leat::this_task::get_scheduler();
-    static_cast<void>(home);
-    struct never : leat::wait {
-      never() noexcept : wait(the_kind(), std::source_location::current()) {}
-      static const kind& the_kind() {
-        static const kind k{"wait for", [](leat::wait& w) noexcept { w.wake(); },
-                            [](const leat::wait&, std::ostream& out) { out << "a miracle"; }};
-        return k;
+TEST_CASE("virtual_scheduler: what is ready runs first in, first out", "[sim]") {
+  leat::sim::virtual_scheduler home;
+  std::vector<int> order;
+  leat::task_group group;
+  for (int i = 0; i < 4; ++i) group.spawn_on(home, note(order, i));
+  CHECK(order.empty());
+  home.run_until_idle();
+  CHECK(order == std::vector{0, 1, 2, 3});
+}
+
+TEST_CASE("virtual_scheduler: a picker decides which ready item runs next", "[sim]") {
+  leat::sim::virtual_scheduler home([](std::size_t count) { return count - 1; });
+  std::vector<int> order;
+  leat::task_group group;
+  for (int i = 0; i < 4; ++i) group.spawn_on(home, note(order, i));
+  home.run_until_idle();
+  CHECK(order == std::vector{3, 2, 1, 0});
+}
+
+TEST_CASE("virtual_scheduler: the same seed gives the same order, another one another", "[sim]") {
+  const auto order_of = [](std::uint64_t seed) {
+    leat::random_engine random(seed);
+    leat::sim::virtual_scheduler home(
+        [&](std::size_t count) { return static_cast<std::size_t>(random.below(count)); });
+    std::vector<int> order;
+    const auto steps = [](std::vector<int>& out, int value) -> task<void> {
+      for (int i = 0; i < 5; ++i) {
+        out.push_back(value);
+        co_await leat::this_task::yield();
+        co_await leat::sleep_for(1ms);
       }
-      bool await_ready() const noexcept { return false; }
-      void await_suspend(std::coroutine_handle<>) noexcept { begin_wait(); }
-      void await_resume() const { throw leat::failure(leat::errc::cancelled, "miracle"); }
-    } n;
-    co_await n;
+    };
+    leat::task_group group;
+    for (int i = 0; i < 5; ++i) group.spawn_on(home, steps(order, i));
+    home.run_until_idle();
+    return order;
   };
-  try {
-    leat::sim::run(sleeper());
-    FAIL("no deadlock");
-  } catch (const leat::sim::deadlock& e) {
-    what = e.what();
+  const auto first = order_of(1);
+  CHECK(first.size() == 25);
+  CHECK(first == order_of(1));
+  CHECK(first != order_of(2));
+}
+
+TEST_CASE("virtual_scheduler: run_now leaves what is not due yet", "[sim]") {
+  leat::sim::virtual_scheduler home;
+  bool woken = false;
+  leat::task_group group;
+  group.spawn_on(home, [](bool& w) -> task<void> {
+    co_await leat::sleep_for(10ms);
+    w = true;
+  }(woken));
+  while (home.run_now()) {
   }
+  CHECK(home.next_event() == leat::time_point{} + 10ms);
+  home.advance_to(leat::time_point{} + 9ms);
+  while (home.run_now()) {
+  }
+  CHECK_FALSE(woken);
+  home.advance_to(leat::time_point{} + 10ms);
+  while (home.run_now()) {
+  }
+  CHECK(woken);
+  CHECK(home.live_tasks() == 0);
+}
+
+TEST_CASE("virtual_scheduler: run_now runs no more items than it was told to", "[sim]") {
+  leat::sim::virtual_scheduler home;
+  std::vector<int> order;
+  leat::task_group group;
+  for (int i = 0; i < 4; ++i) group.spawn_on(home, note(order, i));
+  CHECK(home.run_now(2));
+  CHECK(order == std::vector{0, 1});
+  home.run_until_idle();
+  CHECK(order == std::vector{0, 1, 2, 3});
+}
+
+TEST_CASE("sim: a wait for what cannot come is a deadlock that says where everyone is", "[sim]") {
+  const auto body = []() -> task<void> {
+    manual_event never("the mail");
+    leat::task_group group("office");
+    group.spawn(wait_for(never), "clerk");
+    co_await group.join();
+  };
+  const std::string what = deadlock_of(body());
   INFO(what);
-  CHECK(what.find("deadlock") != what.npos);
-  CHECK(what.find("wait for a miracle") != what.npos);
-  CHECK(what.find("virtual_scheduler_test.cpp:") != what.npos);
+  CHECK(has(what, "deadlock: nothing can run and 2 tasks have not ended"));
+  CHECK(has(what, "task group 'office', 1 task"));
+  CHECK(has(what, "clerk: wait for event 'the mail', at virtual_scheduler_test.cpp:"));
+  CHECK(has(what, "in wait_for"));
+}
+
+TEST_CASE("sim: after a deadlock the stuck tasks are unwound and the next run works", "[sim]") {
+  leat_test::counts counts;
+  const auto body = [](leat_test::counts& c) -> task<void> {
+    manual_event never;
+    leat::task_group group;
+    for (int i = 0; i < 3; ++i) {
+      group.spawn(hold_while_waiting(leat_test::tracked(c, i), never));
+    }
+    co_await group.join();
+  };
+  CHECK(has(deadlock_of(body(counts)), "deadlock"));
+  CHECK(counts.objects == 0);
+  CHECK(leat::sim::run(give(1)) == 1);
+}
+
+TEST_CASE("sim: a task that cleans up in several turns ends all the same after a deadlock", "[sim]") {
+  bool cleaned = false;
+  const auto body = [](bool& done) -> task<void> {
+    manual_event never;
+    try {
+      co_await never.wait();
+    } catch (const leat::failure&) {
+      done = true;
+    }
+    co_await leat::this_task::yield();
+  };
+  CHECK(has(deadlock_of(body(cleaned)), "wait for event"));
+  CHECK(cleaned);
+}
+
+TEST_CASE("sim: tasks that a deadlocked task starts when it is stopped are stopped too", "[sim]") {
+  const auto body = []() -> task<void> {
+    manual_event never;
+    try {
+      co_await never.wait();
+    } catch (const leat::failure&) {
+    }
+    leat::task_group again;
+    again.spawn(wait_for(never));
+    co_await again.join();
+  };
+  CHECK(has(deadlock_of(body()), "wait for event"));
+}
+
+TEST_CASE("sim: a task that never ends after a deadlock ends the process with the dump", "[sim]") {
+  const std::string said = leat_test::last_words([] {
+    const auto stubborn = []() -> task<void> {
+      manual_event never("godot");
+      for (;;) {
+        try {
+          co_await never.wait();
+        } catch (const leat::failure&) {
+        }
+        co_await leat::this_task::yield();
+      }
+    };
+    leat::sim::run(stubborn());
+  });
+  CHECK(has(said, "a request to stop did not end it"));
+  CHECK(has(said, "wait for event 'godot'"));
 }
 
 }  // namespace

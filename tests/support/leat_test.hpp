@@ -1,6 +1,12 @@
 #pragma once
 
+#include <csignal>
+#include <cstdlib>
+#include <string>
+
 #include <catch2/catch.hpp>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "leat/core/task.hpp"
 #include "leat/sim/virtual_scheduler.hpp"
@@ -14,8 +20,7 @@
 //       ...
 //     }
 //
-// One thread only: a case with real threads is a TEST_CASE with sync_wait(). No co_await between two
-// checks of one REQUIRE when another task checks something too: Catch knows of one check at a time.
+// One thread only: a case with real threads is a TEST_CASE with sync_wait().
 #define LEAT_TEST(...) LEAT_TEST_AS(LEAT_TEST_NAME(leat_test_body_, __LINE__), __VA_ARGS__)
 
 #define LEAT_TEST_JOIN(a, b) a##b
@@ -24,3 +29,33 @@
   static ::leat::task<void> body();                   \
   TEST_CASE(__VA_ARGS__) { ::leat::sim::run(body()); } \
   static ::leat::task<void> body()
+
+namespace leat_test {
+
+/// Runs `f` in a process of its own, in which it is expected to abort, and gives what it wrote to
+/// standard error. Empty when it came back. Not for a case that has started a thread.
+template <class Function>
+std::string last_words(Function f) {
+  int ends[2];
+  if (::pipe(ends) != 0) return {};
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::signal(SIGABRT, SIG_DFL);  // Catch has its own
+    ::dup2(ends[1], STDERR_FILENO);
+    f();
+    std::_Exit(0);
+  }
+  ::close(ends[1]);
+  std::string said;
+  char part[4096];
+  while (const ssize_t n = ::read(ends[0], part, sizeof part)) {
+    if (n < 0) break;
+    said.append(part, static_cast<std::size_t>(n));
+  }
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT ? said : std::string();
+}
+
+}  // namespace leat_test

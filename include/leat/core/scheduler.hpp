@@ -112,6 +112,9 @@ class scheduler {
     return head != nullptr && head != awake();
   }
 
+  /// Expires the timers that are due by now. From within a turn, for a driver whose clock has moved.
+  void expire_due();
+
   /// The ready items, next one first, and those of other threads behind them: for a simulation, which
   /// may change their order between two calls of run_ready().
   [[nodiscard]] work_list& ready_items() noexcept {

@@ -106,6 +106,12 @@ child_awaiter<U> promise_common<T>::await_transform(task<U>&& child,
   return child_awaiter<U>(std::move(child), *this, where);
 }
 
+template <class T>
+template <class U>
+child_awaiter<U> promise_common<T>::await_transform(unseen<U>&& internal) noexcept {
+  return child_awaiter<U>(std::move(internal.child), *this, std::source_location());
+}
+
 /// The owner of one task: keeps its error for whoever waits.
 class root_scope final : public task_scope {
  public:
@@ -151,11 +157,11 @@ struct result_slot<void> {
 template <class T>
 task<void> run_into(task<T> t, result_slot<T>& slot) {
   if constexpr (std::is_void_v<T>) {
-    co_await std::move(t);
+    co_await unseen<T>{std::move(t)};
   } else if constexpr (std::is_reference_v<T>) {
-    slot.value = &co_await std::move(t);
+    slot.value = &co_await unseen<T>{std::move(t)};
   } else {
-    slot.value.emplace(co_await std::move(t));
+    slot.value.emplace(co_await unseen<T>{std::move(t)});
   }
 }
 

@@ -77,6 +77,10 @@ class task_scope {
   /// The same for an OS thread that runs no scheduler; the deadline is on the steady clock.
   bool block_until(unsigned conditions, time_point deadline);
 
+  /// Runs `w` as a work item, once, when no task and no held thing is left: on the thread that ended
+  /// the last one, which does not touch the scope afterwards, or within this call.
+  void when_idle(condition_wait& w) noexcept;
+
   /// Starts `t` on `s` from its next turn on.
   /// Errors: std::bad_alloc; then the task has not started and is destroyed.
   void spawn_on(scheduler& s, task<void> t, std::string_view name,

@@ -119,6 +119,12 @@ struct bound_awaiter {
 template <class T>
 class child_awaiter;
 
+/// A task that is awaited by the library itself, at a place that no dump is to tell of.
+template <class T>
+struct unseen {
+  task<T>&& child;
+};
+
 template <class T>
 class promise;
 
@@ -130,6 +136,9 @@ class promise_common : public promise_base {
   template <class U>
   child_awaiter<U> await_transform(
       task<U>&& child, std::source_location where = std::source_location::current()) noexcept;
+
+  template <class U>
+  child_awaiter<U> await_transform(unseen<U>&& internal) noexcept;
 
   template <class A>
     requires task_aware<std::remove_reference_t<A>>

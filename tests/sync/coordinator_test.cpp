@@ -1,0 +1,236 @@
+#include "leat/sync/coordinator.hpp"
+
+#include <atomic>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "leat/core/sleep.hpp"
+#include "leat/core/task_group.hpp"
+#include "leat/core/this_task.hpp"
+#include "leat/sync/fifo_queue.hpp"
+#include "support/leat_test.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using leat::errc;
+using leat::task;
+
+task<> nap(leat::duration d) { co_await leat::sleep_for(d); }
+
+task<> fail_after(leat::duration d, std::string what) {
+  co_await leat::sleep_for(d);
+  throw std::runtime_error(what);
+}
+
+task<> end_of_input() {
+  co_await leat::this_task::yield();
+  throw leat::failure(errc::out_of_range, "no more");
+}
+
+task<> stop_after(leat::coordinator& c, leat::duration d) {
+  co_await leat::sleep_for(d);
+  c.request_stop();
+}
+
+// Ignores every request to stop, until the time has come: it joins what nobody else knows of.
+task<> stubborn(leat::duration d) {
+  leat::task_group g("secret");
+  g.spawn(nap(d));
+  co_await g.join();
+}
+
+task<> pop_forever(leat::fifo_queue<int>& q) { co_await q.pop(); }
+
+// What join() throws; empty for nothing.
+task<std::string> joined(leat::coordinator& c, leat::join_options options = {}) {
+  std::string what;
+  try {
+    co_await c.join(options);
+  } catch (const std::exception& e) {
+    what = e.what();
+  }
+  co_return what;
+}
+
+}  // namespace
+
+LEAT_TEST("coordinator: a fresh one is asked by nobody to stop", "[sync]") {
+  leat::coordinator c;
+  CHECK_FALSE(c.should_stop());
+  const bool stopped = co_await c.wait_for_stop(10ms);
+  CHECK_FALSE(stopped);
+  c.request_stop();
+  CHECK(c.should_stop());
+  const bool again = co_await c.wait_for_stop(10ms);
+  CHECK(again);
+}
+
+LEAT_TEST("coordinator: wait_for_stop ends with the request", "[sync]") {
+  leat::coordinator c;
+  c.spawn(stop_after(c, 20ms));
+  leat::scheduler& s = co_await leat::this_task::get_scheduler();
+  const auto begin = s.now();
+  const bool early = co_await c.wait_for_stop(10ms);
+  CHECK_FALSE(early);
+  const bool stopped = co_await c.wait_for_stop();
+  CHECK(stopped);
+  CHECK(s.now() - begin == 20ms);
+  co_await c.join();
+}
+
+LEAT_TEST("coordinator: join waits for the natural end, which is no stop", "[sync]") {
+  leat::coordinator c;
+  leat::scheduler& s = co_await leat::this_task::get_scheduler();
+  const auto begin = s.now();
+  c.spawn(nap(10ms));
+  c.spawn(nap(300ms));
+  co_await c.join();
+  CHECK(s.now() - begin == 300ms);  // at once, not at the next poll
+  CHECK_FALSE(c.should_stop());
+  CHECK(c.joined());
+}
+
+LEAT_TEST("coordinator: the first error stops the others and is thrown", "[sync]") {
+  leat::coordinator c;
+  c.spawn(nap(10h));
+  c.spawn(fail_after(10ms, "First"));
+  c.spawn(fail_after(20ms, "Too late"));
+  const std::string what = co_await joined(c);
+  CHECK(what == "First");
+  const std::string again = co_await joined(c);
+  CHECK(again == "First");
+}
+
+LEAT_TEST("coordinator: an error of a clean type is a plain stop", "[sync]") {
+  leat::coordinator c;
+  c.spawn(end_of_input());
+  c.spawn(nap(10h));
+  const std::string what = co_await joined(c);
+  CHECK(what.empty());
+  CHECK(c.should_stop());
+}
+
+LEAT_TEST("coordinator: an empty list of clean types means none", "[sync]") {
+  leat::coordinator c({.clean_stop_errors = {}});
+  c.spawn(end_of_input());
+  const std::string what = co_await joined(c);
+  CHECK(what.find("no more") != std::string::npos);
+}
+
+LEAT_TEST("coordinator: the first request decides, later errors are secondary", "[sync]") {
+  leat::coordinator c;
+  c.request_stop();
+  c.request_stop(std::make_exception_ptr(std::runtime_error("late")));
+  const std::string what = co_await joined(c);
+  CHECK(what.empty());
+  CHECK(c.secondary_errors().size() == 1);
+}
+
+LEAT_TEST("coordinator: an error after join is thrown to its reporter", "[sync]") {
+  leat::coordinator c;
+  co_await c.join();
+  CHECK_THROWS_AS(c.request_stop(std::make_exception_ptr(std::runtime_error("late"))),
+                  std::runtime_error);
+  CHECK_FALSE(c.should_stop());
+  c.request_stop();
+  CHECK(c.should_stop());
+}
+
+LEAT_TEST("coordinator: clear_stop makes it as new", "[sync]") {
+  leat::coordinator c;
+  c.spawn(fail_after(1ms, "First"));
+  std::string what = co_await joined(c);
+  CHECK(what == "First");
+  c.clear_stop();
+  CHECK_FALSE(c.should_stop());
+  CHECK_FALSE(c.joined());
+  c.spawn(fail_after(1ms, "Second"));
+  what = co_await joined(c);
+  CHECK(what == "Second");
+}
+
+LEAT_TEST("coordinator: a late join names who is late, where and on what", "[sync]") {
+  leat::coordinator c({.name = "training"});
+  leat::scheduler& s = co_await leat::this_task::get_scheduler();
+  c.spawn(stubborn(10s), "straggler");
+  c.request_stop();
+  const auto begin = s.now();
+  const std::string what = co_await joined(c, {.grace = 1s});
+  CHECK(s.now() - begin >= 1s);
+  CHECK(s.now() - begin < 2s);
+  CHECK(what.find("still running") != std::string::npos);
+  CHECK(what.find("straggler") != std::string::npos);
+  CHECK(what.find("training") != std::string::npos);
+  CHECK(what.find("join task group 'secret'") != std::string::npos);
+  CHECK(what.find("coordinator_test.cpp:") != std::string::npos);
+  co_await c.join({.grace = 20s, .ignore_stragglers = true});
+}
+
+LEAT_TEST("coordinator: stragglers can be ignored", "[sync]") {
+  leat::coordinator c;
+  c.spawn(stubborn(10s));
+  c.request_stop();
+  const std::string what = co_await joined(c, {.grace = 1s, .ignore_stragglers = true});
+  CHECK(what.empty());
+  co_await c.join({.grace = 20s});
+}
+
+LEAT_TEST("coordinator: a recorded error hides stragglers", "[sync]") {
+  leat::coordinator c;
+  c.spawn(stubborn(10s));
+  c.request_stop(std::make_exception_ptr(std::runtime_error("boom")));
+  const std::string what = co_await joined(c, {.grace = 200ms});
+  CHECK(what == "boom");
+  const std::string again = co_await joined(c, {.grace = 20s});
+  CHECK(again == "boom");
+}
+
+LEAT_TEST("coordinator: a stop ends the waits of its tasks", "[sync]") {
+  leat::coordinator c;
+  leat::fifo_queue<int> q(1);
+  c.spawn(pop_forever(q));
+  c.spawn(nap(10h));
+  c.spawn(stop_after(c, 5ms));
+  const std::string what = co_await joined(c);
+  CHECK(what.empty());
+  CHECK(q.statistics().waiting_pops == 0);
+}
+
+TEST_CASE("coordinator: threads are joined, their errors count", "[sync]") {
+  leat::coordinator c;
+  std::atomic<bool> stopped{false};
+  c.start_thread("waiter", [&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) std::this_thread::yield();
+    stopped = true;
+  });
+  c.start_thread("failing", [](const std::stop_token&) { throw std::runtime_error("from a thread"); });
+  CHECK_THROWS_WITH(c.wait_join(), "from a thread");
+  CHECK(stopped);
+}
+
+TEST_CASE("coordinator: a thread that was started elsewhere is stopped and joined", "[sync]") {
+  leat::coordinator c;
+  std::atomic<bool> ended{false};
+  c.register_thread(std::jthread([&](const std::stop_token& stop) {
+                      while (!stop.stop_requested()) std::this_thread::yield();
+                      ended = true;
+                    }),
+                    "foreign");
+  c.request_stop();
+  c.wait_join();
+  CHECK(ended);
+}
+
+TEST_CASE("coordinator: a thread that is late is named", "[sync]") {
+  std::atomic<bool> go{false};
+  leat::coordinator c;
+  c.start_thread("slow worker", [&](const std::stop_token&) {
+    while (!go) std::this_thread::yield();
+  });
+  c.request_stop();
+  CHECK_THROWS_WITH(c.wait_join({.grace = 10ms}), Catch::Contains("slow worker"));
+  go = true;
+  c.wait_join();
+}

@@ -1,0 +1,186 @@
+#include "leat/sync/fifo_queue.hpp"
+
+#include <future>
+#include <thread>
+#include <vector>
+
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/bind_executor.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/io_context.hpp>
+#include <asio/use_awaitable.hpp>
+#include <asio/use_future.hpp>
+
+#include "leat/core/sync_wait.hpp"
+#include "leat/core/task_group.hpp"
+#include "support/leat_test.hpp"
+
+namespace {
+
+using leat::task;
+
+task<> produce(leat::fifo_queue<int>& q, int count) {
+  for (int i = 0; i < count; ++i) co_await q.push(int{i});
+  q.close();
+}
+
+task<> pop_into(leat::fifo_queue<int>& q, std::vector<int>& out) {
+  for (;;) {
+    const auto item = co_await q.pop();
+    if (!item) co_return;
+    out.push_back(*item);
+  }
+}
+
+task<> take_batch(leat::fifo_queue<int>& q, std::size_t n, std::vector<std::vector<int>>& out) {
+  const auto batch = co_await q.pop_many(n);
+  if (batch) out.push_back(*batch);
+}
+
+}  // namespace
+
+LEAT_TEST("fifo_queue: items leave in the order in which they entered", "[sync]") {
+  leat::fifo_queue<int> q(3);
+  std::vector<int> out;
+  leat::task_group g;
+  g.spawn(produce(q, 100));
+  g.spawn(pop_into(q, out));
+  co_await g.join();
+  CHECK(out.size() == 100);
+  CHECK(std::is_sorted(out.begin(), out.end()));
+}
+
+LEAT_TEST("fifo_queue: a run pushed as one is not broken up", "[sync]") {
+  leat::fifo_queue<int> q(2);
+  struct pusher {
+    static task<> run(leat::fifo_queue<int>& q, int first) {
+      std::vector<int> items = {first, first + 1, first + 2, first + 3};
+      co_await q.push_many(items);
+    }
+  };
+  leat::task_group g;
+  for (int i = 0; i < 5; ++i) g.spawn(pusher::run(q, i * 10));
+  std::vector<int> out;
+  for (int i = 0; i < 20; ++i) {
+    const auto item = co_await q.pop();
+    out.push_back(*item);
+  }
+  co_await g.join();
+  for (std::size_t i = 0; i < 20; i += 4) {
+    CHECK(out[i] % 10 == 0);
+    CHECK(out[i + 3] == out[i] + 3);
+  }
+}
+
+LEAT_TEST("fifo_queue: waiting batches are filled one after the other", "[sync]") {
+  leat::fifo_queue<int> q(10);
+  std::vector<std::vector<int>> batches;
+  leat::task_group g;
+  g.spawn(take_batch(q, 3, batches));
+  g.spawn(take_batch(q, 1, batches));
+  co_await leat::this_task::yield();
+  for (int i = 1; i <= 4; ++i) co_await q.push(int{i});
+  co_await g.join();
+  CHECK(batches == std::vector<std::vector<int>>{{1, 2, 3}, {4}});
+}
+
+LEAT_TEST("fifo_queue: what a cancelled batch held goes back to the front", "[sync]") {
+  leat::fifo_queue<int> q(10);
+  std::vector<std::vector<int>> batches;
+  leat::task_group g;
+  g.spawn(take_batch(q, 5, batches));
+  co_await leat::this_task::yield();
+  for (int i = 1; i <= 3; ++i) co_await q.push(int{i});
+  g.request_stop();
+  co_await g.join();
+  co_await q.push(4);
+  const auto all = co_await q.pop_many(4);
+  CHECK(*all == std::vector<int>{1, 2, 3, 4});
+}
+
+LEAT_TEST("fifo_queue: without a bound everything fits", "[sync]") {
+  leat::fifo_queue<int> q(leat::unbounded);
+  std::vector<int> items(100'000, 1);
+  const std::size_t in = co_await q.push_many(items);
+  CHECK(in == 100'000);
+  CHECK(q.size() == 100'000);
+  q.close();
+}
+
+TEST_CASE("fifo_queue: blocking calls meet tasks of another thread", "[sync]") {
+  leat::fifo_queue<int> q(4);
+  std::jthread producer([&] { leat::sync_wait(produce(q, 1000)); });
+  int expected = 0;
+  for (;;) {
+    const auto item = q.wait_pop();
+    if (!item) break;
+    CHECK(*item == expected++);
+  }
+  CHECK(expected == 1000);
+}
+
+TEST_CASE("fifo_queue: async_pop with use_future", "[sync]") {
+  leat::fifo_queue<int> q(4);
+  auto f = q.async_pop(asio::use_future);
+  q.wait_push(7);
+  CHECK(f.get() == 7);
+}
+
+TEST_CASE("fifo_queue: async operations in asio::awaitable", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  asio::io_context io;
+  std::vector<int> out;
+  asio::co_spawn(
+      io,
+      [&]() -> asio::awaitable<void> {
+        for (int i = 0; i < 5; ++i) co_await q.async_push(int{i}, asio::use_awaitable);
+        q.close();
+      },
+      asio::detached);
+  asio::co_spawn(
+      io,
+      [&]() -> asio::awaitable<void> {
+        for (;;) {
+          const auto item = co_await q.async_pop(asio::use_awaitable);
+          if (!item) co_return;
+          out.push_back(*item);
+        }
+      },
+      asio::detached);
+  io.run();
+  CHECK(out == std::vector<int>{0, 1, 2, 3, 4});
+}
+
+TEST_CASE("fifo_queue: a handler never runs inside the call that completes it", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  asio::io_context io;
+  bool called = false;
+  q.async_pop(asio::bind_executor(io, [&](std::error_code ec, std::optional<int> item) {
+    CHECK_FALSE(ec);
+    CHECK(item == 3);
+    called = true;
+  }));
+  CHECK(q.try_push(3));
+  CHECK_FALSE(called);
+  io.run();  // stays until then: the operation counts as work
+  CHECK(called);
+}
+
+TEST_CASE("fifo_queue: a cancellation slot ends an async_pop, which took nothing", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  asio::io_context io;
+  asio::cancellation_signal signal;
+  std::error_code result;
+  q.async_pop(asio::bind_cancellation_slot(
+      signal.slot(), asio::bind_executor(io, [&](std::error_code ec, std::optional<int> item) {
+        result = ec;
+        CHECK_FALSE(item);
+      })));
+  asio::post(io, [&] { signal.emit(asio::cancellation_type::total); });
+  io.run();
+  CHECK(result == leat::errc::cancelled);
+  CHECK(q.try_push(3));
+  CHECK(q.try_pop() == 3);
+}

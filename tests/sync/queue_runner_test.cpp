@@ -1,0 +1,141 @@
+#include "leat/sync/queue_runner.hpp"
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "leat/core/this_task.hpp"
+#include "leat/sync/fifo_queue.hpp"
+#include "support/leat_test.hpp"
+
+namespace {
+
+using leat::errc;
+using leat::task;
+
+// Pushes the numbers from `next` to `limit`, then says that its input has ended.
+struct counter {
+  leat::fifo_queue<int>& queue;
+  int limit;
+  int next = 0;
+
+  task<bool> step() {
+    if (next == limit) co_return false;
+    const bool in = co_await queue.push(int{next});
+    ++next;
+    co_return in;
+  }
+};
+
+task<void> throwing_step(int& calls) {
+  co_await leat::this_task::yield();
+  if (++calls == 3) throw leat::failure(errc::out_of_range, "end");
+}
+
+task<bool> broken_step() {
+  co_await leat::this_task::yield();
+  throw std::runtime_error("boom");
+}
+
+task<std::vector<int>> drain(leat::fifo_queue<int>& q) {
+  std::vector<int> out;
+  for (;;) {
+    const auto item = co_await q.pop();
+    if (!item) break;
+    out.push_back(*item);
+  }
+  co_return out;
+}
+
+}  // namespace
+
+LEAT_TEST("queue_runner: the last producer to end closes the queue", "[sync]") {
+  leat::fifo_queue<int> q(4, "numbers");
+  counter a{q, 3};
+  counter b{q, 30};
+  leat::queue_runner runner(q);
+  runner.add([&] { return a.step(); });
+  runner.add([&] { return b.step(); });
+  leat::coordinator coord;
+  CHECK(runner.start(coord));
+  const auto out = co_await drain(q);
+  co_await coord.join();  // returns although nobody asked for a stop
+  CHECK(out.size() == 33);
+  CHECK(a.next == 3);
+  CHECK(b.next == 30);
+  CHECK(runner.running() == 0);
+  CHECK_FALSE(coord.should_stop());
+}
+
+LEAT_TEST("queue_runner: an operation may end by an error that means closed", "[sync]") {
+  leat::fifo_queue<int> q(4);
+  int calls = 0;
+  leat::queue_runner runner(q);
+  runner.add([&] { return throwing_step(calls); });
+  leat::coordinator coord;
+  runner.start(coord);
+  co_await coord.join();
+  CHECK(calls == 3);
+  CHECK(q.is_closed());
+}
+
+LEAT_TEST("queue_runner: a failing operation stops all and tells the consumer why", "[sync]") {
+  leat::fifo_queue<int> q(4);
+  counter a{q, 1000};
+  leat::queue_runner runner(q);
+  runner.add([&] { return a.step(); });
+  runner.add([] { return broken_step(); });
+  leat::coordinator coord;
+  runner.start(coord);
+  std::string joined;
+  try {
+    co_await coord.join();
+  } catch (const std::exception& e) {
+    joined = e.what();
+  }
+  CHECK(joined == "boom");
+  std::string seen;
+  try {
+    co_await drain(q);
+  } catch (const std::exception& e) {
+    seen = e.what();
+  }
+  CHECK(seen == "boom");
+}
+
+LEAT_TEST("queue_runner: a stop ends producers that wait in a full queue", "[sync]") {
+  leat::fifo_queue<int> q(2);
+  counter a{q, 1000};
+  leat::queue_runner runner(q);
+  runner.add([&] { return a.step(); });
+  leat::coordinator coord;
+  runner.start(coord);
+  for (int i = 0; i < 10; ++i) co_await leat::this_task::yield();
+  CHECK(q.size() == 2);
+  coord.request_stop();
+  co_await coord.join();
+  CHECK(q.is_closed());
+  CHECK(q.size() == 2);
+}
+
+LEAT_TEST("queue_runner: a second start while it runs starts nothing", "[sync]") {
+  leat::fifo_queue<int> q(2);
+  counter a{q, 3};
+  leat::queue_runner runner(q);
+  runner.add([&] { return a.step(); });
+  leat::coordinator coord;
+  CHECK(runner.start(coord));
+  CHECK_FALSE(runner.start(coord));
+  const auto out = co_await drain(q);
+  CHECK(out == std::vector<int>{0, 1, 2});
+  co_await coord.join();
+}
+
+TEST_CASE("queue_runner: nothing to run and no closed error are refused", "[sync]") {
+  leat::fifo_queue<int> q(2);
+  leat::queue_runner runner(q);
+  leat::coordinator coord;
+  leat::sim::virtual_scheduler s;
+  CHECK_THROWS_AS(runner.start(coord, s), leat::failure);
+  CHECK_THROWS_AS(leat::queue_runner(q, {.queue_closed_errors = {}}), leat::failure);
+}
