@@ -155,7 +155,7 @@ LEAT_TEST("task_group: a cancellation that nobody asked for is an error", "[core
   CHECK(co_await error_of_join(group) == "gave up: cancelled");
 }
 
-LEAT_TEST("task_group: the second request to stop says that it is the second", "[core]") {
+TEST_CASE("task_group: the second request to stop says that it is the second", "[core]") {
   task_group group;
   CHECK_FALSE(group.stop_requested());
   CHECK(group.request_stop());

@@ -52,7 +52,12 @@ LEAT_TEST("sim: a test's body begins at time zero, and sleeping takes no time", 
   REQUIRE(home.now() == leat::time_point{} + 24h);
 }
 
-LEAT_TEST("sim: a check may stand around an await", "[sim]") { REQUIRE(co_await give(42) == 42); }
+LEAT_TEST("sim: a check may stand around an await, which happens once", "[sim]") {
+  int n = 0;
+  const auto count = [](int& c) -> task<int> { co_return ++c; };
+  REQUIRE(co_await count(n) == 1);
+  CHECK(co_await count(n) == 2);
+}
 
 TEST_CASE("sim: run gives the task's result", "[sim]") { CHECK(leat::sim::run(give(7)) == 7); }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "leat/core/error.hpp"
 #include "leat/core/task.hpp"
 #include "leat/core/wait.hpp"
 #include "leat/io/file_backend.hpp"

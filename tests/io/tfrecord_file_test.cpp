@@ -1,0 +1,175 @@
+// The reader and the writer of TFRecord files, with each other and with damage.
+
+#include "leat/io/tfrecord_reader.hpp"
+
+#include <filesystem>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/core/sync_wait.hpp"
+#include "leat/io/tfrecord_writer.hpp"
+#include "support/temp_dir.hpp"
+
+namespace {
+
+using leat::errc;
+using leat::task;
+using texts = std::vector<std::string>;
+
+task<> write_all(std::string path, texts records) {
+  auto writer = co_await leat::tfrecord_writer::open(path, {.buffer_size = 100});
+  for (const std::string& r : records) co_await writer.write(leat::as_bytes(r));
+  co_await writer.close();
+}
+
+task<texts> read_all(std::string path, leat::tfrecord_reader_options options = {}) {
+  auto reader = co_await leat::tfrecord_reader::open(path, options);
+  texts all;
+  leat::record_batch batch;
+  for (bool more = true; more;) {
+    more = co_await reader->read_batch(batch);
+    for (const leat::byte_view r : batch) all.emplace_back(leat::as_text(r));
+  }
+  co_return all;
+}
+
+// The records before the error, and the error.
+task<std::pair<std::size_t, std::string>> read_until_error(std::string path,
+                                                           leat::tfrecord_reader_options options,
+                                                           errc expected) {
+  auto reader = co_await leat::tfrecord_reader::open(path, options);
+  leat::record_batch batch;
+  std::size_t count = 0;
+  std::string what = "no error";
+  try {
+    for (bool more = true; more;) {
+      more = co_await reader->read_batch(batch);
+      count += batch.size();
+    }
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == expected);
+    what = e.what();
+  }
+  co_return std::pair(count, what);
+}
+
+const texts sample = {"hello", "", std::string(1000, 'x'), "the end"};
+
+std::string sample_file(const temp_dir& dir) {
+  const std::string path = dir / "a.tfrecord";
+  leat::sync_wait(write_all(path, sample));
+  return path;
+}
+
+}  // namespace
+
+TEST_CASE("tfrecord_reader: reads what tfrecord_writer wrote, with every chunk size", "[io]") {
+  const temp_dir dir;
+  const std::string path = sample_file(dir);
+  CHECK(std::filesystem::file_size(path) == 5 + 0 + 1000 + 7 + 4 * 16);
+  CHECK(leat::sync_wait(read_all(path)) == sample);
+  for (const std::size_t size : {1U, 5U, 12U, 13U, 16U, 64U, 4096U}) {
+    REQUIRE(leat::sync_wait(read_all(path, {.read = {.chunk_size = size, .depth = 3}})) == sample);
+  }
+}
+
+TEST_CASE("tfrecord_reader: a record has a position", "[io]") {
+  const temp_dir dir;
+  leat::sync_wait([](std::string p) -> task<> {
+    auto reader = co_await leat::tfrecord_reader::open(p);
+    leat::record_batch batch;
+    co_await reader->read_batch(batch);
+    REQUIRE(batch.size() == 4);
+    CHECK(batch.position(0).offset == 0);
+    CHECK(batch.position(2).offset == 21 + 16);
+    CHECK(batch.position(2).index == 2);
+  }(sample_file(dir)));
+}
+
+TEST_CASE("tfrecord_reader: every truncation is an error at its record, never a silent end",
+          "[io]") {
+  const temp_dir dir;
+  const std::string path = sample_file(dir);
+  const std::string whole = temp_dir::read(path);
+  const std::vector<std::size_t> ends = {0, 21, 37, 1053, 1076};
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    const std::string cut = dir.write("cut", whole.substr(0, size));
+    std::size_t records = 0;
+    while (ends[records + 1] <= size) ++records;
+    const auto [count, what] =
+        leat::sync_wait(read_until_error(cut, {.read = {.chunk_size = 700}}, errc::data_loss));
+    REQUIRE(count == records);
+    if (size == ends[records]) {
+      REQUIRE(what == "no error");
+      continue;
+    }
+    REQUIRE(what.find("record " + std::to_string(records) + " at offset " +
+                      std::to_string(ends[records])) != std::string::npos);
+    REQUIRE(what.find("truncated") != std::string::npos);
+    const auto [tolerated, none] = leat::sync_wait(
+        read_until_error(cut, {.tolerate_truncated_tail = true}, errc::data_loss));
+    REQUIRE(tolerated == records);
+    REQUIRE(none == "no error");
+  }
+}
+
+TEST_CASE("tfrecord_reader: a damaged record is said with its place and checksums", "[io]") {
+  const temp_dir dir;
+  std::string bytes = temp_dir::read(sample_file(dir));
+  bytes[40 + 20] ^= 1;
+  const auto [count, what] = leat::sync_wait(
+      read_until_error(dir.write("damaged", bytes), {}, errc::data_loss));
+  CHECK(count == 2);
+  CHECK(what.find("damaged, record 2 at offset 37: the checksum of the payload") != std::string::npos);
+  CHECK(what.find("expected 0x") != std::string::npos);
+}
+
+TEST_CASE("tfrecord_reader: a file of another kind is called one", "[io]") {
+  const temp_dir dir;
+  const auto [count, what] = leat::sync_wait(
+      read_until_error(dir.write("text", std::string(100, 'a')), {}, errc::data_loss));
+  CHECK(count == 0);
+  CHECK(what.find("is this a TFRecord file") != std::string::npos);
+}
+
+TEST_CASE("tfrecord_reader: a record above the limit is refused", "[io]") {
+  const temp_dir dir;
+  const auto [count, what] = leat::sync_wait(
+      read_until_error(sample_file(dir), {.max_record_size = 500}, errc::resource_exhausted));
+  CHECK(count == 2);
+  CHECK(what.find("max_record_size") != std::string::npos);
+}
+
+TEST_CASE("tfrecord_writer: the file appears when it is complete", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir / "a.tfrecord";
+  leat::sync_wait([](std::string p) -> task<> {
+    auto writer = co_await leat::tfrecord_writer::open(p);
+    co_await writer.write(leat::as_bytes("x"));
+    co_await writer.flush();
+    CHECK_FALSE(std::filesystem::exists(p));
+    co_await writer.close();
+    co_await writer.close();
+    CHECK(std::filesystem::exists(p));
+    bool refused = false;
+    try {
+      co_await writer.write(leat::as_bytes("y"));
+    } catch (const leat::failure& e) {
+      refused = e.code() == errc::failed_precondition;
+    }
+    CHECK(refused);
+  }(path));
+  CHECK(leat::sync_wait(read_all(path)) == texts{"x"});
+}
+
+TEST_CASE("tfrecord_writer: without a close nothing is left behind", "[io]") {
+  const temp_dir dir;
+  dir.write("a.tfrecord", "what was there before");
+  leat::sync_wait([](std::string p) -> task<> {
+    auto writer = co_await leat::tfrecord_writer::open(p);
+    co_await writer.write(leat::as_bytes("x"));
+  }(dir / "a.tfrecord"));
+  CHECK(temp_dir::read(dir / "a.tfrecord") == "what was there before");
+  CHECK_FALSE(std::filesystem::exists(dir / "a.tfrecord.partial"));
+}

@@ -1,0 +1,84 @@
+#include "leat/pipeline/batcher.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "support/leat_test.hpp"
+
+namespace {
+
+using leat::task;
+
+struct counter {
+  int limit;
+  int next = 0;
+
+  template <class Queue>
+  task<bool> step(Queue& queue) {
+    if (next == limit) co_return false;
+    const bool in = co_await queue.push(int{next});
+    ++next;
+    co_return in;
+  }
+};
+
+template <class Batcher>
+task<std::vector<std::vector<int>>> batches_of(Batcher& b) {
+  std::vector<std::vector<int>> all;
+  for (;;) {
+    auto batch = co_await b.next();
+    if (!batch) break;
+    all.push_back(std::move(*batch));
+  }
+  co_return all;
+}
+
+}  // namespace
+
+LEAT_TEST("batch: items in order, the last batch may be smaller", "[pipeline]") {
+  leat::batch<int> b({.batch_size = 4, .capacity = 3});
+  counter c{10};
+  b.add([&] { return c.step(b.queue()); });
+  leat::coordinator coord;
+  b.start(coord);
+  const auto all = co_await batches_of(b);
+  co_await coord.join();
+  CHECK(all == std::vector<std::vector<int>>{{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9}});
+  CHECK(b.dropped() == 0);
+}
+
+LEAT_TEST("batch: what is dropped at the end is counted", "[pipeline]") {
+  leat::batch<int> b({.batch_size = 4, .last = leat::remainder::drop});
+  counter c{10};
+  b.add([&] { return c.step(b.queue()); });
+  leat::coordinator coord;
+  b.start(coord);
+  const auto all = co_await batches_of(b);
+  co_await coord.join();
+  CHECK(all.size() == 2);
+  CHECK(b.dropped() == 2);
+}
+
+LEAT_TEST("shuffle_batch: every item once, not in order, from several operations", "[pipeline]") {
+  leat::shuffle_batch<int> b(
+      {.batch_size = 8, .capacity = 32, .min_after_dequeue = 16, .seed = 1});
+  std::vector<counter> counters(3, counter{100});
+  for (auto& c : counters) b.add([&b, &c] { return c.step(b.queue()); });
+  leat::coordinator coord;
+  b.start(coord);
+  const auto batches = co_await batches_of(b);
+  co_await coord.join();
+  std::vector<int> all;
+  for (const auto& batch : batches) all.insert(all.end(), batch.begin(), batch.end());
+  CHECK_FALSE(std::is_sorted(all.begin(), all.end()));
+  std::sort(all.begin(), all.end());
+  REQUIRE(all.size() == 300);
+  for (std::size_t i = 0; i < 300; ++i) REQUIRE(all[i] == static_cast<int>(i / 3));
+}
+
+TEST_CASE("shuffle_batch: what makes no sense is refused", "[pipeline]") {
+  CHECK_THROWS_AS(leat::shuffle_batch<int>({.batch_size = 0, .capacity = 4}), leat::failure);
+  CHECK_THROWS_AS(leat::shuffle_batch<int>({.batch_size = 2, .capacity = 4, .min_after_dequeue = 4}),
+                  leat::failure);
+  CHECK_THROWS_AS(leat::batch<int>({.batch_size = 2, .capacity = 0}), leat::failure);
+}
