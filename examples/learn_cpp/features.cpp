@@ -39,7 +39,8 @@ sample make_sample(std::string_view line, bool is_cpp) {
     if (i + 2 <= text.size()) add(s, hash(text.substr(i, 2), 2));
     if (i + 4 <= text.size() && i % 2 == 0) add(s, hash(text.substr(i, 4), 4));
     if (is_word(text[i]) && (i == 0 || !is_word(text[i - 1]))) {
-      const auto end = std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(i), text.end(), is_word);
+      const auto end =
+          std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(i), text.end(), is_word);
       add(s, hash({text.data() + i, static_cast<std::size_t>(end - text.begin()) - i}, 1));
     }
   }

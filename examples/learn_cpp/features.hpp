@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-/// A line of source as the model sees it: which n-grams it holds, hashed to 16 bits each, and whether it
-/// is from C++. Of fixed size, so that a million of them need no allocation.
+/// A line of source as the model sees it: which n-grams it holds, hashed to 16 bits each, and
+/// whether it is from C++. Of fixed size, so that a million of them need no allocation.
 struct sample {
   static constexpr std::size_t max_features = 126;
   static constexpr std::size_t feature_space = 1U << 16;
@@ -18,5 +18,6 @@ struct sample {
 /// True for a line worth learning from: long enough, and no comment.
 bool is_useful(std::string_view line);
 
-/// Hashes the runs of 2, 3 and 4 characters and the words of a line; white space counts as one blank.
+/// Hashes the runs of 2, 3 and 4 characters and the words of a line; white space counts as one
+/// blank.
 sample make_sample(std::string_view line, bool is_cpp);

@@ -7,9 +7,7 @@
 namespace {
 
 // One file of five is held out, chosen by its name: the same ones in every run.
-bool is_held_out(const std::string& path) {
-  return leat::crc32c(leat::as_bytes(path)) % 5 == 0;
-}
+bool is_held_out(const std::string& path) { return leat::crc32c(leat::as_bytes(path)) % 5 == 0; }
 
 void divide(const std::vector<std::string>& paths, source::kind kind, sources& into) {
   for (const std::string& path : paths) {
@@ -21,8 +19,7 @@ leat::task<std::vector<std::string>> match(std::vector<std::string> patterns, co
   const std::string first = patterns.front();
   auto paths = co_await leat::match_files(std::move(patterns), {.regular_only = true});
   if (paths.empty()) {
-    throw leat::failure(leat::errc::not_found,
-                        "no " + std::string(what) + " files match " + first);
+    throw leat::failure(leat::errc::not_found, "no " + std::string(what) + " files match " + first);
   }
   co_return paths;
 }
@@ -106,7 +103,9 @@ leat::task<void> write_shards(const options& o) {
       more = co_await reader->read_batch(batch);
       for (const std::string_view line : batch) {
         if (!is_useful(line)) continue;
-        if (!writer) writer.emplace(co_await leat::tfrecord_writer::open(shard_name(o.write_shards, shards++)));
+        if (!writer)
+          writer.emplace(
+              co_await leat::tfrecord_writer::open(shard_name(o.write_shards, shards++)));
         std::string record(1, s.what == source::kind::cpp ? '+' : '-');
         record += line;
         co_await writer->write(leat::as_bytes(record));

@@ -44,6 +44,6 @@ class source_reader {
   leat::record_batch record_batch_;
 };
 
-/// Writes the useful lines of all files as TFRecord files: a record is "+" or "-", for C++ or C, and
-/// the line.
+/// Writes the useful lines of all files as TFRecord files: a record is "+" or "-", for C++ or C,
+/// and the line.
 leat::task<void> write_shards(const options& o);

@@ -1,9 +1,11 @@
-/// Learns to tell C from C++ by single lines of source, from real files that every build machine has.
+/// Learns to tell C from C++ by single lines of source, from real files that every build machine
+/// has.
 ///
-/// The way of a line: match_files finds the files; a string producer shuffles them, epoch by epoch, into
-/// a queue; several readers take a file each, read it through io_uring, make samples of its lines and
-/// push these into a shuffle queue; the consumer draws batches from it and makes a step of logistic
-/// regression with each. One coordinator stops them all: at the end, on an error, on Ctrl-C.
+/// The way of a line: match_files finds the files; a string producer shuffles them, epoch by epoch,
+/// into a queue; several readers take a file each, read it through io_uring, make samples of its
+/// lines and push these into a shuffle queue; the consumer draws batches from it and makes a step
+/// of logistic regression with each. One coordinator stops them all: at the end, on an error, on
+/// Ctrl-C.
 
 #include <csignal>
 #include <cstdio>

@@ -93,9 +93,15 @@ std::vector<std::string> cpp_patterns(const options& o) {
 
 std::vector<std::string> c_patterns(const options& o) {
   if (!o.c_directory.empty()) return below(o.c_directory);
-  return {"/usr/include/*.h",           "/usr/include/arpa/*.h",      "/usr/include/asm-generic/*.h",
-          "/usr/include/linux/*.h",     "/usr/include/linux/*/*.h",   "/usr/include/net*/*.h",
-          "/usr/include/rpc*/*.h",      "/usr/include/sound/*.h",     "/usr/include/*-linux-gnu/asm/*.h",
+  return {"/usr/include/*.h",
+          "/usr/include/arpa/*.h",
+          "/usr/include/asm-generic/*.h",
+          "/usr/include/linux/*.h",
+          "/usr/include/linux/*/*.h",
+          "/usr/include/net*/*.h",
+          "/usr/include/rpc*/*.h",
+          "/usr/include/sound/*.h",
+          "/usr/include/*-linux-gnu/asm/*.h",
           "/usr/include/*-linux-gnu/bits/*.h",
           "/usr/include/*-linux-gnu/sys/*.h"};
 }

@@ -19,11 +19,12 @@ double fill(const leat::queue_statistics& s) {
 void print_progress(const progress& p, const leat::stage_metrics& readers,
                     const leat::queue_statistics& files, const leat::queue_statistics& samples) {
   const double time = p.seconds > 0 ? p.seconds : 1;
-  std::printf("%s%6.1f s  %9.0f lines/s  %7.1f MB/s  files %3.0f %%  samples %3.0f %% full  "
-              "loss %.4f  accuracy %.4f%s",
-              on_terminal() ? "\r" : "", p.seconds, static_cast<double>(readers.records()) / time,
-              static_cast<double>(readers.bytes()) / time / 1e6, fill(files), fill(samples), p.loss,
-              p.accuracy, on_terminal() ? "\x1b[K" : "\n");
+  std::printf(
+      "%s%6.1f s  %9.0f lines/s  %7.1f MB/s  files %3.0f %%  samples %3.0f %% full  "
+      "loss %.4f  accuracy %.4f%s",
+      on_terminal() ? "\r" : "", p.seconds, static_cast<double>(readers.records()) / time,
+      static_cast<double>(readers.bytes()) / time / 1e6, fill(files), fill(samples), p.loss,
+      p.accuracy, on_terminal() ? "\x1b[K" : "\n");
   std::fflush(stdout);
 }
 

@@ -13,8 +13,8 @@
 namespace leat {
 namespace {
 
-// Positions of line ends are found for one block at a time and walked afterwards: a loop over the bits
-// of each mask would mispredict about twice a line.
+// Positions of line ends are found for one block at a time and walked afterwards: a loop over the
+// bits of each mask would mispredict about twice a line.
 constexpr std::size_t block_size = 4096;
 
 struct positions {
@@ -40,7 +40,7 @@ struct positions {
 
 #if defined(__x86_64__)
 __attribute__((target("avx2,bmi,popcnt"))) void find_line_ends_avx2(const char* data,
-                                                                   positions& found) noexcept {
+                                                                    positions& found) noexcept {
   const __m256i newline = _mm256_set1_epi8('\n');
   for (std::size_t base = 0; base < block_size; base += 64) {
     const auto* in = reinterpret_cast<const __m256i*>(data + base);

@@ -43,7 +43,8 @@ class asio_scheduler final : public scheduler {
   };
 
   // Expires the timers in a turn. Not left to the beginning of the next turn: where several threads
-  // run the context it can come into the middle of one, after which nobody would set the timer again.
+  // run the context it can come into the middle of one, after which nobody would set the timer
+  // again.
   struct tick : work_item {
     explicit tick(asio_scheduler& s) noexcept : self(s) {
       run_ = [](work_item& item) noexcept {

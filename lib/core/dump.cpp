@@ -106,8 +106,8 @@ std::string position_of(const context& task, const promise_base* innermost) {
   const std::source_location* told = task.waiting() ? &task.waiting()->where() : nullptr;
   for (const promise_base* p = innermost; p && p->parent(); p = p->parent()) {
     const std::source_location& where = p->where();
-    // A place of the library itself; or one that a coroutine of the library was given by its caller,
-    // which awaits it in the same line.
+    // A place of the library itself; or one that a coroutine of the library was given by its
+    // caller, which awaits it in the same line.
     if (where.line() == 0 || (told && same_place(where, *told))) continue;
     text << "\nawaited at " << to_text(where);
     told = &where;

@@ -19,17 +19,31 @@ errc meaning(const std::error_code& ec) noexcept {
   if (!posix) return errc::unknown;
   switch (ec.value()) {
     case ECANCELED: return errc::cancelled;
-    case EINVAL: case ENAMETOOLONG: case EBADF: return errc::invalid_argument;
+    case EINVAL:
+    case ENAMETOOLONG:
+    case EBADF: return errc::invalid_argument;
     case ETIMEDOUT: return errc::deadline_exceeded;
     case ENOENT: return errc::not_found;
     case EEXIST: return errc::already_exists;
-    case EACCES: case EPERM: case EROFS: return errc::permission_denied;
-    case ENOMEM: case ENOSPC: case EMFILE: case ENFILE: case EDQUOT: case EFBIG:
-      return errc::resource_exhausted;
-    case EISDIR: case ENOTDIR: case ENOTEMPTY: case EBUSY: case ESPIPE: case ELOOP:
-      return errc::failed_precondition;
-    case ENOSYS: case EOPNOTSUPP: return errc::unimplemented;
-    case EAGAIN: case EINTR: return errc::unavailable;
+    case EACCES:
+    case EPERM:
+    case EROFS: return errc::permission_denied;
+    case ENOMEM:
+    case ENOSPC:
+    case EMFILE:
+    case ENFILE:
+    case EDQUOT:
+    case EFBIG: return errc::resource_exhausted;
+    case EISDIR:
+    case ENOTDIR:
+    case ENOTEMPTY:
+    case EBUSY:
+    case ESPIPE:
+    case ELOOP: return errc::failed_precondition;
+    case ENOSYS:
+    case EOPNOTSUPP: return errc::unimplemented;
+    case EAGAIN:
+    case EINTR: return errc::unavailable;
     case EIO: return errc::data_loss;
     default: return errc::unknown;
   }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr bool sanitized = LEAT_ASAN || LEAT_TSAN;
 constexpr std::size_t granule = 64;
-constexpr std::size_t classes = 16;              // 64, 128, ..., 1024 bytes
+constexpr std::size_t classes = 16;                   // 64, 128, ..., 1024 bytes
 constexpr std::size_t budget = std::size_t{1} << 20;  // bytes kept for each thread
 
 struct free_block {

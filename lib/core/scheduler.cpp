@@ -34,8 +34,9 @@ void scheduler::post_remote(work_item& item) noexcept {
   work_item* head = remote_.load(std::memory_order_relaxed);
   do {
     item.next_ = head == awake() ? nullptr : head;
-    // release: what the poster wrote before is seen by take_remote()'s acquire exchange. acquire: who
-    // wakes the scheduler hands on to the next turn what the last one wrote before it fell asleep.
+    // release: what the poster wrote before is seen by take_remote()'s acquire exchange. acquire:
+    // who wakes the scheduler hands on to the next turn what the last one wrote before it fell
+    // asleep.
   } while (!remote_.compare_exchange_weak(head, &item, std::memory_order_acq_rel,
                                           std::memory_order_relaxed));
   if (head == nullptr) wake();
@@ -92,7 +93,8 @@ bool scheduler::run_ready(std::size_t max_items, int spins) {
   current_ = nullptr;
   if (more) return true;
   // Falls asleep unless an item came in meanwhile. This is the last access: from here on another
-  // thread may call run_ready(). release: it sees this turn's writes through post_remote()'s acquire.
+  // thread may call run_ready(). release: it sees this turn's writes through post_remote()'s
+  // acquire.
   work_item* expected = awake();
   return !remote_.compare_exchange_strong(expected, nullptr, std::memory_order_release,
                                           std::memory_order_relaxed);

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "leat/core/assert.hpp"
-#include "leat/core/error.hpp"
 #include "leat/core/detail/parker.hpp"
+#include "leat/core/error.hpp"
 #include "leat/core/task.hpp"
 #include "scope_registry.hpp"
 
@@ -102,8 +102,8 @@ void task_scope::reset_stop() {
 }
 
 void task_scope::cancel_waits(scheduler& s) noexcept {
-  // Tasks of this scheduler end on this thread only, so one of them stays in the list while the lock
-  // is let go to end its wait; the others may come and go meanwhile.
+  // Tasks of this scheduler end on this thread only, so one of them stays in the list while the
+  // lock is let go to end its wait; the others may come and go meanwhile.
   context* at = nullptr;
   for (;;) {
     {
@@ -117,7 +117,8 @@ void task_scope::cancel_waits(scheduler& s) noexcept {
   }
 }
 
-// ------------------------------------------------------------------------------ tasks, begin and end
+// ------------------------------------------------------------------------------ tasks, begin and
+// end
 
 void task_scope::register_scheduler(scheduler& s) {
   {
@@ -288,9 +289,8 @@ const wait::kind condition_wait::scope_kind{"join", &condition_wait::cancel,
                                             &condition_wait::describe};
 
 condition_wait::alarm::alarm(condition_wait& w) noexcept
-    : detail::timer([](detail::timer& t) noexcept {
-        static_cast<alarm&>(t).owner.end(outcome::deadline);
-      }),
+    : detail::timer(
+          [](detail::timer& t) noexcept { static_cast<alarm&>(t).owner.end(outcome::deadline); }),
       owner(w) {}
 
 condition_wait::condition_wait(task_scope& scope, unsigned conditions, time_point deadline,

@@ -18,7 +18,7 @@ void execute(file_request& request) noexcept;
 [[nodiscard]] std::unique_ptr<file_backend> make_thread_backend();
 
 /// A ring of the context's own; null, with an errno in `refusal`, where the system refuses it.
-[[nodiscard]] std::unique_ptr<file_backend> make_uring_backend(asio::io_context& io, scheduler& home,
-                                                               int& refusal);
+[[nodiscard]] std::unique_ptr<file_backend> make_uring_backend(asio::io_context& io,
+                                                               scheduler& home, int& refusal);
 
 }  // namespace leat::detail

@@ -44,8 +44,7 @@ chunk_pool::~chunk_pool() {
 }
 
 std::unique_ptr<chunk> chunk_pool::make_chunk(std::size_t headroom, std::size_t body) {
-  auto* memory =
-      static_cast<std::byte*>(::operator new(headroom + body, std::align_val_t{page}));
+  auto* memory = static_cast<std::byte*>(::operator new(headroom + body, std::align_val_t{page}));
   try {
     auto c = std::make_unique<chunk>(*this, memory, headroom, body);
     c->own_memory_ = true;

@@ -26,7 +26,7 @@ std::int64_t uninterrupted(Call call) noexcept {
 }
 
 std::int64_t status_of(const file_request& r) noexcept {
-  struct stat s {};
+  struct stat s{};
   if ((r.path ? ::stat(r.path, &s) : ::fstat(r.handle, &s)) != 0) return -errno;
   r.status->is_regular = S_ISREG(s.st_mode);
   r.status->is_directory = S_ISDIR(s.st_mode);
@@ -57,8 +57,7 @@ std::int64_t list(const file_request& r) noexcept {
 std::int64_t carry_out(file_request& r) noexcept {
   using op = file_request::operation;
   switch (r.what) {
-    case op::open:
-      return uninterrupted([&] { return ::open(r.path, r.flags | O_CLOEXEC, 0666); });
+    case op::open: return uninterrupted([&] { return ::open(r.path, r.flags | O_CLOEXEC, 0666); });
     case op::status: return status_of(r);
     case op::list: return list(r);
     case op::read:

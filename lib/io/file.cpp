@@ -220,8 +220,7 @@ task<void> rename_file(std::string from, std::string to) {
 }
 
 task<void> remove_file(std::string path) {
-  const auto r =
-      co_await run(on_path(op::remove, path), path, std::source_location::current());
+  const auto r = co_await run(on_path(op::remove, path), path, std::source_location::current());
   if (r < 0) detail::throw_file_error(r, path, "cannot remove");
 }
 
@@ -231,8 +230,7 @@ task<void> sync_directory(std::string path) {
   const auto handle = co_await run(request, path, std::source_location::current());
   if (handle < 0) detail::throw_file_error(handle, path, "cannot open");
   const int fd = static_cast<int>(handle);
-  const auto synced =
-      co_await run(on_handle(op::sync, fd), path, std::source_location::current());
+  const auto synced = co_await run(on_handle(op::sync, fd), path, std::source_location::current());
   co_await run(on_handle(op::close, fd), path, std::source_location::current());
   if (synced < 0) detail::throw_file_error(synced, path, "cannot sync");
 }

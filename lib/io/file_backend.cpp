@@ -28,8 +28,8 @@ file_backend_choice resolve(file_backend_choice choice) {
   const std::string_view text = wish;
   if (text == "uring" || text == "io_uring") return file_backend_choice::io_uring;
   if (text == "threads") return file_backend_choice::threads;
-  throw failure(errc::invalid_argument, "LEAT_IO=" + std::string(text) +
-                                            ": not a file backend; use uring or threads");
+  throw failure(errc::invalid_argument,
+                "LEAT_IO=" + std::string(text) + ": not a file backend; use uring or threads");
 }
 
 std::unique_ptr<file_backend> make(asio::io_context& io, scheduler& home,

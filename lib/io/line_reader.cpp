@@ -70,8 +70,8 @@ void line_reader::publish(line_batch& batch, std::size_t consumed) {
   });
   if (too_long != lines.end()) {
     const std::size_t size = too_long->size();
-    consumed = static_cast<std::size_t>(
-        too_long->data() - reinterpret_cast<const char*>(window_.data()));
+    consumed =
+        static_cast<std::size_t>(too_long->data() - reinterpret_cast<const char*>(window_.data()));
     lines.erase(too_long, lines.end());
     offset_ = window_.offset() + consumed;
     batch.index_ = index_;
@@ -96,12 +96,11 @@ void line_reader::publish(line_batch& batch, std::size_t consumed) {
 }
 
 void line_reader::refuse_long_line(std::size_t size) {
-  error_ = std::make_exception_ptr(
-      failure(errc::resource_exhausted,
-              path() + ", line " + std::to_string(index_ + 1) + " at offset " +
-                  std::to_string(offset_) + ": " + std::to_string(size) +
-                  " bytes or more are above the limit max_line_size of " +
-                  std::to_string(options_.max_line_size)));
+  error_ = std::make_exception_ptr(failure(
+      errc::resource_exhausted, path() + ", line " + std::to_string(index_ + 1) + " at offset " +
+                                    std::to_string(offset_) + ": " + std::to_string(size) +
+                                    " bytes or more are above the limit max_line_size of " +
+                                    std::to_string(options_.max_line_size)));
 }
 
 }  // namespace leat

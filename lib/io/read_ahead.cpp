@@ -64,9 +64,8 @@ read_ahead::read_ahead(file& f, const read_options& options, std::size_t headroo
   }
   // One more than are under way: the one that is looked at; and one that a consumer keeps.
   const std::uint64_t whole = std::max<std::uint64_t>(f.status().size, 1);
-  const std::uint64_t needed = f.status().is_regular
-                                   ? (whole + options.chunk_size - 1) / options.chunk_size
-                                   : options.depth;
+  const std::uint64_t needed =
+      f.status().is_regular ? (whole + options.chunk_size - 1) / options.chunk_size : options.depth;
   const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(needed, options.depth));
   pool_ = chunk_pool::make(count + 2, headroom, options.chunk_size);
 }
@@ -79,7 +78,8 @@ read_ahead::~read_ahead() {
 
 // Of a file whose size is known no more is read than it had when it was opened.
 std::uint64_t read_ahead::left_to_ask() const noexcept {
-  if (file_.status().size == 0) return options_.chunk_size;  // a pipe, a special file: until it ends
+  if (file_.status().size == 0)
+    return options_.chunk_size;  // a pipe, a special file: until it ends
   return file_.status().size - next_offset_;
 }
 
@@ -170,10 +170,10 @@ task<bool> read_ahead::advance(std::size_t carried, std::source_location where) 
     ended_ = true;
     under_way_.clear();
     if (end_offset_ < file_.status().size) {
-      throw failure(errc::data_loss, file_.path() + ": the file became shorter while it was read: " +
-                                         std::to_string(file_.status().size) +
-                                         " bytes when it was opened, end at offset " +
-                                         std::to_string(end_offset_));
+      throw failure(errc::data_loss,
+                    file_.path() + ": the file became shorter while it was read: " +
+                        std::to_string(file_.status().size) +
+                        " bytes when it was opened, end at offset " + std::to_string(end_offset_));
     }
     data_ += size_ - carried;
     size_ = carried;

@@ -50,8 +50,8 @@ task<bool> tfrecord_reader::read_batch(record_batch& batch, std::source_location
 // Delivers the whole records of the window; false when there was none.
 bool tfrecord_reader::scan(record_batch& batch) {
   const byte_view bytes(window_.data(), window_.size());
-  const tfrecord_scan result = scan_tfrecords(bytes, batch.records_, SIZE_MAX,
-                                              options_.max_record_size, options_.checks);
+  const tfrecord_scan result =
+      scan_tfrecords(bytes, batch.records_, SIZE_MAX, options_.max_record_size, options_.checks);
   batch.keeper_ = window_.keeper();
   batch.path_ = path_;
   batch.data_ = window_.data();

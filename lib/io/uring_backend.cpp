@@ -19,13 +19,13 @@ namespace {
 constexpr unsigned entries = 128;
 constexpr int max_rounds = 8;  // of submitting and reaping in one turn, then sockets have theirs
 
-// A ring that lives in a scheduler's turns: what a turn's tasks submit goes to the kernel in one call
-// at the end of the turn, and what is complete by then is reaped at once; for the rest an eventfd wakes
-// the event loop.
+// A ring that lives in a scheduler's turns: what a turn's tasks submit goes to the kernel in one
+// call at the end of the turn, and what is complete by then is reaped at once; for the rest an
+// eventfd wakes the event loop.
 //
 // The context may be run by several threads, one after the other: so the ring is not bound to one
-// (no IORING_SETUP_SINGLE_ISSUER), and an eventfd wakes rather than the ring's own descriptor, which
-// with deferred task work never would.
+// (no IORING_SETUP_SINGLE_ISSUER), and an eventfd wakes rather than the ring's own descriptor,
+// which with deferred task work never would.
 class uring_backend final : public file_backend {
  public:
   uring_backend(asio::io_context& io, scheduler& home) : home_(home), wakeup_(io) {

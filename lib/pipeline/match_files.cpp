@@ -39,8 +39,8 @@ task<bool> exists(const std::string& path) {
   }
 }
 
-// The paths below `directories` that match one component of a pattern. `must_exist`: the directories
-// were named without a wildcard, so a missing one is an error.
+// The paths below `directories` that match one component of a pattern. `must_exist`: the
+// directories were named without a wildcard, so a missing one is an error.
 task<std::vector<std::string>> match_level(std::vector<std::string> directories, std::string part,
                                            bool must_exist) {
   std::vector<std::string> matches;

@@ -214,7 +214,8 @@ void coordinator::finish_join(const join_options& options, bool all_ended) {
   throw stragglers_error(errc::deadline_exceeded,
                          "coordinator '" + name() +
                              "' stopped with tasks or threads still running when the grace period "
-                             "was over:" + late + "\n");
+                             "was over:" +
+                             late + "\n");
 }
 
 bool coordinator::joined() const noexcept {

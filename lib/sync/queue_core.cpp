@@ -148,12 +148,14 @@ work_list queue_core::serve() noexcept {
 
 // ---------------------------------------------------------------------------- beginning and ending
 
-// An operation allocates in its own name only: whatever others do on its behalf later must not fail.
+// An operation allocates in its own name only: whatever others do on its behalf later must not
+// fail.
 void queue_core::reserve_for(const queue_waiter& w) {
   const std::size_t entering = w.is_push() ? w.count_ : 0;
   // Where others wait for room they may fill the queue. Without a bound nobody does.
   const bool full = !pushers_.empty() && capacity_ != unbounded;
-  const std::size_t inside = std::max(size_, full ? capacity_ : std::min(capacity_, size_ + entering));
+  const std::size_t inside =
+      std::max(size_, full ? capacity_ : std::min(capacity_, size_ + entering));
   const bool holds = w.role_ >= queue_waiter::role::pop_many;
   reserve(inside + held_limit_ + (holds ? w.count_ : 0));
 }

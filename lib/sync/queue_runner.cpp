@@ -67,8 +67,9 @@ queue_runner::queue_runner(detail::queue_core& queue, queue_runner_options optio
     : state_(std::make_shared<state>(queue, std::move(options.queue_closed_errors))) {
   if (state_->closed.empty()) {
     throw failure(errc::invalid_argument,
-                  name() + ": queue_closed_errors is empty; give at least one error that means the "
-                           "end of input");
+                  name() +
+                      ": queue_closed_errors is empty; give at least one error that means the "
+                      "end of input");
   }
 }
 

@@ -37,8 +37,7 @@ const std::vector<std::string> sample = {"hello", "", std::string(300, 'x'), "th
 std::vector<std::byte> header_only(std::uint64_t length) {
   std::vector<std::byte> bytes(12);
   leat::store_little_endian(bytes.data(), length);
-  leat::store_little_endian(bytes.data() + 8,
-                            leat::mask_crc32c(leat::crc32c({bytes.data(), 8})));
+  leat::store_little_endian(bytes.data() + 8, leat::mask_crc32c(leat::crc32c({bytes.data(), 8})));
   return bytes;
 }
 
@@ -86,8 +85,8 @@ TEST_CASE("tfrecord: every flipped bit is found, in its record", "[codec]") {
     auto damaged = file;
     damaged[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
     const auto got = scan(damaged);
-    REQUIRE((got.scan.end == end::bad_length_checksum ||
-             got.scan.end == end::bad_payload_checksum));
+    REQUIRE(
+        (got.scan.end == end::bad_length_checksum || got.scan.end == end::bad_payload_checksum));
     REQUIRE(got.scan.consumed <= bit / 8);
     for (std::size_t i = 0; i < got.records.size(); ++i) REQUIRE(got.records[i] == sample[i]);
   }
@@ -115,5 +114,6 @@ TEST_CASE("tfrecord: a run of zeros is no record", "[codec]") {
   const std::vector<std::byte> zeros(64);
   const auto got = scan(zeros);
   CHECK(got.scan.end == end::bad_length_checksum);
-  CHECK(got.scan.actual_crc == leat::unmask_crc32c(leat::mask_crc32c(leat::crc32c({zeros.data(), 8}))));
+  CHECK(got.scan.actual_crc ==
+        leat::unmask_crc32c(leat::mask_crc32c(leat::crc32c({zeros.data(), 8}))));
 }

@@ -136,10 +136,13 @@ TEST_CASE("async_run: an Asio coroutine awaits a task, and gets its error", "[co
 TEST_CASE("async_run: detached runs the task, and io_context::run waits for it", "[core]") {
   asio::io_context io;
   bool done = false;
-  async_run(io, [](bool& d) -> task<void> {
-    co_await leat::sleep_for(1ms);
-    d = true;
-  }(done), asio::detached);
+  async_run(
+      io,
+      [](bool& d) -> task<void> {
+        co_await leat::sleep_for(1ms);
+        d = true;
+      }(done),
+      asio::detached);
   async_run(io, fail(), asio::detached);
   io.run();
   CHECK(done);
@@ -245,9 +248,8 @@ TEST_CASE("async_run: each kind of cancellation is a stop request of the task", 
     asio::cancellation_signal signal;
     std::string what;
     async_run(io, sleep_long(),
-              asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr error, int) {
-                what = text_of(error);
-              }));
+              asio::bind_cancellation_slot(
+                  signal.slot(), [&](std::exception_ptr error, int) { what = text_of(error); }));
     io.poll();
     CHECK(what == "");
     signal.emit(type);
@@ -260,8 +262,9 @@ TEST_CASE("async_run: a task that is cancelled before it began ends as it likes"
   asio::io_context io;
   asio::cancellation_signal signal;
   int got = 0;
-  async_run(io, give(3), asio::bind_cancellation_slot(
-                             signal.slot(), [&](std::exception_ptr, int n) { got = n; }));
+  async_run(
+      io, give(3),
+      asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr, int n) { got = n; }));
   signal.emit(asio::cancellation_type::terminal);
   io.run();
   CHECK(got == 3);
@@ -271,8 +274,8 @@ TEST_CASE("async_run: a cancellation after the end does nothing", "[core]") {
   asio::io_context io;
   asio::cancellation_signal signal;
   int calls = 0;
-  async_run(io, give(3), asio::bind_cancellation_slot(signal.slot(),
-                                                      [&](std::exception_ptr, int) { ++calls; }));
+  async_run(io, give(3),
+            asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr, int) { ++calls; }));
   io.run();
   signal.emit(asio::cancellation_type::terminal);
   CHECK(calls == 1);
@@ -283,8 +286,9 @@ TEST_CASE("async_run: a cancellation between the task's end and the handler does
   asio::io_context io;
   asio::cancellation_signal signal;
   int got = 0;
-  async_run(io, give(3), asio::bind_cancellation_slot(
-                             signal.slot(), [&](std::exception_ptr, int n) { got = n; }));
+  async_run(
+      io, give(3),
+      asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr, int n) { got = n; }));
   while (got == 0) {
     signal.emit(asio::cancellation_type::terminal);
     io.run_one();

@@ -36,9 +36,7 @@ bool matches(const std::string& text, const char* pattern) {
 bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
 task<void> read_file(manual_event& event) { co_await event.wait(); }
-task<void> run_reader(manual_event& event) {
-  co_await read_file(event);
-}
+task<void> run_reader(manual_event& event) { co_await read_file(event); }
 task<void> sleep_a_minute() { co_await leat::sleep_for(1min); }
 
 LEAT_TEST("dump: tells name, verb, object, file and line, duration and the chain", "[core]") {
@@ -103,18 +101,21 @@ LEAT_TEST("dump: a task that joins tells whom, and its place once", "[core]") {
 LEAT_TEST("dump: a group stands below the task that made it", "[core]") {
   manual_event event;
   task_group outer("outer");
-  outer.spawn([](manual_event& e) -> task<void> {
-    task_group inner(co_await leat::this_task::get_context(), "inner");
-    inner.spawn(read_file(e), "leaf");
-    co_await inner.join();
-  }(event), "maker");
+  outer.spawn(
+      [](manual_event& e) -> task<void> {
+        task_group inner(co_await leat::this_task::get_context(), "inner");
+        inner.spawn(read_file(e), "leaf");
+        co_await inner.join();
+      }(event),
+      "maker");
   co_await leat::this_task::yield();
   const std::string text = dump();
   event.set();
   co_await outer.join();
   INFO(text);
-  CHECK(matches(text, "task group 'outer', 1 task\n  maker: .*\n(    .*\n)*?"
-                      "    task group 'inner', 1 task\n      leaf: "));
+  CHECK(matches(text,
+                "task group 'outer', 1 task\n  maker: .*\n(    .*\n)*?"
+                "    task group 'inner', 1 task\n      leaf: "));
 }
 
 LEAT_TEST("dump: says that a stop was requested", "[core]") {
@@ -148,8 +149,9 @@ TEST_CASE("dump: works from a thread that runs no scheduler", "[core]") {
   leat::runtime rt({.threads = 2});
   task_group group("everywhere");
   for (std::size_t i = 0; i < 2; ++i) {
-    group.spawn_on(rt.get_scheduler(i), []() -> task<void> { co_await leat::sleep_for(1h); }(),
-                   "sleeper " + std::to_string(i));
+    group.spawn_on(
+        rt.get_scheduler(i), []() -> task<void> { co_await leat::sleep_for(1h); }(),
+        "sleeper " + std::to_string(i));
   }
   std::string text;
   do {  // until both sleep

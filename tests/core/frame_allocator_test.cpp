@@ -69,7 +69,7 @@ TEST_CASE("frame_allocator: what is freed while a thread ends does not stay behi
     static thread_local late first;
     first.block = allocate_frame(100);
     free_frame(allocate_frame(200), 200);  // opens the thread's lists, after `first` was made
-  }).join();  // the leak checker is the judge
+  }).join();                               // the leak checker is the judge
 }
 
 TEST_CASE("frame_allocator: many blocks at once are more than it keeps, and all are freed",

@@ -90,9 +90,8 @@ TEST_CASE("runtime: every scheduler has a thread of its own", "[core]") {
   std::vector<std::thread::id> ids(3);
   leat::task_group group;
   for (std::size_t i = 0; i < 3; ++i) {
-    group.spawn_on(rt.get_scheduler(i), [](std::thread::id& id) -> task<void> {
-      id = co_await thread_id();
-    }(ids[i]));
+    group.spawn_on(rt.get_scheduler(i),
+                   [](std::thread::id& id) -> task<void> { id = co_await thread_id(); }(ids[i]));
   }
   group.wait_join();
   CHECK(std::set<std::thread::id>(ids.begin(), ids.end()).size() == 3);

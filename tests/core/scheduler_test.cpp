@@ -262,7 +262,8 @@ TEST_CASE("scheduler: the driver is not asked again for a time that it knows", "
   s.drain();
 }
 
-TEST_CASE("scheduler: a timer that was cancelled does not expire, and the driver is told", "[core]") {
+TEST_CASE("scheduler: a timer that was cancelled does not expire, and the driver is told",
+          "[core]") {
   manual_scheduler s;
   std::vector<time_point> expired;
   noting_timer t(expired, s);
@@ -366,8 +367,12 @@ TEST_CASE("scheduler: a task's share of a turn is bounded", "[core]") {
   manual_scheduler s;
   int first = 0;
   int second = 0;
-  item a([&] { while (s.spend()) ++first; });
-  item b([&] { while (s.spend()) ++second; });
+  item a([&] {
+    while (s.spend()) ++first;
+  });
+  item b([&] {
+    while (s.spend()) ++second;
+  });
   s.post(a);
   s.post(b);
   s.drain();

@@ -1,5 +1,5 @@
-// Stops, ends and wake-ups that meet on several threads. Nothing to see without a sanitizer or a hang;
-// what is checked is that every task ends, once.
+// Stops, ends and wake-ups that meet on several threads. Nothing to see without a sanitizer or a
+// hang; what is checked is that every task ends, once.
 
 #include <atomic>
 #include <chrono>

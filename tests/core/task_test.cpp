@@ -137,7 +137,9 @@ LEAT_TEST("task: it does not begin before it is awaited", "[core]") {
 
 TEST_CASE("task: one that never ran frees its arguments", "[core]") {
   leat_test::counts counts;
-  { const auto t = keep(tracked(counts, 1)); }
+  {
+    const auto t = keep(tracked(counts, 1));
+  }
   CHECK(counts.objects == 0);
 }
 
@@ -168,9 +170,8 @@ TEST_CASE("task: to assign one to itself changes nothing", "[core]") {
 }
 
 TEST_CASE("task: to await an empty one ends the process with a sentence", "[core]") {
-  const std::string said = leat_test::last_words([] {
-    leat::sync_wait([]() -> task<void> { co_await task<void>(); }());
-  });
+  const std::string said = leat_test::last_words(
+      [] { leat::sync_wait([]() -> task<void> { co_await task<void>(); }()); });
   CHECK(said.find("an empty task was awaited") != said.npos);
 }
 

@@ -62,8 +62,8 @@ LEAT_TEST("context: a name is a copy, and may be missing", "[core]") {
   }
   group.spawn(look(names));
   co_await group.join();
-  CHECK(names == std::vector<std::string>{
-                     "a name that is longer than any small buffer, and then some", ""});
+  CHECK(names ==
+        std::vector<std::string>{"a name that is longer than any small buffer, and then some", ""});
 }
 
 LEAT_TEST("context: a running task waits for nothing", "[core]") {

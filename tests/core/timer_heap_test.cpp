@@ -87,7 +87,8 @@ TEST_CASE("timer_heap: agrees with a sorted multimap over random operations", "[
   for (int step = 0; step < 50'000 && agrees; ++step) {
     timer* const t = timers[random.below(timers.size())].get();
     switch (random.below(4)) {
-      case 0: case 1:
+      case 0:
+      case 1:
         if (t->is_set()) break;
         {
           const time_point when = at(now + static_cast<std::int64_t>(random.below(50)));
@@ -95,9 +96,7 @@ TEST_CASE("timer_heap: agrees with a sorted multimap over random operations", "[
           model.emplace(when, t);
         }
         break;
-      case 2:
-        agrees = heap.remove(*t) == erase(t);
-        break;
+      case 2: agrees = heap.remove(*t) == erase(t); break;
       default:
         now += static_cast<std::int64_t>(random.below(4));
         for (timer* due = heap.pop_due(at(now)); due; due = heap.pop_due(at(now))) {

@@ -41,7 +41,8 @@ std::string error_of(const std::string& path, leat::line_reader_options options,
 
 std::string text_of(int count) {
   std::string text;
-  for (int i = 0; i < count; ++i) text += "line " + std::to_string(i) + std::string(static_cast<std::size_t>(i % 90), '.') + "\n";
+  for (int i = 0; i < count; ++i)
+    text += "line " + std::to_string(i) + std::string(static_cast<std::size_t>(i % 90), '.') + "\n";
   return text;
 }
 
@@ -49,7 +50,8 @@ std::string text_of(int count) {
 
 TEST_CASE("line_reader: lines, with and without an end of the last", "[io]") {
   const temp_dir dir;
-  CHECK(leat::sync_wait(read_all(dir.write("a", "one\ntwo\r\n\nfour"))) == lines{"one", "two", "", "four"});
+  CHECK(leat::sync_wait(read_all(dir.write("a", "one\ntwo\r\n\nfour"))) ==
+        lines{"one", "two", "", "four"});
   CHECK(leat::sync_wait(read_all(dir.write("b", "one\n"))) == lines{"one"});
   CHECK(leat::sync_wait(read_all(dir.write("c", ""))).empty());
   CHECK(leat::sync_wait(read_all(dir.write("d", "\n"))) == lines{""});
@@ -71,7 +73,8 @@ TEST_CASE("line_reader: every chunk size gives the same lines", "[io]") {
 
 TEST_CASE("line_reader: lines longer than many chunks", "[io]") {
   const temp_dir dir;
-  const std::string path = dir.write("a", std::string(100'000, 'x') + "\n" + std::string(50'000, 'y'));
+  const std::string path =
+      dir.write("a", std::string(100'000, 'x') + "\n" + std::string(50'000, 'y'));
   const lines got = leat::sync_wait(read_all(path, {.read = {.chunk_size = 1000}}));
   REQUIRE(got.size() == 2);
   CHECK(got[0].size() == 100'000);
@@ -169,7 +172,8 @@ TEST_CASE("line_reader: batches outlive their reader", "[io]") {
     }
     std::size_t count = 0;
     for (const auto& batch : kept) {
-      for (const std::string_view line : batch) CHECK(line.starts_with("line " + std::to_string(count++)));
+      for (const std::string_view line : batch)
+        CHECK(line.starts_with("line " + std::to_string(count++)));
     }
     CHECK(count == 5000);
   }(path));

@@ -107,8 +107,8 @@ TEST_CASE("tfrecord_reader: every truncation is an error at its record, never a 
     REQUIRE(what.find("record " + std::to_string(records) + " at offset " +
                       std::to_string(ends[records])) != std::string::npos);
     REQUIRE(what.find("truncated") != std::string::npos);
-    const auto [tolerated, none] = leat::sync_wait(
-        read_until_error(cut, {.tolerate_truncated_tail = true}, errc::data_loss));
+    const auto [tolerated, none] =
+        leat::sync_wait(read_until_error(cut, {.tolerate_truncated_tail = true}, errc::data_loss));
     REQUIRE(tolerated == records);
     REQUIRE(none == "no error");
   }
@@ -118,10 +118,11 @@ TEST_CASE("tfrecord_reader: a damaged record is said with its place and checksum
   const temp_dir dir;
   std::string bytes = temp_dir::read(sample_file(dir));
   bytes[40 + 20] ^= 1;
-  const auto [count, what] = leat::sync_wait(
-      read_until_error(dir.write("damaged", bytes), {}, errc::data_loss));
+  const auto [count, what] =
+      leat::sync_wait(read_until_error(dir.write("damaged", bytes), {}, errc::data_loss));
   CHECK(count == 2);
-  CHECK(what.find("damaged, record 2 at offset 37: the checksum of the payload") != std::string::npos);
+  CHECK(what.find("damaged, record 2 at offset 37: the checksum of the payload") !=
+        std::string::npos);
   CHECK(what.find("expected 0x") != std::string::npos);
 }
 

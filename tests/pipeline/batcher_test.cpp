@@ -60,8 +60,7 @@ LEAT_TEST("batch: what is dropped at the end is counted", "[pipeline]") {
 }
 
 LEAT_TEST("shuffle_batch: every item once, not in order, from several operations", "[pipeline]") {
-  leat::shuffle_batch<int> b(
-      {.batch_size = 8, .capacity = 32, .min_after_dequeue = 16, .seed = 1});
+  leat::shuffle_batch<int> b({.batch_size = 8, .capacity = 32, .min_after_dequeue = 16, .seed = 1});
   std::vector<counter> counters(3, counter{100});
   for (auto& c : counters) b.add([&b, &c] { return c.step(b.queue()); });
   leat::coordinator coord;
@@ -78,7 +77,8 @@ LEAT_TEST("shuffle_batch: every item once, not in order, from several operations
 
 TEST_CASE("shuffle_batch: what makes no sense is refused", "[pipeline]") {
   CHECK_THROWS_AS(leat::shuffle_batch<int>({.batch_size = 0, .capacity = 4}), leat::failure);
-  CHECK_THROWS_AS(leat::shuffle_batch<int>({.batch_size = 2, .capacity = 4, .min_after_dequeue = 4}),
-                  leat::failure);
+  CHECK_THROWS_AS(
+      leat::shuffle_batch<int>({.batch_size = 2, .capacity = 4, .min_after_dequeue = 4}),
+      leat::failure);
   CHECK_THROWS_AS(leat::batch<int>({.batch_size = 2, .capacity = 0}), leat::failure);
 }

@@ -26,7 +26,8 @@ task<names> all_of(leat::string_input_producer& p) {
 }  // namespace
 
 LEAT_TEST("string_input_producer: without shuffling each epoch is the list", "[pipeline]") {
-  leat::string_input_producer p({"a", "b", "c"}, {.num_epochs = 2, .shuffle = false, .capacity = 1});
+  leat::string_input_producer p({"a", "b", "c"},
+                                {.num_epochs = 2, .shuffle = false, .capacity = 1});
   const names out = co_await all_of(p);
   CHECK(out == names{"a", "b", "c", "a", "b", "c"});
 }

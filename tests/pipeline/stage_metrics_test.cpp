@@ -21,10 +21,12 @@ std::string judged(leat::duration reader_for_room, leat::duration consumer_for_i
 }  // namespace
 
 TEST_CASE("verdict: names the stage that hardly waits", "[pipeline]") {
-  CHECK(judged(1s, 9s) ==
-        "The bottleneck is 'reader': its tasks waited 10 % of the time, while 'consumer' waited 90 % "
-        "for input.");
-  CHECK(judged(9s, 0s) ==
-        "The bottleneck is 'consumer': its tasks waited 0 % of the time, while 'reader' waited 90 % "
-        "for room.");
+  CHECK(
+      judged(1s, 9s) ==
+      "The bottleneck is 'reader': its tasks waited 10 % of the time, while 'consumer' waited 90 % "
+      "for input.");
+  CHECK(
+      judged(9s, 0s) ==
+      "The bottleneck is 'consumer': its tasks waited 0 % of the time, while 'reader' waited 90 % "
+      "for room.");
 }

@@ -41,9 +41,7 @@ std::string deadlock_of(task<void> t) {
   }
 }
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != text.npos;
-}
+bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
 LEAT_TEST("sim: a test's body begins at time zero, and sleeping takes no time", "[sim]") {
   leat::scheduler& home = co_await leat::this_task::get_scheduler();
@@ -185,7 +183,8 @@ TEST_CASE("sim: after a deadlock the stuck tasks are unwound and the next run wo
   CHECK(leat::sim::run(give(1)) == 1);
 }
 
-TEST_CASE("sim: a task that cleans up in several turns ends all the same after a deadlock", "[sim]") {
+TEST_CASE("sim: a task that cleans up in several turns ends all the same after a deadlock",
+          "[sim]") {
   bool cleaned = false;
   const auto body = [](bool& done) -> task<void> {
     manual_event never;

@@ -205,7 +205,8 @@ TEST_CASE("coordinator: threads are joined, their errors count", "[sync]") {
     while (!stop.stop_requested()) std::this_thread::yield();
     stopped = true;
   });
-  c.start_thread("failing", [](const std::stop_token&) { throw std::runtime_error("from a thread"); });
+  c.start_thread("failing",
+                 [](const std::stop_token&) { throw std::runtime_error("from a thread"); });
   CHECK_THROWS_WITH(c.wait_join(), "from a thread");
   CHECK(stopped);
 }

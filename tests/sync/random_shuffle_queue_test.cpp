@@ -69,7 +69,8 @@ TEST_CASE("random_shuffle_queue: a seed decides the order", "[sync]") {
 
 TEST_CASE("random_shuffle_queue: each item is equally likely", "[sync]") {
   std::array<int, 10> count{};
-  for (std::uint64_t seed = 0; seed < 1000; ++seed) ++count[static_cast<std::size_t>(drawn(seed)[0])];
+  for (std::uint64_t seed = 0; seed < 1000; ++seed)
+    ++count[static_cast<std::size_t>(drawn(seed)[0])];
   for (const int n : count) {
     CHECK(n > 60);
     CHECK(n < 140);

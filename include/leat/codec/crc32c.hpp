@@ -18,8 +18,8 @@ namespace leat {
 [[nodiscard]] std::uint32_t extend_crc32c(std::uint32_t prefix,
                                           std::span<const std::byte> bytes) noexcept;
 
-/// The form in which a checksum is stored next to its data: a checksum of a text that itself contains
-/// checksums would be weak. Source: TFRecord, LevelDB's log format.
+/// The form in which a checksum is stored next to its data: a checksum of a text that itself
+/// contains checksums would be weak. Source: TFRecord, LevelDB's log format.
 [[nodiscard]] constexpr std::uint32_t mask_crc32c(std::uint32_t crc) noexcept {
   return ((crc >> 15) | (crc << 17)) + 0xA282EAD8U;
 }

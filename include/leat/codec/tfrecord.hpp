@@ -41,9 +41,9 @@ struct tfrecord_scan {
   /// need_more: bytes of the next record with its frame, as far as known (at least
   /// tfrecord_header_size); a record that failed: its size with its frame, where that is known.
   std::uint64_t needed = tfrecord_header_size;
-  std::uint64_t length = 0;          ///< payload size in the header of the record that failed
-  std::uint32_t expected_crc = 0;    ///< stored checksum, unmasked
-  std::uint32_t actual_crc = 0;      ///< checksum of what is there
+  std::uint64_t length = 0;        ///< payload size in the header of the record that failed
+  std::uint32_t expected_crc = 0;  ///< stored checksum, unmasked
+  std::uint32_t actual_crc = 0;    ///< checksum of what is there
 };
 
 /// Finds whole records at the beginning of `bytes`, which begin at a record, and appends views of
@@ -56,10 +56,12 @@ tfrecord_scan scan_tfrecords(byte_view bytes, std::vector<byte_view>& records,
                              tfrecord_checks checks = tfrecord_checks::all);
 
 /// The header of a record with this payload.
-[[nodiscard]] std::array<std::byte, tfrecord_header_size> tfrecord_header(byte_view payload) noexcept;
+[[nodiscard]] std::array<std::byte, tfrecord_header_size> tfrecord_header(
+    byte_view payload) noexcept;
 
 /// The footer of a record with this payload.
-[[nodiscard]] std::array<std::byte, tfrecord_footer_size> tfrecord_footer(byte_view payload) noexcept;
+[[nodiscard]] std::array<std::byte, tfrecord_footer_size> tfrecord_footer(
+    byte_view payload) noexcept;
 
 /// Appends a record with its frame to `out`. Errors: std::bad_alloc.
 void append_tfrecord(std::vector<std::byte>& out, byte_view payload);

@@ -21,8 +21,8 @@ struct asio_scheduler_options {
 /// The scheduler that lives in an io_context: made on first use, destroyed with the context.
 ///
 /// Whoever runs the context runs the scheduler; leat starts no thread. If several threads run the
-/// context, the scheduler still is one logical thread, like a strand. Asio sees one handler for each
-/// burst of work. run() does not return while a task lives.
+/// context, the scheduler still is one logical thread, like a strand. Asio sees one handler for
+/// each burst of work. run() does not return while a task lives.
 ///
 ///     asio::io_context io;
 ///     leat::scheduler& s = leat::get_scheduler(io);

@@ -11,7 +11,7 @@ namespace leat {
 
 /// Ends the process with `sentence` unless `condition` holds. On in every build type: the library
 /// only asserts where a continued run would lose data or corrupt memory.
-#define LEAT_ASSERT(condition, sentence)                                             \
-  (static_cast<bool>(condition)                                                      \
-       ? static_cast<void>(0)                                                        \
+#define LEAT_ASSERT(condition, sentence) \
+  (static_cast<bool>(condition)          \
+       ? static_cast<void>(0)            \
        : ::leat::assertion_failed(#condition, sentence, __FILE__, __LINE__))

@@ -54,8 +54,8 @@ struct run_signature<void> {
 
 /// A task with a completion handler: its owner until the handler has been called.
 ///
-/// Lives in memory of the handler's allocator, and is taken apart only on the handler's executor, so
-/// that a cancellation emitted there always finds it whole.
+/// Lives in memory of the handler's allocator, and is taken apart only on the handler's executor,
+/// so that a cancellation emitted there always finds it whole.
 template <class T, class Handler, class Executor>
 class run_operation final : private task_scope {
  public:
@@ -163,8 +163,8 @@ class run_operation final : private task_scope {
 ///
 /// The task may be awaited by nobody (`asio::detached`): its error is lost then.
 ///
-/// Completion:    void(std::exception_ptr, T); void(std::exception_ptr) for task<void>. With an error
-///                the value is T().
+/// Completion:    void(std::exception_ptr, T); void(std::exception_ptr) for task<void>. With an
+///                error the value is T().
 /// Errors:        what left the task.
 /// Cancellation:  terminal, partial or total: a stop request of the task, which ends as it likes.
 /// Thread safety: shared-safe. The handler runs on its associated executor, by default `executor`,

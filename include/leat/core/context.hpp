@@ -23,8 +23,8 @@ class promise_base;
 /// What a spawned task and all that it awaits have in common: scheduler, owner, name, and where it
 /// waits now. One for each spawned task; a child that is awaited shares the one of its parent.
 ///
-/// Made and freed by task_scope. Thread safety: thread-bound to its scheduler, except what was fixed
-/// when the task was spawned: scheduler, scope, name, spawn site.
+/// Made and freed by task_scope. Thread safety: thread-bound to its scheduler, except what was
+/// fixed when the task was spawned: scheduler, scope, name, spawn site.
 class context : private work_item {
  public:
   context(scheduler& s, task_scope& scope, std::string_view name,
@@ -55,7 +55,7 @@ class context : private work_item {
 
   scheduler* home_;
   task_scope* scope_;
-  std::coroutine_handle<> body_;            // the outermost coroutine
+  std::coroutine_handle<> body_;  // the outermost coroutine
   detail::promise_base* outermost_ = nullptr;
   detail::promise_base* innermost_ = nullptr;  // the end of the chain of awaiting tasks
   wait* waiting_ = nullptr;

@@ -8,9 +8,9 @@
 
 namespace leat {
 
-/// Prints where everyone is: each owner (task group, coordinator, ...), its tasks, and for each task
-/// what it waits for, on which object, since when, in which file and line, and through which chain
-/// of awaiting tasks. Works in release builds; costs the program nothing until it is called.
+/// Prints where everyone is: each owner (task group, coordinator, ...), its tasks, and for each
+/// task what it waits for, on which object, since when, in which file and line, and through which
+/// chain of awaiting tasks. Works in release builds; costs the program nothing until it is called.
 ///
 ///     coordinator 'training', 2 tasks
 ///       reader 0: pop from queue 'filenames' (0 of 32), at reader.cpp:41 in read_file, for 3.204 s

@@ -24,20 +24,23 @@ enum class errc {
   permission_denied = 7,    ///< the operating system refused access
   resource_exhausted = 8,   ///< a limit was reached: memory, descriptors, a configured maximum
   failed_precondition = 9,  ///< the object is not in a state in which the call is allowed
-  aborted = 10,             ///< given up because of a conflict or a failure elsewhere; can be tried again
-  out_of_range = 11,        ///< past the end of the input
-  unimplemented = 12,       ///< not supported here
-  internal = 13,            ///< a broken invariant of the library
-  unavailable = 14,         ///< not reachable now; can be tried again
-  data_loss = 15,           ///< stored data is damaged or cut short
-  unauthenticated = 16,     ///< no valid credentials
+  aborted = 10,       ///< given up because of a conflict or a failure elsewhere; can be tried again
+  out_of_range = 11,  ///< past the end of the input
+  unimplemented = 12,    ///< not supported here
+  internal = 13,         ///< a broken invariant of the library
+  unavailable = 14,      ///< not reachable now; can be tried again
+  data_loss = 15,        ///< stored data is damaged or cut short
+  unauthenticated = 16,  ///< no valid credentials
 };
 
 /// The category of `errc`: its name is "leat".
 /// Thread safety: shared-safe.
 [[nodiscard]] const std::error_category& error_category() noexcept;
 
+/// The code of this category; found by argument-dependent lookup, as the standard wants it.
 [[nodiscard]] std::error_code make_error_code(errc e) noexcept;
+
+/// The condition that codes of other categories are compared with.
 [[nodiscard]] std::error_condition make_error_condition(errc e) noexcept;
 
 /// A failure with its place: what() begins with the sentence, then the meaning of the code.

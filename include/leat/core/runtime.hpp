@@ -26,8 +26,8 @@ struct runtime_options {
 ///     leat::runtime rt({.threads = 2});
 ///     rt.block_on(serve());
 ///
-/// Every task must have ended when the runtime is destroyed; its destructor waits for those that have
-/// not, and after ten seconds prints on standard error who they are.
+/// Every task must have ended when the runtime is destroyed; its destructor waits for those that
+/// have not, and after ten seconds prints on standard error who they are.
 ///
 /// Thread safety: shared-safe.
 class runtime {

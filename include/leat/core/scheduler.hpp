@@ -73,8 +73,8 @@ class scheduler {
   /// From within a task: the coroutine to resume as soon as the present one has suspended.
   void transfer_to(std::coroutine_handle<> h) noexcept { transfer_ = h; }
 
-  /// Wakes a waiter of another scheduler at the end of this turn, or when flush_wakeups() is called:
-  /// one trip to the other thread then serves many items.
+  /// Wakes a waiter of another scheduler at the end of this turn, or when flush_wakeups() is
+  /// called: one trip to the other thread then serves many items.
   void wake_later(wait& w) noexcept;
 
   /// Delivers what wake_later() has collected. Cost: one test when there is nothing.
@@ -112,11 +112,12 @@ class scheduler {
     return head != nullptr && head != awake();
   }
 
-  /// Expires the timers that are due by now. From within a turn, for a driver whose clock has moved.
+  /// Expires the timers that are due by now. From within a turn, for a driver whose clock has
+  /// moved.
   void expire_due();
 
-  /// The ready items, next one first, and those of other threads behind them: for a simulation, which
-  /// may change their order between two calls of run_ready().
+  /// The ready items, next one first, and those of other threads behind them: for a simulation,
+  /// which may change their order between two calls of run_ready().
   [[nodiscard]] work_list& ready_items() noexcept {
     take_remote();
     return ready_;

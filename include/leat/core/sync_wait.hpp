@@ -25,8 +25,8 @@ T sync_wait(task<T> t, std::source_location where = std::source_location::curren
   asio::io_context io(1);
   detail::result_slot<T> slot;
   detail::root_scope scope("sync_wait");
-  scope.spawn_on(get_scheduler(io, {.spins_before_sleep = 100}), detail::run_into(std::move(t), slot),
-                 "", where);
+  scope.spawn_on(get_scheduler(io, {.spins_before_sleep = 100}),
+                 detail::run_into(std::move(t), slot), "", where);
   io.run();
   scope.rethrow_error();
   return slot.take();

@@ -175,8 +175,7 @@ class [[nodiscard]] foreign_awaiter {
   bool await_suspend(std::coroutine_handle<> h) {
     scheduler* home = scheduler::current();
     LEAT_ASSERT(home != nullptr, "a task was awaited outside a scheduler: use sync_wait or spawn");
-    scope_.spawn_on(*home, run_into(std::move(task_), slot_), "",
-                    std::source_location::current());
+    scope_.spawn_on(*home, run_into(std::move(task_), slot_), "", std::source_location::current());
     done_.emplace(scope_, root_scope::idle, no_deadline, std::source_location::current());
     return done_->await_suspend(h);
   }

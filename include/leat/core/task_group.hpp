@@ -10,7 +10,8 @@
 
 namespace leat {
 
-/// Runs tasks side by side and joins them: the first error stops the others and is thrown by join().
+/// Runs tasks side by side and joins them: the first error stops the others and is thrown by
+/// join().
 ///
 ///     leat::task_group group;
 ///     group.spawn(produce(queue), "producer");

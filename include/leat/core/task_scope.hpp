@@ -34,8 +34,8 @@ class scope_registry;
 /// Thread safety: shared-safe, unless a member says otherwise.
 class task_scope {
  public:
-  /// `kind` and `name` are what a dump calls the scope. `parent`: the task that made it, null outside
-  /// a task; a stop of the parent's scope is a stop of this one.
+  /// `kind` and `name` are what a dump calls the scope. `parent`: the task that made it, null
+  /// outside a task; a stop of the parent's scope is a stop of this one.
   task_scope(std::string_view kind, std::string_view name, context* parent);
   task_scope(const task_scope&) = delete;
   task_scope& operator=(const task_scope&) = delete;
@@ -46,6 +46,7 @@ class task_scope {
   /// Tasks that have not ended.
   [[nodiscard]] std::size_t live_tasks() const noexcept;
 
+  /// True once the tasks were asked to stop.
   [[nodiscard]] bool stop_requested() const noexcept {
     // acquire: who sees the request sees what was done before it was made.
     return stopped_.load(std::memory_order_acquire);
@@ -54,9 +55,10 @@ class task_scope {
 
   /// One task of the scope, as a dump or an error message tells it.
   struct task_report {
-    const context* task;   ///< identifies the task; it may have ended meanwhile
-    std::string name;      ///< as given at spawn, or the place where it was spawned
-    std::string position;  ///< what it waits for, where and since when, innermost first, a line each
+    const context* task;  ///< identifies the task; it may have ended meanwhile
+    std::string name;     ///< as given at spawn, or the place where it was spawned
+    std::string
+        position;  ///< what it waits for, where and since when, innermost first, a line each
   };
 
   /// What each live task waits for. Asks each scheduler and waits for its answer up to `patience`:
@@ -77,8 +79,8 @@ class task_scope {
   /// The same for an OS thread that runs no scheduler; the deadline is on the steady clock.
   bool block_until(unsigned conditions, time_point deadline);
 
-  /// Runs `w` as a work item, once, when no task and no held thing is left: on the thread that ended
-  /// the last one, which does not touch the scope afterwards, or within this call.
+  /// Runs `w` as a work item, once, when no task and no held thing is left: on the thread that
+  /// ended the last one, which does not touch the scope afterwards, or within this call.
   void when_idle(condition_wait& w) noexcept;
 
   /// Starts `t` on `s` from its next turn on.

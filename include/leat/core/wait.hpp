@@ -58,7 +58,8 @@ class wait : public work_item {
   /// Called by leat::task before the operation is tried. `h` is the coroutine that waits.
   inline void bind(detail::promise_base& promise, std::coroutine_handle<> h) noexcept;
 
-  /// Begins to wait in the coroutine `h`, of the task `c`; null for a coroutine that is no leat task.
+  /// Begins to wait in the coroutine `h`, of the task `c`; null for a coroutine that is no leat
+  /// task.
   void wait_in(context* c, std::coroutine_handle<> h) noexcept {
     if (c) {
       context_ = c;

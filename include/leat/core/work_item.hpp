@@ -31,6 +31,7 @@ class work_list {
 
   [[nodiscard]] bool empty() const noexcept { return head_ == nullptr; }
 
+  /// Adds an item behind the others.
   void push_back(work_item& item) noexcept {
     item.next_ = nullptr;
     (head_ ? tail_->next_ : head_) = &item;

@@ -19,8 +19,8 @@ namespace leat {
 
 /// Awaits one file_request; gives its result: bytes, a handle or 0, or a negative errno.
 ///
-/// Cancellation: none. The kernel may use the buffer until the request is complete, so a stop is seen
-///               by the next operation.
+/// Cancellation: none. The kernel may use the buffer until the request is complete, so a stop is
+///               seen by the next operation.
 class [[nodiscard]] file_operation final : public wait {
  public:
   file_operation(file_backend& backend, const file_request& request, std::string_view path,
@@ -45,9 +45,9 @@ class [[nodiscard]] file_operation final : public wait {
 
 /// How a file is opened.
 enum class open_mode {
-  read,           ///< an existing file, for reading
-  write,          ///< for writing from the start: made, or emptied
-  write_new,      ///< for writing; must not exist
+  read,       ///< an existing file, for reading
+  write,      ///< for writing from the start: made, or emptied
+  write_new,  ///< for writing; must not exist
 };
 
 /// A file of a scheduler, opened with open(). Closed by the destructor, or by close(), which says
@@ -80,16 +80,16 @@ class file {
       std::uint64_t offset, std::span<std::byte> to,
       std::source_location where = std::source_location::current());
 
-  /// Writes all of `from`. Errors: resource_exhausted for a full disk, and others of the system; then
-  /// a part may have been written.
-  [[nodiscard]] task<void> write_at(
-      std::uint64_t offset, std::span<const std::byte> from,
-      std::source_location where = std::source_location::current());
+  /// Writes all of `from`. Errors: resource_exhausted for a full disk, and others of the system;
+  /// then a part may have been written.
+  [[nodiscard]] task<void> write_at(std::uint64_t offset, std::span<const std::byte> from,
+                                    std::source_location where = std::source_location::current());
 
   /// Waits until everything written is on the device.
   [[nodiscard]] task<void> sync(std::source_location where = std::source_location::current());
 
-  /// Closes the file; a second close does nothing. Errors: of the system, such as a late write error.
+  /// Closes the file; a second close does nothing. Errors: of the system, such as a late write
+  /// error.
   [[nodiscard]] task<void> close(std::source_location where = std::source_location::current());
 
   // For readers that submit requests of their own.
@@ -117,7 +117,8 @@ class file {
 /// Removes a file.
 [[nodiscard]] task<void> remove_file(std::string path);
 
-/// Waits until the entries of a directory are on the device: after a rename, before one counts on it.
+/// Waits until the entries of a directory are on the device: after a rename, before one counts on
+/// it.
 [[nodiscard]] task<void> sync_directory(std::string path);
 
 namespace detail {

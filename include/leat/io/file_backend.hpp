@@ -13,8 +13,8 @@ namespace leat {
 
 /// What a backend tells of a file.
 struct file_status {
-  std::uint64_t size = 0;          ///< bytes; 0 for what has no size, such as a pipe
-  std::int64_t modified_ns = 0;    ///< time of the last change, nanoseconds since 1970
+  std::uint64_t size = 0;        ///< bytes; 0 for what has no size, such as a pipe
+  std::int64_t modified_ns = 0;  ///< time of the last change, nanoseconds since 1970
   bool is_regular = false;
   bool is_directory = false;
 };
@@ -22,25 +22,34 @@ struct file_status {
 /// One operation on a file, for a file_backend to carry out.
 ///
 /// Lives with who submitted it, together with the buffer, until it has been completed: also when
-/// nobody waits for it any more, since the kernel may still write to the buffer. Completion is a run of
-/// the work item on `home`.
+/// nobody waits for it any more, since the kernel may still write to the buffer. Completion is a
+/// run of the work item on `home`.
 struct file_request : work_item {
   enum class operation : std::uint8_t {
-    open, status, list, read, write, sync, truncate, rename, remove, close,
+    open,
+    status,
+    list,
+    read,
+    write,
+    sync,
+    truncate,
+    rename,
+    remove,
+    close,
   };
 
   operation what = operation::read;
-  int handle = -1;               ///< of the file; set by open
-  int flags = 0;                 ///< open: as for open(2); `mode` is 0666
-  std::byte* data = nullptr;     ///< read, write
-  std::size_t size = 0;          ///< read, write: bytes
-  std::uint64_t offset = 0;      ///< read, write: from the start of the file; next_byte: in sequence
-  const char* path = nullptr;    ///< open, status, list, rename, remove
-  const char* new_path = nullptr;            ///< rename
-  file_status* status = nullptr;             ///< status: of `path`, or of `handle` without one
-  std::vector<std::string>* names = nullptr; ///< list: entries without "." and ".."
-  scheduler* home = nullptr;     ///< where the completion runs
-  std::int64_t result = 0;       ///< bytes moved, handle opened or 0; or a negative errno
+  int handle = -1;             ///< of the file; set by open
+  int flags = 0;               ///< open: as for open(2); `mode` is 0666
+  std::byte* data = nullptr;   ///< read, write
+  std::size_t size = 0;        ///< read, write: bytes
+  std::uint64_t offset = 0;    ///< read, write: from the start of the file; next_byte: in sequence
+  const char* path = nullptr;  ///< open, status, list, rename, remove
+  const char* new_path = nullptr;             ///< rename
+  file_status* status = nullptr;              ///< status: of `path`, or of `handle` without one
+  std::vector<std::string>* names = nullptr;  ///< list: entries without "." and ".."
+  scheduler* home = nullptr;                  ///< where the completion runs
+  std::int64_t result = 0;  ///< bytes moved, handle opened or 0; or a negative errno
 };
 
 /// The offset of a file that can only be read in sequence, such as a pipe.
@@ -63,8 +72,8 @@ class file_backend {
   /// Carries out a request and then posts it to its home.
   virtual void submit(file_request& request) noexcept = 0;
 
-  /// Carries out a read if that needs no waiting for a device: true, `result` is set and nothing will
-  /// be posted. False: it would have to wait; nothing has happened.
+  /// Carries out a read if that needs no waiting for a device: true, `result` is set and nothing
+  /// will be posted. False: it would have to wait; nothing has happened.
   virtual bool try_now(file_request& request) noexcept = 0;
 
   /// Carries out a request here and now, whatever it takes: for a destructor outside a scheduler.
@@ -75,15 +84,15 @@ class file_backend {
 enum class file_backend_choice {
   automatic,  ///< io_uring where the system allows it, else threads
   io_uring,
-  threads,    ///< worker threads with preadv2
+  threads,  ///< worker threads with preadv2
 };
 
 /// The backend of a scheduler, made on first use. A simulated scheduler brings its own.
 ///
 /// The environment variable LEAT_IO=uring|threads decides in place of `automatic`. Thread-bound to
 /// the scheduler. Errors: failed_precondition for a scheduler without an Asio context and without a
-/// backend of its own; unavailable when io_uring was asked for by name and is refused; invalid_argument
-/// for another value of LEAT_IO.
+/// backend of its own; unavailable when io_uring was asked for by name and is refused;
+/// invalid_argument for another value of LEAT_IO.
 [[nodiscard]] file_backend& get_file_backend(
     scheduler& s, file_backend_choice choice = file_backend_choice::automatic);
 

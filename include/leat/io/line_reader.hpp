@@ -16,8 +16,8 @@ namespace leat {
 
 /// How a text file is read.
 struct line_reader_options {
-  std::size_t skip_header_lines = 0;                   ///< lines left out at the beginning
-  std::size_t max_line_size = std::size_t{16} << 20;   ///< bytes; a longer line is an error
+  std::size_t skip_header_lines = 0;                  ///< lines left out at the beginning
+  std::size_t max_line_size = std::size_t{16} << 20;  ///< bytes; a longer line is an error
   read_options read = {};
 };
 
@@ -43,8 +43,8 @@ class line_reader {
 
   line_reader(file f, const line_reader_options& options);
 
-  /// Replaces the contents of `batch` by the next lines, as many as are there; at least one. False at
-  /// the end of the file: the batch is empty then.
+  /// Replaces the contents of `batch` by the next lines, as many as are there; at least one. False
+  /// at the end of the file: the batch is empty then.
   ///
   /// Errors:       of the system, and resource_exhausted for a line that is too long, with path and
   ///               offset; lines before the error are delivered first, and the error repeats.
@@ -68,10 +68,10 @@ class line_reader {
   std::shared_ptr<const std::string> path_;
   const line_reader_options options_;
   detail::read_ahead window_;
-  std::size_t unread_ = 0;     // bytes at the end of the window that are not delivered
-  std::size_t skipped_ = 0;    // header lines
-  std::uint64_t index_ = 0;    // of the next line, header lines included
-  std::uint64_t offset_ = 0;   // of the next line
+  std::size_t unread_ = 0;    // bytes at the end of the window that are not delivered
+  std::size_t skipped_ = 0;   // header lines
+  std::uint64_t index_ = 0;   // of the next line, header lines included
+  std::uint64_t offset_ = 0;  // of the next line
   bool ended_ = false;
   std::exception_ptr error_;
 };

@@ -22,8 +22,8 @@ struct record_position {
 /// A run of records of one file: views into memory that the batch keeps alive.
 ///
 /// Filled by a reader's read_batch(), again and again, so that reading allocates nothing in steady
-/// state. May be moved to another thread and outlive the reader; holding on to many batches holds on to
-/// their chunks of the file. A copy shares the memory.
+/// state. May be moved to another thread and outlive the reader; holding on to many batches holds
+/// on to their chunks of the file. A copy shares the memory.
 ///
 /// Thread safety: distinct-safe.
 template <class View>
@@ -37,7 +37,9 @@ class basic_record_batch {
   [[nodiscard]] auto begin() const noexcept { return records_.begin(); }
   [[nodiscard]] auto end() const noexcept { return records_.end(); }
 
-  [[nodiscard]] std::string_view path() const noexcept { return path_ ? *path_ : std::string_view(); }
+  [[nodiscard]] std::string_view path() const noexcept {
+    return path_ ? *path_ : std::string_view();
+  }
 
   /// Where record `i` stands. Cost: O(1), a few ns.
   [[nodiscard]] record_position position(std::size_t i) const noexcept {

@@ -32,7 +32,8 @@ struct tfrecord_reader_options {
 ///       for (leat::byte_view record : batch) use(record);
 ///
 /// Thread safety: thread-bound to the scheduler on which it was opened.
-/// Source: TFRecordReader; without its defects: a cut-off header is an error, and no length that was
+/// Source: TFRecordReader; without its defects: a cut-off header is an error, and no length that
+///         was
 /// read decides an allocation before it was checked against what the file holds.
 class tfrecord_reader {
  public:
@@ -43,12 +44,12 @@ class tfrecord_reader {
 
   tfrecord_reader(file f, const tfrecord_reader_options& options);
 
-  /// Replaces the contents of `batch` by the next records, as many as are there; at least one. False at
-  /// the end of the file: the batch is empty then.
+  /// Replaces the contents of `batch` by the next records, as many as are there; at least one.
+  /// False at the end of the file: the batch is empty then.
   ///
-  /// Errors:       data_loss for a damaged or cut-off record, with path, record, offset and checksums;
-  ///               resource_exhausted for one above the limit; of the system. Records before the error
-  ///               are delivered first, and the error repeats.
+  /// Errors:       data_loss for a damaged or cut-off record, with path, record, offset and
+  ///               checksums; resource_exhausted for one above the limit; of the system. Records
+  ///               before the error are delivered first, and the error repeats.
   /// Cancellation: total: no record is lost, the next call goes on.
   [[nodiscard]] task<bool> read_batch(record_batch& batch,
                                       std::source_location where = std::source_location::current());

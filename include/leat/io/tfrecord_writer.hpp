@@ -18,9 +18,9 @@ struct tfrecord_writer_options {
 
 /// Writes a TFRecord file that appears under its name only when it is complete.
 ///
-/// The records go to a file with ".partial" behind the name; close() makes sure that they are on the
-/// device and then renames it. Without a close, or after an error, the partial file is removed and
-/// what had the name before is untouched.
+/// The records go to a file with ".partial" behind the name; close() makes sure that they are on
+/// the device and then renames it. Without a close, or after an error, the partial file is removed
+/// and what had the name before is untouched.
 ///
 ///     auto writer = co_await leat::tfrecord_writer::open("a.tfrecord");
 ///     co_await writer.write(leat::as_bytes("hello"));

@@ -17,33 +17,33 @@
 
 namespace leat {
 
-/// What becomes of the items at the end that do not fill a batch. There is no silent default: dropped
-/// ones are counted.
+/// What becomes of the items at the end that do not fill a batch. There is no silent default:
+/// dropped ones are counted.
 enum class remainder { keep, drop };
 
 /// How items are batched.
 struct batch_options {
   std::size_t batch_size = 0;
-  std::size_t capacity = 32;                ///< of the queue, in items
-  remainder last = remainder::keep;         ///< keep: the last batch may be smaller
-  std::string name = "batch";               ///< of the queue, for messages and reports
+  std::size_t capacity = 32;         ///< of the queue, in items
+  remainder last = remainder::keep;  ///< keep: the last batch may be smaller
+  std::string name = "batch";        ///< of the queue, for messages and reports
 };
 
 /// How items are shuffled and batched.
 struct shuffle_batch_options {
   std::size_t batch_size = 0;
-  std::size_t capacity = 0;                 ///< of the queue, in items
-  std::size_t min_after_dequeue = 0;        ///< items that stay in while the input lasts
+  std::size_t capacity = 0;           ///< of the queue, in items
+  std::size_t min_after_dequeue = 0;  ///< items that stay in while the input lasts
   std::optional<std::uint64_t> seed = {};
   remainder last = remainder::keep;
   std::string name = "shuffle_batch";
 };
 
-/// Collects items from enqueue operations and gives them out in batches; what batch and shuffle_batch
-/// have in common.
+/// Collects items from enqueue operations and gives them out in batches; what batch and
+/// shuffle_batch have in common.
 ///
-/// add() the operations that push into queue(), start() them, then take batches until none comes. When
-/// the last operation has ended the queue closes, and what is left is drained.
+/// add() the operations that push into queue(), start() them, then take batches until none comes.
+/// When the last operation has ended the queue closes, and what is left is drained.
 ///
 /// Lives until the coordinator was joined. Thread safety: as queue_runner; next() is shared-safe.
 template <class Queue>
@@ -126,7 +126,8 @@ class batch final : public basic_batcher<fifo_queue<T>> {
 template <queue_element T>
 class shuffle_batch final : public basic_batcher<random_shuffle_queue<T>> {
  public:
-  /// Errors: invalid_argument for a batch size or a capacity of 0, or a minimum not below the capacity.
+  /// Errors: invalid_argument for a batch size or a capacity of 0, or a minimum not below the
+  ///         capacity.
   explicit shuffle_batch(const shuffle_batch_options& o)
       : basic_batcher<random_shuffle_queue<T>>(
             o.batch_size, o.last, o.name,

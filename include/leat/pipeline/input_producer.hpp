@@ -27,10 +27,11 @@ struct producer_options {
 
 /// Puts a list of items into a queue, epoch by epoch, each in full before the next begins.
 ///
-/// The order of epoch e is a function of (seed, e). After the last epoch the queue is closed; what is
-/// in it stays.
+/// The order of epoch e is a function of (seed, e). After the last epoch the queue is closed; what
+/// is in it stays.
 ///
-/// Lives until the coordinator was joined. Thread safety: as queue_runner; the queue is shared-safe.
+/// Lives until the coordinator was joined. Thread safety: as queue_runner; the queue is
+/// shared-safe.
 /// Source: tf.train.input_producer.
 template <queue_element T>
   requires std::copy_constructible<T>
@@ -48,8 +49,8 @@ class input_producer {
                     "producer '" + options_.name + "': the list of items is empty");
     }
     if (options_.num_epochs == std::uint64_t{0}) {
-      throw failure(errc::invalid_argument, "producer '" + options_.name +
-                                                "': num_epochs is 0; leave it out for no limit");
+      throw failure(errc::invalid_argument,
+                    "producer '" + options_.name + "': num_epochs is 0; leave it out for no limit");
     }
     runner_.add([this] { return run_epoch(); }, "epochs");
   }

@@ -11,8 +11,8 @@
 
 namespace leat {
 
-/// What a stage of a pipeline counts: what went through it, and how long it waited, for input and for
-/// room to put its output. The sum over all its tasks.
+/// What a stage of a pipeline counts: what went through it, and how long it waited, for input and
+/// for room to put its output. The sum over all its tasks.
 ///
 /// Thread safety: shared-safe, and the counters never wait for the stage.
 class stage_metrics {
@@ -23,13 +23,17 @@ class stage_metrics {
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
+  /// Counts records that went through, and their bytes.
   void add(std::uint64_t records, std::uint64_t bytes) noexcept {
     // relaxed here and below: counters, which order nothing else.
     records_.fetch_add(records, std::memory_order_relaxed);
     bytes_.fetch_add(bytes, std::memory_order_relaxed);
   }
+  /// Counts a task that shares the work of the stage.
   void add_task() noexcept { tasks_.fetch_add(1, std::memory_order_relaxed); }
+  /// Counts time in which a task of the stage could not work.
   void add_wait_for_input(duration d) noexcept { add_time(input_, d); }
+  /// Counts time in which a task of the stage could not put its output.
   void add_wait_for_room(duration d) noexcept { add_time(room_, d); }
 
   [[nodiscard]] std::uint64_t records() const noexcept { return get(records_); }
@@ -65,11 +69,13 @@ class stage_metrics {
 ///     w.stop();
 class waiting {
  public:
+  /// What the stage waits for.
   enum kind { for_input, for_room };
 
   waiting(stage_metrics& stage, scheduler& home, kind k) noexcept
       : stage_(stage), home_(home), kind_(k), begin_(home.now()) {}
 
+  /// The wait is over: counts it.
   void stop() noexcept {
     const duration d = home_.now() - begin_;
     kind_ == for_input ? stage_.add_wait_for_input(d) : stage_.add_wait_for_room(d);
@@ -84,8 +90,8 @@ class waiting {
 
 /// Names the bottleneck of a pipeline in one sentence, for stages listed from source to consumer.
 ///
-/// The stage that limits the others is the one that hardly waits: those before it wait for room, those
-/// behind it for input. `elapsed`: how long the pipeline has run.
+/// The stage that limits the others is the one that hardly waits: those before it wait for room,
+/// those behind it for input. `elapsed`: how long the pipeline has run.
 [[nodiscard]] std::string verdict(std::span<const stage_metrics* const> stages, duration elapsed);
 
 }  // namespace leat

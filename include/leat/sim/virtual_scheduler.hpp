@@ -44,7 +44,8 @@ class virtual_scheduler final : public scheduler {
 
   /// Tasks that live here.
   [[nodiscard]] std::size_t live_tasks() const noexcept {
-    return live_.load(std::memory_order_relaxed);  // read between turns, by the thread that runs them
+    return live_.load(
+        std::memory_order_relaxed);  // read between turns, by the thread that runs them
   }
 
   /// Runs what can run at this point in time, at most `max_items`. False: nothing is left to run.

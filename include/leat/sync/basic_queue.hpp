@@ -28,16 +28,17 @@ concept queue_element = std::is_nothrow_move_constructible_v<T> &&
 
 /// The queue contract: what fifo_queue, random_shuffle_queue and the others have in common.
 ///
-/// A bounded queue between tasks, threads and Asio handlers, on any schedulers. Each operation comes
-/// in four faces: an awaitable for any coroutine (`co_await q.pop()`), an Asio initiating function
-/// (`q.async_pop(token)`), one that never waits (`q.try_pop()`) and one that blocks an OS thread
-/// (`q.wait_pop()`; never on a scheduler's own thread). The faces mix freely on one queue.
+/// A bounded queue between tasks, threads and Asio handlers, on any schedulers. Each operation
+/// comes in four faces: an awaitable for any coroutine (`co_await q.pop()`), an Asio initiating
+/// function (`q.async_pop(token)`), one that never waits (`q.try_pop()`) and one that blocks an OS
+/// thread (`q.wait_pop()`; never on a scheduler's own thread). The faces mix freely on one queue.
 ///
 /// Order of service: on each side first come, first served, whatever the amounts. Who waits at the
 /// head of a line holds up those behind it; the try_ faces never overtake a line.
 ///
-/// No element is lost or duplicated: an operation that is cancelled, or whose coroutine is destroyed
-/// while it waits, leaves everything as if it had never begun (push_many: what is in stays in).
+/// No element is lost or duplicated: an operation that is cancelled, or whose coroutine is
+/// destroyed while it waits, leaves everything as if it had never begun (push_many: what is in
+/// stays in).
 ///
 /// After close() items go in no more; what is inside drains, then pops end empty. After fail(cause)
 /// the same, except that then they throw the cause. A queue is never opened again.
@@ -45,8 +46,8 @@ concept queue_element = std::is_nothrow_move_constructible_v<T> &&
 /// The queue must outlive its operations; its destructor asserts that nobody waits.
 ///
 /// Thread safety: shared-safe. A waiter is resumed on its own scheduler, never inside the call that
-/// lets it go on; that of a push may come late, until its queue has drained to half or the turn of the
-/// popping task ends.
+/// lets it go on; that of a push may come late, until its queue has drained to half or the turn of
+/// the popping task ends.
 /// Cost: O(1) an item and no allocation, apart from the growth of the storage up to the capacity.
 template <queue_element T, class Order>
 class basic_queue : public detail::queue_core {
@@ -113,9 +114,9 @@ class basic_queue : public detail::queue_core {
 
   /// push() for Asio. The value is kept by the operation; when it was not added it is destroyed.
   ///
-  /// Completion:   void(std::error_code, bool), on the handler's executor, never inside this call or
-  ///               another one on the queue. A handler without an executor completes on Asio's system
-  ///               executor.
+  /// Completion:   void(std::error_code, bool), on the handler's executor, never inside this call
+  ///               or another one on the queue. A handler without an executor completes on Asio's
+  ///               system executor.
   /// Cancellation: total, through the handler's cancellation slot.
   template <asio::completion_token_for<void(std::error_code, bool)> Token>
   auto async_push(T value, Token&& token,
@@ -134,10 +135,12 @@ class basic_queue : public detail::queue_core {
   // ---- Many items.
 
   /// Adds all items in one unbroken run, waiting for room as often as needed; they may be more than
-  /// the capacity. Gives how many went in: fewer than asked for when the queue was closed meanwhile.
-  /// Items that went in are moved from, the others are not. An empty run succeeds at once, always.
+  /// the capacity. Gives how many went in: fewer than asked for when the queue was closed
+  /// meanwhile. Items that went in are moved from, the others are not. An empty run succeeds at
+  /// once, always.
   ///
-  /// Errors:       cancelled, as a partial_push that says how many went in; the cause given to fail().
+  /// Errors:       cancelled, as a partial_push that says how many went in; the cause given to
+  ///               fail().
   /// Cancellation: partial: what is in stays in, the rest never enters.
   /// Source:       QueueBase.enqueue_many.
   [[nodiscard]] auto push_many(std::span<T> items,
@@ -145,9 +148,9 @@ class basic_queue : public detail::queue_core {
     return awaiter<detail::push_many_verb<T>>(*this, where, items);
   }
 
-  /// Removes `count` items, waiting until they are together; may be more than the capacity: items are
-  /// taken as they come and held. Empty: the queue was closed with fewer left, and these stay in it.
-  /// A count of 0 gives an empty batch at once, always.
+  /// Removes `count` items, waiting until they are together; may be more than the capacity: items
+  /// are taken as they come and held. Empty: the queue was closed with fewer left, and these stay
+  /// in it. A count of 0 gives an empty batch at once, always.
   ///
   /// Errors:       cancelled; the cause given to fail(); std::bad_alloc for a batch too large.
   /// Cancellation: total: what it holds goes back to where it was.
@@ -157,8 +160,8 @@ class basic_queue : public detail::queue_core {
     return awaiter<detail::pop_many_verb<T>>(*this, where, count, false);
   }
 
-  /// As pop_many(), but once the queue is closed what is left suffices: the last batch may be short.
-  /// Empty: closed and drained.
+  /// As pop_many(), but once the queue is closed what is left suffices: the last batch may be
+  /// short. Empty: closed and drained.
   ///
   /// Source: QueueBase.dequeue_up_to.
   [[nodiscard]] auto pop_up_to(std::size_t count,

@@ -43,8 +43,8 @@ class stragglers_error : public failure {
 ///
 /// Whoever finds a reason to stop calls request_stop(), with or without an error; a task that ends
 /// with an error does so by that. The stop reaches every wait of every task of the coordinator. The
-/// first request decides: a clean one makes later errors secondary. join() waits for the natural end
-/// of all, or for the stop and then for the grace period, and throws the recorded error.
+/// first request decides: a clean one makes later errors secondary. join() waits for the natural
+/// end of all, or for the stop and then for the grace period, and throws the recorded error.
 ///
 ///     leat::coordinator coord;
 ///     coord.spawn(read_files(queue), "reader");
@@ -70,8 +70,8 @@ class coordinator final : public task_scope {
     task_scope::spawn_on(s, std::move(t), name, where);
   }
 
-  /// Starts an OS thread and waits for it in join(). `body` gets the stop token; what it throws is a
-  /// stop request with that error.
+  /// Starts an OS thread and waits for it in join(). `body` gets the stop token; what it throws is
+  /// a stop request with that error.
   void start_thread(std::string name, std::function<void(std::stop_token)> body);
 
   /// Takes over a thread that was started elsewhere: a stop requests its stop, join() waits for it.
@@ -82,8 +82,8 @@ class coordinator final : public task_scope {
 
   /// Asks everybody to stop. The first call decides; later errors are kept as secondary ones.
   ///
-  /// Errors: after join(), an error that is no clean one is thrown to the caller, since nobody would
-  ///         ever see it otherwise; the coordinator is unchanged then.
+  /// Errors: after join(), an error that is no clean one is thrown to the caller, since nobody
+  ///         would ever see it otherwise; the coordinator is unchanged then.
   void request_stop(std::exception_ptr error = nullptr);
 
   /// True once a stop was requested.
@@ -105,8 +105,8 @@ class coordinator final : public task_scope {
 
   /// Waits for all tasks and threads; throws the recorded error.
   ///
-  /// Without a stop request it waits without limit; with one, the grace period begins when both this
-  /// call and the request have been made.
+  /// Without a stop request it waits without limit; with one, the grace period begins when both
+  /// this call and the request have been made.
   ///
   /// Errors: the recorded error; else stragglers_error when somebody is left after the grace.
   [[nodiscard]] task<void> join(join_options options = {},

@@ -23,9 +23,9 @@ struct queue_runner_options {
 
 /// Keeps a queue filled: runs several enqueue operations over and over, each in a task of its own.
 ///
-/// The last one that ends closes the queue; its items stay. A stop of the coordinator closes the queue
-/// with cancel, so that nobody waits in it. An operation that fails stops the coordinator with its
-/// error, and the queue passes that error on: a consumer sees why its input ended.
+/// The last one that ends closes the queue; its items stay. A stop of the coordinator closes the
+/// queue with cancel, so that nobody waits in it. An operation that fails stops the coordinator
+/// with its error, and the queue passes that error on: a consumer sees why its input ended.
 ///
 ///     leat::queue_runner runner(lines);
 ///     runner.add([&] { return read_one_file(names, lines); }, "reader");
@@ -46,8 +46,8 @@ class queue_runner {
   ~queue_runner();
 
   /// Adds an enqueue operation: a callable that gives task<bool> as above, or task<void>, which is
-  /// run until it throws one of the closed errors. `home`: the scheduler to run on, null for that of
-  /// start().
+  /// run until it throws one of the closed errors. `home`: the scheduler to run on, null for that
+  /// of start().
   template <class Operation>
   void add(Operation operation, std::string name = {}, scheduler* home = nullptr) {
     if constexpr (std::is_same_v<std::invoke_result_t<Operation&>, task<bool>>) {
@@ -58,8 +58,8 @@ class queue_runner {
     }
   }
 
-  /// Starts a task for each operation, all owned by `coord`, on the scheduler that runs now or on the
-  /// one given. False: they run already, and nothing was started.
+  /// Starts a task for each operation, all owned by `coord`, on the scheduler that runs now or on
+  /// the one given. False: they run already, and nothing was started.
   /// Errors: invalid_argument when there is no operation.
   bool start(coordinator& coord);
   bool start(coordinator& coord, scheduler& home);

@@ -10,16 +10,16 @@ inline constexpr std::size_t unbounded = SIZE_MAX;
 
 /// What a queue counts; a consistent picture of one moment.
 struct queue_statistics {
-  std::size_t size = 0;             ///< items stored now
-  std::size_t capacity = 0;         ///< items that may be stored; `unbounded` without a limit
-  std::size_t peak_size = 0;        ///< most items ever stored
-  std::size_t waiting_pushes = 0;   ///< operations that wait for room now
-  std::size_t waiting_pops = 0;     ///< operations that wait for items now
-  std::uint64_t pushed = 0;         ///< items that went in since the start
-  std::uint64_t popped = 0;         ///< items that came out since the start
-  std::uint64_t push_waits = 0;     ///< operations that had to wait for room
-  std::uint64_t pop_waits = 0;      ///< operations that had to wait for items
-  bool closed = false;              ///< a close has taken effect
+  std::size_t size = 0;            ///< items stored now
+  std::size_t capacity = 0;        ///< items that may be stored; `unbounded` without a limit
+  std::size_t peak_size = 0;       ///< most items ever stored
+  std::size_t waiting_pushes = 0;  ///< operations that wait for room now
+  std::size_t waiting_pops = 0;    ///< operations that wait for items now
+  std::uint64_t pushed = 0;        ///< items that went in since the start
+  std::uint64_t popped = 0;        ///< items that came out since the start
+  std::uint64_t push_waits = 0;    ///< operations that had to wait for room
+  std::uint64_t pop_waits = 0;     ///< operations that had to wait for items
+  bool closed = false;             ///< a close has taken effect
 };
 
 }  // namespace leat

@@ -53,8 +53,8 @@ class LEAT_CAPABILITY("mutex") biased_mutex {
   }
 
  private:
-  // A thread's identity. Another thread can have it after this one has ended, which is as good as if
-  // it were the same.
+  // A thread's identity. Another thread can have it after this one has ended, which is as good as
+  // if it were the same.
   static const void* this_thread() noexcept {
     static constinit thread_local char token = 0;
     return &token;
@@ -71,8 +71,7 @@ class LEAT_CAPABILITY("mutex") biased_mutex {
 /// Holds a biased_mutex for a scope.
 class LEAT_SCOPED_CAPABILITY biased_lock {
  public:
-  explicit biased_lock(biased_mutex& m) noexcept LEAT_ACQUIRE(m)
-      : mutex_(m), as_owner_(m.lock()) {}
+  explicit biased_lock(biased_mutex& m) noexcept LEAT_ACQUIRE(m) : mutex_(m), as_owner_(m.lock()) {}
   ~biased_lock() LEAT_RELEASE() { mutex_.unlock(as_owner_); }
   biased_lock(const biased_lock&) = delete;
   biased_lock& operator=(const biased_lock&) = delete;

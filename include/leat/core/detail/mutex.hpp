@@ -9,9 +9,9 @@ namespace leat::detail {
 /// A lock for critical sections of a few nanoseconds that never call user code and never wait.
 ///
 /// One byte and one atomic exchange: an uncontended lock and unlock is about a third of what
-/// std::mutex costs once a second thread exists, and that is half of a queue operation. A holder can
-/// be pre-empted, so a waiting thread spins for a moment only, then gives its time slice away, and
-/// at last sleeps: a holder of lower priority gets to run.
+/// std::mutex costs once a second thread exists, and that is half of a queue operation. A holder
+/// can be pre-empted, so a waiting thread spins for a moment only, then gives its time slice away,
+/// and at last sleeps: a holder of lower priority gets to run.
 class LEAT_CAPABILITY("mutex") mutex {
  public:
   mutex() = default;

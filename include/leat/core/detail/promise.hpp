@@ -54,9 +54,7 @@ class promise_base {
     c.outermost_ = c.innermost_ = this;
   }
 
-  [[nodiscard]] std::exception_ptr take_error() noexcept {
-    return std::exchange(error_, nullptr);
-  }
+  [[nodiscard]] std::exception_ptr take_error() noexcept { return std::exchange(error_, nullptr); }
   void rethrow_error() const {
     if (error_) std::rethrow_exception(error_);
   }
@@ -105,8 +103,8 @@ namespace detail {
 template <class A>
 concept task_aware = requires(A& a, promise_base& p, std::coroutine_handle<> h) { a.bind(p, h); };
 
-/// Stands for an operation that lives elsewhere in the same expression. g++ 12 copies an awaiter that
-/// await_transform() returns by reference.
+/// Stands for an operation that lives elsewhere in the same expression. g++ 12 copies an awaiter
+/// that await_transform() returns by reference.
 template <class A>
 struct bound_awaiter {
   A& operation;

@@ -76,8 +76,8 @@ class chunk_reference {
   chunk* chunk_ = nullptr;
 };
 
-/// The chunks of one reader: a huge-page arena cut into pieces, which come back when nobody looks at
-/// them any more. A consumer that keeps more of them makes the pool grow, one piece at a time.
+/// The chunks of one reader: a huge-page arena cut into pieces, which come back when nobody looks
+/// at them any more. A consumer that keeps more of them makes the pool grow, one piece at a time.
 ///
 /// Lives until the reader is gone and the last chunk has come back.
 /// Thread safety: take() is thread-bound to the reader; chunks come back from any thread.

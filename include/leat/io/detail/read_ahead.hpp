@@ -21,9 +21,9 @@ namespace detail {
 
 /// Reads a file from its beginning in chunks, ahead of the consumer.
 ///
-/// Data in the page cache is copied by a plain read on the spot, one chunk at a time, which keeps it in
-/// the processor's cache too. At the first chunk that is not there, `depth` reads go to the backend
-/// and stay under way until the end of the file.
+/// Data in the page cache is copied by a plain read on the spot, one chunk at a time, which keeps
+/// it in the processor's cache too. At the first chunk that is not there, `depth` reads go to the
+/// backend and stay under way until the end of the file.
 ///
 /// A reader that is destroyed leaves its reads to themselves: the chunks free themselves when the
 /// kernel is done with them.
@@ -41,7 +41,8 @@ class read_ahead {
   /// Gets the next data of the file, with the last `carried` bytes of the present data in front.
   /// False at the end of the file: the data then is just what was carried.
   ///
-  /// Errors:       of the system, with path and offset; data_loss for a file that has become shorter.
+  /// Errors:       of the system, with path and offset; data_loss for a file that has become
+  ///               shorter.
   /// Cancellation: total; the read goes on without its reader, and the next call finds it.
   [[nodiscard]] task<bool> advance(std::size_t carried, std::source_location where);
 

@@ -23,8 +23,8 @@ namespace leat::detail {
 
 /// A queue operation with an Asio completion handler instead of a coroutine.
 ///
-/// Lives in memory of the handler's allocator until it has been delivered on the handler's executor:
-/// only there is it taken apart, so a cancellation emitted there always finds it whole.
+/// Lives in memory of the handler's allocator until it has been delivered on the handler's
+/// executor: only there is it taken apart, so a cancellation emitted there always finds it whole.
 template <class Queue, class Verb, class Handler>
 class async_queue_operation final : private Verb, private queue_waiter {
  public:
@@ -59,7 +59,8 @@ class async_queue_operation final : private Verb, private queue_waiter {
  private:
   template <class Allocator>
   static auto rebound(const Allocator& a) {
-    return typename std::allocator_traits<Allocator>::template rebind_alloc<async_queue_operation>(a);
+    return
+        typename std::allocator_traits<Allocator>::template rebind_alloc<async_queue_operation>(a);
   }
 
   void begin(Queue& q) {

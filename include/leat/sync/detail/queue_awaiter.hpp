@@ -15,9 +15,9 @@ namespace leat::detail {
 
 /// A verb awaited in a coroutine.
 ///
-/// The operation is tried first with nothing set up; the waiter, with all that a dump or a stop needs,
-/// comes into being only when the coroutine really suspends. That is what makes an operation that ends
-/// at once cheap.
+/// The operation is tried first with nothing set up; the waiter, with all that a dump or a stop
+/// needs, comes into being only when the coroutine really suspends. That is what makes an operation
+/// that ends at once cheap.
 template <class Queue, class Verb>
 class [[nodiscard]] queue_awaiter {
  public:

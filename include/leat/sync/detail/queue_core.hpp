@@ -102,8 +102,8 @@ class waiter_list {
 /// statistics. The typed queue adds how values are stored and which comes next.
 ///
 /// The state changes at once and under the lock; whoever may go on because of it is resumed
-/// afterwards, on its own scheduler. The rule after each change: serve pushes from the head of their
-/// line until it cannot go on, then pops from the head of theirs, until nothing moves.
+/// afterwards, on its own scheduler. The rule after each change: serve pushes from the head of
+/// their line until it cannot go on, then pops from the head of theirs, until nothing moves.
 class queue_core {
  public:
   queue_core(const queue_core&) = delete;

@@ -29,8 +29,8 @@ class raw_storage {
   alignas(T) std::byte bytes_[sizeof(T)];
 };
 
-// What can be done with a queue, apart from how one waits for it. A verb says how to try at once, what
-// the queue needs to know of a waiting operation, and what the caller gets in the end.
+// What can be done with a queue, apart from how one waits for it. A verb says how to try at once,
+// what the queue needs to know of a waiting operation, and what the caller gets in the end.
 
 template <class T>
 struct push_verb {

@@ -9,7 +9,8 @@
 
 namespace leat::detail {
 
-/// Any stored item, each equally likely: one draw for each item taken; the last item fills the hole.
+/// Any stored item, each equally likely: one draw for each item taken; the last item fills the
+/// hole.
 template <class T>
 class shuffle_order {
  public:
@@ -17,7 +18,8 @@ class shuffle_order {
 
   /// Makes room for `count` items in all. Errors: std::bad_alloc, std::length_error.
   void reserve(std::size_t count) {
-    if (count > pool_.capacity()) pool_.reserve(count < 2 * pool_.size() ? 2 * pool_.size() : count);
+    if (count > pool_.capacity())
+      pool_.reserve(count < 2 * pool_.size() ? 2 * pool_.size() : count);
   }
 
   [[nodiscard]] bool has_room() const noexcept { return pool_.size() < pool_.capacity(); }

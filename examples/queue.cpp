@@ -1,0 +1,30 @@
+/// A producer and a consumer on one event loop, connected by a bounded queue: the smallest complete
+/// program. The consumer ends when the queue is closed and drained; the group joins both.
+
+//! [program]
+#include <cstdio>
+#include <string>
+
+#include <leat/leat.hpp>
+
+leat::task<> produce(leat::fifo_queue<std::string>& lines) {
+  for (int i = 1; i <= 3; ++i) {
+    co_await lines.push("line " + std::to_string(i));  // waits while the queue is full
+  }
+  lines.close();
+}
+
+leat::task<> consume(leat::fifo_queue<std::string>& lines) {
+  while (auto line = co_await lines.pop()) std::puts(line->c_str());
+}
+
+leat::task<> run() {
+  leat::fifo_queue<std::string> lines(2, "lines");
+  leat::task_group group;
+  group.spawn(produce(lines), "producer");
+  group.spawn(consume(lines), "consumer");
+  co_await group.join();  // throws the first error that one of them ended with
+}
+
+int main() { leat::sync_wait(run()); }
+//! [/program]
