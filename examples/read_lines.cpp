@@ -1,5 +1,5 @@
-/// Reads text files with several readers side by side and counts their lines and bytes: filenames go
-/// through a queue, one coordinator stops everything at the first error.
+/// Reads text files with several readers side by side and counts their lines and bytes: filenames
+/// go through a queue, one coordinator stops everything at the first error.
 
 #include <cstdio>
 #include <exception>

@@ -1,38 +1,26 @@
 #include "leat/core/detail/frame_allocator.hpp"
 
-#include <array>
-#include <new>
-
 #include "leat/core/detail/sanitizers.hpp"
 
 namespace leat::detail {
+
+constinit thread_local frame_cache frame_cache::local{};
+
 namespace {
 
+// Under a sanitizer no list is ever opened, so every call comes here.
 constexpr bool sanitized = LEAT_ASAN || LEAT_TSAN;
-constexpr std::size_t granule = 64;
-constexpr std::size_t classes = 16;                   // 64, 128, ..., 1024 bytes
-constexpr std::size_t budget = std::size_t{1} << 20;  // bytes kept for each thread
 
-struct free_block {
-  free_block* next;
-};
-
-// Trivially destructible, so it outlives every other thread-local object of its thread: a frame
-// that is freed late by a destructor of one still finds `closed`.
-struct cache {
-  std::array<free_block*, classes> lists;
-  std::size_t bytes;
-  bool open;
-  bool closed;
-};
-constinit thread_local cache local{};
+// Bytes kept for each thread: some 15,000 small tasks at once.
+constexpr std::size_t budget = std::size_t{4} << 20;
 
 struct cache_closer {
   ~cache_closer() {
-    local.closed = true;
-    local.open = false;
-    for (free_block*& list : local.lists) {
-      while (free_block* block = list) {
+    frame_cache& cache = frame_cache::local;
+    cache.closed = true;
+    cache.room = 0;
+    for (frame_cache::free_block*& list : cache.lists) {
+      while (frame_cache::free_block* block = list) {
         list = block->next;
         ::operator delete(block);
       }
@@ -40,36 +28,33 @@ struct cache_closer {
   }
 };
 
-void open_cache() {
+// Once for each thread, by the first block that it frees.
+bool open_cache(bool& opened) {
+  if (opened) return false;
+  opened = true;
   static thread_local cache_closer closer;
   static_cast<void>(closer);
-  local.open = true;
+  frame_cache::local.room = budget;
+  return true;
 }
+
+constinit thread_local bool opened = false;
 
 }  // namespace
 
-void* allocate_frame(std::size_t size) {
-  if (sanitized || size > granule * classes || size == 0) return ::operator new(size);
-  const std::size_t index = (size - 1) / granule;
-  if (free_block* block = local.lists[index]) {
-    local.lists[index] = block->next;
-    local.bytes -= (index + 1) * granule;
-    return block;
-  }
-  return ::operator new((index + 1) * granule);
+void* allocate_frame_slowly(std::size_t size) {
+  const std::size_t index = (size - 1) / frame_cache::granule;
+  // The whole block of its class, since it will come back as one.
+  if (!sanitized && index < frame_cache::classes) size = (index + 1) * frame_cache::granule;
+  return ::operator new(size);
 }
 
-void free_frame(void* block, std::size_t size) noexcept {
-  if (sanitized || size > granule * classes || size == 0) return ::operator delete(block);
-  const std::size_t index = (size - 1) / granule;
-  const std::size_t rounded = (index + 1) * granule;
-  if (!local.open) {
-    if (local.closed) return ::operator delete(block);
-    open_cache();
+void free_frame_slowly(void* block, std::size_t size) noexcept {
+  if (!sanitized && !frame_cache::local.closed && open_cache(opened)) {
+    free_frame(block, size);
+  } else {
+    ::operator delete(block);
   }
-  if (local.bytes + rounded > budget) return ::operator delete(block);
-  local.lists[index] = ::new (block) free_block{local.lists[index]};
-  local.bytes += rounded;
 }
 
 }  // namespace leat::detail

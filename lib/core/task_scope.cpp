@@ -25,8 +25,7 @@ context::context(scheduler& s, task_scope& scope, std::string_view name,
 
 void detail::promise_base::finished_root() noexcept {
   // Not inside the coroutine's own suspension: finish() destroys the frame.
-  context_->run_ = &task_scope::finish;
-  context_->home().post(*context_);
+  context_->home().ends(*context_);
 }
 
 // --------------------------------------------------------------------- stop, from scope to task
@@ -120,17 +119,18 @@ void task_scope::cancel_waits(scheduler& s) noexcept {
 // ------------------------------------------------------------------------------ tasks, begin and
 // end
 
-void task_scope::register_scheduler(scheduler& s) {
-  {
-    const detail::lock_guard lock(mutex_);
-    for (const auto& n : notices_) {
-      if (&n->home == &s) return;
-    }
+bool task_scope::knows(const scheduler& s) const noexcept {
+  for (const auto& n : notices_) {
+    if (&n->home == &s) return true;
   }
-  auto fresh = std::make_unique<notice>(*this, s);
-  const detail::lock_guard lock(mutex_);
-  fresh->sent = stopped_.load(std::memory_order_relaxed);
-  notices_.push_back(std::move(fresh));
+  return false;
+}
+
+void task_scope::add_child(context& c) noexcept {
+  ++tasks_;
+  c.following_ = children_;
+  if (children_) children_->previous_ = &c;
+  children_ = &c;
 }
 
 std::vector<scheduler*> task_scope::homes() const {
@@ -151,20 +151,32 @@ bool task_scope::has_task_on(const scheduler& s) const noexcept {
 void task_scope::spawn_on(scheduler& s, task<void> t, std::string_view name,
                           const std::source_location& where) {
   LEAT_ASSERT(t, "an empty task was spawned: it was moved from, or spawned before");
-  register_scheduler(s);
   auto child = std::make_unique<context>(s, *this, name, where);
+  const auto added = [&]() LEAT_NO_ANALYSIS {
+    const detail::lock_guard lock(mutex_);
+    if (!knows(s)) return false;
+    add_child(*child);
+    return true;
+  };
+  if (!added()) {
+    auto fresh = std::make_unique<notice>(*this, s);
+    const detail::lock_guard lock(mutex_);
+    if (!knows(s)) {
+      fresh->sent = stopped_.load(std::memory_order_relaxed);
+      notices_.push_back(std::move(fresh));
+    }
+    add_child(*child);
+  }
   auto body = t.release();
   child->body_ = body;
   body.promise().root_in(*child);
-  child->run_ = &task_scope::start;
-  {
-    const detail::lock_guard lock(mutex_);
-    ++tasks_;
-    child->following_ = children_;
-    if (children_) children_->previous_ = child.get();
-    children_ = child.get();
+  const bool here = scheduler::current() == &s;
+  child->run_ = here ? &task_scope::start : &task_scope::start_from_elsewhere;
+  if (here) {
+    s.task_started();
+  } else {
+    s.work_started();
   }
-  s.work_started();
   s.post(*child.release());
 }
 
@@ -173,8 +185,18 @@ void task_scope::start(work_item& item) noexcept {
   self.home_->resume(self.body_);
 }
 
-void task_scope::finish(work_item& item) noexcept {
-  const std::unique_ptr<context> self(&static_cast<context&>(item));
+// The spawn could count it for the driver only.
+void task_scope::start_from_elsewhere(work_item& item) noexcept {
+  scheduler& home = *static_cast<context&>(item).home_;
+  home.task_started();
+  home.work_finished();
+  start(item);
+}
+
+void scheduler::finish_ended() noexcept { task_scope::finish(*std::exchange(ended_, nullptr)); }
+
+void task_scope::finish(context& c) noexcept {
+  const std::unique_ptr<context> self(&c);
   task_scope& scope = *self->scope_;
   scheduler& home = *self->home_;
   std::exception_ptr error = self->outermost_->take_error();
@@ -185,11 +207,10 @@ void task_scope::finish(work_item& item) noexcept {
     const detail::lock_guard lock(scope.mutex_);
     (self->previous_ ? self->previous_->following_ : scope.children_) = self->following_;
     if (self->following_) self->following_->previous_ = self->previous_;
-    --scope.tasks_;
-    satisfied = scope.take_satisfied();
+    if (--scope.tasks_ == 0) satisfied = scope.take_satisfied();
   }  // the last access: the scope may be gone now
   while (work_item* w = satisfied.pop_front()) static_cast<wait*>(w)->wake();
-  home.work_finished();
+  home.task_ended();
 }
 
 std::size_t task_scope::live_tasks() const noexcept {

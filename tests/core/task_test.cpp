@@ -200,8 +200,7 @@ LEAT_TEST("task: locals die before the awaiter goes on, arguments with the await
 class stack_use {
  public:
   void look() noexcept {
-    const char here = 0;
-    const auto at = reinterpret_cast<std::uintptr_t>(&here);
+    const auto at = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
     low_ = std::min(low_, at);
     high_ = std::max(high_, at);
   }

@@ -49,6 +49,7 @@ class context : private work_item {
   static void operator delete(void* p, std::size_t size) noexcept { detail::free_frame(p, size); }
 
  private:
+  friend class scheduler;
   friend class task_scope;
   friend class wait;
   friend class detail::promise_base;

@@ -11,6 +11,7 @@
 
 namespace leat {
 
+class context;
 class file_backend;
 class wait;
 
@@ -64,6 +65,7 @@ class scheduler {
   void resume(std::coroutine_handle<> h) noexcept {
     h.resume();
     while (transfer_) std::exchange(transfer_, nullptr).resume();
+    if (ended_) finish_ended();
   }
 
   /// Counts an operation of a task that ended at once. False: the task has had its share of this
@@ -72,6 +74,18 @@ class scheduler {
 
   /// From within a task: the coroutine to resume as soon as the present one has suspended.
   void transfer_to(std::coroutine_handle<> h) noexcept { transfer_ = h; }
+
+  /// From within a task's last suspension: the task to take apart once that is over.
+  void ends(context& c) noexcept { ended_ = &c; }
+
+  /// Counts the tasks that live here, so that the driver hears of the first and the last one only.
+  /// From within a turn.
+  void task_started() noexcept {
+    if (tasks_++ == 0) work_started();
+  }
+  void task_ended() noexcept {
+    if (--tasks_ == 0) work_finished();
+  }
 
   /// Wakes a waiter of another scheduler at the end of this turn, or when flush_wakeups() is
   /// called: one trip to the other thread then serves many items.
@@ -123,6 +137,9 @@ class scheduler {
     return ready_;
   }
 
+  /// Tasks that began here and have not ended. Those count as one call of work_started().
+  [[nodiscard]] std::size_t started_tasks() const noexcept { return tasks_; }
+
   /// The earliest timer's time; no_deadline when there is none.
   [[nodiscard]] time_point next_timer() const noexcept { return timers_.earliest(); }
 
@@ -134,6 +151,7 @@ class scheduler {
   bool take_remote() noexcept;
   void expire_timers();
   void flush_wakeups_now() noexcept;
+  void finish_ended() noexcept;  // in task_scope.cpp
 
   static constinit thread_local scheduler* current_
 #if defined(__GNUC__)
@@ -143,6 +161,8 @@ class scheduler {
 
   work_list ready_;
   std::coroutine_handle<> transfer_;
+  context* ended_ = nullptr;
+  std::size_t tasks_ = 0;
   work_list later_;
   std::size_t later_count_ = 0;
   unsigned budget_ = 0;

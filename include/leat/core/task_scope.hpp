@@ -109,14 +109,17 @@ class task_scope {
   friend class context;
   friend class detail::promise_base;
   friend class condition_wait;
+  friend class scheduler;
 
   class inquiry;  // asks one scheduler where its tasks are
   struct notice;  // tells one scheduler that the scope was stopped
   struct link;    // to the parent scope's stop
 
   static void start(work_item& item) noexcept;
-  static void finish(work_item& item) noexcept;
-  void register_scheduler(scheduler& s);
+  static void start_from_elsewhere(work_item& item) noexcept;
+  static void finish(context& c) noexcept;
+  [[nodiscard]] bool knows(const scheduler& s) const noexcept LEAT_REQUIRES(mutex_);
+  void add_child(context& c) noexcept LEAT_REQUIRES(mutex_);
   [[nodiscard]] std::vector<scheduler*> homes() const;
   [[nodiscard]] bool has_task_on(const scheduler& s) const noexcept;
   void add_silent(std::vector<task_report>& reports) const;

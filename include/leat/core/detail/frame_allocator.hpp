@@ -1,18 +1,67 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <new>
 
 namespace leat::detail {
+
+/// A thread's lists of free blocks, by size. Trivially destructible, so that a block that is freed
+/// late, by the destructor of another thread-local object, still finds it.
+struct frame_cache {
+  static constexpr std::size_t granule = 32;
+  static constexpr std::size_t classes = 32;  // 32, 64, ..., 1024 bytes
+
+  struct free_block {
+    free_block* next;
+  };
+
+  std::array<free_block*, classes> lists;
+  std::size_t room;  // bytes that may still be kept; 0 before first use and after the thread's end
+  bool closed;       // the thread ends
+
+  static constinit thread_local frame_cache local
+#if defined(__GNUC__)
+      __attribute__((tls_model("initial-exec")))
+#endif
+      ;
+};
+
+[[nodiscard]] void* allocate_frame_slowly(std::size_t size);
+void free_frame_slowly(void* block, std::size_t size) noexcept;
 
 /// Memory for coroutine frames and task contexts, recycled per thread: in steady state a task
 /// costs no call of the system's allocator.
 ///
-/// Blocks of up to 1 KiB are kept in lists by size, at most 1 MiB in all for each thread; a block
-/// may be freed on another thread than the one that allocated it. Under a sanitizer every call goes
-/// to the system's allocator, so that a use after free is seen.
+/// Blocks of up to 1 KiB are kept in lists by size, at most 4 MiB in all for each thread; a block
+/// may be freed on another thread than the one that allocated it. In a library that is built with a
+/// sanitizer every call goes to the system's allocator, so that a use after free is seen.
 ///
 /// Errors: std::bad_alloc. Cost: O(1).
-[[nodiscard]] void* allocate_frame(std::size_t size);
-void free_frame(void* block, std::size_t size) noexcept;
+[[nodiscard]] inline void* allocate_frame(std::size_t size) {
+  const std::size_t index = (size - 1) / frame_cache::granule;
+  if (index < frame_cache::classes) {
+    frame_cache& cache = frame_cache::local;
+    if (frame_cache::free_block* const block = cache.lists[index]) {
+      cache.lists[index] = block->next;
+      cache.room += (index + 1) * frame_cache::granule;
+      return block;
+    }
+  }
+  return allocate_frame_slowly(size);
+}
+
+inline void free_frame(void* block, std::size_t size) noexcept {
+  const std::size_t index = (size - 1) / frame_cache::granule;
+  if (index < frame_cache::classes) {
+    frame_cache& cache = frame_cache::local;
+    if (const std::size_t rounded = (index + 1) * frame_cache::granule; rounded <= cache.room) {
+      cache.room -= rounded;
+      cache.lists[index] = ::new (block) frame_cache::free_block{cache.lists[index]};
+      return;
+    }
+  }
+  free_frame_slowly(block, size);
+}
 
 }  // namespace leat::detail

@@ -1,0 +1,57 @@
+// Asio's experimental channel with use_awaitable, one thread; the workloads of leat_queue_bench.
+
+#include <asio/awaitable.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/experimental/channel.hpp>
+#include <asio/io_context.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include "support/bench.hpp"
+
+namespace {
+
+using channel = asio::experimental::channel<void(std::error_code, long)>;
+
+asio::awaitable<void> produce(channel& c, long count) {
+  for (long i = 0; i < count; ++i) co_await c.async_send({}, i, asio::use_awaitable);
+}
+
+asio::awaitable<void> consume(channel& c, long count, long& sum) {
+  for (long i = 0; i < count; ++i) sum += co_await c.async_receive(asio::use_awaitable);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bench::request r = bench::parse(argc, argv);
+  long sum = 0;
+  if (r.workload == "queue/suspended-memory") {
+    constexpr long count = 100'000;
+    asio::io_context io(1);
+    channel c(io, 1);
+    const std::size_t before = bench::heap_bytes();
+    for (long i = 0; i < count; ++i) asio::co_spawn(io, produce(c, 1L << 40), asio::detached);
+    io.poll();
+    const std::size_t after = bench::heap_bytes();
+    bench::report(r, "Asio channel", static_cast<double>(after - before) / count, "bytes/task");
+    std::fflush(stdout);
+    std::_Exit(0);  // the loops never end
+  }
+  const auto capacity =
+      static_cast<std::size_t>(std::atol(r.workload.substr(r.workload.rfind('-') + 1).c_str()));
+  const auto run = [&](long count) {
+    asio::io_context io(1);
+    channel c(io, capacity);
+    asio::co_spawn(io, produce(c, count), asio::detached);
+    asio::co_spawn(io, consume(c, count, sum), asio::detached);
+    io.run();
+  };
+  if (!r.workload.starts_with("queue/1-thread/")) bench::unknown(r);
+  run(r.items / 10);
+  const bench::stopwatch watch;
+  run(r.items);
+  const double seconds = watch.seconds();
+  if (sum < 0) return 1;
+  return bench::report(r, "Asio channel", seconds * 1e9 / static_cast<double>(r.items), "ns/item");
+}

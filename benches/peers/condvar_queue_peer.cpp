@@ -1,0 +1,74 @@
+// A bounded queue of std::mutex, two condition variables and a deque between OS threads: how
+// TensorFlow's queues work.
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "support/bench.hpp"
+
+namespace {
+
+class queue {
+ public:
+  explicit queue(std::size_t capacity) : capacity_(capacity) {}
+
+  void push(long value) {
+    std::unique_lock lock(mutex_);
+    room_.wait(lock, [this] { return items_.size() < capacity_; });
+    items_.push_back(value);
+    lock.unlock();
+    there_.notify_one();
+  }
+  long pop() {
+    std::unique_lock lock(mutex_);
+    there_.wait(lock, [this] { return !items_.empty(); });
+    const long value = items_.front();
+    items_.pop_front();
+    lock.unlock();
+    room_.notify_one();
+    return value;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable room_;
+  std::condition_variable there_;
+  std::deque<long> items_;
+  const std::size_t capacity_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bench::request r = bench::parse(argc, argv);
+  long producers = 1;
+  std::size_t capacity = 64;
+  if (r.workload == "queue/1000-producers") {
+    producers = 1000;
+  } else if (r.workload.starts_with("queue/2-threads/")) {
+    capacity =
+        static_cast<std::size_t>(std::atol(r.workload.substr(r.workload.rfind('-') + 1).c_str()));
+  } else {
+    bench::unknown(r);
+  }
+  const long each = r.items / producers;
+  long sum = 0;
+  const bench::stopwatch watch;
+  {
+    queue q(capacity);
+    std::vector<std::jthread> threads;
+    for (long p = 0; p < producers; ++p) {
+      threads.emplace_back([&q, each] {
+        for (long i = 0; i < each; ++i) q.push(i);
+      });
+    }
+    for (long i = 0; i < each * producers; ++i) sum += q.pop();
+  }
+  const double seconds = watch.seconds();
+  if (sum < 0) return 1;
+  return bench::report(r, "mutex + condvar", seconds * 1e9 / static_cast<double>(each * producers),
+                       "ns/item");
+}

@@ -1,0 +1,33 @@
+// Boost.Fiber's buffered channel, one thread. Of its power of two places one stays empty.
+
+#include <boost/fiber/all.hpp>
+
+#include "support/bench.hpp"
+
+int main(int argc, char** argv) {
+  const bench::request r = bench::parse(argc, argv);
+  if (!r.workload.starts_with("queue/1-thread/")) bench::unknown(r);
+  const auto capacity =
+      static_cast<std::size_t>(std::atol(r.workload.substr(r.workload.rfind('-') + 1).c_str()));
+  long sum = 0;
+  const auto run = [&](long count) {
+    boost::fibers::buffered_channel<long> c(capacity < 2 ? 2 : capacity);
+    boost::fibers::fiber producer([&] {
+      for (long i = 0; i < count; ++i) c.push(i);
+      c.close();
+    });
+    boost::fibers::fiber consumer([&] {
+      long item = 0;
+      while (c.pop(item) == boost::fibers::channel_op_status::success) sum += item;
+    });
+    producer.join();
+    consumer.join();
+  };
+  run(r.items / 10);
+  const bench::stopwatch watch;
+  run(r.items);
+  const double seconds = watch.seconds();
+  if (sum < 0) return 1;
+  return bench::report(r, "Boost.Fiber channel", seconds * 1e9 / static_cast<double>(r.items),
+                       "ns/item");
+}

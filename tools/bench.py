@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Measures leat beside its peers: each subject of a workload in a process of its own, in turn, several
+times; prints the medians, the spread and the ratio to leat.
+
+usage: bench.py BUILD [--runs N] [--tiny] [--only REGEX]
+"""
+
+import argparse
+import json
+import pathlib
+import platform
+import re
+import statistics
+import subprocess
+import sys
+
+parser = argparse.ArgumentParser()
+parser.add_argument('build', type=pathlib.Path, help='build folder')
+parser.add_argument('--runs', type=int, default=7)
+parser.add_argument('--tiny', action='store_true', help='a moment only: does everything still run?')
+parser.add_argument('--only', default='', help='workloads to run')
+options = parser.parse_args()
+
+programs = options.build / 'benches'
+data = options.build / 'bench-data'
+MIB = 1 << 20
+size = MIB if options.tiny else 256 * MIB
+items = 20_000 if options.tiny else 3_000_000
+
+
+def data_file(kind, *parameters):
+    data.mkdir(exist_ok=True)
+    path = data / '-'.join([kind, str(size), *map(str, parameters)])
+    if not path.exists():
+        subprocess.run([programs / 'bench_data', kind, path, str(size), *map(str, parameters)],
+                       check=True)
+    return path
+
+
+def queue(workload, *peers, count=items):
+    arguments = ['--workload', workload, '--items', str(count)]
+    return workload, [[p, *arguments] for p in ('leat_queue_bench', *peers)]
+
+
+def tfrecord(label, record_size):
+    file = data_file('tfrecord', record_size)
+    name = f'tfrecord/hot-verified/{label}'
+    return name, [['leat_record_bench', '--workload', name, '--file', str(file)],
+                  ['tfrecord_peer', '--workload', name, '--file', str(file)],
+                  ['tfrecord_peer', '--workload', name + '/plain', '--file', str(file)]]
+
+
+def lines():
+    file = str(data_file('text'))
+    return 'lines/hot', [['leat_record_bench', '--workload', 'lines/hot', '--file', file],
+                         ['lines_peer', '--workload', 'lines/hot', '--file', file],
+                         ['lines_peer', '--workload', 'lines/hot/memchr', '--file', file]]
+
+
+one_thread = ['asio_channel_peer', 'fiber_channel_peer']
+comparisons = [
+    *(queue(f'queue/1-thread/capacity-{c}', *one_thread) for c in (1, 64, 1024)),
+    *(queue(f'queue/2-threads/capacity-{c}', 'condvar_queue_peer') for c in (64, 1024)),
+    queue('queue/1000-producers', 'condvar_queue_peer', count=items // 10),
+    queue('queue/suspended-memory', 'asio_channel_peer'),
+    tfrecord('100B', 100), tfrecord('1KiB', 1024), tfrecord('100KiB', 102400),
+    lines(),
+]
+
+
+def machine():
+    model = re.search(r'model name\s*:\s*(.*)', pathlib.Path('/proc/cpuinfo').read_text())
+    return f'{model[1] if model else platform.processor()}, Linux {platform.release()}'
+
+
+def run(command):
+    program = programs / command[0]
+    if not program.exists():
+        return None
+    done = subprocess.run([program, *command[1:]], capture_output=True, text=True, timeout=600)
+    if done.returncode != 0:
+        sys.exit(f'{" ".join(map(str, command))} failed: {done.stderr}')
+    return json.loads(done.stdout)
+
+
+print(machine())
+print('| workload | subject | median | min..max | leat is |')
+print('|---|---|---|---|---|')
+for workload, commands in comparisons:
+    if not re.search(options.only, workload):
+        continue
+    results = [[] for _ in commands]
+    for _ in range(1 if options.tiny else options.runs):
+        for result, command in zip(results, commands):
+            got = run(command)
+            if got:
+                result.append(got)
+    own = None
+    for result, command in zip(results, commands):
+        if not result:
+            print(f'| {workload} | {command[0]} | not built | | |')
+            continue
+        values = [r['value'] for r in result]
+        median, unit = statistics.median(values), result[0]['unit']
+        own = own or median
+        factor = own / median if unit == 'GB/s' else median / own
+        print(f'| {workload} | {result[0]["subject"]} | {median:.3g} {unit} '
+              f'| {min(values):.3g}..{max(values):.3g} '
+              f'| {"" if median == own else f"{factor:.2f} times as good"} |', flush=True)
