@@ -35,13 +35,25 @@ struct task_scope::notice : work_item {
   notice(task_scope& sc, scheduler& s) noexcept : scope(sc), home(s) {
     run_ = [](work_item& item) noexcept {
       auto& self = static_cast<notice&>(item);
-      self.scope.cancel_waits(self.home);
+      scheduler& home = self.home;
+      self.delivered();
+      self.scope.cancel_waits(home);
       self.scope.release();  // the last access: the scope may be gone now
+      home.work_finished();
     };
   }
+
+  void delivered() noexcept {
+    const detail::lock_guard lock(scope.mutex_);
+    on_its_way = false;
+  }
+
   task_scope& scope;
-  scheduler& home;
-  bool sent = false;  // guarded by the scope's mutex
+  scheduler& home;  // may be gone when `tasks` is 0
+  // Both guarded by the scope's mutex. A notice that is still on its way when a stop is taken back
+  // and requested again serves the second request: it cannot be in a run queue twice.
+  std::size_t tasks = 0;
+  bool on_its_way = false;
 };
 
 // A stop of the scope that owns the parent task is a stop of this scope.
@@ -74,19 +86,24 @@ task_scope::~task_scope() {
 bool task_scope::request_scope_stop() noexcept {
   work_list notices;
   work_list satisfied;
+  std::stop_source source(std::nostopstate);
   {
     const detail::lock_guard lock(mutex_);
     // release: pairs with stop_requested().
     if (stopped_.exchange(true, std::memory_order_acq_rel)) return false;
     for (const auto& n : notices_) {
-      if (tasks_ == 0 || std::exchange(n->sent, true)) continue;
+      if (n->tasks == 0 || std::exchange(n->on_its_way, true)) continue;
       ++held_;
+      // Keeps the driver in its loop, and so the scheduler alive, until the notice has come: the
+      // tasks may end before it is posted.
+      n->home.work_started();
       notices.push_back(*n);
     }
     satisfied = take_satisfied();
     ++held_;  // keeps the scope alive until this call is over
+    source = stop_;
   }
-  stop_.request_stop();
+  source.request_stop();
   while (work_item* item = notices.pop_front()) static_cast<notice*>(item)->home.post(*item);
   while (work_item* item = satisfied.pop_front()) static_cast<wait*>(item)->wake();
   release();
@@ -95,7 +112,6 @@ bool task_scope::request_scope_stop() noexcept {
 
 void task_scope::reset_stop() {
   const detail::lock_guard lock(mutex_);
-  for (const auto& n : notices_) n->sent = false;
   stop_ = std::stop_source();
   stopped_.store(false, std::memory_order_release);
 }
@@ -119,24 +135,47 @@ void task_scope::cancel_waits(scheduler& s) noexcept {
 // ------------------------------------------------------------------------------ tasks, begin and
 // end
 
-bool task_scope::knows(const scheduler& s) const noexcept {
+task_scope::notice* task_scope::find_notice(const scheduler& s) const noexcept {
   for (const auto& n : notices_) {
-    if (&n->home == &s) return true;
+    if (&n->home == &s) return n.get();
   }
-  return false;
+  return nullptr;
 }
 
-void task_scope::add_child(context& c) noexcept {
+void task_scope::add_child(context& c, notice& n) noexcept {
   ++tasks_;
+  ++n.tasks;
   c.following_ = children_;
   if (children_) children_->previous_ = &c;
   children_ = &c;
 }
 
+// False: a stop could not reach the task's scheduler yet.
+bool task_scope::add_if_known(context& c) noexcept {
+  const detail::lock_guard lock(mutex_);
+  notice* const n = find_notice(*c.home_);
+  if (n) add_child(c, *n);
+  return n != nullptr;
+}
+
+void task_scope::add_with_notice(context& c) {
+  auto fresh = std::make_unique<notice>(*this, *c.home_);
+  const detail::lock_guard lock(mutex_);
+  notice* n = find_notice(*c.home_);  // two threads may have come here
+  if (!n) n = notices_.emplace_back(std::move(fresh)).get();
+  add_child(c, *n);
+}
+
+// The schedulers with tasks. Each is kept in its loop by a call of work_started().
 std::vector<scheduler*> task_scope::homes() const {
   std::vector<scheduler*> all;
   const detail::lock_guard lock(mutex_);
-  for (const auto& n : notices_) all.push_back(&n->home);
+  all.reserve(notices_.size());
+  for (const auto& n : notices_) {
+    if (n->tasks == 0) continue;
+    n->home.work_started();
+    all.push_back(&n->home);
+  }
   return all;
 }
 
@@ -152,26 +191,13 @@ void task_scope::spawn_on(scheduler& s, task<void> t, std::string_view name,
                           const std::source_location& where) {
   LEAT_ASSERT(t, "an empty task was spawned: it was moved from, or spawned before");
   auto child = std::make_unique<context>(s, *this, name, where);
-  const auto added = [&]() LEAT_NO_ANALYSIS {
-    const detail::lock_guard lock(mutex_);
-    if (!knows(s)) return false;
-    add_child(*child);
-    return true;
-  };
-  if (!added()) {
-    auto fresh = std::make_unique<notice>(*this, s);
-    const detail::lock_guard lock(mutex_);
-    if (!knows(s)) {
-      fresh->sent = stopped_.load(std::memory_order_relaxed);
-      notices_.push_back(std::move(fresh));
-    }
-    add_child(*child);
-  }
-  auto body = t.release();
-  child->body_ = body;
-  body.promise().root_in(*child);
+  // Complete before it is in the list: a stop or a dump may come upon it there at once.
   const bool here = scheduler::current() == &s;
   child->run_ = here ? &task_scope::start : &task_scope::start_from_elsewhere;
+  child->body_ = t.handle_;
+  t.handle_.promise().root_in(*child);
+  if (!add_if_known(*child)) add_with_notice(*child);
+  static_cast<void>(t.release());
   if (here) {
     s.task_started();
   } else {
@@ -207,6 +233,7 @@ void task_scope::finish(context& c) noexcept {
     const detail::lock_guard lock(scope.mutex_);
     (self->previous_ ? self->previous_->following_ : scope.children_) = self->following_;
     if (self->following_) self->following_->previous_ = self->previous_;
+    --scope.find_notice(home)->tasks;
     if (--scope.tasks_ == 0) satisfied = scope.take_satisfied();
   }  // the last access: the scope may be gone now
   while (work_item* w = satisfied.pop_front()) static_cast<wait*>(w)->wake();

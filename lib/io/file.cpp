@@ -117,7 +117,10 @@ void file::close_quietly() noexcept {
   request->what = op::close;
   request->handle = std::exchange(handle_, -1);
   request->run_ = [](work_item& item) noexcept {
-    delete static_cast<last_close*>(static_cast<file_request*>(&item));
+    auto* const self = static_cast<last_close*>(static_cast<file_request*>(&item));
+    scheduler& home = *self->home;
+    delete self;
+    home.work_finished();
   };
   request->home = scheduler::current();
   if (!request->home) {
@@ -125,6 +128,7 @@ void file::close_quietly() noexcept {
     delete request;
     return;
   }
+  request->home->work_started();
   backend_->submit(*request);
 }
 

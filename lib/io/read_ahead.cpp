@@ -102,11 +102,14 @@ chunk_reference read_ahead::fresh(std::size_t carried) {
 void read_ahead::ask(chunk_reference c) {
   c->run_ = [](work_item& item) noexcept {
     auto& self = static_cast<chunk&>(static_cast<file_request&>(item));
+    scheduler& home = *self.home;
     self.in_flight_ = false;
     if (wait* const reader = std::exchange(self.reader_, nullptr)) reader->wake();
     self.drop_reference();  // the last access
+    home.work_finished();
   };
   c->home = scheduler::current();
+  c->home->work_started();  // also when the reader has left: the read has to be seen to its end
   c->in_flight_ = true;
   next_offset_ += c->size;
   c->add_reference();

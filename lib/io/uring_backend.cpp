@@ -74,7 +74,6 @@ class uring_backend final : public file_backend {
       home_.post(request);
       return;
     }
-    home_.work_started();
     waiting_.push_back(request);
     post_pump();
   }
@@ -158,7 +157,6 @@ class uring_backend final : public file_backend {
         continue;
       }
       request->home->post(*request);
-      home_.work_finished();
     }
     return reaped;
   }

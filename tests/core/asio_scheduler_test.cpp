@@ -110,7 +110,7 @@ TEST_CASE("asio_scheduler: a turn is as long as the options say", "[core]") {
   leat::task_group group;
   const auto nothing = []() -> task<void> { co_return; };
   for (int i = 0; i < 50; ++i) group.spawn_on(s, nothing());
-  CHECK(io.run() >= 10);  // 50 begin and 50 end
+  CHECK(io.run() >= 5);
 }
 
 TEST_CASE("asio_scheduler: if several threads run the context, still one task runs at a time",

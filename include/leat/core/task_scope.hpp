@@ -51,7 +51,10 @@ class task_scope {
     // acquire: who sees the request sees what was done before it was made.
     return stopped_.load(std::memory_order_acquire);
   }
-  [[nodiscard]] std::stop_token get_stop_token() const noexcept { return stop_.get_token(); }
+  [[nodiscard]] std::stop_token get_stop_token() const noexcept {
+    const detail::lock_guard lock(mutex_);
+    return stop_.get_token();
+  }
 
   /// One task of the scope, as a dump or an error message tells it.
   struct task_report {
@@ -118,8 +121,10 @@ class task_scope {
   static void start(work_item& item) noexcept;
   static void start_from_elsewhere(work_item& item) noexcept;
   static void finish(context& c) noexcept;
-  [[nodiscard]] bool knows(const scheduler& s) const noexcept LEAT_REQUIRES(mutex_);
-  void add_child(context& c) noexcept LEAT_REQUIRES(mutex_);
+  [[nodiscard]] notice* find_notice(const scheduler& s) const noexcept LEAT_REQUIRES(mutex_);
+  void add_child(context& c, notice& n) noexcept LEAT_REQUIRES(mutex_);
+  [[nodiscard]] bool add_if_known(context& c) noexcept;
+  void add_with_notice(context& c);
   [[nodiscard]] std::vector<scheduler*> homes() const;
   [[nodiscard]] bool has_task_on(const scheduler& s) const noexcept;
   void add_silent(std::vector<task_report>& reports) const;
@@ -139,7 +144,7 @@ class task_scope {
   std::vector<std::unique_ptr<notice>> notices_ LEAT_GUARDED_BY(mutex_);
   condition_wait* waiters_ LEAT_GUARDED_BY(mutex_) = nullptr;
 
-  std::stop_source stop_;
+  std::stop_source stop_ LEAT_GUARDED_BY(mutex_);
   std::atomic<bool> stopped_{false};
   std::unique_ptr<link> link_;
 

@@ -69,7 +69,8 @@ class file_backend {
   /// "io_uring", "threads"; for messages and reports.
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
 
-  /// Carries out a request and then posts it to its home.
+  /// Carries out a request and then posts it to its home. The submitter sees to it that the home
+  /// lives until then: a task that waits does, else scheduler::work_started().
   virtual void submit(file_request& request) noexcept = 0;
 
   /// Carries out a read if that needs no waiting for a device: true, `result` is set and nothing

@@ -44,8 +44,10 @@ class virtual_scheduler final : public scheduler {
 
   /// Tasks that live here.
   [[nodiscard]] std::size_t live_tasks() const noexcept {
-    return live_.load(
-        std::memory_order_relaxed);  // read between turns, by the thread that runs them
+    // Relaxed: read between turns, by the thread that runs them. Those that began count there as
+    // one.
+    const std::size_t live = live_.load(std::memory_order_relaxed);
+    return started_tasks() > 0 ? live + started_tasks() - 1 : live;
   }
 
   /// Runs what can run at this point in time, at most `max_items`. False: nothing is left to run.

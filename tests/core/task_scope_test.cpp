@@ -1,0 +1,245 @@
+#include "leat/core/task_scope.hpp"
+
+#include <chrono>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "core/manual_event.hpp"
+#include "leat/core/error.hpp"
+#include "leat/core/runtime.hpp"
+#include "leat/core/sleep.hpp"
+#include "leat/core/task.hpp"
+#include "leat/core/this_task.hpp"
+#include "support/leat_test.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using leat::task;
+using leat_test::manual_event;
+
+/// A scope with everything in the open, that notes how its tasks end.
+class open_scope final : public leat::task_scope {
+ public:
+  explicit open_scope(std::string_view name = "", leat::context* parent = nullptr)
+      : task_scope("open scope", name, parent) {}
+
+  using task_scope::block_until;
+  using task_scope::hold;
+  using task_scope::idle;
+  using task_scope::is_idle;
+  using task_scope::release;
+  using task_scope::request_scope_stop;
+  using task_scope::reset_stop;
+  using task_scope::spawn_on;
+  using task_scope::stopped;
+
+  void spawn(task<void> t, std::string_view name = "",
+             std::source_location where = std::source_location::current()) {
+    spawn_on(*leat::scheduler::current(), std::move(t), name, where);
+  }
+  task<bool> until(unsigned conditions, leat::time_point deadline = leat::no_deadline) {
+    co_return co_await wait_until(conditions, deadline, std::source_location::current());
+  }
+
+  std::vector<std::string> ended;
+  std::exception_ptr error;
+
+ private:
+  void task_ended(std::string_view name, std::exception_ptr e) noexcept override {
+    ended.emplace_back(name);
+    if (e) error = std::move(e);
+  }
+};
+
+task<void> wait_for(manual_event& event) { co_await event.wait(); }
+task<void> sleep(leat::duration d) { co_await leat::sleep_for(d); }
+
+leat::time_point at(leat::duration d) { return leat::time_point{} + d; }
+
+LEAT_TEST("task_scope: task_ended tells the name and the error of every task", "[core]") {
+  open_scope scope;
+  scope.spawn(sleep(1s), "good");
+  scope.spawn(
+      []() -> task<void> {
+        throw leat::failure(leat::errc::data_loss, "torn");
+        co_return;
+      }(),
+      "bad");
+  CHECK(co_await scope.until(open_scope::idle));
+  CHECK(scope.ended == std::vector<std::string>{"bad", "good"});
+  CHECK_THROWS_AS(std::rethrow_exception(scope.error), leat::failure);
+}
+
+LEAT_TEST("task_scope: a wait for idle holds at once when there is nothing", "[core]") {
+  open_scope scope;
+  CHECK(scope.is_idle());
+  CHECK(co_await scope.until(open_scope::idle));
+}
+
+LEAT_TEST("task_scope: a wait ends at its deadline when nothing came of it", "[core]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  open_scope scope;
+  scope.spawn(sleep(1h));
+  CHECK_FALSE(co_await scope.until(open_scope::idle, at(5s)));
+  CHECK(home.now() == at(5s));
+  CHECK(co_await scope.until(open_scope::idle, at(2h)));
+  CHECK(home.now() == at(1h));
+}
+
+LEAT_TEST("task_scope: a deadline in the past is no wait", "[core]") {
+  open_scope scope;
+  scope.spawn(sleep(1h));
+  CHECK_FALSE(co_await scope.until(open_scope::idle, at(-1s)));
+  scope.request_scope_stop();
+  CHECK(co_await scope.until(open_scope::idle));
+}
+
+LEAT_TEST("task_scope: a wait for the stop ends with the request", "[core]") {
+  open_scope scope;
+  open_scope waiters;
+  bool held = false;
+  waiters.spawn([](open_scope& s, bool& h) -> task<void> {
+    h = co_await s.until(open_scope::stopped);
+  }(scope, held));
+  co_await leat::this_task::yield();
+  CHECK_FALSE(held);
+  scope.request_scope_stop();
+  CHECK(co_await waiters.until(open_scope::idle));
+  CHECK(held);
+}
+
+LEAT_TEST("task_scope: a wait for the stop of another is cancelled with its own task", "[core]") {
+  open_scope scope;
+  open_scope waiters;
+  waiters.spawn([](open_scope& s) -> task<void> { co_await s.until(open_scope::stopped); }(scope));
+  co_await leat::this_task::yield();
+  waiters.request_scope_stop();
+  CHECK(co_await waiters.until(open_scope::idle));
+  CHECK_THROWS_AS(std::rethrow_exception(waiters.error), leat::failure);
+}
+
+LEAT_TEST("task_scope: what is held keeps it from being idle", "[core]") {
+  open_scope scope;
+  scope.hold();
+  CHECK_FALSE(scope.is_idle());
+  CHECK_FALSE(co_await scope.until(open_scope::idle, at(1s)));
+  scope.release();
+  CHECK(co_await scope.until(open_scope::idle));
+}
+
+LEAT_TEST("task_scope: a stop that was taken back can be requested again", "[core]") {
+  open_scope scope;
+  manual_event event;
+  scope.request_scope_stop();
+  scope.reset_stop();
+  CHECK_FALSE(scope.stop_requested());
+  CHECK_FALSE(scope.get_stop_token().stop_requested());
+  scope.spawn(wait_for(event));
+  co_await leat::this_task::yield();
+  CHECK(scope.live_tasks() == 1);
+  CHECK(scope.request_scope_stop());
+  CHECK(scope.get_stop_token().stop_requested());
+  CHECK(co_await scope.until(open_scope::idle));
+}
+
+LEAT_TEST("task_scope: a stop is requested again while the first one's notice is on its way",
+          "[core]") {
+  // The notice was put into the run queue a second time, which tore the queue's list.
+  open_scope scope;
+  manual_event event;
+  int others = 0;
+  const auto step = [](int& n) -> task<void> {
+    ++n;
+    co_return;
+  };
+  open_scope bystanders;
+  for (int i = 0; i < 3; ++i) scope.spawn(wait_for(event));
+  co_await leat::this_task::yield();
+  bystanders.spawn(step(others));
+  scope.request_scope_stop();
+  bystanders.spawn(step(others));
+  scope.reset_stop();
+  scope.request_scope_stop();
+  bystanders.spawn(step(others));
+  CHECK(co_await scope.until(open_scope::idle));
+  CHECK(co_await bystanders.until(open_scope::idle));
+  CHECK(others == 3);
+}
+
+LEAT_TEST("task_scope: a stop that was taken back before its notice came cancels nobody",
+          "[core]") {
+  open_scope scope;
+  manual_event event;
+  scope.spawn(wait_for(event));
+  co_await leat::this_task::yield();
+  scope.request_scope_stop();
+  scope.reset_stop();
+  for (int i = 0; i < 5; ++i) co_await leat::this_task::yield();
+  CHECK(scope.live_tasks() == 1);
+  event.set();
+  CHECK(co_await scope.until(open_scope::idle));
+  CHECK_FALSE(scope.error);
+}
+
+LEAT_TEST("task_scope: report tells each task's name and position", "[core]") {
+  open_scope scope;
+  manual_event event("mail");
+  scope.spawn(wait_for(event), "a");
+  scope.spawn(sleep(1h), "b");
+  co_await leat::sleep_for(2s);
+  auto reports = scope.report();
+  REQUIRE(reports.size() == 2);
+  if (reports[0].name != "a") std::swap(reports[0], reports[1]);
+  CHECK(reports[0].name == "a");
+  CHECK(reports[0].position.find("wait for event 'mail', at task_scope_test.cpp:") == 0);
+  CHECK(reports[1].position.find("for 2.000 s") != std::string::npos);
+  event.set();
+  scope.request_scope_stop();
+  CHECK(co_await scope.until(open_scope::idle));
+}
+
+TEST_CASE("task_scope: block_until ends at its deadline, and with the condition", "[core]") {
+  leat::runtime rt;
+  open_scope scope;
+  scope.spawn_on(rt.get_scheduler(), sleep(1h), "", std::source_location::current());
+  const auto now = std::chrono::steady_clock::now();
+  CHECK_FALSE(scope.block_until(open_scope::idle, now));
+  CHECK_FALSE(scope.block_until(open_scope::idle, now + 1ms));
+  scope.request_scope_stop();
+  CHECK(scope.block_until(open_scope::stopped, leat::no_deadline));
+  CHECK(scope.block_until(open_scope::idle, leat::no_deadline));
+}
+
+TEST_CASE("task_scope: to block a scheduler's own thread ends the process", "[core]") {
+  const std::string said = leat_test::last_words([] {
+    leat::sim::run([]() -> task<void> {
+      open_scope scope;
+      scope.block_until(open_scope::idle, leat::no_deadline);
+      co_return;
+    }());
+  });
+  CHECK(said.find("co_await it instead") != said.npos);
+}
+
+TEST_CASE("task_scope: one thread spawns, another stops, a third asks where they are", "[core]") {
+  leat::runtime rt({.threads = 2});
+  for (int round = 0; round < 50; ++round) {
+    open_scope scopes[2];
+    std::thread asker([&] { static_cast<void>(scopes[0].report(100us)); });
+    for (std::size_t i = 0; i < 20; ++i) {
+      // Each scope has its tasks on one scheduler: task_ended() of this test is not locked.
+      scopes[i % 2].spawn_on(rt.get_scheduler(i % 2), sleep(1h), "",
+                             std::source_location::current());
+    }
+    for (open_scope& s : scopes) s.request_scope_stop();
+    asker.join();
+    for (open_scope& s : scopes) s.block_until(open_scope::idle, leat::no_deadline);
+    REQUIRE(scopes[0].ended.size() == 10);
+  }
+}
+
+}  // namespace
