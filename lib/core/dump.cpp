@@ -138,14 +138,10 @@ class task_scope::inquiry : public work_item {
       : scope_(scope), home_(home), to_(std::move(to)) {
     run_ = [](work_item& item) noexcept {
       const std::unique_ptr<inquiry> self(static_cast<inquiry*>(&item));
-      const std::lock_guard lock(self->to_->mutex);
-      if (self->to_->abandoned) return;
-      self->answer(self->to_->reports);
-      if (--self->to_->missing == 0) self->to_->arrived.notify_one();
+      self->answer_unless_abandoned();
+      self->home_.work_finished();  // see homes()
     };
   }
-
-  [[nodiscard]] scheduler& home() const noexcept { return home_; }
 
   // Tasks of this scheduler cannot end meanwhile: they would do so on this very thread.
   void answer(std::vector<task_report>& reports) const {
@@ -162,6 +158,13 @@ class task_scope::inquiry : public work_item {
   }
 
  private:
+  void answer_unless_abandoned() const {
+    const std::lock_guard lock(to_->mutex);
+    if (to_->abandoned) return;
+    answer(to_->reports);
+    if (--to_->missing == 0) to_->arrived.notify_one();
+  }
+
   const task_scope& scope_;
   scheduler& home_;
   std::shared_ptr<answers> to_;
@@ -173,6 +176,7 @@ std::vector<task_scope::task_report> task_scope::report(duration patience) const
     auto question = std::make_unique<inquiry>(*this, *home, answers);
     if (home == scheduler::current()) {
       question->answer(answers->reports);
+      home->work_finished();
       continue;
     }
     const std::lock_guard lock(answers->mutex);

@@ -225,6 +225,25 @@ TEST_CASE("task_scope: to block a scheduler's own thread ends the process", "[co
   CHECK(said.find("co_await it instead") != said.npos);
 }
 
+TEST_CASE("task_scope: a scope may outlive the schedulers on which its tasks have ended", "[core]") {
+  // A stop and a dump went to every scheduler that the scope had ever seen.
+  open_scope scope("long-lived");
+  manual_event event("mail");
+  leat::sim::virtual_scheduler home;
+  {
+    leat::sim::virtual_scheduler short_lived;
+    scope.spawn_on(short_lived, sleep(1s), "", std::source_location::current());
+    scope.spawn_on(home, wait_for(event), "", std::source_location::current());
+    short_lived.run_until_idle();
+  }
+  home.run_until_idle();
+  CHECK(scope.report(0ms).size() == 1);
+  scope.request_scope_stop();
+  home.run_until_idle();
+  CHECK(scope.is_idle());
+  CHECK(home.live_tasks() == 0);
+}
+
 TEST_CASE("task_scope: one thread spawns, another stops, a third asks where they are", "[core]") {
   leat::runtime rt({.threads = 2});
   for (int round = 0; round < 50; ++round) {
