@@ -35,11 +35,11 @@ struct task_scope::notice : work_item {
   notice(task_scope& sc, scheduler& s) noexcept : scope(sc), home(s) {
     run_ = [](work_item& item) noexcept {
       auto& self = static_cast<notice&>(item);
-      scheduler& home = self.home;
+      scheduler& where = self.home;
       self.delivered();
-      self.scope.cancel_waits(home);
+      self.scope.cancel_waits(where);
       self.scope.release();  // the last access: the scope may be gone now
-      home.work_finished();
+      where.work_finished();
     };
   }
 
