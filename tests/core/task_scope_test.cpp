@@ -225,7 +225,8 @@ TEST_CASE("task_scope: to block a scheduler's own thread ends the process", "[co
   CHECK(said.find("co_await it instead") != said.npos);
 }
 
-TEST_CASE("task_scope: a scope may outlive the schedulers on which its tasks have ended", "[core]") {
+TEST_CASE("task_scope: a scope may outlive the schedulers on which its tasks have ended",
+          "[core]") {
   // A stop and a dump went to every scheduler that the scope had ever seen.
   open_scope scope("long-lived");
   manual_event event("mail");
