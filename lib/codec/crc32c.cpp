@@ -20,9 +20,6 @@ constexpr std::array<std::uint32_t, 256> make_table() noexcept {
 
 constexpr auto table = make_table();
 
-// ISA-L takes the size as an int.
-constexpr std::size_t piece = std::size_t{1} << 30;
-
 }  // namespace
 
 std::uint32_t detail::raw_crc32c_portable(std::uint32_t state, const std::byte* data,
@@ -33,19 +30,24 @@ std::uint32_t detail::raw_crc32c_portable(std::uint32_t state, const std::byte* 
   return state;
 }
 
+#if defined(__x86_64__)
+std::uint32_t detail::raw_crc32c_pieces(std::uint32_t state, const std::byte* data,
+                                        std::size_t size) noexcept {
+  while (size > 0) {
+    const std::size_t now = std::min(size, piece);
+    state = raw_crc32c_piece(state, data, now);
+    data += now;
+    size -= now;
+  }
+  return state;
+}
+#endif
+
 std::uint32_t extend_crc32c(std::uint32_t prefix, std::span<const std::byte> bytes) noexcept {
-  std::uint32_t state = ~prefix;
+  const std::uint32_t state = ~prefix;
 #if defined(__x86_64__)
   if (detail::has_sse42()) {
-    const std::byte* data = bytes.data();
-    std::size_t left = bytes.size();
-    do {
-      const std::size_t now = std::min(left, piece);
-      state = detail::raw_crc32c_sse42(state, data, now);
-      data += now;
-      left -= now;
-    } while (left > 0);
-    return ~state;
+    return ~detail::raw_crc32c_sse42(state, bytes.data(), bytes.size());
   }
 #endif
   return ~detail::raw_crc32c_portable(state, bytes.data(), bytes.size());

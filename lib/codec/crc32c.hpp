@@ -19,22 +19,54 @@ std::uint32_t raw_crc32c_portable(std::uint32_t state, const std::byte* data,
 // ISA-L is faster.
 inline constexpr std::size_t short_text = 192;
 
-// In assembler: an intrinsic would only be inlined into functions compiled for SSE 4.2.
-inline std::uint32_t raw_crc32c_sse42(std::uint32_t state, const std::byte* data,
+// ISA-L takes the size as an int.
+inline constexpr std::size_t piece = std::size_t{1} << 30;
+
+// For texts of more than one piece.
+std::uint32_t raw_crc32c_pieces(std::uint32_t state, const std::byte* data,
+                                std::size_t size) noexcept;
+
+inline std::uint32_t raw_crc32c_piece(std::uint32_t state, const std::byte* data,
                                       std::size_t size) noexcept {
+  return ::crc32_iscsi(reinterpret_cast<unsigned char*>(const_cast<std::byte*>(data)),
+                       static_cast<int>(size), state);
+}
+
+// In assembler: an intrinsic would only be inlined into functions compiled for SSE 4.2. The text is
+// a memory operand, which saves an instruction a word.
+inline std::uint64_t crc32_word(std::uint64_t state, const std::byte* data) noexcept {
+  using word [[gnu::may_alias, gnu::aligned(1)]] = std::uint64_t;
+  asm("crc32q %1, %0" : "+r"(state) : "m"(*reinterpret_cast<const word*>(data)));
+  return state;
+}
+
+// Inlined by force: g++ would not, and the header of a record is one instruction then.
+[[gnu::always_inline]] inline std::uint32_t raw_crc32c_sse42(std::uint32_t state,
+                                                             const std::byte* data,
+                                                             std::size_t size) noexcept {
   if (size >= short_text) {
-    return ::crc32_iscsi(reinterpret_cast<unsigned char*>(const_cast<std::byte*>(data)),
-                         static_cast<int>(size), state);
+    if (size > piece) [[unlikely]]
+      return raw_crc32c_pieces(state, data, size);
+    return raw_crc32c_piece(state, data, size);
   }
-  std::uint64_t wide = state;
-  for (; size >= 8; size -= 8, data += 8) {
-    asm("crc32q %1, %0" : "+r"(wide) : "r"(load_little_endian<std::uint64_t>(data)));
+  if (size < 8) {
+    for (; size > 0; --size, ++data) {
+      asm("crc32b %1, %0" : "+r"(state) : "q"(static_cast<unsigned char>(*data)));
+    }
+    return state;
   }
-  auto narrow = static_cast<std::uint32_t>(wide);
-  for (; size > 0; --size, ++data) {
-    asm("crc32b %1, %0" : "+r"(narrow) : "q"(static_cast<unsigned char>(*data)));
-  }
-  return narrow;
+  // Zeros in front of a text do not change a state of 0. So the odd bytes go first, behind zeros
+  // that fill a word, with the state already added to the text: no loop over single bytes, whose
+  // end would be mispredicted when sizes vary.
+  const std::size_t odd = (size - 1) % 8 + 1;
+  const std::uint64_t first = load_little_endian<std::uint64_t>(data) ^ state;
+  std::uint64_t wide = 0;
+  asm("crc32q %1, %0" : "+r"(wide) : "r"(first << (8 * (8 - odd))));
+  // What of the state lies over the next word; two shifts, as one by 64 has no meaning.
+  wide ^= (std::uint64_t{state} >> (8 * (odd - 1))) >> 8;
+  const std::byte* const end = data + size;
+  for (data += odd; data != end; data += 8) wide = crc32_word(wide, data);
+  return static_cast<std::uint32_t>(wide);
 }
 
 inline bool has_sse42() noexcept { return __builtin_cpu_supports("sse4.2") != 0; }

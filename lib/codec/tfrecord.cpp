@@ -91,6 +91,16 @@ tfrecord_scan scan_tfrecords(byte_view bytes, std::vector<byte_view>& records,
   return scan_with<portable_crc>(bytes, records, max_records, max_record_size, checks);
 }
 
+std::optional<std::size_t> find_tfrecord(byte_view bytes, std::uint64_t max_record_size) noexcept {
+  for (std::size_t at = 0; at + tfrecord_header_size <= bytes.size(); ++at) {
+    // The length first: among arbitrary bytes hardly any is small enough, so the checksum is rare.
+    if (load_little_endian<std::uint64_t>(bytes.data() + at) > max_record_size) continue;
+    const auto stored = load_little_endian<std::uint32_t>(bytes.data() + at + 8);
+    if (crc32c(bytes.subspan(at, 8)) == unmask_crc32c(stored)) return at;
+  }
+  return std::nullopt;
+}
+
 std::array<std::byte, tfrecord_header_size> tfrecord_header(byte_view payload) noexcept {
   std::array<std::byte, tfrecord_header_size> header;
   store_little_endian(header.data(), std::uint64_t{payload.size()});

@@ -88,3 +88,63 @@ TEST_CASE("split_lines: long random texts are split as the definition says", "[c
     REQUIRE(split_in_pieces(text, 5000) == slow_split(text));
   }
 }
+
+TEST_CASE("split_lines: every two cuts of a text give the same lines", "[codec]") {
+  const std::string text("\r\na\r\r\n\n\0\r\nlast\r", 16);
+  const lines expected = slow_split(text);
+  for (std::size_t first = 0; first <= text.size(); ++first) {
+    for (std::size_t second = first; second <= text.size(); ++second) {
+      lines all;
+      std::string window;
+      for (const std::string& piece :
+           {text.substr(0, first), text.substr(first, second - first), text.substr(second)}) {
+        window += piece;
+        std::vector<std::string_view> views;
+        const std::size_t consumed = leat::split_lines(window, views);
+        all.insert(all.end(), views.begin(), views.end());
+        window.erase(0, consumed);
+      }
+      if (!window.empty()) all.emplace_back(leat::last_line(window));
+      REQUIRE(all == expected);
+    }
+  }
+}
+
+TEST_CASE("split_lines: every density of line ends is split as the definition says", "[codec]") {
+  // From a line end at every byte to one in 8 KiB: blocks with any number of them.
+  leat::random_engine random(8);
+  for (std::uint64_t average = 1; average <= 8192; average *= 2) {
+    std::string text;
+    while (text.size() < 3 * 4096 + 100) {
+      const std::uint64_t kind = random.below(average);
+      text += kind == 0 ? '\n' : kind == 1 ? '\r' : static_cast<char>(random.below(256));
+    }
+    REQUIRE(split_in_pieces(text, text.size()) == slow_split(text));
+  }
+}
+
+TEST_CASE("split_lines: a line end is found at every place of a block", "[codec]") {
+  for (std::size_t at = 0; at < 4096 + 64; ++at) {
+    std::string text(4096 + 64, 'x');
+    text[at] = '\n';
+    if (at > 0) text[at - 1] = '\r';
+    std::vector<std::string_view> views;
+    REQUIRE(leat::split_lines(text, views) == at + 1);
+    REQUIRE(views.size() == 1);
+    REQUIRE(views[0] == std::string_view(text).substr(0, at > 0 ? at - 1 : 0));
+  }
+}
+
+TEST_CASE("split_lines: lines much longer than a block are whole", "[codec]") {
+  const std::string text = std::string(300'000, 'a') + "\r\n" + std::string(70'000, 'b') + "\n";
+  for (const std::size_t piece : {std::size_t{4095}, std::size_t{4096}, std::size_t{4097},
+                                  std::size_t{100'000}, text.size()}) {
+    REQUIRE(split_in_pieces(text, piece) == slow_split(text));
+  }
+}
+
+TEST_CASE("split_lines: lines are added behind what is there", "[codec]") {
+  std::vector<std::string_view> views = {"before"};
+  leat::split_lines("a\nb\n", views);
+  CHECK(views == std::vector<std::string_view>{"before", "a", "b"});
+}

@@ -10,7 +10,7 @@ namespace leat {
 ///
 /// The reflected polynomial 0x82F63B78, initial and final value inverted, as in RFC 3720.
 ///
-/// Thread safety: distinct-safe. Cost: 4 ns for 100 bytes, above 60 GB/s from 1 KiB on where the
+/// Thread safety: distinct-safe. Cost: 4 ns for 100 bytes, 20 to 67 GB/s from 1 KiB on, as the
 /// processor has the instructions for it.
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes) noexcept;
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "leat/codec/bytes.hpp"
@@ -30,7 +31,7 @@ enum class tfrecord_scan_end {
   need_more,             ///< the next record is cut off; see scan::needed
   full,                  ///< as many records as asked for
   bad_length_checksum,   ///< the length is damaged: where the next record begins is not known
-  bad_payload_checksum,  ///< the payload is damaged; the next record begins at scan::next
+  bad_payload_checksum,  ///< the payload is damaged; the next record begins at consumed + needed
   too_large,             ///< the length is above the limit
 };
 
@@ -54,6 +55,18 @@ struct tfrecord_scan {
 tfrecord_scan scan_tfrecords(byte_view bytes, std::vector<byte_view>& records,
                              std::size_t max_records, std::uint64_t max_record_size,
                              tfrecord_checks checks = tfrecord_checks::all);
+
+/// The offset of the first place in `bytes` where the header of a record can stand: its checksum is
+/// right and its length is at most `max_record_size`. Empty when there is none.
+///
+/// For going on behind damage. Data can look like a header by chance (the checksum has 32 bits),
+/// and a record can hold a TFRecord file: only the payload's checksum tells. The last
+/// tfrecord_header_size - 1 bytes may begin a header; when nothing is found, search them again in
+/// front of what follows.
+///
+/// Thread safety: distinct-safe. Cost: below 1 ns a byte, 5 ns in a run of zeros; no allocation.
+[[nodiscard]] std::optional<std::size_t> find_tfrecord(byte_view bytes,
+                                                       std::uint64_t max_record_size) noexcept;
 
 /// The header of a record with this payload.
 [[nodiscard]] std::array<std::byte, tfrecord_header_size> tfrecord_header(
