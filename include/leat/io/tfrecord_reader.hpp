@@ -32,8 +32,8 @@ struct tfrecord_reader_options {
 ///       for (leat::byte_view record : batch) use(record);
 ///
 /// Thread safety: thread-bound to the scheduler on which it was opened.
-/// Source: TFRecordReader; without its defects: a cut-off header is an error, and no length that was
-/// read decides an allocation before it was checked against what the file holds.
+/// Source: TFRecordReader; without its defects: a cut-off header is an error, and no length that
+/// was read decides an allocation before it was checked against what the file holds.
 class tfrecord_reader {
  public:
   /// Opens a file. Errors: not_found, permission_denied, failed_precondition for a directory.
