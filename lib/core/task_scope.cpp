@@ -132,7 +132,7 @@ void task_scope::cancel_waits(scheduler& s) noexcept {
   }
 }
 
-// ------------------------------------------------------------------------------ tasks, begin and end 
+// ------------------------------------------------------------------------- tasks, begin and end
 
 task_scope::notice* task_scope::find_notice(const scheduler& s) const noexcept {
   for (const auto& n : notices_) {
