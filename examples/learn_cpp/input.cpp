@@ -39,6 +39,7 @@ leat::task<sources> find_sources(const options& o) {
   if (!o.shards.empty()) {
     std::vector<std::string> pattern(1, o.shards + "/*.tfrecord");
     divide(co_await match(std::move(pattern), "TFRecord"), source::kind::shard, found);
+    if (found.training.empty()) std::swap(found.training, found.held_out);
     if (found.held_out.empty() && found.training.size() > 1) {
       found.held_out.push_back(found.training.back());
       found.training.pop_back();
