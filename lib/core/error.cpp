@@ -1,6 +1,7 @@
 #include "leat/core/error.hpp"
 
 #include <cerrno>
+#include <new>
 
 #include <asio/error.hpp>
 
@@ -91,6 +92,19 @@ std::error_code make_error_code(errc e) noexcept { return {static_cast<int>(e), 
 
 std::error_condition make_error_condition(errc e) noexcept {
   return {static_cast<int>(e), error_category()};
+}
+
+std::error_code to_error_code(const std::exception_ptr& error) noexcept {
+  if (!error) return {};
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::system_error& e) {
+    return e.code();
+  } catch (const std::bad_alloc&) {
+    return make_error_code(errc::resource_exhausted);
+  } catch (...) {
+    return make_error_code(errc::unknown);
+  }
 }
 
 }  // namespace leat

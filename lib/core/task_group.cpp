@@ -3,19 +3,6 @@
 #include "leat/core/error.hpp"
 
 namespace leat {
-namespace {
-
-bool is_cancelled(const std::exception_ptr& error) noexcept {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::system_error& e) {
-    return e.code() == errc::cancelled;
-  } catch (...) {
-    return false;
-  }
-}
-
-}  // namespace
 
 task<void> task_group::join(std::source_location where) {
   co_await wait_until(idle, no_deadline, where);
@@ -28,7 +15,7 @@ void task_group::wait_join() {
 }
 
 void task_group::task_ended(std::string_view, std::exception_ptr error) noexcept {
-  if (!error || (stop_requested() && is_cancelled(error))) return;
+  if (!error || (stop_requested() && to_error_code(error) == errc::cancelled)) return;
   {
     const detail::lock_guard lock(error_mutex_);
     if (!first_error_) first_error_ = std::move(error);

@@ -50,14 +50,7 @@ class uring_backend final : public file_backend {
     if (!open_) return;
     while (in_flight_ > 0) {
       ::io_uring_submit_and_wait(&ring_, 1);
-      io_uring_cqe* cqe = nullptr;
-      while (::io_uring_peek_cqe(&ring_, &cqe) == 0) {
-        auto* request = static_cast<file_request*>(::io_uring_cqe_get_data(cqe));
-        request->result = cqe->res;
-        ::io_uring_cqe_seen(&ring_, cqe);
-        --in_flight_;
-        request->run_(*request);
-      }
+      while (file_request* const request = take_completed()) request->run_(*request);
     }
     ::io_uring_queue_exit(&ring_);
   }
@@ -143,14 +136,20 @@ class uring_backend final : public file_backend {
     }
   }
 
+  // A request that has completed, with its result; null when there is none.
+  file_request* take_completed() noexcept {
+    io_uring_cqe* cqe = nullptr;
+    if (::io_uring_peek_cqe(&ring_, &cqe) != 0) return nullptr;
+    auto* const request = static_cast<file_request*>(::io_uring_cqe_get_data(cqe));
+    request->result = cqe->res;
+    ::io_uring_cqe_seen(&ring_, cqe);
+    --in_flight_;
+    return request;
+  }
+
   std::size_t reap() noexcept {
     std::size_t reaped = 0;
-    io_uring_cqe* cqe = nullptr;
-    while (::io_uring_peek_cqe(&ring_, &cqe) == 0) {
-      auto* request = static_cast<file_request*>(::io_uring_cqe_get_data(cqe));
-      request->result = cqe->res;
-      ::io_uring_cqe_seen(&ring_, cqe);
-      --in_flight_;
+    while (file_request* const request = take_completed()) {
       ++reaped;
       if (request->result == -EINTR || request->result == -EAGAIN) {
         waiting_.push_back(*request);  // it has not happened: once more

@@ -3,22 +3,10 @@
 #include <algorithm>
 #include <atomic>
 
+#include "leat/core/error.hpp"
 #include "leat/core/this_task.hpp"
 
 namespace leat {
-namespace {
-
-std::error_code code_of(const std::exception_ptr& error) noexcept {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::system_error& e) {
-    return e.code();
-  } catch (...) {
-    return make_error_code(errc::unknown);
-  }
-}
-
-}  // namespace
 
 // A thread that join() waits for; every live one is held in the scope.
 struct coordinator::thread_entry {
@@ -44,7 +32,7 @@ coordinator::~coordinator() {
 }
 
 bool coordinator::is_clean(const std::exception_ptr& error) const noexcept {
-  const std::error_code ec = code_of(error);
+  const std::error_code ec = to_error_code(error);
   return std::any_of(clean_.begin(), clean_.end(), [&](errc c) { return ec == c; });
 }
 
@@ -59,7 +47,7 @@ void coordinator::spawn(task<void> t, std::string_view name, std::source_locatio
 void coordinator::task_ended(std::string_view, std::exception_ptr error) noexcept {
   if (!error) return;
   // After the stop the end of a wait as cancelled is what was asked for.
-  if (stop_requested() && code_of(error) == errc::cancelled) return;
+  if (stop_requested() && to_error_code(error) == errc::cancelled) return;
   thread_ended(std::move(error));
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <stop_token>
 
+#include "leat/core/error.hpp"
 #include "leat/core/this_task.hpp"
 
 namespace leat {
@@ -23,13 +24,8 @@ struct queue_runner::state {
   state(detail::queue_core& q, std::vector<errc> errors) : queue(q), closed(std::move(errors)) {}
 
   [[nodiscard]] bool means_closed(const std::exception_ptr& error) const noexcept {
-    try {
-      std::rethrow_exception(error);
-    } catch (const std::system_error& e) {
-      return std::any_of(closed.begin(), closed.end(), [&](errc c) { return e.code() == c; });
-    } catch (...) {
-      return false;
-    }
+    const std::error_code ec = to_error_code(error);
+    return std::any_of(closed.begin(), closed.end(), [&](errc c) { return ec == c; });
   }
 
   static task<void> run(std::shared_ptr<state> self, std::size_t index);

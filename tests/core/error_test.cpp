@@ -1,6 +1,8 @@
 #include "leat/core/error.hpp"
 
 #include <cerrno>
+#include <exception>
+#include <new>
 #include <string>
 #include <system_error>
 
@@ -95,6 +97,14 @@ TEST_CASE("failure: keeps a code of another category", "[core]") {
   const leat::failure f(std::error_code(ENOENT, std::system_category()), "open a.tfrecord");
   CHECK(f.code().category() == std::system_category());
   CHECK(f.code() == errc::not_found);
+}
+
+TEST_CASE("to_error_code: what an exception comes to as a code", "[core]") {
+  CHECK_FALSE(leat::to_error_code(nullptr));
+  const leat::failure f(errc::data_loss, "a.tfrecord");
+  CHECK(leat::to_error_code(std::make_exception_ptr(f)) == errc::data_loss);
+  CHECK(leat::to_error_code(std::make_exception_ptr(std::bad_alloc())) == errc::resource_exhausted);
+  CHECK(leat::to_error_code(std::make_exception_ptr(42)) == errc::unknown);
 }
 
 }  // namespace

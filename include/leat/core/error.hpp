@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <string>
 #include <system_error>
 
@@ -42,6 +43,10 @@ enum class errc {
 
 /// The condition that codes of other categories are compared with.
 [[nodiscard]] std::error_condition make_error_condition(errc e) noexcept;
+
+/// What an exception comes to where only a code can be given: the code of a std::system_error,
+/// `resource_exhausted` for std::bad_alloc, `unknown` for any other; success for none.
+[[nodiscard]] std::error_code to_error_code(const std::exception_ptr& error) noexcept;
 
 /// A failure with its place: what() begins with the sentence, then the meaning of the code.
 ///

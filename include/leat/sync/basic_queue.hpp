@@ -157,7 +157,7 @@ class basic_queue : public detail::queue_core {
   /// Source:       QueueBase.dequeue_many.
   [[nodiscard]] auto pop_many(std::size_t count,
                               std::source_location where = std::source_location::current()) {
-    return awaiter<detail::pop_many_verb<T>>(*this, where, count, false);
+    return awaiter<pop_many_verb>(*this, where, count);
   }
 
   /// As pop_many(), but once the queue is closed what is left suffices: the last batch may be
@@ -166,7 +166,7 @@ class basic_queue : public detail::queue_core {
   /// Source: QueueBase.dequeue_up_to.
   [[nodiscard]] auto pop_up_to(std::size_t count,
                                std::source_location where = std::source_location::current()) {
-    return awaiter<detail::pop_many_verb<T>>(*this, where, count, true);
+    return awaiter<pop_up_to_verb>(*this, where, count);
   }
 
   /// push_many() for an OS thread: blocks it.
@@ -178,13 +178,13 @@ class basic_queue : public detail::queue_core {
   /// pop_many() for an OS thread: blocks it.
   std::optional<std::vector<T>> wait_pop_many(
       std::size_t count, std::source_location where = std::source_location::current()) {
-    return blocking<detail::pop_many_verb<T>>::run(*this, where, count, false);
+    return blocking<pop_many_verb>::run(*this, where, count);
   }
 
   /// pop_up_to() for an OS thread: blocks it.
   std::optional<std::vector<T>> wait_pop_up_to(
       std::size_t count, std::source_location where = std::source_location::current()) {
-    return blocking<detail::pop_many_verb<T>>::run(*this, where, count, true);
+    return blocking<pop_up_to_verb>::run(*this, where, count);
   }
 
   // ---- close(), close_and_cancel(), fail(), size(), statistics(), ...: see detail::queue_core.
@@ -205,6 +205,8 @@ class basic_queue : public detail::queue_core {
   using awaiter = detail::queue_awaiter<basic_queue, Verb>;
   template <class Verb>
   using blocking = detail::blocking_queue_call<basic_queue, Verb>;
+  using pop_many_verb = detail::pop_many_verb<T, detail::queue_waiter::role::pop_many>;
+  using pop_up_to_verb = detail::pop_many_verb<T, detail::queue_waiter::role::pop_up_to>;
   friend detail::push_verb<T>;
   friend detail::push_copy_verb<T>;
   friend detail::pop_verb<T>;

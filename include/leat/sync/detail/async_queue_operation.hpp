@@ -18,9 +18,6 @@
 
 namespace leat::detail {
 
-/// The error of an exception, for faces that report codes.
-[[nodiscard]] std::error_code code_of(const std::exception_ptr& error) noexcept;
-
 /// A queue operation with an Asio completion handler instead of a coroutine.
 ///
 /// Lives in memory of the handler's allocator until it has been delivered on the handler's
@@ -48,7 +45,7 @@ class async_queue_operation final : private Verb, private queue_waiter {
   async_queue_operation(Queue& q, Handler&& handler, const std::source_location& where,
                         Arguments&&... arguments)
       : Verb{std::forward<Arguments>(arguments)...},
-        queue_waiter(q, Verb::the_role(), Verb::items(), Verb::count(), where),
+        queue_waiter(q, Verb::the_role, Verb::items(), Verb::count(), where),
         handler_(std::move(handler)),
         work_(asio::make_work_guard(handler_)) {
     this->run_ = [](work_item& item) noexcept {
@@ -96,7 +93,7 @@ class async_queue_operation final : private Verb, private queue_waiter {
     std::error_code ec;
     decltype(Verb::result(this->outcome_, this->moved_)) outcome{};
     if (this->outcome_ == queue_outcome::failed) {
-      ec = code_of(this->queue_.failure_cause());
+      ec = to_error_code(this->queue_.failure_cause());
     } else if (this->outcome_ == queue_outcome::cancelled) {
       ec = make_error_code(errc::cancelled);
     } else {

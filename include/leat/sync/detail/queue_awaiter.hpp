@@ -23,37 +23,40 @@ class [[nodiscard]] queue_awaiter {
  public:
   template <class... Arguments>
   queue_awaiter(Queue& q, const std::source_location& where, Arguments&&... arguments)
-      : queue_(q), where_(where), verb_{std::forward<Arguments>(arguments)...} {}
+      : call_{q, nullptr, where}, verb_{std::forward<Arguments>(arguments)...} {}
   queue_awaiter(const queue_awaiter&) = delete;
   queue_awaiter& operator=(const queue_awaiter&) = delete;
   ~queue_awaiter() {
-    if (suspended_) std::destroy_at(&waiter_);
+    if (state_ == state::suspended) std::destroy_at(&waiter_);
   }
 
   /// Called by leat::task before anything else.
   void bind(promise_base& promise, std::coroutine_handle<>) noexcept {
-    context_ = &promise.task_context();
+    call_.task = &promise.task_context();
   }
 
   bool await_ready() {
-    if (context_ && context_->stop_requested()) return false;  // await_suspend() will see it
-    done_ = verb_.try_at_once(queue_);
-    return done_ && (!context_ || context_->home().spend());
+    if (call_.task && call_.task->stop_requested()) return false;  // await_suspend() will see it
+    if (!verb_.try_at_once(call_.queue)) return false;
+    state_ = state::done;
+    return !call_.task || call_.task->home().spend();
   }
 
   bool await_suspend(std::coroutine_handle<> h) {
-    std::construct_at(&waiter_, queue_, verb_.the_role(), verb_.items(), verb_.count(), where_);
-    suspended_ = true;
-    waiter_.wait_in(context_, h);
-    if (done_) {  // it is: but others have their turn first
+    const call c = call_;
+    const bool done = state_ == state::done;
+    std::construct_at(&waiter_, c.queue, Verb::the_role, verb_.items(), verb_.count(), c.where);
+    state_ = state::suspended;
+    waiter_.wait_in(c.task, h);
+    if (done) {  // but others have their turn first
       waiter_.outcome_ = queue_outcome::done;
       waiter_.moved_ = waiter_.count_;
       waiter_.wake();
       return true;
     }
-    if (context_ && context_->stop_requested()) {
+    if (c.task && c.task->stop_requested()) {
       waiter_.outcome_ = queue_outcome::cancelled;
-    } else if (!queue_.begin(waiter_)) {
+    } else if (!c.queue.begin(waiter_)) {
       return true;
     }
     waiter_.stop_waiting();
@@ -61,21 +64,25 @@ class [[nodiscard]] queue_awaiter {
   }
 
   auto await_resume() {
-    if (!suspended_) return verb_.result(queue_outcome::done, verb_.count());
+    if (state_ == state::done) return verb_.result(queue_outcome::done, verb_.count());
     waiter_.throw_unless_ended_well();
     return verb_.result(waiter_.outcome_, waiter_.moved_);
   }
 
  private:
-  Queue& queue_;
-  context* context_ = nullptr;
-  std::source_location where_;
-  bool done_ = false;
-  bool suspended_ = false;
-  Verb verb_;
-  union {
-    queue_waiter waiter_;  // alive once suspended_
+  struct call {
+    Queue& queue;
+    context* task;
+    std::source_location where;
   };
+  enum class state : unsigned char { fresh, done, suspended };
+
+  union {
+    call call_;
+    queue_waiter waiter_;  // alive once suspended
+  };
+  state state_ = state::fresh;
+  Verb verb_;
 };
 
 /// A verb that blocks an OS thread.
@@ -88,7 +95,7 @@ class blocking_queue_call {
                 "a blocking queue operation on a scheduler's own thread: co_await it instead");
     Verb verb{std::forward<Arguments>(arguments)...};
     if (verb.try_at_once(q)) return verb.result(queue_outcome::done, verb.count());
-    sleeper self(q, verb.the_role(), verb.items(), verb.count(), where);
+    sleeper self(q, Verb::the_role, verb.items(), verb.count(), where);
     if (!q.begin(self)) self.parker_.park();
     self.throw_unless_ended_well();
     return verb.result(self.outcome_, self.moved_);

@@ -34,14 +34,13 @@ class raw_storage {
 
 template <class T>
 struct push_verb {
-  using role = queue_waiter::role;
+  static constexpr auto the_role = queue_waiter::role::push;
   T* value;
 
   template <class Queue>
   bool try_at_once(Queue& q) {
     return q.try_store(*value);
   }
-  [[nodiscard]] role the_role() const noexcept { return role::push; }
   [[nodiscard]] void* items() noexcept { return value; }
   [[nodiscard]] std::size_t count() const noexcept { return 1; }
   [[nodiscard]] bool result(queue_outcome o, std::size_t) const noexcept {
@@ -52,14 +51,13 @@ struct push_verb {
 /// A push that owns its value.
 template <class T>
 struct push_copy_verb {
-  using role = queue_waiter::role;
+  static constexpr auto the_role = queue_waiter::role::push;
   T value;
 
   template <class Queue>
   bool try_at_once(Queue& q) {
     return q.try_store(value);
   }
-  [[nodiscard]] role the_role() const noexcept { return role::push; }
   [[nodiscard]] void* items() noexcept { return &value; }
   [[nodiscard]] std::size_t count() const noexcept { return 1; }
   [[nodiscard]] bool result(queue_outcome o, std::size_t) const noexcept {
@@ -69,14 +67,13 @@ struct push_copy_verb {
 
 template <class T>
 struct pop_verb {
-  using role = queue_waiter::role;
+  static constexpr auto the_role = queue_waiter::role::pop;
   raw_storage<T> slot;
 
   template <class Queue>
   bool try_at_once(Queue& q) noexcept {
     return q.try_take(slot.get());
   }
-  [[nodiscard]] role the_role() const noexcept { return role::pop; }
   [[nodiscard]] void* items() noexcept { return slot.get(); }
   [[nodiscard]] std::size_t count() const noexcept { return 1; }
   [[nodiscard]] std::optional<T> result(queue_outcome o, std::size_t) noexcept {
@@ -87,14 +84,13 @@ struct pop_verb {
 
 template <class T>
 struct push_many_verb {
-  using role = queue_waiter::role;
+  static constexpr auto the_role = queue_waiter::role::push;
   std::span<T> values;
 
   template <class Queue>
   bool try_at_once(Queue&) const noexcept {
     return values.empty();
   }
-  [[nodiscard]] role the_role() const noexcept { return role::push; }
   [[nodiscard]] void* items() noexcept { return values.data(); }
   [[nodiscard]] std::size_t count() const noexcept { return values.size(); }
   [[nodiscard]] std::size_t result(queue_outcome, std::size_t moved) const noexcept {
@@ -102,20 +98,16 @@ struct push_many_verb {
   }
 };
 
-template <class T>
+template <class T, queue_waiter::role Role>
 struct pop_many_verb {
-  using role = queue_waiter::role;
+  static constexpr auto the_role = Role;
   std::size_t wanted;
-  bool fewer_at_end;
   std::vector<T> batch = {};
 
   template <class Queue>
   bool try_at_once(Queue&) {
     batch.reserve(wanted);
     return wanted == 0;
-  }
-  [[nodiscard]] role the_role() const noexcept {
-    return fewer_at_end ? role::pop_up_to : role::pop_many;
   }
   [[nodiscard]] void* items() noexcept { return &batch; }
   [[nodiscard]] std::size_t count() const noexcept { return wanted; }
