@@ -1,0 +1,204 @@
+// One queue between real threads, through all its faces at a time: every item arrives once,
+// whatever is stopped, cancelled or destroyed meanwhile.
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/bind_executor.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/io_context.hpp>
+#include <catch2/catch.hpp>
+
+#include "leat/core/asio_scheduler.hpp"
+#include "leat/core/error.hpp"
+#include "leat/core/random.hpp"
+#include "leat/core/runtime.hpp"
+#include "leat/core/sleep.hpp"
+#include "leat/core/task_group.hpp"
+#include "leat/sync/fifo_queue.hpp"
+#include "leat/sync/random_shuffle_queue.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using leat::task;
+
+// Collects what came out, from any thread.
+class ledger {
+ public:
+  void add(int item) {
+    const std::lock_guard lock(mutex_);
+    items_.push_back(item);
+  }
+  void add(const std::vector<int>& items) {
+    const std::lock_guard lock(mutex_);
+    items_.insert(items_.end(), items.begin(), items.end());
+  }
+  [[nodiscard]] std::vector<int> sorted() {
+    const std::lock_guard lock(mutex_);
+    std::sort(items_.begin(), items_.end());
+    return items_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<int> items_;
+};
+
+std::vector<int> numbers(int first, int count) {
+  std::vector<int> all(static_cast<std::size_t>(count));
+  std::iota(all.begin(), all.end(), first);
+  return all;
+}
+
+template <class Queue>
+task<> push_each(Queue& q, int first, int count) {
+  for (int i = 0; i < count; ++i) co_await q.push(first + i);
+}
+
+template <class Queue>
+task<> push_in_runs(Queue& q, int first, int count) {
+  for (int i = 0; i < count; i += 10) {
+    std::vector<int> run = numbers(first + i, 10);
+    co_await q.push_many(run);
+  }
+}
+
+template <class Queue>
+task<> pop_each(Queue& q, ledger& out) {
+  while (const std::optional<int> item = co_await q.pop()) out.add(*item);
+}
+
+template <class Queue>
+task<> pop_batches(Queue& q, ledger& out) {
+  while (const auto batch = co_await q.pop_up_to(7)) out.add(*batch);
+}
+
+template <class Queue>
+void all_faces(Queue& q) {
+  constexpr int each = 4000;
+  ledger out;
+  leat::runtime rt({.threads = 3});
+  leat::task_group producers;
+  leat::task_group consumers;
+  producers.spawn_on(rt.get_scheduler(0), push_each(q, 0, each));
+  producers.spawn_on(rt.get_scheduler(1), push_in_runs(q, each, each));
+  consumers.spawn_on(rt.get_scheduler(1), pop_each(q, out));
+  consumers.spawn_on(rt.get_scheduler(2), pop_batches(q, out));
+  std::jthread pusher([&] {
+    for (int i = 0; i < each; ++i) q.wait_push(2 * each + i);
+  });
+  std::jthread popper([&] {
+    while (const std::optional<int> item = q.wait_pop()) out.add(*item);
+  });
+  std::jthread trier([&] {
+    for (int i = 0; i < each; ++i) {
+      while (!q.try_push(3 * each + i)) std::this_thread::yield();
+    }
+  });
+  producers.wait_join();
+  pusher.join();
+  trier.join();
+  q.close();
+  consumers.wait_join();
+  popper.join();
+  CHECK(out.sorted() == numbers(0, 4 * each));
+}
+
+TEST_CASE("fifo_queue: all faces on one queue, on real threads", "[stress]") {
+  for (const std::size_t capacity : {std::size_t{1}, std::size_t{5}, std::size_t{64}}) {
+    leat::fifo_queue<int> q(capacity);
+    all_faces(q);
+  }
+}
+
+TEST_CASE("random_shuffle_queue: all faces on one queue, on real threads", "[stress]") {
+  leat::random_shuffle_queue<int> q({.capacity = 32, .min_after_dequeue = 8, .seed = 3});
+  all_faces(q);
+}
+
+// Pops until it is stopped; what it has is kept.
+task<> pop_until_stopped(leat::fifo_queue<int>& q, ledger& out) {
+  try {
+    while (const std::optional<int> item = co_await q.pop()) out.add(*item);
+  } catch (const leat::failure& e) {
+    if (e.code() != leat::errc::cancelled) throw;
+  }
+}
+
+TEST_CASE("fifo_queue: consumers are stopped while items come, and nothing is lost", "[stress]") {
+  constexpr int count = 20'000;
+  leat::fifo_queue<int> q(16);
+  ledger out;
+  leat::runtime rt({.threads = 2});
+  leat::task_group producers;
+  producers.spawn_on(rt.get_scheduler(0), push_each(q, 0, count));
+  std::atomic<bool> done{false};
+  std::jthread stopper([&] {
+    for (int round = 0; !done; ++round) {
+      leat::task_group consumers;
+      for (std::size_t i = 0; i < 3; ++i) {
+        consumers.spawn_on(rt.get_scheduler(i % 2), pop_until_stopped(q, out));
+      }
+      std::this_thread::sleep_for(100us * (round % 5));
+      consumers.request_stop();
+      consumers.wait_join();
+    }
+  });
+  producers.wait_join();
+  done = true;
+  stopper.join();
+  q.close();
+  while (const std::optional<int> item = q.wait_pop()) out.add(*item);
+  CHECK(out.sorted() == numbers(0, count));
+}
+
+// An Asio program that cancels its pops at random: a cancelled pop took nothing.
+TEST_CASE("fifo_queue: asynchronous pops are cancelled while items come", "[stress]") {
+  constexpr int count = 20'000;
+  leat::fifo_queue<int> q(16);
+  ledger out;
+  leat::runtime rt({.threads = 1});
+  leat::task_group producers;
+  producers.spawn_on(rt.get_scheduler(), push_each(q, 0, count));
+
+  asio::io_context io;
+  asio::cancellation_signal stop;
+  leat::random_engine random(9);
+  std::size_t cancelled = 0;
+  bool ended = false;
+  while (!ended) {
+    bool delivered = false;
+    q.async_pop(asio::bind_cancellation_slot(
+        stop.slot(),
+        asio::bind_executor(io.get_executor(), [&](std::error_code ec, std::optional<int> item) {
+          delivered = true;
+          if (ec) {
+            ++cancelled;
+          } else if (item) {
+            out.add(*item);
+          } else {
+            ended = true;
+          }
+        })));
+    if (random.below(4) == 0) stop.emit(asio::cancellation_type::total);
+    while (!delivered) {
+      io.restart();
+      io.run_one();
+    }
+    if (out.sorted().size() == count) q.close();
+  }
+  producers.wait_join();
+  CHECK(cancelled > 0);
+  CHECK(out.sorted() == numbers(0, count));
+}
+
+}  // namespace

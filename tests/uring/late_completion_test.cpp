@@ -1,0 +1,111 @@
+// Reads that the kernel really completes later. Data in the page cache completes within the call
+// that submits, which hides a wake-up that never comes.
+
+#include <fcntl.h>
+#include <string>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include "leat/core/runtime.hpp"
+#include "leat/core/sync_wait.hpp"
+#include "leat/core/task_group.hpp"
+#include "leat/io/file.hpp"
+#include "leat/io/file_backend.hpp"
+#include "leat/io/line_reader.hpp"
+#include "support/temp_dir.hpp"
+
+namespace {
+
+using leat::task;
+
+constexpr std::size_t lines = 400'000;
+
+// A file of numbered lines, on the device.
+std::string numbered_lines(const temp_dir& dir) {
+  std::string text;
+  for (std::size_t i = 0; i < lines; ++i) text += "line " + std::to_string(i) + '\n';
+  return dir.write("lines", text);
+}
+
+// Takes a file out of the page cache.
+void evict(const std::string& path) {
+  const int f = ::open(path.c_str(), O_RDONLY);
+  REQUIRE(f >= 0);
+  ::fsync(f);
+  ::posix_fadvise(f, 0, 0, POSIX_FADV_DONTNEED);
+  ::close(f);
+}
+
+task<std::size_t> count_lines(std::string path, bool& in_order) {
+  auto reader = co_await leat::line_reader::open(path);
+  leat::line_batch batch;
+  std::size_t count = 0;
+  for (bool more = true; more;) {
+    more = co_await reader->read_batch(batch);
+    for (const std::string_view line : batch) {
+      in_order = in_order && line == "line " + std::to_string(count);
+      ++count;
+    }
+  }
+  co_return count;
+}
+
+task<std::string_view> backend_in_use(std::string path) {
+  const leat::file f = co_await leat::file::open(path);
+  co_return f.backend().name();
+}
+
+TEST_CASE("io_uring: is what is used", "[uring]") {
+  const temp_dir dir;
+  CHECK(leat::sync_wait(backend_in_use(dir.write("f", "x"))) == "io_uring");
+}
+
+TEST_CASE("io_uring: a read that completes later wakes its scheduler", "[uring]") {
+  const temp_dir dir;
+  const std::string path = numbered_lines(dir);
+  for (int round = 0; round < 5; ++round) {
+    evict(path);
+    bool in_order = true;
+    REQUIRE(leat::sync_wait(count_lines(path, in_order)) == lines);
+    REQUIRE(in_order);
+  }
+}
+
+TEST_CASE("io_uring: several readers of evicted data on two schedulers", "[uring]") {
+  const temp_dir dir;
+  const std::string path = numbered_lines(dir);
+  evict(path);
+  leat::runtime rt({.threads = 2});
+  leat::task_group group;
+  std::size_t counts[4] = {};
+  bool in_order[4] = {true, true, true, true};
+  for (std::size_t i = 0; i < 4; ++i) {
+    group.spawn_on(rt.get_scheduler(i % 2),
+                   [](std::string p, std::size_t& count, bool& ordered) -> task<> {
+                     count = co_await count_lines(std::move(p), ordered);
+                   }(path, counts[i], in_order[i]));
+  }
+  group.wait_join();
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(counts[i] == lines);
+    CHECK(in_order[i]);
+  }
+}
+
+TEST_CASE("io_uring: a reader is destroyed while its reads are under way", "[uring]") {
+  const temp_dir dir;
+  const std::string path = numbered_lines(dir);
+  for (int round = 0; round < 20; ++round) {
+    evict(path);
+    const auto first_batch = [](std::string p) -> task<std::string> {
+      auto reader = co_await leat::line_reader::open(std::move(p));
+      leat::line_batch batch;
+      co_await reader->read_batch(batch);
+      co_return std::string(*batch.begin());
+    };
+    REQUIRE(leat::sync_wait(first_batch(path)) == "line 0");
+  }
+}
+
+}  // namespace
