@@ -1,5 +1,8 @@
 #include "leat/core/detail/biased_mutex.hpp"
 
+#include <sched.h>
+
+#include "leat/core/assert.hpp"
 #include "leat/core/detail/pause.hpp"
 #include "leat/core/detail/sanitizers.hpp"
 
@@ -26,7 +29,8 @@ bool have_membarrier() noexcept {
 // A full fence on every running thread of the process.
 void membarrier() noexcept {
 #if defined(__linux__) && defined(__NR_membarrier) && !LEAT_TSAN
-  ::syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  const long result = ::syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  LEAT_ASSERT(result == 0, "membarrier failed after it was registered");
 #endif
 }
 
@@ -36,8 +40,7 @@ bool biased_mutex::lock_shared_with_others() noexcept {
   const void* owner = owner_.load(std::memory_order_relaxed);
   if (owner == nullptr) {
     const void* const self = have_membarrier() ? this_thread() : this;
-    // acquire: an owner that was here before us and is gone left its writes behind.
-    if (owner_.compare_exchange_strong(owner, self, std::memory_order_acquire)) {
+    if (owner_.compare_exchange_strong(owner, self, std::memory_order_relaxed)) {
       if (self != this) return lock();
     }
   }
@@ -51,7 +54,13 @@ void biased_mutex::revoke() noexcept {
   owner_.store(this, std::memory_order_relaxed);
   membarrier();
   // acquire: sees all that the owner wrote in its last visit.
-  while (busy_.load(std::memory_order_acquire)) pause();
+  for (int i = 0; busy_.load(std::memory_order_acquire); ++i) {
+    if (i < 1000) {
+      pause();
+    } else {
+      ::sched_yield();  // the owner was pre-empted inside: let it run
+    }
+  }
 }
 
 }  // namespace leat::detail

@@ -1,5 +1,6 @@
 #include "leat/sync/detail/queue_core.hpp"
 
+#include <algorithm>
 #include <ostream>
 #include <sstream>
 #include <utility>
@@ -17,10 +18,6 @@ namespace leat::detail {
 const wait::kind queue_waiter::push_kind{"push to", &queue_waiter::cancel, &queue_waiter::describe};
 const wait::kind queue_waiter::pop_kind{"pop from", &queue_waiter::cancel, &queue_waiter::describe};
 
-void queue_waiter::leave() noexcept {
-  if (role_ != role::close) queue_.abandon(*this);
-}
-
 void queue_waiter::cancel(wait& w) noexcept {
   auto& self = static_cast<queue_waiter&>(w);
   self.queue_.cancel(self);
@@ -29,7 +26,8 @@ void queue_waiter::cancel(wait& w) noexcept {
 void queue_waiter::describe(const wait& w, std::ostream& out) {
   const auto& self = static_cast<const queue_waiter&>(w);
   self.queue_.describe(out);
-  if (self.count_ > 1) out << ", " << self.moved_ << " of " << self.count_ << " done";
+  if (self.count_ <= 1) return;
+  out << ", " << self.queue_.moved_by(self) << " of " << self.count_ << " done";
 }
 
 void queue_waiter::throw_outcome() const {
@@ -155,7 +153,7 @@ void queue_core::reserve_for(const queue_waiter& w) {
   // Where others wait for room they may fill the queue. Without a bound nobody does.
   const bool full = !pushers_.empty() && capacity_ != unbounded;
   const std::size_t inside =
-      std::max(size_, full ? capacity_ : std::min(capacity_, size_ + entering));
+      std::max({size_, floor_, full ? capacity_ : std::min(capacity_, size_ + entering)});
   const bool holds = w.role_ >= queue_waiter::role::pop_many;
   reserve(inside + held_limit_ + (holds ? w.count_ : 0));
 }
@@ -192,13 +190,15 @@ work_list queue_core::serve_except(queue_waiter& w) noexcept {
   return others;
 }
 
-bool queue_core::cancel(queue_waiter& w) noexcept {
+bool queue_core::leave_early(queue_waiter& w, bool wake) noexcept {
   work_list woken;
   {
     const biased_lock lock(mutex_);
     if (!w.linked_) return false;
     if (!w.is_push()) return_held(w);
-    leave_line(w, queue_outcome::cancelled, woken);
+    work_list self;
+    leave_line(w, queue_outcome::cancelled, self);
+    if (wake) woken.append(self);
     work_list others = serve();  // those behind it move up
     woken.append(others);
   }
@@ -206,18 +206,9 @@ bool queue_core::cancel(queue_waiter& w) noexcept {
   return true;
 }
 
-void queue_core::abandon(queue_waiter& w) noexcept {
-  work_list woken;
-  {
-    const biased_lock lock(mutex_);
-    if (!w.linked_) return;
-    work_list self;
-    if (!w.is_push()) return_held(w);
-    leave_line(w, queue_outcome::cancelled, self);
-    woken = serve();
-  }
-  wake_all(woken);
-}
+bool queue_core::cancel(queue_waiter& w) noexcept { return leave_early(w, true); }
+
+bool queue_core::abandon(queue_waiter& w) noexcept { return leave_early(w, false); }
 
 bool queue_core::close() noexcept {
   work_list woken;
@@ -288,6 +279,11 @@ std::size_t queue_core::size() const noexcept {
 bool queue_core::is_closed() const noexcept {
   const biased_lock lock(mutex_);
   return closed_;
+}
+
+std::size_t queue_core::moved_by(const queue_waiter& w) const noexcept {
+  const biased_lock lock(mutex_);
+  return w.moved_;
 }
 
 std::exception_ptr queue_core::failure_cause() const noexcept {

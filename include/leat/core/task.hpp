@@ -29,7 +29,7 @@ namespace leat {
 ///     }
 ///
 /// Thread safety: distinct-safe; the coroutine itself is thread-bound to its scheduler.
-/// Cost: one frame from a recycling allocator; about 10 ns to start and finish.
+/// Cost: one frame from a recycling allocator; 160 instructions for a child that ends at once.
 template <class T = void>
 class [[nodiscard]] task {
  public:

@@ -6,7 +6,8 @@
 
 namespace leat::detail {
 
-/// A lock for critical sections of a few nanoseconds that never call user code and never wait.
+/// A lock for short critical sections that never wait and call no user code but the moves of a
+/// queue's items.
 ///
 /// One byte and one atomic exchange: an uncontended lock and unlock is about a third of what
 /// std::mutex costs once a second thread exists, and that is half of a queue operation. A holder

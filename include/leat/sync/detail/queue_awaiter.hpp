@@ -5,6 +5,7 @@
 #include <source_location>
 #include <utility>
 
+#include "leat/core/assert.hpp"
 #include "leat/core/detail/parker.hpp"
 #include "leat/core/detail/promise.hpp"
 #include "leat/core/task_scope.hpp"
@@ -27,7 +28,13 @@ class [[nodiscard]] queue_awaiter {
   queue_awaiter(const queue_awaiter&) = delete;
   queue_awaiter& operator=(const queue_awaiter&) = delete;
   ~queue_awaiter() {
-    if (state_ == state::suspended) std::destroy_at(&waiter_);
+    if (state_ < state::suspended) return;
+    if (state_ == state::suspended) {  // the coroutine is destroyed while it waits
+      LEAT_ASSERT(waiter_.queue_.abandon(waiter_),
+                  "a coroutine was destroyed after its queue operation had ended and before it was "
+                  "resumed: let its scheduler run first");
+    }
+    std::destroy_at(&waiter_);
   }
 
   /// Called by leat::task before anything else.
@@ -48,15 +55,21 @@ class [[nodiscard]] queue_awaiter {
     std::construct_at(&waiter_, c.queue, Verb::the_role, verb_.items(), verb_.count(), c.where);
     state_ = state::suspended;
     waiter_.wait_in(c.task, h);
-    if (done) {  // but others have their turn first
-      waiter_.outcome_ = queue_outcome::done;
-      waiter_.moved_ = waiter_.count_;
-      waiter_.wake();
-      return true;
-    }
-    if (c.task && c.task->stop_requested()) {
+    if (done) {
+      waiter_.set_done();
+    } else if (c.task && c.task->stop_requested()) {
       waiter_.outcome_ = queue_outcome::cancelled;
-    } else if (!c.queue.begin(waiter_)) {
+    } else {
+      try {
+        if (!c.queue.begin(waiter_)) return true;
+      } catch (...) {
+        state_ = state::resumed;
+        waiter_.stop_waiting();
+        throw;
+      }
+    }
+    if (done || (c.task && !c.task->home().spend())) {  // ended; but others have their turn first
+      waiter_.wake();
       return true;
     }
     waiter_.stop_waiting();
@@ -65,6 +78,7 @@ class [[nodiscard]] queue_awaiter {
 
   auto await_resume() {
     if (state_ == state::done) return verb_.result(queue_outcome::done, verb_.count());
+    state_ = state::resumed;
     waiter_.throw_unless_ended_well();
     return verb_.result(waiter_.outcome_, waiter_.moved_);
   }
@@ -75,7 +89,7 @@ class [[nodiscard]] queue_awaiter {
     context* task;
     std::source_location where;
   };
-  enum class state : unsigned char { fresh, done, suspended };
+  enum class state : unsigned char { fresh, done, suspended, resumed };
 
   union {
     call call_;

@@ -33,12 +33,13 @@ class queue_waiter : public wait {
         count_(count),
         role_(r) {}
 
-  // A coroutine was destroyed while it waits: nothing that it took may be lost.
-  ~queue_waiter() {
-    if (linked_) leave();
-  }
-
   [[nodiscard]] bool is_push() const noexcept { return role_ <= role::close; }
+
+  /// Records that it was done at once.
+  void set_done() noexcept {
+    outcome_ = queue_outcome::done;
+    moved_ = count_;
+  }
 
   /// Ends the wait as cancelled unless it has ended already.
   static void cancel(wait& w) noexcept;
@@ -65,7 +66,6 @@ class queue_waiter : public wait {
   static const kind push_kind;
   static const kind pop_kind;
   static void describe(const wait& w, std::ostream& out);
-  void leave() noexcept;
   [[noreturn]] void throw_outcome() const;
 };
 
@@ -142,8 +142,12 @@ class queue_core {
   // Ends a wait as cancelled; false when it has ended already.
   bool cancel(queue_waiter& w) noexcept;
 
-  // Takes an operation out of the line that nobody waits for any more.
-  void abandon(queue_waiter& w) noexcept;
+  // Takes an operation out of the line that nobody waits for any more: all that it took goes back.
+  // False: it has ended already, and its wake-up is on the way.
+  bool abandon(queue_waiter& w) noexcept;
+
+  // How many items an operation in line has moved.
+  std::size_t moved_by(const queue_waiter& w) const noexcept;
 
  protected:
   queue_core(std::size_t capacity, std::size_t floor, std::string name);
@@ -201,6 +205,7 @@ class queue_core {
   friend class queue_waiter;
 
   void reserve_for(const queue_waiter& w) LEAT_REQUIRES(mutex_);
+  bool leave_early(queue_waiter& w, bool wake) noexcept;
   [[nodiscard]] work_list serve_except(queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   bool serve_push(queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   bool serve_pop(queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);

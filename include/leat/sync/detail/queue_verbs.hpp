@@ -16,6 +16,8 @@ namespace leat::detail {
 template <class T>
 class raw_storage {
  public:
+  raw_storage() noexcept {}  // not defaulted: that would fill the bytes with zeros
+
   [[nodiscard]] T* get() noexcept { return reinterpret_cast<T*>(bytes_); }
   /// Moves the value out and destroys it here.
   [[nodiscard]] T take() noexcept {
@@ -106,6 +108,7 @@ struct pop_many_verb {
 
   template <class Queue>
   bool try_at_once(Queue&) {
+    if (wanted > batch.max_size()) throw std::bad_alloc();
     batch.reserve(wanted);
     return wanted == 0;
   }

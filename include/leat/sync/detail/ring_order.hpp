@@ -23,8 +23,8 @@ class ring_order {
   /// Makes room for `count` items in all. Errors: std::bad_alloc; then nothing has changed.
   void reserve(std::size_t count) {
     if (places_ && count <= mask_ + 1) return;
+    if (count > std::allocator_traits<std::allocator<T>>::max_size({})) throw std::bad_alloc();
     const std::size_t wanted = std::bit_ceil(count < 8 ? std::size_t{8} : count);
-    if (wanted < count) throw std::bad_alloc();  // more than half of the address space
     T* const fresh = std::allocator<T>().allocate(wanted);
     std::size_t moved = 0;
     for (; head_ != tail_; ++head_, ++moved) {

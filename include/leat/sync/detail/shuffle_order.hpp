@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -16,10 +18,11 @@ class shuffle_order {
  public:
   explicit shuffle_order(random_engine random) noexcept : random_(random) {}
 
-  /// Makes room for `count` items in all. Errors: std::bad_alloc, std::length_error.
+  /// Makes room for `count` items in all. Errors: std::bad_alloc; then nothing has changed.
   void reserve(std::size_t count) {
-    if (count > pool_.capacity())
-      pool_.reserve(count < 2 * pool_.size() ? 2 * pool_.size() : count);
+    if (count <= pool_.capacity()) return;
+    if (count > pool_.max_size()) throw std::bad_alloc();
+    pool_.reserve(std::max(count, std::min(2 * pool_.size(), pool_.max_size())));
   }
 
   [[nodiscard]] bool has_room() const noexcept { return pool_.size() < pool_.capacity(); }
