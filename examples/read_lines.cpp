@@ -16,37 +16,32 @@ struct totals {
   std::size_t bytes = 0;
 };
 
-//! [step]
-// One step of a reader: the next file. False when there is none.
-leat::task<bool> read_next(leat::fifo_queue<std::string>& names, totals& sum) {
-  const auto name = co_await names.pop();
-  if (!name) co_return false;
-  auto reader = co_await leat::line_reader::open(*name);
-  leat::line_batch batch;
-  for (bool more = true; more;) {
-    more = co_await reader->read_batch(batch);
-    for (const std::string_view line : batch) sum.bytes += line.size();
-    sum.lines += batch.size();
+//! [read]
+// Reads one file after the other, until there is none.
+leat::task<> read_files(leat::fifo_queue<std::string>& names, totals& sum) {
+  while (const auto name = co_await names.pop()) {
+    auto reader = co_await leat::line_reader::open(*name);
+    leat::line_batch batch;
+    while (co_await reader->read_batch(batch)) {
+      for (const std::string_view line : batch) sum.bytes += line.size();
+      sum.lines += batch.size();
+    }
+    ++sum.files;
   }
-  ++sum.files;
-  co_return true;
 }
-//! [/step]
+//! [/read]
 
 leat::task<totals> count(std::vector<std::string> patterns) {
   auto files = co_await leat::match_files(std::move(patterns), {.regular_only = true});
   if (files.empty()) throw leat::failure(leat::errc::not_found, "no file matches");
   leat::string_input_producer names(std::move(files), {.num_epochs = 1, .shuffle = false});
   totals sum;
-  leat::fifo_queue<int> done(1, "done");
-  //! [runner]
+  //! [join]
   leat::coordinator coord({.name = "counting"});
-  leat::queue_runner readers(done);
-  for (int i = 0; i < 4; ++i) readers.add([&] { return read_next(names.queue(), sum); });
   names.start(coord);
-  readers.start(coord);
+  for (int i = 0; i < 4; ++i) coord.spawn(read_files(names.queue(), sum), "reader");
   co_await coord.join();
-  //! [/runner]
+  //! [/join]
   co_return sum;
 }
 
@@ -61,6 +56,10 @@ int main(int argc, char** argv) {
   try {
     const totals sum = leat::sync_wait(count(std::move(patterns)));
     std::printf("%zu files, %zu lines, %zu bytes\n", sum.files, sum.lines, sum.bytes);
+    if (std::fflush(stdout) != 0) {
+      std::perror("read_lines: standard output");
+      return 1;
+    }
   } catch (const std::exception& e) {
     std::fprintf(stderr, "read_lines: %s\n", e.what());
     return 1;

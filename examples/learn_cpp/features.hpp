@@ -18,6 +18,5 @@ struct sample {
 /// True for a line worth learning from: long enough, and no comment.
 bool is_useful(std::string_view line);
 
-/// Hashes the runs of 2, 3 and 4 characters and the words of a line; white space counts as one
-/// blank.
+/// Hashes the words of a line and, of its beginning, the runs of 2 and some of 4 characters.
 sample make_sample(std::string_view line, bool is_cpp);

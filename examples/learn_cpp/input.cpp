@@ -48,6 +48,11 @@ leat::task<sources> find_sources(const options& o) {
   }
   divide(co_await match(cpp_patterns(o), "C++"), source::kind::cpp, found);
   divide(co_await match(c_patterns(o), "C"), source::kind::c, found);
+  if (found.training.empty()) {
+    throw leat::failure(leat::errc::not_found,
+                        "all of the few files are held out, none is left to learn from: give --cpp "
+                        "and --c directories with more files");
+  }
   co_return found;
 }
 
@@ -86,6 +91,61 @@ std::uint64_t source_reader::bytes_read() const {
   return records_ ? records_->bytes_read() : lines_->bytes_read();
 }
 
+namespace {
+
+// Writes records to one shard after the other.
+class shard_writer {
+ public:
+  explicit shard_writer(std::string directory) : directory_(std::move(directory)) {}
+
+  leat::task<void> write(std::string record) {
+    if (!writer_) {
+      writer_.emplace(co_await leat::tfrecord_writer::open(shard_name(directory_, shards_++)));
+    }
+    co_await writer_->write(leat::as_bytes(record));
+    ++lines_;
+    if (writer_->records_written() == lines_in_a_shard) co_await close();
+  }
+
+  // Closes the last shard, and removes those that an earlier run left behind it.
+  leat::task<void> finish() {
+    if (writer_) co_await close();
+    for (std::size_t i = shards_; std::filesystem::exists(shard_name(directory_, i)); ++i) {
+      co_await leat::remove_file(shard_name(directory_, i));
+    }
+  }
+
+  [[nodiscard]] std::size_t shards() const { return shards_; }
+  [[nodiscard]] std::uint64_t lines() const { return lines_; }
+
+ private:
+  leat::task<void> close() {
+    co_await writer_->close();
+    writer_.reset();
+  }
+
+  const std::string directory_;
+  std::size_t shards_ = 0;
+  std::uint64_t lines_ = 0;
+  std::optional<leat::tfrecord_writer> writer_;
+};
+
+leat::task<void> write_lines(const source& s, shard_writer& out) {
+  auto reader = co_await leat::line_reader::open(s.path);
+  leat::line_batch batch;
+  for (bool more = true; more;) {
+    more = co_await reader->read_batch(batch);
+    for (const std::string_view line : batch) {
+      if (!is_useful(line)) continue;
+      std::string record(1, s.what == source::kind::cpp ? '+' : '-');
+      record += line;
+      co_await out.write(std::move(record));
+    }
+  }
+}
+
+}  // namespace
+
 leat::task<void> write_shards(const options& o) {
   std::filesystem::create_directories(o.write_shards);
   sources found = co_await find_sources(o);
@@ -94,31 +154,23 @@ leat::task<void> write_shards(const options& o) {
   leat::random_engine random(o.seed);
   leat::shuffle(all.begin(), all.end(), random);  // so that every shard holds both languages
 
-  std::size_t shards = 0;
-  std::uint64_t lines = 0;
-  std::optional<leat::tfrecord_writer> writer;
+  shard_writer out(o.write_shards);
+  std::uint64_t skipped = 0;
   for (const source& s : all) {
-    auto reader = co_await leat::line_reader::open(s.path);
-    leat::line_batch batch;
-    for (bool more = true; more;) {
-      more = co_await reader->read_batch(batch);
-      for (const std::string_view line : batch) {
-        if (!is_useful(line)) continue;
-        if (!writer)
-          writer.emplace(
-              co_await leat::tfrecord_writer::open(shard_name(o.write_shards, shards++)));
-        std::string record(1, s.what == source::kind::cpp ? '+' : '-');
-        record += line;
-        co_await writer->write(leat::as_bytes(record));
-        ++lines;
-        if (writer->records_written() == lines_in_a_shard) {
-          co_await writer->close();
-          writer.reset();
-        }
-      }
+    std::string why;
+    try {
+      co_await write_lines(s, out);
+    } catch (const leat::failure& e) {
+      if (!o.skip_bad_files || e.code() == leat::errc::cancelled) throw;
+      why = e.what();
     }
+    if (why.empty()) continue;
+    ++skipped;
+    std::fprintf(stderr, "learn_cpp: skipped: %s\n", why.c_str());
   }
-  if (writer) co_await writer->close();
-  std::printf("%llu lines in %zu shards in %s\n", static_cast<unsigned long long>(lines), shards,
-              o.write_shards.c_str());
+  co_await out.finish();
+  std::printf("%llu lines in %zu shards in %s\n", static_cast<unsigned long long>(out.lines()),
+              out.shards(), o.write_shards.c_str());
+  if (skipped > 0)
+    std::printf("%llu files were skipped.\n", static_cast<unsigned long long>(skipped));
 }

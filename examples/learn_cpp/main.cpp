@@ -119,6 +119,7 @@ leat::task<void> consume(training& t, model& m) {
 
 // Tests the model with files that it has not seen.
 leat::task<void> evaluate(const model& m, const std::vector<source>& files, bool skip_bad_files) {
+  std::size_t skipped = 0;
   std::uint64_t right = 0;
   std::uint64_t of_cpp = 0;
   std::uint64_t all = 0;
@@ -134,8 +135,10 @@ leat::task<void> evaluate(const model& m, const std::vector<source>& files, bool
         }
         all += samples.size();
       }
-    } catch (const leat::failure&) {
+    } catch (const leat::failure& e) {
       if (!skip_bad_files) throw;
+      ++skipped;
+      std::fprintf(stderr, "learn_cpp: skipped: %s\n", e.what());
     }
   }
   if (all == 0) {
@@ -146,23 +149,26 @@ leat::task<void> evaluate(const model& m, const std::vector<source>& files, bool
     return static_cast<double>(n) / static_cast<double>(all);
   };
   std::printf("Held out: %llu lines of %zu files: accuracy %.4f; always the majority: %.4f\n",
-              static_cast<unsigned long long>(all), files.size(), share(right),
+              static_cast<unsigned long long>(all), files.size() - skipped, share(right),
               std::max(share(of_cpp), 1 - share(of_cpp)));
 }
 
 // Ctrl-C: the first one stops the coordinator, the second one the process.
 leat::task<void> wait_for_interrupt(leat::coordinator& coord, asio::io_context& io) {
   auto signals = std::make_shared<asio::signal_set>(io, SIGINT, SIGTERM);
-  signals->async_wait([&coord, signals](const std::error_code& ec, int) {
-    if (ec) return;
+  auto over = std::make_shared<bool>(false);  // the coordinator may be gone
+  signals->async_wait([&coord, signals, over](const std::error_code& ec, int) {
+    if (ec || *over) return;
     std::fputs("\nlearn_cpp: stopping; once more ends at once\n", stderr);
     std::signal(SIGINT, SIG_DFL);
+    std::signal(SIGTERM, SIG_DFL);
     coord.request_stop();
   });
   try {
     co_await coord.wait_for_stop();
   } catch (const leat::failure&) {  // the training has ended by itself
   }
+  *over = true;
   signals->cancel();
 }
 
@@ -195,6 +201,10 @@ leat::task<int> learn(const options& o, leat::runtime& rt) {
   if (error) coord.request_stop(error);
   try {
     co_await coord.join({.grace = 1s});
+  } catch (const leat::stragglers_error& e) {
+    // A read that the kernel does not end: nobody can wait for it, nor free what it writes to.
+    std::fprintf(stderr, "learn_cpp: %s\n", e.what());
+    std::_Exit(1);
   } catch (...) {
     error = std::current_exception();
   }
@@ -204,7 +214,7 @@ leat::task<int> learn(const options& o, leat::runtime& rt) {
   const leat::stage_metrics* const stages[] = {&t.readers, &t.consumer};
   print_summary(stages, home.now() - begin);
   if (t.skipped_files > 0) {
-    std::printf("%llu files could not be read and were skipped.\n",
+    std::printf("%llu times a file could not be read and was skipped.\n",
                 static_cast<unsigned long long>(t.skipped_files));
   }
   if (error) std::rethrow_exception(error);
@@ -227,7 +237,10 @@ int main(int argc, char** argv) {
   const options o = parse_options(argc, argv);
   try {
     leat::runtime rt({.threads = 2});
-    return rt.block_on(run(o, rt));
+    const int status = rt.block_on(run(o, rt));
+    if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return status;
+    std::perror("learn_cpp: standard output");
+    return 1;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "learn_cpp: %s\n", e.what());
     return 1;

@@ -32,11 +32,15 @@ Ctrl-C stops cleanly and prints the summary; a second one ends at once.
   std::exit(2);
 }
 
-std::uint64_t number(std::string_view option, std::string_view text, std::uint64_t least) {
+std::uint64_t number(std::string_view option, std::string_view text, std::uint64_t least,
+                     std::uint64_t most = UINT64_MAX) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) refuse(option, "needs a number");
-  if (value < least) refuse(option, "is too small");
+  const bool all = end == text.data() + text.size();
+  if (error == std::errc::invalid_argument || !all) refuse(option, "needs a number");
+  if (error != std::errc() || value < least || value > most) {
+    refuse(option, "must be " + std::to_string(least) + " to " + std::to_string(most));
+  }
   return value;
 }
 
@@ -56,7 +60,7 @@ options parse_options(int argc, char** argv) {
       std::exit(0);
     }
     const auto value = [&]() -> std::string_view {
-      if (++i == argc) refuse(option, "needs a value");
+      if (++i == argc || !*argv[i]) refuse(option, "needs a value");
       return argv[i];
     };
     if (option == "--cpp") {
@@ -68,13 +72,13 @@ options parse_options(int argc, char** argv) {
     } else if (option == "--write-shards") {
       o.write_shards = value();
     } else if (option == "--epochs") {
-      o.epochs = number(option, value(), 1);
+      o.epochs = number(option, value(), 1, 1'000'000);
     } else if (option == "--seed") {
       o.seed = number(option, value(), 0);
     } else if (option == "--readers") {
-      o.readers = number(option, value(), 1);
+      o.readers = number(option, value(), 1, 1'000);
     } else if (option == "--batch-size") {
-      o.batch_size = number(option, value(), 1);
+      o.batch_size = number(option, value(), 1, 100'000);
     } else if (option == "--on-error") {
       const std::string_view what = value();
       if (what != "skip" && what != "fail") refuse(option, "must be skip or fail");

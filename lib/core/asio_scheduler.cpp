@@ -3,6 +3,8 @@
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 
+#include "leat/core/error.hpp"
+
 namespace leat {
 namespace {
 
@@ -92,6 +94,10 @@ scheduler& get_scheduler(asio::io_context& io) {
 }
 
 scheduler& get_scheduler(asio::io_context& io, const asio_scheduler_options& options) {
+  if (options.max_items_per_turn == 0) {
+    throw failure(errc::invalid_argument,
+                  "asio_scheduler_options: max_items_per_turn must be 1 or more");
+  }
   if (!asio::has_service<asio_scheduler_service>(io)) {
     try {
       return asio::make_service<asio_scheduler_service>(io, options).get();

@@ -1,5 +1,6 @@
 #include "leat/core/dump.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <iomanip>
 #include <memory>
@@ -7,6 +8,7 @@
 #include <ostream>
 #include <sstream>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "leat/core/task.hpp"
@@ -123,114 +125,206 @@ std::string name_of(const context& task) {
 }  // namespace
 }  // namespace detail
 
-// Asks one scheduler about the scope's tasks that live there.
-class task_scope::inquiry : public work_item {
- public:
-  struct answers {
-    std::mutex mutex;
-    std::condition_variable arrived;
-    std::size_t missing = 0;
-    bool abandoned = false;  // the asker has left: the scope may be gone
-    std::vector<task_report> reports;
+struct task_scope::answers {
+  // One task, and the scope to which it belongs; the scope may be gone.
+  struct finding {
+    const task_scope* scope;
+    task_report report;
   };
 
-  inquiry(const task_scope& scope, scheduler& home, std::shared_ptr<answers> to)
-      : scope_(scope), home_(home), to_(std::move(to)) {
+  std::mutex mutex;
+  std::condition_variable arrived;
+  std::size_t missing = 0;
+  bool abandoned = false;  // the asker has left: the scope may be gone
+  std::vector<const scheduler*> answered;
+  std::vector<finding> findings;
+};
+
+// A scheduler that its driver keeps in its loop meanwhile.
+class task_scope::kept_home {
+ public:
+  explicit kept_home(scheduler& s) noexcept : home_(&s) { s.work_started(); }
+  kept_home(kept_home&& other) noexcept : home_(std::exchange(other.home_, nullptr)) {}
+  kept_home& operator=(kept_home&&) = delete;
+  ~kept_home() {
+    if (home_) home_->work_finished();
+  }
+  [[nodiscard]] scheduler& get() const noexcept { return *home_; }
+
+ private:
+  scheduler* home_;
+};
+
+// Asks one scheduler about the tasks that live there: of one scope, or of all.
+class task_scope::inquiry : public work_item {
+ public:
+  // `only`: null for all scopes.
+  inquiry(const task_scope* only, kept_home home, std::shared_ptr<answers> to)
+      : only_(only), home_(std::move(home)), to_(std::move(to)) {
     run_ = [](work_item& item) noexcept {
       const std::unique_ptr<inquiry> self(static_cast<inquiry*>(&item));
       self->answer_unless_abandoned();
-      self->home_.work_finished();  // see homes()
     };
   }
 
-  // Tasks of this scheduler cannot end meanwhile: they would do so on this very thread.
-  void answer(std::vector<task_report>& reports) const {
-    std::vector<const context*> mine;
-    {
-      const detail::lock_guard lock(scope_.mutex_);
-      for (const context* c = scope_.children_; c; c = c->following_) {
-        if (c->home_ == &home_) mine.push_back(c);
-      }
-    }
-    for (const context* c : mine) {
-      reports.push_back({c, detail::name_of(*c), detail::position_of(*c, c->innermost_)});
+  // Hands the question over to the scheduler; on its own thread it is answered at once.
+  void send() noexcept {
+    if (&home_.get() == scheduler::current()) {
+      run_(*this);
+    } else {
+      home_.get().post(*this);
     }
   }
 
  private:
+  // On the scheduler's thread: its tasks, and so their scopes, cannot end meanwhile.
+  void answer() const {
+    for (const auto& [scope, task] : tasks_here()) {
+      to_->findings.push_back(
+          {scope, {task, detail::name_of(*task), detail::position_of(*task, task->innermost_)}});
+    }
+    to_->answered.push_back(&home_.get());
+  }
+
+  [[nodiscard]] std::vector<std::pair<const task_scope*, const context*>> tasks_here() const {
+    std::vector<std::pair<const task_scope*, const context*>> found;
+    const auto add_tasks_of = [&](const task_scope& s) {
+      const detail::lock_guard lock(s.mutex_);
+      for (const context* c = s.children_; c; c = c->following_) {
+        if (c->home_ == &home_.get()) found.emplace_back(&s, c);
+      }
+    };
+    if (only_) {
+      add_tasks_of(*only_);
+    } else {
+      const std::lock_guard lock(detail::scope_registry::mutex());
+      for (task_scope* s = detail::scope_registry::first(); s;
+           s = detail::scope_registry::next(*s)) {
+        add_tasks_of(*s);
+      }
+    }
+    return found;
+  }
+
   void answer_unless_abandoned() const {
     const std::lock_guard lock(to_->mutex);
     if (to_->abandoned) return;
-    answer(to_->reports);
+    answer();
     if (--to_->missing == 0) to_->arrived.notify_one();
   }
 
-  const task_scope& scope_;
-  scheduler& home_;
-  std::shared_ptr<answers> to_;
+  const task_scope* const only_;
+  const kept_home home_;
+  const std::shared_ptr<answers> to_;
 };
 
-std::vector<task_scope::task_report> task_scope::report(duration patience) const {
-  const auto answers = std::make_shared<inquiry::answers>();
-  for (scheduler* home : homes()) {
-    auto question = std::make_unique<inquiry>(*this, *home, answers);
-    if (home == scheduler::current()) {
-      question->answer(answers->reports);
-      home->work_finished();
-      continue;
+// The schedulers with tasks of `only`, or of all scopes, each once.
+std::vector<task_scope::kept_home> task_scope::homes_of(const task_scope* only) {
+  std::vector<kept_home> all;
+  const auto known = [&](const scheduler& s) {
+    return std::any_of(all.begin(), all.end(), [&](const kept_home& k) { return &k.get() == &s; });
+  };
+  const auto add_homes_of = [&](const task_scope& s) {
+    const detail::lock_guard lock(s.mutex_);
+    for (const context* c = s.children_; c; c = c->following_) {
+      if (!known(*c->home_)) all.emplace_back(*c->home_);
     }
-    const std::lock_guard lock(answers->mutex);
-    ++answers->missing;
-    home->post(*question.release());
+  };
+  if (only) {
+    add_homes_of(*only);
+  } else {
+    const std::lock_guard lock(detail::scope_registry::mutex());
+    for (task_scope* s = detail::scope_registry::first(); s; s = detail::scope_registry::next(*s)) {
+      add_homes_of(*s);
+    }
   }
-  std::unique_lock lock(answers->mutex);
-  answers->arrived.wait_for(lock, patience, [&] { return answers->missing == 0; });
-  answers->abandoned = true;
-  add_silent(answers->reports);
-  return std::move(answers->reports);
+  return all;
 }
 
-// Adds the tasks whose scheduler did not answer: what is known of them without its help.
-void task_scope::add_silent(std::vector<task_report>& reports) const {
+// Holds no lock while it waits: who is asked may be about to make or to destroy a scope.
+std::shared_ptr<task_scope::answers> task_scope::ask(const task_scope* only, duration patience) {
+  const auto to = std::make_shared<answers>();
+  std::vector<std::unique_ptr<inquiry>> questions;
+  for (kept_home& home : homes_of(only)) {
+    questions.push_back(std::make_unique<inquiry>(only, std::move(home), to));
+  }
+  to->missing = questions.size();
+  for (auto& question : questions) question.release()->send();
+  std::unique_lock lock(to->mutex);
+  to->arrived.wait_for(lock, patience, [&] { return to->missing == 0; });
+  to->abandoned = true;
+  return to;
+}
+
+// The tasks of this scope: those that were found, and what is known of those whose scheduler did
+// not answer.
+std::vector<task_scope::task_report> task_scope::told_by(const answers& a) const {
+  std::vector<task_report> reports;
+  for (const answers::finding& f : a.findings) {
+    if (f.scope == this) reports.push_back(f.report);
+  }
   const detail::lock_guard lock(mutex_);
   for (const context* c = children_; c; c = c->following_) {
-    bool answered = false;
-    for (const task_report& r : reports) answered = answered || r.task == c;
-    if (answered) continue;
+    if (std::find(a.answered.begin(), a.answered.end(), c->home_) != a.answered.end()) continue;
     reports.push_back({c, detail::name_of(*c), "not known: its scheduler does not answer"});
   }
+  return reports;
 }
 
-namespace {
+std::vector<task_scope::task_report> task_scope::report(duration patience) const {
+  return told_by(*ask(this, patience));
+}
 
-void print_scope(std::ostream& out, const task_scope& scope, duration patience, int depth) {
-  const std::string indent(static_cast<std::size_t>(depth) * 2, ' ');
-  auto reports = scope.report(patience);
-  out << indent << scope.kind();
-  if (!scope.name().empty()) out << " '" << scope.name() << "'";
-  out << ", " << reports.size() << (reports.size() == 1 ? " task" : " tasks");
-  if (scope.stop_requested()) out << ", stop requested";
-  out << '\n';
-  for (const auto& r : reports) {
-    out << indent << "  " << r.name << ": ";
-    for (const char c : r.position) {
-      out << c;
-      if (c == '\n') out << indent << "    ";
-    }
-    out << '\n';
-    for (task_scope* s = detail::scope_registry::first(); s; s = detail::scope_registry::next(*s)) {
-      if (detail::scope_registry::parent(*s) == r.task) print_scope(out, *s, patience, depth + 2);
+// Prints the scopes that are alive and what was told of their tasks.
+class task_scope::printer {
+ public:
+  printer(std::ostream& out, const answers& a) : out_(out), answers_(a) {}
+
+  void print_all() {
+    const std::lock_guard lock(detail::scope_registry::mutex());
+    print_below(nullptr, 0);
+    // Those whose maker has ended before them.
+    for (task_scope* s = first(); s; s = next(*s)) print(*s, 0);
+  }
+
+ private:
+  static task_scope* first() { return detail::scope_registry::first(); }
+  static task_scope* next(const task_scope& s) { return detail::scope_registry::next(s); }
+
+  void print_below(const context* parent, int depth) {
+    for (task_scope* s = first(); s; s = next(*s)) {
+      if (s->parent_ == parent) print(*s, depth);
     }
   }
-}
 
-}  // namespace
+  void print(const task_scope& s, int depth) {
+    if (std::find(printed_.begin(), printed_.end(), &s) != printed_.end()) return;
+    printed_.push_back(&s);
+    const std::string indent(static_cast<std::size_t>(depth) * 2, ' ');
+    const auto reports = s.told_by(answers_);
+    out_ << indent << s.kind();
+    if (!s.name().empty()) out_ << " '" << s.name() << "'";
+    out_ << ", " << reports.size() << (reports.size() == 1 ? " task" : " tasks");
+    if (s.stop_requested()) out_ << ", stop requested";
+    out_ << '\n';
+    for (const task_report& r : reports) {
+      out_ << indent << "  " << r.name << ": ";
+      for (const char c : r.position) {
+        out_ << c;
+        if (c == '\n') out_ << indent << "    ";
+      }
+      out_ << '\n';
+      print_below(r.task, depth + 2);
+    }
+  }
+
+  std::ostream& out_;
+  const answers& answers_;
+  std::vector<const task_scope*> printed_;
+};
 
 void dump(std::ostream& out, duration patience) {
-  const std::lock_guard lock(detail::scope_registry::mutex());
-  for (task_scope* s = detail::scope_registry::first(); s; s = detail::scope_registry::next(*s)) {
-    if (!detail::scope_registry::parent(*s)) print_scope(out, *s, patience, 0);
-  }
+  task_scope::printer(out, *task_scope::ask(nullptr, patience)).print_all();
 }
 
 }  // namespace leat

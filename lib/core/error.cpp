@@ -76,6 +76,19 @@ class category_impl final : public std::error_category {
     return "unknown error";
   }
 
+  // So that code which knows nothing of leat may ask for std::errc::operation_canceled.
+  std::error_condition default_error_condition(int value) const noexcept override {
+    switch (static_cast<errc>(value)) {
+      case errc::cancelled: return std::errc::operation_canceled;
+      case errc::invalid_argument: return std::errc::invalid_argument;
+      case errc::deadline_exceeded: return std::errc::timed_out;
+      case errc::not_found: return std::errc::no_such_file_or_directory;
+      case errc::already_exists: return std::errc::file_exists;
+      case errc::permission_denied: return std::errc::permission_denied;
+      default: return {value, *this};
+    }
+  }
+
   bool equivalent(const std::error_code& ec, int condition) const noexcept override {
     return meaning(ec) == static_cast<errc>(condition);
   }

@@ -27,8 +27,8 @@ bool sleep_wait::await_suspend(std::coroutine_handle<> h) {
     return false;
   }
   if (relative_ >= duration::zero()) until_ = deadline_after(home_->now(), relative_);
-  begin_wait();
   home_->add_timer(alarm_, until_);
+  begin_wait();
   return true;
 }
 

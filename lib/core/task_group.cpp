@@ -23,11 +23,11 @@ void task_group::task_ended(std::string_view, std::exception_ptr error) noexcept
   request_stop();
 }
 
-void task_group::rethrow_first() {
+void task_group::rethrow_first() const {
   std::exception_ptr error;
   {
     const detail::lock_guard lock(error_mutex_);
-    error = std::exchange(first_error_, nullptr);
+    error = first_error_;
   }
   if (error) std::rethrow_exception(error);
 }

@@ -73,7 +73,7 @@ task_scope::task_scope(std::string_view kind, std::string_view name, context* pa
 }
 
 task_scope::~task_scope() {
-  link_.reset();  // no stop can come from outside any more
+  leave_parent();
   {
     const detail::lock_guard lock(mutex_);
     LEAT_ASSERT(tasks_ == 0 && held_ == 0,
@@ -104,11 +104,14 @@ bool task_scope::request_scope_stop() noexcept {
     source = stop_;
   }
   source.request_stop();
+  stop_was_requested();
   while (work_item* item = notices.pop_front()) static_cast<notice*>(item)->home.post(*item);
   while (work_item* item = satisfied.pop_front()) static_cast<wait*>(item)->wake();
   release();
   return true;
 }
+
+void task_scope::leave_parent() noexcept { link_.reset(); }
 
 void task_scope::reset_stop() {
   const detail::lock_guard lock(mutex_);
@@ -165,19 +168,6 @@ void task_scope::add_with_notice(context& c) {
   add_child(c, *n);
 }
 
-// The schedulers with tasks. Each is kept in its loop by a call of work_started().
-std::vector<scheduler*> task_scope::homes() const {
-  std::vector<scheduler*> all;
-  const detail::lock_guard lock(mutex_);
-  all.reserve(notices_.size());
-  for (const auto& n : notices_) {
-    if (n->tasks == 0) continue;
-    n->home.work_started();
-    all.push_back(&n->home);
-  }
-  return all;
-}
-
 bool task_scope::has_task_on(const scheduler& s) const noexcept {
   const detail::lock_guard lock(mutex_);
   for (const context* c = children_; c; c = c->following_) {
@@ -207,7 +197,7 @@ void task_scope::spawn_on(scheduler& s, task<void> t, std::string_view name,
 
 void task_scope::start(work_item& item) noexcept {
   auto& self = static_cast<context&>(item);
-  self.home_->resume(self.body_);
+  self.home_->resume(self.body_, &self);
 }
 
 // The spawn could count it for the driver only.
@@ -359,9 +349,13 @@ void condition_wait::link_into_scope() noexcept {
   linked_ = true;
 }
 
-bool condition_wait::start() noexcept {
-  begin_wait();
+bool condition_wait::start() {
+  if (context_ && &context_->scope() == &scope_ && (conditions_ & task_scope::idle) != 0) {
+    result_ = outcome::own;
+    return true;
+  }
   if (deadline_ != no_deadline) home_->add_timer(alarm_, deadline_);
+  begin_wait();
   {
     const detail::lock_guard lock(scope_.mutex_);
     if (!scope_.holds(conditions_)) {
@@ -395,14 +389,19 @@ void condition_wait::describe(const wait& w, std::ostream& out) {
   const auto& self = static_cast<const condition_wait&>(w);
   out << self.scope_.kind();
   if (!self.scope_.name().empty()) out << " '" << self.scope_.name() << "'";
-  out << ", " << self.scope_.live_tasks() << " tasks live";
+  const std::size_t live = self.scope_.live_tasks();
+  out << ", " << live << (live == 1 ? " task live" : " tasks live");
 }
 
 bool condition_wait::await_resume() {
   if (alarm_.is_set()) home_->cancel_timer(alarm_);
-  if (result_ == outcome::cancelled) {
-    throw failure(errc::cancelled, "the wait for a stop of " + std::string(scope_.kind()) + " '" +
-                                       scope_.name() + "'");
+  if (result_ >= outcome::cancelled) {
+    const std::string whom = std::string(scope_.kind()) + " '" + scope_.name() + "'";
+    if (result_ == outcome::cancelled) {
+      throw failure(errc::cancelled, "the wait for a stop of " + whom);
+    }
+    throw failure(errc::failed_precondition,
+                  "a task of " + whom + " joins it, and would wait for itself");
   }
   return result_ == outcome::holds;
 }

@@ -5,7 +5,7 @@ namespace leat {
 void wait::resume(work_item& item) noexcept {
   auto& self = static_cast<wait&>(item);
   self.end_wait();
-  self.home_->resume(self.handle_);
+  self.home_->resume(self.handle_, self.context_);
 }
 
 }  // namespace leat

@@ -24,10 +24,10 @@ chunk_pool* chunk_pool::make(std::size_t count, std::size_t headroom, std::size_
   std::unique_ptr<chunk_pool, destroyer> pool(new chunk_pool(headroom, body));
   // Small readers do without huge pages: a hundred of them would take 200 MiB.
   const std::size_t total = count * stride;
-  const std::size_t alignment = total >= huge_page ? huge_page : page;
-  pool->arena_ = static_cast<std::byte*>(
-      ::operator new(round_up(total, alignment), std::align_val_t{alignment}));
-  if (alignment == huge_page) ::madvise(pool->arena_, round_up(total, alignment), MADV_HUGEPAGE);
+  pool->alignment_ = total >= huge_page ? huge_page : page;
+  const std::size_t size = round_up(total, pool->alignment_);
+  pool->arena_ = static_cast<std::byte*>(::operator new(size, std::align_val_t{pool->alignment_}));
+  if (pool->alignment_ == huge_page) ::madvise(pool->arena_, size, MADV_HUGEPAGE);
   const lock_guard lock(pool->mutex_);
   pool->free_.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -38,9 +38,7 @@ chunk_pool* chunk_pool::make(std::size_t count, std::size_t headroom, std::size_
 
 chunk_pool::~chunk_pool() {
   for (chunk* c : free_) delete c;
-  const std::size_t alignment =
-      reinterpret_cast<std::uintptr_t>(arena_) % huge_page == 0 ? huge_page : page;
-  if (arena_) ::operator delete(arena_, std::align_val_t{alignment});
+  if (arena_) ::operator delete(arena_, std::align_val_t{alignment_});
 }
 
 std::unique_ptr<chunk> chunk_pool::make_chunk(std::size_t headroom, std::size_t body) {

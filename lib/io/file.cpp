@@ -6,6 +6,7 @@
 #include <ostream>
 #include <utility>
 
+#include "io/backends.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/this_task.hpp"
 
@@ -25,7 +26,14 @@ file_operation::file_operation(file_backend& backend, const file_request& reques
   };
 }
 
-bool file_operation::await_ready() noexcept { return backend_.try_now(completion_); }
+// A task that was asked to stop begins nothing new; what is open it may close.
+bool file_operation::refused() noexcept {
+  if (!stop_requested() || completion_.what == file_request::operation::close) return false;
+  completion_.result = -ECANCELED;
+  return true;
+}
+
+bool file_operation::await_ready() noexcept { return refused() || backend_.try_now(completion_); }
 
 bool file_operation::await_suspend(std::coroutine_handle<> h) noexcept {
   if (!bound()) attach(h);
@@ -39,8 +47,13 @@ void file_operation::describe(const wait& w, std::ostream& out) {
   const auto& self = static_cast<const file_operation&>(w);
   out << "'" << self.path_ << "'";
   if (self.completion_.size > 0) {
-    out << " (" << self.completion_.size << " bytes at " << self.completion_.offset << ")";
+    out << " (" << self.completion_.size << " bytes" << detail::at_offset(self.completion_.offset)
+        << ")";
   }
+}
+
+std::string detail::at_offset(std::uint64_t offset) {
+  return offset == next_byte ? std::string() : " at offset " + std::to_string(offset);
 }
 
 std::exception_ptr detail::file_error(std::int64_t negative_errno, std::string_view path,
@@ -59,6 +72,10 @@ namespace {
 using op = file_request::operation;
 
 file_request on_path(op what, const std::string& path) {
+  if (path.find('\0') != std::string::npos) {
+    throw failure(errc::invalid_argument,
+                  std::string(path.c_str()) + ": this path goes on behind a NUL byte");
+  }
   file_request r;
   r.what = what;
   r.path = path.c_str();
@@ -90,32 +107,22 @@ int flags_of(open_mode mode) noexcept {
 
 // ------------------------------------------------------------------------------------------ file
 
-file::file(file&& other) noexcept
-    : backend_(other.backend_),
-      handle_(std::exchange(other.handle_, -1)),
-      path_(std::move(other.path_)),
-      status_(other.status_) {}
-
-file& file::operator=(file&& other) noexcept {
-  if (this == &other) return *this;
-  close_quietly();
-  backend_ = other.backend_;
-  handle_ = std::exchange(other.handle_, -1);
-  path_ = std::move(other.path_);
-  status_ = other.status_;
-  return *this;
+void detail::file_handle::run_anywhere(file_request& request) const noexcept {
+  if (is_descriptor) {
+    execute(request);
+  } else {
+    backend.run_now(request);
+  }
 }
 
-file::~file() { close_quietly(); }
-
-void file::close_quietly() noexcept {
-  if (handle_ < 0) return;
+detail::file_handle::~file_handle() {
+  if (number < 0) return;
   // Nobody waits for it: the request frees itself.
   struct last_close : file_request {};
   auto* request = new (std::nothrow) last_close;
   if (!request) return;  // out of memory: the descriptor is lost, the data is not
   request->what = op::close;
-  request->handle = std::exchange(handle_, -1);
+  request->handle = number;
   request->run_ = [](work_item& item) noexcept {
     auto* const self = static_cast<last_close*>(static_cast<file_request*>(&item));
     scheduler& home = *self->home;
@@ -124,26 +131,31 @@ void file::close_quietly() noexcept {
   };
   request->home = scheduler::current();
   if (!request->home) {
-    backend_->run_now(*request);
+    run_anywhere(*request);
     delete request;
     return;
   }
   request->home->work_started();
-  backend_->submit(*request);
+  backend.submit(*request);
+}
+
+detail::file_handle& file::opened() const {
+  if (!open_) throw failure(errc::failed_precondition, path_ + ": the file is not open");
+  return *open_;
 }
 
 task<file> file::open(std::string path, open_mode mode, std::source_location where) {
   file f;
-  f.backend_ = &get_file_backend(co_await this_task::get_scheduler());
+  file_backend& backend = get_file_backend(co_await this_task::get_scheduler());
   f.path_ = std::move(path);
   file_request request = on_path(op::open, f.path_);
   request.flags = flags_of(mode);
-  const auto handle = co_await file_operation(*f.backend_, request, f.path_, where);
+  const auto handle = co_await file_operation(backend, request, f.path_, where);
   if (handle < 0) detail::throw_file_error(handle, f.path_, "cannot open");
-  f.handle_ = static_cast<int>(handle);
-  request = on_handle(op::status, f.handle_);
+  f.open_ = std::make_shared<detail::file_handle>(backend, static_cast<int>(handle));
+  request = on_handle(op::status, f.open_->number);
   request.status = &f.status_;
-  const auto result = co_await file_operation(*f.backend_, request, f.path_, where);
+  const auto result = co_await file_operation(backend, request, f.path_, where);
   if (result < 0) detail::throw_file_error(result, f.path_, "cannot get the status");
   if (f.status_.is_directory) detail::throw_file_error(-EISDIR, f.path_, "cannot read");
   co_return f;
@@ -151,15 +163,16 @@ task<file> file::open(std::string path, open_mode mode, std::source_location whe
 
 task<std::size_t> file::read_at(std::uint64_t offset, std::span<std::byte> to,
                                 std::source_location where) {
+  detail::file_handle& open = opened();
   std::size_t done = 0;
   while (done < to.size()) {
-    file_request request = on_handle(op::read, handle_);
+    file_request request = on_handle(op::read, open.number);
     request.data = to.data() + done;
     request.size = to.size() - done;
     request.offset = offset == next_byte ? next_byte : offset + done;
-    const auto n = co_await file_operation(*backend_, request, path_, where);
+    const auto n = co_await file_operation(open.backend, request, path_, where);
     if (n < 0) {
-      detail::throw_file_error(n, path_, "cannot read at offset " + std::to_string(offset + done));
+      detail::throw_file_error(n, path_, "cannot read" + detail::at_offset(request.offset));
     }
     if (n == 0) break;
     done += static_cast<std::size_t>(n);
@@ -169,29 +182,33 @@ task<std::size_t> file::read_at(std::uint64_t offset, std::span<std::byte> to,
 
 task<void> file::write_at(std::uint64_t offset, std::span<const std::byte> from,
                           std::source_location where) {
+  detail::file_handle& open = opened();
   std::size_t done = 0;
   while (done < from.size()) {
-    file_request request = on_handle(op::write, handle_);
+    file_request request = on_handle(op::write, open.number);
     request.data = const_cast<std::byte*>(from.data()) + done;  // a write only reads it
     request.size = from.size() - done;
-    request.offset = offset + done;
-    const auto n = co_await file_operation(*backend_, request, path_, where);
+    request.offset = offset == next_byte ? next_byte : offset + done;
+    const auto n = co_await file_operation(open.backend, request, path_, where);
     if (n < 0) {
-      detail::throw_file_error(n, path_, "cannot write at offset " + std::to_string(offset + done));
+      detail::throw_file_error(n, path_, "cannot write" + detail::at_offset(request.offset));
     }
     done += static_cast<std::size_t>(n);
   }
 }
 
 task<void> file::sync(std::source_location where) {
-  const auto r = co_await file_operation(*backend_, on_handle(op::sync, handle_), path_, where);
+  detail::file_handle& open = opened();
+  const file_request request = on_handle(op::sync, open.number);
+  const auto r = co_await file_operation(open.backend, request, path_, where);
   if (r < 0) detail::throw_file_error(r, path_, "cannot sync");
 }
 
 task<void> file::close(std::source_location where) {
-  if (handle_ < 0) co_return;
-  const int handle = std::exchange(handle_, -1);
-  const auto r = co_await file_operation(*backend_, on_handle(op::close, handle), path_, where);
+  if (!open_) co_return;
+  const auto open = std::exchange(open_, nullptr);
+  const file_request request = on_handle(op::close, std::exchange(open->number, -1));
+  const auto r = co_await file_operation(open->backend, request, path_, where);
   if (r < 0) detail::throw_file_error(r, path_, "cannot close");
 }
 
@@ -218,7 +235,7 @@ task<std::vector<std::string>> list_directory(std::string path) {
 
 task<void> rename_file(std::string from, std::string to) {
   file_request request = on_path(op::rename, from);
-  request.new_path = to.c_str();
+  request.new_path = on_path(op::rename, to).path;
   const auto r = co_await run(request, from, std::source_location::current());
   if (r < 0) detail::throw_file_error(r, from, "cannot rename to " + to);
 }

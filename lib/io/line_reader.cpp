@@ -50,7 +50,10 @@ bool line_reader::split(line_batch& batch) {
   const std::string_view text(reinterpret_cast<const char*>(window_.data()), window_.size());
   const std::size_t consumed = split_lines(text, batch.records_);
   publish(batch, consumed);
-  if (unread_ > options_.max_line_size) refuse_long_line(unread_);
+  if (!error_) {
+    const std::size_t size = last_line(text.substr(text.size() - unread_)).size();
+    if (size > options_.max_line_size) refuse_long_line(size);
+  }
   return !batch.empty();
 }
 
@@ -64,25 +67,22 @@ bool line_reader::take_last_line(line_batch& batch) {
 
 void line_reader::publish(line_batch& batch, std::size_t consumed) {
   auto& lines = batch.records_;
+  const char* const begin = reinterpret_cast<const char*>(window_.data());
   // Checked here, not in the splitter: nobody has to pay for it who has no such line.
   const auto too_long = std::find_if(lines.begin(), lines.end(), [this](std::string_view line) {
     return line.size() > options_.max_line_size;
   });
+  std::size_t refused = 0;
   if (too_long != lines.end()) {
-    const std::size_t size = too_long->size();
-    consumed =
-        static_cast<std::size_t>(too_long->data() - reinterpret_cast<const char*>(window_.data()));
+    refused = too_long->size();
+    consumed = static_cast<std::size_t>(too_long->data() - begin);
     lines.erase(too_long, lines.end());
-    offset_ = window_.offset() + consumed;
-    batch.index_ = index_;
-    index_ += lines.size();
-    refuse_long_line(size);
-  } else {
-    offset_ = window_.offset() + consumed;
-    batch.index_ = index_;
-    index_ += lines.size();
   }
+  offset_ = window_.offset() + consumed;
   unread_ = window_.size() - consumed;
+  batch.index_ = index_;
+  index_ += lines.size();
+  if (refused > 0) refuse_long_line(refused);
   batch.keeper_ = window_.keeper();
   batch.path_ = path_;
   batch.data_ = window_.data();

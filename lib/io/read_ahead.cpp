@@ -44,7 +44,7 @@ class read_ahead::chunk_wait final : public wait {
   }
   static void describe(const wait& w, std::ostream& out) {
     const auto& self = static_cast<const chunk_wait&>(w);
-    out << "'" << self.file_.path() << "' at offset " << self.chunk_.offset;
+    out << "'" << self.file_.path() << "'" << at_offset(self.chunk_.offset);
   }
   static const kind read_kind;
 
@@ -56,18 +56,41 @@ class read_ahead::chunk_wait final : public wait {
 const wait::kind read_ahead::chunk_wait::read_kind{"read", &chunk_wait::cancel,
                                                    &chunk_wait::describe};
 
+namespace {
+
+constexpr std::size_t max_chunk_size = std::size_t{1} << 30;
+constexpr std::size_t max_depth = 1024;
+
+std::size_t checked(std::size_t value, std::size_t limit, const char* option, const file& f) {
+  if (value >= 1 && value <= limit) return value;
+  throw failure(errc::invalid_argument, f.path() + ": read_options::" + option + " is " +
+                                            std::to_string(value) + ", must be 1 to " +
+                                            std::to_string(limit));
+}
+
+// No more than the file has, where that is known.
+std::size_t useful_chunk_size(const read_options& options, const file& f) {
+  const std::size_t wanted = checked(options.chunk_size, max_chunk_size, "chunk_size", f);
+  const std::uint64_t size = f.status().size;
+  return size == 0 ? wanted : static_cast<std::size_t>(std::min<std::uint64_t>(wanted, size));
+}
+
+// A file without a size is read in sequence: where it ends, and so where the next read has to
+// begin, is known only when a read has come back.
+std::size_t useful_depth(const read_options& options, const file& f) {
+  const std::size_t wanted = checked(options.depth, max_depth, "depth", f);
+  return f.status().size == 0 ? 1 : wanted;
+}
+
+}  // namespace
+
 read_ahead::read_ahead(file& f, const read_options& options, std::size_t headroom)
-    : file_(f), options_(options) {
-  if (options.chunk_size == 0 || options.depth == 0) {
-    throw failure(errc::invalid_argument,
-                  f.path() + ": read_options::chunk_size and depth must be 1 or more");
-  }
+    : file_(f), chunk_size_(useful_chunk_size(options, f)), depth_(useful_depth(options, f)) {
   // One more than are under way: the one that is looked at; and one that a consumer keeps.
-  const std::uint64_t whole = std::max<std::uint64_t>(f.status().size, 1);
   const std::uint64_t needed =
-      f.status().is_regular ? (whole + options.chunk_size - 1) / options.chunk_size : options.depth;
-  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(needed, options.depth));
-  pool_ = chunk_pool::make(count + 2, headroom, options.chunk_size);
+      has_size() ? (f.status().size + chunk_size_ - 1) / chunk_size_ : depth_;
+  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(needed, depth_));
+  pool_ = chunk_pool::make(count + 2, headroom, chunk_size_);
 }
 
 read_ahead::~read_ahead() {
@@ -78,8 +101,7 @@ read_ahead::~read_ahead() {
 
 // Of a file whose size is known no more is read than it had when it was opened.
 std::uint64_t read_ahead::left_to_ask() const noexcept {
-  if (file_.status().size == 0)
-    return options_.chunk_size;  // a pipe, a special file: until it ends
+  if (!has_size()) return chunk_size_;  // a pipe, a special file: until it ends
   return file_.status().size - next_offset_;
 }
 
@@ -88,10 +110,10 @@ chunk_reference read_ahead::fresh(std::size_t carried) {
   // A record longer than the headroom: room for it, and for as much again, so that the copying of a
   // very long record stays linear.
   if (c->headroom() < carried) {
-    c = pool_->take_large(carried, std::max(options_.chunk_size, carried));
+    c = pool_->take_large(carried, std::max(chunk_size_, carried));
   }
   c->what = file_request::operation::read;
-  c->handle = file_.handle();
+  c->handle = file_.open_handle()->number;
   c->data = c->body();
   c->size = static_cast<std::size_t>(std::min<std::uint64_t>(c->body_size(), left_to_ask()));
   c->offset = file_.status().is_regular ? next_offset_ : next_byte;
@@ -104,6 +126,7 @@ void read_ahead::ask(chunk_reference c) {
     auto& self = static_cast<chunk&>(static_cast<file_request&>(item));
     scheduler& home = *self.home;
     self.in_flight_ = false;
+    self.file_.reset();
     if (wait* const reader = std::exchange(self.reader_, nullptr)) reader->wake();
     self.drop_reference();  // the last access
     home.work_finished();
@@ -113,65 +136,92 @@ void read_ahead::ask(chunk_reference c) {
   c->in_flight_ = true;
   next_offset_ += c->size;
   c->add_reference();
-  file_.backend().submit(*c);
+  c->file_ = file_.open_handle();
+  c->file_->backend.submit(*c);
   under_way_.push_back(std::move(c));
 }
 
-// Makes the chunk the present one, with what is carried over in front of it.
+// Makes the data of the chunk the present data, behind what is carried over.
 void read_ahead::adopt(chunk_reference c, std::size_t carried, std::size_t fresh_size) {
-  if (c->headroom() < carried) {
-    chunk_reference larger = pool_->take_large(carried, fresh_size);
-    std::memcpy(larger->body(), c->body(), fresh_size);
-    c = std::move(larger);
+  const std::byte* const kept = data_ + (size_ - carried);
+  if (carried <= c->headroom()) {
+    std::byte* const start = c->body() - carried;
+    if (carried > 0) std::memcpy(start, kept, carried);
+    current_ = std::move(c);
+    data_ = start;
+  } else {
+    collect(*c, kept, carried, fresh_size);
   }
-  std::byte* const start = c->body() - carried;
-  if (carried > 0) std::memcpy(start, data_ + (size_ - carried), carried);
-  current_ = std::move(c);
-  data_ = start;
   size_ = carried + fresh_size;
   end_offset_ += fresh_size;
 }
 
-// What a read that was asked for has brought, and the rest of it where it was cut short.
-task<std::size_t> read_ahead::complete(chunk_reference c, std::source_location where) {
-  co_await chunk_wait(*c, file_, where);
-  if (c->result < 0) {
-    throw_file_error(c->result, file_.path(), "cannot read at offset " + std::to_string(c->offset));
+// A record longer than a chunk: piece after piece goes behind what is there, and into twice the
+// room when that is full, so that the copying stays linear.
+void read_ahead::collect(const chunk& c, const std::byte* kept, std::size_t carried,
+                         std::size_t fresh_size) {
+  if (!current_->has_room(kept + carried, fresh_size)) {
+    chunk_reference larger = pool_->take_large(0, 2 * (carried + fresh_size));
+    std::memcpy(larger->body(), kept, carried);
+    current_ = std::move(larger);
+    kept = current_->body();
   }
-  auto got = static_cast<std::size_t>(c->result);
-  if (got < c->size && got > 0 && c->offset != next_byte) {
-    got += co_await file_.read_at(c->offset + got, {c->body() + got, c->size - got}, where);
+  std::memcpy(current_->body() + (kept - current_->body()) + carried, c.body(), fresh_size);
+  data_ = kept;
+}
+
+// What the read of a chunk has brought, and the rest of it where it was cut short.
+task<std::size_t> read_ahead::complete(chunk& c, std::source_location where) {
+  if (c.result < 0) {
+    throw_file_error(c.result, file_.path(), "cannot read" + at_offset(c.offset));
+  }
+  auto got = static_cast<std::size_t>(c.result);
+  if (got < c.size && got > 0 && c.offset != next_byte) {
+    got += co_await file_.read_at(c.offset + got, {c.body() + got, c.size - got}, where);
   }
   co_return got;
 }
 
+// The file ended within a chunk. One with a size has become shorter: what comes behind is not the
+// rest of it, whatever it is. One without may grow on from here.
+void read_ahead::end_here(std::size_t got, const chunk& c) noexcept {
+  under_way_.clear();
+  if (has_size()) ended_ = true;
+  if (c.offset != next_byte) next_offset_ = c.offset + got;
+}
+
+// The chunk that comes next in the file, read; null where nothing is left to ask for.
+task<chunk_reference> read_ahead::next_chunk(std::size_t carried, std::source_location where) {
+  if (under_way_.empty()) {
+    if (left_to_ask() == 0) co_return chunk_reference();
+    chunk_reference c = fresh(carried);
+    if (file_.open_handle()->backend.try_now(*c) && c->result > 0) {
+      next_offset_ += c->size;
+      co_return c;
+    }
+    ask(std::move(c));
+  }
+  while (under_way_.size() < depth_ && left_to_ask() > 0) ask(fresh(0));
+  co_await chunk_wait(*under_way_.front(), file_, where);
+  chunk_reference c = std::move(under_way_.front());
+  under_way_.pop_front();
+  co_return c;
+}
+
 task<bool> read_ahead::advance(std::size_t carried, std::source_location where) {
+  const one_at_a_time::use use(in_use_);
   if (co_await this_task::stop_requested()) {
     throw failure(errc::cancelled, file_.path() + ": read");
   }
-  std::size_t got = 0;
   chunk_reference c;
-  if (!ended_ && under_way_.empty() && left_to_ask() > 0) {
-    c = fresh(carried);
-    if (file_.backend().try_now(*c) && c->result > 0) {
-      got = static_cast<std::size_t>(c->result);
-      next_offset_ += got;
-    } else {
-      ask(std::move(c));
-    }
-  }
-  if (got == 0 && !ended_) {
-    const std::size_t depth = file_.status().is_regular ? options_.depth : 1;
-    while (!under_way_.empty() && under_way_.size() < depth && left_to_ask() > 0) ask(fresh(0));
-    if (!under_way_.empty()) {
-      c = under_way_.front();
-      got = co_await complete(c, where);
-      under_way_.pop_front();
-    }
+  if (!ended_) c = co_await next_chunk(carried, where);
+  std::size_t got = 0;
+  if (c) {
+    got = co_await complete(*c, where);
+    if (got < c->size) end_here(got, *c);
   }
   if (got == 0) {
     ended_ = true;
-    under_way_.clear();
     if (end_offset_ < file_.status().size) {
       throw failure(errc::data_loss,
                     file_.path() + ": the file became shorter while it was read: " +

@@ -21,9 +21,11 @@ class worker_pool {
     {
       const std::lock_guard lock(mutex_);
       waiting_.push_back(request);
-      if (idle_ == 0 && threads_.size() < max_threads) start_one();
+      ++waiting_count_;  // an idle thread may have been told already and not be awake yet
+      if (waiting_count_ > idle_ && threads_.size() < max_threads) start_one();
       if (threads_.empty()) {  // none could be started: do it here
         static_cast<void>(waiting_.pop_front());
+        --waiting_count_;
         execute(request);
         request.home->post(request);
         return;
@@ -50,6 +52,7 @@ class worker_pool {
       --idle_;
       if (!more) return;
       auto& request = static_cast<file_request&>(*waiting_.pop_front());
+      --waiting_count_;
       lock.unlock();
       execute(request);
       request.home->post(request);  // the last access: the request may be gone now
@@ -60,6 +63,7 @@ class worker_pool {
   std::mutex mutex_;
   std::condition_variable_any arrived_;
   work_list waiting_;
+  std::size_t waiting_count_ = 0;
   std::size_t idle_ = 0;
   std::vector<std::jthread> threads_;  // last: they use the rest
 };

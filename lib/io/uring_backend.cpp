@@ -16,7 +16,8 @@
 namespace leat::detail {
 namespace {
 
-constexpr unsigned entries = 128;
+constexpr unsigned entries = 128;         // submitted in one go
+constexpr unsigned max_in_flight = 1024;  // also the places of the completion queue
 constexpr int max_rounds = 8;  // of submitting and reaping in one turn, then sockets have theirs
 
 // A ring that lives in a scheduler's turns: what a turn's tasks submit goes to the kernel in one
@@ -35,8 +36,16 @@ class uring_backend final : public file_backend {
 
   // 0, or an errno: then this object is of no use.
   int open() {
-    int error = ::io_uring_queue_init(entries, &ring_, IORING_SETUP_COOP_TASKRUN);
-    if (error == -EINVAL) error = ::io_uring_queue_init(entries, &ring_, 0);
+    io_uring_params how{};
+    how.flags = IORING_SETUP_COOP_TASKRUN | IORING_SETUP_CQSIZE;
+    how.cq_entries = max_in_flight;
+    int error = ::io_uring_queue_init_params(entries, &ring_, &how);
+    if (error == -EINVAL) {  // an older kernel
+      how = {};
+      how.flags = IORING_SETUP_CQSIZE;
+      how.cq_entries = max_in_flight;
+      error = ::io_uring_queue_init_params(entries, &ring_, &how);
+    }
     if (error != 0) return -error;
     open_ = true;
     event_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -87,9 +96,13 @@ class uring_backend final : public file_backend {
     home_.post(pump_);
   }
 
+  [[nodiscard]] bool can_fill() const noexcept {
+    return !waiting_.empty() && in_flight_ < max_in_flight;
+  }
+
   // Fills the submission queue; what finds no place stays in line.
   void fill() noexcept {
-    while (in_flight_ < entries) {
+    while (in_flight_ < max_in_flight) {
       auto* request = static_cast<file_request*>(waiting_.pop_front());
       if (!request) return;
       io_uring_sqe* sqe = ::io_uring_get_sqe(&ring_);
@@ -126,10 +139,10 @@ class uring_backend final : public file_backend {
       const int submitted = ::io_uring_submit_and_get_events(&ring_);
       const bool retry = submitted == -EINTR || submitted == -EAGAIN || submitted == -EBUSY;
       LEAT_ASSERT(submitted >= 0 || retry, "io_uring_enter failed in a way that it should not");
-      if (reap() == 0 && waiting_.empty() && !retry) break;
+      if (reap() == 0 && !can_fill() && !retry) break;
     }
     // What has completed runs after this, in the same turn, and may submit more.
-    if (!waiting_.empty() || ::io_uring_sq_ready(&ring_) > 0) {
+    if (can_fill() || ::io_uring_sq_ready(&ring_) > 0) {
       post_pump();
     } else if (in_flight_ > 0) {
       listen();

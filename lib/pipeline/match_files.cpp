@@ -29,12 +29,14 @@ std::vector<std::string> split(const std::string& pattern) {
   return parts;
 }
 
-task<bool> exists(const std::string& path) {
+// `named`: the whole path was named by the caller, none of it matched.
+task<bool> exists(const std::string& path, bool named) {
   try {
     co_await get_status(path);
     co_return true;
   } catch (const failure& e) {
     if (e.code() == errc::not_found || e.code() == errc::failed_precondition) co_return false;
+    if (!named && e.code() == errc::permission_denied) co_return false;
     throw;
   }
 }
@@ -51,9 +53,11 @@ task<std::vector<std::string>> match_level(std::vector<std::string> directories,
       if (listed.empty()) listed = ".";
       names = co_await list_directory(std::move(listed));
     } catch (const failure& e) {
-      if (must_exist && e.code() == errc::not_found) throw;
-      if (e.code() == errc::cancelled) throw;
-      continue;  // no directory, or not for us
+      const bool gone = e.code() == errc::not_found && !must_exist;
+      const bool no_directory = e.code() == errc::failed_precondition;
+      const bool not_for_us = e.code() == errc::permission_denied;
+      if (!gone && !no_directory && !not_for_us) throw;
+      continue;
     }
     for (const std::string& name : names) {
       if (::fnmatch(part.c_str(), name.c_str(), FNM_PATHNAME) == 0) {
@@ -82,7 +86,7 @@ task<std::vector<std::string>> match_one(std::string pattern) {
   if (fixed || !has_wildcard(parts.back())) {
     std::vector<std::string> there;
     for (std::string& path : paths) {
-      if (co_await exists(path)) there.push_back(std::move(path));
+      if (co_await exists(path, fixed)) there.push_back(std::move(path));
     }
     paths = std::move(there);
   }
@@ -107,7 +111,7 @@ task<std::vector<std::string>> match_files(std::vector<std::string> patterns,
       try {
         if ((co_await get_status(path)).is_regular) regular.push_back(std::move(path));
       } catch (const failure& e) {
-        if (e.code() == errc::cancelled) throw;  // else it is gone, or a link to nowhere
+        if (e.code() != errc::not_found) throw;  // gone meanwhile, or a link to nowhere
       }
     }
     all = std::move(regular);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 
 #include "leat/core/error.hpp"
 #include "leat/core/this_task.hpp"
@@ -16,11 +17,12 @@ struct coordinator::thread_entry {
   std::jthread thread;  // last: it uses the others
 };
 
-coordinator::coordinator(coordinator_options options, context* parent)
-    : task_scope("coordinator", options.name, parent),
+coordinator::coordinator(coordinator_options options)
+    : task_scope("coordinator", options.name, scheduler::current_task()),
       clean_(std::move(options.clean_stop_errors)) {}
 
 coordinator::~coordinator() {
+  leave_parent();
   // The threads' own destructors join; everybody has to be asked to stop first.
   if (!is_idle()) request_scope_stop();
   std::vector<std::unique_ptr<thread_entry>> threads;
@@ -28,7 +30,6 @@ coordinator::~coordinator() {
     const detail::lock_guard lock(state_mutex_);
     threads.swap(threads_);
   }
-  for (const auto& t : threads) t->stop.request_stop();
 }
 
 bool coordinator::is_clean(const std::exception_ptr& error) const noexcept {
@@ -57,8 +58,15 @@ void coordinator::thread_ended(std::exception_ptr error) noexcept {
     request_stop(error);
   } catch (...) {  // joined already: nobody is left who could be told, but it is not forgotten
     const detail::lock_guard lock(state_mutex_);
-    secondary_.push_back(std::move(error));
+    keep_secondary(std::move(error));
   }
+}
+
+// Several tasks may have met the same failure, such as the cause of a failed queue.
+void coordinator::keep_secondary(std::exception_ptr error) {
+  if (error == error_) return;
+  if (std::find(secondary_.begin(), secondary_.end(), error) != secondary_.end()) return;
+  secondary_.push_back(std::move(error));
 }
 
 void coordinator::start_thread(std::string name, std::function<void(std::stop_token)> body) {
@@ -80,9 +88,15 @@ void coordinator::run_thread(std::string name, std::stop_source stop, std::funct
   e.name = std::move(name);
   e.stop = std::move(stop);
   hold();
+  std::vector<std::unique_ptr<thread_entry>> ended;  // joined outside of the lock
   try {
     const detail::lock_guard lock(state_mutex_);
-    if (decided_) e.stop.request_stop();
+    ended.reserve(threads_.size());
+    const auto dead = std::partition(threads_.begin(), threads_.end(),
+                                     [](const auto& t) { return !t->ended.load(); });
+    std::move(dead, threads_.end(), std::back_inserter(ended));
+    threads_.erase(dead, threads_.end());
+    if (stop_requested()) e.stop.request_stop();
     threads_.push_back(std::move(entry));
     try {
       e.thread = std::jthread([this, &e, body = std::move(body)] {
@@ -114,14 +128,27 @@ void coordinator::request_stop(std::exception_ptr error) {
     const detail::lock_guard lock(state_mutex_);
     if (joined_ && error) std::rethrow_exception(error);
     if (decided_) {
-      if (error) secondary_.push_back(std::move(error));
+      if (error) keep_secondary(std::move(error));
       return;
     }
     decided_ = true;
     error_ = std::move(error);
-    for (const auto& t : threads_) t->stop.request_stop();
   }
   request_scope_stop();
+}
+
+// Threads that were started elsewhere have a stop of their own. What users have hung on it may call
+// the coordinator.
+void coordinator::stop_was_requested() noexcept {
+  for (std::size_t i = 0;; ++i) {
+    std::stop_source stop(std::nostopstate);
+    {
+      const detail::lock_guard lock(state_mutex_);
+      if (i == threads_.size()) return;
+      stop = threads_[i]->stop;
+    }
+    stop.request_stop();
+  }
 }
 
 task<bool> coordinator::wait_for_stop(duration limit, std::source_location where) {
@@ -153,57 +180,61 @@ void coordinator::clear_stop() {
 
 // ------------------------------------------------------------------------------------------- join
 
+namespace {
+
+time_point end_of_grace(const join_options& options, time_point now) {
+  return deadline_after(now, std::max(options.grace, duration::zero()));
+}
+
+}  // namespace
+
 task<void> coordinator::join(join_options options, std::source_location where) {
   scheduler& home = co_await this_task::get_scheduler();
-  bool all_ended = false;
-  time_point end_of_grace = no_deadline;
-  for (;;) {
-    const bool stopping = should_stop();
-    if (stopping && end_of_grace == no_deadline) {
-      end_of_grace = deadline_after(home.now(), std::max(options.grace, duration::zero()));
-    }
-    const bool held = co_await wait_until(stopping ? idle : idle | stopped, end_of_grace, where);
-    all_ended = held && is_idle();
-    if (all_ended || stopping) break;
+  bool all_ended = co_await wait_until(idle | stopped, no_deadline, where) && is_idle();
+  if (!all_ended) {
+    all_ended = co_await wait_until(idle, end_of_grace(options, home.now()), where);
   }
   finish_join(options, all_ended);
 }
 
 void coordinator::wait_join(const join_options& options) {
-  using clock = std::chrono::steady_clock;
-  bool all_ended = false;
-  time_point end_of_grace = no_deadline;
-  for (;;) {
-    const bool stopping = should_stop();
-    if (stopping && end_of_grace == no_deadline) {
-      end_of_grace = deadline_after(clock::now(), std::max(options.grace, duration::zero()));
-    }
-    const bool held = block_until(stopping ? idle : idle | stopped, end_of_grace);
-    all_ended = held && is_idle();
-    if (all_ended || stopping) break;
+  bool all_ended = block_until(idle | stopped, no_deadline) && is_idle();
+  if (!all_ended) {
+    all_ended = block_until(idle, end_of_grace(options, std::chrono::steady_clock::now()));
   }
   finish_join(options, all_ended);
 }
 
 void coordinator::finish_join(const join_options& options, bool all_ended) {
+  std::exception_ptr late;
+  const std::string who = all_ended || options.ignore_stragglers ? std::string() : stragglers();
+  if (!who.empty()) {  // else they have ended while they were asked
+    late = std::make_exception_ptr(stragglers_error(
+        errc::deadline_exceeded, "coordinator '" + name() +
+                                     "' stopped with tasks or threads still running when the "
+                                     "grace period was over:" +
+                                     who + "\n"));
+  }
   std::exception_ptr error;
-  std::string late;
   {
     const detail::lock_guard lock(state_mutex_);
     joined_ = true;
-    error = error_;
-    for (const auto& t : threads_) {
-      if (!t->ended) late += "\n  thread " + t->name + ": still running";
-    }
+    error = error_ ? error_ : late;
+    if (error_ && late) keep_secondary(late);
   }
   if (error) std::rethrow_exception(error);
-  if (all_ended || options.ignore_stragglers) return;
-  for (const auto& r : report()) late += "\n  " + r.name + ": " + r.position;
-  throw stragglers_error(errc::deadline_exceeded,
-                         "coordinator '" + name() +
-                             "' stopped with tasks or threads still running when the grace period "
-                             "was over:" +
-                             late + "\n");
+}
+
+std::string coordinator::stragglers() const {
+  std::string text;
+  {
+    const detail::lock_guard lock(state_mutex_);
+    for (const auto& t : threads_) {
+      if (!t->ended) text += "\n  thread " + t->name + ": still running";
+    }
+  }
+  for (const auto& r : report()) text += "\n  " + r.name + ": " + r.position;
+  return text;
 }
 
 bool coordinator::joined() const noexcept {

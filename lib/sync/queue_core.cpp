@@ -235,6 +235,7 @@ void queue_core::close_and_cancel() noexcept {
 }
 
 void queue_core::fail(std::exception_ptr cause) noexcept {
+  LEAT_ASSERT(cause, "a queue was told to fail without a cause: use close_and_cancel()");
   work_list woken;
   {
     const biased_lock lock(mutex_);

@@ -11,7 +11,6 @@ ALLOWED = {
     'codec': {'core/error.hpp', 'core/assert.hpp'},
     'io': {'core', 'codec'},
     'pipeline': {'core', 'sync', 'codec', 'io'},
-    'train': {'core', 'sync', 'codec', 'io', 'pipeline'},
     'sim': {'core', 'io'},
 }
 INCLUDE = re.compile(r'\s*#\s*include\s*[<"](?:leat/)?(\w+)/([\w/]+\.hpp)[>"]')

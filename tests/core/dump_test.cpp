@@ -50,7 +50,7 @@ LEAT_TEST("dump: tells name, verb, object, file and line, duration and the chain
   INFO(text);
   CHECK(has(text, "task group 'readers', 1 task\n"));
   CHECK(matches(text, R"(  reader 0: wait for event 'data', at dump_test\.cpp:\d+ in read_file, )"
-                      R"(for 3\.204 s\n    awaited at dump_test\.cpp:\d+ in run_reader\n)"));
+                      R"(for 3\.204 s\n +awaited at dump_test\.cpp:\d+ in run_reader\n)"));
 }
 
 LEAT_TEST("dump: a task without a name is called by the place of its spawn", "[core]") {
@@ -103,7 +103,7 @@ LEAT_TEST("dump: a group stands below the task that made it", "[core]") {
   task_group outer("outer");
   outer.spawn(
       [](manual_event& e) -> task<void> {
-        task_group inner(co_await leat::this_task::get_context(), "inner");
+        task_group inner("inner");
         inner.spawn(read_file(e), "leaf");
         co_await inner.join();
       }(event),
@@ -114,8 +114,8 @@ LEAT_TEST("dump: a group stands below the task that made it", "[core]") {
   co_await outer.join();
   INFO(text);
   CHECK(matches(text,
-                "task group 'outer', 1 task\n  maker: .*\n(    .*\n)*?"
-                "    task group 'inner', 1 task\n      leaf: "));
+                "    task group 'outer', 1 task\n      maker: .*\n(        .*\n)*?"
+                "        task group 'inner', 1 task\n          leaf: "));
 }
 
 LEAT_TEST("dump: says that a stop was requested", "[core]") {

@@ -77,6 +77,14 @@ TEST_CASE("errc: success is no error", "[core]") {
   }
 }
 
+TEST_CASE("errc: code that knows nothing of leat may ask for std::errc", "[core]") {
+  CHECK(leat::make_error_code(errc::cancelled) == std::errc::operation_canceled);
+  CHECK(leat::make_error_code(errc::not_found) == std::errc::no_such_file_or_directory);
+  CHECK(leat::make_error_code(errc::deadline_exceeded) == std::errc::timed_out);
+  CHECK(leat::make_error_code(errc::data_loss) != std::errc::io_error);
+  CHECK(leat::make_error_code(errc::cancelled) == errc::cancelled);
+}
+
 TEST_CASE("errc: a foreign number is unknown, whatever it is", "[core]") {
   struct foreign_category final : std::error_category {
     const char* name() const noexcept override { return "foreign"; }

@@ -76,7 +76,7 @@ TEST_CASE("task_group: two stops and the natural end at the same time", "[core][
 TEST_CASE("task_group: a nested group is made, stopped from outside, and gone", "[core][stress]") {
   leat::runtime rt({.threads = 2});
   const auto nest = [](leat::scheduler& other, std::atomic<int>& ended) -> task<void> {
-    task_group inner(co_await leat::this_task::get_context());
+    task_group inner;
     inner.spawn(nap_until_stopped(ended));
     inner.spawn_on(other, nap_until_stopped(ended));
     co_await inner.join();

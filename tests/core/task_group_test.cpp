@@ -189,8 +189,7 @@ LEAT_TEST("task_group: a stop ends the waits of children that are awaited, too",
 }
 
 task<void> nest(int depth, int& cancelled) {
-  leat::context& self = co_await leat::this_task::get_context();
-  task_group inner(self);
+  task_group inner;
   if (depth > 0) {
     inner.spawn(nest(depth - 1, cancelled));
   } else {
@@ -221,25 +220,42 @@ LEAT_TEST("task_group: a group whose parent was stopped before is stopped from i
   task_group group;
   group.request_stop();
   group.spawn([](bool& s) -> task<void> {
-    const task_group inner(co_await leat::this_task::get_context());
-    s = inner.stop_requested();
-  }(stopped));
-  co_await group.join();
-  CHECK(stopped);
-}
-
-LEAT_TEST("task_group: a group without a parent is not stopped with the task that made it",
-          "[core]") {
-  bool stopped = true;
-  task_group group;
-  group.request_stop();
-  group.spawn([](bool& s) -> task<void> {
     const task_group inner;
     s = inner.stop_requested();
     co_return;
   }(stopped));
   co_await group.join();
+  CHECK(stopped);
+}
+
+LEAT_TEST("task_group: a shielded group is not stopped with the task that made it", "[core]") {
+  bool stopped = true;
+  task_group group;
+  group.request_stop();
+  group.spawn([](bool& s) -> task<void> {
+    task_group inner(leat::shielded);
+    s = inner.stop_requested();
+    inner.spawn([]() -> task<void> { co_await leat::sleep_for(1s); }());
+    co_await inner.join();  // is not cancelled
+    s = s || inner.stop_requested();
+  }(stopped));
+  co_await group.join();
   CHECK_FALSE(stopped);
+}
+
+LEAT_TEST("task_group: a task that joins its own group is told so", "[core]") {
+  task_group group("ring");
+  std::string said;
+  group.spawn([](task_group& g, std::string& text) -> task<void> {
+    try {
+      co_await g.join();
+    } catch (const leat::failure& e) {
+      if (e.code() != leat::errc::failed_precondition) throw;
+      text = e.what();
+    }
+  }(group, said));
+  co_await group.join();
+  CHECK(said.find("a task of task group 'ring' joins it") != said.npos);
 }
 
 LEAT_TEST("task_group: a stop reaches 10,000 tasks that wait", "[core]") {

@@ -1,13 +1,16 @@
 #include "leat/core/task.hpp"
 
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "core/manual_event.hpp"
+#include "leat/core/dump.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/task_group.hpp"
@@ -328,6 +331,92 @@ LEAT_TEST("task: a foreign awaitable can be awaited in one", "[core]") {
     int await_resume() const noexcept { return 9; }
   };
   CHECK(co_await at_once() == 9);
+}
+
+/// Resumes whom it suspends on a thread of its own.
+struct on_another_thread {
+  std::jthread* thread;
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> h) const {
+    *thread = std::jthread([h] { h.resume(); });
+  }
+  int await_resume() const noexcept { return 5; }
+};
+
+TEST_CASE("task: a foreign awaitable that resumes elsewhere: the task goes on at home", "[core]") {
+  std::jthread thread;
+  const auto ask = [](std::jthread& t) -> task<bool> {
+    leat::scheduler& home = co_await leat::this_task::get_scheduler();
+    bool right = true;
+    for (int i = 0; i < 100; ++i) {
+      const int five = co_await on_another_thread{&t};
+      right = right && five == 5 && leat::scheduler::current() == &home;
+      t.join();
+    }
+    co_return right;
+  };
+  CHECK(leat::sync_wait(ask(thread)));
+}
+
+LEAT_TEST("task: foreign awaitables suspend in three ways", "[core]") {
+  struct resumes_itself {  // within the call
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> h) const { h.resume(); }
+    int await_resume() const noexcept { return 1; }
+  };
+  struct says_no {
+    bool await_ready() const noexcept { return false; }
+    bool await_suspend(std::coroutine_handle<>) const noexcept { return false; }
+    int await_resume() const noexcept { return 2; }
+  };
+  struct hands_back {  // by symmetric transfer
+    bool await_ready() const noexcept { return false; }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<> h) const noexcept { return h; }
+    int await_resume() const noexcept { return 4; }
+  };
+  struct refuses {
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<>) const { throw std::runtime_error("refused"); }
+    void await_resume() const noexcept {}
+  };
+  struct gives_awaiter {
+    says_no operator co_await() const noexcept { return {}; }
+  };
+  int sum = 0;
+  for (int i = 0; i < 1000; ++i) {
+    sum += co_await resumes_itself{};
+    sum += co_await says_no{};
+    sum += co_await hands_back{};
+    sum += co_await gives_awaiter{};
+  }
+  CHECK(sum == 9000);
+  bool refused = false;
+  try {
+    co_await refuses{};
+  } catch (const std::runtime_error&) {
+    refused = true;
+  }
+  CHECK(refused);
+  leat::context& self = co_await leat::this_task::get_context();
+  CHECK(self.waiting() == nullptr);
+}
+
+LEAT_TEST("task: a foreign wait stands in the dump", "[core]") {
+  struct keeps {
+    std::coroutine_handle<>* kept;
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> h) const noexcept { *kept = h; }
+    void await_resume() const noexcept {}
+  };
+  std::coroutine_handle<> kept;
+  leat::task_group group;
+  group.spawn([](std::coroutine_handle<>& k) -> task<void> { co_await keeps{&k}; }(kept));
+  co_await leat::this_task::yield();
+  std::ostringstream text;
+  leat::dump(text);
+  kept.resume();
+  co_await group.join();
+  CHECK(text.str().find("await a foreign operation, at task_test.cpp:") != std::string::npos);
 }
 
 TEST_CASE("task: to await one outside a scheduler ends the process with a sentence", "[core]") {

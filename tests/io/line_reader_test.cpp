@@ -1,5 +1,8 @@
 #include "leat/io/line_reader.hpp"
 
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <future>
 #include <sys/stat.h>
 #include <thread>
@@ -9,6 +12,7 @@
 
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/task_group.hpp"
+#include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
 namespace {
@@ -122,6 +126,18 @@ TEST_CASE("line_reader: a line above the limit is an error with its place, lines
             .find("line 2") != std::string::npos);
 }
 
+TEST_CASE("line_reader: the limit means the line, wherever the chunks are cut", "[io]") {
+  const temp_dir dir;
+  const std::string fits = dir.write("fits", "abcd\r\nabcd\nabcd\r\n");
+  const std::string does_not = dir.write("does_not", "abcd\r\nabcde\r\n");
+  for (std::size_t chunk = 1; chunk < 12; ++chunk) {
+    const leat::line_reader_options options{.max_line_size = 4, .read = {.chunk_size = chunk}};
+    CHECK(leat::sync_wait(read_all(fits, options)) == lines{"abcd", "abcd", "abcd"});
+    CHECK(error_of(does_not, options, errc::resource_exhausted).find("line 2 at offset 6") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("line_reader: what cannot be opened is said with its path", "[io]") {
   const temp_dir dir;
   CHECK(error_of(dir / "missing", {}, errc::not_found).find("missing") != std::string::npos);
@@ -154,6 +170,66 @@ TEST_CASE("line_reader: a file that becomes shorter is an error", "[io]") {
     what = e.what();
   }
   CHECK(what.find("became shorter") != std::string::npos);
+}
+
+TEST_CASE("line_reader: a file that is cut while it is read", "[io]") {
+  const temp_dir dir;
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) text += std::to_string(1'000'000 + i) + "\n";
+  const std::string path = dir.write("a", text);
+  leat::sync_wait([](std::string p) -> task<> {
+    auto reader = co_await leat::line_reader::open(p, {.read = {.chunk_size = 4096, .depth = 4}});
+    leat::line_batch batch;
+    int next = 1'000'000;
+    bool cut = false;
+    std::string what;
+    try {
+      while (co_await reader->read_batch(batch)) {
+        for (const std::string_view line : batch) REQUIRE(line == std::to_string(next++));
+        if (next < 1'020'000) continue;
+        std::filesystem::resize_file(
+            p, cut ? 800'000 : static_cast<std::size_t>(next - 1'000'000) * 8 + 1000);
+        cut = true;  // and then it has its old size again, with zeros
+      }
+    } catch (const leat::failure& e) {
+      CHECK(e.code() == errc::data_loss);
+      what = e.what();
+    }
+    CHECK(what.find("shorter") != std::string::npos);
+  }(path));
+}
+
+TEST_CASE("line_reader: a file that grows from nothing is read in order", "[io]") {
+  const temp_dir dir;
+  for (int round = 0; round < 20; ++round) {
+    const std::string path = dir.write("log" + std::to_string(round), "");
+    std::jthread writer([&] {
+      std::ofstream out(path, std::ios::app);
+      for (int i = 0; i < 3000; ++i) {
+        out << 1'000'000 + i << '\n';
+        if (i % 7 == 0) out.flush();
+      }
+    });
+    const lines all = leat::sync_wait(read_all(path, {.read = {.chunk_size = 64}}));
+    writer.join();
+    // As far as it came: each line in its place, the last one perhaps cut.
+    for (std::size_t i = 0; i + 1 < all.size(); ++i) {
+      REQUIRE(all[i] == std::to_string(1'000'000 + i));
+    }
+  }
+}
+
+TEST_CASE("line_reader: options out of range are named", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a", "one\ntwo\n");
+  for (const std::size_t wrong : {std::size_t{0}, SIZE_MAX, SIZE_MAX - 4095}) {
+    CHECK(error_of(path, {.read = {.chunk_size = wrong}}, errc::invalid_argument)
+              .find("chunk_size") != std::string::npos);
+    CHECK(error_of(path, {.read = {.depth = wrong}}, errc::invalid_argument).find("depth") !=
+          std::string::npos);
+  }
+  const leat::line_reader_options whole{.read = {.chunk_size = std::size_t{1} << 30}};
+  CHECK(leat::sync_wait(read_all(path, whole)) == lines{"one", "two"});
 }
 
 TEST_CASE("line_reader: batches outlive their reader", "[io]") {
@@ -189,8 +265,9 @@ TEST_CASE("line_reader: a stop ends a read that waits, and nothing is lost", "[i
     end.wait();
   });
   struct reading {
-    static task<> run(std::string p, bool& cancelled) {
+    static task<> run(std::string p, bool& opened, bool& cancelled) {
       auto reader = co_await leat::line_reader::open(p);
+      opened = true;
       leat::line_batch batch;
       try {
         co_await reader->read_batch(batch);
@@ -202,8 +279,10 @@ TEST_CASE("line_reader: a stop ends a read that waits, and nothing is lost", "[i
   bool cancelled = false;
   leat::sync_wait([](std::string p, bool& c, std::promise<void>& end) -> task<> {
     leat::task_group g;
-    g.spawn(reading::run(p, c));
-    for (int i = 0; i < 100; ++i) co_await leat::this_task::yield();
+    bool opened = false;
+    g.spawn(reading::run(p, opened, c));
+    while (!opened) co_await leat::this_task::yield();
+    for (int i = 0; i < 10; ++i) co_await leat::this_task::yield();
     g.request_stop();
     co_await g.join();
     end.set_value();  // the read that nobody waits for ends with the pipe

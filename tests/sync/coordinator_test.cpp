@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "leat/core/sleep.hpp"
+#include "leat/core/sync_wait.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/sync/fifo_queue.hpp"
@@ -36,7 +37,7 @@ task<> stop_after(leat::coordinator& c, leat::duration d) {
 
 // Ignores every request to stop, until the time has come: it joins what nobody else knows of.
 task<> stubborn(leat::duration d) {
-  leat::task_group g("secret");
+  leat::task_group g(leat::shielded, "secret");
   g.spawn(nap(d));
   co_await g.join();
 }
@@ -185,6 +186,78 @@ LEAT_TEST("coordinator: a recorded error hides stragglers", "[sync]") {
   CHECK(what == "boom");
   const std::string again = co_await joined(c, {.grace = 20s});
   CHECK(again == "boom");
+}
+
+LEAT_TEST("coordinator: beside a recorded error the stragglers are secondary", "[sync]") {
+  leat::coordinator c;
+  c.spawn(stubborn(10s), "late one");
+  c.request_stop(std::make_exception_ptr(std::runtime_error("boom")));
+  const std::string what = co_await joined(c, {.grace = 200ms});
+  CHECK(what == "boom");
+  const auto secondary = c.secondary_errors();
+  REQUIRE(secondary.size() == 1);
+  try {
+    std::rethrow_exception(secondary.front());
+  } catch (const leat::stragglers_error& e) {
+    CHECK(std::string(e.what()).find("late one") != std::string::npos);
+  }
+  const std::string again = co_await joined(c);
+  CHECK(again == "boom");
+}
+
+task<> rethrow(std::exception_ptr error) {
+  co_await leat::this_task::yield();
+  std::rethrow_exception(error);
+}
+
+LEAT_TEST("coordinator: the same failure met by several tasks is kept once", "[sync]") {
+  leat::coordinator c;
+  const auto shared = std::make_exception_ptr(std::runtime_error("shared"));
+  for (int i = 0; i < 3; ++i) c.spawn(rethrow(shared));
+  c.spawn(rethrow(std::make_exception_ptr(std::runtime_error("other"))));
+  const std::string what = co_await joined(c);
+  CHECK(what == "shared");
+  CHECK(c.secondary_errors().size() == 1);
+}
+
+// With a real thread, so on real time.
+TEST_CASE("coordinator: one that is made in a task is stopped with it", "[sync]") {
+  struct inside {
+    static task<> run(bool& seen, bool& thread_stopped) {
+      leat::coordinator c;
+      std::jthread elsewhere([&thread_stopped](std::stop_token stop) {
+        while (!stop.stop_requested()) std::this_thread::yield();
+        thread_stopped = true;
+      });
+      c.register_thread(std::move(elsewhere), "elsewhere");
+      c.spawn(nap(1000h));
+      c.spawn(wait_for_stop_of(c, seen));
+      co_await c.join();
+    }
+    static task<> wait_for_stop_of(leat::coordinator& c, bool& seen) {
+      seen = co_await c.wait_for_stop();
+    }
+  };
+  bool seen = false;
+  bool thread_stopped = false;
+  leat::sync_wait([](bool& s, bool& t) -> task<> {
+    leat::task_group outer;
+    outer.spawn(inside::run(s, t));
+    co_await leat::sleep_for(5ms);
+    outer.request_stop();
+    co_await outer.join();
+  }(seen, thread_stopped));
+  CHECK(thread_stopped);
+}
+
+LEAT_TEST("coordinator: a task of its own cannot join it", "[sync]") {
+  leat::coordinator c({.name = "ring"});
+  std::string what;
+  c.spawn([](leat::coordinator& mine, std::string& said) -> task<> {
+    said = co_await joined(mine);
+  }(c, what));
+  co_await c.join();
+  CHECK(what.find("a task of coordinator 'ring' joins it") != std::string::npos);
 }
 
 LEAT_TEST("coordinator: a stop ends the waits of its tasks", "[sync]") {

@@ -1,6 +1,9 @@
 #include "leat/sync/fifo_queue.hpp"
 
+#include <cstdint>
 #include <future>
+#include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -9,10 +12,12 @@
 #include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
+#include <asio/error.hpp>
 #include <asio/io_context.hpp>
 #include <asio/use_awaitable.hpp>
 #include <asio/use_future.hpp>
 
+#include "leat/core/error.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/task_group.hpp"
 #include "support/leat_test.hpp"
@@ -126,6 +131,127 @@ TEST_CASE("fifo_queue: async_pop with use_future", "[sync]") {
   auto f = q.async_pop(asio::use_future);
   q.wait_push(7);
   CHECK(f.get() == 7);
+}
+
+TEST_CASE("fifo_queue: a refused wait_push leaves the value with its owner", "[sync]") {
+  leat::fifo_queue<std::string> q(1);
+  q.close();
+  std::string value = "still here";
+  CHECK_FALSE(q.wait_push(std::move(value)));
+  CHECK(value == "still here");  // NOLINT(bugprone-use-after-move): that is the promise
+}
+
+TEST_CASE("fifo_queue: a cancelled async_pop ends as Asio's programs expect", "[sync]") {
+  leat::fifo_queue<int> q(4);
+  asio::io_context io;
+  asio::cancellation_signal stop;
+  std::error_code result;
+  q.async_pop(asio::bind_cancellation_slot(
+      stop.slot(),
+      asio::bind_executor(io.get_executor(), [&](std::error_code ec, auto) { result = ec; })));
+  stop.emit(asio::cancellation_type::total);
+  io.run();
+  CHECK(result == asio::error::operation_aborted);
+  CHECK(result == leat::errc::cancelled);
+}
+
+TEST_CASE("fifo_queue: a context that ends first takes undelivered results with it", "[sync]") {
+  leat::fifo_queue<int> q(4);
+  const auto kept = std::make_shared<int>(0);
+  {
+    asio::io_context io;
+    q.async_push(1, asio::bind_executor(io.get_executor(), [kept](std::error_code, bool) {}));
+    q.async_pop(asio::bind_executor(io.get_executor(), [kept](std::error_code, auto) {}));
+    CHECK(kept.use_count() == 3);
+  }
+  CHECK(kept.use_count() == 1);
+}
+
+TEST_CASE("fifo_queue: to fail without a cause ends the process with a sentence", "[sync]") {
+  const std::string said = leat_test::last_words([] { leat::fifo_queue<int>(1).fail(nullptr); });
+  CHECK(said.find("fail without a cause") != said.npos);
+}
+
+LEAT_TEST("fifo_queue: of bool", "[sync]") {
+  leat::fifo_queue<bool> q(4);
+  bool items[] = {true, false, true};
+  co_await q.push_many(items);
+  leat::task_group g;
+  g.spawn([](leat::fifo_queue<bool>& all) -> task<> { co_await all.pop_many(4); }(q));
+  for (int i = 0; i < 5; ++i) co_await leat::this_task::yield();
+  g.request_stop();  // what it holds goes back in order
+  co_await g.join();
+  const auto back = co_await q.pop_many(3);
+  REQUIRE(back);
+  CHECK(*back == std::vector<bool>{true, false, true});
+}
+
+LEAT_TEST("fifo_queue: a batch too large for memory is an error, and leaves nothing", "[sync]") {
+  leat::fifo_queue<int> q(4);
+  leat::context& self = co_await leat::this_task::get_context();
+  const std::size_t too_many[] = {SIZE_MAX, SIZE_MAX / sizeof(int) - 1};
+  for (const std::size_t count : too_many) {
+    bool refused = false;
+    try {
+      co_await q.pop_many(count);
+    } catch (const std::bad_alloc&) {
+      refused = true;
+    }
+    CHECK(refused);
+    CHECK(self.waiting() == nullptr);
+  }
+  CHECK(q.statistics().waiting_pops == 0);
+  co_await q.push(1);
+  const auto item = co_await q.pop();
+  CHECK(item == 1);
+}
+
+LEAT_TEST("fifo_queue: batches that never have to wait let others run", "[sync]") {
+  leat::fifo_queue<int> q(64);
+  int turns = 0;
+  bool done = false;
+  leat::task_group g;
+  g.spawn([](leat::fifo_queue<int>& both, bool& ended) -> task<> {
+    std::vector<int> items(8);
+    for (int i = 0; i < 5000; ++i) {
+      co_await both.push_many(items);
+      co_await both.pop_many(8);
+    }
+    ended = true;
+  }(q, done));
+  while (!done) {
+    ++turns;
+    co_await leat::this_task::yield();
+  }
+  co_await g.join();
+  CHECK(turns > 10);
+}
+
+TEST_CASE("fifo_queue: a coroutine destroyed between the end of its pop and its turn is caught",
+          "[sync]") {
+  // A coroutine of another kind; a leat task cannot be destroyed there.
+  struct foreign {
+    struct promise_type {
+      foreign get_return_object() {
+        return {std::coroutine_handle<promise_type>::from_promise(*this)};
+      }
+      std::suspend_never initial_suspend() const noexcept { return {}; }
+      std::suspend_always final_suspend() const noexcept { return {}; }
+      void return_void() const noexcept {}
+      void unhandled_exception() const noexcept { std::terminate(); }
+    };
+    std::coroutine_handle<promise_type> handle;
+  };
+  const auto pop = [](leat::fifo_queue<int>& q) -> foreign { co_await q.pop(); };
+  const std::string said = leat_test::last_words([&] {
+    leat::sim::run([](auto body) -> task<> {
+      leat::fifo_queue<int> q(1);
+      const foreign f = body(q);
+      co_await q.push(1);  // the pop has its item, and waits for its turn
+      f.handle.destroy();
+    }(pop));
+  });
+  CHECK(said.find("destroyed after its queue operation had ended") != said.npos);
 }
 
 TEST_CASE("fifo_queue: async operations in asio::awaitable", "[sync]") {

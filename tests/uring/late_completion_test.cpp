@@ -53,7 +53,7 @@ task<std::size_t> count_lines(std::string path, bool& in_order) {
 
 task<std::string_view> backend_in_use(std::string path) {
   const leat::file f = co_await leat::file::open(path);
-  co_return f.backend().name();
+  co_return f.open_handle()->backend.name();
 }
 
 TEST_CASE("io_uring: is what is used", "[uring]") {

@@ -22,7 +22,8 @@ struct asio_scheduler_options {
 ///
 /// Whoever runs the context runs the scheduler; leat starts no thread. If several threads run the
 /// context, the scheduler still is one logical thread, like a strand. Asio sees one handler for
-/// each burst of work. run() does not return while a task lives.
+/// each burst of work. run() does not return while a task lives; a context that was stopped before
+/// must not be destroyed before its tasks have ended.
 ///
 ///     asio::io_context io;
 ///     leat::scheduler& s = leat::get_scheduler(io);
@@ -31,6 +32,7 @@ struct asio_scheduler_options {
 [[nodiscard]] scheduler& get_scheduler(asio::io_context& io);
 
 /// The same with options; they count only when this call makes the scheduler.
+/// Errors: invalid_argument, for a turn of 0 items.
 [[nodiscard]] scheduler& get_scheduler(asio::io_context& io, const asio_scheduler_options& options);
 
 /// The context in which an Asio scheduler lives; null for a scheduler of another kind.

@@ -2,13 +2,11 @@
 
 #include <concepts>
 #include <exception>
-#include <memory>
 #include <source_location>
 #include <type_traits>
 #include <utility>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/associated_allocator.hpp>
 #include <asio/associated_cancellation_slot.hpp>
 #include <asio/associated_executor.hpp>
 #include <asio/async_result.hpp>
@@ -18,6 +16,7 @@
 #include <asio/post.hpp>
 
 #include "leat/core/asio_scheduler.hpp"
+#include "leat/core/detail/asio_delivery.hpp"
 #include "leat/core/task.hpp"
 
 namespace leat {
@@ -59,27 +58,17 @@ struct run_signature<void> {
 template <class T, class Handler, class Executor>
 class run_operation final : private task_scope {
  public:
+  using handler_type = Handler;
+
   static void start(const Executor& executor, task<T> t, Handler handler,
                     const std::source_location& where) {
-    auto allocator = rebound(asio::get_associated_allocator(handler));
-    using traits = std::allocator_traits<decltype(allocator)>;
-    auto* const self = traits::allocate(allocator, 1);
-    try {
-      traits::construct(allocator, self, executor, std::move(handler), where);
-    } catch (...) {
-      traits::deallocate(allocator, self, 1);
-      throw;
-    }
-    try {
-      self->spawn_on(leat::get_scheduler(io_context_of(executor)),
-                     run_into(std::move(t), self->result_), "", where);
-    } catch (...) {
-      traits::destroy(allocator, self);
-      traits::deallocate(allocator, self, 1);
-      throw;
-    }
+    const auto allocator = asio::get_associated_allocator(handler);
+    delivery self = delivery::make(allocator, executor, std::move(handler), where);
+    self->spawn_on(leat::get_scheduler(io_context_of(executor)),
+                   run_into(std::move(t), self->result_), "", where);
     self->listen();  // no cancellation is emitted before this returns
-    self->when_idle(self->ended_);
+    run_operation& running = *self.release();
+    running.when_idle(running.ended_);
   }
 
   run_operation(const Executor& executor, Handler&& handler, const std::source_location& where)
@@ -89,31 +78,22 @@ class run_operation final : private task_scope {
         ended_(*this, where) {}
 
  private:
+  using delivery = asio_delivery<run_operation>;
+
   struct end_of_task : condition_wait {
     end_of_task(run_operation& o, const std::source_location& where) noexcept
         : condition_wait(o, idle, no_deadline, where), owner(o) {
       run_ = [](work_item& item) noexcept {
         run_operation& self = static_cast<end_of_task&>(item).owner;
         // Never inside the scheduler's turn: the handler is user code and may do what it likes.
-        asio::post(self.work_.get_executor(), delivery{&self});
+        const auto executor = self.work_.get_executor();
+        asio::post(executor, delivery(self));
       };
     }
     run_operation& owner;
   };
 
-  struct delivery {
-    using allocator_type = asio::associated_allocator_t<Handler>;
-    run_operation* self;
-    allocator_type get_allocator() const noexcept {
-      return asio::get_associated_allocator(self->handler_);
-    }
-    void operator()() const { self->finish(); }
-  };
-
-  template <class Allocator>
-  static auto rebound(const Allocator& a) {
-    return typename std::allocator_traits<Allocator>::template rebind_alloc<run_operation>(a);
-  }
+  friend delivery;
 
   void task_ended(std::string_view, std::exception_ptr error) noexcept override {
     error_ = std::move(error);
@@ -127,7 +107,7 @@ class run_operation final : private task_scope {
     });
   }
 
-  void finish() {
+  void finish(delivery& memory) {
     auto cancellation = asio::get_associated_cancellation_slot(handler_);
     if (cancellation.is_connected()) cancellation.clear();
     // Memory is given back before the handler is called: it may start the next operation in it.
@@ -135,10 +115,7 @@ class run_operation final : private task_scope {
     const auto work = std::move(work_);
     const std::exception_ptr error = std::move(error_);
     auto result = std::move(result_);
-    auto allocator = rebound(asio::get_associated_allocator(handler));
-    using traits = std::allocator_traits<decltype(allocator)>;
-    traits::destroy(allocator, this);
-    traits::deallocate(allocator, this, 1);
+    memory.reset();
     if constexpr (std::is_void_v<T>) {
       std::move(handler)(error);
     } else {

@@ -22,9 +22,11 @@ class wait;
 /// each burst. Many cores are many schedulers.
 ///
 /// This class is the seam between leat and what drives it. A driver (an Asio context, a simulation)
-/// implements the four hooks below and calls run_ready() when wake() or the timer asked for it.
+/// implements the pure virtual functions below and calls run_ready() when wake() or the timer asked
+/// for it.
 ///
-/// Thread safety: post() is shared-safe, all else is thread-bound to the thread in run_ready().
+/// Thread safety: post(), now(), work_started() and work_finished() are shared-safe, all else is
+/// thread-bound to the thread in run_ready().
 class scheduler {
  public:
   scheduler() = default;
@@ -38,7 +40,8 @@ class scheduler {
   ///
   /// Never runs it inside the call.
   ///
-  /// Thread safety: shared-safe. Cost: O(1), no allocation.
+  /// Thread safety: shared-safe. Cost: O(1); from another thread the first item of a burst costs
+  /// the driver's wake().
   void post(work_item& item) noexcept {
     if (current_ == this) {
       ready_.push_back(item);
@@ -60,12 +63,20 @@ class scheduler {
   /// Takes a timer back. True: it was set and will not expire; false: it was not set any more.
   bool cancel_timer(detail::timer& t) noexcept;
 
-  /// Resumes a coroutine and then every task that it hands over to, one after the other and never
-  /// nested: a chain of awaits that complete at once does not grow the stack, with any compiler.
-  void resume(std::coroutine_handle<> h) noexcept {
+  /// Resumes a coroutine of the task `c` (null: of no task) and then every task that it hands over
+  /// to, one after the other and never nested: a chain of awaits that complete at once does not
+  /// grow the stack, with any compiler.
+  void resume(std::coroutine_handle<> h, context* c) noexcept {
+    task_ = c;
     h.resume();
     while (transfer_) std::exchange(transfer_, nullptr).resume();
+    task_ = nullptr;
     if (ended_) finish_ended();
+  }
+
+  /// The task that runs on this thread now; null outside of one.
+  [[nodiscard]] static context* current_task() noexcept {
+    return current_ ? current_->task_ : nullptr;
   }
 
   /// Counts an operation of a task that ended at once. False: the task has had its share of this
@@ -161,7 +172,8 @@ class scheduler {
 
   work_list ready_;
   std::coroutine_handle<> transfer_;
-  context* ended_ = nullptr;
+  context* task_ = nullptr;   // that runs now
+  context* ended_ = nullptr;  // and the one that has just ended
   std::size_t tasks_ = 0;
   work_list later_;
   std::size_t later_count_ = 0;

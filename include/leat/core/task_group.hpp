@@ -10,6 +10,10 @@
 
 namespace leat {
 
+/// Says that a group is not stopped together with the task that makes it.
+struct shielded_t {};
+inline constexpr shielded_t shielded{};
+
 /// Runs tasks side by side and joins them: the first error stops the others and is thrown by
 /// join().
 ///
@@ -18,18 +22,20 @@ namespace leat {
 ///     group.spawn(consume(queue), "consumer");
 ///     co_await group.join();
 ///
-/// Join before the group ends, on every way out: its destructor asserts that no task lives. Made in
-/// a task, it is stopped together with that task.
+/// Join before the group ends, on every way out: its destructor asserts that no task lives. A group
+/// that is made in a task is stopped when that task is asked to stop.
 ///
 /// Thread safety: shared-safe.
 class task_group final : public task_scope {
  public:
-  /// A group for the present scope; `name` appears in dumps.
-  explicit task_group(std::string_view name = {}) : task_scope("task group", name, nullptr) {}
+  /// `name` appears in dumps.
+  explicit task_group(std::string_view name = {})
+      : task_scope("task group", name, scheduler::current_task()) {}
 
-  /// A group that is stopped when `parent` is: `task_group g(co_await this_task::get_context())`.
-  explicit task_group(context& parent, std::string_view name = {})
-      : task_scope("task group", name, &parent) {}
+  /// A group that goes on when the task that made it is asked to stop: for what has to be done in
+  /// spite of that, such as closing a file.
+  explicit task_group(shielded_t, std::string_view name = {})
+      : task_scope("task group", name, nullptr) {}
 
   /// Starts a task on the scheduler that runs now, in its next turn.
   /// Errors: std::bad_alloc; then nothing was started.
@@ -52,10 +58,12 @@ class task_group final : public task_scope {
   bool request_stop() noexcept { return request_scope_stop(); }
 
   /// Waits until every task has ended, then throws the first error that one of them ended with.
-  /// That a task was cancelled by the group's own stop is no error.
+  /// That a task was cancelled by the group's own stop is no error. A group that ended well can be
+  /// used again; one that failed or was stopped stays so, and every join says the same.
   ///
-  /// Cancellation: a stop of the caller stops the group when it was made with the caller's context;
-  ///               join waits on until all have ended.
+  /// Cancellation: none; a stop of the task in which the group was made stops the group, and join
+  ///               waits on until all have ended.
+  /// Errors:       failed_precondition, for a task of the group: it would wait for itself.
   [[nodiscard]] task<void> join(std::source_location where = std::source_location::current());
 
   /// The same for an OS thread that runs no scheduler.
@@ -63,9 +71,9 @@ class task_group final : public task_scope {
 
  private:
   void task_ended(std::string_view name, std::exception_ptr error) noexcept override;
-  void rethrow_first();
+  void rethrow_first() const;
 
-  detail::mutex error_mutex_;
+  mutable detail::mutex error_mutex_;
   std::exception_ptr first_error_ LEAT_GUARDED_BY(error_mutex_);
 };
 

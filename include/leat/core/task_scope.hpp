@@ -60,8 +60,8 @@ class task_scope {
   struct task_report {
     const context* task;  ///< identifies the task; it may have ended meanwhile
     std::string name;     ///< as given at spawn, or the place where it was spawned
-    std::string
-        position;  ///< what it waits for, where and since when, innermost first, a line each
+    /// What it waits for, where and since when, innermost first, a line each.
+    std::string position;
   };
 
   /// What each live task waits for. Asks each scheduler and waits for its answer up to `patience`:
@@ -95,7 +95,15 @@ class task_scope {
   /// Returns false when a stop was requested before.
   bool request_scope_stop() noexcept;
 
-  /// Takes the stop request back. Tasks that have seen it are not called back.
+  /// Called once a stop was requested, by whomever, on the thread that did it, without a lock.
+  virtual void stop_was_requested() noexcept {}
+
+  /// No stop of the parent reaches the scope any more. For destructors of derived classes that have
+  /// something to do on a stop.
+  void leave_parent() noexcept;
+
+  /// Takes the stop request back. Tasks that have seen it are not called back. Scopes that were
+  /// made in tasks of this one before do not hear of its next stop.
   void reset_stop();
 
   /// A task has ended, with an error or without. Called on the task's scheduler, without a lock.
@@ -114,9 +122,14 @@ class task_scope {
   friend class condition_wait;
   friend class scheduler;
 
-  class inquiry;  // asks one scheduler where its tasks are
-  struct notice;  // tells one scheduler that the scope was stopped
-  struct link;    // to the parent scope's stop
+  friend void dump(std::ostream& out, duration patience);
+
+  class kept_home;
+  class inquiry;   // asks one scheduler where its tasks are
+  struct answers;  // what the schedulers said
+  class printer;   // of what they said
+  struct notice;   // tells one scheduler that the scope was stopped
+  struct link;     // to the parent scope's stop
 
   static void start(work_item& item) noexcept;
   static void start_from_elsewhere(work_item& item) noexcept;
@@ -125,9 +138,10 @@ class task_scope {
   void add_child(context& c, notice& n) noexcept LEAT_REQUIRES(mutex_);
   [[nodiscard]] bool add_if_known(context& c) noexcept;
   void add_with_notice(context& c);
-  [[nodiscard]] std::vector<scheduler*> homes() const;
   [[nodiscard]] bool has_task_on(const scheduler& s) const noexcept;
-  void add_silent(std::vector<task_report>& reports) const;
+  [[nodiscard]] static std::vector<kept_home> homes_of(const task_scope* only);
+  [[nodiscard]] static std::shared_ptr<answers> ask(const task_scope* only, duration patience);
+  [[nodiscard]] std::vector<task_report> told_by(const answers& a) const;
   void cancel_waits(scheduler& s) noexcept;
   [[nodiscard]] bool holds(unsigned conditions) const noexcept LEAT_REQUIRES(mutex_);
   void unlink(condition_wait& w) noexcept LEAT_REQUIRES(mutex_);
@@ -163,7 +177,8 @@ inline bool wait::stop_requested() const noexcept { return context_ && context_-
 /// Gives true when a condition holds, false when the deadline came first.
 ///
 /// Errors:       cancelled, when the waiting task was asked to stop; never for a wait that includes
-///               `idle`: who joins, joins.
+///               `idle`: who joins, joins. failed_precondition, when a task of the scope waits for
+///               `idle`. std::bad_alloc, for a deadline.
 /// Cancellation: total.
 class [[nodiscard]] condition_wait : public wait {
  public:
@@ -171,8 +186,8 @@ class [[nodiscard]] condition_wait : public wait {
                  const std::source_location& where) noexcept;
   ~condition_wait();
 
-  bool await_ready() noexcept { return bound() && start(); }
-  bool await_suspend(std::coroutine_handle<> h) noexcept {
+  bool await_ready() { return bound() && start(); }
+  bool await_suspend(std::coroutine_handle<> h) {
     if (bound()) return true;
     attach(h);
     return !start();
@@ -181,9 +196,9 @@ class [[nodiscard]] condition_wait : public wait {
 
  private:
   friend class task_scope;
-  enum class outcome : unsigned char { holds, deadline, cancelled };
+  enum class outcome : unsigned char { holds, deadline, cancelled, own };
 
-  bool start() noexcept;
+  bool start();
   void link_into_scope() noexcept LEAT_NO_ANALYSIS;
   void end(outcome result) noexcept;
   static void cancel(wait&) noexcept;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <concepts>
 #include <coroutine>
 #include <iosfwd>
 #include <source_location>
@@ -20,12 +19,12 @@ class promise_base;
 
 /// A waiting operation: who waits, where in the source, since when, and how to make it stop.
 ///
-/// Base of every awaitable of the library. It lives in the frame of the coroutine that waits, so
-/// waiting allocates nothing, and it is itself the work item that resumes the coroutine: on the
-/// scheduler on which the wait began, never inside the call that ends the wait.
+/// Base of every operation that can suspend a task. It lives in the frame of the coroutine that
+/// waits, so waiting allocates nothing, and it is itself the work item that resumes the coroutine:
+/// on the scheduler on which the wait began, never inside the call that ends the wait.
 ///
 /// In a leat task the operation knows its task before it is tried (bind()); in any other coroutine
-/// it learns of it when it suspends (suspend()). Both end in the derived class's start().
+/// it learns of its scheduler when it suspends (attach()).
 class wait : public work_item {
  public:
   /// What the kinds of waits have in common; one static object for each kind.
@@ -116,9 +115,5 @@ class wait : public work_item {
   std::source_location where_;
   time_point since_;  // set when the wait begins
 };
-
-/// An operation that leat::task binds to itself before it is awaited.
-template <class T>
-concept wait_operation = std::derived_from<T, wait>;
 
 }  // namespace leat

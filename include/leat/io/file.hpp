@@ -19,8 +19,8 @@ namespace leat {
 
 /// Awaits one file_request; gives its result: bytes, a handle or 0, or a negative errno.
 ///
-/// Cancellation: none. The kernel may use the buffer until the request is complete, so a stop is
-///               seen by the next operation.
+/// Cancellation: before it begins, with -ECANCELED, except for a close. Once begun it is awaited to
+///               its end, since the kernel may use the buffer until then.
 class [[nodiscard]] file_operation final : public wait {
  public:
   file_operation(file_backend& backend, const file_request& request, std::string_view path,
@@ -31,6 +31,8 @@ class [[nodiscard]] file_operation final : public wait {
   [[nodiscard]] std::int64_t await_resume() const noexcept { return completion_.result; }
 
  private:
+  bool refused() noexcept;
+
   struct completion : file_request {
     file_operation* owner = nullptr;
   };
@@ -43,6 +45,27 @@ class [[nodiscard]] file_operation final : public wait {
   std::string_view path_;
 };
 
+namespace detail {
+
+/// An open file of a backend; its destructor closes it, in a turn of its scheduler without waiting.
+class file_handle {
+ public:
+  file_handle(file_backend& b, int n) noexcept
+      : backend(b), number(n), is_descriptor(b.gives_descriptors()) {}
+  file_handle(const file_handle&) = delete;
+  file_handle& operator=(const file_handle&) = delete;
+  ~file_handle();
+
+  /// Carries out a request outside of the scheduler, which may be gone.
+  void run_anywhere(file_request& request) const noexcept;
+
+  file_backend& backend;
+  int number;  // -1: closed
+  const bool is_descriptor;
+};
+
+}  // namespace detail
+
 /// How a file is opened.
 enum class open_mode {
   read,       ///< an existing file, for reading
@@ -50,17 +73,19 @@ enum class open_mode {
   write_new,  ///< for writing; must not exist
 };
 
-/// A file of a scheduler, opened with open(). Closed by the destructor, or by close(), which says
-/// whether that went well.
+/// A file of a scheduler, opened with open(). Closed by the destructor, once no read of a reader is
+/// under way any more; or by close(), which says whether that went well.
 ///
+/// Errors: failed_precondition for an operation on a file that is not open; invalid_argument for a
+///         path with a NUL byte; those of the system, each with the path.
+/// Cancellation: no operation but close() begins once the task was asked to stop: it ends as
+///               cancelled. One that has begun is awaited.
 /// Thread safety: thread-bound to its scheduler.
+/// Cost: on io_uring read, write and sync go through the ring and block nothing; what is done with
+///       paths (open, status, list, rename, remove) and close are plain system calls on the
+///       scheduler's thread. On worker threads none of them blocks it.
 class file {
  public:
-  file() = default;
-  file(file&& other) noexcept;
-  file& operator=(file&& other) noexcept;
-  ~file();
-
   /// Opens a file on the scheduler of the calling task.
   /// Errors: not_found, permission_denied, failed_precondition for a directory, already_exists, and
   ///         others of the system; each names the path.
@@ -68,7 +93,7 @@ class file {
       std::string path, open_mode mode = open_mode::read,
       std::source_location where = std::source_location::current());
 
-  [[nodiscard]] bool is_open() const noexcept { return handle_ >= 0; }
+  [[nodiscard]] bool is_open() const noexcept { return open_ != nullptr; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
   /// Size and kind when it was opened.
@@ -92,15 +117,15 @@ class file {
   /// error.
   [[nodiscard]] task<void> close(std::source_location where = std::source_location::current());
 
-  // For readers that submit requests of their own.
-  [[nodiscard]] int handle() const noexcept { return handle_; }
-  [[nodiscard]] file_backend& backend() const noexcept { return *backend_; }
+  // For readers that submit requests of their own, and hold the handle while one is under way.
+  [[nodiscard]] const std::shared_ptr<detail::file_handle>& open_handle() const noexcept {
+    return open_;
+  }
 
  private:
-  void close_quietly() noexcept;
+  [[nodiscard]] detail::file_handle& opened() const;
 
-  file_backend* backend_ = nullptr;
-  int handle_ = -1;
+  std::shared_ptr<detail::file_handle> open_;
   std::string path_;
   file_status status_;
 };
@@ -122,6 +147,9 @@ class file {
 [[nodiscard]] task<void> sync_directory(std::string path);
 
 namespace detail {
+
+/// " at offset 48", or nothing for `next_byte`.
+[[nodiscard]] std::string at_offset(std::uint64_t offset);
 
 /// The exception for a negative errno: "path: what: reason".
 [[nodiscard]] std::exception_ptr file_error(std::int64_t negative_errno, std::string_view path,

@@ -79,6 +79,9 @@ class file_backend {
 
   /// Carries out a request here and now, whatever it takes: for a destructor outside a scheduler.
   virtual void run_now(file_request& request) noexcept = 0;
+
+  /// True: handles are descriptors of the process, and paths those of the system.
+  [[nodiscard]] virtual bool gives_descriptors() const noexcept { return true; }
 };
 
 /// Which backend real schedulers use.

@@ -18,11 +18,12 @@ struct match_options {
 /// `*` any run of characters but "/", `?` one of them, `[a-z]` and `[^a-z]` sets, `\c` the
 /// character itself. `*` matches a leading dot; `**` is no more than `*`. A pattern is matched
 /// level by level: no directory is read that the pattern does not lead into. A pattern without
-/// wildcards gives its path if that exists. No match is an empty list. A relative pattern without a
-/// directory gives "./name".
+/// wildcards gives its path if that exists. No match is an empty list. A pattern with wildcards and
+/// without a directory, such as "*.txt", gives "./name".
 ///
-/// Errors: not_found when the directory before the first wildcard does not exist. A directory that
-///         must not be read is left out.
+/// Errors:       not_found when the directory before the first wildcard does not exist; others of
+///               the system. What is no directory, or must not be read, is left out.
+/// Cancellation: before each directory and each file.
 /// Source: matching_files, tf.io.gfile.glob.
 [[nodiscard]] task<std::vector<std::string>> match_files(std::vector<std::string> patterns,
                                                          match_options options = {});

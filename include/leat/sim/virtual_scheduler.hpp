@@ -82,7 +82,7 @@ class virtual_scheduler final : public scheduler {
 
 /// Runs a task to its end on virtual time; gives its result or throws its error.
 ///
-///     leat::sim::run(leat::task_group_example());
+///     const int answer = leat::sim::run(my_service());
 ///
 /// Errors: what the task throws; deadlock, at once, when it waits for something that cannot come.
 template <class T>

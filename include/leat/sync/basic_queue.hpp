@@ -28,10 +28,14 @@ concept queue_element = std::is_nothrow_move_constructible_v<T> &&
 
 /// The queue contract: what fifo_queue, random_shuffle_queue and the others have in common.
 ///
-/// A bounded queue between tasks, threads and Asio handlers, on any schedulers. Each operation
-/// comes in four faces: an awaitable for any coroutine (`co_await q.pop()`), an Asio initiating
-/// function (`q.async_pop(token)`), one that never waits (`q.try_pop()`) and one that blocks an OS
-/// thread (`q.wait_pop()`; never on a scheduler's own thread). The faces mix freely on one queue.
+/// A bounded queue between tasks, threads and Asio handlers, on any schedulers. Pop and push come
+/// in four faces: an awaitable for leat tasks and for coroutines of other kinds that run on a leat
+/// scheduler and await anything (`co_await q.pop()`), an Asio initiating function
+/// (`q.async_pop(token)`), one that never waits (`q.try_pop()`) and one that blocks an OS thread
+/// (`q.wait_pop()`). The batch operations can be awaited and can block. The faces mix freely.
+///
+/// A thread that blocks must not be one that others need in order to serve it: in a task that is a
+/// caught precondition, in a handler of the same io_context a deadlock.
 ///
 /// Order of service: on each side first come, first served, whatever the amounts. Who waits at the
 /// head of a line holds up those behind it; the try_ faces never overtake a line.
@@ -48,7 +52,8 @@ concept queue_element = std::is_nothrow_move_constructible_v<T> &&
 /// Thread safety: shared-safe. A waiter is resumed on its own scheduler, never inside the call that
 /// lets it go on; that of a push may come late, until its queue has drained to half or the turn of
 /// the popping task ends.
-/// Cost: O(1) an item and no allocation, apart from the growth of the storage up to the capacity.
+/// Cost: O(1) an item and no allocation, apart from the growth of the storage up to the capacity
+/// and what batches that wait may hold.
 template <queue_element T, class Order>
 class basic_queue : public detail::queue_core {
  public:
@@ -103,8 +108,13 @@ class basic_queue : public detail::queue_core {
   }
 
   /// push() for an OS thread: blocks it. Precondition: the thread runs no scheduler.
-  bool wait_push(T value, std::source_location where = std::source_location::current()) {
+  bool wait_push(T&& value, std::source_location where = std::source_location::current()) {
     return blocking<detail::push_verb<T>>::run(*this, where, &value);
+  }
+  bool wait_push(const T& value, std::source_location where = std::source_location::current())
+    requires std::copy_constructible<T>
+  {
+    return blocking<detail::push_copy_verb<T>>::run(*this, where, value);
   }
 
   /// pop() for an OS thread: blocks it. Precondition: the thread runs no scheduler.
@@ -116,7 +126,9 @@ class basic_queue : public detail::queue_core {
   ///
   /// Completion:   void(std::error_code, bool), on the handler's executor, never inside this call
   ///               or another one on the queue. A handler without an executor completes on Asio's
-  ///               system executor.
+  ///               system executor, which is a thread pool.
+  /// Errors:       asio::error::operation_aborted (== errc::cancelled); the code of the cause given
+  ///               to fail(); errc::resource_exhausted for std::bad_alloc.
   /// Cancellation: total, through the handler's cancellation slot.
   template <asio::completion_token_for<void(std::error_code, bool)> Token>
   auto async_push(T value, Token&& token,
@@ -283,8 +295,7 @@ class basic_queue : public detail::queue_core {
   }
   void give_back(detail::queue_waiter& w) noexcept override {
     auto& batch = *static_cast<std::vector<T>*>(w.items_);
-    order_.give_back(batch.data(), batch.size());
-    batch.clear();
+    for (; !batch.empty(); batch.pop_back()) order_.give_back(T(std::move(batch.back())));
   }
   void reserve(std::size_t items) override { order_.reserve(items); }
 

@@ -22,7 +22,8 @@ namespace leat {
 struct join_options {
   /// How long tasks and threads may take to end once the stop was requested and join() waits.
   duration grace = std::chrono::seconds(120);
-  /// True: those that are left when the grace is over are no error.
+  /// True: those that are left when the grace is over are no error. They have to be joined all the
+  /// same before the coordinator is destroyed.
   bool ignore_stragglers = false;
 };
 
@@ -44,7 +45,9 @@ class stragglers_error : public failure {
 /// Whoever finds a reason to stop calls request_stop(), with or without an error; a task that ends
 /// with an error does so by that. The stop reaches every wait of every task of the coordinator. The
 /// first request decides: a clean one makes later errors secondary. join() waits for the natural
-/// end of all, or for the stop and then for the grace period, and throws the recorded error.
+/// end of all, or for the stop and then for the grace period, and throws the recorded error. Join
+/// on every way out: the destructor asserts that no task lives. A coordinator that is made in a
+/// task is stopped, without an error, when that task is asked to stop.
 ///
 ///     leat::coordinator coord;
 ///     coord.spawn(read_files(queue), "reader");
@@ -55,7 +58,7 @@ class stragglers_error : public failure {
 /// Source: tf.train.Coordinator.
 class coordinator final : public task_scope {
  public:
-  explicit coordinator(coordinator_options options = {}, context* parent = nullptr);
+  explicit coordinator(coordinator_options options = {});
   ~coordinator() override;
 
   // ---- Who is coordinated.
@@ -98,7 +101,8 @@ class coordinator final : public task_scope {
   /// The same for an OS thread, which it blocks.
   bool block_for_stop(duration limit = duration::max());
 
-  /// Takes the stop and the recorded error back: the coordinator is as new, but its tasks stay.
+  /// Takes the stop and the recorded error back: the coordinator is as new. Call it when all have
+  /// ended: a task that lives on may have seen the stop, and the groups that it made have.
   void clear_stop();
 
   // ---- Joining.
@@ -108,7 +112,9 @@ class coordinator final : public task_scope {
   /// Without a stop request it waits without limit; with one, the grace period begins when both
   /// this call and the request have been made.
   ///
-  /// Errors: the recorded error; else stragglers_error when somebody is left after the grace.
+  /// Errors: the recorded error, and then secondary_errors() hold the stragglers_error if somebody
+  ///         is left after the grace; else that stragglers_error;
+  ///         failed_precondition in a task of the coordinator, which would wait for itself.
   [[nodiscard]] task<void> join(join_options options = {},
                                 std::source_location where = std::source_location::current());
 
@@ -121,7 +127,7 @@ class coordinator final : public task_scope {
   /// Throws the recorded error, if there is one; it stays recorded.
   void raise_requested_exception() const;
 
-  /// Errors that came after the first request.
+  /// Errors that came after the first request, each once.
   [[nodiscard]] std::vector<std::exception_ptr> secondary_errors() const;
 
  private:
@@ -130,8 +136,11 @@ class coordinator final : public task_scope {
   void run_thread(std::string name, std::stop_source stop, std::function<void()> body);
   [[nodiscard]] bool is_clean(const std::exception_ptr& error) const noexcept;
   void task_ended(std::string_view name, std::exception_ptr error) noexcept override;
+  void stop_was_requested() noexcept override;
   void thread_ended(std::exception_ptr error) noexcept;
+  void keep_secondary(std::exception_ptr error) LEAT_REQUIRES(state_mutex_);
   void finish_join(const join_options& options, bool all_ended);
+  [[nodiscard]] std::string stragglers() const;
 
   const std::vector<errc> clean_;
   mutable detail::mutex state_mutex_;

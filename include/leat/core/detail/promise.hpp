@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "leat/core/context.hpp"
+#include "leat/core/detail/foreign_wait.hpp"
 #include "leat/core/detail/frame_allocator.hpp"
 #include "leat/core/wait.hpp"
 
@@ -32,7 +33,6 @@ class promise_base {
   void unhandled_exception() noexcept { error_ = std::current_exception(); }
 
   [[nodiscard]] context& task_context() const noexcept { return *context_; }
-  [[nodiscard]] context* try_task_context() const noexcept { return context_; }
 
   /// The task that awaits this one, null for the outermost; and the place where it does.
   [[nodiscard]] promise_base* parent() const noexcept { return parent_; }
@@ -147,8 +147,9 @@ class promise_common : public promise_base {
 
   template <class A>
     requires(!task_aware<std::remove_reference_t<A>>)
-  A&& await_transform(A&& awaitable) noexcept {
-    return static_cast<A&&>(awaitable);
+  foreign_wait<A> await_transform(
+      A&& awaitable, const std::source_location& where = std::source_location::current()) {
+    return foreign_wait<A>(static_cast<A&&>(awaitable), *this, handle(), where);
   }
 
  private:

@@ -8,6 +8,7 @@
 
 #include "leat/core/detail/mutex.hpp"
 #include "leat/core/wait.hpp"
+#include "leat/io/file.hpp"
 #include "leat/io/file_backend.hpp"
 
 namespace leat::detail {
@@ -34,6 +35,13 @@ class chunk : public file_request {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) recycle();
   }
 
+  /// True when `count` bytes from `at` on lie within the body.
+  [[nodiscard]] bool has_room(const std::byte* at, std::size_t count) const noexcept {
+    return count <= static_cast<std::size_t>(body() + body_size() - at);
+  }
+
+  // Keeps the file open while the read is under way.
+  std::shared_ptr<file_handle> file_;
   // The wait of the reader for this chunk's read, thread-bound to the reader's scheduler.
   wait* reader_ = nullptr;
   bool in_flight_ = false;
@@ -107,6 +115,7 @@ class chunk_pool {
   const std::size_t headroom_;
   const std::size_t body_;
   std::byte* arena_ = nullptr;
+  std::size_t alignment_ = 0;  // of the arena
   std::vector<chunk*> free_ LEAT_GUARDED_BY(mutex_);
   std::size_t out_ LEAT_GUARDED_BY(mutex_) = 0;
   bool closed_ LEAT_GUARDED_BY(mutex_) = false;

@@ -7,14 +7,17 @@
 
 #include "leat/core/task.hpp"
 #include "leat/io/detail/chunk.hpp"
+#include "leat/io/detail/one_at_a_time.hpp"
 #include "leat/io/file.hpp"
 
 namespace leat {
 
 /// How a reader fetches its file.
 struct read_options {
-  std::size_t chunk_size = std::size_t{256} << 10;  ///< bytes asked for at a time
-  std::size_t depth = 4;  ///< chunks under way at a time where the data is not in the page cache
+  /// Bytes asked for at a time, at most 1 GiB; never more than the file has.
+  std::size_t chunk_size = std::size_t{256} << 10;
+  /// Chunks under way at a time where the data is not in the page cache, at most 1024.
+  std::size_t depth = 4;
 };
 
 namespace detail {
@@ -32,7 +35,7 @@ namespace detail {
 class read_ahead {
  public:
   /// `headroom`: as much can be carried over to the next chunk without a copy of the whole.
-  /// Errors: invalid_argument for options of 0; std::bad_alloc.
+  /// Errors: invalid_argument for options out of range; std::bad_alloc.
   read_ahead(file& f, const read_options& options, std::size_t headroom);
   read_ahead(const read_ahead&) = delete;
   read_ahead& operator=(const read_ahead&) = delete;
@@ -56,15 +59,20 @@ class read_ahead {
  private:
   class chunk_wait;
 
+  [[nodiscard]] bool has_size() const noexcept { return file_.status().size > 0; }
   [[nodiscard]] std::uint64_t left_to_ask() const noexcept;
   chunk_reference fresh(std::size_t carried);
   void ask(chunk_reference c);
-  bool take_cached(chunk_reference& c);
   void adopt(chunk_reference c, std::size_t carried, std::size_t fresh_size);
-  [[nodiscard]] task<std::size_t> complete(chunk_reference c, std::source_location where);
+  void collect(const chunk& c, const std::byte* kept, std::size_t carried, std::size_t fresh_size);
+  void end_here(std::size_t got, const chunk& c) noexcept;
+  [[nodiscard]] task<chunk_reference> next_chunk(std::size_t carried, std::source_location where);
+  [[nodiscard]] task<std::size_t> complete(chunk& c, std::source_location where);
 
   file& file_;
-  const read_options options_;
+  one_at_a_time in_use_;
+  const std::size_t chunk_size_;
+  const std::size_t depth_;
   chunk_pool* pool_;
   chunk_reference current_;
   const std::byte* data_ = nullptr;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <memory>
+#include <exception>
 #include <optional>
 #include <source_location>
 #include <system_error>
@@ -10,9 +10,11 @@
 #include <asio/associated_cancellation_slot.hpp>
 #include <asio/associated_executor.hpp>
 #include <asio/async_result.hpp>
+#include <asio/error.hpp>
 #include <asio/executor_work_guard.hpp>
 #include <asio/post.hpp>
 
+#include "leat/core/detail/asio_delivery.hpp"
 #include "leat/core/error.hpp"
 #include "leat/sync/detail/queue_verbs.hpp"
 
@@ -20,25 +22,21 @@ namespace leat::detail {
 
 /// A queue operation with an Asio completion handler instead of a coroutine.
 ///
-/// Lives in memory of the handler's allocator until it has been delivered on the handler's
-/// executor: only there is it taken apart, so a cancellation emitted there always finds it whole.
+/// Lives until it has been delivered on the handler's executor: only there is it taken apart, so a
+/// cancellation emitted there always finds it whole.
 template <class Queue, class Verb, class Handler>
 class async_queue_operation final : private Verb, private queue_waiter {
  public:
+  using handler_type = Handler;
+
   template <class... Arguments>
   static void start(Queue& q, Handler handler, const std::source_location& where,
                     Arguments&&... arguments) {
-    auto allocator = rebound(asio::get_associated_allocator(handler));
-    using traits = std::allocator_traits<decltype(allocator)>;
-    auto* const self = traits::allocate(allocator, 1);
-    try {
-      traits::construct(allocator, self, q, std::move(handler), where,
-                        std::forward<Arguments>(arguments)...);
-    } catch (...) {
-      traits::deallocate(allocator, self, 1);
-      throw;
-    }
-    self->begin(q);
+    const auto allocator = asio::get_associated_allocator(handler);
+    delivery self = delivery::make(allocator, q, std::move(handler), where,
+                                   std::forward<Arguments>(arguments)...);
+    self->listen();
+    self.release()->begin(q);
   }
 
   template <class... Arguments>
@@ -54,20 +52,20 @@ class async_queue_operation final : private Verb, private queue_waiter {
   }
 
  private:
-  template <class Allocator>
-  static auto rebound(const Allocator& a) {
-    return
-        typename std::allocator_traits<Allocator>::template rebind_alloc<async_queue_operation>(a);
-  }
+  using delivery = asio_delivery<async_queue_operation>;
+  friend delivery;
 
   void begin(Queue& q) {
-    listen();
-    if (Verb::try_at_once(q)) {
-      this->outcome_ = queue_outcome::done;
-      deliver();
-    } else if (q.begin(*this)) {
-      deliver();
+    try {
+      if (Verb::try_at_once(q)) {
+        this->set_done();
+      } else if (!q.begin(*this)) {
+        return;
+      }
+    } catch (...) {  // nothing has happened
+      error_ = to_error_code(std::current_exception());
     }
+    deliver();
   }
 
   void listen() {
@@ -76,40 +74,34 @@ class async_queue_operation final : private Verb, private queue_waiter {
     cancellation.assign([this](asio::cancellation_type) { queue_waiter::cancel(*this); });
   }
 
-  struct delivery {
-    using allocator_type = asio::associated_allocator_t<Handler>;
-    async_queue_operation* self;
-    allocator_type get_allocator() const noexcept {
-      return asio::get_associated_allocator(self->handler_);
-    }
-    void operator()() const { self->finish(); }
-  };
+  void deliver() {
+    const auto executor = work_.get_executor();
+    asio::post(executor, delivery(*this));
+  }
 
-  void deliver() { asio::post(work_.get_executor(), delivery{this}); }
-
-  void finish() {
+  void finish(delivery& memory) {
     auto cancellation = asio::get_associated_cancellation_slot(handler_);
     if (cancellation.is_connected()) cancellation.clear();
-    std::error_code ec;
+    std::error_code ec = error_;
     decltype(Verb::result(this->outcome_, this->moved_)) outcome{};
-    if (this->outcome_ == queue_outcome::failed) {
+    if (ec) {
+      // It never began.
+    } else if (this->outcome_ == queue_outcome::failed) {
       ec = to_error_code(this->queue_.failure_cause());
     } else if (this->outcome_ == queue_outcome::cancelled) {
-      ec = make_error_code(errc::cancelled);
+      ec = asio::error::operation_aborted;  // what an Asio program asks for; == errc::cancelled
     } else {
       outcome = Verb::result(this->outcome_, this->moved_);
     }
     Handler handler(std::move(handler_));
     const auto work = std::move(work_);
-    auto allocator = rebound(asio::get_associated_allocator(handler));
-    using traits = std::allocator_traits<decltype(allocator)>;
-    traits::destroy(allocator, this);
-    traits::deallocate(allocator, this, 1);
+    memory.reset();
     std::move(handler)(ec, std::move(outcome));
   }
 
   Handler handler_;
   asio::executor_work_guard<asio::associated_executor_t<Handler>> work_;
+  std::error_code error_;  // of an operation that could not begin
 };
 
 template <class Queue, class Token>

@@ -124,7 +124,7 @@ class queue_core {
   void close_and_cancel() noexcept;
 
   /// As close_and_cancel(), but pushes, and pops once the queue is drained, throw `cause`: the
-  /// consumer sees what befell its producer. The first cause counts.
+  /// consumer sees what befell its producer. The first cause counts; null is a broken precondition.
   void fail(std::exception_ptr cause) noexcept;
 
   /// The cause given to fail(); null without one.

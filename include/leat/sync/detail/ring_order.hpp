@@ -49,10 +49,8 @@ class ring_order {
     std::destroy_at(from);
   }
 
-  /// Puts items back that were taken last, in their old order.
-  void give_back(T* items, std::size_t count) noexcept {
-    while (count > 0) std::construct_at(place(--head_), std::move(items[--count]));
-  }
+  /// Puts the item back that was taken last.
+  void give_back(T&& value) noexcept { std::construct_at(place(--head_), std::move(value)); }
 
  private:
   T* place(std::size_t index) const noexcept { return places_ + (index & mask_); }

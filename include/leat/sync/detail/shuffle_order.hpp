@@ -37,10 +37,8 @@ class shuffle_order {
     pool_.pop_back();
   }
 
-  /// Puts items back into the pool, the last taken first.
-  void give_back(T* items, std::size_t count) noexcept {
-    while (count > 0) pool_.push_back(std::move(items[--count]));
-  }
+  /// Puts an item back into the pool.
+  void give_back(T&& value) noexcept { pool_.push_back(std::move(value)); }
 
  private:
   std::vector<T> pool_;

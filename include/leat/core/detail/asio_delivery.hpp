@@ -1,0 +1,67 @@
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include <asio/associated_allocator.hpp>
+
+namespace leat::detail {
+
+/// Owns an operation with an Asio completion handler, in memory of the handler's allocator.
+///
+/// Posted to the handler's executor it calls the operation's finish(), which delivers the result.
+/// An execution context that is destroyed first destroys the operation with it.
+///
+/// Operation: has a type `handler_type`, a member `handler_`, and finish(asio_delivery&), which may
+/// reset() the delivery to give the memory back before it calls the handler.
+template <class Operation>
+class asio_delivery {
+ public:
+  using allocator_type = asio::associated_allocator_t<typename Operation::handler_type>;
+
+  /// Takes over an operation that was released.
+  explicit asio_delivery(Operation& o) noexcept
+      : allocator_(asio::get_associated_allocator(o.handler_)), operation_(&o) {}
+  asio_delivery(asio_delivery&& other) noexcept
+      : allocator_(other.allocator_), operation_(other.release()) {}
+  asio_delivery& operator=(asio_delivery&&) = delete;
+  ~asio_delivery() { reset(); }
+
+  /// Makes an operation. Errors: what the allocator and the constructor throw.
+  template <class... Arguments>
+  [[nodiscard]] static asio_delivery make(const allocator_type& allocator,
+                                          Arguments&&... arguments) {
+    rebound a(allocator);
+    Operation* const o = traits::allocate(a, 1);
+    try {
+      traits::construct(a, o, std::forward<Arguments>(arguments)...);
+    } catch (...) {
+      traits::deallocate(a, o, 1);
+      throw;
+    }
+    return asio_delivery(*o);
+  }
+
+  [[nodiscard]] allocator_type get_allocator() const noexcept { return allocator_; }
+  [[nodiscard]] Operation* operator->() const noexcept { return operation_; }
+  [[nodiscard]] Operation* release() noexcept { return std::exchange(operation_, nullptr); }
+
+  void reset() noexcept {
+    Operation* const o = release();
+    if (!o) return;
+    rebound a(allocator_);
+    traits::destroy(a, o);
+    traits::deallocate(a, o, 1);
+  }
+
+  void operator()() { operation_->finish(*this); }
+
+ private:
+  using rebound = typename std::allocator_traits<allocator_type>::template rebind_alloc<Operation>;
+  using traits = std::allocator_traits<rebound>;
+
+  allocator_type allocator_;
+  Operation* operation_;
+};
+
+}  // namespace leat::detail

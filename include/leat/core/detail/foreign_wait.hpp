@@ -1,0 +1,112 @@
+#pragma once
+
+#include <coroutine>
+#include <exception>
+#include <ostream>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include "leat/core/detail/frame_allocator.hpp"
+#include "leat/core/wait.hpp"
+
+namespace leat::detail {
+
+/// What an awaitable that is none of leat's is given to resume in place of the task: a coroutine
+/// that sends the task back to its scheduler, whatever the thread, and ends.
+struct way_home {
+  struct promise_type {
+    way_home get_return_object() noexcept {
+      return {std::coroutine_handle<promise_type>::from_promise(*this)};
+    }
+    std::suspend_always initial_suspend() const noexcept { return {}; }
+    std::suspend_never final_suspend() const noexcept { return {}; }
+    void return_void() const noexcept {}
+    void unhandled_exception() const noexcept { std::terminate(); }
+
+    static void* operator new(std::size_t size) { return allocate_frame(size); }
+    static void operator delete(void* p, std::size_t size) noexcept { free_frame(p, size); }
+  };
+  std::coroutine_handle<> handle;
+};
+
+/// The awaiter behind an awaitable, found as the language does.
+template <class A>
+decltype(auto) get_awaiter(A&& awaitable) {
+  if constexpr (requires { static_cast<A&&>(awaitable).operator co_await(); }) {
+    return static_cast<A&&>(awaitable).operator co_await();
+  } else if constexpr (requires { operator co_await(static_cast<A&&>(awaitable)); }) {
+    return operator co_await(static_cast<A&&>(awaitable));
+  } else {
+    return static_cast<A&&>(awaitable);
+  }
+}
+
+/// An awaitable of another library, awaited in a task.
+///
+/// Whoever resumes it may do so on any thread: the task goes on on its own scheduler all the same.
+/// leat cannot end such a wait, a stop of the task is seen after it.
+template <class A>
+class [[nodiscard]] foreign_wait final : public wait {
+ public:
+  foreign_wait(A&& awaitable, promise_base& promise, std::coroutine_handle<> h,
+               const std::source_location& where)
+      : wait(foreign_kind(), where), awaiter_(get_awaiter(static_cast<A&&>(awaitable))) {
+    bind(promise, h);
+  }
+  ~foreign_wait() {
+    if (way_) way_.destroy();
+  }
+
+  bool await_ready() { return awaiter_.await_ready(); }
+
+  // True: the task is suspended.
+  bool await_suspend(std::coroutine_handle<>) {
+    const std::coroutine_handle<> way = send_home(*this).handle;
+    way_ = way;
+    begin_wait();
+    scheduler& home = *home_;
+    // From the call on another thread may resume the way home, and the task may be gone.
+    using result = decltype(awaiter_.await_suspend(way));
+    try {
+      if constexpr (std::is_void_v<result>) {
+        awaiter_.await_suspend(way);
+        return true;
+      } else if constexpr (std::is_same_v<result, bool>) {
+        if (awaiter_.await_suspend(way)) return true;
+      } else {
+        const std::coroutine_handle<> next = awaiter_.await_suspend(way);
+        if (next != way) {
+          home.transfer_to(next);
+          return true;
+        }
+      }
+    } catch (...) {
+      end_wait();
+      throw;
+    }
+    end_wait();
+    return false;
+  }
+
+  decltype(auto) await_resume() { return awaiter_.await_resume(); }
+
+ private:
+  static way_home send_home(foreign_wait& w) {
+    w.way_ = nullptr;  // it runs, and ends by itself
+    w.wake();
+    co_return;
+  }
+
+  static const kind& foreign_kind() noexcept {
+    static constexpr kind instance{
+        "await", [](wait&) noexcept {},
+        [](const wait&, std::ostream& out) { out << "a foreign operation"; }};
+    return instance;
+  }
+
+  decltype(get_awaiter(std::declval<A>())) awaiter_;
+  std::coroutine_handle<> way_;  // while it has not been resumed
+};
+
+}  // namespace leat::detail

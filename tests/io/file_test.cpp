@@ -1,0 +1,188 @@
+#include "leat/io/file.hpp"
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/core/sleep.hpp"
+#include "leat/core/sync_wait.hpp"
+#include "leat/core/task_group.hpp"
+#include "leat/io/detail/one_at_a_time.hpp"
+#include "support/leat_test.hpp"
+#include "support/temp_dir.hpp"
+
+namespace {
+
+using leat::errc;
+using leat::file;
+using leat::open_mode;
+using leat::task;
+
+std::vector<std::byte> bytes_of(std::string_view text) {
+  const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
+  return {begin, begin + text.size()};
+}
+
+std::string text_of(const std::vector<std::byte>& bytes, std::size_t size) {
+  return {reinterpret_cast<const char*>(bytes.data()), size};
+}
+
+// What a task fails with; empty when it does not.
+std::string error_of(task<> t, errc expected) {
+  try {
+    leat::sync_wait(std::move(t));
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == expected);
+    return e.what();
+  }
+  return {};
+}
+
+task<> open_and_close(std::string path, open_mode mode) {
+  file f = co_await file::open(std::move(path), mode);
+  co_await f.close();
+}
+
+TEST_CASE("file: what is written is read", "[io]") {
+  const temp_dir dir;
+  leat::sync_wait([](std::string path) -> task<> {
+    file out = co_await file::open(path, open_mode::write);
+    CHECK(out.path() == path);
+    co_await out.write_at(0, bytes_of("hello world"));
+    co_await out.write_at(6, bytes_of("there"));
+    co_await out.sync();
+    co_await out.close();
+    co_await out.close();  // does nothing
+    CHECK_FALSE(out.is_open());
+
+    file in = co_await file::open(path);
+    CHECK(in.status().size == 11);
+    CHECK(in.status().is_regular);
+    std::vector<std::byte> buffer(100);
+    std::size_t n = co_await in.read_at(0, buffer);
+    CHECK(text_of(buffer, n) == "hello there");
+    n = co_await in.read_at(6, std::span(buffer).first(3));
+    CHECK(text_of(buffer, n) == "the");
+    n = co_await in.read_at(11, buffer);
+    CHECK(n == 0);
+  }(dir / "a"));
+}
+
+TEST_CASE("file: how it is opened", "[io]") {
+  const temp_dir dir;
+  const std::string there = dir.write("there", "content");
+  CHECK(error_of(open_and_close(dir / "no", open_mode::read), errc::not_found).find(dir / "no") !=
+        std::string::npos);
+  CHECK(error_of(open_and_close(there, open_mode::write_new), errc::already_exists).find(there) !=
+        std::string::npos);
+  CHECK_FALSE(
+      error_of(open_and_close(dir / "", open_mode::read), errc::failed_precondition).empty());
+  leat::sync_wait(open_and_close(there, open_mode::write));
+  const auto status = leat::sync_wait(leat::get_status(there));
+  CHECK(status.size == 0);  // emptied
+  leat::sync_wait(open_and_close(dir / "new", open_mode::write_new));
+}
+
+TEST_CASE("file: the destructor closes it", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a", "x");
+  leat::sync_wait([](std::string p) -> task<> {
+    for (int i = 0; i < 5000; ++i) {  // more than a process may have open
+      const file f = co_await file::open(p);
+    }
+  }(path));
+}
+
+TEST_CASE("file: names are listed, changed and removed", "[io]") {
+  const temp_dir dir;
+  dir.write("b", "1");
+  dir.write("a", "2");
+  leat::sync_wait([](std::string at) -> task<> {
+    std::vector<std::string> names = co_await leat::list_directory(at);
+    CHECK(names == std::vector<std::string>{"a", "b"});
+    co_await leat::rename_file(at + "/a", at + "/c");
+    co_await leat::remove_file(at + "/b");
+    co_await leat::sync_directory(at);
+    names = co_await leat::list_directory(at);
+    CHECK(names == std::vector<std::string>{"c"});
+  }(dir / "."));
+  CHECK_FALSE(error_of([](std::string p) -> task<> { co_await leat::remove_file(p); }(dir / "no"),
+                       errc::not_found)
+                  .empty());
+}
+
+TEST_CASE("file: one that is not open says so", "[io]") {
+  const auto read = []() -> task<> {
+    file f;
+    std::vector<std::byte> buffer(1);
+    co_await f.read_at(0, buffer);
+  };
+  CHECK(error_of(read(), errc::failed_precondition).find("not open") != std::string::npos);
+}
+
+TEST_CASE("file: a path with a NUL byte is refused", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a", "") + std::string("\0b", 2);
+  CHECK(error_of(open_and_close(path, open_mode::read), errc::invalid_argument).find("NUL") !=
+        std::string::npos);
+}
+
+TEST_CASE("one_at_a_time: a second use at the same time ends the process with a sentence", "[io]") {
+  const std::string said = leat_test::last_words([] {
+    leat::detail::one_at_a_time reader;
+    const leat::detail::one_at_a_time::use first(reader);
+    const leat::detail::one_at_a_time::use second(reader);
+  });
+  CHECK(said.find("two tasks use one reader") != said.npos);
+}
+
+// ---------------------------------------------------------------------------------------- stop
+
+// Writes until it is stopped; gives how many writes were made.
+task<> write_on(std::string path, int& writes) {
+  file f = co_await file::open(std::move(path), open_mode::write);
+  const std::vector<std::byte> data = bytes_of("data");
+  for (;;) {
+    co_await f.write_at(0, data);
+    ++writes;
+  }
+}
+
+TEST_CASE("file: a stopped task begins nothing new", "[io]") {
+  const temp_dir dir;
+  int writes = 0;
+  leat::sync_wait([](std::string path, int& n) -> task<> {
+    leat::task_group before;
+    before.request_stop();
+    before.spawn(write_on(path, n));
+    co_await before.join();
+    CHECK(n == 0);
+
+    leat::task_group during;
+    during.spawn(write_on(path, n));
+    co_await leat::sleep_for(std::chrono::milliseconds(20));
+    during.request_stop();
+    co_await during.join();  // it would never end by itself
+    CHECK(n > 0);
+  }(dir / "a", writes));
+}
+
+TEST_CASE("file: a stopped task may close what it has open", "[io]") {
+  const temp_dir dir;
+  bool closed = false;
+  leat::sync_wait([](std::string path, bool& done) -> task<> {
+    leat::task_group group;
+    group.spawn([](std::string p, leat::task_group& g, bool& d) -> task<> {
+      file f = co_await file::open(p, open_mode::write);
+      g.request_stop();
+      co_await f.close();
+      d = true;
+    }(path, group, done));
+    co_await group.join();
+  }(dir / "a", closed));
+  CHECK(closed);
+}
+
+}  // namespace
