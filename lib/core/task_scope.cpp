@@ -73,7 +73,7 @@ task_scope::task_scope(std::string_view kind, std::string_view name, context* pa
 }
 
 task_scope::~task_scope() {
-  leave_parent();
+  link_.reset();  // no stop can come from outside any more
   {
     const detail::lock_guard lock(mutex_);
     LEAT_ASSERT(tasks_ == 0 && held_ == 0,
@@ -104,14 +104,11 @@ bool task_scope::request_scope_stop() noexcept {
     source = stop_;
   }
   source.request_stop();
-  stop_was_requested();
   while (work_item* item = notices.pop_front()) static_cast<notice*>(item)->home.post(*item);
   while (work_item* item = satisfied.pop_front()) static_cast<wait*>(item)->wake();
   release();
   return true;
 }
-
-void task_scope::leave_parent() noexcept { link_.reset(); }
 
 void task_scope::reset_stop() {
   const detail::lock_guard lock(mutex_);

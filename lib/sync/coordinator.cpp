@@ -19,12 +19,14 @@ struct coordinator::thread_entry {
 
 coordinator::coordinator(coordinator_options options)
     : task_scope("coordinator", options.name, scheduler::current_task()),
-      clean_(std::move(options.clean_stop_errors)) {}
+      clean_(std::move(options.clean_stop_errors)) {
+  on_stop_.emplace(get_stop_token(), forward{this});
+}
 
 coordinator::~coordinator() {
-  leave_parent();
   // The threads' own destructors join; everybody has to be asked to stop first.
   if (!is_idle()) request_scope_stop();
+  on_stop_.reset();
   std::vector<std::unique_ptr<thread_entry>> threads;
   {
     const detail::lock_guard lock(state_mutex_);
@@ -139,7 +141,7 @@ void coordinator::request_stop(std::exception_ptr error) {
 
 // Threads that were started elsewhere have a stop of their own. What users have hung on it may call
 // the coordinator.
-void coordinator::stop_was_requested() noexcept {
+void coordinator::stop_threads() noexcept {
   for (std::size_t i = 0;; ++i) {
     std::stop_source stop(std::nostopstate);
     {
@@ -175,7 +177,9 @@ void coordinator::clear_stop() {
     error_ = nullptr;
     secondary_.clear();
   }
+  on_stop_.reset();
   reset_stop();
+  on_stop_.emplace(get_stop_token(), forward{this});
 }
 
 // ------------------------------------------------------------------------------------------- join

@@ -10,8 +10,8 @@ namespace leat {
 ///
 /// The reflected polynomial 0x82F63B78, initial and final value inverted, as in RFC 3720.
 ///
-/// Thread safety: distinct-safe. Cost: 4 ns for 100 bytes, 20 to 67 GB/s from 1 KiB on, as the
-/// processor has the instructions for it.
+/// Thread safety: distinct-safe. Cost: from 1 KiB on about 1/20 ns a byte with PCLMULQDQ,
+/// less with VPCLMULQDQ; see docs/benchmarks.md.
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes) noexcept;
 
 /// The checksum of a text that begins with one of checksum `prefix` and goes on with `bytes`.

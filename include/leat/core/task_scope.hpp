@@ -95,13 +95,6 @@ class task_scope {
   /// Returns false when a stop was requested before.
   bool request_scope_stop() noexcept;
 
-  /// Called once a stop was requested, by whomever, on the thread that did it, without a lock.
-  virtual void stop_was_requested() noexcept {}
-
-  /// No stop of the parent reaches the scope any more. For destructors of derived classes that have
-  /// something to do on a stop.
-  void leave_parent() noexcept;
-
   /// Takes the stop request back. Tasks that have seen it are not called back. Scopes that were
   /// made in tasks of this one before do not hear of its next stop.
   void reset_stop();

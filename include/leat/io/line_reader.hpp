@@ -49,7 +49,7 @@ class line_reader {
   /// Errors:       of the system, and resource_exhausted for a line that is too long, with path and
   ///               offset; lines before the error are delivered first, and the error repeats.
   /// Cancellation: total: no line is lost, the next call goes on.
-  /// Cost:         about 0.1 ns a byte from the page cache.
+  /// Cost:         about 0.3 ns a byte from the page cache; see docs/benchmarks.md.
   [[nodiscard]] task<bool> read_batch(line_batch& batch,
                                       std::source_location where = std::source_location::current());
 

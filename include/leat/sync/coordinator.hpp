@@ -4,6 +4,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <source_location>
 #include <stop_token>
 #include <string>
@@ -132,11 +133,15 @@ class coordinator final : public task_scope {
 
  private:
   struct thread_entry;
+  struct forward {  // of a stop, wherever it comes from, to threads that have a token of their own
+    coordinator* self;
+    void operator()() const noexcept { self->stop_threads(); }
+  };
 
   void run_thread(std::string name, std::stop_source stop, std::function<void()> body);
   [[nodiscard]] bool is_clean(const std::exception_ptr& error) const noexcept;
   void task_ended(std::string_view name, std::exception_ptr error) noexcept override;
-  void stop_was_requested() noexcept override;
+  void stop_threads() noexcept;
   void thread_ended(std::exception_ptr error) noexcept;
   void keep_secondary(std::exception_ptr error) LEAT_REQUIRES(state_mutex_);
   void finish_join(const join_options& options, bool all_ended);
@@ -149,6 +154,7 @@ class coordinator final : public task_scope {
   std::exception_ptr error_ LEAT_GUARDED_BY(state_mutex_);
   std::vector<std::exception_ptr> secondary_ LEAT_GUARDED_BY(state_mutex_);
   std::vector<std::unique_ptr<thread_entry>> threads_ LEAT_GUARDED_BY(state_mutex_);
+  std::optional<std::stop_callback<forward>> on_stop_;
 };
 
 }  // namespace leat

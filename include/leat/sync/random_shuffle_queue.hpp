@@ -25,8 +25,8 @@ struct shuffle_options {
 ///
 /// While it is open, an item is taken only if more than `min_after_dequeue` are stored: the more
 /// stay in, the better the mixing. close() lifts that, and everything drains. With a seed, the same
-/// calls in the same order give the same items, on every platform. Memory: capacity times
-/// sizeof(T), no less once it was full.
+/// calls in the same order give the same items, on every platform. Memory: up to twice the capacity
+/// times sizeof(T), kept once it was full.
 ///
 /// See basic_queue for the operations and their contract.
 ///

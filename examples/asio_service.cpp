@@ -1,0 +1,79 @@
+/// leat inside an Asio program: the io_context is the program's own, and so are its threads.
+///
+/// Requests come in through an Asio timer, as they would through a socket. Leat tasks serve them
+/// from a bounded queue; an asio::awaitable and a plain callback use the same queue and the same
+/// tasks through completion tokens; an ordinary thread blocks on it.
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <asio/awaitable.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+#include <leat/leat.hpp>
+
+namespace {
+
+using namespace std::chrono_literals;
+
+struct request {
+  int number;
+};
+
+//! [serve]
+// A leat task: serves requests until the queue is closed and drained.
+leat::task<int> serve(leat::fifo_queue<request>& requests, leat::fifo_queue<std::string>& replies) {
+  int served = 0;
+  while (const auto r = co_await requests.pop()) {
+    co_await leat::sleep_for(1ms);  // the work
+    co_await replies.push("reply " + std::to_string(r->number));
+    ++served;
+  }
+  co_return served;
+}
+//! [/serve]
+
+//! [awaitable]
+// An Asio coroutine: pushes into a leat queue through a completion token.
+asio::awaitable<void> receive(leat::fifo_queue<request>& requests) {
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  for (int i = 1; i <= 5; ++i) {
+    timer.expires_after(1ms);
+    co_await timer.async_wait(asio::use_awaitable);
+    const bool accepted = co_await requests.async_push(request{i}, asio::use_awaitable);
+    if (!accepted) co_return;  // closed
+  }
+  requests.close();
+}
+//! [/awaitable]
+
+}  // namespace
+
+int main() {
+  leat::fifo_queue<request> requests(2, "requests");
+  leat::fifo_queue<std::string> replies(2, "replies");
+
+  //! [thread]
+  // An ordinary thread: blocks on the other queue.
+  std::jthread printer([&replies] {
+    while (const auto text = replies.wait_pop()) std::puts(text->c_str());
+  });
+  //! [/thread]
+
+  //! [run]
+  asio::io_context io;
+  asio::co_spawn(io, receive(requests), asio::detached);
+  leat::async_run(io, serve(requests, replies), [&](std::exception_ptr error, int served) {
+    replies.close();
+    if (!error) std::printf("%d served\n", served);
+  });
+  io.run();
+  //! [/run]
+}
