@@ -17,11 +17,11 @@ struct queue_runner::state {
     scheduler* home;
   };
   struct cancel {
-    detail::queue_core* queue;
+    queue_base* queue;
     void operator()() const noexcept { queue->close_and_cancel(); }
   };
 
-  state(detail::queue_core& q, std::vector<errc> errors) : queue(q), closed(std::move(errors)) {}
+  state(queue_base& q, std::vector<errc> errors) : queue(q), closed(std::move(errors)) {}
 
   [[nodiscard]] bool means_closed(const std::exception_ptr& error) const noexcept {
     const std::error_code ec = to_error_code(error);
@@ -30,7 +30,7 @@ struct queue_runner::state {
 
   static task<void> run(std::shared_ptr<state> self, std::size_t index);
 
-  detail::queue_core& queue;
+  queue_base& queue;
   const std::vector<errc> closed;
   std::vector<producer> producers;
   std::atomic<std::size_t> running{0};
@@ -59,7 +59,7 @@ task<void> queue_runner::state::run(std::shared_ptr<state> self, std::size_t ind
   if (last && !ended_by_stop) self->queue.close();
 }
 
-queue_runner::queue_runner(detail::queue_core& queue, queue_runner_options options)
+queue_runner::queue_runner(queue_base& queue, queue_runner_options options)
     : state_(std::make_shared<state>(queue, std::move(options.queue_closed_errors))) {
   if (state_->closed.empty()) {
     throw failure(errc::invalid_argument,

@@ -14,9 +14,9 @@
 
 #include "leat/sync/detail/async_queue_operation.hpp"
 #include "leat/sync/detail/queue_awaiter.hpp"
-#include "leat/sync/detail/queue_core.hpp"
 #include "leat/sync/detail/queue_verbs.hpp"
 #include "leat/sync/partial_push.hpp"
+#include "leat/sync/queue_base.hpp"
 
 namespace leat {
 
@@ -55,7 +55,7 @@ concept queue_element = std::is_nothrow_move_constructible_v<T> &&
 /// Cost: O(1) an item and no allocation, apart from the growth of the storage up to the capacity
 /// and what batches that wait may hold.
 template <queue_element T, class Order>
-class basic_queue : public detail::queue_core {
+class basic_queue : public queue_base {
  public:
   using value_type = T;
 
@@ -199,13 +199,13 @@ class basic_queue : public detail::queue_core {
     return blocking<pop_up_to_verb>::run(*this, where, count);
   }
 
-  // ---- close(), close_and_cancel(), fail(), size(), statistics(), ...: see detail::queue_core.
+  // ---- close(), close_and_cancel(), fail(), size(), statistics(), ...: see queue_base.
 
  protected:
   template <class... OrderArguments>
   basic_queue(std::size_t capacity, std::size_t floor, std::string name,
               OrderArguments&&... arguments)
-      : queue_core(capacity, floor, std::move(name)),
+      : queue_base(capacity, floor, std::move(name)),
         order_(std::forward<OrderArguments>(arguments)...) {
     constexpr std::size_t allocated_at_once = 64 * 1024;  // bytes; a larger queue grows on demand
     if (capacity <= allocated_at_once / sizeof(T)) order_.reserve(capacity);

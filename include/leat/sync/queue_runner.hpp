@@ -11,7 +11,7 @@
 #include "leat/core/error.hpp"
 #include "leat/core/task.hpp"
 #include "leat/sync/coordinator.hpp"
-#include "leat/sync/detail/queue_core.hpp"
+#include "leat/sync/queue_base.hpp"
 
 namespace leat {
 
@@ -40,7 +40,7 @@ class queue_runner {
   using enqueue_operation = std::function<task<bool>()>;
 
   /// Errors: invalid_argument for an empty list of closed errors.
-  explicit queue_runner(detail::queue_core& queue, queue_runner_options options = {});
+  explicit queue_runner(queue_base& queue, queue_runner_options options = {});
   queue_runner(const queue_runner&) = delete;
   queue_runner& operator=(const queue_runner&) = delete;
   ~queue_runner();

@@ -9,8 +9,8 @@
 #include "leat/core/detail/parker.hpp"
 #include "leat/core/detail/promise.hpp"
 #include "leat/core/task_scope.hpp"
-#include "leat/sync/detail/queue_core.hpp"
 #include "leat/sync/detail/queue_verbs.hpp"
+#include "leat/sync/queue_base.hpp"
 
 namespace leat::detail {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/sync/detail/queue_core.hpp"
+#include "leat/sync/queue_base.hpp"
 
 namespace leat::detail {
 

@@ -1,4 +1,4 @@
-#include "leat/sync/detail/queue_core.hpp"
+#include "leat/sync/queue_base.hpp"
 
 #include <algorithm>
 #include <ostream>
@@ -11,7 +11,8 @@
 #include "leat/core/scheduler.hpp"
 #include "leat/sync/partial_push.hpp"
 
-namespace leat::detail {
+namespace leat {
+namespace detail {
 
 // --------------------------------------------------------------------------------------- waiters
 
@@ -39,13 +40,16 @@ void queue_waiter::throw_outcome() const {
   throw failure(errc::cancelled, text.str());
 }
 
+}  // namespace detail
+
 // ------------------------------------------------------------------------------------ construction
 
-queue_core::queue_core(std::size_t capacity, std::size_t floor, std::string name)
+queue_base::queue_base(std::size_t capacity, std::size_t floor, std::string name)
     : floor_(floor),
       capacity_(capacity),
       low_mark_(capacity / 2),
-      close_marker_(*this, queue_waiter::role::close, nullptr, 0, std::source_location::current()),
+      close_marker_(*this, detail::queue_waiter::role::close, nullptr, 0,
+                    std::source_location::current()),
       name_(std::move(name)) {
   if (capacity == 0) {
     throw failure(errc::invalid_argument,
@@ -53,18 +57,20 @@ queue_core::queue_core(std::size_t capacity, std::size_t floor, std::string name
   }
 }
 
-queue_core::~queue_core() {
-  const biased_lock lock(mutex_);
+queue_base::~queue_base() {
+  const detail::biased_lock lock(mutex_);
   LEAT_ASSERT(poppers_.empty() && (pushers_.empty() || pushers_.first() == &close_marker_),
               "a queue was destroyed while somebody waits on it: close it and join first");
 }
 
 // ---------------------------------------------------------------------------------- the two lines
 
-void queue_core::leave_line(queue_waiter& w, queue_outcome outcome, work_list& woken) noexcept {
+void queue_base::leave_line(detail::queue_waiter& w, detail::queue_outcome outcome,
+                            work_list& woken) noexcept {
   (w.is_push() ? pushers_ : poppers_).remove(w);
-  if (w.role_ == queue_waiter::role::close) return;
-  if (w.role_ == queue_waiter::role::pop_many || w.role_ == queue_waiter::role::pop_up_to) {
+  if (w.role_ == detail::queue_waiter::role::close) return;
+  if (w.role_ == detail::queue_waiter::role::pop_many ||
+      w.role_ == detail::queue_waiter::role::pop_up_to) {
     held_ -= w.moved_;
     held_limit_ -= w.count_;
   }
@@ -74,15 +80,15 @@ void queue_core::leave_line(queue_waiter& w, queue_outcome outcome, work_list& w
 }
 
 // Puts back what an unfinished pop holds.
-void queue_core::return_held(queue_waiter& w) noexcept {
-  if (w.role_ == queue_waiter::role::pop || w.moved_ == 0) return;
+void queue_base::return_held(detail::queue_waiter& w) noexcept {
+  if (w.role_ == detail::queue_waiter::role::pop || w.moved_ == 0) return;
   give_back(w);
   size_ += w.moved_;
   held_ -= w.moved_;
   w.moved_ = 0;
 }
 
-bool queue_core::serve_push(queue_waiter& w) noexcept {
+bool queue_base::serve_push(detail::queue_waiter& w) noexcept {
   while (w.moved_ < w.count_) {
     if (size_ >= capacity_) return false;
     accept(w);
@@ -92,52 +98,53 @@ bool queue_core::serve_push(queue_waiter& w) noexcept {
   return true;
 }
 
-bool queue_core::serve_pop(queue_waiter& w) noexcept {
+bool queue_base::serve_pop(detail::queue_waiter& w) noexcept {
   while (w.moved_ < w.count_) {
     if (size_ <= floor_) return false;
     deliver(w);
     ++w.moved_;
     --size_;
-    if (w.role_ != queue_waiter::role::pop) ++held_;
+    if (w.role_ != detail::queue_waiter::role::pop) ++held_;
   }
   return true;
 }
 
-void queue_core::close_now(work_list& woken, queue_outcome for_pushes) noexcept {
+void queue_base::close_now(work_list& woken, detail::queue_outcome for_pushes) noexcept {
   closed_ = true;
   close_pending_ = false;
   floor_ = 0;  // what is inside may be drained
-  while (queue_waiter* w = pushers_.first()) leave_line(*w, for_pushes, woken);
+  while (detail::queue_waiter* w = pushers_.first()) leave_line(*w, for_pushes, woken);
 }
 
-work_list queue_core::serve() noexcept {
+work_list queue_base::serve() noexcept {
   work_list woken;
   for (bool moved = true; moved;) {
     moved = false;
-    while (queue_waiter* w = pushers_.first()) {
-      if (w->role_ == queue_waiter::role::close) {
-        leave_line(*w, queue_outcome::done, woken);
-        close_now(woken, queue_outcome::closed);
+    while (detail::queue_waiter* w = pushers_.first()) {
+      if (w->role_ == detail::queue_waiter::role::close) {
+        leave_line(*w, detail::queue_outcome::done, woken);
+        close_now(woken, detail::queue_outcome::closed);
         break;
       }
       const std::size_t before = w->moved_;
       const bool done = serve_push(*w);
       moved = moved || w->moved_ != before;
       if (!done) break;
-      leave_line(*w, queue_outcome::done, woken);
+      leave_line(*w, detail::queue_outcome::done, woken);
     }
-    while (queue_waiter* w = poppers_.first()) {
+    while (detail::queue_waiter* w = poppers_.first()) {
       const std::size_t before = w->moved_;
       bool done = serve_pop(*w);
       moved = moved || w->moved_ != before;
       if (!done && !closed_) break;
-      if (!done && !(w->role_ == queue_waiter::role::pop_up_to && w->moved_ > 0)) {
+      if (!done && !(w->role_ == detail::queue_waiter::role::pop_up_to && w->moved_ > 0)) {
         return_held(*w);
         moved = true;  // the next one in line may be content with what came back
-        leave_line(*w, cause_ ? queue_outcome::failed : queue_outcome::closed, woken);
+        leave_line(*w, cause_ ? detail::queue_outcome::failed : detail::queue_outcome::closed,
+                   woken);
         continue;
       }
-      leave_line(*w, queue_outcome::done, woken);
+      leave_line(*w, detail::queue_outcome::done, woken);
     }
   }
   settle();
@@ -148,28 +155,28 @@ work_list queue_core::serve() noexcept {
 
 // An operation allocates in its own name only: whatever others do on its behalf later must not
 // fail.
-void queue_core::reserve_for(const queue_waiter& w) {
+void queue_base::reserve_for(const detail::queue_waiter& w) {
   const std::size_t entering = w.is_push() ? w.count_ : 0;
   // Where others wait for room they may fill the queue. Without a bound nobody does.
   const bool full = !pushers_.empty() && capacity_ != unbounded;
   const std::size_t inside =
       std::max({size_, floor_, full ? capacity_ : std::min(capacity_, size_ + entering)});
-  const bool holds = w.role_ >= queue_waiter::role::pop_many;
+  const bool holds = w.role_ >= detail::queue_waiter::role::pop_many;
   reserve(inside + held_limit_ + (holds ? w.count_ : 0));
 }
 
-bool queue_core::begin(queue_waiter& w) {
+bool queue_base::begin(detail::queue_waiter& w) {
   work_list woken;
   bool waits = true;
   {
-    const biased_lock lock(mutex_);
-    waiter_list& line = w.is_push() ? pushers_ : poppers_;
+    const detail::biased_lock lock(mutex_);
+    detail::waiter_list& line = w.is_push() ? pushers_ : poppers_;
     if (w.is_push() && closed_) {
-      w.outcome_ = cause_ ? queue_outcome::failed : queue_outcome::closed;
+      w.outcome_ = cause_ ? detail::queue_outcome::failed : detail::queue_outcome::closed;
       waits = false;
     } else {
       reserve_for(w);
-      if (w.role_ >= queue_waiter::role::pop_many) held_limit_ += w.count_;
+      if (w.role_ >= detail::queue_waiter::role::pop_many) held_limit_ += w.count_;
       line.push_back(w);
       woken = serve_except(w);
       waits = w.linked_;
@@ -181,7 +188,7 @@ bool queue_core::begin(queue_waiter& w) {
 }
 
 // Serves everybody; if `w` itself is done it is not to be woken: its coroutine does not sleep yet.
-work_list queue_core::serve_except(queue_waiter& w) noexcept {
+work_list queue_base::serve_except(detail::queue_waiter& w) noexcept {
   work_list others;
   work_list woken = serve();
   while (work_item* item = woken.pop_front()) {
@@ -190,14 +197,14 @@ work_list queue_core::serve_except(queue_waiter& w) noexcept {
   return others;
 }
 
-bool queue_core::leave_early(queue_waiter& w, bool wake) noexcept {
+bool queue_base::leave_early(detail::queue_waiter& w, bool wake) noexcept {
   work_list woken;
   {
-    const biased_lock lock(mutex_);
+    const detail::biased_lock lock(mutex_);
     if (!w.linked_) return false;
     if (!w.is_push()) return_held(w);
     work_list self;
-    leave_line(w, queue_outcome::cancelled, self);
+    leave_line(w, detail::queue_outcome::cancelled, self);
     if (wake) woken.append(self);
     work_list others = serve();  // those behind it move up
     woken.append(others);
@@ -206,14 +213,14 @@ bool queue_core::leave_early(queue_waiter& w, bool wake) noexcept {
   return true;
 }
 
-bool queue_core::cancel(queue_waiter& w) noexcept { return leave_early(w, true); }
+bool queue_base::cancel(detail::queue_waiter& w) noexcept { return leave_early(w, true); }
 
-bool queue_core::abandon(queue_waiter& w) noexcept { return leave_early(w, false); }
+bool queue_base::abandon(detail::queue_waiter& w) noexcept { return leave_early(w, false); }
 
-bool queue_core::close() noexcept {
+bool queue_base::close() noexcept {
   work_list woken;
   {
-    const biased_lock lock(mutex_);
+    const detail::biased_lock lock(mutex_);
     if (closed_ || close_pending_) return false;
     close_pending_ = true;
     pushers_.push_back(close_marker_);
@@ -223,25 +230,25 @@ bool queue_core::close() noexcept {
   return true;
 }
 
-void queue_core::close_and_cancel() noexcept {
+void queue_base::close_and_cancel() noexcept {
   work_list woken;
   {
-    const biased_lock lock(mutex_);
-    if (!closed_) close_now(woken, queue_outcome::cancelled);
+    const detail::biased_lock lock(mutex_);
+    if (!closed_) close_now(woken, detail::queue_outcome::cancelled);
     work_list others = serve();
     woken.append(others);
   }
   wake_all(woken);
 }
 
-void queue_core::fail(std::exception_ptr cause) noexcept {
+void queue_base::fail(std::exception_ptr cause) noexcept {
   LEAT_ASSERT(cause, "a queue was told to fail without a cause: use close_and_cancel()");
   work_list woken;
   {
-    const biased_lock lock(mutex_);
+    const detail::biased_lock lock(mutex_);
     if (cause_) return;  // the first cause counts
     cause_ = std::move(cause);
-    close_now(woken, queue_outcome::failed);
+    close_now(woken, detail::queue_outcome::failed);
     work_list others = serve();
     woken.append(others);
   }
@@ -253,11 +260,11 @@ void queue_core::fail(std::exception_ptr cause) noexcept {
 // A task that waits for items is woken by the first one. A task that waited for room is not in a
 // hurry: its item is in. If it lives on another thread its wake-up is held back until the queue has
 // drained to half, or this turn ends: then one trip to the other thread serves many items.
-void queue_core::wake_all(work_list& woken) noexcept {
+void queue_base::wake_all(work_list& woken) noexcept {
   if (woken.empty()) return;
   scheduler* const here = scheduler::current();
   while (work_item* item = woken.pop_front()) {
-    auto& w = *static_cast<queue_waiter*>(item);
+    auto& w = *static_cast<detail::queue_waiter*>(item);
     if (w.is_push() && here && w.home() && w.home() != here) {
       here->wake_later(w);
     } else {
@@ -266,34 +273,34 @@ void queue_core::wake_all(work_list& woken) noexcept {
   }
 }
 
-void queue_core::flush_held_back() noexcept {
+void queue_base::flush_held_back() noexcept {
   if (scheduler* const here = scheduler::current()) here->flush_wakeups();
 }
 
 // --------------------------------------------------------------------------------------- questions
 
-std::size_t queue_core::size() const noexcept {
-  const biased_lock lock(mutex_);
+std::size_t queue_base::size() const noexcept {
+  const detail::biased_lock lock(mutex_);
   return size_;
 }
 
-bool queue_core::is_closed() const noexcept {
-  const biased_lock lock(mutex_);
+bool queue_base::is_closed() const noexcept {
+  const detail::biased_lock lock(mutex_);
   return closed_;
 }
 
-std::size_t queue_core::moved_by(const queue_waiter& w) const noexcept {
-  const biased_lock lock(mutex_);
+std::size_t queue_base::moved_by(const detail::queue_waiter& w) const noexcept {
+  const detail::biased_lock lock(mutex_);
   return w.moved_;
 }
 
-std::exception_ptr queue_core::failure_cause() const noexcept {
-  const biased_lock lock(mutex_);
+std::exception_ptr queue_base::failure_cause() const noexcept {
+  const detail::biased_lock lock(mutex_);
   return cause_;
 }
 
-queue_statistics queue_core::statistics() const noexcept {
-  const biased_lock lock(mutex_);
+queue_statistics queue_base::statistics() const noexcept {
+  const detail::biased_lock lock(mutex_);
   queue_statistics s;
   s.size = size_;
   s.capacity = capacity_;
@@ -308,11 +315,11 @@ queue_statistics queue_core::statistics() const noexcept {
   return s;
 }
 
-void queue_core::describe(std::ostream& out) const {
+void queue_base::describe(std::ostream& out) const {
   const queue_statistics s = statistics();
   out << "queue '" << name_ << "' (" << s.size;
   if (s.capacity != unbounded) out << " of " << s.capacity;
   out << (s.closed ? ", closed)" : ")");
 }
 
-}  // namespace leat::detail
+}  // namespace leat

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <source_location>
+
+#include "leat/core/wait.hpp"
+
+namespace leat {
+
+class queue_base;
+
+namespace detail {
+
+/// How an operation on a queue stands or ended.
+enum class queue_outcome : std::uint8_t { waiting, done, closed, cancelled, failed };
+
+/// A push, a pop or a close in progress: its place in the queue's line and what it has moved.
+class queue_waiter : public wait {
+ public:
+  enum class role : std::uint8_t { push, close, pop, pop_many, pop_up_to };
+
+  queue_waiter(queue_base& queue, role r, void* items, std::size_t count,
+               const std::source_location& where) noexcept
+      : wait(r <= role::close ? push_kind : pop_kind, where),
+        queue_(queue),
+        items_(items),
+        count_(count),
+        role_(r) {}
+
+  [[nodiscard]] bool is_push() const noexcept { return role_ <= role::close; }
+
+  /// Records that it was done at once.
+  void set_done() noexcept {
+    outcome_ = queue_outcome::done;
+    moved_ = count_;
+  }
+
+  /// Ends the wait as cancelled unless it has ended already.
+  static void cancel(wait& w) noexcept;
+
+  /// Throws what `cancelled` and `failed` stand for.
+  void throw_unless_ended_well() const {
+    if (outcome_ >= queue_outcome::cancelled) throw_outcome();
+  }
+
+  // Read and written by queue and queue_base under the queue's lock while the waiter is in line.
+  queue_waiter* previous_ = nullptr;
+  queue_waiter* following_ = nullptr;
+  queue_base& queue_;
+  void* items_;            // push: the values; pop: a place for one; pop_many: a vector
+  std::size_t count_;      // asked for
+  std::size_t moved_ = 0;  // done
+  const role role_;
+  queue_outcome outcome_ = queue_outcome::waiting;
+  bool linked_ = false;
+
+ private:
+  friend class leat::queue_base;
+
+  static const kind push_kind;
+  static const kind pop_kind;
+  static void describe(const wait& w, std::ostream& out);
+  [[noreturn]] void throw_outcome() const;
+};
+
+/// Operations in order of arrival.
+class waiter_list {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  [[nodiscard]] queue_waiter* first() const noexcept { return first_; }
+
+  void push_back(queue_waiter& w) noexcept {
+    w.previous_ = last_;
+    w.following_ = nullptr;
+    (last_ ? last_->following_ : first_) = &w;
+    last_ = &w;
+    w.linked_ = true;
+    ++size_;
+  }
+  void remove(queue_waiter& w) noexcept {
+    (w.previous_ ? w.previous_->following_ : first_) = w.following_;
+    (w.following_ ? w.following_->previous_ : last_) = w.previous_;
+    w.linked_ = false;
+    --size_;
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+ private:
+  friend class leat::queue_base;
+  queue_waiter* first_ = nullptr;
+  queue_waiter* last_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace detail
+}  // namespace leat

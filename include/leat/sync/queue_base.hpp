@@ -1,0 +1,179 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <iosfwd>
+#include <string>
+
+#include "leat/core/detail/biased_mutex.hpp"
+#include "leat/core/work_item.hpp"
+#include "leat/sync/detail/queue_waiter.hpp"
+#include "leat/sync/queue_statistics.hpp"
+
+namespace leat {
+
+namespace detail {
+template <class Queue, class Verb>
+class queue_awaiter;
+template <class Queue, class Verb>
+class blocking_queue_call;
+template <class Queue, class Verb, class Handler>
+class async_queue_operation;
+}  // namespace detail
+
+/// What all queues have, whatever their items: name, capacity, close, fail and statistics.
+///
+/// Inside, the two lines of waiting operations; the typed queue, basic_queue, adds how values are
+/// stored and which comes next.
+///
+/// The state changes at once and under the lock; whoever may go on because of it is resumed
+/// afterwards, on its own scheduler. The rule after each change: serve pushes from the head of
+/// their line until it cannot go on, then pops from the head of theirs, until nothing moves.
+///
+/// Thread safety: shared-safe. Cost: O(1), and O(waiting) for what ends them all.
+class queue_base {
+ public:
+  queue_base(const queue_base&) = delete;
+  queue_base& operator=(const queue_base&) = delete;
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+  /// Items stored now; those that a waiting batch holds are not among them.
+  [[nodiscard]] std::size_t size() const noexcept;
+
+  /// True once a close has taken effect.
+  [[nodiscard]] bool is_closed() const noexcept;
+
+  /// What the queue counts, at one moment.
+  [[nodiscard]] queue_statistics statistics() const noexcept;
+
+  /// No more input. Takes effect when every push that waits now is done; what is inside drains.
+  /// False: the queue is closed, or a close waits already. Source: QueueBase.close.
+  bool close() noexcept;
+
+  /// No more input, at once: waiting pushes end as cancelled; items that are in stay and drain, and
+  /// pops that find nothing end empty. Source: QueueBase.close(cancel_pending_enqueues=True).
+  void close_and_cancel() noexcept;
+
+  /// As close_and_cancel(), but pushes, and pops once the queue is drained, throw `cause`: the
+  /// consumer sees what befell its producer. The first cause counts; null is a broken precondition.
+  void fail(std::exception_ptr cause) noexcept;
+
+  /// The cause given to fail(); null without one.
+  [[nodiscard]] std::exception_ptr failure_cause() const noexcept;
+
+  /// "queue 'name' (3 of 64)", for messages and dumps.
+  void describe(std::ostream& out) const;
+
+ protected:
+  queue_base(std::size_t capacity, std::size_t floor, std::string name);
+  virtual ~queue_base();
+
+  // -- What the typed queue provides; all called under the lock, none may throw.
+  virtual void accept(
+      detail::queue_waiter& w) noexcept = 0;  // one value: from the push into storage
+  virtual void deliver(detail::queue_waiter& w) noexcept = 0;  // one value: from storage to the pop
+  virtual void give_back(
+      detail::queue_waiter& w) noexcept = 0;  // all that a pop holds: back into storage
+  // Makes sure that `items` fit without an allocation. May throw std::bad_alloc.
+  virtual void reserve(std::size_t items) = 0;
+
+  // -- For the typed queue. "Plain": nobody waits and nothing but the value has to be moved.
+  [[nodiscard]] bool can_store_plainly() const noexcept LEAT_NO_ANALYSIS {
+    return plain_push_ && size_ < capacity_;
+  }
+  [[nodiscard]] bool can_take_plainly() const noexcept LEAT_NO_ANALYSIS {
+    return plain_pop_ && size_ > floor_;
+  }
+  [[nodiscard]] bool can_store() const noexcept LEAT_REQUIRES(mutex_) {
+    return size_ < capacity_ && pushers_.empty() && !closed_;
+  }
+  [[nodiscard]] bool can_take() const noexcept LEAT_REQUIRES(mutex_) {
+    return size_ > floor_ && poppers_.empty();
+  }
+  void count_stored() noexcept LEAT_NO_ANALYSIS {
+    ++pushed_;
+    if (++size_ > peak_) peak_ = size_;
+  }
+  // True: wake-ups held back for pushing tasks of other threads are due now.
+  [[nodiscard]] bool count_taken() noexcept LEAT_REQUIRES(mutex_) {
+    --size_;
+    if (!held_back_ || size_ > low_mark_) return false;
+    held_back_ = false;
+    settle();
+    return true;
+  }
+
+  // Makes room in the storage for one item more than there can be without.
+  void grow_by_one() LEAT_REQUIRES(mutex_) { reserve(size_ + held_limit_ + 1); }
+
+  [[nodiscard]] work_list serve() noexcept LEAT_REQUIRES(mutex_);
+  static void wake_all(work_list& woken) noexcept;
+  static void flush_held_back() noexcept;
+
+  mutable detail::biased_mutex mutex_;
+  std::size_t size_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::size_t floor_ LEAT_GUARDED_BY(mutex_);  // as many stay in while the queue is open
+  const std::size_t capacity_;
+  detail::waiter_list pushers_ LEAT_GUARDED_BY(mutex_);
+  detail::waiter_list poppers_ LEAT_GUARDED_BY(mutex_);
+  bool closed_ LEAT_GUARDED_BY(mutex_) = false;
+
+ private:
+  friend class detail::queue_waiter;
+  template <class Queue, class Verb>
+  friend class detail::queue_awaiter;
+  template <class Queue, class Verb>
+  friend class detail::blocking_queue_call;
+  template <class Queue, class Verb, class Handler>
+  friend class detail::async_queue_operation;
+
+  // Starts an operation that could not be done at once: tries it, else puts it in line.
+  // True: it has ended, without a wait. Errors: std::bad_alloc, then nothing has happened.
+  bool begin(detail::queue_waiter& w);
+
+  // Ends a wait as cancelled; false when it has ended already.
+  bool cancel(detail::queue_waiter& w) noexcept;
+
+  // Takes an operation out of the line that nobody waits for any more: all that it took goes back.
+  // False: it has ended already, and its wake-up is on the way.
+  bool abandon(detail::queue_waiter& w) noexcept;
+
+  // How many items an operation in line has moved.
+  std::size_t moved_by(const detail::queue_waiter& w) const noexcept;
+
+  void reserve_for(const detail::queue_waiter& w) LEAT_REQUIRES(mutex_);
+  bool leave_early(detail::queue_waiter& w, bool wake) noexcept;
+  [[nodiscard]] work_list serve_except(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
+  bool serve_push(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
+  bool serve_pop(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
+  void leave_line(detail::queue_waiter& w, detail::queue_outcome outcome, work_list& woken) noexcept
+      LEAT_REQUIRES(mutex_);
+  void return_held(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
+  void close_now(work_list& woken, detail::queue_outcome for_pushes) noexcept LEAT_REQUIRES(mutex_);
+
+  // Says anew what the fast path may do. After every change of the lines, of closed_ or held_back_.
+  void settle() noexcept LEAT_REQUIRES(mutex_) {
+    const bool nobody_waits = pushers_.empty() && poppers_.empty();
+    plain_push_ = nobody_waits && !closed_;
+    plain_pop_ = nobody_waits && !held_back_;
+  }
+
+  bool plain_push_ LEAT_GUARDED_BY(mutex_) = true;
+  bool plain_pop_ LEAT_GUARDED_BY(mutex_) = true;
+  bool close_pending_ LEAT_GUARDED_BY(mutex_) = false;
+  bool held_back_ LEAT_GUARDED_BY(mutex_) = false;
+  const std::size_t low_mark_;
+  std::size_t held_ LEAT_GUARDED_BY(mutex_) = 0;        // taken by pops that wait for more
+  std::size_t held_limit_ LEAT_GUARDED_BY(mutex_) = 0;  // as many may come to be held
+  std::size_t peak_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::uint64_t pushed_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::uint64_t push_waits_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::uint64_t pop_waits_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::exception_ptr cause_ LEAT_GUARDED_BY(mutex_);
+  detail::queue_waiter close_marker_;  // the place of a plain close in the line of pushes
+  const std::string name_;
+};
+
+}  // namespace leat
