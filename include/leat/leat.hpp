@@ -55,4 +55,8 @@
 #include "leat/pipeline/stage_metrics.hpp"
 
 // Virtual time, for tests
+#include "leat/sim/choices.hpp"
+#include "leat/sim/file_system.hpp"
+#include "leat/sim/sweep.hpp"
 #include "leat/sim/virtual_scheduler.hpp"
+#include "leat/sim/world.hpp"

@@ -167,9 +167,11 @@ class task_scope::inquiry : public work_item {
     };
   }
 
-  // Hands the question over to the scheduler; on its own thread it is answered at once.
-  void send() noexcept {
-    if (&home_.get() == scheduler::current()) {
+  // Hands the question over to the scheduler; on the thread that drives it it is answered at once.
+  void send(const std::vector<const scheduler*>& driven) noexcept {
+    const scheduler* const home = &home_.get();
+    if (home == scheduler::current() ||
+        std::find(driven.begin(), driven.end(), home) != driven.end()) {
       run_(*this);
     } else {
       home_.get().post(*this);
@@ -242,14 +244,15 @@ std::vector<task_scope::kept_home> task_scope::homes_of(const task_scope* only) 
 }
 
 // Holds no lock while it waits: who is asked may be about to make or to destroy a scope.
-std::shared_ptr<task_scope::answers> task_scope::ask(const task_scope* only, duration patience) {
+std::shared_ptr<task_scope::answers> task_scope::ask(const task_scope* only, duration patience,
+                                                     const std::vector<const scheduler*>& driven) {
   const auto to = std::make_shared<answers>();
   std::vector<std::unique_ptr<inquiry>> questions;
   for (kept_home& home : homes_of(only)) {
     questions.push_back(std::make_unique<inquiry>(only, std::move(home), to));
   }
   to->missing = questions.size();
-  for (auto& question : questions) question.release()->send();
+  for (auto& question : questions) question.release()->send(driven);
   std::unique_lock lock(to->mutex);
   to->arrived.wait_for(lock, patience, [&] { return to->missing == 0; });
   to->abandoned = true;
@@ -272,7 +275,7 @@ std::vector<task_scope::task_report> task_scope::told_by(const answers& a) const
 }
 
 std::vector<task_scope::task_report> task_scope::report(duration patience) const {
-  return told_by(*ask(this, patience));
+  return told_by(*ask(this, patience, {}));
 }
 
 // Prints the scopes that are alive and what was told of their tasks.
@@ -324,7 +327,29 @@ class task_scope::printer {
 };
 
 void dump(std::ostream& out, duration patience) {
-  task_scope::printer(out, *task_scope::ask(nullptr, patience)).print_all();
+  task_scope::printer(out, *task_scope::ask(nullptr, patience, {})).print_all();
+}
+
+void detail::scope_registry::dump_driven(std::ostream& out,
+                                         const std::vector<const scheduler*>& driven) {
+  task_scope::printer(out, *task_scope::ask(nullptr, duration::zero(), driven)).print_all();
+}
+
+// Friend of what runs: each kind is known by its function.
+std::string detail::to_text(const work_item& item) {
+  if (item.run_ == &wait::resume) {
+    const auto& w = static_cast<const wait&>(item);
+    std::ostringstream text;
+    text << (w.context_ ? name_of(*w.context_) : "a coroutine") << " goes on after "
+         << w.what().verb << ' ';
+    w.what().describe(w, text);
+    text << ", at " << to_text(w.where());
+    return text.str();
+  }
+  if (item.run_ == &task_scope::start || item.run_ == &task_scope::start_from_elsewhere) {
+    return name_of(static_cast<const context&>(item)) + " begins";
+  }
+  return "the library's own work";
 }
 
 }  // namespace leat

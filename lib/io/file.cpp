@@ -22,7 +22,8 @@ file_operation::file_operation(file_backend& backend, const file_request& reques
     : wait(file_kind, where), backend_(backend), completion_{{request}}, path_(path) {
   completion_.owner = this;
   completion_.run_ = [](work_item& item) noexcept {
-    static_cast<completion&>(static_cast<file_request&>(item)).owner->wake();
+    auto& self = static_cast<completion&>(static_cast<file_request&>(item));
+    if (!self.submit_again(self.owner->backend_)) self.owner->wake();
   };
 }
 

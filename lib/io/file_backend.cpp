@@ -1,5 +1,6 @@
 #include "leat/io/file_backend.hpp"
 
+#include <cerrno>
 #include <cstdlib>
 #include <mutex>
 #include <system_error>
@@ -75,6 +76,20 @@ class backend_service final : public asio::execution_context::service {
 };
 
 }  // namespace
+
+bool file_request::submit_again(file_backend& backend) noexcept {
+  constexpr unsigned most = 1000;
+  const bool repeatable =
+      what == operation::read || what == operation::write || what == operation::sync;
+  const bool again = result == -EINTR || result == -EAGAIN || (result == -ECANCELED && repeatable);
+  // What a read without a position has taken is gone.
+  const bool taken = result == -ECANCELED && offset == next_byte;
+  if (!again || taken || retries == most) return false;
+  ++retries;
+  result = 0;
+  backend.submit(*this);
+  return true;
+}
 
 file_backend& get_file_backend(scheduler& s, file_backend_choice choice) {
   if (file_backend* const files = s.files()) return *files;

@@ -113,6 +113,7 @@ chunk_reference read_ahead::fresh(std::size_t carried) {
     c = pool_->take_large(carried, std::max(chunk_size_, carried));
   }
   c->what = file_request::operation::read;
+  c->retries = 0;
   c->handle = file_.open_handle()->number;
   c->data = c->body();
   c->size = static_cast<std::size_t>(std::min<std::uint64_t>(c->body_size(), left_to_ask()));
@@ -124,6 +125,7 @@ chunk_reference read_ahead::fresh(std::size_t carried) {
 void read_ahead::ask(chunk_reference c) {
   c->run_ = [](work_item& item) noexcept {
     auto& self = static_cast<chunk&>(static_cast<file_request&>(item));
+    if (self.submit_again(self.file_->backend)) return;
     scheduler& home = *self.home;
     self.in_flight_ = false;
     self.file_.reset();

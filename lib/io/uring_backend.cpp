@@ -164,10 +164,6 @@ class uring_backend final : public file_backend {
     std::size_t reaped = 0;
     while (file_request* const request = take_completed()) {
       ++reaped;
-      if (request->result == -EINTR || request->result == -EAGAIN) {
-        waiting_.push_back(*request);  // it has not happened: once more
-        continue;
-      }
       request->home->post(*request);
     }
     return reaped;

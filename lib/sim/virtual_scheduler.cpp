@@ -21,23 +21,30 @@ virtual_scheduler::~virtual_scheduler() {
   LEAT_ASSERT(pool_.empty(), "a scheduler was destroyed with work to run: join its tasks first");
 }
 
-bool virtual_scheduler::run_now(std::size_t max_items) {
-  return pick_ ? run_picked(max_items) : run_ready(max_items);
+std::size_t virtual_scheduler::ready() {
+  run_ready(0);  // due timers add to what is ready
+  work_list& items = ready_items();
+  while (work_item* item = items.pop_front()) pool_.push_back(item);
+  return pool_.size();
 }
 
-// Holds back all ready items but the one that was picked, and runs that one.
-bool virtual_scheduler::run_picked(std::size_t max_items) {
+// Holds back all ready items but the one that was chosen.
+void virtual_scheduler::run_one(std::size_t index) {
+  LEAT_ASSERT(index < pool_.size(), "a simulation chose an item that is not there");
+  const auto chosen = pool_.begin() + static_cast<std::ptrdiff_t>(index);
+  ready_items().push_back(**chosen);
+  pool_.erase(chosen);
+  run_ready(1);
+}
+
+std::string virtual_scheduler::describe(std::size_t index) const {
+  return leat::detail::to_text(*pool_[index]);
+}
+
+bool virtual_scheduler::run_now(std::size_t max_items) {
   for (std::size_t done = 0; done < max_items; ++done) {
-    run_ready(0);  // due timers add to what is ready
-    work_list& ready = ready_items();
-    while (work_item* item = ready.pop_front()) pool_.push_back(item);
-    if (pool_.empty()) return false;
-    const std::size_t index = pick_(pool_.size());
-    LEAT_ASSERT(index < pool_.size(), "a picker gave an index that is not below the count");
-    const auto picked = pool_.begin() + static_cast<std::ptrdiff_t>(index);
-    ready.push_back(**picked);
-    pool_.erase(picked);
-    run_ready(1);
+    if (ready() == 0) return false;
+    run_one(0);
   }
   return true;
 }
@@ -69,17 +76,11 @@ void virtual_scheduler::run_to_end() {
   }
 }
 
-// From within a turn: the scheduler that runs answers for its tasks itself.
-std::string virtual_scheduler::where_everyone_is() {
-  struct question : work_item {
-    std::ostringstream text;
-  } q;
-  q.text << live_tasks() << (live_tasks() == 1 ? " task has" : " tasks have") << " not ended\n";
-  q.run_ = [](work_item& item) noexcept { leat::dump(static_cast<question&>(item).text); };
-  post(q);
-  while (run_now()) {
-  }
-  return q.text.str();
+std::string virtual_scheduler::where_everyone_is() const {
+  std::ostringstream text;
+  text << live_tasks() << (live_tasks() == 1 ? " task has" : " tasks have") << " not ended\n";
+  leat::detail::scope_registry::dump_driven(text, {this});
+  return text.str();
 }
 
 // Ends the tasks that are stuck, so that the process can go on with the next test.

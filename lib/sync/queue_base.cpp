@@ -304,6 +304,7 @@ queue_statistics queue_base::statistics() const noexcept {
   queue_statistics s;
   s.size = size_;
   s.capacity = capacity_;
+  s.min_left = floor_;
   s.peak_size = peak_;
   s.waiting_pushes = pushers_.size() - (close_pending_ ? 1 : 0);
   s.waiting_pops = poppers_.size();

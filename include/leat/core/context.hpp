@@ -5,6 +5,7 @@
 #include <exception>
 #include <memory>
 #include <source_location>
+#include <string>
 #include <string_view>
 
 #include "leat/core/detail/frame_allocator.hpp"
@@ -18,7 +19,8 @@ class wait;
 
 namespace detail {
 class promise_base;
-}
+std::string to_text(const work_item& item);
+}  // namespace detail
 
 /// What a spawned task and all that it awaits have in common: scheduler, owner, name, and where it
 /// waits now. One for each spawned task; a child that is awaited shares the one of its parent.
@@ -53,6 +55,7 @@ class context : private work_item {
   friend class task_scope;
   friend class wait;
   friend class detail::promise_base;
+  friend std::string detail::to_text(const work_item& item);
 
   scheduler* home_;
   task_scope* scope_;

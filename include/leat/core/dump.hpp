@@ -8,6 +8,8 @@
 
 namespace leat {
 
+struct work_item;
+
 /// Prints where everyone is: each owner (task group, coordinator, ...), its tasks, and for each
 /// task what it waits for, on which object, since when, in which file and line, and through which
 /// chain of awaiting tasks. Works in release builds; costs the program nothing until it is called.
@@ -27,6 +29,10 @@ namespace detail {
 
 /// "file.cpp:12 in function", with the folder and the compiler's decoration left out.
 [[nodiscard]] std::string to_text(const std::source_location& where);
+
+/// What a ready item is about to do: "'reader' goes on after pop from queue 'q' (1 of 4), at ...".
+/// For the thread that drives its scheduler.
+[[nodiscard]] std::string to_text(const work_item& item);
 
 }  // namespace detail
 }  // namespace leat

@@ -24,7 +24,8 @@ class condition_wait;
 
 namespace detail {
 class scope_registry;
-}
+std::string to_text(const work_item& item);
+}  // namespace detail
 
 /// Owns tasks: base of everything that spawns (task_group, coordinator, sync_wait, async_run).
 ///
@@ -114,6 +115,7 @@ class task_scope {
   friend class detail::promise_base;
   friend class condition_wait;
   friend class scheduler;
+  friend std::string detail::to_text(const work_item& item);
 
   friend void dump(std::ostream& out, duration patience);
 
@@ -133,7 +135,8 @@ class task_scope {
   void add_with_notice(context& c);
   [[nodiscard]] bool has_task_on(const scheduler& s) const noexcept;
   [[nodiscard]] static std::vector<kept_home> homes_of(const task_scope* only);
-  [[nodiscard]] static std::shared_ptr<answers> ask(const task_scope* only, duration patience);
+  [[nodiscard]] static std::shared_ptr<answers> ask(const task_scope* only, duration patience,
+                                                    const std::vector<const scheduler*>& driven);
   [[nodiscard]] std::vector<task_report> told_by(const answers& a) const;
   void cancel_waits(scheduler& s) noexcept;
   [[nodiscard]] bool holds(unsigned conditions) const noexcept LEAT_REQUIRES(mutex_);

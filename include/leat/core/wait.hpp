@@ -3,6 +3,7 @@
 #include <coroutine>
 #include <iosfwd>
 #include <source_location>
+#include <string>
 #include <string_view>
 
 #include "leat/core/assert.hpp"
@@ -15,7 +16,8 @@ namespace leat {
 
 namespace detail {
 class promise_base;
-}
+std::string to_text(const work_item& item);
+}  // namespace detail
 
 /// A waiting operation: who waits, where in the source, since when, and how to make it stop.
 ///
@@ -108,6 +110,8 @@ class wait : public work_item {
   context* context_ = nullptr;
 
  private:
+  friend std::string detail::to_text(const work_item& item);
+
   static void resume(work_item& item) noexcept;
 
   std::coroutine_handle<> handle_;

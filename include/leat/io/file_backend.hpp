@@ -11,6 +11,8 @@
 
 namespace leat {
 
+class file_backend;
+
 /// What a backend tells of a file.
 struct file_status {
   std::uint64_t size = 0;        ///< bytes; 0 for what has no size, such as a pipe
@@ -32,7 +34,6 @@ struct file_request : work_item {
     read,
     write,
     sync,
-    truncate,
     rename,
     remove,
     close,
@@ -50,6 +51,12 @@ struct file_request : work_item {
   std::vector<std::string>* names = nullptr;  ///< list: entries without "." and ".."
   scheduler* home = nullptr;                  ///< where the completion runs
   std::int64_t result = 0;  ///< bytes moved, handle opened or 0; or a negative errno
+  unsigned retries = 0;     ///< how often it was submitted again
+
+  /// True, and submitted again, when it has come back with what means "once more": EINTR, EAGAIN,
+  /// or ECANCELED for what may be done twice although nobody has cancelled it. A thousand times at
+  /// most. For the completion of a request whose submitter does not do without it.
+  [[nodiscard]] bool submit_again(file_backend& backend) noexcept;
 };
 
 /// The offset of a file that can only be read in sequence, such as a pipe.

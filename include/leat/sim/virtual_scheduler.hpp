@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <functional>
 #include <source_location>
 #include <stdexcept>
 #include <string>
@@ -30,12 +29,7 @@ class deadlock : public std::logic_error {
 /// Thread safety: that of scheduler; its own members are for the thread that drives it.
 class virtual_scheduler final : public scheduler {
  public:
-  /// Chooses the item that runs next: gets the number of ready ones, at least 1, and gives an index
-  /// that counts from the oldest. The point at which a seed decides about a simulated world.
-  using picker = std::function<std::size_t(std::size_t ready_count)>;
-
-  /// An empty `pick` is the order of every real scheduler: first in, first out.
-  explicit virtual_scheduler(picker pick = {}) : pick_(std::move(pick)) {}
+  virtual_scheduler() = default;
   ~virtual_scheduler();
 
   [[nodiscard]] time_point now() const noexcept override { return now_; }
@@ -52,6 +46,16 @@ class virtual_scheduler final : public scheduler {
 
   /// Runs what can run at this point in time, at most `max_items`. False: nothing is left to run.
   bool run_now(std::size_t max_items = SIZE_MAX);
+
+  /// How many items can run at this point in time.
+  [[nodiscard]] std::size_t ready();
+
+  /// Runs one of them, counted from the oldest. For a simulation, which decides about the order;
+  /// with 0 it is that of every real scheduler.
+  void run_one(std::size_t index);
+
+  /// What that item is, for the schedule of a simulation.
+  [[nodiscard]] std::string describe(std::size_t index) const;
 
   /// The time of the next timer; no_deadline when there is none.
   [[nodiscard]] time_point next_event() const noexcept { return next_timer(); }
@@ -70,12 +74,10 @@ class virtual_scheduler final : public scheduler {
  private:
   void wake() noexcept override {}
   void arm(time_point) noexcept override {}
-  bool run_picked(std::size_t max_items);
-  [[nodiscard]] std::string where_everyone_is();
+  [[nodiscard]] std::string where_everyone_is() const;
   void unwind(const std::string& dump);
 
-  picker pick_;
-  std::vector<work_item*> pool_;  // ready items from which pick_ chooses, oldest first
+  std::vector<work_item*> pool_;  // ready items, oldest first
   time_point now_{};
   std::atomic<std::size_t> live_{0};
 };

@@ -12,6 +12,7 @@ inline constexpr std::size_t unbounded = SIZE_MAX;
 struct queue_statistics {
   std::size_t size = 0;            ///< items stored now
   std::size_t capacity = 0;        ///< items that may be stored; `unbounded` without a limit
+  std::size_t min_left = 0;        ///< items that stay in while the queue is open
   std::size_t peak_size = 0;       ///< most items ever stored
   std::size_t waiting_pushes = 0;  ///< operations that wait for room now
   std::size_t waiting_pops = 0;    ///< operations that wait for items now

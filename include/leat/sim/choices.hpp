@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "leat/core/random.hpp"
+
+namespace leat::sim {
+
+/// What was decided at one point of a run.
+struct choice {
+  std::uint32_t options = 0;  ///< there were so many ways to go on
+  std::uint32_t chosen = 0;   ///< index of the one that was taken; 0 is the plain one
+  const char* about = "";     ///< what was decided, a literal
+  std::uint64_t step = 0;     ///< of the world
+};
+
+/// Decides everything that is up to chance in a simulated world, and remembers it.
+///
+/// Made of a seed, or of what another run decided: the same choices make the same run. Choice 0 is
+/// always the plain way to go on: the next in turn, no fault, no delay. A run that has been shrunk
+/// therefore shows what it takes to fail, and nothing else.
+///
+/// Thread safety: thread-bound to the world's thread.
+class choices {
+ public:
+  explicit choices(std::uint64_t seed) noexcept : random_(seed) {}
+
+  /// Decides as `script` says, and plainly behind its end.
+  explicit choices(std::vector<std::uint32_t> script) noexcept
+      : random_(0), script_(std::move(script)), scripted_(true) {}
+
+  /// One of `options` ways to go on, at least 1. Cost: a random number; what has one option is free
+  /// and not remembered.
+  std::uint32_t choose(std::size_t options, const char* about);
+
+  /// True with the probability given; never decided where that is 0.
+  bool chance(double probability, const char* about);
+
+  /// What was decided so far.
+  [[nodiscard]] const std::vector<choice>& made() const noexcept { return made_; }
+
+  /// The step of the world that is told of each choice from now on.
+  void begin_step(std::uint64_t step) noexcept { step_ = step; }
+
+ private:
+  std::uint32_t keep(std::uint32_t options, std::uint32_t chosen, const char* about);
+  [[nodiscard]] std::uint32_t scripted() const noexcept {
+    return made_.size() < script_.size() ? script_[made_.size()] : 0;
+  }
+
+  random_engine random_;
+  std::vector<std::uint32_t> script_;
+  bool scripted_ = false;
+  std::vector<choice> made_;
+  std::uint64_t step_ = 0;
+};
+
+}  // namespace leat::sim

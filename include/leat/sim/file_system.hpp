@@ -1,0 +1,186 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leat/core/clock.hpp"
+#include "leat/io/file_backend.hpp"
+#include "leat/sim/choices.hpp"
+
+namespace leat::sim {
+
+/// What can go wrong with an operation on a file.
+enum class fault : std::uint8_t {
+  none,
+  short_transfer,  ///< a read or write moves fewer bytes than asked for, at least one
+  interrupted,     ///< EINTR: nothing has happened
+  again,           ///< EAGAIN: nothing has happened
+  cancelled_late,  ///< ECANCELED, although a read or write has happened
+  io_error,        ///< EIO: nothing has happened
+  no_space,        ///< ENOSPC: a write or an open that makes a file
+  bit_flip,        ///< a read brings one wrong bit; the file is right
+  crash_before,    ///< the machine stops before the operation
+  crash_after,     ///< and after it
+};
+
+/// How often each fault happens, as a probability for each operation that it can befall.
+struct fault_rates {
+  double short_transfer = 0;
+  double interrupted = 0;
+  double again = 0;
+  double cancelled_late = 0;
+  double io_error = 0;
+  double no_space = 0;
+  double bit_flip = 0;
+  double slow = 0;  ///< the operation takes minutes
+};
+
+/// One fault at one operation: the `call`-th that the world asks for, counted from 1.
+struct planned_fault {
+  std::uint64_t call = 0;
+  fault what = fault::none;
+};
+
+/// What a file system is made of.
+struct file_system_options {
+  fault_rates faults = {};
+  std::optional<planned_fault> plan = {};
+  std::uint64_t size = UINT64_MAX;        ///< bytes; a write beyond is ENOSPC
+  std::size_t max_open_files = SIZE_MAX;  ///< an open beyond is EMFILE
+};
+
+/// A file system in memory, whose time, order and faults are decided by choices.
+///
+/// Operations take a time of their own and complete in any order. What was written is on the
+/// device only once it was synced, and a name only once its directory was: restart() after a crash
+/// keeps or loses the rest, sector by sector of 512 bytes, and change by change of the names. The
+/// buffer of an operation under way is watched: who touches it is told.
+///
+/// Paths are taken as absolute; "." and doubled slashes are left out.
+///
+/// Thread safety: thread-bound to the world's thread.
+class file_system final : public file_backend {
+ public:
+  /// `violation` is called with a sentence when a buffer was misused.
+  file_system(choices& c, const file_system_options& options,
+              std::function<void(std::string)> violation);
+
+  // ---- For the test: at once, without faults, and on the device.
+
+  /// Makes a file with this content, and the directories above it.
+  void write_file(const std::string& path, std::string_view content);
+
+  /// The content of a file; empty when there is none.
+  [[nodiscard]] std::optional<std::string> read_file(const std::string& path) const;
+
+  /// Makes a directory and those above it.
+  void make_directory(const std::string& path);
+
+  /// Paths of all files.
+  [[nodiscard]] std::vector<std::string> files() const;
+
+  /// Operations asked for so far: what planned_fault counts.
+  [[nodiscard]] std::uint64_t calls() const noexcept { return calls_; }
+
+  /// True from a crash on: operations end as EIO and change nothing.
+  [[nodiscard]] bool crashed() const noexcept { return crashed_; }
+
+  /// The machine stops now.
+  void crash() noexcept { crashed_ = true; }
+
+  /// What is found after a crash: all that was synced, and of the rest what the choices keep.
+  /// Open files are gone.
+  void restart();
+
+  // ---- For the world.
+
+  /// When the next operation completes; no_deadline when none is under way.
+  [[nodiscard]] time_point next_completion() const noexcept;
+
+  /// How many operations may complete by now.
+  [[nodiscard]] std::size_t due(time_point now) const noexcept;
+
+  /// Completes one of those, counted from the earliest; gives what it was.
+  std::string complete(std::size_t index);
+
+  /// The time now, for latencies, and that on the wall, for file times.
+  void set_time(time_point now, std::int64_t wall_ns) noexcept {
+    now_ = now;
+    wall_ns_ = wall_ns;
+  }
+
+  // ---- file_backend
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "simulated"; }
+  void submit(file_request& request) noexcept override;
+  bool try_now(file_request& request) noexcept override;
+  void run_now(file_request& request) noexcept override;
+  [[nodiscard]] bool gives_descriptors() const noexcept override { return false; }
+
+ private:
+  struct node {
+    std::vector<std::byte> data;
+    std::vector<std::byte> on_device;
+    std::set<std::size_t> dirty;  // sectors that differ, or may
+    std::int64_t modified_ns = 0;
+  };
+  using names = std::map<std::string, std::shared_ptr<node>>;
+  struct change {  // of the names, not on the device yet; one step: all of it or nothing
+    std::vector<std::pair<std::string, std::shared_ptr<node>>> entries;  // null: removed
+  };
+  struct open_file {
+    std::shared_ptr<node> target;  // null: a directory
+    std::string path;
+    std::uint64_t position = 0;
+  };
+  struct pending {
+    file_request* request;
+    time_point due;
+    std::uint64_t order;
+    fault what;
+    std::vector<std::byte> watched;  // what the buffer must still hold
+  };
+
+  [[nodiscard]] fault decide(const file_request& r);
+  [[nodiscard]] static bool applies(fault f, const file_request& r) noexcept;
+  [[nodiscard]] duration latency();
+  void watch(pending& p) const;
+  void check_watched(const pending& p) const;
+  [[nodiscard]] std::int64_t perform(file_request& r, fault f);
+  [[nodiscard]] std::int64_t carry_out(file_request& r, bool shortened, bool flipped);
+  [[nodiscard]] std::int64_t open(const file_request& r);
+  [[nodiscard]] std::int64_t read(file_request& r, bool shortened, bool flipped);
+  [[nodiscard]] std::int64_t write(file_request& r, bool shortened);
+  [[nodiscard]] std::int64_t sync(const file_request& r);
+  [[nodiscard]] std::int64_t status(const file_request& r) const;
+  [[nodiscard]] std::int64_t list(const file_request& r) const;
+  void rename(const std::string& from, const std::string& to);
+  void change_names(change c);
+  [[nodiscard]] std::uint64_t bytes_used() const noexcept;
+  static void keep_some(choices& c, node& n);
+
+  choices& choices_;
+  const file_system_options options_;
+  const std::function<void(std::string)> violation_;
+  names names_;
+  names names_on_device_;
+  std::set<std::string> directories_{"/"};
+  std::vector<change> changes_;
+  std::map<int, open_file> open_;
+  std::vector<pending> pending_;  // by due time, then order
+  std::uint64_t order_ = 0;
+  std::uint64_t calls_ = 0;
+  time_point now_{};
+  std::int64_t wall_ns_ = 0;
+  bool crashed_ = false;
+};
+
+}  // namespace leat::sim

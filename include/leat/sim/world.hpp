@@ -1,0 +1,177 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leat/core/random.hpp"
+#include "leat/core/task.hpp"
+#include "leat/sim/choices.hpp"
+#include "leat/sim/file_system.hpp"
+#include "leat/sim/virtual_scheduler.hpp"
+
+namespace leat::sim {
+
+/// An invariant did not hold. what() names it and the step.
+class violation : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
+
+/// A run went on for more steps than any sensible one.
+class endless : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// What a world is made of.
+struct world_options {
+  std::size_t threads = 1;              ///< simulated threads, each with a scheduler
+  file_system_options files = {};       ///< size and faults of the file system
+  std::uint64_t max_steps = 5'000'000;  ///< a longer run is `endless`
+};
+
+/// A program's whole surroundings, made of a seed: threads, time, files, random numbers.
+///
+/// Everything runs on one real thread, one step after the other; which of the simulated threads
+/// goes on, and with which of its ready tasks, when an operation of the file system completes and
+/// how, is up to the choices. Time moves only when nothing can run, and then jumps. So a run is a
+/// pure function of its seed, a minute of waiting takes no time, and a wait for what cannot come is
+/// a deadlock at once.
+///
+///     leat::sim::run(17, [](leat::sim::world& w) -> leat::task<> {
+///       w.files().write_file("/in", "some lines\n");
+///       co_await my_service("/in");
+///     });
+///
+/// What the program does must not depend on anything else: real time, addresses, other threads.
+///
+/// Thread safety: none; a world belongs to the thread that runs it.
+class world {
+ public:
+  using body = std::function<task<void>(world&)>;
+
+  explicit world(std::uint64_t seed, const world_options& options = {});
+
+  /// A world that decides as another one did; see choices.
+  world(std::vector<std::uint32_t> script, std::uint64_t seed, const world_options& options = {});
+  world(const world&) = delete;
+  world& operator=(const world&) = delete;
+  ~world();
+
+  // ---- What the program finds.
+
+  [[nodiscard]] std::size_t threads() const noexcept { return threads_.size(); }
+
+  /// The scheduler of a simulated thread; the body runs on the one of thread 0.
+  [[nodiscard]] scheduler& thread(std::size_t i) noexcept { return *threads_[i]; }
+
+  [[nodiscard]] file_system& files() noexcept { return files_; }
+
+  /// Random numbers for the program itself, of the world's seed.
+  [[nodiscard]] random_engine& random() noexcept { return random_; }
+
+  /// The decisions of the world, also for a program that wants to take part in them.
+  [[nodiscard]] choices& decisions() noexcept { return choices_; }
+
+  /// Virtual time; begins at time_point{}.
+  [[nodiscard]] time_point now() const noexcept { return now_; }
+
+  /// The time on the wall, which may jump; begins at 2000-01-01 00:00 UTC.
+  [[nodiscard]] std::chrono::system_clock::time_point wall_clock() const noexcept;
+  /// Sets the clock on the wall forward, or back. Timers do not notice.
+  void jump_wall_clock(std::chrono::nanoseconds by) noexcept { wall_offset_ += by; }
+
+  // ---- What must hold.
+
+  /// Asks after each step whether `holds`. The name appears in the violation.
+  void always(std::string name, std::function<bool()> holds);
+
+  /// Asks whenever nothing can run: before time moves, and at the end.
+  void when_quiet(std::string name, std::function<bool()> holds);
+
+  /// What every queue keeps to: no more items than the capacity, none lost or doubled inside, and
+  /// whenever nothing can run nobody waits for what is there. For the life of the world or until
+  /// unwatch().
+  template <class Queue>
+  void watch(const Queue& q) {
+    const std::string name = "queue '" + std::string(q.name()) + "'";
+    always(name + " holds no more than its capacity", [&q] {
+      const auto s = q.statistics();
+      return s.size <= s.capacity && s.popped + s.size <= s.pushed;
+    });
+    when_quiet(name + " lets nobody wait for what is there", [&q] {
+      const auto s = q.statistics();
+      return (s.waiting_pops == 0 || s.size <= s.min_left) &&
+             (s.waiting_pushes == 0 || s.size >= s.capacity);
+    });
+  }
+  /// Drops all invariants.
+  void unwatch() noexcept;
+
+  /// Reports a violation of an invariant of the program's own.
+  void violate(std::string sentence);
+
+  // ---- Running.
+
+  /// Runs the body to its end, and all that it has started. Can be called again: files and time go
+  /// on.
+  ///
+  /// Errors: what the body throws; deadlock; violation; endless. After one of these the tasks were
+  ///         asked to stop and have ended; if they do not end, the process does.
+  void run(const body& b);
+
+  /// Steps so far: tasks resumed, operations completed.
+  [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
+
+  /// Keeps a line for each step from now on.
+  void trace() { tracing_ = true; }
+
+  /// The lines, one step each: when, where, what.
+  [[nodiscard]] const std::vector<std::string>& schedule() const noexcept { return schedule_; }
+
+ private:
+  struct invariant {
+    std::string name;
+    std::function<bool()> holds;
+  };
+
+  world(choices c, std::uint64_t seed, const world_options& options);
+  bool step();
+  void run_thread(std::size_t thread, std::size_t item);
+  void complete(std::size_t index);
+  void check(const std::vector<invariant>& all);
+  bool advance();
+  [[nodiscard]] std::size_t live_tasks() const noexcept;
+  void run_until_quiet();
+  void drive();
+  void unwind();
+  [[nodiscard]] std::string where_everyone_is();
+  void note(const std::string& where, const std::string& what);
+
+  const world_options options_;
+  choices choices_;
+  random_engine random_;
+  file_system files_;
+  std::vector<std::unique_ptr<virtual_scheduler>> threads_;
+  time_point now_{};
+  std::chrono::nanoseconds wall_offset_{0};
+  std::uint64_t steps_ = 0;
+  std::size_t last_ = 0;  // the place that had the last step
+  std::vector<invariant> always_;
+  std::vector<invariant> when_quiet_;
+  std::string violation_;
+  bool tracing_ = false;
+  std::vector<std::string> schedule_;
+};
+
+/// Runs a program in a world made of a seed. Errors: as world::run().
+void run(std::uint64_t seed, const world::body& b, const world_options& options = {});
+
+}  // namespace leat::sim

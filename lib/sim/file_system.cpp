@@ -1,0 +1,492 @@
+#include "leat/sim/file_system.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <utility>
+
+#include "leat/core/scheduler.hpp"
+
+namespace leat::sim {
+namespace {
+
+using op = file_request::operation;
+
+constexpr std::size_t sector = 512;
+constexpr std::byte untouched{0xA5};  // a buffer that is being read into
+constexpr std::size_t watched_at_most = 4096;
+
+// "/a/b" of "./a//b": absolute, with nothing that means nothing.
+std::string canonical(std::string_view path) {
+  std::string result;
+  while (!path.empty()) {
+    const std::size_t slash = std::min(path.find('/'), path.size());
+    const std::string_view part = path.substr(0, slash);
+    if (!part.empty() && part != ".") result.append("/").append(part);
+    path.remove_prefix(std::min(slash + 1, path.size()));
+  }
+  return result.empty() ? "/" : result;
+}
+
+std::string parent_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+const char* name_of(op what) noexcept {
+  switch (what) {
+    case op::open: return "open";
+    case op::status: return "status";
+    case op::list: return "list";
+    case op::read: return "read";
+    case op::write: return "write";
+    case op::sync: return "sync";
+    case op::rename: return "rename";
+    case op::remove: return "remove";
+    case op::close: return "close";
+  }
+  return "?";
+}
+
+const char* name_of(fault f) noexcept {
+  switch (f) {
+    case fault::none: return "";
+    case fault::short_transfer: return ", cut short";
+    case fault::interrupted: return ", EINTR";
+    case fault::again: return ", EAGAIN";
+    case fault::cancelled_late: return ", ECANCELED after it was done";
+    case fault::io_error: return ", EIO";
+    case fault::no_space: return ", ENOSPC";
+    case fault::bit_flip: return ", one bit wrong";
+    case fault::crash_before: return ", crash before it";
+    case fault::crash_after: return ", crash after it";
+  }
+  return "";
+}
+
+bool moves_bytes(const file_request& r) noexcept {
+  return r.what == op::read || r.what == op::write;
+}
+
+// Crash points are the operations that change what is on the device.
+bool changes_something(const file_request& r) noexcept {
+  switch (r.what) {
+    case op::write:
+    case op::sync:
+    case op::rename:
+    case op::remove: return true;
+    case op::open: return (r.flags & (O_CREAT | O_TRUNC)) != 0;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+file_system::file_system(choices& c, const file_system_options& options,
+                         std::function<void(std::string)> violation)
+    : choices_(c), options_(options), violation_(std::move(violation)) {}
+
+// ---------------------------------------------------------------------------------- for the test
+
+void file_system::make_directory(const std::string& path) {
+  for (std::string at = canonical(path); directories_.insert(at).second;) at = parent_of(at);
+}
+
+void file_system::write_file(const std::string& path, std::string_view content) {
+  const std::string at = canonical(path);
+  make_directory(parent_of(at));
+  auto n = std::make_shared<node>();
+  const auto* const begin = reinterpret_cast<const std::byte*>(content.data());
+  n->data.assign(begin, begin + content.size());
+  n->on_device = n->data;
+  n->modified_ns = wall_ns_;
+  names_[at] = n;
+  names_on_device_[at] = n;
+}
+
+std::optional<std::string> file_system::read_file(const std::string& path) const {
+  const auto found = names_.find(canonical(path));
+  if (found == names_.end()) return std::nullopt;
+  const auto& data = found->second->data;
+  return std::string(reinterpret_cast<const char*>(data.data()), data.size());
+}
+
+std::vector<std::string> file_system::files() const {
+  std::vector<std::string> all;
+  for (const auto& [path, n] : names_) all.push_back(path);
+  return all;
+}
+
+std::uint64_t file_system::bytes_used() const noexcept {
+  std::uint64_t sum = 0;
+  for (const auto& [path, n] : names_) sum += n->data.size();
+  return sum;
+}
+
+// ------------------------------------------------------------------------------------- operations
+
+bool file_system::applies(fault f, const file_request& r) noexcept {
+  switch (f) {
+    case fault::none: return true;
+    case fault::short_transfer: return moves_bytes(r) && r.size > 1;
+    case fault::cancelled_late: return moves_bytes(r) || r.what == op::sync;
+    case fault::bit_flip: return r.what == op::read && r.size > 0;
+    case fault::no_space:
+      return r.what == op::write || (r.what == op::open && (r.flags & O_CREAT) != 0);
+    case fault::crash_before:
+    case fault::crash_after: return changes_something(r);
+    case fault::interrupted:
+    case fault::again:
+    case fault::io_error: return r.what != op::close;
+  }
+  return false;
+}
+
+fault file_system::decide(const file_request& r) {
+  ++calls_;
+  if (options_.plan && options_.plan->call == calls_) {
+    return applies(options_.plan->what, r) ? options_.plan->what : fault::none;
+  }
+  const fault_rates& rate = options_.faults;
+  const std::pair<double, fault> all[] = {
+      {rate.short_transfer, fault::short_transfer},
+      {rate.interrupted, fault::interrupted},
+      {rate.again, fault::again},
+      {rate.cancelled_late, fault::cancelled_late},
+      {rate.io_error, fault::io_error},
+      {rate.no_space, fault::no_space},
+      {rate.bit_flip, fault::bit_flip},
+  };
+  for (const auto& [probability, f] : all) {
+    if (applies(f, r) && choices_.chance(probability, "fault")) return f;
+  }
+  return fault::none;
+}
+
+duration file_system::latency() {
+  using namespace std::chrono_literals;
+  if (choices_.chance(options_.faults.slow, "slow operation")) {
+    return std::chrono::minutes(1 + choices_.choose(10, "minutes"));
+  }
+  constexpr duration times[] = {0us, 10us, 100us, 1ms, 10ms};
+  return times[choices_.choose(std::size(times), "latency")];
+}
+
+void file_system::submit(file_request& request) noexcept {
+  pending p{&request, {}, order_++, decide(request), {}};
+  p.due = now_ + latency();
+  watch(p);
+  const auto place = std::upper_bound(pending_.begin(), pending_.end(), p.due,
+                                      [](time_point t, const pending& q) { return t < q.due; });
+  pending_.insert(place, std::move(p));
+}
+
+// In the page cache, or not.
+bool file_system::try_now(file_request& request) noexcept {
+  if (request.what != op::read || crashed_) return false;
+  if (choices_.choose(2, "in the page cache?") == 1) return false;
+  const fault f = decide(request);
+  if (f != fault::none && f != fault::short_transfer && f != fault::bit_flip) return false;
+  request.result = perform(request, f);
+  return true;
+}
+
+void file_system::run_now(file_request& request) noexcept {
+  request.result = perform(request, fault::none);
+}
+
+time_point file_system::next_completion() const noexcept {
+  return pending_.empty() ? no_deadline : pending_.front().due;
+}
+
+std::size_t file_system::due(time_point now) const noexcept {
+  const auto later = std::upper_bound(pending_.begin(), pending_.end(), now,
+                                      [](time_point t, const pending& q) { return t < q.due; });
+  return static_cast<std::size_t>(later - pending_.begin());
+}
+
+std::string file_system::complete(std::size_t index) {
+  const auto at = pending_.begin() + static_cast<std::ptrdiff_t>(index);
+  const pending p = std::move(*at);
+  pending_.erase(at);
+  check_watched(p);
+  file_request& r = *p.request;
+  std::string text = name_of(r.what);
+  if (r.path) {
+    text.append(" '").append(r.path).append("'");
+  } else if (const auto f = open_.find(r.handle); f != open_.end()) {
+    text.append(" '").append(f->second.path).append("'");
+    if (moves_bytes(r) && r.offset != next_byte) text += " at " + std::to_string(r.offset);
+  }
+  text += name_of(p.what);
+  r.result = perform(r, p.what);
+  if (r.result < 0) text.append(": ").append(std::strerror(static_cast<int>(-r.result)));
+  r.home->post(r);
+  return text;
+}
+
+std::int64_t file_system::perform(file_request& r, fault f) {
+  if (f == fault::crash_before) crashed_ = true;
+  if (crashed_) return r.what == op::close ? 0 : -EIO;
+  switch (f) {
+    case fault::interrupted: return -EINTR;
+    case fault::again: return -EAGAIN;
+    case fault::io_error: return -EIO;
+    case fault::no_space: return -ENOSPC;
+    default: break;
+  }
+  const std::int64_t result = carry_out(r, f == fault::short_transfer, f == fault::bit_flip);
+  if (f == fault::cancelled_late) return -ECANCELED;
+  if (f == fault::crash_after) {
+    crashed_ = true;
+    return -EIO;
+  }
+  return result;
+}
+
+std::int64_t file_system::carry_out(file_request& r, bool shortened, bool flipped) {
+  switch (r.what) {
+    case op::open: return open(r);
+    case op::status: return status(r);
+    case op::list: return list(r);
+    case op::read: return read(r, shortened, flipped);
+    case op::write: return write(r, shortened);
+    case op::sync: return sync(r);
+    case op::rename: {
+      const std::string from = canonical(r.path);
+      const std::string to = canonical(r.new_path);
+      if (!names_.contains(from) || !directories_.contains(parent_of(to))) return -ENOENT;
+      if (directories_.contains(to)) return -EISDIR;
+      rename(from, to);
+      return 0;
+    }
+    case op::remove: {
+      const std::string path = canonical(r.path);
+      if (directories_.contains(path)) return -EISDIR;
+      if (!names_.contains(path)) return -ENOENT;
+      change_names({{{path, nullptr}}});
+      return 0;
+    }
+    case op::close: return open_.erase(r.handle) == 1 ? 0 : -EBADF;
+  }
+  return -ENOSYS;
+}
+
+std::int64_t file_system::open(const file_request& r) {
+  const std::string path = canonical(r.path);
+  if (open_.size() >= options_.max_open_files) return -EMFILE;
+  const bool writes = (r.flags & O_ACCMODE) != O_RDONLY;
+  open_file f;
+  f.path = path;
+  if (directories_.contains(path)) {
+    if (writes) return -EISDIR;
+  } else {
+    if ((r.flags & O_DIRECTORY) != 0) return names_.contains(path) ? -ENOTDIR : -ENOENT;
+    const auto found = names_.find(path);
+    if (found == names_.end()) {
+      if ((r.flags & O_CREAT) == 0 || !directories_.contains(parent_of(path))) return -ENOENT;
+      f.target = std::make_shared<node>();
+      f.target->modified_ns = wall_ns_;
+      change_names({{{path, f.target}}});
+    } else {
+      if ((r.flags & O_CREAT) != 0 && (r.flags & O_EXCL) != 0) return -EEXIST;
+      f.target = found->second;
+      if ((r.flags & O_TRUNC) != 0) {
+        f.target->data.clear();
+        f.target->modified_ns = wall_ns_;
+      }
+    }
+  }
+  int handle = 3;
+  while (open_.contains(handle)) ++handle;
+  open_.emplace(handle, std::move(f));
+  return handle;
+}
+
+std::int64_t file_system::read(file_request& r, bool shortened, bool flipped) {
+  const auto found = open_.find(r.handle);
+  if (found == open_.end()) return -EBADF;
+  open_file& f = found->second;
+  if (!f.target) return -EISDIR;
+  const auto& data = f.target->data;
+  const std::uint64_t from = r.offset == next_byte ? f.position : r.offset;
+  if (from >= data.size() || r.size == 0) return 0;
+  std::size_t count = std::min<std::size_t>(r.size, data.size() - from);
+  if (shortened && count > 1) count = 1 + choices_.choose(count - 1, "bytes of a short read");
+  std::memcpy(r.data, data.data() + from, count);
+  if (flipped) {
+    const std::uint32_t bit = choices_.choose(count * 8, "bit");
+    r.data[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+  }
+  if (r.offset == next_byte) f.position += count;
+  return static_cast<std::int64_t>(count);
+}
+
+std::int64_t file_system::write(file_request& r, bool shortened) {
+  const auto found = open_.find(r.handle);
+  if (found == open_.end()) return -EBADF;
+  open_file& f = found->second;
+  if (!f.target) return -EISDIR;
+  node& n = *f.target;
+  const std::uint64_t from = r.offset == next_byte ? f.position : r.offset;
+  std::size_t count = r.size;
+  if (shortened && count > 1) count = 1 + choices_.choose(count - 1, "bytes of a short write");
+  if (from + count > n.data.size()) {
+    const std::uint64_t used = bytes_used();
+    const std::uint64_t room = n.data.size() + (options_.size > used ? options_.size - used : 0);
+    if (room <= from && count > 0) return -ENOSPC;
+    count = std::min<std::size_t>(count, room - from);
+    n.data.resize(std::max<std::size_t>(n.data.size(), from + count));
+  }
+  std::memcpy(n.data.data() + from, r.data, count);
+  for (std::size_t s = from / sector; s * sector < from + count; ++s) n.dirty.insert(s);
+  n.modified_ns = wall_ns_;
+  if (r.offset == next_byte) f.position += count;
+  return static_cast<std::int64_t>(count);
+}
+
+std::int64_t file_system::sync(const file_request& r) {
+  const auto found = open_.find(r.handle);
+  if (found == open_.end()) return -EBADF;
+  if (node* const n = found->second.target.get()) {
+    n->on_device = n->data;
+    n->dirty.clear();
+    return 0;
+  }
+  // A directory: the changes of its entries, in order.
+  const std::string& directory = found->second.path;
+  std::erase_if(changes_, [&](const change& c) {
+    const bool here = std::any_of(c.entries.begin(), c.entries.end(),
+                                  [&](const auto& e) { return parent_of(e.first) == directory; });
+    if (!here) return false;
+    for (const auto& [path, n] : c.entries) {
+      if (n) {
+        names_on_device_[path] = n;
+      } else {
+        names_on_device_.erase(path);
+      }
+    }
+    return true;
+  });
+  return 0;
+}
+
+std::int64_t file_system::status(const file_request& r) const {
+  const node* n = nullptr;
+  bool is_directory = false;
+  if (r.path) {
+    const std::string path = canonical(r.path);
+    is_directory = directories_.contains(path);
+    const auto found = names_.find(path);
+    if (!is_directory && found == names_.end()) return -ENOENT;
+    if (!is_directory) n = found->second.get();
+  } else {
+    const auto found = open_.find(r.handle);
+    if (found == open_.end()) return -EBADF;
+    n = found->second.target.get();
+    is_directory = n == nullptr;
+  }
+  *r.status = {};
+  r.status->is_directory = is_directory;
+  r.status->is_regular = !is_directory;
+  if (n) {
+    r.status->size = n->data.size();
+    r.status->modified_ns = n->modified_ns;
+  }
+  return 0;
+}
+
+std::int64_t file_system::list(const file_request& r) const {
+  const std::string directory = canonical(r.path);
+  if (names_.contains(directory)) return -ENOTDIR;
+  if (!directories_.contains(directory)) return -ENOENT;
+  const auto add = [&](const std::string& path) {
+    if (path != "/" && parent_of(path) == directory) {
+      r.names->push_back(path.substr(path.rfind('/') + 1));
+    }
+  };
+  for (const auto& [path, n] : names_) add(path);
+  for (const std::string& path : directories_) add(path);
+  return 0;
+}
+
+void file_system::rename(const std::string& from, const std::string& to) {
+  if (from == to) return;
+  change_names({{{from, nullptr}, {to, names_.at(from)}}});
+}
+
+void file_system::change_names(change c) {
+  for (const auto& [path, n] : c.entries) {
+    if (n) {
+      names_[path] = n;
+    } else {
+      names_.erase(path);
+    }
+  }
+  changes_.push_back(std::move(c));
+}
+
+// ------------------------------------------------------------------------------------------ crash
+
+// Of what was not synced some sectors are on the device, and some are not.
+void file_system::keep_some(choices& c, node& n) {
+  std::vector<std::byte> kept = n.on_device;
+  std::size_t size = kept.size();
+  if (n.data.size() < size && c.choose(2, "is a cut kept?") == 0) size = n.data.size();
+  for (const std::size_t s : n.dirty) {
+    const std::size_t begin = s * sector;
+    if (begin >= n.data.size() || c.choose(2, "is a sector kept?") == 1) continue;
+    const std::size_t end = std::min(begin + sector, n.data.size());
+    size = std::max(size, end);
+    kept.resize(std::max(kept.size(), end));  // a hole reads as zeros
+    std::copy(n.data.begin() + static_cast<std::ptrdiff_t>(begin),
+              n.data.begin() + static_cast<std::ptrdiff_t>(end),
+              kept.begin() + static_cast<std::ptrdiff_t>(begin));
+  }
+  kept.resize(size);
+  n.data = kept;
+  n.on_device = std::move(kept);
+  n.dirty.clear();
+}
+
+void file_system::restart() {
+  // The journal of the names is in order: a part from its beginning is on the device.
+  const std::uint32_t lost = choices_.choose(changes_.size() + 1, "changes of names lost");
+  changes_.resize(changes_.size() - lost);
+  for (const change& c : changes_) {
+    for (const auto& [path, n] : c.entries) {
+      if (n) {
+        names_on_device_[path] = n;
+      } else {
+        names_on_device_.erase(path);
+      }
+    }
+  }
+  changes_.clear();
+  names_ = names_on_device_;
+  for (const auto& [path, n] : names_) {
+    if (!n->dirty.empty() || n->data.size() != n->on_device.size()) keep_some(choices_, *n);
+  }
+  open_.clear();
+  crashed_ = false;
+}
+
+// ---------------------------------------------------------------------------------------- buffers
+
+// The kernel owns the buffer while the operation is under way.
+void file_system::watch(pending& p) const {
+  const file_request& r = *p.request;
+  if (!moves_bytes(r)) return;
+  const std::size_t count = std::min(r.size, watched_at_most);
+  if (r.what == op::read) std::fill_n(r.data, count, untouched);
+  p.watched.assign(r.data, r.data + count);
+}
+
+void file_system::check_watched(const pending& p) const {
+  if (std::equal(p.watched.begin(), p.watched.end(), p.request->data)) return;
+  violation_(std::string("the buffer of a ") + name_of(p.request->what) +
+             " was changed while the operation was under way");
+}
+
+}  // namespace leat::sim

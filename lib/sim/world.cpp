@@ -1,0 +1,210 @@
+#include "leat/sim/world.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+
+#include "core/scope_registry.hpp"
+#include "leat/core/dump.hpp"
+
+namespace leat::sim {
+namespace {
+
+// Tasks that were asked to stop and go on for so many steps do not intend to end.
+constexpr std::uint64_t patience = 1'000'000;
+
+// 2000-01-01 00:00 UTC.
+constexpr std::chrono::seconds wall_clock_begin{946'684'800};
+
+}  // namespace
+
+world::world(choices c, std::uint64_t seed, const world_options& options)
+    : options_(options),
+      choices_(std::move(c)),
+      random_(seed),
+      files_(choices_, options.files,
+             [this](std::string sentence) { violate(std::move(sentence)); }) {
+  for (std::size_t i = 0; i < std::max<std::size_t>(options.threads, 1); ++i) {
+    threads_.push_back(std::make_unique<virtual_scheduler>());
+    threads_.back()->set_files(&files_);
+  }
+}
+
+world::world(std::uint64_t seed, const world_options& options)
+    : world(choices(seed), seed, options) {}
+
+world::world(std::vector<std::uint32_t> script, std::uint64_t seed, const world_options& options)
+    : world(choices(std::move(script)), seed, options) {}
+
+world::~world() = default;
+
+std::chrono::system_clock::time_point world::wall_clock() const noexcept {
+  using clock = std::chrono::system_clock;
+  const auto since = wall_clock_begin + now_.time_since_epoch() + wall_offset_;
+  return clock::time_point(std::chrono::duration_cast<clock::duration>(since));
+}
+
+// ------------------------------------------------------------------------------------- invariants
+
+void world::always(std::string name, std::function<bool()> holds) {
+  always_.push_back({std::move(name), std::move(holds)});
+}
+
+void world::when_quiet(std::string name, std::function<bool()> holds) {
+  when_quiet_.push_back({std::move(name), std::move(holds)});
+}
+
+void world::unwatch() noexcept {
+  always_.clear();
+  when_quiet_.clear();
+}
+
+void world::violate(std::string sentence) {
+  if (violation_.empty()) violation_ = std::move(sentence);
+}
+
+void world::check(const std::vector<invariant>& all) {
+  for (const invariant& i : all) {
+    if (!i.holds()) violate("does not hold: " + i.name);
+  }
+}
+
+// ------------------------------------------------------------------------------------------ steps
+
+void world::note(const std::string& where, const std::string& what) {
+  std::ostringstream line;
+  line << "step " << steps_ << ", "
+       << std::chrono::duration<double, std::milli>(now_.time_since_epoch()).count() << " ms, "
+       << where << ": " << what;
+  schedule_.push_back(line.str());
+}
+
+void world::run_thread(std::size_t thread, std::size_t item) {
+  virtual_scheduler& t = *threads_[thread];
+  if (tracing_) note("thread " + std::to_string(thread), t.describe(item));
+  t.run_one(item);
+}
+
+void world::complete(std::size_t index) {
+  const std::string what = files_.complete(index);
+  if (tracing_) note("files", what);
+}
+
+// One step: of a thread, or of the file system. False: nothing can run.
+bool world::step() {
+  const std::size_t places = threads_.size() + 1;
+  std::vector<std::size_t> ready(places);
+  std::size_t all = 0;
+  for (std::size_t i = 0; i < places; ++i) {
+    ready[i] = i < threads_.size() ? threads_[i]->ready() : files_.due(now_);
+    all += ready[i];
+  }
+  if (all == 0) return false;
+  choices_.begin_step(++steps_);
+  // The plain way is in turn, so that nobody is left out for ever.
+  std::size_t chosen = choices_.choose(all, "who goes on");
+  std::size_t place = (last_ + 1) % places;
+  while (chosen >= ready[place]) {
+    chosen -= ready[place];
+    place = (place + 1) % places;
+  }
+  last_ = place;
+  files_.set_time(
+      now_, std::chrono::duration_cast<std::chrono::nanoseconds>(wall_clock().time_since_epoch())
+                .count());
+  if (place < threads_.size()) {
+    run_thread(place, chosen);
+  } else {
+    complete(chosen);
+  }
+  check(always_);
+  return true;
+}
+
+// Lets time jump to the next event. False: there is none.
+bool world::advance() {
+  time_point next = files_.next_completion();
+  for (const auto& t : threads_) next = std::min(next, t->next_event());
+  if (next == no_deadline) return false;
+  now_ = std::max(now_, next);
+  for (const auto& t : threads_) t->advance_to(now_);
+  return true;
+}
+
+std::size_t world::live_tasks() const noexcept {
+  std::size_t sum = 0;
+  for (const auto& t : threads_) sum += t->live_tasks();
+  return sum;
+}
+
+void world::run_until_quiet() {
+  while (violation_.empty() && step()) {
+    if (steps_ > options_.max_steps) {
+      throw endless("no end after " + std::to_string(steps_) + " steps and " +
+                    std::to_string(std::chrono::duration<double>(now_.time_since_epoch()).count()) +
+                    " virtual seconds: " + where_everyone_is());
+    }
+  }
+}
+
+void world::drive() {
+  while (live_tasks() > 0) {
+    run_until_quiet();
+    if (violation_.empty()) check(when_quiet_);
+    if (!violation_.empty()) {
+      throw violation("step " + std::to_string(steps_) + ": " + std::exchange(violation_, {}));
+    }
+    if (live_tasks() == 0) break;
+    if (!advance()) throw deadlock("deadlock: nothing can run and " + where_everyone_is());
+  }
+}
+
+void world::run(const body& b) {
+  leat::detail::root_scope scope("sim::run");
+  scope.spawn_on(*threads_[0], b(*this), "body", std::source_location::current());
+  try {
+    drive();
+  } catch (...) {
+    unwind();
+    throw;
+  }
+  scope.rethrow_error();
+}
+
+// Ends the tasks that are left, so that the process can go on.
+void world::unwind() {
+  unwatch();
+  std::uint64_t left = patience;
+  const auto stop_all = [&] {
+    bool any = false;
+    for (const auto& t : threads_) any = leat::detail::scope_registry::stop_scopes_of(*t) || any;
+    return any;
+  };
+  while (live_tasks() > 0 && stop_all()) {
+    while (left-- > 0 && live_tasks() > 0 && (step() || advance())) {
+    }
+  }
+  violation_.clear();
+  if (live_tasks() == 0) return;
+  std::fprintf(stderr,
+               "leat: a simulated world has failed, and a request to stop did not end it: %s",
+               where_everyone_is().c_str());
+  std::abort();
+}
+
+std::string world::where_everyone_is() {
+  std::ostringstream text;
+  const std::size_t live = live_tasks();
+  text << live << (live == 1 ? " task has" : " tasks have") << " not ended\n";
+  std::vector<const scheduler*> driven;
+  for (const auto& t : threads_) driven.push_back(t.get());
+  leat::detail::scope_registry::dump_driven(text, driven);
+  return text.str();
+}
+
+void run(std::uint64_t seed, const world::body& b, const world_options& options) {
+  world(seed, options).run(b);
+}
+
+}  // namespace leat::sim

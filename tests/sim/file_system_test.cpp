@@ -1,0 +1,251 @@
+#include "leat/sim/file_system.hpp"
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/core/error.hpp"
+#include "leat/core/task_group.hpp"
+#include "leat/core/this_task.hpp"
+#include "leat/io/line_reader.hpp"
+#include "leat/io/tfrecord_reader.hpp"
+#include "leat/io/tfrecord_writer.hpp"
+#include "leat/pipeline/match_files.hpp"
+#include "leat/sim/world.hpp"
+
+namespace {
+
+using leat::errc;
+using leat::task;
+using leat::sim::fault;
+using leat::sim::world;
+using lines = std::vector<std::string>;
+
+task<lines> read_lines(std::string path, leat::line_reader_options options = {}) {
+  auto reader = co_await leat::line_reader::open(path, options);
+  lines all;
+  leat::line_batch batch;
+  while (co_await reader->read_batch(batch)) all.insert(all.end(), batch.begin(), batch.end());
+  co_return all;
+}
+
+task<lines> read_records(std::string path) {
+  auto reader = co_await leat::tfrecord_reader::open(path);
+  lines all;
+  leat::record_batch batch;
+  while (co_await reader->read_batch(batch)) {
+    for (const leat::byte_view r : batch) all.emplace_back(leat::as_text(r));
+  }
+  co_return all;
+}
+
+task<> write_records(std::string path, const lines& records) {
+  auto writer = co_await leat::tfrecord_writer::open(path, {.buffer_size = 600});
+  for (const std::string& r : records) co_await writer.write(leat::as_bytes(r));
+  co_await writer.close();
+}
+
+lines numbered(int count) {
+  lines all;
+  for (int i = 0; i < count; ++i) all.push_back("line " + std::to_string(i));
+  return all;
+}
+
+std::string joined(const lines& all) {
+  std::string text;
+  for (const std::string& line : all) text += line + "\n";
+  return text;
+}
+
+const leat::sim::fault_rates passing{
+    .short_transfer = 0.3, .interrupted = 0.1, .again = 0.1, .cancelled_late = 0.1, .slow = 0.05};
+
+TEST_CASE("file_system: readers see the same lines, whatever the device does", "[sim]") {
+  const lines expected = numbered(300);
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    world w(seed, {.files = {.faults = passing}});
+    w.files().write_file("/data/a.txt", joined(expected));
+    w.run([&](world&) -> task<> {
+      const lines all =
+          co_await read_lines("/data/a.txt", {.read = {.chunk_size = 256, .depth = 3}});
+      REQUIRE(all == expected);
+    });
+  }
+}
+
+TEST_CASE("file_system: a wrong bit is found by a TFRecord's checksums", "[sim]") {
+  const lines records = numbered(50);
+  std::size_t found = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    world w(seed, {.files = {.faults = {.bit_flip = 0.5}}});
+    w.run([&](world&) -> task<> {
+      co_await write_records("/a", records);
+      lines all;
+      bool damaged = false;
+      try {
+        all = co_await read_records("/a");
+      } catch (const leat::failure& e) {
+        REQUIRE(e.code() == errc::data_loss);
+        damaged = true;
+      }
+      if (damaged) ++found;
+      if (!damaged) REQUIRE(all == records);
+    });
+  }
+  CHECK(found > 20);
+}
+
+TEST_CASE("file_system: a full disk is an error that names the file, and frees it", "[sim]") {
+  world w(1, {.files = {.size = 2000}});
+  w.run([](world& here) -> task<> {
+    std::string what;
+    try {
+      co_await write_records("/out", numbered(1000));
+    } catch (const leat::failure& e) {
+      CHECK(e.code() == errc::resource_exhausted);
+      what = e.what();
+    }
+    CHECK(what.find("/out.partial") != std::string::npos);
+    CHECK(here.files().files().empty());
+  });
+}
+
+TEST_CASE("file_system: the n-th call fails, for every n, and nothing hangs or is half done",
+          "[sim]") {
+  const lines records = numbered(100);
+  for (const fault f : {fault::io_error, fault::no_space, fault::interrupted, fault::again,
+                        fault::cancelled_late, fault::short_transfer}) {
+    std::size_t failed = 0;
+    bool reached = true;
+    for (std::uint64_t n = 1; reached; ++n) {
+      world w(7, {.files = {.plan = leat::sim::planned_fault{n, f}}});
+      bool ended_well = false;
+      try {
+        w.run([&](world&) -> task<> {
+          co_await write_records("/a", records);
+          const lines all = co_await read_records("/a");
+          REQUIRE(all == records);
+          ended_well = true;
+        });
+      } catch (const leat::failure&) {
+        ++failed;
+      }
+      reached = w.files().calls() >= n;
+      const bool passes = f != fault::io_error && f != fault::no_space;
+      if (passes) REQUIRE(ended_well);
+      // Whole or not there at all.
+      if (!ended_well && w.files().read_file("/a")) {
+        world(9).run([&](world& here) -> task<> {
+          here.files().write_file("/a", *w.files().read_file("/a"));
+          const lines all = co_await read_records("/a");
+          REQUIRE(all == records);
+        });
+      }
+    }
+    if (f == fault::io_error) CHECK(failed > 5);
+  }
+}
+
+TEST_CASE("file_system: after a crash at any point a file is as before or complete", "[sim]") {
+  const lines old_records = numbered(40);
+  const lines new_records = numbered(90);
+  std::size_t crashes = 0;
+  std::set<std::size_t> outcomes;
+  for (const fault f : {fault::crash_before, fault::crash_after}) {
+    bool reached = true;
+    for (std::uint64_t n = 1; reached; ++n) {
+      for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        world w(seed, {.files = {.plan = leat::sim::planned_fault{n, f}}});
+        bool published = false;
+        try {
+          w.run([&](world&) -> task<> {
+            co_await write_records("/data", old_records);
+            published = true;
+            co_await write_records("/data", new_records);
+          });
+        } catch (const leat::failure&) {
+        }
+        reached = w.files().calls() >= n;
+        if (w.files().crashed()) ++crashes;
+        if (!w.files().crashed()) continue;
+        w.files().restart();
+        w.run([&](world& here) -> task<> {
+          if (!here.files().read_file("/data")) {
+            REQUIRE_FALSE(published);
+            co_return;
+          }
+          const lines all = co_await read_records("/data");
+          REQUIRE((all == old_records || all == new_records));
+          outcomes.insert(all.size());
+        });
+      }
+    }
+  }
+  CHECK(crashes > 100);
+  CHECK(outcomes.size() == 2);
+}
+
+// Reads into a buffer that somebody else writes to meanwhile.
+task<> touch_while_reading(world& here) {
+  const leat::file f = co_await leat::file::open("/a");
+  std::vector<std::byte> buffer(100);
+  leat::task_group group;
+  group.spawn([](const leat::file& from, std::vector<std::byte>& to) -> task<> {
+    leat::file_request r;
+    r.what = leat::file_request::operation::read;
+    r.handle = from.open_handle()->number;
+    r.data = to.data();
+    r.size = to.size();
+    co_await leat::file_operation(from.open_handle()->backend, r, "/a",
+                                  std::source_location::current());
+  }(f, buffer));
+  while (group.live_tasks() > 0 && here.files().next_completion() == leat::no_deadline) {
+    co_await leat::this_task::yield();
+  }
+  buffer[5] = std::byte{1};
+  co_await group.join();
+}
+
+TEST_CASE("file_system: a buffer that is touched under way is told", "[sim]") {
+  std::size_t told = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {  // some find it in the page cache
+    world w(seed);
+    w.files().write_file("/a", std::string(1000, 'x'));
+    try {
+      w.run(touch_while_reading);
+    } catch (const leat::sim::violation& e) {
+      CHECK(std::string(e.what()).find("the buffer of a read was changed") != std::string::npos);
+      ++told;
+    }
+  }
+  CHECK(told > 5);
+}
+
+TEST_CASE("file_system: names, directories and limits", "[sim]") {
+  world w(1, {.files = {.max_open_files = 2}});
+  w.files().write_file("/d/one.txt", "1");
+  w.files().write_file("/d/two.txt", "2");
+  w.files().make_directory("/d/sub");
+  w.run([](world& here) -> task<> {
+    lines pattern(1, "/d/*.txt");
+    const lines matched = co_await leat::match_files(std::move(pattern));
+    CHECK(matched == lines{"/d/one.txt", "/d/two.txt"});
+    co_await leat::rename_file("/d/one.txt", "/d/sub/three.txt");
+    const lines names = co_await leat::list_directory("/d/./sub/");
+    CHECK(names == lines{"three.txt"});
+    const leat::file a = co_await leat::file::open("/d/two.txt");
+    const leat::file b = co_await leat::file::open("/d/two.txt");
+    bool refused = false;
+    try {
+      co_await leat::file::open("/d/two.txt");
+    } catch (const leat::failure& e) {
+      refused = e.code() == errc::resource_exhausted;
+    }
+    CHECK(refused);
+    CHECK(here.files().files().size() == 2);
+  });
+}
+
+}  // namespace
