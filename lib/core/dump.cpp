@@ -343,8 +343,7 @@ std::string detail::to_text(const work_item& item) {
     text << (w.context_ ? name_of(*w.context_) : "a coroutine") << " goes on after "
          << w.what().verb << ' ';
     w.what().describe(w, text);
-    text << ", at " << to_text(w.where());
-    return text.str();
+    return text.str() + ", at " + to_text(w.where());
   }
   if (item.run_ == &task_scope::start || item.run_ == &task_scope::start_from_elsewhere) {
     return name_of(static_cast<const context&>(item)) + " begins";

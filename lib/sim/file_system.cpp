@@ -298,8 +298,9 @@ std::int64_t file_system::open(const file_request& r) {
       }
     }
   }
-  int handle = 3;
+  int handle = first_handle_;  // the lowest that is free, as a system gives it
   while (open_.contains(handle)) ++handle;
+  highest_handle_ = std::max(highest_handle_, handle);
   open_.emplace(handle, std::move(f));
   return handle;
 }
@@ -469,6 +470,7 @@ void file_system::restart() {
     if (!n->dirty.empty() || n->data.size() != n->on_device.size()) keep_some(choices_, *n);
   }
   open_.clear();
+  first_handle_ = highest_handle_ + 1;  // what a dead program still closes is nobody's
   crashed_ = false;
 }
 

@@ -6,6 +6,8 @@
 #include <sstream>
 #include <typeinfo>
 
+#include "leat/core/assert.hpp"
+
 namespace leat::sim {
 namespace {
 
@@ -17,7 +19,23 @@ struct failure_of_run {
   std::string what;
 };
 
+// Names the seed when an assertion ends the process.
+class assertion_names_seed {
+ public:
+  explicit assertion_names_seed(std::uint64_t seed)
+      : text_("in a simulated world; again: LEAT_SIM_SEED=" + std::to_string(seed)) {
+    leat::detail::assertion_note = text_.c_str();
+  }
+  assertion_names_seed(const assertion_names_seed&) = delete;
+  assertion_names_seed& operator=(const assertion_names_seed&) = delete;
+  ~assertion_names_seed() { leat::detail::assertion_note = nullptr; }
+
+ private:
+  const std::string text_;
+};
+
 failure_of_run run_in(world& w, const world::body& b) {
+  const assertion_names_seed named(w.seed());
   try {
     w.run(b);
   } catch (const std::exception& e) {

@@ -20,7 +20,8 @@ constexpr std::chrono::seconds wall_clock_begin{946'684'800};
 }  // namespace
 
 world::world(choices c, std::uint64_t seed, const world_options& options)
-    : options_(options),
+    : seed_(seed),
+      options_(options),
       choices_(std::move(c)),
       random_(seed),
       files_(choices_, options.files,

@@ -32,10 +32,16 @@ void queue_waiter::describe(const wait& w, std::ostream& out) {
 }
 
 void queue_waiter::throw_outcome() const {
-  if (outcome_ == queue_outcome::failed) std::rethrow_exception(queue_.failure_cause());
+  const bool partly = role_ == role::push && moved_ > 0;
+  if (outcome_ == queue_outcome::failed && !partly) {
+    std::rethrow_exception(queue_.failure_cause());
+  }
   std::ostringstream text;
   text << what().verb << ' ';
   describe(*this, text);
+  if (outcome_ == queue_outcome::failed) {
+    throw partial_push(text.str() + ": the queue has failed", moved_, queue_.failure_cause());
+  }
   if (role_ == role::push && count_ > 1) throw partial_push(text.str(), moved_);
   throw failure(errc::cancelled, text.str());
 }
@@ -84,6 +90,7 @@ void queue_base::return_held(detail::queue_waiter& w) noexcept {
   if (w.role_ == detail::queue_waiter::role::pop || w.moved_ == 0) return;
   give_back(w);
   size_ += w.moved_;
+  returned_ += w.moved_;
   held_ -= w.moved_;
   w.moved_ = 0;
 }
@@ -310,6 +317,7 @@ queue_statistics queue_base::statistics() const noexcept {
   s.waiting_pops = poppers_.size();
   s.pushed = pushed_;
   s.popped = pushed_ - size_ - held_;
+  s.returned = returned_;
   s.push_waits = push_waits_;
   s.pop_waits = pop_waits_;
   s.closed = closed_;

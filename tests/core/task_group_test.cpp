@@ -258,6 +258,39 @@ LEAT_TEST("task_group: a task that joins its own group is told so", "[core]") {
   CHECK(said.find("a task of task group 'ring' joins it") != said.npos);
 }
 
+LEAT_TEST("with_task_group: joins on every way out", "[core]") {
+  int n = 0;
+  co_await leat::with_task_group([&n](task_group& g) -> task<> {
+    g.spawn(count_after(n, 1s));
+    co_return;
+  });
+  CHECK(n == 1);
+
+  std::string what;
+  try {
+    co_await leat::with_task_group([&n](task_group& g) -> task<> {
+      g.spawn(sleep_long());
+      g.spawn(count(n));
+      co_await leat::sleep_for(1s);
+      throw std::runtime_error("body");
+    });
+  } catch (const std::runtime_error& e) {
+    what = e.what();
+  }
+  CHECK(what == "body");
+  CHECK(n == 2);
+
+  try {
+    co_await leat::with_task_group([](task_group& g) -> task<> {
+      g.spawn(fail_after(1s, "task"));
+      co_await leat::sleep_for(2s);
+    });
+  } catch (const std::runtime_error& e) {
+    what = e.what();
+  }
+  CHECK(what == "task");
+}
+
 LEAT_TEST("task_group: a stop reaches 10,000 tasks that wait", "[core]") {
   manual_event never;
   int n = 0;

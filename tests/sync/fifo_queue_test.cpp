@@ -172,6 +172,28 @@ TEST_CASE("fifo_queue: to fail without a cause ends the process with a sentence"
   CHECK(said.find("fail without a cause") != said.npos);
 }
 
+LEAT_TEST("fifo_queue: a push_many that meets a failure half way says how many went in", "[sync]") {
+  leat::fifo_queue<int> q(2);
+  std::size_t in = 0;
+  bool caused = false;
+  leat::task_group g;
+  g.spawn([](leat::fifo_queue<int>& to, std::size_t& count, bool& cause) -> task<> {
+    std::vector<int> items(5);
+    try {
+      co_await to.push_many(items);
+    } catch (const leat::partial_push& e) {
+      count = e.count();
+      cause = e.cause() != nullptr && e.code() == leat::errc::data_loss;
+    }
+  }(q, in, caused));
+  for (int i = 0; i < 5; ++i) co_await leat::this_task::yield();
+  q.fail(std::make_exception_ptr(leat::failure(leat::errc::data_loss, "damaged")));
+  co_await g.join();
+  CHECK(in == 2);
+  CHECK(caused);
+  CHECK(q.size() == 2);
+}
+
 LEAT_TEST("fifo_queue: of bool", "[sync]") {
   leat::fifo_queue<bool> q(4);
   bool items[] = {true, false, true};

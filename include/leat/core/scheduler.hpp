@@ -36,9 +36,8 @@ class scheduler {
   /// The scheduler that is running on this thread; null outside run_ready().
   [[nodiscard]] static scheduler* current() noexcept { return current_; }
 
-  /// Runs `item` later on this scheduler, after what was posted before from the same thread.
-  ///
-  /// Never runs it inside the call.
+  /// Runs `item` later on this scheduler, never inside the call. Real schedulers keep the order of
+  /// what one thread posts; a simulation does not, so that nobody comes to depend on it.
   ///
   /// Thread safety: shared-safe. Cost: O(1); from another thread the first item of a burst costs
   /// the driver's wake().

@@ -22,8 +22,9 @@ inline constexpr shielded_t shielded{};
 ///     group.spawn(consume(queue), "consumer");
 ///     co_await group.join();
 ///
-/// Join before the group ends, on every way out: its destructor asserts that no task lives. A group
-/// that is made in a task is stopped when that task is asked to stop.
+/// Join before the group ends, on every way out: its destructor asserts that no task lives;
+/// with_task_group() sees to that. A group that is made in a task is stopped when that task is
+/// asked to stop.
 ///
 /// Thread safety: shared-safe.
 class task_group final : public task_scope {
@@ -76,5 +77,34 @@ class task_group final : public task_scope {
   mutable detail::mutex error_mutex_;
   std::exception_ptr first_error_ LEAT_GUARDED_BY(error_mutex_);
 };
+
+/// Runs `body` with a group of its own and joins the group on every way out: when the body throws,
+/// the tasks of the group are stopped first. Throws the body's error, else the group's first.
+///
+///     co_await leat::with_task_group([&](leat::task_group& group) -> leat::task<> {
+///       group.spawn(produce(queue));
+///       co_await consume(queue);  // may throw: nobody is left behind
+///     });
+///
+/// Body: callable with task_group&, gives task<void>; lives until the end, captures and all.
+/// Cancellation: none of its own; a stop of the caller stops the group, and what the body awaits.
+template <class Body>
+task<void> with_task_group(Body body, std::string_view name = {},
+                           std::source_location where = std::source_location::current()) {
+  task_group group(name);
+  std::exception_ptr error;
+  try {
+    co_await body(group);
+  } catch (...) {
+    error = std::current_exception();
+    group.request_stop();
+  }
+  try {
+    co_await group.join(where);
+  } catch (...) {
+    if (!error) error = std::current_exception();
+  }
+  if (error) std::rethrow_exception(error);
+}
 
 }  // namespace leat

@@ -175,6 +175,8 @@ class file_system final : public file_backend {
   std::set<std::string> directories_{"/"};
   std::vector<change> changes_;
   std::map<int, open_file> open_;
+  int first_handle_ = 3;
+  int highest_handle_ = 2;
   std::vector<pending> pending_;  // by due time, then order
   std::uint64_t order_ = 0;
   std::uint64_t calls_ = 0;

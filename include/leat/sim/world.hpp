@@ -67,6 +67,9 @@ class world {
 
   // ---- What the program finds.
 
+  /// Of the random numbers, and of the choices unless these were given.
+  [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
+
   [[nodiscard]] std::size_t threads() const noexcept { return threads_.size(); }
 
   /// The scheduler of a simulated thread; the body runs on the one of thread 0.
@@ -96,7 +99,8 @@ class world {
   /// Asks whenever nothing can run: before time moves, and at the end.
   void when_quiet(std::string name, std::function<bool()> holds);
 
-  /// What every queue keeps to: no more items than the capacity, none lost or doubled inside, and
+  /// What every queue keeps to: no more items than the capacity and what batches gave back, none
+  /// lost or doubled inside, and
   /// whenever nothing can run nobody waits for what is there. For the life of the world or until
   /// unwatch().
   template <class Queue>
@@ -104,7 +108,7 @@ class world {
     const std::string name = "queue '" + std::string(q.name()) + "'";
     always(name + " holds no more than its capacity", [&q] {
       const auto s = q.statistics();
-      return s.size <= s.capacity && s.popped + s.size <= s.pushed;
+      return s.size <= s.capacity + s.returned && s.popped + s.size <= s.pushed;
     });
     when_quiet(name + " lets nobody wait for what is there", [&q] {
       const auto s = q.statistics();
@@ -155,6 +159,7 @@ class world {
   [[nodiscard]] std::string where_everyone_is();
   void note(const std::string& where, const std::string& what);
 
+  const std::uint64_t seed_;
   const world_options options_;
   choices choices_;
   random_engine random_;

@@ -152,7 +152,7 @@ class basic_queue : public queue_base {
   /// once, always.
   ///
   /// Errors:       cancelled, as a partial_push that says how many went in; the cause given to
-  ///               fail().
+  ///               fail(), or, when some went in before, a partial_push with that cause.
   /// Cancellation: partial: what is in stays in, the rest never enters.
   /// Source:       QueueBase.enqueue_many.
   [[nodiscard]] auto push_many(std::span<T> items,
@@ -165,7 +165,8 @@ class basic_queue : public queue_base {
   /// in it. A count of 0 gives an empty batch at once, always.
   ///
   /// Errors:       cancelled; the cause given to fail(); std::bad_alloc for a batch too large.
-  /// Cancellation: total: what it holds goes back to where it was.
+  /// Cancellation: total: what it holds goes back to where it was, above the capacity if others
+  ///               have filled the queue meanwhile.
   /// Source:       QueueBase.dequeue_many.
   [[nodiscard]] auto pop_many(std::size_t count,
                               std::source_location where = std::source_location::current()) {

@@ -1,21 +1,32 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <string>
+#include <utility>
 
 #include "leat/core/error.hpp"
 
 namespace leat {
 
-/// A push_many() that was cancelled half way: `count()` items went in and stay in.
+/// A push_many() that ended half way: `count()` items went in and stay in.
+///
+/// Its code is `cancelled`, or that of the cause with which the queue was failed meanwhile.
 class partial_push : public failure {
  public:
-  partial_push(const std::string& message, std::size_t count)
-      : failure(errc::cancelled, message), count_(count) {}
+  partial_push(const std::string& message, std::size_t count, std::exception_ptr cause = nullptr)
+      : failure(cause ? to_error_code(cause) : make_error_code(errc::cancelled), message),
+        count_(count),
+        cause_(std::move(cause)) {}
+
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
+
+  /// What was given to queue_base::fail(); null when the push was cancelled.
+  [[nodiscard]] const std::exception_ptr& cause() const noexcept { return cause_; }
 
  private:
   std::size_t count_;
+  std::exception_ptr cause_;
 };
 
 }  // namespace leat

@@ -169,6 +169,7 @@ class queue_base {
   std::size_t held_limit_ LEAT_GUARDED_BY(mutex_) = 0;  // as many may come to be held
   std::size_t peak_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t pushed_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::uint64_t returned_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t push_waits_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t pop_waits_ LEAT_GUARDED_BY(mutex_) = 0;
   std::exception_ptr cause_ LEAT_GUARDED_BY(mutex_);

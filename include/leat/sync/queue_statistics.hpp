@@ -17,10 +17,11 @@ struct queue_statistics {
   std::size_t waiting_pushes = 0;  ///< operations that wait for room now
   std::size_t waiting_pops = 0;    ///< operations that wait for items now
   std::uint64_t pushed = 0;        ///< items that went in since the start
-  std::uint64_t popped = 0;        ///< items that came out since the start
-  std::uint64_t push_waits = 0;    ///< operations that had to wait for room
-  std::uint64_t pop_waits = 0;     ///< operations that had to wait for items
-  bool closed = false;             ///< a close has taken effect
+  std::uint64_t popped = 0;        ///< items that came out since the start, and did not come back
+  std::uint64_t returned = 0;    ///< items that a batch held and gave back, above the capacity too
+  std::uint64_t push_waits = 0;  ///< operations that had to wait for room
+  std::uint64_t pop_waits = 0;   ///< operations that had to wait for items
+  bool closed = false;           ///< a close has taken effect
 };
 
 }  // namespace leat

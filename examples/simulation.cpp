@@ -1,0 +1,85 @@
+/// Finds a bug that no ordinary test finds, in a small service of the kind that everybody writes:
+/// jobs are kept in a file, workers take them, and each job is to be done exactly once.
+///
+///     simulation          runs the service as it should be: nothing is found
+///     simulation planted  runs it with a bug: prints the seed, how to run it again, the schedule
+
+#include <cstdio>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include <leat/leat.hpp>
+
+namespace {
+
+//! [service]
+// What is being worked on.
+class work_list {
+ public:
+  explicit work_list(bool planted) : planted_(planted) {}
+
+  // Takes a job unless somebody has it.
+  leat::task<bool> take(int job) {
+    if (taken_.contains(job)) co_return false;
+    if (planted_) co_await leat::this_task::yield();  // the bug: looked, but not yet taken
+    taken_.insert_or_assign(job, true);
+    co_return true;
+  }
+
+ private:
+  std::map<int, bool> taken_;
+  bool planted_;
+};
+
+// Reads the jobs from a file and does those that nobody else does.
+leat::task<> work(std::string file, work_list& list, std::map<int, int>& done) {
+  auto reader = co_await leat::line_reader::open(file);
+  leat::line_batch lines;
+  while (co_await reader->read_batch(lines)) {
+    for (const std::string_view line : lines) {
+      const int job = std::stoi(std::string(line));
+      const bool mine = co_await list.take(job);
+      if (!mine) continue;
+      co_await leat::sleep_for(std::chrono::seconds(1));  // the work; in a world it costs nothing
+      ++done[job];
+    }
+  }
+}
+//! [/service]
+
+//! [test]
+leat::task<> test(leat::sim::world& w, bool planted) {
+  w.files().write_file("/jobs", "1\n2\n3\n");
+  work_list list(planted);
+  std::map<int, int> done;
+  leat::task_group workers;
+  for (int i = 1; i <= 2; ++i) {
+    workers.spawn(work("/jobs", list, done), "worker " + std::to_string(i));
+  }
+  co_await workers.join();
+  for (const auto& [job, times] : done) {
+    if (times != 1) throw std::logic_error("job " + std::to_string(job) + " was done twice");
+  }
+}
+
+void find_bugs(bool planted) {
+  const auto result = leat::sim::sweep(
+      [planted](leat::sim::world& w) { return test(w, planted); },
+      {.count = 1000, .world = {.files = {.faults = {.short_transfer = 0.1, .slow = 0.05}}}});
+  std::printf("%llu seeds: nothing found\n", static_cast<unsigned long long>(result.seeds));
+}
+//! [/test]
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool planted = argc > 1 && std::string_view(argv[1]) == "planted";
+  try {
+    find_bugs(planted);
+    return planted ? 1 : 0;  // a planted bug has to be found
+  } catch (const leat::sim::seed_failed& e) {
+    std::puts(e.what());
+    return planted ? 0 : 1;
+  }
+}

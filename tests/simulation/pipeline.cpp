@@ -1,0 +1,90 @@
+// The whole way: files, a producer of names, readers, a shuffle queue, batches. Every line of every
+// epoch comes out once; a stop in the middle ends all of it.
+
+#include <algorithm>
+#include <map>
+
+#include "leat/core/error.hpp"
+#include "leat/core/sleep.hpp"
+#include "leat/io/line_reader.hpp"
+#include "leat/pipeline/batcher.hpp"
+#include "leat/pipeline/input_producer.hpp"
+#include "leat/sync/coordinator.hpp"
+#include "simulation/scenarios.hpp"
+
+namespace simulation {
+namespace {
+
+using namespace std::chrono_literals;
+using leat::task;
+using leat::sim::world;
+
+task<bool> read_next(world& w, leat::fifo_queue<std::string>& names,
+                     leat::random_shuffle_queue<std::string>& samples) {
+  const std::optional<std::string> name = co_await names.pop();
+  if (!name) co_return false;
+  auto reader = co_await leat::line_reader::open(
+      *name, {.read = {.chunk_size = static_cast<std::size_t>(16 + w.random().below(200))}});
+  leat::line_batch batch;
+  while (co_await reader->read_batch(batch)) {
+    std::vector<std::string> lines(batch.begin(), batch.end());
+    const std::size_t in = co_await samples.push_many(lines);
+    if (in < lines.size()) co_return false;
+  }
+  co_return true;
+}
+
+}  // namespace
+
+task<> pipeline(world& w) {
+  const std::uint64_t epochs = 1 + w.random().below(3);
+  std::map<std::string, std::uint64_t> expected;
+  std::vector<std::string> paths;
+  for (std::uint64_t f = 0, files = 1 + w.random().below(4); f < files; ++f) {
+    std::string text;
+    for (std::uint64_t i = 0, lines = w.random().below(20); i < lines; ++i) {
+      const std::string line = "file " + std::to_string(f) + " line " + std::to_string(i);
+      text += line + "\n";
+      expected[line] = epochs;
+    }
+    paths.push_back("/in/" + std::to_string(f));
+    w.files().write_file(paths.back(), text);
+  }
+  leat::scheduler& reading = w.thread(w.threads() - 1);
+  leat::coordinator coord({.name = "pipeline"});
+  leat::string_input_producer names(paths,
+                                    {.num_epochs = epochs, .seed = w.random()(), .capacity = 2});
+  leat::shuffle_batch<std::string> batches(
+      {.batch_size = static_cast<std::size_t>(1 + w.random().below(6)),
+       .capacity = 12,
+       .min_after_dequeue = static_cast<std::size_t>(w.random().below(8)),
+       .seed = w.random()()});
+  w.watch(names.queue());
+  w.watch(batches.queue());
+  for (std::uint64_t i = 0, readers = 1 + w.random().below(3); i < readers; ++i) {
+    batches.add([&] { return read_next(w, names.queue(), batches.queue()); },
+                "reader " + std::to_string(i));
+  }
+  names.start(coord, reading);
+  batches.start(coord, reading);
+  const bool stopped = w.random().below(4) == 0;
+  if (stopped) {
+    coord.spawn([](world& here, leat::coordinator& c) -> task<> {
+      co_await leat::sleep_for(100us * here.random().below(300));
+      c.request_stop();
+    }(w, coord));
+  }
+  std::map<std::string, std::uint64_t> seen;
+  while (const auto batch = co_await batches.next()) {
+    for (const std::string& line : *batch) ++seen[line];
+  }
+  co_await coord.join({.grace = 240h});
+  w.unwatch();
+  for (const auto& [line, count] : seen) {
+    const auto found = expected.find(line);
+    require(found != expected.end() && count <= found->second, "a line too often: " + line);
+  }
+  require(stopped || seen == expected, "lines are missing");
+}
+
+}  // namespace simulation

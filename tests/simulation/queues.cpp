@@ -1,0 +1,190 @@
+// Producers and consumers of all kinds on one queue, on several threads, some of them stopped:
+// what went in comes out once, or stays in, or was refused.
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "leat/core/error.hpp"
+#include "leat/core/sleep.hpp"
+#include "leat/core/task_group.hpp"
+#include "leat/core/this_task.hpp"
+#include "leat/sync/fifo_queue.hpp"
+#include "leat/sync/random_shuffle_queue.hpp"
+#include "simulation/scenarios.hpp"
+
+namespace simulation {
+namespace {
+
+using namespace std::chrono_literals;
+using leat::errc;
+using leat::task;
+using leat::sim::world;
+
+struct ledger {
+  std::vector<int> in;   // accepted by the queue
+  std::vector<int> out;  // given by it
+  int next = 0;
+
+  std::vector<int> fresh(std::size_t count) {
+    std::vector<int> items(count);
+    std::iota(items.begin(), items.end(), next);
+    next += static_cast<int>(count);
+    return items;
+  }
+  void accept(const std::vector<int>& items, std::size_t count) {
+    in.insert(in.end(), items.begin(), items.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+};
+
+bool is_end(const leat::failure& e) {
+  return e.code() == errc::cancelled || e.code() == errc::data_loss;
+}
+
+template <class Queue>
+task<> produce(world& w, Queue& q, ledger& book) {
+  const std::size_t rounds = 1 + w.random().below(6);
+  for (std::size_t i = 0; i < rounds; ++i) {
+    if (w.random().below(4) == 0) co_await leat::sleep_for(1us * w.random().below(5));
+    const std::uint64_t kind = w.random().below(3);
+    std::vector<int> items = book.fresh(kind == 1 ? w.random().below(9) : 1);
+    try {
+      if (kind == 0) {
+        const bool in = co_await q.push(items[0]);
+        book.accept(items, in ? 1 : 0);
+      } else if (kind == 1) {
+        std::vector<int> moving = items;
+        const std::size_t in = co_await q.push_many(moving);
+        book.accept(items, in);
+      } else {
+        book.accept(items, q.try_push(items[0]) ? 1 : 0);
+      }
+    } catch (const leat::partial_push& e) {
+      book.accept(items, e.count());
+      co_return;
+    } catch (const leat::failure& e) {
+      require(is_end(e), e.what());
+      co_return;
+    }
+  }
+}
+
+template <class Queue>
+task<> consume(world& w, Queue& q, ledger& book) {
+  for (;;) {
+    const std::uint64_t kind = w.random().below(4);
+    const std::size_t count = w.random().below(7);
+    try {
+      if (kind == 0) {
+        const std::optional<int> item = co_await q.pop();
+        if (!item) co_return;
+        book.out.push_back(*item);
+      } else if (kind == 1) {
+        if (const std::optional<int> item = q.try_pop()) book.out.push_back(*item);
+        co_await leat::this_task::yield();
+      } else {
+        std::optional<std::vector<int>> batch;
+        if (kind == 2) batch = co_await q.pop_many(count);
+        if (kind == 3) batch = co_await q.pop_up_to(count);
+        if (!batch) co_return;
+        require(kind == 3 || batch->size() == count, "pop_many gave another number of items");
+        book.out.insert(book.out.end(), batch->begin(), batch->end());
+      }
+    } catch (const leat::failure& e) {
+      require(is_end(e), e.what());
+      co_return;
+    }
+  }
+}
+
+// One queue between some producers and consumers, and how it comes to an end.
+template <class Queue>
+class exercise {
+ public:
+  exercise(world& w, Queue& q) : w_(w), q_(q) {}
+
+  task<> run() {
+    w_.watch(q_);
+    co_await leat::with_task_group(
+        [this](leat::task_group& producers) { return with_producers(producers); }, "producers");
+    w_.unwatch();
+    check();
+  }
+
+ private:
+  task<> with_producers(leat::task_group& producers) {
+    return leat::with_task_group(
+        [this, &producers](leat::task_group& consumers) { return go(producers, consumers); },
+        "consumers");
+  }
+
+  leat::scheduler& thread() {
+    return w_.thread(static_cast<std::size_t>(w_.random().below(w_.threads())));
+  }
+
+  task<> go(leat::task_group& producers, leat::task_group& consumers) {
+    const std::uint64_t many = 1 + w_.random().below(4);
+    for (std::uint64_t i = 0; i < many; ++i) {
+      producers.spawn_on(thread(), produce(w_, q_, book_), "producer");
+      consumers.spawn_on(thread(), consume(w_, q_, book_), "consumer");
+    }
+    if (w_.random().below(3) == 0) {
+      co_await leat::sleep_for(1us * w_.random().below(8));
+      producers.request_stop();
+    }
+    if (w_.random().below(3) == 0) {
+      co_await leat::sleep_for(1us * w_.random().below(8));
+      consumers.request_stop();
+    }
+    co_await leat::sleep_for(1us * w_.random().below(10));
+    switch (w_.random().below(4)) {
+      case 0: q_.close(); break;
+      case 1: q_.close_and_cancel(); break;
+      case 2: q_.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "cause"))); break;
+      default:
+        // The producers end by themselves while somebody consumes.
+        while (producers.live_tasks() > 0 && consumers.live_tasks() > 0) {
+          co_await leat::sleep_for(1us);
+          if (w_.random().below(50) == 0) break;
+        }
+    }
+    producers.request_stop();
+    co_await producers.join();
+    q_.close();
+  }
+
+  void check() {
+    while (const std::optional<int> item = q_.try_pop()) book_.out.push_back(*item);
+    std::sort(book_.in.begin(), book_.in.end());
+    std::sort(book_.out.begin(), book_.out.end());
+    require(book_.in == book_.out, "what came out is not what went in");
+    const leat::queue_statistics s = q_.statistics();
+    require(s.waiting_pops == 0 && s.waiting_pushes == 0, "somebody waits in a queue at its end");
+    require(s.pushed == s.popped && s.size == 0, "the statistics do not add up");
+  }
+
+  world& w_;
+  Queue& q_;
+  ledger book_;
+};
+
+}  // namespace
+
+task<> queues(world& w) {
+  const auto capacity = static_cast<std::size_t>(1 + w.random().below(8));
+  if (w.random().below(2) == 0) {
+    leat::fifo_queue<int> q(capacity, "fifo");
+    exercise e(w, q);
+    co_await e.run();
+  } else {
+    leat::random_shuffle_queue<int> q(
+        {.capacity = capacity,
+         .min_after_dequeue = static_cast<std::size_t>(w.random().below(capacity)),
+         .seed = w.random()(),
+         .name = "shuffled"});
+    exercise e(w, q);
+    co_await e.run();
+  }
+}
+
+}  // namespace simulation

@@ -1,0 +1,33 @@
+#pragma once
+
+// Programs that run under many seeds. Each throws when something does not hold.
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "leat/sim/world.hpp"
+
+namespace simulation {
+
+struct scenario {
+  const char* name;
+  leat::sim::world_options world;
+  leat::task<> (*body)(leat::sim::world&);
+};
+
+/// All of them, in the order of the layers.
+[[nodiscard]] const std::vector<scenario>& scenarios();
+
+leat::task<> queues(leat::sim::world& w);
+leat::task<> coordination(leat::sim::world& w);
+leat::task<> reading(leat::sim::world& w);
+leat::task<> pipeline(leat::sim::world& w);
+leat::task<> crashes(leat::sim::world& w);
+
+/// A test of simulated programs: throws a sentence unless `holds`.
+inline void require(bool holds, const std::string& sentence) {
+  if (!holds) throw std::logic_error(sentence);
+}
+
+}  // namespace simulation
