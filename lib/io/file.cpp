@@ -145,20 +145,48 @@ detail::file_handle& file::opened() const {
   return *open_;
 }
 
+namespace {
+
+// Removes a file that was made just now unless keep() is called.
+class removed_on_failure {
+ public:
+  removed_on_failure(const file& f, bool made) noexcept : file_(made ? &f : nullptr) {}
+  removed_on_failure(const removed_on_failure&) = delete;
+  removed_on_failure& operator=(const removed_on_failure&) = delete;
+  ~removed_on_failure() {
+    if (!file_) return;
+    file_request request;
+    request.what = op::remove;
+    request.path = file_->path().c_str();
+    file_->open_handle()->run_anywhere(request);
+  }
+  void keep() noexcept { file_ = nullptr; }
+
+ private:
+  const file* file_;
+};
+
+}  // namespace
+
 task<file> file::open(std::string path, open_mode mode, std::source_location where) {
   file f;
-  file_backend& backend = get_file_backend(co_await this_task::get_scheduler());
   f.path_ = std::move(path);
+  // Whoever is to close it is there before it is opened.
+  f.open_ = std::make_shared<detail::file_handle>(
+      get_file_backend(co_await this_task::get_scheduler()), -1);
+  file_backend& backend = f.open_->backend;
   file_request request = on_path(op::open, f.path_);
   request.flags = flags_of(mode);
   const auto handle = co_await file_operation(backend, request, f.path_, where);
   if (handle < 0) detail::throw_file_error(handle, f.path_, "cannot open");
-  f.open_ = std::make_shared<detail::file_handle>(backend, static_cast<int>(handle));
+  f.open_->number = static_cast<int>(handle);
+  removed_on_failure made(f, mode == open_mode::write_new);
   request = on_handle(op::status, f.open_->number);
   request.status = &f.status_;
   const auto result = co_await file_operation(backend, request, f.path_, where);
   if (result < 0) detail::throw_file_error(result, f.path_, "cannot get the status");
   if (f.status_.is_directory) detail::throw_file_error(-EISDIR, f.path_, "cannot read");
+  made.keep();
   co_return f;
 }
 

@@ -280,15 +280,22 @@ LEAT_TEST("with_task_group: joins on every way out", "[core]") {
   CHECK(what == "body");
   CHECK(n == 2);
 
+  bool stopped = false;
   try {
-    co_await leat::with_task_group([](task_group& g) -> task<> {
+    co_await leat::with_task_group([&stopped](task_group& g) -> task<> {
       g.spawn(fail_after(1s, "task"));
-      co_await leat::sleep_for(2s);
+      try {
+        co_await leat::sleep_for(1000h);
+      } catch (const leat::failure&) {
+        stopped = true;
+        throw;
+      }
     });
   } catch (const std::runtime_error& e) {
     what = e.what();
   }
   CHECK(what == "task");
+  CHECK(stopped);
 }
 
 LEAT_TEST("task_group: a stop reaches 10,000 tasks that wait", "[core]") {

@@ -31,7 +31,7 @@ def build_with_pkg_config(work):
 
 
 def build_with_cmake(work):
-    run('cmake', '-S', str(here), '-B', str(work), f'-DCMAKE_CXX_COMPILER={compiler}')
+    run('cmake', '-G', 'Ninja', '-S', str(here), '-B', str(work), f'-DCMAKE_CXX_COMPILER={compiler}')
     run('cmake', '--build', str(work))
 
 

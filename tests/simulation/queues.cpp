@@ -105,19 +105,28 @@ class exercise {
 
   task<> run() {
     w_.watch(q_);
-    co_await leat::with_task_group(
-        [this](leat::task_group& producers) { return with_producers(producers); }, "producers");
+    leat::task_group producers("producers");
+    leat::task_group consumers("consumers");
+    std::exception_ptr error;
+    try {
+      co_await go(producers, consumers);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    if (error) q_.close_and_cancel();
+    for (leat::task_group* group : {&producers, &consumers}) {
+      try {
+        co_await group->join();
+      } catch (...) {
+        error = std::current_exception();
+      }
+    }
     w_.unwatch();
+    if (error) std::rethrow_exception(error);
     check();
   }
 
  private:
-  task<> with_producers(leat::task_group& producers) {
-    return leat::with_task_group(
-        [this, &producers](leat::task_group& consumers) { return go(producers, consumers); },
-        "consumers");
-  }
-
   leat::scheduler& thread() {
     return w_.thread(static_cast<std::size_t>(w_.random().below(w_.threads())));
   }

@@ -78,33 +78,23 @@ class task_group final : public task_scope {
   std::exception_ptr first_error_ LEAT_GUARDED_BY(error_mutex_);
 };
 
-/// Runs `body` with a group of its own and joins the group on every way out: when the body throws,
-/// the tasks of the group are stopped first. Throws the body's error, else the group's first.
+/// Runs `body` as the first task of a group of its own and joins the group, on every way out: the
+/// first error, of the body or of a task that it spawned, stops all of them and is thrown.
 ///
 ///     co_await leat::with_task_group([&](leat::task_group& group) -> leat::task<> {
 ///       group.spawn(produce(queue));
-///       co_await consume(queue);  // may throw: nobody is left behind
+///       co_await consume(queue);  // ends when the producer fails, and the other way round
 ///     });
 ///
-/// Body: callable with task_group&, gives task<void>; lives until the end, captures and all.
-/// Cancellation: none of its own; a stop of the caller stops the group, and what the body awaits.
+/// Body: callable with task_group&, gives task<void>; lives until the end, captures and all. As a
+/// task of the group it cannot join it.
+/// Cancellation: a stop of the caller stops the group.
 template <class Body>
 task<void> with_task_group(Body body, std::string_view name = {},
                            std::source_location where = std::source_location::current()) {
   task_group group(name);
-  std::exception_ptr error;
-  try {
-    co_await body(group);
-  } catch (...) {
-    error = std::current_exception();
-    group.request_stop();
-  }
-  try {
-    co_await group.join(where);
-  } catch (...) {
-    if (!error) error = std::current_exception();
-  }
-  if (error) std::rethrow_exception(error);
+  group.spawn(body(group), "body", where);
+  co_await group.join(where);
 }
 
 }  // namespace leat

@@ -1,0 +1,178 @@
+// The n-th allocation fails, for every n until a run is not reached by it: each run ends, with
+// std::bad_alloc or well, and leaves nothing behind.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/core/error.hpp"
+#include "leat/core/sync_wait.hpp"
+#include "leat/core/task_group.hpp"
+#include "leat/io/line_reader.hpp"
+#include "leat/io/tfrecord_reader.hpp"
+#include "leat/io/tfrecord_writer.hpp"
+#include "leat/pipeline/batcher.hpp"
+#include "leat/pipeline/input_producer.hpp"
+#include "leat/pipeline/match_files.hpp"
+#include "leat/sync/coordinator.hpp"
+#include "support/temp_dir.hpp"
+
+namespace {
+
+std::atomic<std::ptrdiff_t> until_failure{-1};  // below 0: never
+std::atomic<std::ptrdiff_t> alive{0};
+
+void* allocate(std::size_t size, std::size_t alignment) {
+  if (until_failure.load() >= 0 && until_failure.fetch_sub(1) == 0) throw std::bad_alloc();
+  const std::size_t unit = std::max(alignment, sizeof(void*));
+  void* const p = std::aligned_alloc(unit, (size + unit - 1) / unit * unit);
+  if (!p) throw std::bad_alloc();
+  ++alive;
+  return p;
+}
+void release(void* p) noexcept {
+  if (p) --alive;
+  std::free(p);
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return allocate(size, 16); }
+void* operator new(std::size_t size, std::align_val_t a) {
+  return allocate(size, static_cast<std::size_t>(a));
+}
+void operator delete(void* p) noexcept { release(p); }
+void operator delete(void* p, std::size_t) noexcept { release(p); }
+void operator delete(void* p, std::align_val_t) noexcept { release(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { release(p); }
+
+namespace {
+
+using leat::task;
+
+// How a run ended.
+enum class end { well, out_of_memory };
+
+template <class Run>
+end run_once(Run run, bool& reached) {
+  std::exception_ptr error;
+  try {
+    run();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  reached = until_failure.exchange(-1) < 0;
+  if (!error) return end::well;
+  // Asio passes its own on as std::bad_alloc too; a code may stand for it.
+  if (leat::to_error_code(error) == leat::errc::resource_exhausted) return end::out_of_memory;
+  std::rethrow_exception(error);
+}
+
+// Runs with the n-th allocation failing, n from 1 until it is not reached.
+template <class Run>
+void fail_each_allocation(Run run) {
+  bool reached = false;
+  run_once(run, reached);  // what is made once: thread pools, caches, locales
+  int failed = 0;
+  for (int n = 0;; ++n) {
+    INFO("allocation " << n);
+    const std::ptrdiff_t before = alive;
+    until_failure = n;
+    const end e = run_once(run, reached);
+    if (e == end::out_of_memory) ++failed;
+    CHECK(alive - before <= 64);  // caches of threads may grow, a leak would add up
+    if (!reached) {
+      REQUIRE(e == end::well);
+      break;
+    }
+    REQUIRE(n < 100'000);
+  }
+  CHECK(failed > 3);
+}
+
+task<> queue_program() {
+  leat::fifo_queue<std::string> q(2, "a queue with a name that is not short");
+  co_await leat::with_task_group([&q](leat::task_group& group) -> task<> {
+    group.spawn([](leat::fifo_queue<std::string>& to) -> task<> {
+      for (int i = 0; i < 5; ++i) co_await to.push("an item that is too long for a small string");
+      to.close();
+    }(q));
+    while (const auto item = co_await q.pop()) {
+    }
+    co_return;
+  });
+}
+
+TEST_CASE("allocation: a queue between two tasks", "[faults]") {
+  fail_each_allocation([] { leat::sync_wait(queue_program()); });
+}
+
+task<> file_program(std::string path) {
+  {
+    auto writer = co_await leat::tfrecord_writer::open(path, {.buffer_size = 64});
+    for (int i = 0; i < 5; ++i) co_await writer.write(leat::as_bytes("some record"));
+    co_await writer.close();
+  }
+  auto reader = co_await leat::tfrecord_reader::open(path, {.read = {.chunk_size = 32}});
+  leat::record_batch batch;
+  while (co_await reader->read_batch(batch)) {
+  }
+}
+
+TEST_CASE("allocation: a file is written and read", "[faults]") {
+  const temp_dir dir;
+  const std::string path = dir / "a.tfrecord";
+  fail_each_allocation([&] { leat::sync_wait(file_program(path)); });
+}
+
+task<bool> read_next(leat::fifo_queue<std::string>& names,
+                     leat::random_shuffle_queue<std::string>& samples) {
+  const auto name = co_await names.pop();
+  if (!name) co_return false;
+  auto reader = co_await leat::line_reader::open(*name);
+  leat::line_batch batch;
+  while (co_await reader->read_batch(batch)) {
+    std::vector<std::string> lines(batch.begin(), batch.end());
+    co_await samples.push_many(lines);
+  }
+  co_return true;
+}
+
+// The whole way, small: files, names, a reader, a shuffle queue, batches, a coordinator.
+task<> pipeline_program(std::string directory) {
+  std::vector<std::string> pattern(1, directory + "/*.txt");
+  auto paths = co_await leat::match_files(std::move(pattern));
+  leat::coordinator coord({.name = "pipeline"});
+  leat::string_input_producer names(std::move(paths), {.num_epochs = 1, .seed = 1, .capacity = 2});
+  leat::shuffle_batch<std::string> batches(
+      {.batch_size = 3, .capacity = 8, .min_after_dequeue = 2, .seed = 1});
+  batches.add([&]() { return read_next(names.queue(), batches.queue()); }, "reader");
+  std::exception_ptr error;
+  try {
+    names.start(coord);
+    batches.start(coord);
+    while (const auto batch = co_await batches.next()) {
+    }
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (error) coord.request_stop(error);
+  co_await coord.join();
+}
+
+TEST_CASE("allocation: a pipeline", "[faults]") {
+  const temp_dir dir;
+  dir.write("a.txt", "one\ntwo\nthree\n");
+  dir.write("b.txt", "four\nfive\n");
+  fail_each_allocation([&] { leat::sync_wait(pipeline_program(dir / ".")); });
+}
+
+}  // namespace
