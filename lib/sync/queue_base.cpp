@@ -31,19 +31,29 @@ void queue_waiter::describe(const wait& w, std::ostream& out) {
   out << ", " << self.queue_.moved_by(self) << " of " << self.count_ << " done";
 }
 
+std::string queue_waiter::text() const {
+  std::ostringstream out;
+  out << what().verb << ' ';
+  describe(*this, out);
+  return std::move(out).str();
+}
+
+// What a throw leaves to be destroyed in its own function costs as much as the throw: so the
+// exceptions are made in functions of their own.
+failure queue_waiter::cancelled() const { return {errc::cancelled, text()}; }
+
+partial_push queue_waiter::partial() const {
+  const bool failed = outcome_ == queue_outcome::failed;
+  return {text(), moved_, failed ? queue_.failure_cause() : nullptr};
+}
+
 void queue_waiter::throw_outcome() const {
-  const bool partly = role_ == role::push && moved_ > 0;
-  if (outcome_ == queue_outcome::failed && !partly) {
+  if (outcome_ == queue_outcome::failed) {
+    if (role_ == role::push && moved_ > 0) throw partial();
     std::rethrow_exception(queue_.failure_cause());
   }
-  std::ostringstream text;
-  text << what().verb << ' ';
-  describe(*this, text);
-  if (outcome_ == queue_outcome::failed) {
-    throw partial_push(text.str() + ": the queue has failed", moved_, queue_.failure_cause());
-  }
-  if (role_ == role::push && count_ > 1) throw partial_push(text.str(), moved_);
-  throw failure(errc::cancelled, text.str());
+  if (role_ == role::push && count_ > 1) throw partial();
+  throw cancelled();
 }
 
 }  // namespace detail

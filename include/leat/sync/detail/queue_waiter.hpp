@@ -4,8 +4,11 @@
 #include <cstdint>
 #include <iosfwd>
 #include <source_location>
+#include <string>
 
+#include "leat/core/error.hpp"
 #include "leat/core/wait.hpp"
+#include "leat/sync/partial_push.hpp"
 
 namespace leat {
 
@@ -62,6 +65,9 @@ class queue_waiter : public wait {
   static const kind push_kind;
   static const kind pop_kind;
   static void describe(const wait& w, std::ostream& out);
+  [[nodiscard]] std::string text() const;
+  [[nodiscard]] failure cancelled() const;
+  [[nodiscard]] partial_push partial() const;
   [[noreturn]] void throw_outcome() const;
 };
 

@@ -1,0 +1,103 @@
+// Every byte at which a TFRecord file can be cut, every bit that can be wrong: the records before
+// the damage come, none comes that was not written.
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/codec/tfrecord.hpp"
+#include "leat/core/detail/sanitizers.hpp"
+#include "leat/core/random.hpp"
+
+namespace {
+
+constexpr std::size_t sample_size = 64 * 1024;
+constexpr std::uint64_t limit = std::uint64_t{1} << 30;
+
+// Under a sanitizer, or without optimisation, some of them.
+#if LEAT_ASAN || LEAT_TSAN || !defined(__OPTIMIZE__)
+constexpr std::size_t stride = 61;
+#else
+constexpr std::size_t stride = 1;
+#endif
+
+struct sample {
+  std::vector<std::byte> bytes;
+  std::vector<std::size_t> ends;  // of the records, in bytes
+  std::vector<leat::byte_view> records;
+};
+
+sample make_sample() {
+  sample s;
+  leat::random_engine random(5);
+  while (s.bytes.size() < sample_size) {
+    const auto size = static_cast<std::size_t>(random.below(random.below(4) == 0 ? 3000 : 120));
+    std::vector<std::byte> payload(size);
+    for (std::byte& b : payload) b = static_cast<std::byte>(random.below(256));
+    leat::append_tfrecord(s.bytes, payload);
+    s.ends.push_back(s.bytes.size());
+  }
+  leat::scan_tfrecords(s.bytes, s.records, SIZE_MAX, limit);
+  return s;
+}
+
+// How many records end at or before `at`.
+std::size_t whole_before(const sample& s, std::size_t at) {
+  std::size_t n = 0;
+  while (n < s.ends.size() && s.ends[n] <= at) ++n;
+  return n;
+}
+
+bool same(const std::vector<leat::byte_view>& found, const sample& s, std::size_t count) {
+  if (found.size() != count) return false;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!std::equal(found[i].begin(), found[i].end(), s.records[i].begin(), s.records[i].end())) {
+      return false;
+    }
+  }
+  return true;
+}
+
+TEST_CASE("damage: a TFRecord file cut at any byte gives the records before the cut", "[faults]") {
+  const sample s = make_sample();
+  REQUIRE(s.records.size() == s.ends.size());
+  std::vector<leat::byte_view> found;
+  for (std::size_t cut = 0; cut <= s.bytes.size(); cut += stride) {
+    found.clear();
+    const auto result =
+        leat::scan_tfrecords(leat::byte_view(s.bytes).first(cut), found, SIZE_MAX, limit);
+    const std::size_t expected = whole_before(s, cut);
+    REQUIRE(found.size() == expected);
+    REQUIRE(result.end == leat::tfrecord_scan_end::need_more);
+    REQUIRE(result.consumed == (expected == 0 ? 0 : s.ends[expected - 1]));
+  }
+}
+
+TEST_CASE("damage: any bit wrong in a TFRecord file is found, and nothing wrong is delivered",
+          "[faults]") {
+  sample s = make_sample();
+  std::vector<leat::byte_view> found;
+  const std::vector<std::byte> original = s.bytes;
+  // The views stand for the original: the damage is done to a copy.
+  std::vector<std::byte> damaged = original;
+  for (std::size_t bit = 0; bit < original.size() * 8; bit += stride) {
+    const std::size_t at = bit / 8;
+    damaged[at] ^= static_cast<std::byte>(1U << (bit % 8));
+    found.clear();
+    // From the record before the damage on: what lies further ahead is not touched.
+    const std::size_t first = whole_before(s, at);
+    const std::size_t from = first == 0 ? 0 : s.ends[first - 1];
+    const auto result =
+        leat::scan_tfrecords(leat::byte_view(damaged).subspan(from), found, SIZE_MAX, limit);
+    REQUIRE(found.empty());
+    REQUIRE(result.end != leat::tfrecord_scan_end::full);
+    REQUIRE(result.consumed == 0);
+    damaged[at] = original[at];
+  }
+  leat::scan_tfrecords(damaged, found, SIZE_MAX, limit);
+  CHECK(same(found, s, s.records.size()));
+}
+
+}  // namespace

@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""Programs under the limits of a small container: few descriptors, little memory, small files.
+
+    limits.py READ_LINES TFRECORD
+"""
+
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+
+read_lines, tfrecord = sys.argv[1:3]
+
+
+def run(command, limit, value):
+    def set_limit():
+        resource.setrlimit(limit, (value, value))
+    return subprocess.run(command, preexec_fn=set_limit, capture_output=True, text=True, timeout=60)
+
+
+def require(holds, what, result):
+    if not holds:
+        sys.exit(f'{what}\nexit status {result.returncode}\n{result.stdout}{result.stderr}')
+
+
+with tempfile.TemporaryDirectory() as temporary:
+    folder = pathlib.Path(temporary)
+    for i in range(1000):
+        (folder / f'{i:04}.txt').write_text('one\ntwo\n')
+
+    result = run([read_lines, f'{folder}/*.txt'], resource.RLIMIT_NOFILE, 32)
+    require(result.returncode == 0 and '1000 files, 2000 lines' in result.stdout,
+            'a thousand files with 32 descriptors', result)
+
+    result = run([read_lines, f'{folder}/*.txt'], resource.RLIMIT_NOFILE, 4)
+    require(result.returncode != 0 and 'Too many open files' in result.stderr,
+            'with 4 descriptors it says what it lacks', result)
+
+    result = run([read_lines, f'{folder}/*.txt'], resource.RLIMIT_AS, 512 << 20)
+    require(result.returncode == 0 and '1000 files' in result.stdout,
+            'a thousand files in 512 MiB of address space', result)
+
+    target = folder / 'out.tfrecord'
+    result = run([tfrecord, target], resource.RLIMIT_FSIZE, 64 << 10)
+    require(result.returncode != 0, 'a file larger than 64 KiB cannot be', result)
+    require(not target.exists(), 'a file that is not whole has no name', result)

@@ -1,0 +1,51 @@
+// How long it takes from a stop request until thousands of suspended tasks have ended.
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/core/detail/sanitizers.hpp"
+#include "leat/core/sync_wait.hpp"
+#include "leat/core/task_group.hpp"
+#include "leat/core/this_task.hpp"
+#include "leat/sync/fifo_queue.hpp"
+
+namespace {
+
+using leat::task;
+using clock_type = std::chrono::steady_clock;
+
+task<> stop_many(int count, std::vector<double>& milliseconds) {
+  leat::fifo_queue<int> q(1);
+  leat::task_group group;
+  for (int i = 0; i < count; ++i) {
+    group.spawn([](leat::fifo_queue<int>& from) -> task<> { co_await from.pop(); }(q));
+  }
+  while (q.statistics().waiting_pops < static_cast<std::size_t>(count)) {
+    co_await leat::this_task::yield();
+  }
+  const auto begin = clock_type::now();
+  group.request_stop();
+  co_await group.join();
+  milliseconds.push_back(
+      std::chrono::duration<double, std::milli>(clock_type::now() - begin).count());
+}
+
+TEST_CASE("stop: 10,000 suspended tasks end soon", "[stress]") {
+  std::vector<double> times;
+  for (int i = 0; i < 50; ++i) leat::sync_wait(stop_many(10'000, times));
+  std::sort(times.begin(), times.end());
+  const double p99 = times[times.size() - 1 - times.size() / 100];
+  WARN("10,000 tasks: median " << times[times.size() / 2] << " ms, p99 " << p99 << " ms");
+#if !LEAT_ASAN && !LEAT_TSAN
+  CHECK(p99 < 500);  // ten times what a quiet machine needs
+#endif
+  times.clear();
+  for (int i = 0; i < 5; ++i) leat::sync_wait(stop_many(100'000, times));
+  std::sort(times.begin(), times.end());
+  WARN("100,000 tasks: median " << times[2] << " ms");
+}
+
+}  // namespace
