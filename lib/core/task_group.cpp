@@ -4,11 +4,6 @@
 
 namespace leat {
 
-task<void> task_group::join(std::source_location where) {
-  co_await wait_until(idle, no_deadline, where);
-  rethrow_first();
-}
-
 void task_group::wait_join() {
   block_until(idle, no_deadline);
   rethrow_first();

@@ -68,8 +68,8 @@ struct task_scope::link {
 
 task_scope::task_scope(std::string_view kind, std::string_view name, context* parent)
     : kind_(kind), name_(name), parent_(parent) {
-  detail::scope_registry::add(*this);
   if (parent) link_ = std::make_unique<link>(parent->scope().get_stop_token(), *this);
+  detail::scope_registry::add(*this);  // last: a constructor that throws has no destructor
 }
 
 task_scope::~task_scope() {

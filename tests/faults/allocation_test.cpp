@@ -49,7 +49,15 @@ void* operator new(std::size_t size) { return allocate(size, 16); }
 void* operator new(std::size_t size, std::align_val_t a) {
   return allocate(size, static_cast<std::size_t>(a));
 }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return allocate(size, 16);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void operator delete(void* p) noexcept { release(p); }
+void operator delete(void* p, const std::nothrow_t&) noexcept { release(p); }
 void operator delete(void* p, std::size_t) noexcept { release(p); }
 void operator delete(void* p, std::align_val_t) noexcept { release(p); }
 void operator delete(void* p, std::size_t, std::align_val_t) noexcept { release(p); }
@@ -165,7 +173,17 @@ task<> pipeline_program(std::string directory) {
     error = std::current_exception();
   }
   if (error) coord.request_stop(error);
-  co_await coord.join();
+  for (bool joined = false; !joined;) {
+    try {
+      co_await coord.join();
+      joined = true;
+    } catch (const std::bad_alloc&) {
+      // Either what befell a task, or there was no memory to begin with the join.
+      joined = coord.live_tasks() == 0;
+      error = std::current_exception();
+    }
+  }
+  if (error) std::rethrow_exception(error);
 }
 
 TEST_CASE("allocation: a pipeline", "[faults]") {

@@ -2,11 +2,16 @@
 
 #include "leat/io/tfrecord_reader.hpp"
 
+#include <array>
+#include <cstdint>
 #include <filesystem>
+#include <span>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
+#include "leat/codec/crc32c.hpp"
+#include "leat/codec/tfrecord.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/io/tfrecord_writer.hpp"
 #include "support/temp_dir.hpp"
@@ -140,6 +145,53 @@ TEST_CASE("tfrecord_reader: a record above the limit is refused", "[io]") {
       read_until_error(sample_file(dir), {.max_record_size = 500}, errc::resource_exhausted));
   CHECK(count == 2);
   CHECK(what.find("max_record_size") != std::string::npos);
+}
+
+// A file that is one header: a length of anybody's choice, with its right checksum.
+std::string header_of(std::uint64_t length) {
+  std::array<std::byte, 12> bytes{};
+  for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<std::byte>(length >> (8 * i));
+  const std::uint32_t crc = leat::mask_crc32c(leat::crc32c(std::span(bytes).first(8)));
+  for (std::size_t i = 0; i < 4; ++i) bytes[8 + i] = static_cast<std::byte>(crc >> (8 * i));
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+TEST_CASE("tfrecord_reader: no memory is taken by a length that somebody wrote", "[io]") {
+  const temp_dir dir;
+  const std::uint64_t lengths[] = {std::uint64_t{1} << 30, std::uint64_t{1} << 31,
+                                   std::uint64_t{1} << 62, std::uint64_t{1} << 63,
+                                   UINT64_MAX - 16,        UINT64_MAX};
+  for (const std::uint64_t length : lengths) {
+    const std::string path = dir.write("a", header_of(length) + std::string(1000, 'x'));
+    for (const std::uint64_t limit : {std::uint64_t{1} << 30, UINT64_MAX}) {
+      const leat::tfrecord_reader_options options{.max_record_size = limit};
+      // With its frame the largest is more than a file can have.
+      const bool too_large = length > limit || length > UINT64_MAX - leat::tfrecord_overhead;
+      const errc expected = too_large ? errc::resource_exhausted : errc::data_loss;
+      const auto [count, what] = leat::sync_wait(read_until_error(path, options, expected));
+      INFO(length << " " << limit << ": " << what);
+      CHECK(count == 0);
+      CHECK(what.find(path) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("tfrecord_writer: of two writers of one path the last to close wins, whole", "[io]") {
+  const temp_dir dir;
+  leat::sync_wait([](std::string path) -> task<> {
+    auto first = co_await leat::tfrecord_writer::open(path);
+    auto second = co_await leat::tfrecord_writer::open(path);
+    for (int i = 0; i < 10; ++i) co_await first.write(leat::as_bytes("first"));
+    for (int i = 0; i < 3; ++i) co_await second.write(leat::as_bytes("second"));
+    co_await first.close();
+    texts all = co_await read_all(path);
+    CHECK(all == texts(10, "first"));
+    co_await second.close();
+    all = co_await read_all(path);
+    CHECK(all == texts(3, "second"));
+  }(dir / "a"));
+  CHECK_FALSE(std::filesystem::exists(dir / "a.partial"));
+  CHECK_FALSE(std::filesystem::exists(dir / "a.partial1"));
 }
 
 TEST_CASE("tfrecord_writer: the file appears when it is complete", "[io]") {

@@ -29,6 +29,21 @@ inline constexpr shielded_t shielded{};
 /// Thread safety: shared-safe.
 class task_group final : public task_scope {
  public:
+  /// Awaits the end of a group's tasks; see join().
+  class [[nodiscard]] join_wait final : public condition_wait {
+   public:
+    join_wait(task_group& group, const std::source_location& where) noexcept
+        : condition_wait(group, idle, no_deadline, where), group_(group) {}
+
+    void await_resume() {
+      condition_wait::await_resume();
+      group_.rethrow_first();
+    }
+
+   private:
+    task_group& group_;
+  };
+
   /// `name` appears in dumps.
   explicit task_group(std::string_view name = {})
       : task_scope("task group", name, scheduler::current_task()) {}
@@ -65,7 +80,11 @@ class task_group final : public task_scope {
   /// Cancellation: none; a stop of the task in which the group was made stops the group, and join
   ///               waits on until all have ended.
   /// Errors:       failed_precondition, for a task of the group: it would wait for itself.
-  [[nodiscard]] task<void> join(std::source_location where = std::source_location::current());
+  /// Cost:         no allocation: who has spawned can join, whatever the memory.
+  [[nodiscard]] join_wait join(
+      const std::source_location& where = std::source_location::current()) noexcept {
+    return {*this, where};
+  }
 
   /// The same for an OS thread that runs no scheduler.
   void wait_join();
