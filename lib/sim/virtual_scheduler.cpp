@@ -13,7 +13,7 @@ namespace leat::sim {
 namespace {
 
 // Tasks that were asked to stop and go on for so many items do not intend to end.
-constexpr std::size_t patience = 1'000'000;
+constexpr std::size_t patience = 100'000;
 
 }  // namespace
 

@@ -12,7 +12,7 @@ namespace leat::sim {
 namespace {
 
 // Tasks that were asked to stop and go on for so many steps do not intend to end.
-constexpr std::uint64_t patience = 1'000'000;
+constexpr std::uint64_t patience = 100'000;
 
 // 2000-01-01 00:00 UTC.
 constexpr std::chrono::seconds wall_clock_begin{946'684'800};
