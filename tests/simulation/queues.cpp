@@ -107,14 +107,15 @@ class exercise {
     w_.watch(q_);
     leat::task_group producers("producers");
     leat::task_group consumers("consumers");
+    leat::task_group patient("patient consumers");  // nobody stops them
     std::exception_ptr error;
     try {
-      co_await go(producers, consumers);
+      co_await go(producers, consumers, patient);
     } catch (...) {
       error = std::current_exception();
     }
     if (error) q_.close_and_cancel();
-    for (leat::task_group* group : {&producers, &consumers}) {
+    for (leat::task_group* group : {&producers, &consumers, &patient}) {
       try {
         co_await group->join();
       } catch (...) {
@@ -131,12 +132,13 @@ class exercise {
     return w_.thread(static_cast<std::size_t>(w_.random().below(w_.threads())));
   }
 
-  task<> go(leat::task_group& producers, leat::task_group& consumers) {
+  task<> go(leat::task_group& producers, leat::task_group& consumers, leat::task_group& patient) {
     const std::uint64_t many = 1 + w_.random().below(4);
     for (std::uint64_t i = 0; i < many; ++i) {
       producers.spawn_on(thread(), produce(w_, q_, book_), "producer");
       consumers.spawn_on(thread(), consume(w_, q_, book_), "consumer");
     }
+    if (w_.random().below(2) == 0) patient.spawn_on(thread(), consume(w_, q_, book_), "patient");
     if (w_.random().below(3) == 0) {
       co_await leat::sleep_for(1us * w_.random().below(8));
       producers.request_stop();
@@ -152,7 +154,7 @@ class exercise {
       case 2: q_.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "cause"))); break;
       default:
         // The producers end by themselves while somebody consumes.
-        while (producers.live_tasks() > 0 && consumers.live_tasks() > 0) {
+        while (producers.live_tasks() > 0 && consumers.live_tasks() + patient.live_tasks() > 0) {
           co_await leat::sleep_for(1us);
           if (w_.random().below(50) == 0) break;
         }

@@ -110,6 +110,10 @@ class world {
       const auto s = q.statistics();
       return s.size <= s.capacity + s.returned && s.popped + s.size <= s.pushed;
     });
+    always(name + " keeps its minimum while it is open", [&q] {
+      const auto s = q.statistics();
+      return s.closed || s.popped == 0 || s.popped + s.min_left <= s.pushed;
+    });
     when_quiet(name + " lets nobody wait for what is there", [&q] {
       const auto s = q.statistics();
       return (s.waiting_pops == 0 || s.size <= s.min_left) &&
