@@ -192,22 +192,21 @@ void read_ahead::end_here(std::size_t got, const chunk& c) noexcept {
   if (c.offset != next_byte) next_offset_ = c.offset + got;
 }
 
-// The chunk that comes next in the file, read; null where nothing is left to ask for.
-task<chunk_reference> read_ahead::next_chunk(std::size_t carried, std::source_location where) {
+// Sees to it that the chunk that comes next in the file is in front, and read; none where nothing
+// is left to ask for.
+task<void> read_ahead::fetch(std::size_t carried, std::source_location where) {
   if (under_way_.empty()) {
-    if (left_to_ask() == 0) co_return chunk_reference();
+    if (left_to_ask() == 0) co_return;
     chunk_reference c = fresh(carried);
     if (file_.open_handle()->backend.try_now(*c) && c->result > 0) {
       next_offset_ += c->size;
-      co_return c;
+      under_way_.push_back(std::move(c));
+      co_return;
     }
     ask(std::move(c));
   }
   while (under_way_.size() < depth_ && left_to_ask() > 0) ask(fresh(0));
   co_await chunk_wait(*under_way_.front(), file_, where);
-  chunk_reference c = std::move(under_way_.front());
-  under_way_.pop_front();
-  co_return c;
 }
 
 task<bool> read_ahead::advance(std::size_t carried, std::source_location where) {
@@ -215,11 +214,14 @@ task<bool> read_ahead::advance(std::size_t carried, std::source_location where) 
   if (co_await this_task::stop_requested()) {
     throw failure(errc::cancelled, file_.path() + ": read");
   }
+  if (!ended_) co_await fetch(carried, where);
   chunk_reference c;
-  if (!ended_) c = co_await next_chunk(carried, where);
   std::size_t got = 0;
-  if (c) {
-    got = co_await complete(*c, where);
+  if (!under_way_.empty()) {
+    // It stays in front until it is whole: a stop meanwhile loses nothing.
+    got = co_await complete(*under_way_.front(), where);
+    c = std::move(under_way_.front());
+    under_way_.pop_front();
     if (got < c->size) end_here(got, *c);
   }
   if (got == 0) {

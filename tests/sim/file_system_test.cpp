@@ -1,5 +1,6 @@
 #include "leat/sim/file_system.hpp"
 
+#include <chrono>
 #include <set>
 #include <string>
 #include <vector>
@@ -7,13 +8,12 @@
 #include <catch2/catch.hpp>
 
 #include "leat/core/error.hpp"
+#include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
-#include "leat/io/line_reader.hpp"
-#include "leat/io/tfrecord_reader.hpp"
-#include "leat/io/tfrecord_writer.hpp"
 #include "leat/pipeline/match_files.hpp"
 #include "leat/sim/world.hpp"
+#include "support/record_files.hpp"
 
 namespace {
 
@@ -21,31 +21,10 @@ using leat::errc;
 using leat::task;
 using leat::sim::fault;
 using leat::sim::world;
-using lines = std::vector<std::string>;
-
-task<lines> read_lines(std::string path, leat::line_reader_options options = {}) {
-  auto reader = co_await leat::line_reader::open(path, options);
-  lines all;
-  leat::line_batch batch;
-  while (co_await reader->read_batch(batch)) all.insert(all.end(), batch.begin(), batch.end());
-  co_return all;
-}
-
-task<lines> read_records(std::string path) {
-  auto reader = co_await leat::tfrecord_reader::open(path);
-  lines all;
-  leat::record_batch batch;
-  while (co_await reader->read_batch(batch)) {
-    for (const leat::byte_view r : batch) all.emplace_back(leat::as_text(r));
-  }
-  co_return all;
-}
-
-task<> write_records(std::string path, const lines& records) {
-  auto writer = co_await leat::tfrecord_writer::open(path, {.buffer_size = 600});
-  for (const std::string& r : records) co_await writer.write(leat::as_bytes(r));
-  co_await writer.close();
-}
+using leat_test::read_lines;
+using leat_test::read_records;
+using leat_test::write_records;
+using lines = leat_test::texts;
 
 lines numbered(int count) {
   lines all;
@@ -75,13 +54,42 @@ TEST_CASE("file_system: readers see the same lines, whatever the device does", "
   }
 }
 
+// Reads on where the last reader of the same file was stopped.
+task<> read_on(leat::line_reader& reader, lines& out) {
+  leat::line_batch batch;
+  while (co_await reader.read_batch(batch)) out.insert(out.end(), batch.begin(), batch.end());
+}
+
+TEST_CASE("file_system: a reader that is stopped anywhere loses nothing, the next one goes on",
+          "[sim]") {
+  const lines expected = numbered(200);
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    world w(seed, {.files = {.faults = passing}});
+    w.files().write_file("/a", joined(expected));
+    w.run([&](world& here) -> task<> {
+      auto reader =
+          co_await leat::line_reader::open("/a", {.read = {.chunk_size = 300, .depth = 3}});
+      lines all;
+      for (int stops = 0; stops < 5; ++stops) {
+        leat::task_group group;
+        group.spawn(read_on(*reader, all));
+        co_await leat::sleep_for(std::chrono::microseconds(100 * here.random().below(100)));
+        group.request_stop();
+        co_await group.join();
+      }
+      co_await read_on(*reader, all);
+      REQUIRE(all == expected);
+    });
+  }
+}
+
 TEST_CASE("file_system: a wrong bit is found by a TFRecord's checksums", "[sim]") {
   const lines records = numbered(50);
   std::size_t found = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     world w(seed, {.files = {.faults = {.bit_flip = 0.5}}});
     w.run([&](world&) -> task<> {
-      co_await write_records("/a", records);
+      co_await write_records("/a", records, 600);
       lines all;
       bool damaged = false;
       try {
@@ -102,7 +110,7 @@ TEST_CASE("file_system: a full disk is an error that names the file, and frees i
   w.run([](world& here) -> task<> {
     std::string what;
     try {
-      co_await write_records("/out", numbered(1000));
+      co_await write_records("/out", numbered(1000), 600);
     } catch (const leat::failure& e) {
       CHECK(e.code() == errc::resource_exhausted);
       what = e.what();
@@ -124,7 +132,7 @@ TEST_CASE("file_system: the n-th call fails, for every n, and nothing hangs or i
       bool ended_well = false;
       try {
         w.run([&](world&) -> task<> {
-          co_await write_records("/a", records);
+          co_await write_records("/a", records, 600);
           const lines all = co_await read_records("/a");
           REQUIRE(all == records);
           ended_well = true;
@@ -161,9 +169,9 @@ TEST_CASE("file_system: after a crash at any point a file is as before or comple
         bool published = false;
         try {
           w.run([&](world&) -> task<> {
-            co_await write_records("/data", old_records);
+            co_await write_records("/data", old_records, 600);
             published = true;
-            co_await write_records("/data", new_records);
+            co_await write_records("/data", new_records, 600);
           });
         } catch (const leat::failure&) {
         }

@@ -66,7 +66,7 @@ class read_ahead {
   void adopt(chunk_reference c, std::size_t carried, std::size_t fresh_size);
   void collect(const chunk& c, const std::byte* kept, std::size_t carried, std::size_t fresh_size);
   void end_here(std::size_t got, const chunk& c) noexcept;
-  [[nodiscard]] task<chunk_reference> next_chunk(std::size_t carried, std::source_location where);
+  [[nodiscard]] task<void> fetch(std::size_t carried, std::source_location where);
   [[nodiscard]] task<std::size_t> complete(chunk& c, std::source_location where);
 
   file& file_;

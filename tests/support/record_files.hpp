@@ -1,0 +1,55 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leat/codec/bytes.hpp"
+#include "leat/core/task.hpp"
+#include "leat/io/line_reader.hpp"
+#include "leat/io/tfrecord_reader.hpp"
+#include "leat/io/tfrecord_writer.hpp"
+
+namespace leat_test {
+
+// Whole files as lists of texts. Those that append to `out` leave there what was delivered before
+// an error or a stop.
+
+using texts = std::vector<std::string>;
+
+inline leat::task<> read_lines_into(texts& out, std::string path,
+                                    leat::line_reader_options options = {}) {
+  auto reader = co_await leat::line_reader::open(std::move(path), options);
+  leat::line_batch batch;
+  while (co_await reader->read_batch(batch)) out.insert(out.end(), batch.begin(), batch.end());
+}
+
+inline leat::task<> read_records_into(texts& out, std::string path,
+                                      leat::tfrecord_reader_options options = {}) {
+  auto reader = co_await leat::tfrecord_reader::open(std::move(path), options);
+  leat::record_batch batch;
+  while (co_await reader->read_batch(batch)) {
+    for (const leat::byte_view r : batch) out.emplace_back(leat::as_text(r));
+  }
+}
+
+inline leat::task<texts> read_lines(std::string path, leat::line_reader_options options = {}) {
+  texts all;
+  co_await read_lines_into(all, std::move(path), options);
+  co_return all;
+}
+
+inline leat::task<texts> read_records(std::string path,
+                                      leat::tfrecord_reader_options options = {}) {
+  texts all;
+  co_await read_records_into(all, std::move(path), options);
+  co_return all;
+}
+
+inline leat::task<> write_records(std::string path, texts records, std::size_t buffer_size) {
+  auto writer = co_await leat::tfrecord_writer::open(std::move(path), {.buffer_size = buffer_size});
+  for (const std::string& r : records) co_await writer.write(leat::as_bytes(r));
+  co_await writer.close();
+}
+
+}  // namespace leat_test
