@@ -330,9 +330,12 @@ void dump(std::ostream& out, duration patience) {
   task_scope::printer(out, *task_scope::ask(nullptr, patience, {})).print_all();
 }
 
-void detail::scope_registry::dump_driven(std::ostream& out,
-                                         const std::vector<const scheduler*>& driven) {
+std::string detail::scope_registry::where_everyone_is(std::size_t live_tasks,
+                                                      const std::vector<const scheduler*>& driven) {
+  std::ostringstream out;
+  out << live_tasks << (live_tasks == 1 ? " task has" : " tasks have") << " not ended\n";
   task_scope::printer(out, *task_scope::ask(nullptr, duration::zero(), driven)).print_all();
+  return std::move(out).str();
 }
 
 // Friend of what runs: each kind is known by its function.

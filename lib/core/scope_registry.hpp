@@ -1,7 +1,8 @@
 #pragma once
 
-#include <iosfwd>
+#include <cstddef>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "leat/core/task_scope.hpp"
@@ -22,9 +23,10 @@ class scope_registry {
   static task_scope* next(const task_scope& s) noexcept { return s.following_scope_; }
   static const context* parent(const task_scope& s) noexcept { return s.parent_; }
 
-  /// dump() for the thread that drives these schedulers, between two of their turns: they are not
-  /// asked but looked at.
-  static void dump_driven(std::ostream& out, const std::vector<const scheduler*>& driven);
+  /// "2 tasks have not ended" and the dump, for the thread that drives these schedulers, between
+  /// two of their turns: they are not asked but looked at.
+  static std::string where_everyone_is(std::size_t live_tasks,
+                                       const std::vector<const scheduler*>& driven);
 
   /// Asks every scope with a task on `home` to stop. False: each of them was asked before.
   /// Called on the thread that drives `home`, between two turns, so the tasks cannot end meanwhile.

@@ -3,17 +3,15 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <sstream>
 
 #include "core/scope_registry.hpp"
 #include "leat/core/assert.hpp"
-#include "leat/core/dump.hpp"
 
 namespace leat::sim {
 namespace {
 
 // Tasks that were asked to stop and go on for so many items do not intend to end.
-constexpr std::size_t patience = 100'000;
+constexpr std::size_t patience = 1'000'000;
 
 }  // namespace
 
@@ -42,11 +40,18 @@ std::string virtual_scheduler::describe(std::size_t index) const {
 }
 
 bool virtual_scheduler::run_now(std::size_t max_items) {
-  for (std::size_t done = 0; done < max_items; ++done) {
-    if (ready() == 0) return false;
-    run_one(0);
-  }
-  return true;
+  give_back_pool();
+  return run_ready(max_items);
+}
+
+// What was held back for a choice goes in front of what came later.
+void virtual_scheduler::give_back_pool() {
+  if (pool_.empty()) return;
+  work_list& items = ready_items();
+  work_list later = std::move(items);
+  for (work_item* item : pool_) items.push_back(*item);
+  items.append(later);
+  pool_.clear();
 }
 
 void virtual_scheduler::advance_to(time_point t) noexcept { now_ = std::max(now_, t); }
@@ -77,10 +82,7 @@ void virtual_scheduler::run_to_end() {
 }
 
 std::string virtual_scheduler::where_everyone_is() const {
-  std::ostringstream text;
-  text << live_tasks() << (live_tasks() == 1 ? " task has" : " tasks have") << " not ended\n";
-  leat::detail::scope_registry::dump_driven(text, {this});
-  return text.str();
+  return leat::detail::scope_registry::where_everyone_is(live_tasks(), {this});
 }
 
 // Ends the tasks that are stuck, so that the process can go on with the next test.

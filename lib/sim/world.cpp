@@ -6,13 +6,12 @@
 #include <sstream>
 
 #include "core/scope_registry.hpp"
-#include "leat/core/dump.hpp"
 
 namespace leat::sim {
 namespace {
 
 // Tasks that were asked to stop and go on for so many steps do not intend to end.
-constexpr std::uint64_t patience = 100'000;
+constexpr std::uint64_t patience = 1'000'000;
 
 // 2000-01-01 00:00 UTC.
 constexpr std::chrono::seconds wall_clock_begin{946'684'800};
@@ -30,6 +29,7 @@ world::world(choices c, std::uint64_t seed, const world_options& options)
     threads_.push_back(std::make_unique<virtual_scheduler>());
     threads_.back()->set_files(&files_);
   }
+  ready_.resize(threads_.size() + 1);
 }
 
 world::world(std::uint64_t seed, const world_options& options)
@@ -95,19 +95,18 @@ void world::complete(std::size_t index) {
 // One step: of a thread, or of the file system. False: nothing can run.
 bool world::step() {
   const std::size_t places = threads_.size() + 1;
-  std::vector<std::size_t> ready(places);
   std::size_t all = 0;
   for (std::size_t i = 0; i < places; ++i) {
-    ready[i] = i < threads_.size() ? threads_[i]->ready() : files_.due(now_);
-    all += ready[i];
+    ready_[i] = i < threads_.size() ? threads_[i]->ready() : files_.due(now_);
+    all += ready_[i];
   }
   if (all == 0) return false;
   choices_.begin_step(++steps_);
   // The plain way is in turn, so that nobody is left out for ever.
   std::size_t chosen = choices_.choose(all, "who goes on");
   std::size_t place = (last_ + 1) % places;
-  while (chosen >= ready[place]) {
-    chosen -= ready[place];
+  while (chosen >= ready_[place]) {
+    chosen -= ready_[place];
     place = (place + 1) % places;
   }
   last_ = place;
@@ -194,14 +193,10 @@ void world::unwind() {
   std::abort();
 }
 
-std::string world::where_everyone_is() {
-  std::ostringstream text;
-  const std::size_t live = live_tasks();
-  text << live << (live == 1 ? " task has" : " tasks have") << " not ended\n";
+std::string world::where_everyone_is() const {
   std::vector<const scheduler*> driven;
   for (const auto& t : threads_) driven.push_back(t.get());
-  leat::detail::scope_registry::dump_driven(text, driven);
-  return text.str();
+  return leat::detail::scope_registry::where_everyone_is(live_tasks(), driven);
 }
 
 void run(std::uint64_t seed, const world::body& b, const world_options& options) {

@@ -247,13 +247,19 @@ bool queue_base::close() noexcept {
   return true;
 }
 
+work_list queue_base::close_and_serve(detail::queue_outcome for_pushes) noexcept {
+  work_list woken;
+  if (!closed_) close_now(woken, for_pushes);
+  work_list others = serve();
+  woken.append(others);
+  return woken;
+}
+
 void queue_base::close_and_cancel() noexcept {
   work_list woken;
   {
     const detail::biased_lock lock(mutex_);
-    if (!closed_) close_now(woken, detail::queue_outcome::cancelled);
-    work_list others = serve();
-    woken.append(others);
+    woken = close_and_serve(detail::queue_outcome::cancelled);
   }
   wake_all(woken);
 }
@@ -265,9 +271,7 @@ void queue_base::fail(std::exception_ptr cause) noexcept {
     const detail::biased_lock lock(mutex_);
     if (cause_) return;  // the first cause counts
     cause_ = std::move(cause);
-    close_now(woken, detail::queue_outcome::failed);
-    work_list others = serve();
-    woken.append(others);
+    woken = close_and_serve(detail::queue_outcome::failed);
   }
   wake_all(woken);
 }

@@ -14,29 +14,17 @@
 #include "leat/codec/tfrecord.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/io/tfrecord_writer.hpp"
+#include "support/record_files.hpp"
 #include "support/temp_dir.hpp"
 
 namespace {
 
 using leat::errc;
 using leat::task;
-using texts = std::vector<std::string>;
+using leat_test::texts;
 
 task<> write_all(std::string path, texts records) {
-  auto writer = co_await leat::tfrecord_writer::open(path, {.buffer_size = 100});
-  for (const std::string& r : records) co_await writer.write(leat::as_bytes(r));
-  co_await writer.close();
-}
-
-task<texts> read_all(std::string path, leat::tfrecord_reader_options options = {}) {
-  auto reader = co_await leat::tfrecord_reader::open(path, options);
-  texts all;
-  leat::record_batch batch;
-  for (bool more = true; more;) {
-    more = co_await reader->read_batch(batch);
-    for (const leat::byte_view r : batch) all.emplace_back(leat::as_text(r));
-  }
-  co_return all;
+  return leat_test::write_records(std::move(path), std::move(records), 100);
 }
 
 // The records before the error, and the error.
@@ -73,9 +61,10 @@ TEST_CASE("tfrecord_reader: reads what tfrecord_writer wrote, with every chunk s
   const temp_dir dir;
   const std::string path = sample_file(dir);
   CHECK(std::filesystem::file_size(path) == 5 + 0 + 1000 + 7 + 4 * 16);
-  CHECK(leat::sync_wait(read_all(path)) == sample);
+  CHECK(leat::sync_wait(leat_test::read_records(path)) == sample);
   for (const std::size_t size : {1U, 5U, 12U, 13U, 16U, 64U, 4096U}) {
-    REQUIRE(leat::sync_wait(read_all(path, {.read = {.chunk_size = size, .depth = 3}})) == sample);
+    REQUIRE(leat::sync_wait(leat_test::read_records(
+                path, {.read = {.chunk_size = size, .depth = 3}})) == sample);
   }
 }
 
@@ -184,10 +173,10 @@ TEST_CASE("tfrecord_writer: of two writers of one path the last to close wins, w
     for (int i = 0; i < 10; ++i) co_await first.write(leat::as_bytes("first"));
     for (int i = 0; i < 3; ++i) co_await second.write(leat::as_bytes("second"));
     co_await first.close();
-    texts all = co_await read_all(path);
+    texts all = co_await leat_test::read_records(path);
     CHECK(all == texts(10, "first"));
     co_await second.close();
-    all = co_await read_all(path);
+    all = co_await leat_test::read_records(path);
     CHECK(all == texts(3, "second"));
   }(dir / "a"));
   CHECK_FALSE(std::filesystem::exists(dir / "a.partial"));
@@ -213,7 +202,7 @@ TEST_CASE("tfrecord_writer: the file appears when it is complete", "[io]") {
     }
     CHECK(refused);
   }(path));
-  CHECK(leat::sync_wait(read_all(path)) == texts{"x"});
+  CHECK(leat::sync_wait(leat_test::read_records(path)) == texts{"x"});
 }
 
 TEST_CASE("tfrecord_writer: without a close nothing is left behind", "[io]") {

@@ -6,10 +6,8 @@
 #include "leat/core/error.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
-#include "leat/io/line_reader.hpp"
-#include "leat/io/tfrecord_reader.hpp"
-#include "leat/io/tfrecord_writer.hpp"
 #include "simulation/scenarios.hpp"
+#include "support/record_files.hpp"
 
 namespace simulation {
 namespace {
@@ -18,7 +16,7 @@ using namespace std::chrono_literals;
 using leat::errc;
 using leat::task;
 using leat::sim::world;
-using texts = std::vector<std::string>;
+using leat_test::texts;
 
 texts random_lines(world& w) {
   texts all(static_cast<std::size_t>(w.random().below(60)));
@@ -34,40 +32,23 @@ leat::read_options random_options(world& w) {
           .depth = static_cast<std::size_t>(1 + w.random().below(5))};
 }
 
-task<> read_lines(world& w, std::string path, texts& out) {
-  auto reader = co_await leat::line_reader::open(path, {.read = random_options(w)});
-  leat::line_batch batch;
-  while (co_await reader->read_batch(batch)) out.insert(out.end(), batch.begin(), batch.end());
-}
-
-task<> read_records(world& w, std::string path, texts& out) {
-  auto reader = co_await leat::tfrecord_reader::open(path, {.read = random_options(w)});
-  leat::record_batch batch;
-  while (co_await reader->read_batch(batch)) {
-    for (const leat::byte_view r : batch) out.emplace_back(leat::as_text(r));
-  }
-}
-
-task<> write_records(world& w, std::string path, const texts& records) {
-  auto writer = co_await leat::tfrecord_writer::open(
-      path, {.buffer_size = static_cast<std::size_t>(1 + w.random().below(2000))});
-  for (const std::string& r : records) co_await writer.write(leat::as_bytes(r));
-  co_await writer.close();
-}
-
 // One file, from its content to what a reader has seen of it.
 task<> one_file(world& w, std::string path, bool as_records, bool stopped, texts& expected,
                 texts& seen) {
   expected = random_lines(w);
   if (as_records) {
-    co_await write_records(w, path, expected);
+    co_await leat_test::write_records(path, expected,
+                                      static_cast<std::size_t>(1 + w.random().below(2000)));
   } else {
     std::string text;
     for (const std::string& line : expected) text += line + "\n";
     w.files().write_file(path, text);
   }
   leat::task_group reading("reading");
-  reading.spawn(as_records ? read_records(w, path, seen) : read_lines(w, path, seen), "reader");
+  const leat::read_options options = random_options(w);
+  reading.spawn(as_records ? leat_test::read_records_into(seen, path, {.read = options})
+                           : leat_test::read_lines_into(seen, path, {.read = options}),
+                "reader");
   if (stopped) {
     co_await leat::sleep_for(10us * w.random().below(3000));
     reading.request_stop();

@@ -74,6 +74,7 @@ class virtual_scheduler final : public scheduler {
  private:
   void wake() noexcept override {}
   void arm(time_point) noexcept override {}
+  void give_back_pool();
   [[nodiscard]] std::string where_everyone_is() const;
   void unwind(const std::string& dump);
 

@@ -160,7 +160,7 @@ class world {
   void run_until_quiet();
   void drive();
   void unwind();
-  [[nodiscard]] std::string where_everyone_is();
+  [[nodiscard]] std::string where_everyone_is() const;
   void note(const std::string& where, const std::string& what);
 
   const std::uint64_t seed_;
@@ -172,7 +172,8 @@ class world {
   time_point now_{};
   std::chrono::nanoseconds wall_offset_{0};
   std::uint64_t steps_ = 0;
-  std::size_t last_ = 0;  // the place that had the last step
+  std::vector<std::size_t> ready_;  // at each place: the threads, and last the files
+  std::size_t last_ = 0;            // the place that had the last step
   std::vector<invariant> always_;
   std::vector<invariant> when_quiet_;
   std::string violation_;

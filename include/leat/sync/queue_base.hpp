@@ -153,6 +153,9 @@ class queue_base {
   void return_held(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   void close_now(work_list& woken, detail::queue_outcome for_pushes) noexcept LEAT_REQUIRES(mutex_);
 
+  [[nodiscard]] work_list close_and_serve(detail::queue_outcome for_pushes) noexcept
+      LEAT_REQUIRES(mutex_);
+
   // Says anew what the fast path may do. After every change of the lines, of closed_ or held_back_.
   void settle() noexcept LEAT_REQUIRES(mutex_) {
     const bool nobody_waits = pushers_.empty() && poppers_.empty();
