@@ -57,6 +57,7 @@
 // Virtual time, for tests
 #include "leat/sim/choices.hpp"
 #include "leat/sim/file_system.hpp"
+#include "leat/sim/ledger.hpp"  // IWYU pragma: export
 #include "leat/sim/sweep.hpp"
 #include "leat/sim/virtual_scheduler.hpp"
 #include "leat/sim/world.hpp"

@@ -46,13 +46,16 @@ void* allocate_frame_slowly(std::size_t size) {
   const std::size_t index = (size - 1) / frame_cache::granule;
   // The whole block of its class, since it will come back as one.
   if (!sanitized && index < frame_cache::classes) size = (index + 1) * frame_cache::granule;
-  return ::operator new(size);
+  void* const block = ::operator new(size);
+  ++frame_cache::local.live;
+  return block;
 }
 
 void free_frame_slowly(void* block, std::size_t size) noexcept {
   if (!sanitized && !frame_cache::local.closed && open_cache(opened)) {
     free_frame(block, size);
   } else {
+    --frame_cache::local.live;
     ::operator delete(block);
   }
 }

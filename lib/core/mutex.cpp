@@ -7,6 +7,8 @@
 
 namespace leat::detail {
 
+constinit thread_local pre_emption::listener* pre_emption::current_ = nullptr;
+
 void mutex::lock_contended() noexcept {
   constexpr int spins = 200;   // about as long as the longest section takes
   constexpr int yields = 100;  // then the holder was pre-empted: let it run

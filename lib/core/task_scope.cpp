@@ -103,7 +103,10 @@ bool task_scope::request_scope_stop() noexcept {
     ++held_;  // keeps the scope alive until this call is over
     source = stop_;
   }
-  source.request_stop();
+  {
+    const detail::pre_emption::barred while_callbacks_run;
+    source.request_stop();
+  }
   while (work_item* item = notices.pop_front()) static_cast<notice*>(item)->home.post(*item);
   while (work_item* item = satisfied.pop_front()) static_cast<wait*>(item)->wake();
   release();

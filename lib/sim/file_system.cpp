@@ -13,7 +13,6 @@ namespace {
 
 using op = file_request::operation;
 
-constexpr std::size_t sector = 512;
 constexpr std::byte untouched{0xA5};  // a buffer that is being read into
 constexpr std::size_t watched_at_most = 4096;
 
@@ -59,6 +58,8 @@ const char* name_of(fault f) noexcept {
     case fault::io_error: return ", EIO";
     case fault::no_space: return ", ENOSPC";
     case fault::bit_flip: return ", one bit wrong";
+    case fault::truncated: return ", after the file was cut";
+    case fault::replaced: return ", after another file took the name";
     case fault::crash_before: return ", crash before it";
     case fault::crash_after: return ", crash after it";
   }
@@ -112,6 +113,18 @@ std::optional<std::string> file_system::read_file(const std::string& path) const
   return std::string(reinterpret_cast<const char*>(data.data()), data.size());
 }
 
+void file_system::cut(node& n, std::size_t size) const {
+  n.data.resize(size);
+  n.modified_ns = wall_ns_;
+}
+
+void file_system::truncate(const std::string& path, std::size_t size) {
+  const auto found = names_.find(canonical(path));
+  if (found == names_.end()) return;
+  cut(*found->second, size);
+  found->second->on_device = found->second->data;
+}
+
 std::vector<std::string> file_system::files() const {
   std::vector<std::string> all;
   for (const auto& [path, n] : names_) all.push_back(path);
@@ -132,6 +145,8 @@ bool file_system::applies(fault f, const file_request& r) noexcept {
     case fault::short_transfer: return moves_bytes(r) && r.size > 1;
     case fault::cancelled_late: return moves_bytes(r) || r.what == op::sync;
     case fault::bit_flip: return r.what == op::read && r.size > 0;
+    case fault::truncated: return r.what == op::read;
+    case fault::replaced: return r.what == op::read || r.what == op::open;
     case fault::no_space:
       return r.what == op::write || (r.what == op::open && (r.flags & O_CREAT) != 0);
     case fault::crash_before:
@@ -157,6 +172,8 @@ fault file_system::decide(const file_request& r) {
       {rate.io_error, fault::io_error},
       {rate.no_space, fault::no_space},
       {rate.bit_flip, fault::bit_flip},
+      {rate.truncated, fault::truncated},
+      {rate.replaced, fault::replaced},
   };
   for (const auto& [probability, f] : all) {
     if (applies(f, r) && choices_.chance(probability, "fault")) return f;
@@ -187,7 +204,10 @@ bool file_system::try_now(file_request& request) noexcept {
   if (request.what != op::read || crashed_) return false;
   if (choices_.choose(2, "in the page cache?") == 1) return false;
   const fault f = decide(request);
-  if (f != fault::none && f != fault::short_transfer && f != fault::bit_flip) return false;
+  if (f == fault::interrupted || f == fault::again || f == fault::io_error ||
+      f == fault::cancelled_late) {
+    return false;
+  }
   request.result = perform(request, f);
   return true;
 }
@@ -234,6 +254,8 @@ std::int64_t file_system::perform(file_request& r, fault f) {
     case fault::again: return -EAGAIN;
     case fault::io_error: return -EIO;
     case fault::no_space: return -ENOSPC;
+    case fault::truncated:
+    case fault::replaced: meddle(r, f); break;
     default: break;
   }
   const std::int64_t result = carry_out(r, f == fault::short_transfer, f == fault::bit_flip);
@@ -341,7 +363,7 @@ std::int64_t file_system::write(file_request& r, bool shortened) {
     n.data.resize(std::max<std::size_t>(n.data.size(), from + count));
   }
   std::memcpy(n.data.data() + from, r.data, count);
-  for (std::size_t s = from / sector; s * sector < from + count; ++s) n.dirty.insert(s);
+  for (std::size_t s = from / sector_size; s * sector_size < from + count; ++s) n.dirty.insert(s);
   n.modified_ns = wall_ns_;
   if (r.offset == next_byte) f.position += count;
   return static_cast<std::int64_t>(count);
@@ -412,6 +434,27 @@ std::int64_t file_system::list(const file_request& r) const {
   return 0;
 }
 
+// What somebody else does to the file of an operation that is about to happen.
+void file_system::meddle(const file_request& r, fault f) {
+  const auto opened = r.path ? open_.end() : open_.find(r.handle);
+  const std::string path = r.path                  ? canonical(r.path)
+                           : opened == open_.end() ? ""
+                                                   : opened->second.path;
+  if (f == fault::truncated) {
+    if (opened == open_.end() || !opened->second.target) return;
+    node& n = *opened->second.target;
+    cut(n, choices_.choose(n.data.size() + 1, "size of a file that is cut"));
+    return;
+  }
+  const auto found = names_.find(path);
+  if (found == names_.end()) return;
+  auto fresh = std::make_shared<node>();
+  fresh->data = found->second->data;
+  cut(*fresh, choices_.choose(fresh->data.size() + 1, "size of a file that replaces another"));
+  fresh->on_device = fresh->data;
+  change_names({{{path, fresh}}});
+}
+
 void file_system::rename(const std::string& from, const std::string& to) {
   if (from == to) return;
   change_names({{{from, nullptr}, {to, names_.at(from)}}});
@@ -426,52 +469,6 @@ void file_system::change_names(change c) {
     }
   }
   changes_.push_back(std::move(c));
-}
-
-// ------------------------------------------------------------------------------------------ crash
-
-// Of what was not synced some sectors are on the device, and some are not.
-void file_system::keep_some(choices& c, node& n) {
-  std::vector<std::byte> kept = n.on_device;
-  std::size_t size = kept.size();
-  if (n.data.size() < size && c.choose(2, "is a cut kept?") == 0) size = n.data.size();
-  for (const std::size_t s : n.dirty) {
-    const std::size_t begin = s * sector;
-    if (begin >= n.data.size() || c.choose(2, "is a sector kept?") == 1) continue;
-    const std::size_t end = std::min(begin + sector, n.data.size());
-    size = std::max(size, end);
-    kept.resize(std::max(kept.size(), end));  // a hole reads as zeros
-    std::copy(n.data.begin() + static_cast<std::ptrdiff_t>(begin),
-              n.data.begin() + static_cast<std::ptrdiff_t>(end),
-              kept.begin() + static_cast<std::ptrdiff_t>(begin));
-  }
-  kept.resize(size);
-  n.data = kept;
-  n.on_device = std::move(kept);
-  n.dirty.clear();
-}
-
-void file_system::restart() {
-  // The journal of the names is in order: a part from its beginning is on the device.
-  const std::uint32_t lost = choices_.choose(changes_.size() + 1, "changes of names lost");
-  changes_.resize(changes_.size() - lost);
-  for (const change& c : changes_) {
-    for (const auto& [path, n] : c.entries) {
-      if (n) {
-        names_on_device_[path] = n;
-      } else {
-        names_on_device_.erase(path);
-      }
-    }
-  }
-  changes_.clear();
-  names_ = names_on_device_;
-  for (const auto& [path, n] : names_) {
-    if (!n->dirty.empty() || n->data.size() != n->on_device.size()) keep_some(choices_, *n);
-  }
-  open_.clear();
-  first_handle_ = highest_handle_ + 1;  // what a dead program still closes is nobody's
-  crashed_ = false;
 }
 
 // ---------------------------------------------------------------------------------------- buffers

@@ -6,6 +6,9 @@
 #include <sstream>
 
 #include "core/scope_registry.hpp"
+#include "leat/core/assert.hpp"
+#include "leat/core/detail/frame_allocator.hpp"
+#include "sim/turn.hpp"
 
 namespace leat::sim {
 namespace {
@@ -15,6 +18,20 @@ constexpr std::uint64_t patience = 1'000'000;
 
 // 2000-01-01 00:00 UTC.
 constexpr std::chrono::seconds wall_clock_begin{946'684'800};
+
+class installed_listener {
+ public:
+  using pre_emption = leat::detail::pre_emption;
+
+  explicit installed_listener(pre_emption::listener& l) noexcept
+      : before_(pre_emption::install(&l)) {}
+  ~installed_listener() { pre_emption::install(before_); }
+  installed_listener(const installed_listener&) = delete;
+  installed_listener& operator=(const installed_listener&) = delete;
+
+ private:
+  pre_emption::listener* const before_;
+};
 
 }  // namespace
 
@@ -28,6 +45,7 @@ world::world(choices c, std::uint64_t seed, const world_options& options)
   for (std::size_t i = 0; i < std::max<std::size_t>(options.threads, 1); ++i) {
     threads_.push_back(std::make_unique<virtual_scheduler>());
     threads_.back()->set_files(&files_);
+    turns_.push_back(std::make_unique<turn>(*threads_.back()));
   }
   ready_.resize(threads_.size() + 1);
 }
@@ -56,6 +74,13 @@ void world::when_quiet(std::string name, std::function<bool()> holds) {
   when_quiet_.push_back({std::move(name), std::move(holds)});
 }
 
+void world::never_falls(std::string name, std::function<std::uint64_t()> value) {
+  always(name + " never falls", [f = std::move(value), last = std::uint64_t{0}]() mutable {
+    const std::uint64_t before = std::exchange(last, f());
+    return before <= last;
+  });
+}
+
 void world::unwatch() noexcept {
   always_.clear();
   when_quiet_.clear();
@@ -81,10 +106,37 @@ void world::note(const std::string& where, const std::string& what) {
   schedule_.push_back(line.str());
 }
 
+std::size_t world::ready_of(std::size_t thread) {
+  return turns_[thread]->under_way() ? 1 : threads_[thread]->ready();
+}
+
+bool world::anyone_pre_empted() const noexcept {
+  return std::any_of(turns_.begin(), turns_.end(), [](const auto& t) { return t->under_way(); });
+}
+
+// At which of the possible places the coming turn is pre-empted; 0: at none.
+unsigned world::place_to_pre_empt() {
+  if (!pre_empting_ || threads_.size() < 2) return 0;
+  if (!choices_.chance(options_.pre_emption, "pre-empted?")) return 0;
+  constexpr std::size_t places = 12;  // about as many as one item comes by
+  return 1 + choices_.choose(places, "at which place");
+}
+
 void world::run_thread(std::size_t thread, std::size_t item) {
-  virtual_scheduler& t = *threads_[thread];
-  if (tracing_) note("thread " + std::to_string(thread), t.describe(item));
-  t.run_one(item);
+  turn& t = *turns_[thread];
+  const bool goes_on = t.under_way();
+  const unsigned place = place_to_pre_empt();
+  std::string what;
+  if (tracing_)
+    what = goes_on ? "goes on where it was pre-empted" : threads_[thread]->describe(item);
+  const std::size_t line = schedule_.size();
+  if (tracing_) note("thread " + std::to_string(thread), what);
+  if (goes_on) {
+    t.go_on(place);
+  } else {
+    t.run(item, place);
+  }
+  if (tracing_ && t.under_way()) schedule_[line] += ", pre-empted at a lock";
 }
 
 void world::complete(std::size_t index) {
@@ -97,7 +149,7 @@ bool world::step() {
   const std::size_t places = threads_.size() + 1;
   std::size_t all = 0;
   for (std::size_t i = 0; i < places; ++i) {
-    ready_[i] = i < threads_.size() ? threads_[i]->ready() : files_.due(now_);
+    ready_[i] = i < threads_.size() ? ready_of(i) : files_.due(now_);
     all += ready_[i];
   }
   if (all == 0) return false;
@@ -124,6 +176,7 @@ bool world::step() {
 
 // Lets time jump to the next event. False: there is none.
 bool world::advance() {
+  LEAT_ASSERT(!anyone_pre_empted(), "time moves while somebody can run");
   time_point next = files_.next_completion();
   for (const auto& t : threads_) next = std::min(next, t->next_event());
   if (next == no_deadline) return false;
@@ -149,22 +202,30 @@ void world::run_until_quiet() {
 }
 
 void world::drive() {
-  while (live_tasks() > 0) {
+  while (live_tasks() > 0 || anyone_pre_empted()) {
     run_until_quiet();
     if (violation_.empty()) check(when_quiet_);
     if (!violation_.empty()) {
       throw violation("step " + std::to_string(steps_) + ": " + std::exchange(violation_, {}));
     }
-    if (live_tasks() == 0) break;
+    if (live_tasks() == 0) break;  // and nobody is pre-empted, or it could run
     if (!advance()) throw deadlock("deadlock: nothing can run and " + where_everyone_is());
   }
 }
 
 void world::run(const body& b) {
+  // Nobody's turn: locks that are taken first in this world belong to none of its threads alone.
+  leat::detail::pre_emption::listener nobody{[](auto&) noexcept {}};
+  const installed_listener installed(nobody);
+  const std::ptrdiff_t frames = leat::detail::live_frames();
   leat::detail::root_scope scope("sim::run");
   scope.spawn_on(*threads_[0], b(*this), "body", std::source_location::current());
   try {
     drive();
+    if (const std::ptrdiff_t left = leat::detail::live_frames() - frames;
+        watching_frames_ && left != 0) {
+      throw violation(std::to_string(left) + " coroutine frames are alive at the end of the run");
+    }
   } catch (...) {
     unwind();
     throw;
@@ -175,17 +236,22 @@ void world::run(const body& b) {
 // Ends the tasks that are left, so that the process can go on.
 void world::unwind() {
   unwatch();
+  pre_empting_ = false;
   std::uint64_t left = patience;
   const auto stop_all = [&] {
     bool any = false;
     for (const auto& t : threads_) any = leat::detail::scope_registry::stop_scopes_of(*t) || any;
     return any;
   };
-  while (live_tasks() > 0 && stop_all()) {
-    while (left-- > 0 && live_tasks() > 0 && (step() || advance())) {
+  const auto unfinished = [this] { return live_tasks() > 0 || anyone_pre_empted(); };
+  const auto go_on = [&] {
+    while (left-- > 0 && unfinished() && (step() || advance())) {
     }
-  }
+  };
+  if (anyone_pre_empted()) go_on();
+  while (live_tasks() > 0 && stop_all()) go_on();
   violation_.clear();
+  pre_empting_ = true;
   if (live_tasks() == 0) return;
   std::fprintf(stderr,
                "leat: a simulated world has failed, and a request to stop did not end it: %s",

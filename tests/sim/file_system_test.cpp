@@ -1,5 +1,6 @@
 #include "leat/sim/file_system.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 #include <string>
@@ -254,6 +255,62 @@ TEST_CASE("file_system: names, directories and limits", "[sim]") {
     CHECK(refused);
     CHECK(here.files().files().size() == 2);
   });
+}
+
+TEST_CASE(
+    "file_system: a file that is cut under its reader ends in an error, whole lines before it",
+    "[sim]") {
+  const lines expected = numbered(100);
+  std::size_t errors = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    // The fifth call is a read: the file was opened, asked for its size and begun.
+    world w(seed, {.files = {.plan = leat::sim::planned_fault{5, fault::truncated}}});
+    w.files().write_file("/a", joined(expected));
+    w.run([&](world& here) -> task<> {
+      lines seen;
+      bool failed = false;
+      try {
+        co_await leat_test::read_lines_into(seen, "/a", {.read = {.chunk_size = 100, .depth = 2}});
+      } catch (const leat::failure& e) {
+        failed = true;
+        REQUIRE(e.code() == errc::data_loss);
+        REQUIRE(std::string(e.what()).find("/a") != std::string::npos);
+      }
+      REQUIRE(std::equal(seen.begin(), seen.end(), expected.begin()));
+      REQUIRE((failed || seen.size() == expected.size()));
+      REQUIRE(here.files().read_file("/a")->size() <= joined(expected).size());
+      if (failed) ++errors;
+    });
+  }
+  CHECK(errors > 100);
+}
+
+TEST_CASE("file_system: who has a file open does not notice that it is replaced, who opens it does",
+          "[sim]") {
+  const lines expected = numbered(100);
+  std::size_t changed = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    world w(seed, {.files = {.plan = leat::sim::planned_fault{5, fault::replaced}}});
+    w.files().write_file("/a", joined(expected));
+    w.run([&](world&) -> task<> {
+      const lines first = co_await read_lines("/a", {.read = {.chunk_size = 100, .depth = 2}});
+      REQUIRE(first == expected);
+      const lines second = co_await read_lines("/a");
+      REQUIRE(second.size() <= first.size());
+      if (second != first) ++changed;
+    });
+  }
+  CHECK(changed > 90);
+}
+
+TEST_CASE("file_system: a test can cut a file itself", "[sim]") {
+  world w(1);
+  w.files().write_file("/a", "0123456789");
+  w.files().truncate("/a", 4);
+  w.files().truncate("/none", 4);
+  CHECK(w.files().read_file("/a") == "0123");
+  w.files().restart();
+  CHECK(w.files().read_file("/a") == "0123");
 }
 
 }  // namespace

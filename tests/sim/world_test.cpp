@@ -11,6 +11,7 @@
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/io/file.hpp"
+#include "leat/sync/coordinator.hpp"
 #include "leat/sync/fifo_queue.hpp"
 
 namespace {
@@ -204,6 +205,171 @@ TEST_CASE("world: the schedule tells each step", "[sim]") {
   CHECK(all.find("thread 0: reader begins") != std::string::npos);
   CHECK(all.find("files: open '/a'") != std::string::npos);
   CHECK(all.find("reader goes on after sleep") != std::string::npos);
+}
+
+// Two threads look whether a queue is empty and, if so, put something in: wrong, since another
+// thread may come in between, where nobody suspends.
+std::size_t items_of_a_race(std::uint64_t seed, double pre_emption) {
+  std::size_t items = 0;
+  world w(seed, {.threads = 2, .pre_emption = pre_emption});
+  w.run([&items](world& here) -> task<> {
+    leat::fifo_queue<int> q(8, "q");
+    leat::task_group group;
+    const auto add_if_empty = [](leat::fifo_queue<int>& to) -> task<> {
+      if (to.size() == 0) static_cast<void>(to.try_push(1));
+      co_return;
+    };
+    group.spawn_on(here.thread(0), add_if_empty(q));
+    group.spawn_on(here.thread(1), add_if_empty(q));
+    co_await group.join();
+    items = q.size();
+    q.close();
+  });
+  return items;
+}
+
+TEST_CASE("world: a thread is pre-empted at locks, between two suspensions", "[sim]") {
+  std::size_t races = 0;
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    if (items_of_a_race(seed, 0.2) == 2) ++races;
+    REQUIRE(items_of_a_race(seed, 0) == 1);
+    REQUIRE(items_of_a_race(seed, 0.2) == items_of_a_race(seed, 0.2));  // replays
+  }
+  CHECK(races > 5);
+}
+
+task<> rethrow_with_locks(leat::fifo_queue<int>& q, int number, int& right) {
+  for (int i = 0; i < 5; ++i) {
+    try {
+      try {
+        throw number;
+      } catch (...) {
+        static_cast<void>(q.try_push(1));  // a place to be pre-empted, with an exception at hand
+        static_cast<void>(q.try_pop());
+        throw;
+      }
+    } catch (int caught) {
+      if (caught == number) ++right;
+    }
+    co_await leat::this_task::yield();
+  }
+}
+
+TEST_CASE("world: exceptions of threads that are pre-empted while handling them do not mix",
+          "[sim]") {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    int right = 0;
+    leat::sim::run(seed,
+                   [&right](world& here) -> task<> {
+                     leat::fifo_queue<int> q(8, "q");
+                     leat::task_group group;
+                     for (int i = 0; i < 3; ++i) {
+                       group.spawn_on(here.thread(static_cast<std::size_t>(i)),
+                                      rethrow_with_locks(q, i, right));
+                     }
+                     co_await group.join();
+                     q.close();
+                   },
+                   {.threads = 3, .pre_emption = 0.5});
+    REQUIRE(right == 15);
+  }
+}
+
+TEST_CASE("world: a failure while a thread is pre-empted ends the run, and the world goes on",
+          "[sim]") {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    world w(seed, {.threads = 3, .pre_emption = 0.5});
+    w.always("is false later", [&w] { return w.steps() < 10; });
+    const auto busy = [](leat::fifo_queue<int>& q) -> task<> {
+      while (!co_await leat::this_task::stop_requested()) {
+        static_cast<void>(q.try_push(1));
+        static_cast<void>(q.try_pop());
+        co_await leat::this_task::yield();
+      }
+    };
+    CHECK_THROWS_AS(w.run([&](world& here) -> task<> {
+      leat::fifo_queue<int> q(8, "q");
+      co_await leat::with_task_group([&](leat::task_group& group) -> task<> {
+        for (std::size_t i = 0; i < 3; ++i) group.spawn_on(here.thread(i), busy(q));
+        co_return;
+      });
+    }),
+                    leat::sim::violation);
+    w.run([](world&) -> task<> { co_await leat::sleep_for(1s); });
+  }
+}
+
+TEST_CASE("world: a number that falls is told", "[sim]") {
+  world w(1);
+  std::uint64_t reached = 5;
+  w.never_falls("reached", [&] { return reached; });
+  w.run([&](world&) -> task<> {
+    reached = 7;
+    co_await leat::this_task::yield();
+    co_await leat::this_task::yield();
+  });
+  CHECK_THROWS_WITH(w.run([&](world&) -> task<> {
+    co_await leat::this_task::yield();
+    reached = 6;
+    co_await leat::this_task::yield();
+  }),
+                    Catch::Contains("reached never falls"));
+}
+
+TEST_CASE("world: a coroutine frame that survives the run is told", "[sim]") {
+  std::vector<task<>> kept;
+  const auto keep_one = [&kept](world&) -> task<> {
+    kept.push_back([]() -> task<> { co_return; }());
+    co_return;
+  };
+  world w(1);
+  w.run(keep_one);  // nobody watches
+  w.watch_frames();
+  w.run([](world&) -> task<> { co_await leat::sleep_for(1s); });
+  CHECK_THROWS_WITH(w.run(keep_one), Catch::Contains("1 coroutine frames are alive"));
+}
+
+// Has what watch() asks a coordinator for, and forgets its error.
+struct forgetful_coordinator {
+  bool stopped = false;
+  int raised = 0;
+
+  [[nodiscard]] std::string name() const { return "forgetful"; }
+  [[nodiscard]] bool should_stop() const noexcept { return stopped; }
+  void raise_requested_exception() const {
+    if (raised > 0) throw leat::failure(leat::errc::aborted, std::to_string(raised));
+  }
+};
+
+TEST_CASE("world: a coordinator that changes its first error is told, a real one does not",
+          "[sim]") {
+  forgetful_coordinator wrong;
+  world w(1);
+  w.watch(wrong);
+  CHECK_THROWS_WITH(w.run([&](world&) -> task<> {
+    wrong.stopped = true;
+    wrong.raised = 1;
+    co_await leat::sleep_for(1s);
+    wrong.raised = 2;
+    co_await leat::sleep_for(1s);
+  }),
+                    Catch::Contains("coordinator 'forgetful' keeps its first error"));
+  w.unwatch();
+  w.run([](world& here) -> task<> {
+    leat::coordinator coord({.name = "real"});
+    here.watch(coord);
+    coord.request_stop(std::make_exception_ptr(leat::failure(leat::errc::aborted, "first")));
+    co_await leat::sleep_for(1s);
+    coord.request_stop(std::make_exception_ptr(leat::failure(leat::errc::aborted, "second")));
+    co_await leat::sleep_for(1s);
+    here.unwatch();
+    try {
+      co_await coord.join();
+    } catch (const leat::failure&) {
+      co_return;
+    }
+    throw std::logic_error("join() did not throw");
+  });
 }
 
 }  // namespace

@@ -18,10 +18,13 @@ const std::vector<scenario>& scenarios() {
                                             .again = 0.05,
                                             .cancelled_late = 0.05,
                                             .slow = 0.02};
+  static const leat::sim::fault_rates meddled{
+      .short_transfer = 0.1, .truncated = 0.03, .replaced = 0.03};
   static const std::vector<scenario> all{
       {"queues", {.threads = 3}, queues},
       {"coordination", {.threads = 2}, coordination},
       {"reading", {.threads = 2, .files = {.faults = rough}}, reading},
+      {"changing", {.threads = 2, .files = {.faults = meddled}}, changing},
       {"pipeline", {.threads = 2, .files = {.faults = rough}}, pipeline},
       {"crashes", {}, crashes},
   };
@@ -47,10 +50,15 @@ int main(int argc, char** argv) {
     if (!names.empty() && std::find(names.begin(), names.end(), s.name) == names.end()) continue;
     ++ran;
     try {
-      const auto result = leat::sim::sweep(s.body, {.first = first,
-                                                    .count = count,
-                                                    .world = s.world,
-                                                    .replay = std::string(argv[0]) + " " + s.name});
+      const auto result = leat::sim::sweep(
+          [&s](leat::sim::world& w) {
+            w.watch_frames();
+            return s.body(w);
+          },
+          {.first = first,
+           .count = count,
+           .world = s.world,
+           .replay = std::string(argv[0]) + " " + s.name});
       std::printf("%-14s %9llu seeds, %12llu steps, %10.1f virtual hours\n", s.name,
                   static_cast<unsigned long long>(result.seeds),
                   static_cast<unsigned long long>(result.steps),

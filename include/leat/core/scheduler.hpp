@@ -147,6 +147,9 @@ class scheduler {
     return ready_;
   }
 
+  /// For a simulation that puts a turn aside in its midst: who runs on this thread, null for none.
+  static void set_current(scheduler* s) noexcept { current_ = s; }
+
   /// Tasks that began here and have not ended. Those count as one call of work_started().
   [[nodiscard]] std::size_t started_tasks() const noexcept { return tasks_; }
 

@@ -27,6 +27,9 @@ enum class fault : std::uint8_t {
   io_error,        ///< EIO: nothing has happened
   no_space,        ///< ENOSPC: a write or an open that makes a file
   bit_flip,        ///< a read brings one wrong bit; the file is right
+  truncated,       ///< before a read, somebody else cuts the file anywhere
+  replaced,        ///< before a read or an open, another file takes the name: some first bytes of
+                   ///< the old one; who has that open still reads that
   crash_before,    ///< the machine stops before the operation
   crash_after,     ///< and after it
 };
@@ -40,6 +43,8 @@ struct fault_rates {
   double io_error = 0;
   double no_space = 0;
   double bit_flip = 0;
+  double truncated = 0;
+  double replaced = 0;
   double slow = 0;  ///< the operation takes minutes
 };
 
@@ -75,8 +80,12 @@ class file_system final : public file_backend {
 
   // ---- For the test: at once, without faults, and on the device.
 
-  /// Makes a file with this content, and the directories above it.
+  /// Makes a file with this content, and the directories above it. Who has another one of that
+  /// name open still reads that.
   void write_file(const std::string& path, std::string_view content);
+
+  /// Cuts a file, or fills it up with zeros, under those who read it. Nothing without such a file.
+  void truncate(const std::string& path, std::size_t size);
 
   /// The content of a file; empty when there is none.
   [[nodiscard]] std::optional<std::string> read_file(const std::string& path) const;
@@ -126,6 +135,8 @@ class file_system final : public file_backend {
   [[nodiscard]] bool gives_descriptors() const noexcept override { return false; }
 
  private:
+  static constexpr std::size_t sector_size = 512;  // is written whole, or not at all
+
   struct node {
     std::vector<std::byte> data;
     std::vector<std::byte> on_device;
@@ -162,6 +173,8 @@ class file_system final : public file_backend {
   [[nodiscard]] std::int64_t sync(const file_request& r);
   [[nodiscard]] std::int64_t status(const file_request& r) const;
   [[nodiscard]] std::int64_t list(const file_request& r) const;
+  void meddle(const file_request& r, fault f);
+  void cut(node& n, std::size_t size) const;
   void rename(const std::string& from, const std::string& to);
   void change_names(change c);
   [[nodiscard]] std::uint64_t bytes_used() const noexcept;

@@ -57,6 +57,11 @@ class virtual_scheduler final : public scheduler {
   /// What that item is, for the schedule of a simulation.
   [[nodiscard]] std::string describe(std::size_t index) const;
 
+  /// For a simulation that runs other schedulers in the midst of an item of this one: from
+  /// suspend_turn() to resume_turn() this one does not run, and must not be driven.
+  void suspend_turn() noexcept { set_current(nullptr); }
+  void resume_turn() noexcept { set_current(this); }
+
   /// The time of the next timer; no_deadline when there is none.
   [[nodiscard]] time_point next_event() const noexcept { return next_timer(); }
 

@@ -3,8 +3,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -17,6 +19,8 @@
 #include "leat/sim/virtual_scheduler.hpp"
 
 namespace leat::sim {
+
+class turn;
 
 /// An invariant did not hold. what() names it and the step.
 class violation : public std::logic_error {
@@ -32,18 +36,21 @@ class endless : public std::runtime_error {
 
 /// What a world is made of.
 struct world_options {
-  std::size_t threads = 1;              ///< simulated threads, each with a scheduler
-  file_system_options files = {};       ///< size and faults of the file system
+  std::size_t threads = 1;         ///< simulated threads, each with a scheduler
+  file_system_options files = {};  ///< size and faults of the file system
+  /// How often a simulated thread is pre-empted between two suspension points, at a lock, while
+  /// others run: probability for each step. Only where there are several threads.
+  double pre_emption = 0.1;
   std::uint64_t max_steps = 5'000'000;  ///< a longer run is `endless`
 };
 
 /// A program's whole surroundings, made of a seed: threads, time, files, random numbers.
 ///
 /// Everything runs on one real thread, one step after the other; which of the simulated threads
-/// goes on, and with which of its ready tasks, when an operation of the file system completes and
-/// how, is up to the choices. Time moves only when nothing can run, and then jumps. So a run is a
-/// pure function of its seed, a minute of waiting takes no time, and a wait for what cannot come is
-/// a deadlock at once.
+/// goes on, and with which of its ready tasks, where it is pre-empted, when an operation of the
+/// file system completes and how, is up to the choices. Time moves only when nothing can run, and
+/// then jumps. So a run is a pure function of its seed, a minute of waiting takes no time, and a
+/// wait for what cannot come is a deadlock at once.
 ///
 ///     leat::sim::run(17, [](leat::sim::world& w) -> leat::task<> {
 ///       w.files().write_file("/in", "some lines\n");
@@ -51,6 +58,9 @@ struct world_options {
 ///     });
 ///
 /// What the program does must not depend on anything else: real time, addresses, other threads.
+/// With several threads it must not call leat while it holds a lock of its own, such as a
+/// std::mutex: the thread may be pre-empted there, and to that lock all are one thread. Where it
+/// has to, set pre_emption to 0.
 ///
 /// Thread safety: none; a world belongs to the thread that runs it.
 class world {
@@ -99,11 +109,15 @@ class world {
   /// Asks whenever nothing can run: before time moves, and at the end.
   void when_quiet(std::string name, std::function<bool()> holds);
 
+  /// A number that never falls, such as what a checkpoint has reached. Asked after each step.
+  void never_falls(std::string name, std::function<std::uint64_t()> value);
+
   /// What every queue keeps to: no more items than the capacity and what batches gave back, none
-  /// lost or doubled inside, and
-  /// whenever nothing can run nobody waits for what is there. For the life of the world or until
-  /// unwatch().
+  /// lost or doubled inside, its minimum while it is open, and whenever nothing can run nobody
+  /// waits for what is there, nor at all once it is closed. For the life of the world or until
+  /// unwatch(), as are all invariants.
   template <class Queue>
+    requires requires(const Queue& q) { q.statistics().waiting_pops; }
   void watch(const Queue& q) {
     const std::string name = "queue '" + std::string(q.name()) + "'";
     always(name + " holds no more than its capacity", [&q] {
@@ -119,8 +133,40 @@ class world {
       return (s.waiting_pops == 0 || s.size <= s.min_left) &&
              (s.waiting_pushes == 0 || s.size >= s.capacity);
     });
+    when_quiet(name + " lets nobody wait once it is closed", [&q] {
+      const auto s = q.statistics();
+      return !s.closed || (s.waiting_pops == 0 && s.waiting_pushes == 0);
+    });
   }
-  /// Drops all invariants.
+
+  /// What every coordinator keeps to: the error that stopped it stays the one that join() throws.
+  template <class Coordinator>
+    requires requires(const Coordinator& c) { c.raise_requested_exception(); }
+  void watch(const Coordinator& c) {
+    const auto error = [&c]() -> std::exception_ptr {
+      try {
+        c.raise_requested_exception();
+      } catch (...) {
+        return std::current_exception();
+      }
+      return nullptr;
+    };
+    when_quiet("coordinator '" + c.name() + "' keeps its first error",
+               [&c, error, first = std::optional<std::exception_ptr>()]() mutable {
+                 if (!c.should_stop()) {
+                   first.reset();  // anew after a clear_stop()
+                   return true;
+                 }
+                 if (!first) first = error();
+                 return *first == error();
+               });
+  }
+
+  /// When a run has ended no coroutine frame of leat that it has made is alive. For the life of the
+  /// world.
+  void watch_frames() noexcept { watching_frames_ = true; }
+
+  /// Drops all invariants that were added.
   void unwatch() noexcept;
 
   /// Reports a violation of an invariant of the program's own.
@@ -152,6 +198,9 @@ class world {
 
   world(choices c, std::uint64_t seed, const world_options& options);
   bool step();
+  [[nodiscard]] std::size_t ready_of(std::size_t thread);
+  [[nodiscard]] bool anyone_pre_empted() const noexcept;
+  [[nodiscard]] unsigned place_to_pre_empt();
   void run_thread(std::size_t thread, std::size_t item);
   void complete(std::size_t index);
   void check(const std::vector<invariant>& all);
@@ -169,6 +218,8 @@ class world {
   random_engine random_;
   file_system files_;
   std::vector<std::unique_ptr<virtual_scheduler>> threads_;
+  std::vector<std::unique_ptr<turn>> turns_;  // of each thread
+  bool pre_empting_ = true;
   time_point now_{};
   std::chrono::nanoseconds wall_offset_{0};
   std::uint64_t steps_ = 0;
@@ -177,6 +228,7 @@ class world {
   std::vector<invariant> always_;
   std::vector<invariant> when_quiet_;
   std::string violation_;
+  bool watching_frames_ = false;
   bool tracing_ = false;
   std::vector<std::string> schedule_;
 };

@@ -18,7 +18,8 @@ struct frame_cache {
 
   std::array<free_block*, classes> lists;
   std::size_t room;  // bytes that may still be kept; 0 before first use and after the thread's end
-  bool closed;       // the thread ends
+  std::ptrdiff_t live;  // blocks allocated here less those freed here
+  bool closed;          // the thread ends
 
   static constinit thread_local frame_cache local
 #if defined(__GNUC__)
@@ -43,6 +44,7 @@ void free_frame_slowly(void* block, std::size_t size) noexcept;
   if (index < frame_cache::classes) {
     frame_cache& cache = frame_cache::local;
     if (frame_cache::free_block* const block = cache.lists[index]) {
+      ++cache.live;
       cache.lists[index] = block->next;
       cache.room += (index + 1) * frame_cache::granule;
       return block;
@@ -56,6 +58,7 @@ inline void free_frame(void* block, std::size_t size) noexcept {
   if (index < frame_cache::classes) {
     frame_cache& cache = frame_cache::local;
     if (const std::size_t rounded = (index + 1) * frame_cache::granule; rounded <= cache.room) {
+      --cache.live;
       cache.room -= rounded;
       cache.lists[index] = ::new (block) frame_cache::free_block{cache.lists[index]};
       return;
@@ -63,5 +66,8 @@ inline void free_frame(void* block, std::size_t size) noexcept {
   }
   free_frame_slowly(block, size);
 }
+
+/// Blocks that this thread has allocated less those that it has freed.
+[[nodiscard]] inline std::ptrdiff_t live_frames() noexcept { return frame_cache::local.live; }
 
 }  // namespace leat::detail

@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "leat/core/detail/pre_emption.hpp"
 #include "leat/core/detail/thread_annotations.hpp"
 
 namespace leat::detail {
@@ -20,12 +21,16 @@ class LEAT_CAPABILITY("mutex") mutex {
   mutex& operator=(const mutex&) = delete;
 
   void lock() noexcept LEAT_ACQUIRE() {
+    pre_emption::before_lock();
     // acquire: sees everything that the last holder wrote before its release store.
     if (held_.exchange(true, std::memory_order_acquire)) lock_contended();
   }
 
   // release: publishes the section to the next holder's acquire exchange.
-  void unlock() noexcept LEAT_RELEASE() { held_.store(false, std::memory_order_release); }
+  void unlock() noexcept LEAT_RELEASE() {
+    held_.store(false, std::memory_order_release);
+    pre_emption::after_unlock();
+  }
 
  private:
   void lock_contended() noexcept;

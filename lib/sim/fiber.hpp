@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+namespace leat::sim {
+
+/// A stack of its own, on which a function can be put aside in its midst and taken up again.
+///
+/// What C++ keeps for each OS thread of the exceptions that are being handled is kept for each
+/// fiber. Everything else that is thread-local is shared.
+///
+/// Thread safety: none; a fiber belongs to the thread that made it.
+class fiber {
+ public:
+  fiber();
+  fiber(const fiber&) = delete;
+  fiber& operator=(const fiber&) = delete;
+  ~fiber();
+
+  /// Runs `function(argument)` on the fiber's stack until it ends or calls put_aside().
+  void start(void (*function)(void*), void* argument) noexcept;
+
+  /// Goes on where put_aside() was called.
+  void take_up() noexcept;
+
+  /// From within: back to who called start() or take_up(); returns when taken up again.
+  void put_aside() noexcept;
+
+  /// True from start() until the function has ended.
+  [[nodiscard]] bool busy() const noexcept { return function_ != nullptr; }
+
+ private:
+  struct state;
+  static void enter(unsigned low, unsigned high);
+  void switch_in() noexcept;
+
+  std::unique_ptr<state> state_;
+  void (*function_)(void*) = nullptr;
+  void* argument_ = nullptr;
+};
+
+}  // namespace leat::sim

@@ -1,0 +1,82 @@
+// Files that others cut and replace while they are read, epoch after epoch: each reader gets a
+// beginning of what was written, whole lines and records, and then the end or an error that names
+// the file.
+
+#include <algorithm>
+
+#include "leat/core/error.hpp"
+#include "leat/core/task_group.hpp"
+#include "simulation/scenarios.hpp"
+#include "support/record_files.hpp"
+
+namespace simulation {
+namespace {
+
+using leat::errc;
+using leat::task;
+using leat::sim::world;
+using leat_test::texts;
+
+// Reads what is left of a file; gives false where it is damaged.
+task<bool> read_one(world& w, std::string path, bool as_records, texts& seen) {
+  const leat::read_options options{
+      .chunk_size = static_cast<std::size_t>(1 + w.random().below(300)),
+      .depth = static_cast<std::size_t>(1 + w.random().below(4))};
+  std::string what;
+  try {
+    if (as_records) {
+      co_await leat_test::read_records_into(seen, path, {.read = options});
+    } else {
+      co_await leat_test::read_lines_into(seen, path, {.read = options});
+    }
+    co_return true;
+  } catch (const leat::failure& e) {
+    require(e.code() == errc::data_loss, std::string("another error than data_loss: ") + e.what());
+    what = e.what();
+  }
+  require(what.find(path) != std::string::npos, "an error that does not name its file: " + what);
+  co_return false;
+}
+
+task<> epochs(world& w, std::string path, bool as_records) {
+  texts expected(static_cast<std::size_t>(1 + w.random().below(30)));
+  for (std::string& line : expected) {
+    line.assign(static_cast<std::size_t>(1 + w.random().below(60)),
+                static_cast<char>('a' + w.random().below(26)));
+  }
+  if (as_records) {
+    co_await leat_test::write_records(path, expected, 500);
+  } else {
+    std::string text;
+    for (const std::string& line : expected) text += line + "\n";
+    w.files().write_file(path, text);
+  }
+  for (int epoch = 0; epoch < 4; ++epoch) {
+    texts seen;
+    const bool whole = co_await read_one(w, path, as_records, seen);
+    // A cut between two epochs leaves a last line that is a part of one, and looks like any other.
+    if (whole && !as_records && !seen.empty() && seen.size() <= expected.size()) {
+      const std::string& last = expected[seen.size() - 1];
+      require(last.starts_with(seen.back()), path + ": the last line is none of the file");
+      seen.pop_back();
+    }
+    require(
+        seen.size() <= expected.size() && std::equal(seen.begin(), seen.end(), expected.begin()),
+        path + ": what was read is not a beginning of what was written");
+  }
+}
+
+}  // namespace
+
+task<> changing(world& w) {
+  w.files().make_directory("/data");
+  co_await leat::with_task_group([&w](leat::task_group& group) -> task<> {
+    for (std::size_t i = 0; i < 2; ++i) {
+      group.spawn_on(w.thread(i % w.threads()),
+                     epochs(w, "/data/" + std::to_string(i), w.random().below(2) == 0));
+    }
+    co_return;
+  });
+}
+
+}  // namespace simulation
