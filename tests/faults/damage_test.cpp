@@ -1,7 +1,10 @@
 // Every byte at which a TFRecord file can be cut, every bit that can be wrong: the records before
-// the damage come, none comes that was not written.
+// the damage come, none comes that was not written. The sample has 64 KiB; LEAT_DAMAGE_SIZE=1048576,
+// or `./dev campaign damage`, tries one of 1 MiB.
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -13,7 +16,7 @@
 
 namespace {
 
-constexpr std::size_t sample_size = 64 * 1024;
+constexpr std::size_t usual_sample_size = 64 * 1024;
 constexpr std::uint64_t limit = std::uint64_t{1} << 30;
 
 // Under a sanitizer, or without optimisation, some of them.
@@ -30,6 +33,8 @@ struct sample {
 };
 
 sample make_sample() {
+  const char* const wanted = std::getenv("LEAT_DAMAGE_SIZE");
+  const std::size_t sample_size = wanted ? std::strtoull(wanted, nullptr, 10) : usual_sample_size;
   sample s;
   leat::random_engine random(5);
   while (s.bytes.size() < sample_size) {
@@ -45,9 +50,8 @@ sample make_sample() {
 
 // How many records end at or before `at`.
 std::size_t whole_before(const sample& s, std::size_t at) {
-  std::size_t n = 0;
-  while (n < s.ends.size() && s.ends[n] <= at) ++n;
-  return n;
+  return static_cast<std::size_t>(std::upper_bound(s.ends.begin(), s.ends.end(), at) -
+                                  s.ends.begin());
 }
 
 bool same(const std::vector<leat::byte_view>& found, const sample& s, std::size_t count) {
