@@ -1,5 +1,10 @@
 #include "leat/core/asio_scheduler.hpp"
 
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <new>
+
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 
@@ -7,6 +12,65 @@
 
 namespace leat {
 namespace {
+
+// Places for handlers that wait in an io_context: waking a scheduler must not need memory. When all
+// are taken, or too small, the heap serves. Thread safety: shared-safe.
+template <std::size_t count>
+class handler_memory {
+ public:
+  void* allocate(std::size_t size) {
+    if (size <= place_size) {
+      for (place& p : places_) {
+        // acquire, and release below: who takes a place sees that its last user is done with it.
+        if (!p.taken.exchange(true, std::memory_order_acquire)) return p.bytes;
+      }
+    }
+    return ::operator new(size);
+  }
+
+  void deallocate(void* memory) noexcept {
+    for (place& p : places_) {
+      if (p.bytes == memory) return p.taken.store(false, std::memory_order_release);
+    }
+    ::operator delete(memory);
+  }
+
+ private:
+  static constexpr std::size_t place_size = 256;  // Asio's own part is about 100 bytes
+  struct place {
+    alignas(std::max_align_t) std::byte bytes[place_size];
+    std::atomic<bool> taken{false};
+  };
+
+  std::array<place, count> places_{};
+};
+
+template <class T, class Memory>
+class handler_allocator {
+ public:
+  using value_type = T;
+  template <class U>
+  struct rebind {
+    using other = handler_allocator<U, Memory>;
+  };
+
+  explicit handler_allocator(Memory& memory) noexcept : memory_(&memory) {}
+  template <class U>
+  handler_allocator(const handler_allocator<U, Memory>& other) noexcept : memory_(other.memory_) {}
+
+  T* allocate(std::size_t n) { return static_cast<T*>(memory_->allocate(n * sizeof(T))); }
+  void deallocate(T* p, std::size_t) noexcept { memory_->deallocate(p); }
+
+  template <class U>
+  bool operator==(const handler_allocator<U, Memory>& other) const noexcept {
+    return memory_ == other.memory_;
+  }
+
+ private:
+  template <class, class>
+  friend class handler_allocator;
+  Memory* memory_;
+};
 
 class asio_scheduler final : public scheduler {
  public:
@@ -25,6 +89,7 @@ class asio_scheduler final : public scheduler {
   void work_finished() noexcept override { io_.get_executor().on_work_finished(); }
 
  private:
+  // Asked for once before the next turn begins, so its one place is free.
   void wake() noexcept override { asio::post(io_, turn{this}); }
 
   // Called within a turn, so never on two threads at the same time.
@@ -33,15 +98,39 @@ class asio_scheduler final : public scheduler {
       timer_.cancel();
       return;
     }
-    timer_.expires_at(when);
-    timer_.async_wait([this](const std::error_code& ec) {
-      if (!ec && !tick_.posted.exchange(true)) post(tick_);
-    });
+    try {
+      timer_.expires_at(when);
+      timer_.async_wait(alarm{this});
+    } catch (const std::bad_alloc&) {
+      unarmed_ = true;  // the turns to come try again
+    }
   }
 
+  void post_tick() noexcept {
+    if (!tick_.posted.exchange(true)) post(tick_);
+  }
+
+  using turn_memory = handler_memory<1>;
   struct turn {
+    using allocator_type = handler_allocator<void, turn_memory>;
     asio_scheduler* self;
     void operator()() const { self->run_turn(); }
+    [[nodiscard]] allocator_type get_allocator() const noexcept {
+      return allocator_type(self->turn_memory_);
+    }
+  };
+
+  // Asio keeps the handler of a wait that was taken back until it has told it so.
+  using alarm_memory = handler_memory<3>;
+  struct alarm {
+    using allocator_type = handler_allocator<void, alarm_memory>;
+    asio_scheduler* self;
+    void operator()(const std::error_code& ec) const {
+      if (!ec) self->post_tick();
+    }
+    [[nodiscard]] allocator_type get_allocator() const noexcept {
+      return allocator_type(self->alarm_memory_);
+    }
   };
 
   // Expires the timers in a turn. Not left to the beginning of the next turn: where several threads
@@ -53,6 +142,7 @@ class asio_scheduler final : public scheduler {
         auto& t = static_cast<tick&>(item);
         t.posted.store(false);
         t.self.expire_due();
+        if (t.self.unarmed_.exchange(false)) t.self.arm(t.self.next_timer());
       };
     }
     asio_scheduler& self;
@@ -60,13 +150,21 @@ class asio_scheduler final : public scheduler {
   };
 
   void run_turn() {
-    if (run_ready(options_.max_items_per_turn, options_.spins_before_sleep)) wake();
+    if (run_ready(options_.max_items_per_turn, options_.spins_before_sleep)) {
+      wake();
+    } else if (unarmed_) {
+      post_tick();
+    }
   }
 
+  // Before the timer, whose handlers they hold.
+  turn_memory turn_memory_;
+  alarm_memory alarm_memory_;
   asio::io_context& io_;
   const asio_scheduler_options options_;
   asio::steady_timer timer_;
   tick tick_{*this};
+  std::atomic<bool> unarmed_{false};  // there was no memory for setting the timer
 };
 
 class asio_scheduler_service final : public asio::execution_context::service {

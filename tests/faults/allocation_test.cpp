@@ -1,7 +1,9 @@
 // The n-th allocation fails, for every n until a run is not reached by it: each run ends, with
 // std::bad_alloc or well, and leaves nothing behind.
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <exception>
@@ -11,9 +13,12 @@
 #include <system_error>
 #include <vector>
 
+#include <asio/io_context.hpp>
 #include <catch2/catch.hpp>
 
+#include "leat/core/asio_scheduler.hpp"
 #include "leat/core/error.hpp"
+#include "leat/core/sleep.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/io/line_reader.hpp"
@@ -29,11 +34,22 @@ namespace {
 
 std::atomic<std::ptrdiff_t> until_failure{-1};  // below 0: never
 std::atomic<std::ptrdiff_t> alive{0};
+std::atomic<std::ptrdiff_t> made{0};
+
+bool fails() noexcept {
+  ++made;
+  return until_failure.load() >= 0 && until_failure.fetch_sub(1) == 0;
+}
+
+void* aligned(std::size_t alignment, std::size_t size) noexcept {
+  void* p = nullptr;
+  if (fails() || ::posix_memalign(&p, std::max(alignment, sizeof(void*)), size) != 0)
+    return nullptr;
+  return p;
+}
 
 void* allocate(std::size_t size, std::size_t alignment) {
-  if (until_failure.load() >= 0 && until_failure.fetch_sub(1) == 0) throw std::bad_alloc();
-  const std::size_t unit = std::max(alignment, sizeof(void*));
-  void* const p = std::aligned_alloc(unit, (size + unit - 1) / unit * unit);
+  void* const p = aligned(alignment, size);
   if (!p) throw std::bad_alloc();
   ++alive;
   return p;
@@ -44,6 +60,11 @@ void release(void* p) noexcept {
 }
 
 }  // namespace
+
+// Asio's handlers come from here.
+extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
+  return aligned(alignment, size);
+}
 
 void* operator new(std::size_t size) { return allocate(size, 16); }
 void* operator new(std::size_t size, std::align_val_t a) {
@@ -104,6 +125,31 @@ void fail_each_allocation(Run run) {
     REQUIRE(n < 100'000);
   }
   CHECK(failed > 3);
+}
+
+TEST_CASE("allocation: a scheduler is woken without one", "[faults]") {
+  struct count : leat::work_item {
+    int runs = 0;
+  } item;
+  item.run_ = [](leat::work_item& i) noexcept { ++static_cast<count&>(i).runs; };
+  asio::io_context io(1);
+  leat::scheduler& s = leat::get_scheduler(io);
+  const std::ptrdiff_t before = made;
+  for (int i = 0; i < 3; ++i) {
+    s.post(item);
+    io.restart();
+    io.poll();
+  }
+  CHECK(made == before);
+  CHECK(item.runs == 3);
+}
+
+task<> timer_program() {
+  for (int i = 0; i < 3; ++i) co_await leat::sleep_for(std::chrono::microseconds(100));
+}
+
+TEST_CASE("allocation: a timer of the system", "[faults]") {
+  fail_each_allocation([] { leat::sync_wait(timer_program()); });
 }
 
 task<> queue_program() {
