@@ -1,6 +1,6 @@
 // Every byte at which a TFRecord file can be cut, every bit that can be wrong: the records before
-// the damage come, none comes that was not written. The sample has 64 KiB; LEAT_DAMAGE_SIZE=1048576,
-// or `./dev campaign damage`, tries one of 1 MiB.
+// the damage come, none comes that was not written. The sample has 64 KiB; `./dev campaign
+// damage` sets LEAT_DAMAGE_SIZE=1048576.
 
 #include <algorithm>
 #include <cstddef>
