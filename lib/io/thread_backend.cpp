@@ -72,11 +72,14 @@ class thread_backend final : public file_backend {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "threads"; }
 
-  void submit(file_request& request) noexcept override { worker_pool::instance().submit(request); }
+  void submit(file_request& request) noexcept override { pool_.submit(request); }
 
   bool try_now(file_request& request) noexcept override { return read_cached(request); }
 
   void run_now(file_request& request) noexcept override { execute(request); }
+
+ private:
+  worker_pool& pool_ = worker_pool::instance();  // here, where its making may fail
 };
 
 }  // namespace
