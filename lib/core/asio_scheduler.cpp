@@ -1,76 +1,16 @@
 #include "leat/core/asio_scheduler.hpp"
 
-#include <array>
 #include <atomic>
-#include <cstddef>
 #include <new>
 
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 
+#include "core/handler_memory.hpp"
 #include "leat/core/error.hpp"
 
 namespace leat {
 namespace {
-
-// Places for handlers that wait in an io_context: waking a scheduler must not need memory. When all
-// are taken, or too small, the heap serves. Thread safety: shared-safe.
-template <std::size_t count>
-class handler_memory {
- public:
-  void* allocate(std::size_t size) {
-    if (size <= place_size) {
-      for (place& p : places_) {
-        // acquire, and release below: who takes a place sees that its last user is done with it.
-        if (!p.taken.exchange(true, std::memory_order_acquire)) return p.bytes;
-      }
-    }
-    return ::operator new(size);
-  }
-
-  void deallocate(void* memory) noexcept {
-    for (place& p : places_) {
-      if (p.bytes == memory) return p.taken.store(false, std::memory_order_release);
-    }
-    ::operator delete(memory);
-  }
-
- private:
-  static constexpr std::size_t place_size = 256;  // Asio's own part is about 100 bytes
-  struct place {
-    alignas(std::max_align_t) std::byte bytes[place_size];
-    std::atomic<bool> taken{false};
-  };
-
-  std::array<place, count> places_{};
-};
-
-template <class T, class Memory>
-class handler_allocator {
- public:
-  using value_type = T;
-  template <class U>
-  struct rebind {
-    using other = handler_allocator<U, Memory>;
-  };
-
-  explicit handler_allocator(Memory& memory) noexcept : memory_(&memory) {}
-  template <class U>
-  handler_allocator(const handler_allocator<U, Memory>& other) noexcept : memory_(other.memory_) {}
-
-  T* allocate(std::size_t n) { return static_cast<T*>(memory_->allocate(n * sizeof(T))); }
-  void deallocate(T* p, std::size_t) noexcept { memory_->deallocate(p); }
-
-  template <class U>
-  bool operator==(const handler_allocator<U, Memory>& other) const noexcept {
-    return memory_ == other.memory_;
-  }
-
- private:
-  template <class, class>
-  friend class handler_allocator;
-  Memory* memory_;
-};
 
 class asio_scheduler final : public scheduler {
  public:
@@ -110,26 +50,26 @@ class asio_scheduler final : public scheduler {
     if (!tick_.posted.exchange(true)) post(tick_);
   }
 
-  using turn_memory = handler_memory<1>;
+  using turn_memory = detail::handler_memory<1>;
   struct turn {
-    using allocator_type = handler_allocator<void, turn_memory>;
+    using allocator_type = detail::handler_allocator<void, turn_memory*>;
     asio_scheduler* self;
     void operator()() const { self->run_turn(); }
     [[nodiscard]] allocator_type get_allocator() const noexcept {
-      return allocator_type(self->turn_memory_);
+      return allocator_type(&self->turn_memory_);
     }
   };
 
   // Asio keeps the handler of a wait that was taken back until it has told it so.
-  using alarm_memory = handler_memory<3>;
+  using alarm_memory = detail::handler_memory<3>;
   struct alarm {
-    using allocator_type = handler_allocator<void, alarm_memory>;
+    using allocator_type = detail::handler_allocator<void, alarm_memory*>;
     asio_scheduler* self;
     void operator()(const std::error_code& ec) const {
       if (!ec) self->post_tick();
     }
     [[nodiscard]] allocator_type get_allocator() const noexcept {
-      return allocator_type(self->alarm_memory_);
+      return allocator_type(&self->alarm_memory_);
     }
   };
 

@@ -11,6 +11,7 @@
 
 #include <asio/posix/stream_descriptor.hpp>
 
+#include "core/handler_memory.hpp"
 #include "leat/core/assert.hpp"
 
 namespace leat::detail {
@@ -169,16 +170,27 @@ class uring_backend final : public file_backend {
     return reaped;
   }
 
+  // Waits for the eventfd in memory that was set aside: there is one such wait at a time. The
+  // context may destroy it after the backend.
+  using listener_memory = handler_memory<1>;
+  struct listener {
+    using allocator_type = handler_allocator<void, std::shared_ptr<listener_memory>>;
+    uring_backend* self;
+    std::shared_ptr<listener_memory> memory;
+
+    void operator()(const std::error_code& ec) const {
+      if (ec) return;  // the context shuts down
+      std::uint64_t count = 0;
+      while (::read(self->event_, &count, sizeof count) < 0 && errno == EINTR) {
+      }
+      self->home_.post(self->heard_);
+    }
+    [[nodiscard]] allocator_type get_allocator() const noexcept { return allocator_type(memory); }
+  };
+
   void listen() noexcept {
     if (std::exchange(listening_, true)) return;
-    wakeup_.async_wait(asio::posix::stream_descriptor::wait_read,
-                       [this](const std::error_code& ec) {
-                         if (ec) return;  // the context shuts down
-                         std::uint64_t count = 0;
-                         while (::read(event_, &count, sizeof count) < 0 && errno == EINTR) {
-                         }
-                         home_.post(heard_);
-                       });
+    wakeup_.async_wait(asio::posix::stream_descriptor::wait_read, listener{this, listener_memory_});
   }
 
   struct hear : work_item {
@@ -202,6 +214,7 @@ class uring_backend final : public file_backend {
   work_list waiting_;
   pump pump_;
   hear heard_{*this};
+  std::shared_ptr<listener_memory> listener_memory_ = std::make_shared<listener_memory>();
 };
 
 }  // namespace

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <new>
+#include <utility>
+
+namespace leat::detail {
+
+/// Places for handlers that wait in an io_context, where waiting must not need memory. When all are
+/// taken, or too small, the heap serves. Thread safety: shared-safe.
+template <std::size_t count>
+class handler_memory {
+ public:
+  void* allocate(std::size_t size) {
+    if (size <= place_size) {
+      for (place& p : places_) {
+        // acquire, and release below: who takes a place sees that its last user is done with it.
+        if (!p.taken.exchange(true, std::memory_order_acquire)) return p.bytes;
+      }
+    }
+    return ::operator new(size);
+  }
+
+  void deallocate(void* memory) noexcept {
+    for (place& p : places_) {
+      if (p.bytes == memory) return p.taken.store(false, std::memory_order_release);
+    }
+    ::operator delete(memory);
+  }
+
+ private:
+  static constexpr std::size_t place_size = 256;  // Asio's own part is about 100 bytes
+  struct place {
+    alignas(std::max_align_t) std::byte bytes[place_size];
+    std::atomic<bool> taken{false};
+  };
+
+  std::array<place, count> places_{};
+};
+
+/// The allocator that a handler gives Asio to wait in one of these. Memory: a pointer; a shared one
+/// where the handler may outlive its maker, as one does that a context destroys at its end.
+template <class T, class Memory>
+class handler_allocator {
+ public:
+  using value_type = T;
+  template <class U>
+  struct rebind {
+    using other = handler_allocator<U, Memory>;
+  };
+
+  explicit handler_allocator(Memory memory) noexcept : memory_(std::move(memory)) {}
+  template <class U>
+  handler_allocator(const handler_allocator<U, Memory>& other) noexcept : memory_(other.memory_) {}
+
+  T* allocate(std::size_t n) { return static_cast<T*>(memory_->allocate(n * sizeof(T))); }
+  void deallocate(T* p, std::size_t) noexcept { memory_->deallocate(p); }
+
+  template <class U>
+  bool operator==(const handler_allocator<U, Memory>& other) const noexcept {
+    return memory_ == other.memory_;
+  }
+
+ private:
+  template <class, class>
+  friend class handler_allocator;
+  Memory memory_;
+};
+
+}  // namespace leat::detail
