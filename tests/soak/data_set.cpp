@@ -1,0 +1,81 @@
+#include "soak/data_set.hpp"
+
+#include <charconv>
+#include <fstream>
+
+#include "leat/codec/tfrecord.hpp"
+
+namespace soak {
+namespace {
+
+void write(const std::string& path, std::string_view bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+std::string lines_of(input_file& f, bool damaged, leat::random_engine& random) {
+  if (damaged) f.good = random.below(f.count);
+  std::string text;
+  for (std::uint64_t i = 0; i < f.count; ++i) {
+    if (damaged && i == f.good) text.append(max_line_size + 1, 'x');
+    text += text_of(f.first + i) + (random.below(2) == 0 ? "\n" : "\r\n");
+  }
+  return text;
+}
+
+std::string records_of(input_file& f, bool damaged, leat::random_engine& random) {
+  std::vector<std::byte> bytes;
+  std::vector<std::size_t> begins;
+  for (std::uint64_t i = 0; i < f.count; ++i) {
+    begins.push_back(bytes.size());
+    leat::append_tfrecord(bytes, leat::as_bytes(text_of(f.first + i)));
+  }
+  if (damaged) {
+    f.good = random.below(f.count);
+    const std::size_t begin = begins[f.good];
+    const std::size_t end = f.good + 1 < f.count ? begins[f.good + 1] : bytes.size();
+    const std::size_t at = begin + static_cast<std::size_t>(random.below(end - begin));
+    if (random.below(3) == 0 && at > begin) {
+      bytes.resize(at);
+    } else {
+      bytes[at] ^= static_cast<std::byte>(1U << random.below(8));
+    }
+  }
+  return std::string(leat::as_text(bytes));
+}
+
+}  // namespace
+
+std::string text_of(std::uint64_t number) {
+  leat::random_engine random(number);
+  const auto size = random.below(50) == 0 ? random.below(3000) : random.below(60);
+  return std::to_string(number) + ":" +
+         std::string(static_cast<std::size_t>(size), static_cast<char>('a' + number % 26));
+}
+
+std::vector<input_file> make_files(const std::string& directory, leat::random_engine& random) {
+  std::vector<input_file> files(static_cast<std::size_t>(1 + random.below(8)));
+  std::uint64_t first = 0;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    input_file& f = files[i];
+    f.what = random.below(2) == 0 ? input_file::kind::lines : input_file::kind::records;
+    f.path = directory + "/" + std::to_string(i) + ".in";
+    f.first = first;
+    f.count = random.below(8) == 0 ? 0 : random.below(600);
+    f.good = f.count;
+    first += f.count;
+    const bool damaged = f.count > 0 && random.below(6) == 0;
+    write(f.path, f.what == input_file::kind::lines ? lines_of(f, damaged, random)
+                                                    : records_of(f, damaged, random));
+  }
+  return files;
+}
+
+bool ledger::count(std::atomic<std::uint32_t>* counters, std::string_view text) const {
+  std::uint64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  if (number >= size_ || text != text_of(number)) return false;
+  ++counters[number];
+  return true;
+}
+
+}  // namespace soak

@@ -1,0 +1,197 @@
+// Runs random pipelines on real threads for as long as it is told, and accounts for every record,
+// byte of memory, descriptor and thread: soak [--seconds N] [--seed N]
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "leat/core/dump.hpp"
+#include "leat/core/error.hpp"
+#include "leat/core/sync_wait.hpp"
+#include "leat/core/this_task.hpp"
+#include "soak/measure.hpp"
+#include "soak/round.hpp"
+#include "support/temp_dir.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using clock_type = std::chrono::steady_clock;
+
+constexpr std::size_t side_by_side = 2;      // rounds at the same time
+constexpr auto longest_round = 120s;         // then it hangs
+constexpr double allowed_slope = 1 << 20;    // bytes an hour
+constexpr std::size_t most_threads = 1 + 4;  // this one and the pool that reads files
+
+double since(clock_type::time_point begin) {
+  return std::chrono::duration<double>(clock_type::now() - begin).count();
+}
+
+bool has_ring() {
+  try {
+    return leat::sync_wait([]() -> leat::task<bool> {
+      leat::scheduler& s = co_await leat::this_task::get_scheduler();
+      co_return leat::get_file_backend(s, leat::file_backend_choice::io_uring).name() == "io_uring";
+    }());
+  } catch (const leat::failure& e) {
+    std::printf("without a ring: %s\n", e.what());
+    return false;
+  }
+}
+
+// Several rounds at the same time, each on a thread; a round that hangs ends the process.
+class generation {
+ public:
+  void start(const soak::round_options& options) {
+    std::filesystem::create_directory(options.directory);
+    ++running_;
+    threads_.emplace_back([this, options] {
+      soak::counts c;
+      std::exception_ptr error;
+      try {
+        c = soak::run_round(options);
+      } catch (...) {
+        error = std::current_exception();
+      }
+      std::filesystem::remove_all(options.directory);
+      const std::lock_guard lock(mutex_);
+      total_ += c;
+      if (error && !error_) {
+        error_ = error;
+        failed_seed_ = options.seed;
+      }
+      --running_;
+      ended_.notify_one();
+    });
+  }
+
+  soak::counts join() {
+    {
+      std::unique_lock lock(mutex_);
+      if (!ended_.wait_for(lock, longest_round, [this] { return running_ == 0; })) {
+        std::cerr << "soak: a round hangs\n";
+        leat::dump(std::cerr);
+        std::abort();
+      }
+    }
+    threads_.clear();
+    if (error_) {
+      std::fprintf(stderr, "soak: round %llu:\n", static_cast<unsigned long long>(failed_seed_));
+      std::rethrow_exception(error_);
+    }
+    return total_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::size_t running_ = 0;
+  soak::counts total_;
+  std::exception_ptr error_;
+  std::uint64_t failed_seed_ = 0;
+  std::vector<std::jthread> threads_;
+};
+
+// The rise of a measure in MiB an hour. False when it is clearly above what is allowed.
+bool report_slope(const char* what, const soak::course& measure) {
+  const soak::course::line fit = measure.fit();
+  const double hour = 3600;
+  const double mib = 1 << 20;
+  const bool good = (fit.per_second - 4 * fit.error) * hour < allowed_slope;
+  std::printf("%-20s %+.3f MiB/h, standard error %.3f%s\n", what, fit.per_second * hour / mib,
+              fit.error * hour / mib, good ? "" : ": IT GROWS");
+  return good;
+}
+
+// Throws when something does not hold; false when memory grows.
+bool soak_for(double seconds, std::uint64_t seed) {
+  const temp_dir directory;
+  const bool ring = has_ring();
+  const double warm_up = std::min(seconds / 4, 60.0);
+  std::size_t descriptors = 0;
+  std::uint64_t rounds = 0;
+  soak::counts total;
+  soak::course resident(seconds - warm_up);
+  soak::course heap(seconds - warm_up);
+  soak::course rate(seconds - warm_up);  // records a second
+  const auto begin = clock_type::now();
+  double next_line = 10;
+  for (std::uint64_t g = 0; since(begin) < seconds; ++g) {
+    const double start = since(begin);
+    generation rounds_now;
+    for (std::size_t i = 0; i < side_by_side; ++i, ++rounds) {
+      rounds_now.start({.seed = seed + rounds,
+                        .backend = ring && (g + i) % 2 == 0 ? leat::file_backend_choice::io_uring
+                                                            : leat::file_backend_choice::threads,
+                        .directory = directory / std::to_string(i)});
+    }
+    const soak::counts c = rounds_now.join();
+    total += c;
+
+    const double now = since(begin);
+    const std::size_t open = soak::open_descriptors();
+    if (g == 0) descriptors = open;
+    if (open != descriptors) throw leat::failure(leat::errc::internal, "descriptors are left open");
+    if (soak::thread_count() > most_threads) {
+      throw leat::failure(leat::errc::internal, "threads are left");
+    }
+    const soak::memory_use memory = soak::measure_memory();
+    if (start >= warm_up) {
+      resident.add(start - warm_up, memory.resident);
+      heap.add(start - warm_up, memory.heap);
+      rate.add(start - warm_up, static_cast<double>(c.records) / (now - start));
+    }
+    if (now >= next_line) {
+      next_line += 10;
+      std::printf("%6.0f s  %8llu rounds  %10llu records  %6.1f MiB  heap %6.2f MiB  %zu fds\n",
+                  now, static_cast<unsigned long long>(rounds),
+                  static_cast<unsigned long long>(total.records), memory.resident / (1 << 20),
+                  memory.heap / (1 << 20), open);
+      std::fflush(stdout);
+    }
+  }
+  std::printf(
+      "%llu rounds, %llu records, all accounted for; %llu rounds stopped, %llu ended by an "
+      "error;\ndamage met %llu times, %llu faults injected, %llu of them hard\n",
+      static_cast<unsigned long long>(rounds), static_cast<unsigned long long>(total.records),
+      static_cast<unsigned long long>(total.stopped), static_cast<unsigned long long>(total.failed),
+      static_cast<unsigned long long>(total.damaged),
+      static_cast<unsigned long long>(total.injected), static_cast<unsigned long long>(total.hard));
+  std::printf("descriptors          %zu between all rounds\n", descriptors);
+  std::printf("throughput           %+.1f %% from the first quarter to the last\n",
+              100 * rate.drift());
+  const bool heap_is_good = report_slope("heap", heap);
+  const bool resident_is_good = report_slope("resident memory", resident);
+  return heap_is_good && resident_is_good;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  double seconds = 60;
+  std::uint64_t seed = static_cast<std::uint64_t>(std::time(nullptr)) * 1'000'000;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    if (argv[i] == std::string_view("--seconds")) seconds = std::strtod(argv[i + 1], nullptr);
+    if (argv[i] == std::string_view("--seed")) seed = std::strtoull(argv[i + 1], nullptr, 10);
+  }
+  std::printf("soak: %.0f seconds; again: --seed %llu\n", seconds,
+              static_cast<unsigned long long>(seed));
+  std::fflush(stdout);
+  try {
+    return soak_for(seconds, seed) ? 0 : 1;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "soak: %s\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "leat/core/random.hpp"
+#include "leat/io/file_backend.hpp"
+
+namespace soak {
+
+/// How often a request meets with what; shares of 1.
+struct rough_rates {
+  double short_transfer = 0.1;
+  double interrupted = 0.03;
+  double again = 0.03;
+  double cancelled_late = 0.02;
+  double not_cached = 0.3;  ///< a read that has to wait although the page cache has it
+  double io_error = 0;
+};
+
+/// What a round's backends have broken for good: the beginnings of the messages that must follow.
+/// Thread safety: shared-safe.
+class injuries {
+ public:
+  void add(std::string message);
+  /// True when `message` tells of one of them.
+  [[nodiscard]] bool explain(const std::string& message) const;
+  [[nodiscard]] std::size_t count() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::set<std::string> messages_;
+};
+
+/// A real file backend with faults on top: short transfers, EINTR, EAGAIN, ECANCELED and EIO.
+///
+/// Lives until the scheduler is gone. Thread safety: thread-bound, as what it decorates.
+class rough_backend final : public leat::file_backend {
+ public:
+  rough_backend(leat::file_backend& real, const rough_rates& rates, std::uint64_t seed,
+                injuries& broken)
+      : real_(real), rates_(rates), random_(seed), broken_(broken) {}
+  ~rough_backend() override;
+
+  [[nodiscard]] std::string_view name() const noexcept override { return real_.name(); }
+  void submit(leat::file_request& request) noexcept override;
+  bool try_now(leat::file_request& request) noexcept override;
+  void run_now(leat::file_request& request) noexcept override { real_.run_now(request); }
+
+  [[nodiscard]] std::uint64_t faults() const noexcept { return faults_; }
+
+ private:
+  struct stand_in;  // goes to the real backend in place of a request
+
+  [[nodiscard]] bool happens(double share) noexcept;
+  [[nodiscard]] std::int64_t fault_for(const leat::file_request& r);
+  [[nodiscard]] std::size_t some_of(std::size_t size) noexcept;
+  [[nodiscard]] stand_in& take_stand_in();
+
+  leat::file_backend& real_;
+  const rough_rates rates_;
+  leat::random_engine random_;
+  injuries& broken_;
+  std::map<int, std::string> paths_;  // of open handles
+  std::vector<stand_in*> idle_;
+  std::size_t under_way_ = 0;
+  std::uint64_t faults_ = 0;
+};
+
+}  // namespace soak
