@@ -1,0 +1,182 @@
+// Loaded before a program (LD_PRELOAD): makes its n-th allocation fail, or its n-th system call on
+// a file. Counts from 0, also without failing; the count goes to a file at the end.
+//
+//     LEAT_SHIM=allocation|call   what is counted
+//     LEAT_SHIM_FAIL=n            which one fails; none: no one
+//     LEAT_SHIM_ERROR=5           with which errno a call fails
+//     LEAT_SHIM_COUNT=path        where the count is written
+//
+// An error that nothing in main() catches ends the process with 70; std::terminate for another
+// reason, such as an exception that cannot leave a function, aborts it.
+
+#include <atomic>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <exception>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <new>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace {
+
+std::atomic<long> allocations{0};
+std::atomic<long> calls{0};
+long failing_allocation = -1;
+long failing_call = -1;
+int error = EIO;
+const char* count_path = nullptr;
+
+bool allocation_fails() noexcept { return allocations.fetch_add(1) == failing_allocation; }
+
+bool call_fails() noexcept {
+  if (calls.fetch_add(1) != failing_call) return false;
+  errno = error;
+  return true;
+}
+
+bool is_file(int fd) noexcept {
+  struct stat s{};
+  return ::fstat(fd, &s) == 0 && (S_ISREG(s.st_mode) || S_ISDIR(s.st_mode));
+}
+
+bool is_system_path(const char* path) noexcept {
+  return std::strncmp(path, "/proc/", 6) == 0 || std::strncmp(path, "/dev/", 5) == 0 ||
+         std::strncmp(path, "/sys/", 5) == 0;
+}
+
+template <class Function>
+Function* real(const char* name) noexcept {
+  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+}
+
+// What ends here by an exception was thrown where nobody catches, or could not leave a function:
+// then the search for a handler stands on the stack.
+[[noreturn]] void on_terminate() {
+  void* frames[64];
+  const int n = ::backtrace(frames, 64);
+  bool unwinding = false;
+  bool thrown = false;
+  for (int i = 0; i < n; ++i) {
+    Dl_info info{};
+    // A call that does not return may be the last thing in its function.
+    if (::dladdr(static_cast<char*>(frames[i]) - 1, &info) == 0 || !info.dli_sname) continue;
+    const char* const name = info.dli_sname;
+    if (std::strstr(name, "gxx_personality") || std::strstr(name, "call_terminate")) {
+      unwinding = true;
+    }
+    if (std::strstr(name, "cxa_throw") || std::strstr(name, "cxa_rethrow") ||
+        std::strstr(name, "rethrow_exception")) {
+      thrown = true;
+    }
+  }
+  if (thrown && !unwinding) ::_exit(70);
+  ::backtrace_symbols_fd(frames, n, STDERR_FILENO);
+  std::abort();
+}
+
+void write_count() {
+  if (!count_path) return;
+  if (std::FILE* f = std::fopen(count_path, "w")) {
+    std::fprintf(f, "%ld %ld\n", allocations.load(), calls.load());
+    std::fclose(f);
+  }
+}
+
+// Before main(), and after the standard library's own start.
+[[gnu::constructor]] void begin() {
+  void* frames[2];
+  ::backtrace(frames, 2);  // its first call allocates
+  const char* const what = std::getenv("LEAT_SHIM");
+  const char* const n = std::getenv("LEAT_SHIM_FAIL");
+  count_path = std::getenv("LEAT_SHIM_COUNT");
+  if (const char* const e = std::getenv("LEAT_SHIM_ERROR")) error = std::atoi(e);
+  std::set_terminate(on_terminate);
+  std::atexit(write_count);
+  allocations = 0;
+  calls = 0;
+  if (!what || !n) return;
+  (std::strcmp(what, "call") == 0 ? failing_call : failing_allocation) = std::atol(n);
+}
+
+void* allocate(std::size_t size, std::size_t alignment) {
+  void* p = nullptr;
+  if (!allocation_fails() && ::posix_memalign(&p, alignment, size > 0 ? size : 1) == 0) return p;
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return allocate(size, 16); }
+void* operator new[](std::size_t size) { return allocate(size, 16); }
+void* operator new(std::size_t size, std::align_val_t a) {
+  return allocate(size, static_cast<std::size_t>(a));
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return allocation_fails() ? nullptr : std::malloc(size);
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+
+// The system calls by which leat's worker threads, and its ring for all that is done with paths,
+// reach files.
+extern "C" {
+
+void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
+  static auto* const next = real<void*(std::size_t, std::size_t)>("aligned_alloc");
+  return allocation_fails() ? nullptr : next(alignment, size);
+}
+int open64(const char* path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(rest, mode_t) : 0;
+  va_end(rest);
+  static auto* const next = real<int(const char*, int, ...)>("open64");
+  return !is_system_path(path) && call_fails() ? -1 : next(path, flags, mode);
+}
+ssize_t pread64(int fd, void* to, size_t size, off64_t offset) {
+  static auto* const next = real<ssize_t(int, void*, size_t, off64_t)>("pread64");
+  return is_file(fd) && call_fails() ? -1 : next(fd, to, size, offset);
+}
+ssize_t preadv64v2(int fd, const iovec* to, int count, off64_t offset, int flags) {
+  static auto* const next = real<ssize_t(int, const iovec*, int, off64_t, int)>("preadv64v2");
+  return is_file(fd) && call_fails() ? -1 : next(fd, to, count, offset, flags);
+}
+ssize_t pwrite64(int fd, const void* from, size_t size, off64_t offset) {
+  static auto* const next = real<ssize_t(int, const void*, size_t, off64_t)>("pwrite64");
+  return is_file(fd) && call_fails() ? -1 : next(fd, from, size, offset);
+}
+int fsync(int fd) {
+  static auto* const next = real<int(int)>("fsync");
+  return call_fails() ? -1 : next(fd);
+}
+int rename(const char* from, const char* to) noexcept {
+  static auto* const next = real<int(const char*, const char*)>("rename");
+  return call_fails() ? -1 : next(from, to);
+}
+int unlink(const char* path) noexcept {
+  static auto* const next = real<int(const char*)>("unlink");
+  return call_fails() ? -1 : next(path);
+}
+DIR* opendir(const char* path) {
+  static auto* const next = real<DIR*(const char*)>("opendir");
+  return !is_system_path(path) && call_fails() ? nullptr : next(path);
+}
+int stat64(const char* path, struct stat64* to) noexcept {
+  static auto* const next = real<int(const char*, struct stat64*)>("stat64");
+  return !is_system_path(path) && call_fails() ? -1 : next(path, to);
+}
+
+}  // extern "C"
