@@ -1,20 +1,31 @@
-// Any bytes: the scan stays inside them, and what it finds is what a slow parser finds.
+// Any bytes: the scan and the search stay inside them, and what they find is what a slow parser
+// finds; as the payload of a record they come back.
 
 #include "leat/codec/tfrecord.hpp"
 
 #include <cstdlib>
+#include <optional>
+#include <vector>
 
 #include "leat/codec/crc32c.hpp"
 
 namespace {
 
+using checks = leat::tfrecord_checks;
+constexpr std::uint64_t limit = 1 << 16;
+
+bool good_header(leat::byte_view bytes) {
+  const auto stored = leat::load_little_endian<std::uint32_t>(bytes.data() + 8);
+  return stored == leat::mask_crc32c(leat::crc32c(bytes.first(8)));
+}
+
 // The record at the beginning of `bytes`, if a whole and good one stands there.
-bool whole_record(leat::byte_view bytes, std::uint64_t limit, std::uint64_t& length) {
+bool whole_record(leat::byte_view bytes, checks c, std::uint64_t& length) {
   if (bytes.size() < leat::tfrecord_overhead) return false;
   length = leat::load_little_endian<std::uint64_t>(bytes.data());
-  const auto header = leat::load_little_endian<std::uint32_t>(bytes.data() + 8);
-  if (header != leat::mask_crc32c(leat::crc32c(bytes.first(8)))) return false;
+  if (c != checks::none && !good_header(bytes)) return false;
   if (length > limit || length > bytes.size() - leat::tfrecord_overhead) return false;
+  if (c != checks::all) return true;
   const auto payload = bytes.subspan(12, static_cast<std::size_t>(length));
   return leat::load_little_endian<std::uint32_t>(payload.data() + payload.size()) ==
          leat::mask_crc32c(leat::crc32c(payload));
@@ -34,19 +45,44 @@ void mend(std::vector<std::byte>& bytes) {
   }
 }
 
-void check(leat::byte_view bytes) {
-  constexpr std::uint64_t limit = 1 << 16;
+void check_scan(leat::byte_view bytes, checks c) {
   std::vector<leat::byte_view> records;
-  const auto scan = leat::scan_tfrecords(bytes, records, SIZE_MAX, limit);
+  const auto scan = leat::scan_tfrecords(bytes, records, SIZE_MAX, limit, c);
   std::size_t at = 0;
   std::size_t count = 0;
   std::uint64_t length = 0;
-  while (whole_record(bytes.subspan(at), limit, length)) {
+  while (whole_record(bytes.subspan(at), c, length)) {
     if (count == records.size() || records[count].size() != length) std::abort();
     ++count;
     at += static_cast<std::size_t>(length) + leat::tfrecord_overhead;
   }
   if (count != records.size() || at != scan.consumed) std::abort();
+  if (count == 0) return;
+  std::vector<leat::byte_view> all_but_one;
+  const auto full = leat::scan_tfrecords(bytes, all_but_one, count - 1, limit, c);
+  if (all_but_one.size() != count - 1 || full.end != leat::tfrecord_scan_end::full) std::abort();
+}
+
+void check_search(leat::byte_view bytes) {
+  std::optional<std::size_t> first;
+  for (std::size_t at = 0; !first && at + leat::tfrecord_header_size <= bytes.size(); ++at) {
+    const auto length = leat::load_little_endian<std::uint64_t>(bytes.data() + at);
+    if (length <= limit && good_header(bytes.subspan(at))) first = at;
+  }
+  if (leat::find_tfrecord(bytes, limit) != first) std::abort();
+}
+
+void check_round_trip(leat::byte_view payload) {
+  std::vector<std::byte> framed;
+  leat::append_tfrecord(framed, payload);
+  std::vector<leat::byte_view> records;
+  leat::scan_tfrecords(framed, records, SIZE_MAX, SIZE_MAX);
+  if (records.size() != 1 || leat::as_text(records[0]) != leat::as_text(payload)) std::abort();
+}
+
+void check(leat::byte_view bytes) {
+  for (const checks c : {checks::all, checks::header_only, checks::none}) check_scan(bytes, c);
+  check_search(bytes);
 }
 
 }  // namespace
@@ -55,6 +91,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   std::vector<std::byte> bytes(size);
   for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(data[i]);
   check(bytes);
+  check_round_trip(bytes);
   mend(bytes);
   check(bytes);
   return 0;
