@@ -164,12 +164,20 @@ leat::task<void> wait_for_interrupt(leat::coordinator& coord, asio::io_context& 
     std::signal(SIGTERM, SIG_DFL);
     coord.request_stop();
   });
+  // On every way out: while it waits for signals, the io_context does not end.
+  struct release {
+    asio::signal_set& signals;
+    bool& over;
+    ~release() {
+      over = true;
+      std::error_code ignored;
+      signals.cancel(ignored);
+    }
+  } const at_end{*signals, *over};
   try {
     co_await coord.wait_for_stop();
   } catch (const leat::failure&) {  // the training has ended by itself
   }
-  *over = true;
-  signals->cancel();
 }
 
 leat::task<int> learn(const options& o, leat::runtime& rt) {
