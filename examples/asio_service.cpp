@@ -43,6 +43,10 @@ leat::task<int> serve(leat::fifo_queue<request>& requests, leat::fifo_queue<std:
 //! [awaitable]
 // An Asio coroutine: pushes into a leat queue through a completion token.
 asio::awaitable<void> receive(leat::fifo_queue<request>& requests) {
+  struct closer {  // on every way out: an error here must not leave the others waiting
+    leat::fifo_queue<request>& queue;
+    ~closer() { queue.close(); }
+  } const at_end{requests};
   asio::steady_timer timer(co_await asio::this_coro::executor);
   for (int i = 1; i <= 5; ++i) {
     timer.expires_after(1ms);
@@ -50,7 +54,6 @@ asio::awaitable<void> receive(leat::fifo_queue<request>& requests) {
     const bool accepted = co_await requests.async_push(request{i}, asio::use_awaitable);
     if (!accepted) co_return;  // closed
   }
-  requests.close();
 }
 //! [/awaitable]
 

@@ -1,5 +1,6 @@
 /// A producer and a consumer on one event loop, connected by a bounded queue: the smallest complete
-/// program. The consumer ends when the queue is closed and drained; the group joins both.
+/// program. The consumer ends when the queue is closed and drained; the group joins both, and where
+/// one of them fails it stops the other.
 
 //! [program]
 #include <cstdio>
@@ -20,10 +21,10 @@ leat::task<> consume(leat::fifo_queue<std::string>& lines) {
 
 leat::task<> run() {
   leat::fifo_queue<std::string> lines(2, "lines");
-  leat::task_group group;
-  group.spawn(produce(lines), "producer");
-  group.spawn(consume(lines), "consumer");
-  co_await group.join();  // throws the first error that one of them ended with
+  co_await leat::with_task_group([&](leat::task_group& group) -> leat::task<> {
+    group.spawn(produce(lines), "producer");
+    co_await consume(lines);
+  });  // everything has ended here; the first error is thrown
 }
 
 int main() { leat::sync_wait(run()); }

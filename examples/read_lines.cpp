@@ -37,10 +37,13 @@ leat::task<totals> count(std::vector<std::string> patterns) {
   leat::string_input_producer names(std::move(files), {.num_epochs = 1, .shuffle = false});
   totals sum;
   //! [join]
-  leat::coordinator coord({.name = "counting"});
-  names.start(coord);
-  for (int i = 0; i < 4; ++i) coord.spawn(read_files(names.queue(), sum), "reader");
-  co_await coord.join();
+  co_await leat::with_coordinator(
+      [&](leat::coordinator& coord) -> leat::task<> {
+        names.start(coord);
+        for (int i = 0; i < 4; ++i) coord.spawn(read_files(names.queue(), sum), "reader");
+        co_return;
+      },
+      "counting");
   //! [/join]
   co_return sum;
 }

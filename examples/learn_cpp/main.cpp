@@ -154,14 +154,16 @@ leat::task<void> evaluate(const model& m, const std::vector<source>& files, bool
 }
 
 // Ctrl-C: the first one stops the coordinator, the second one the process.
-leat::task<void> wait_for_interrupt(leat::coordinator& coord, asio::io_context& io) {
+leat::task<void> watch_for_interrupt(leat::coordinator& coord, asio::io_context& io,
+                                     bool& interrupted) {
   auto signals = std::make_shared<asio::signal_set>(io, SIGINT, SIGTERM);
   auto over = std::make_shared<bool>(false);  // the coordinator may be gone
-  signals->async_wait([&coord, signals, over](const std::error_code& ec, int) {
+  signals->async_wait([&coord, &interrupted, signals, over](const std::error_code& ec, int) {
     if (ec || *over) return;
     std::fputs("\nlearn_cpp: stopping; once more ends at once\n", stderr);
     std::signal(SIGINT, SIG_DFL);
     std::signal(SIGTERM, SIG_DFL);
+    interrupted = true;
     coord.request_stop();
   });
   // On every way out: while it waits for signals, the io_context does not end.
@@ -174,50 +176,46 @@ leat::task<void> wait_for_interrupt(leat::coordinator& coord, asio::io_context& 
       signals.cancel(ignored);
     }
   } const at_end{*signals, *over};
-  try {
-    co_await coord.wait_for_stop();
-  } catch (const leat::failure&) {  // the training has ended by itself
-  }
+  co_await coord.wait_for_stop();
+}
+
+// Everything that runs side by side while the model learns. True: it was interrupted.
+leat::task<bool> train(training& t, model& m, leat::scheduler& reading) {
+  bool interrupted = false;
+  asio::io_context& io = *leat::get_io_context(co_await leat::this_task::get_scheduler());
+  const leat::coordinator_options options{.name = "training"};
+  const leat::join_options joining{.grace = 1s};
+  co_await leat::with_coordinator(
+      [&](leat::coordinator& coord) -> leat::task<void> {
+        t.files.start(coord, reading);
+        t.batches.start(coord, reading);
+        coord.spawn(watch_for_interrupt(coord, io, interrupted), "interrupt");
+        co_await consume(t, m);
+        coord.request_stop();
+      },
+      options, joining);
+  co_return interrupted;
 }
 
 leat::task<int> learn(const options& o, leat::runtime& rt) {
   sources found = co_await find_sources(o);
   const std::vector<source> held_out = std::move(found.held_out);
   std::printf("%zu files to learn from, %zu held out\n", found.training.size(), held_out.size());
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  leat::scheduler& reading = rt.get_scheduler(rt.size() - 1);
   training t(o, std::move(found));
   model m;
-  leat::coordinator coord({.name = "training"});
   for (std::size_t i = 0; i < o.readers; ++i) {
     t.batches.add([&t] { return read_next_file(t); }, "reader " + std::to_string(i));
     t.readers.add_task();
   }
-  t.files.start(coord, reading);
-  t.batches.start(coord, reading);
-
-  leat::task_group watch("signals");
-  watch.spawn(wait_for_interrupt(coord, *leat::get_io_context(home)), "interrupt");
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
   const leat::time_point begin = home.now();
+  bool interrupted = false;
   std::exception_ptr error;
   try {
-    co_await consume(t, m);
+    interrupted = co_await train(t, m, rt.get_scheduler(rt.size() - 1));
   } catch (...) {
     error = std::current_exception();
   }
-  const bool interrupted = coord.should_stop() && !error;
-  if (error) coord.request_stop(error);
-  try {
-    co_await coord.join({.grace = 1s});
-  } catch (const leat::stragglers_error& e) {
-    // A read that the kernel does not end: nobody can wait for it, nor free what it writes to.
-    std::fprintf(stderr, "learn_cpp: %s\n", e.what());
-    std::_Exit(1);
-  } catch (...) {
-    error = std::current_exception();
-  }
-  watch.request_stop();
-  co_await watch.join();
   end_progress();
   const leat::stage_metrics* const stages[] = {&t.readers, &t.consumer};
   print_summary(stages, home.now() - begin);

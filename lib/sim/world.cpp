@@ -243,13 +243,12 @@ void world::unwind() {
     for (const auto& t : threads_) any = leat::detail::scope_registry::stop_scopes_of(*t) || any;
     return any;
   };
-  const auto unfinished = [this] { return live_tasks() > 0 || anyone_pre_empted(); };
-  const auto go_on = [&] {
-    while (left-- > 0 && unfinished() && (step() || advance())) {
-    }
-  };
-  if (anyone_pre_empted()) go_on();
-  while (live_tasks() > 0 && stop_all()) go_on();
+  for (const auto& t : turns_) {
+    if (t->under_way()) t->go_on(0);
+  }
+  while (live_tasks() > 0 && stop_all()) {
+    while (left > 0 && live_tasks() > 0 && (step() || advance())) --left;
+  }
   violation_.clear();
   pre_empting_ = true;
   if (live_tasks() == 0) return;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <iterator>
 
 #include "leat/core/error.hpp"
@@ -195,30 +196,48 @@ time_point end_of_grace(const join_options& options, time_point now) {
 task<void> coordinator::join(join_options options, std::source_location where) {
   scheduler& home = co_await this_task::get_scheduler();
   bool all_ended = co_await wait_until(idle | stopped, no_deadline, where) && is_idle();
+  std::exception_ptr late;
   if (!all_ended) {
-    all_ended = co_await wait_until(idle, end_of_grace(options, home.now()), where);
+    try {
+      all_ended = co_await wait_until(idle, end_of_grace(options, home.now()), where);
+      if (!all_ended) late = stragglers_of(options);
+    } catch (...) {
+      late = std::current_exception();  // no memory for the timer or the message
+    }
+    if (options.wait_for_stragglers) co_await wait_until(idle, no_deadline, where);
   }
-  finish_join(options, all_ended);
+  finish_join(std::move(late));
 }
 
 void coordinator::wait_join(const join_options& options) {
   bool all_ended = block_until(idle | stopped, no_deadline) && is_idle();
+  std::exception_ptr late;
   if (!all_ended) {
-    all_ended = block_until(idle, end_of_grace(options, std::chrono::steady_clock::now()));
+    try {
+      all_ended = block_until(idle, end_of_grace(options, std::chrono::steady_clock::now()));
+      if (!all_ended) late = stragglers_of(options);
+    } catch (...) {
+      late = std::current_exception();
+    }
+    if (options.wait_for_stragglers) block_until(idle, no_deadline);
   }
-  finish_join(options, all_ended);
+  finish_join(std::move(late));
 }
 
-void coordinator::finish_join(const join_options& options, bool all_ended) {
-  std::exception_ptr late;
-  const std::string who = all_ended || options.ignore_stragglers ? std::string() : stragglers();
-  if (!who.empty()) {  // else they have ended while they were asked
-    late = std::make_exception_ptr(stragglers_error(
-        errc::deadline_exceeded, "coordinator '" + name() +
-                                     "' stopped with tasks or threads still running when the "
-                                     "grace period was over:" +
-                                     who + "\n"));
-  }
+// An error that names those who are left after the grace; null when nobody is, or may be.
+std::exception_ptr coordinator::stragglers_of(const join_options& options) const {
+  if (options.ignore_stragglers) return nullptr;
+  const std::string who = stragglers();
+  if (who.empty()) return nullptr;  // they have ended while they were asked
+  const std::string text = "coordinator '" + name() +
+                           "' stopped with tasks or threads still running when the grace period "
+                           "was over:" +
+                           who + "\n";
+  if (options.wait_for_stragglers) std::fprintf(stderr, "leat: %s", text.c_str());
+  return std::make_exception_ptr(stragglers_error(errc::deadline_exceeded, text));
+}
+
+void coordinator::finish_join(std::exception_ptr late) {
   std::exception_ptr error;
   {
     const detail::lock_guard lock(state_mutex_);

@@ -55,6 +55,89 @@ task<std::string> joined(leat::coordinator& c, leat::join_options options = {}) 
   co_return what;
 }
 
+LEAT_TEST("with_coordinator: what the body starts has ended behind it", "[sync]") {
+  int ended = 0;
+  co_await leat::with_coordinator([&](leat::coordinator& coord) -> task<> {
+    for (int i = 0; i < 3; ++i) {
+      coord.spawn([](int& n) -> task<> {
+        co_await leat::sleep_for(1s);
+        ++n;
+      }(ended));
+    }
+    co_return;
+  });
+  CHECK(ended == 3);
+}
+
+LEAT_TEST("with_coordinator: the body's error stops the others and is thrown", "[sync]") {
+  bool stopped = false;
+  std::string what;
+  try {
+    co_await leat::with_coordinator(
+        [&](leat::coordinator& coord) -> task<> {
+          coord.spawn([](leat::coordinator& c, bool& seen) -> task<> {
+            seen = co_await c.wait_for_stop();
+          }(coord, stopped));
+          co_await leat::sleep_for(1ms);
+          throw leat::failure(errc::data_loss, "broken");
+        },
+        "scope");
+  } catch (const leat::failure& e) {
+    what = e.what();
+  }
+  CHECK(stopped);
+  CHECK(what.find("broken") == 0);
+}
+
+LEAT_TEST("with_coordinator: an error of a task stops the body", "[sync]") {
+  bool reached = false;
+  std::string what;
+  try {
+    co_await leat::with_coordinator([&](leat::coordinator& coord) -> task<> {
+      coord.spawn([]() -> task<> {
+        co_await leat::sleep_for(1ms);
+        throw leat::failure(errc::aborted, "task");
+      }());
+      co_await leat::sleep_for(1h);
+      reached = true;
+    });
+  } catch (const leat::failure& e) {
+    what = e.what();
+  }
+  CHECK_FALSE(reached);
+  CHECK(what.find("task") == 0);
+}
+
+LEAT_TEST("with_coordinator: who is late is waited for, and then thrown", "[sync]") {
+  bool ended = false;
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = home.now();
+  const leat::coordinator_options options{.name = "scope"};
+  const leat::join_options joining{.grace = 1s};
+  std::string what;
+  try {
+    co_await leat::with_coordinator(
+        [&](leat::coordinator& coord) -> task<> {
+          coord.spawn(
+              [](bool& done) -> task<> {
+                leat::task_group inner(leat::shielded, "inner");
+                inner.spawn([]() -> task<> { co_await leat::sleep_for(10s); }());
+                co_await inner.join();
+                done = true;
+              }(ended),
+              "slow");
+          coord.request_stop();
+          co_return;
+        },
+        options, joining);
+  } catch (const leat::stragglers_error& e) {
+    what = e.what();
+  }
+  CHECK(ended);
+  CHECK(home.now() - begin == 10s);
+  CHECK(what.find("slow") != std::string::npos);
+}
+
 }  // namespace
 
 LEAT_TEST("coordinator: a fresh one is asked by nobody to stop", "[sync]") {

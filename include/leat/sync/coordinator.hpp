@@ -26,6 +26,9 @@ struct join_options {
   /// True: those that are left when the grace is over are no error. They have to be joined all the
   /// same before the coordinator is destroyed.
   bool ignore_stragglers = false;
+  /// True: when the grace is over it says on standard error who is left, where and on what, and
+  /// waits on until all have ended; only then it throws.
+  bool wait_for_stragglers = false;
 };
 
 /// What a coordinator is made of.
@@ -47,7 +50,8 @@ class stragglers_error : public failure {
 /// with an error does so by that. The stop reaches every wait of every task of the coordinator. The
 /// first request decides: a clean one makes later errors secondary. join() waits for the natural
 /// end of all, or for the stop and then for the grace period, and throws the recorded error. Join
-/// on every way out: the destructor asserts that no task lives. A coordinator that is made in a
+/// on every way out, as with_coordinator() does: the destructor asserts that no task lives. A
+/// coordinator that is made in a
 /// task is stopped, without an error, when that task is asked to stop.
 ///
 ///     leat::coordinator coord;
@@ -144,7 +148,8 @@ class coordinator final : public task_scope {
   void stop_threads() noexcept;
   void thread_ended(std::exception_ptr error) noexcept;
   void keep_secondary(std::exception_ptr error) LEAT_REQUIRES(state_mutex_);
-  void finish_join(const join_options& options, bool all_ended);
+  [[nodiscard]] std::exception_ptr stragglers_of(const join_options& options) const;
+  void finish_join(std::exception_ptr late);
   [[nodiscard]] std::string stragglers() const;
 
   const std::vector<errc> clean_;
@@ -156,5 +161,38 @@ class coordinator final : public task_scope {
   std::vector<std::unique_ptr<thread_entry>> threads_ LEAT_GUARDED_BY(state_mutex_);
   std::optional<std::stop_callback<forward>> on_stop_;
 };
+
+/// Runs `body` as the first task of a coordinator of its own and joins it, on every way out: the
+/// first error, of the body or of a task or thread that it started, stops all of them and is thrown.
+///
+///     co_await leat::with_coordinator([&](leat::coordinator& coord) -> leat::task<> {
+///       producer.start(coord);
+///       co_await consume(producer.queue());
+///       coord.request_stop();
+///     }, "training");
+///
+/// Body: callable with coordinator&, gives task<void>; lives until the end, captures and all. As a
+/// task of the coordinator it cannot join it.
+/// Cancellation: a stop of the caller stops the coordinator.
+/// Errors: as coordinator::join(). Who is late is told and waited for: nothing that the caller owns
+///         is used after this has ended.
+template <class Body>
+task<void> with_coordinator(Body body, coordinator_options options, join_options joining,
+                            std::source_location where = std::source_location::current()) {
+  coordinator coord(std::move(options));
+  joining.wait_for_stragglers = true;
+  task<void> joined = coord.join(joining, where);  // now: to join must not depend on memory
+  coord.spawn(body(coord), "body", where);
+  co_await std::move(joined);
+}
+
+/// The same with default options, and a name for messages and dumps.
+template <class Body>
+task<void> with_coordinator(Body body, std::string_view name = {},
+                            std::source_location where = std::source_location::current()) {
+  coordinator_options options;
+  options.name = name;
+  return with_coordinator(std::move(body), std::move(options), join_options(), where);
+}
 
 }  // namespace leat
