@@ -136,27 +136,22 @@ void queue_base::close_now(work_list& woken, detail::queue_outcome for_pushes) n
 work_list queue_base::serve() noexcept {
   work_list woken;
   for (bool moved = true; moved;) {
-    moved = false;
+    moved = false;  // by a pop: only that makes room for pushes
     while (detail::queue_waiter* w = pushers_.first()) {
       if (w->role_ == detail::queue_waiter::role::close) {
-        leave_line(*w, detail::queue_outcome::done, woken);
         close_now(woken, detail::queue_outcome::closed);
         break;
       }
-      const std::size_t before = w->moved_;
-      const bool done = serve_push(*w);
-      moved = moved || w->moved_ != before;
-      if (!done) break;
+      if (!serve_push(*w)) break;
       leave_line(*w, detail::queue_outcome::done, woken);
     }
     while (detail::queue_waiter* w = poppers_.first()) {
       const std::size_t before = w->moved_;
-      bool done = serve_pop(*w);
+      const bool done = serve_pop(*w);
       moved = moved || w->moved_ != before;
       if (!done && !closed_) break;
       if (!done && !(w->role_ == detail::queue_waiter::role::pop_up_to && w->moved_ > 0)) {
-        return_held(*w);
-        moved = true;  // the next one in line may be content with what came back
+        return_held(*w);  // the next one in line may be content with what came back
         leave_line(*w, cause_ ? detail::queue_outcome::failed : detail::queue_outcome::closed,
                    woken);
         continue;
