@@ -354,40 +354,115 @@ LEAT_TEST("coordinator: a stop ends the waits of its tasks", "[sync]") {
   CHECK(q.statistics().waiting_pops == 0);
 }
 
-TEST_CASE("coordinator: threads are joined, their errors count", "[sync]") {
+LEAT_TEST("coordinator: the recorded error can be raised as often as wanted", "[sync]") {
   leat::coordinator c;
-  std::atomic<bool> stopped{false};
-  c.start_thread("waiter", [&](const std::stop_token& stop) {
-    while (!stop.stop_requested()) std::this_thread::yield();
-    stopped = true;
-  });
-  c.start_thread("failing",
-                 [](const std::stop_token&) { throw std::runtime_error("from a thread"); });
-  CHECK_THROWS_WITH(c.wait_join(), "from a thread");
-  CHECK(stopped);
+  CHECK_NOTHROW(c.raise_requested_exception());
+  c.request_stop(std::make_exception_ptr(std::runtime_error("boom")));
+  CHECK_THROWS_WITH(c.raise_requested_exception(), "boom");
+  CHECK_THROWS_WITH(c.raise_requested_exception(), "boom");
+  const std::string what = co_await joined(c);
+  CHECK(what == "boom");
+  c.clear_stop();
+  CHECK_NOTHROW(c.raise_requested_exception());
 }
 
-TEST_CASE("coordinator: a thread that was started elsewhere is stopped and joined", "[sync]") {
+LEAT_TEST("coordinator: wait_for_stop is cancelled with the task that waits", "[sync]") {
   leat::coordinator c;
-  std::atomic<bool> ended{false};
-  c.register_thread(std::jthread([&](const std::stop_token& stop) {
-                      while (!stop.stop_requested()) std::this_thread::yield();
-                      ended = true;
-                    }),
-                    "foreign");
-  c.request_stop();
-  c.wait_join();
-  CHECK(ended);
+  leat::task_group g;
+  bool cancelled = false;
+  g.spawn([](leat::coordinator& of, bool& said) -> task<> {
+    try {
+      static_cast<void>(co_await of.wait_for_stop());
+    } catch (const leat::failure& e) {
+      said = e.code() == errc::cancelled;
+    }
+  }(c, cancelled));
+  co_await leat::sleep_for(1ms);
+  g.request_stop();
+  co_await g.join();
+  CHECK(cancelled);
+  CHECK_FALSE(c.should_stop());
 }
 
-TEST_CASE("coordinator: a thread that is late is named", "[sync]") {
-  std::atomic<bool> go{false};
+LEAT_TEST("coordinator: a cancellation that nobody asked for is an error", "[sync]") {
   leat::coordinator c;
-  c.start_thread("slow worker", [&](const std::stop_token&) {
-    while (!go) std::this_thread::yield();
-  });
+  c.spawn([]() -> task<> {
+    co_await leat::this_task::yield();
+    throw leat::failure(errc::cancelled, "by itself");
+  }());
+  const std::string what = co_await joined(c);
+  CHECK(what.find("by itself") != std::string::npos);
+}
+
+LEAT_TEST("coordinator: tasks that a stop has cancelled have not failed", "[sync]") {
+  leat::coordinator c;
+  c.spawn(nap(10h));
+  c.spawn(nap(10h));
+  c.spawn(stop_after(c, 1ms));
+  const std::string what = co_await joined(c);
+  CHECK(what.empty());
+  CHECK(c.secondary_errors().empty());
+}
+
+TEST_CASE("coordinator: the same error requested twice after the first is kept once", "[sync]") {
+  leat::coordinator c;
   c.request_stop();
-  CHECK_THROWS_WITH(c.wait_join({.grace = 10ms}), Catch::Contains("slow worker"));
-  go = true;
-  c.wait_join();
+  const auto late = std::make_exception_ptr(std::runtime_error("late"));
+  c.request_stop(late);
+  c.request_stop(late);
+  c.request_stop(std::make_exception_ptr(std::runtime_error("other")));
+  CHECK(c.secondary_errors().size() == 2);
+  c.clear_stop();
+  CHECK(c.secondary_errors().empty());
+}
+
+LEAT_TEST("coordinator: neither a clean error nor the recorded one is secondary", "[sync]") {
+  leat::coordinator c;
+  const auto first = std::make_exception_ptr(std::runtime_error("first"));
+  c.request_stop(first);
+  c.request_stop(first);
+  c.request_stop();
+  c.request_stop(std::make_exception_ptr(leat::failure(errc::out_of_range, "no more")));
+  CHECK(c.secondary_errors().empty());
+  const std::string what = co_await joined(c);
+  CHECK(what == "first");
+}
+
+LEAT_TEST("coordinator: a clean error after the join is thrown to nobody", "[sync]") {
+  leat::coordinator c;
+  co_await c.join();
+  CHECK_NOTHROW(
+      c.request_stop(std::make_exception_ptr(leat::failure(errc::out_of_range, "no more"))));
+  CHECK(c.should_stop());
+}
+
+LEAT_TEST("coordinator: the grace begins when the stop is requested", "[sync]") {
+  leat::coordinator c;
+  leat::scheduler& s = co_await leat::this_task::get_scheduler();
+  c.spawn(stubborn(10s), "straggler");
+  c.spawn(stop_after(c, 3s));
+  const auto begin = s.now();
+  const std::string what = co_await joined(c, {.grace = 1s});
+  CHECK(s.now() - begin == 4s);
+  CHECK(what.find("straggler") != std::string::npos);
+  co_await c.join({.grace = 20s});
+}
+
+LEAT_TEST("coordinator: tasks that end within the grace are not late", "[sync]") {
+  leat::coordinator c;
+  leat::scheduler& s = co_await leat::this_task::get_scheduler();
+  c.spawn(stubborn(5s));
+  c.request_stop();
+  const auto begin = s.now();
+  const std::string what = co_await joined(c, {.grace = 10s});
+  CHECK(what.empty());
+  CHECK(s.now() - begin == 5s);
+}
+
+TEST_CASE("coordinator: to spawn outside a scheduler ends the process with a sentence", "[sync]") {
+  const std::string said = leat_test::last_words([] {
+    leat::coordinator c;
+    c.spawn(nap(1ms));
+  });
+  CHECK(said.find("spawn outside a scheduler") != said.npos);
 }

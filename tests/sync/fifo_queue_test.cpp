@@ -20,6 +20,7 @@
 #include "leat/core/error.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/task_group.hpp"
+#include "support/foreign_coroutine.hpp"
 #include "support/leat_test.hpp"
 
 namespace {
@@ -252,23 +253,13 @@ LEAT_TEST("fifo_queue: batches that never have to wait let others run", "[sync]"
 TEST_CASE("fifo_queue: a coroutine destroyed between the end of its pop and its turn is caught",
           "[sync]") {
   // A coroutine of another kind; a leat task cannot be destroyed there.
-  struct foreign {
-    struct promise_type {
-      foreign get_return_object() {
-        return {std::coroutine_handle<promise_type>::from_promise(*this)};
-      }
-      std::suspend_never initial_suspend() const noexcept { return {}; }
-      std::suspend_always final_suspend() const noexcept { return {}; }
-      void return_void() const noexcept {}
-      void unhandled_exception() const noexcept { std::terminate(); }
-    };
-    std::coroutine_handle<promise_type> handle;
+  const auto pop = [](leat::fifo_queue<int>& q) -> leat_test::foreign_coroutine {
+    co_await q.pop();
   };
-  const auto pop = [](leat::fifo_queue<int>& q) -> foreign { co_await q.pop(); };
   const std::string said = leat_test::last_words([&] {
     leat::sim::run([](auto body) -> task<> {
       leat::fifo_queue<int> q(1);
-      const foreign f = body(q);
+      const leat_test::foreign_coroutine f = body(q);
       co_await q.push(1);  // the pop has its item, and waits for its turn
       f.handle.destroy();
     }(pop));
@@ -331,4 +322,84 @@ TEST_CASE("fifo_queue: a cancellation slot ends an async_pop, which took nothing
   CHECK(result == leat::errc::cancelled);
   CHECK(q.try_push(3));
   CHECK(q.try_pop() == 3);
+}
+
+TEST_CASE("fifo_queue: a cancellation after the end of an async_pop does nothing", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  asio::io_context io;
+  asio::cancellation_signal signal;
+  int calls = 0;
+  CHECK(q.try_push(3));
+  q.async_pop(asio::bind_cancellation_slot(
+      signal.slot(), asio::bind_executor(io, [&](std::error_code ec, std::optional<int> item) {
+        CHECK_FALSE(ec);
+        CHECK(item == 3);
+        ++calls;
+        signal.emit(asio::cancellation_type::total);
+      })));
+  io.run();
+  signal.emit(asio::cancellation_type::total);
+  CHECK(calls == 1);
+}
+
+TEST_CASE("fifo_queue: async operations on a failed queue get the code of the cause", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  asio::io_context io;
+  std::vector<std::error_code> codes;
+  const auto note_pop = [&](std::error_code ec, std::optional<int> item) {
+    codes.push_back(ec);
+    CHECK_FALSE(item);
+  };
+  const auto note_push = [&](std::error_code ec, bool in) {
+    codes.push_back(ec);
+    CHECK_FALSE(in);
+  };
+  q.async_pop(asio::bind_executor(io, note_pop));  // waits
+  q.fail(std::make_exception_ptr(leat::failure(leat::errc::data_loss, "damaged")));
+  q.fail(std::make_exception_ptr(leat::failure(leat::errc::aborted, "the second cause")));
+  q.async_pop(asio::bind_executor(io, note_pop));
+  q.async_push(1, asio::bind_executor(io, note_push));
+  io.run();
+  CHECK(codes.size() == 3);
+  for (const std::error_code& ec : codes) CHECK(ec == leat::errc::data_loss);
+}
+
+TEST_CASE("fifo_queue: async operations on a closed queue end without an error", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  q.close();
+  asio::io_context io;
+  int calls = 0;
+  q.async_push(1, asio::bind_executor(io, [&](std::error_code ec, bool in) {
+                 CHECK_FALSE(ec);
+                 CHECK_FALSE(in);
+                 ++calls;
+               }));
+  q.async_pop(asio::bind_executor(io, [&](std::error_code ec, std::optional<int> item) {
+    CHECK_FALSE(ec);
+    CHECK_FALSE(item);
+    ++calls;
+  }));
+  io.run();
+  CHECK(calls == 2);
+}
+
+TEST_CASE("fifo_queue: to destroy one on which somebody waits ends the process with a sentence",
+          "[sync]") {
+  const std::string pop = leat_test::last_words([] {
+    leat::sim::virtual_scheduler s;
+    leat::task_group g;
+    leat::fifo_queue<int> q(1);
+    std::vector<int> out;
+    g.spawn_on(s, pop_into(q, out));
+    s.run_now();
+  });
+  CHECK(pop.find("a queue was destroyed while somebody waits on it") != pop.npos);
+  const std::string push = leat_test::last_words([] {
+    leat::sim::virtual_scheduler s;
+    leat::task_group g;
+    leat::fifo_queue<int> q(1);
+    g.spawn_on(s, produce(q, 5));
+    s.run_now();
+  });
+  CHECK(push.find("a queue was destroyed while somebody waits on it") != push.npos);
 }

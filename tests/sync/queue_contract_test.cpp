@@ -121,6 +121,30 @@ TEMPLATE_TEST_CASE("queue: close waits behind the pushes that came before it", "
   });
 }
 
+TEMPLATE_TEST_CASE("queue: a push that came after a close that waits is refused", "[sync]", fifo,
+                   shuffled) {
+  on_virtual_time([]() -> task<> {
+    auto q = TestType::make(1);
+    CHECK(co_await q.push(1));
+    outcome before;
+    outcome after;
+    leat::task_group g;
+    g.spawn(push_one(q, 2, before));
+    co_await settle();
+    q.close();
+    g.spawn(push_one(q, 3, after));
+    co_await settle();
+    CHECK_FALSE(after.ended);
+    CHECK(co_await q.pop());
+    co_await g.join();
+    CHECK(before.accepted);
+    CHECK(after.ended);
+    CHECK_FALSE(after.accepted);
+    CHECK_FALSE(after.cancelled);
+    CHECK(q.size() == 1);
+  });
+}
+
 TEMPLATE_TEST_CASE("queue: close_and_cancel ends waiting pushes, and keeps what is in", "[sync]",
                    fifo, shuffled) {
   on_virtual_time([]() -> task<> {
@@ -422,6 +446,26 @@ TEMPLATE_TEST_CASE("queue: many producers and consumers lose and double nothing"
       CHECK(sorted(seen) == numbers(1000));
     });
   }
+}
+
+TEMPLATE_TEST_CASE("queue: results are the same when others have their turn in between", "[sync]",
+                   fifo, shuffled) {
+  on_virtual_time([]() -> task<> {
+    auto q = TestType::make(4);
+    for (int i = 0; i < 2000; ++i) {  // more than the budget of a turn
+      const bool in = co_await q.push(int{i});
+      REQUIRE(in);
+      const auto item = co_await q.pop();
+      REQUIRE(item == i);
+      std::vector<int> two{i, i};
+      const std::size_t pushed = co_await q.push_many(two);
+      REQUIRE(pushed == 2);
+      const auto batch = co_await q.pop_many(2);
+      REQUIRE(batch == two);
+      const auto none = co_await q.pop_many(0);
+      REQUIRE(none);
+    }
+  });
 }
 
 TEMPLATE_TEST_CASE("queue: items that can only be moved go through", "[sync]", fifo, shuffled) {

@@ -1,9 +1,11 @@
 #include "leat/sync/queue_runner.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "support/leat_test.hpp"
@@ -138,4 +140,114 @@ TEST_CASE("queue_runner: nothing to run and no closed error are refused", "[sync
   leat::sim::virtual_scheduler s;
   CHECK_THROWS_AS(runner.start(coord, s), leat::failure);
   CHECK_THROWS_AS(leat::queue_runner(q, {.queue_closed_errors = {}}), leat::failure);
+}
+
+TEST_CASE("queue_runner: misuse ends the process with a sentence", "[sync]") {
+  const std::string outside = leat_test::last_words([] {
+    leat::fifo_queue<int> q(2);
+    leat::queue_runner runner(q);
+    runner.add([] { return broken_step(); });
+    leat::coordinator coord;
+    runner.start(coord);
+  });
+  CHECK(outside.find("queue_runner::start outside a scheduler") != outside.npos);
+  const std::string late = leat_test::last_words([] {
+    leat::sim::virtual_scheduler s;
+    leat::fifo_queue<int> q(2);
+    leat::coordinator coord;
+    leat::queue_runner runner(q);
+    runner.add([] { return broken_step(); });
+    runner.start(coord, s);
+    runner.add([] { return broken_step(); });
+  });
+  CHECK(late.find("added to a queue_runner that runs") != late.npos);
+}
+
+TEST_CASE("queue_runner: an operation runs on its own scheduler, the others on the given one",
+          "[sync]") {
+  leat::sim::virtual_scheduler given;
+  leat::sim::virtual_scheduler own;
+  std::vector<leat::scheduler*> ran;
+  const auto note = [](std::vector<leat::scheduler*>& to) -> task<bool> {
+    to.push_back(leat::scheduler::current());
+    co_return false;
+  };
+  leat::fifo_queue<int> q(2, "numbers");
+  leat::coordinator coord;
+  leat::queue_runner runner(q);
+  runner.add([&] { return note(ran); }, "first", &own);
+  runner.add([&] { return note(ran); });
+  CHECK(runner.running() == 0);
+  CHECK(runner.start(coord, given));
+  CHECK(runner.running() == 2);
+  std::vector<std::string> names;
+  for (const auto& r : coord.report()) names.push_back(r.name);
+  std::sort(names.begin(), names.end());
+  CHECK(names ==
+        std::vector<std::string>{"queue_runner numbers enqueue 1", "queue_runner numbers first"});
+  own.run_until_idle();
+  CHECK(ran == std::vector<leat::scheduler*>{&own});
+  CHECK_FALSE(q.is_closed());
+  given.run_until_idle();
+  CHECK(ran == std::vector<leat::scheduler*>{&own, &given});
+  CHECK(q.is_closed());
+  CHECK(runner.running() == 0);
+}
+
+LEAT_TEST("queue_runner: one that has ended is not stopped with the coordinator", "[sync]") {
+  leat::fifo_queue<int> q(2);
+  leat::coordinator coord;
+  {
+    counter a{q, 0};
+    leat::queue_runner runner(q, {.queue_closed_errors = {errc::aborted}});
+    runner.add([&] { return a.step(); });
+    runner.start(coord);
+    co_await coord.join();
+  }
+  CHECK(q.is_closed());
+  coord.request_stop();  // must not reach the queue through a runner that is gone
+}
+
+LEAT_TEST("queue_runner: a stop cancels pushes of others that wait in its queue", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  leat::coordinator coord;
+  leat::queue_runner runner(q);
+  counter a{q, 1000};
+  runner.add([&] { return a.step(); });
+  runner.start(coord);
+  bool cancelled = false;
+  leat::task_group others;
+  others.spawn([](leat::fifo_queue<int>& to, bool& said) -> task<> {
+    try {
+      co_await to.push(7);
+    } catch (const leat::failure& e) {
+      said = e.code() == errc::cancelled;
+    }
+  }(q, cancelled));
+  for (int i = 0; i < 10; ++i) co_await leat::this_task::yield();
+  coord.request_stop();
+  co_await coord.join();
+  co_await others.join();
+  CHECK(cancelled);
+}
+
+LEAT_TEST("queue_runner: no operation begins after the stop", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  leat::coordinator coord;
+  leat::queue_runner runner(q);
+  int calls = 0;
+  runner.add([&calls]() {
+    return [](int& n) -> task<bool> {
+      ++n;
+      co_await leat::this_task::yield();
+      co_return n < 1000;
+    }(calls);
+  });
+  runner.start(coord);
+  for (int i = 0; i < 10; ++i) co_await leat::this_task::yield();
+  const int before = calls;
+  CHECK(before > 1);
+  coord.request_stop();
+  co_await coord.join();
+  CHECK(calls <= before + 1);  // the one that was under way
 }

@@ -33,6 +33,14 @@ TEST_CASE("random_shuffle_queue: a minimum at or above the capacity is refused",
   CHECK_NOTHROW(queue({.capacity = leat::unbounded, .min_after_dequeue = 9}));
 }
 
+TEST_CASE("random_shuffle_queue: options that name no capacity are refused", "[sync]") {
+  CHECK_THROWS_AS(leat::random_shuffle_queue<int>({.seed = 1}), leat::failure);
+  leat::random_shuffle_queue<int> q({.capacity = 1, .seed = 1});  // no minimum
+  CHECK(q.statistics().min_left == 0);
+  CHECK(q.try_push(1));
+  CHECK(q.try_pop() == 1);
+}
+
 LEAT_TEST("random_shuffle_queue: the minimum stays in while the queue is open", "[sync]") {
   leat::random_shuffle_queue<int> q({.capacity = 10, .min_after_dequeue = 2, .seed = 1});
   for (int i = 0; i < 3; ++i) co_await q.push(int{i});

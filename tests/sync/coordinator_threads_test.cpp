@@ -1,0 +1,173 @@
+#include "leat/sync/coordinator.hpp"
+
+#include <atomic>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+// The threads of a coordinator; real ones, so on real time. Its tasks: coordinator_test.cpp.
+
+namespace {
+
+using namespace std::chrono_literals;
+using leat::errc;
+
+}  // namespace
+
+TEST_CASE("coordinator: threads are joined, their errors count", "[sync]") {
+  leat::coordinator c;
+  std::atomic<bool> stopped{false};
+  c.start_thread("waiter", [&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) std::this_thread::yield();
+    stopped = true;
+  });
+  c.start_thread("failing",
+                 [](const std::stop_token&) { throw std::runtime_error("from a thread"); });
+  CHECK_THROWS_WITH(c.wait_join(), "from a thread");
+  CHECK(stopped);
+}
+
+TEST_CASE("coordinator: a thread that was started elsewhere is stopped and joined", "[sync]") {
+  leat::coordinator c;
+  std::atomic<bool> ended{false};
+  c.register_thread(std::jthread([&](const std::stop_token& stop) {
+                      while (!stop.stop_requested()) std::this_thread::yield();
+                      ended = true;
+                    }),
+                    "foreign");
+  c.request_stop();
+  c.wait_join();
+  CHECK(ended);
+}
+
+TEST_CASE("coordinator: a thread that is late is named", "[sync]") {
+  std::atomic<bool> go{false};
+  leat::coordinator c;
+  c.start_thread("slow worker", [&](const std::stop_token&) {
+    while (!go) std::this_thread::yield();
+  });
+  c.request_stop();
+  CHECK_THROWS_WITH(c.wait_join({.grace = 10ms}), Catch::Contains("slow worker"));
+  go = true;
+  c.wait_join();
+}
+
+TEST_CASE("coordinator: an OS thread blocks for the stop, or until its limit", "[sync]") {
+  leat::coordinator c;
+  CHECK_FALSE(c.block_for_stop(1ms));
+  c.start_thread("stopper", [&c](const std::stop_token&) { c.request_stop(); });
+  CHECK(c.block_for_stop());
+  c.wait_join();
+}
+
+TEST_CASE("coordinator: wait_join waits for the natural end, which is no stop", "[sync]") {
+  leat::coordinator c;
+  std::atomic<bool> ended{false};
+  c.start_thread("short", [&](const std::stop_token&) { ended = true; });
+  c.wait_join();
+  CHECK(ended);
+  CHECK_FALSE(c.should_stop());
+  CHECK(c.joined());
+}
+
+TEST_CASE("coordinator: a late join names the threads that live, and only these", "[sync]") {
+  std::atomic<bool> go{false};
+  std::atomic<bool> quick_ended{false};
+  leat::coordinator c;
+  c.start_thread("quick one", [&](const std::stop_token&) { quick_ended = true; });
+  while (!quick_ended) std::this_thread::yield();
+  c.start_thread("slow one", [&](const std::stop_token&) {
+    while (!go) std::this_thread::yield();
+  });
+  c.request_stop();
+  std::string what;
+  try {
+    c.wait_join({.grace = 100ms});
+  } catch (const leat::stragglers_error& e) {
+    what = e.what();
+    CHECK(e.code() == errc::deadline_exceeded);
+  }
+  CHECK(what.find("slow one") != std::string::npos);
+  CHECK(what.find("quick one") == std::string::npos);
+  go = true;
+  c.wait_join();
+}
+
+TEST_CASE("coordinator: a thread's error after the join is secondary, not lost", "[sync]") {
+  std::atomic<bool> go{false};
+  leat::coordinator c;
+  c.start_thread("late", [&](const std::stop_token&) {
+    while (!go) std::this_thread::yield();
+    throw std::runtime_error("late");
+  });
+  c.request_stop();
+  c.wait_join({.grace = 1ms, .ignore_stragglers = true});
+  CHECK(c.secondary_errors().empty());
+  go = true;
+  c.wait_join();
+  CHECK(c.secondary_errors().size() == 1);
+}
+
+TEST_CASE("coordinator: a thread that is registered after the stop is stopped at once", "[sync]") {
+  leat::coordinator c;
+  c.request_stop();
+  std::atomic<bool> ended{false};
+  c.register_thread(std::jthread([&](const std::stop_token& stop) {
+                      while (!stop.stop_requested()) std::this_thread::yield();
+                      ended = true;
+                    }),
+                    "newcomer");
+  c.wait_join({.grace = 60s});
+  CHECK(ended);
+}
+
+TEST_CASE("coordinator: a registered thread is not stopped before the others are", "[sync]") {
+  leat::coordinator c;
+  std::jthread worker([](const std::stop_token& stop) {
+    while (!stop.stop_requested()) std::this_thread::yield();
+  });
+  const std::stop_token seen = worker.get_stop_token();
+  c.register_thread(std::move(worker), "worker");
+  CHECK_FALSE(seen.stop_requested());
+  c.request_stop();
+  CHECK(seen.stop_requested());
+  c.wait_join();
+}
+
+TEST_CASE("coordinator: a thread that nobody started can be registered", "[sync]") {
+  leat::coordinator c;
+  c.register_thread(std::jthread(), "none");
+  c.wait_join();
+  CHECK(c.secondary_errors().empty());
+}
+
+TEST_CASE("coordinator: the stop of its threads works again after clear_stop", "[sync]") {
+  leat::coordinator c;
+  std::atomic<int> ended{0};
+  for (int round = 1; round <= 2; ++round) {
+    c.register_thread(std::jthread([&](const std::stop_token& stop) {
+                        while (!stop.stop_requested()) std::this_thread::yield();
+                        ++ended;
+                      }),
+                      "foreign");
+    CHECK(ended == round - 1);
+    c.request_stop();
+    c.wait_join({.grace = 60s});
+    CHECK(ended == round);
+    c.clear_stop();
+  }
+}
+
+TEST_CASE("coordinator: its end stops the threads that are left, and joins them", "[sync]") {
+  std::atomic<bool> ended{false};
+  {
+    leat::coordinator c;
+    c.start_thread("left", [&](const std::stop_token& stop) {
+      while (!stop.stop_requested()) std::this_thread::yield();
+      ended = true;
+    });
+  }
+  CHECK(ended);
+}
