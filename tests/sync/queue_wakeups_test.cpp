@@ -151,3 +151,22 @@ TEST_CASE("queue: blocking calls take and give copies, and say when the queue is
   CHECK_FALSE(q.wait_pop_many(1));
   CHECK_FALSE(q.wait_pop());
 }
+
+TEST_CASE("queue: blocking calls throw the cause of a failure", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  q.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "a.txt is damaged")));
+  CHECK_THROWS_AS(q.wait_push(1), leat::failure);
+  CHECK_THROWS_AS(q.wait_pop(), leat::failure);
+  CHECK_THROWS_AS(q.wait_pop_many(1), leat::failure);
+}
+
+TEST_CASE("queue: a blocking call in a task ends the process with a sentence", "[sync]") {
+  const std::string said = leat_test::last_words([] {
+    leat::sim::run([]() -> task<> {
+      leat::fifo_queue<int> q(1);
+      q.wait_push(1);
+      co_return;
+    }());
+  });
+  CHECK(said.find("a blocking queue operation on a scheduler's own thread") != said.npos);
+}
