@@ -81,6 +81,9 @@ TEST_CASE("coordinator: a late join names the threads that live, and only these"
   c.start_thread("slow one", [&](const std::stop_token&) {
     while (!go) std::this_thread::yield();
   });
+  c.start_thread("slow two", [&](const std::stop_token&) {
+    while (!go) std::this_thread::yield();
+  });
   c.request_stop();
   std::string what;
   try {
@@ -90,6 +93,7 @@ TEST_CASE("coordinator: a late join names the threads that live, and only these"
     CHECK(e.code() == errc::deadline_exceeded);
   }
   CHECK(what.find("slow one") != std::string::npos);
+  CHECK(what.find("slow two") != std::string::npos);
   CHECK(what.find("quick one") == std::string::npos);
   go = true;
   c.wait_join();

@@ -244,3 +244,12 @@ TEST_CASE("queue: an async_push without memory ends with an error", "[sync]") {
   CHECK(result == errc::resource_exhausted);
   CHECK(q.size() == 0);
 }
+
+LEAT_TEST("queue: a batch has all its room from the beginning", "[sync]") {
+  leat::fifo_queue<int> q(8);
+  auto five = numbers(5);
+  co_await q.push_many(five);
+  const auto batch = co_await q.pop_many(5);
+  REQUIRE(batch);
+  CHECK(batch->capacity() == 5);
+}

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""Changes the library in small ways and asks whether the tests notice.
+
+    mutate.py ROOT BUILD [COUNT] [--seed N] [--list]
+
+The sources below SOURCES are copied to BUILD with every mutant compiled in (sites.py says which);
+the environment variable LEAT_MUTANT chooses one at run time. So there is one build, with clang and
+the address sanitizer, and then COUNT (default 200) short runs: the cases of suite sync, then the
+simulated scenarios RUNS names. A mutant is killed when a run fails or hangs. Which ones are tried
+is a matter of the seed; a COUNT of `all` tries every one.
+
+A mutant that no test can tell from the library, since it changes memory or speed only, stands in
+equivalent.txt with the reason. It is tried all the same and counted apart: one that is killed, or
+no longer there, is an error of that file.
+
+Fails when less than 90 % of the others are killed.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import sites
+
+SOURCES = ['include/leat/sync', 'lib/sync']
+COPIED = ['include', 'lib', 'tests', 'meson.build', 'meson_options.txt']
+SEED = 1
+GOAL = 0.9
+TARGETS = ['tests/test_sync', 'tests/simulate']
+RUNS = [
+    ['tests/test_sync', '--abort'],
+    ['tests/simulate', '--count', '200', 'queues'],
+    ['tests/simulate', '--count', '200', 'coordination'],
+]
+SELECTION = '''#pragma once
+
+#include <cstdlib>
+
+namespace leat_mutation {
+inline const int chosen = [] {
+  const char* const number = std::getenv("LEAT_MUTANT");
+  return number ? std::atoi(number) : 0;
+}();
+}  // namespace leat_mutation
+
+#define LEAT_MUTANT(number) (::leat_mutation::chosen == (number))
+'''
+# The library throws in quantity and frees in quantity: room to remember it all costs more than it
+# brings.
+SANITIZERS = {'ASAN_OPTIONS': 'detect_stack_use_after_return=0:quarantine_size_mb=16',
+              'UBSAN_OPTIONS': 'halt_on_error=1', 'MALLOC_PERTURB_': '165'}
+
+
+def fail(sentence):
+    print(f'mutate: {sentence}', file=sys.stderr)
+    sys.exit(2)
+
+
+def find_sites(root):
+    """All sites of each source, and all mutants, numbered from 1."""
+    found, mutants = {}, []
+    for folder in SOURCES:
+        for path in sorted((root / folder).rglob('*.[hc]pp')):
+            name = str(path.relative_to(root))
+            found[name] = sites.Finder(name, path.read_text()).find()
+            for site in found[name]:
+                for mutant in site.mutants:
+                    mutants.append(mutant)
+                    mutant.number = len(mutants)
+    return found, mutants
+
+
+# ------------------------------------------------------------------------------------------- build
+
+def copy_tree(root, tree):
+    """Copies what is to be built; what has not changed keeps its time."""
+    for name in COPIED:
+        for source in [root / name] if (root / name).is_file() else (root / name).rglob('*'):
+            if source.is_file() and '__pycache__' not in source.parts:
+                write(tree / source.relative_to(root), source.read_bytes())
+
+
+def write(path, data):
+    if not path.exists() or path.read_bytes() != data:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def configure(tree, build):
+    if (build / 'build.ninja').exists():
+        return
+    compiler = 'clang++-19'
+    if shutil.which('ccache'):
+        compiler = 'ccache ' + compiler
+    done = subprocess.run(
+        ['meson', 'setup', build, tree, '-Dtests=enabled', '-Dexamples=disabled',
+         '-Dbenches=disabled', '-Dwarning_level=0', '--optimization=0', '-Dcpp_args=-w '
+         '-ferror-limit=0 -Wno-error', '-Db_sanitize=address,undefined', '-Db_lundef=false'],
+        env=dict(os.environ, CXX=compiler), capture_output=True, text=True)
+    if done.returncode != 0:
+        fail(f'cannot configure {build}:\n{done.stdout}{done.stderr}')
+
+
+def build_all(root, build, found, mutants):
+    """Builds with every mutant that compiles; gives the numbers of those."""
+    tree = build / 'tree'
+    copy_tree(root, tree)
+    write(tree / 'include' / 'mutant.hpp', SELECTION.encode())
+    known = build / 'do_not_compile'  # by content, of an earlier build
+    refused = set(known.read_text().split('\n')) if known.exists() else set()
+    wanted = {m.number for m in mutants if m.key not in refused}
+    for _ in range(8):
+        line_of = {}
+        for name, its in found.items():
+            text, line_of[name] = sites.instrumented((root / name).read_text(), its, wanted)
+            write(tree / name, text.encode())
+        configure(tree, build / 'build')
+        done = subprocess.run(['ninja', '-k', '0', '-C', build / 'build', *TARGETS],
+                              capture_output=True, text=True)
+        if done.returncode == 0:
+            known.write_text('\n'.join(m.key for m in mutants if m.number not in wanted))
+            return wanted
+        bad = set()
+        for place, line in re.findall(r'([\w./-]+\.[hc]pp):(\d+):\d+:', done.stdout):
+            name = re.sub(r'.*/tree/', '', place)
+            bad |= {line_of.get(name, {}).get(int(line))} & wanted
+        if not bad:
+            fail('the instrumented sources do not compile:\n' +
+                 '\n'.join(re.findall('.*error.*', done.stdout)[:20]))
+        print(f'mutate: {len(bad)} mutants do not compile')
+        wanted -= bad
+    return fail('too many mutants that do not compile')
+
+
+# --------------------------------------------------------------------------------------------- run
+
+def run(build, number, limit):
+    """Runs the tests with one mutant; gives what killed it, or nothing, and the seconds."""
+    begin = time.monotonic()
+    env = dict(os.environ, **SANITIZERS, LEAT_MUTANT=str(number), LEAT_IO='threads')
+    for command in RUNS:
+        name = ' '.join(c for c in command[0:1] + command[3:]).replace('tests/', '')
+        try:
+            done = subprocess.run(['./' + command[0], *command[1:]], cwd=build / 'build', env=env,
+                                  capture_output=True, text=True, errors='replace', timeout=limit)
+        except subprocess.TimeoutExpired:
+            return f'{name}, a hang', time.monotonic() - begin
+        if done.returncode != 0:
+            said = re.search(r'^.*(?:AddressSanitizer|LeakSanitizer|runtime error|leat: ).*$',
+                             done.stdout + done.stderr, re.M)
+            case = re.search(r'^-{70,}\n(.+)\n', done.stdout, re.M)
+            why = case[1] if case else said[0] if said else f'status {done.returncode}'
+            return f'{name}: {why[:90]}', time.monotonic() - begin
+    return '', time.monotonic() - begin
+
+
+def read_equivalent(path):
+    """Mutant key -> reason. A reason is a comment; what it holds for follows it."""
+    reasons, reason, fresh = {}, '', True
+    for line in path.read_text().splitlines():
+        if line.startswith('#'):
+            reason = line[1:].strip() if fresh else f'{reason} {line[1:].strip()}'
+            fresh = False
+        elif line.strip():
+            reasons[line.strip()] = reason
+            fresh = True
+        else:
+            fresh = True
+    return reasons
+
+
+def show(mutant):
+    return f'{mutant.path}:{mutant.line}: {mutant.original} -> {mutant.mutated}'
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
+    parser.add_argument('root', type=pathlib.Path)
+    parser.add_argument('build', type=pathlib.Path)
+    parser.add_argument('count', nargs='?', default='200', help='a number, or all')
+    parser.add_argument('--seed', type=int, default=SEED)
+    parser.add_argument('--list', action='store_true', help='print all mutants and end')
+    parser.add_argument('--only', default='', help='mutants whose key contains this text')
+    options = parser.parse_args()
+    root, build = options.root.resolve(), options.build.resolve()
+
+    found, mutants = find_sites(root)
+    equivalent = read_equivalent(pathlib.Path(__file__).with_name('equivalent.txt'))
+    stale = set(equivalent) - {m.key for m in mutants}
+    if options.list:
+        print('\n'.join(m.key for m in mutants))
+        return 0
+
+    begin = time.monotonic()
+    compiled = build_all(root, build, found, mutants)
+    candidates = [m for m in mutants if m.number in compiled and options.only in m.key]
+    count = len(candidates) if options.count == 'all' else min(int(options.count), len(candidates))
+    chosen = random.Random(options.seed).sample(candidates, count)
+    print(f'mutate: {count} of {len(candidates)} mutants, seed {options.seed}; '
+          f'built in {time.monotonic() - begin:.0f} s')
+
+    begin = time.monotonic()
+    killed_by, seconds = run(build, 0, 300)
+    if killed_by:
+        fail(f'the tests fail without a mutant: {killed_by}')
+    limit = 5 * seconds + 10
+    results = {'killed': [], 'survived': [], 'equivalent': []}
+    wrong = sorted(f'{key}: there is no such mutant' for key in stale)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for mutant, (killed_by, _) in zip(chosen, pool.map(
+                lambda m: run(build, m.number, limit), chosen)):
+            status = 'killed' if killed_by else 'survived'
+            if mutant.key in equivalent:
+                if killed_by:
+                    wrong.append(f'{mutant.key}: not equivalent, killed by {killed_by}')
+                else:
+                    status = 'equivalent'
+            results[status].append(mutant)
+            print(f'{status:10} {show(mutant)}' + (f'   [{killed_by}]' if killed_by else ''),
+                  flush=True)
+
+    if results['survived']:
+        print('\nsurvived, as equivalent.txt writes them:')
+        for mutant in sorted(results['survived'], key=lambda m: m.key):
+            print(f'  {mutant.key}')
+    for sentence in wrong:
+        print(f'equivalent.txt: {sentence}')
+    told_apart = len(results['killed']) + len(results['survived'])
+    share = len(results['killed']) / told_apart if told_apart else 1
+    print(f'\n{count} mutants, seed {options.seed}: {len(results["killed"])} killed, '
+          f'{len(results["survived"])} survived, {len(results["equivalent"])} equivalent; '
+          f'{100 * share:.1f} % killed of those that are not equivalent; '
+          f'{time.monotonic() - begin:.0f} s')
+    return 1 if wrong or share < GOAL else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
