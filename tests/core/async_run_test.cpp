@@ -27,6 +27,7 @@
 #include "leat/core/error.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/this_task.hpp"
+#include "support/counting_allocator.hpp"
 #include "support/tracked.hpp"
 
 namespace {
@@ -205,27 +206,6 @@ TEST_CASE("async_run: the handler is no part of the scheduler's turn", "[core]")
   CHECK_FALSE(in_turn);
 }
 
-/// Counts what goes through it; the counts outlive it.
-template <class T>
-struct counting_allocator {
-  using value_type = T;
-  explicit counting_allocator(int& l, int& t) noexcept : live(&l), total(&t) {}
-  template <class U>
-  counting_allocator(const counting_allocator<U>& o) noexcept : live(o.live), total(o.total) {}
-  T* allocate(std::size_t n) {
-    ++*live;
-    ++*total;
-    return std::allocator<T>().allocate(n);
-  }
-  void deallocate(T* p, std::size_t n) noexcept {
-    --*live;
-    std::allocator<T>().deallocate(p, n);
-  }
-  friend bool operator==(const counting_allocator&, const counting_allocator&) = default;
-  int* live;
-  int* total;
-};
-
 TEST_CASE("async_run: its memory is the handler's allocator's, and free when the handler runs",
           "[core]") {
   asio::io_context io;
@@ -233,7 +213,7 @@ TEST_CASE("async_run: its memory is the handler's allocator's, and free when the
   int total = 0;
   int live_in_handler = -1;
   async_run(io, give(1),
-            asio::bind_allocator(counting_allocator<std::byte>(live, total),
+            asio::bind_allocator(leat_test::counting_allocator<std::byte>(live, total),
                                  [&](std::exception_ptr, int) { live_in_handler = live; }));
   CHECK(live == 1);
   io.run();

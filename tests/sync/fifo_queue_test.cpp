@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include <asio/bind_allocator.hpp>
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/bind_executor.hpp>
 #include <asio/cancellation_signal.hpp>
@@ -20,6 +21,7 @@
 #include "leat/core/error.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/task_group.hpp"
+#include "support/counting_allocator.hpp"
 #include "support/foreign_coroutine.hpp"
 #include "support/leat_test.hpp"
 
@@ -340,6 +342,41 @@ TEST_CASE("fifo_queue: a cancellation after the end of an async_pop does nothing
   io.run();
   signal.emit(asio::cancellation_type::total);
   CHECK(calls == 1);
+}
+
+TEST_CASE("fifo_queue: an async_pop's memory is the handler's, and free when the handler runs",
+          "[sync]") {
+  leat::fifo_queue<int> q(1);
+  asio::io_context io;
+  int live = 0;
+  int total = 0;
+  int live_in_handler = -1;
+  q.async_pop(asio::bind_allocator(
+      leat_test::counting_allocator<std::byte>(live, total),
+      asio::bind_executor(io,
+                          [&](std::error_code, std::optional<int>) { live_in_handler = live; })));
+  CHECK(live == 1);
+  CHECK(q.try_push(1));
+  io.run();
+  CHECK(live_in_handler == 0);
+  CHECK(total > 0);
+}
+
+TEST_CASE("fifo_queue: a cancellation between the end and the handler does nothing", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  asio::io_context io;
+  asio::cancellation_signal signal;
+  std::optional<int> got;
+  CHECK(q.try_push(3));
+  q.async_pop(asio::bind_cancellation_slot(
+      signal.slot(), asio::bind_executor(io, [&](std::error_code ec, std::optional<int> item) {
+        CHECK_FALSE(ec);
+        got = item;
+      })));
+  signal.emit(asio::cancellation_type::total);
+  CHECK(q.statistics().waiting_pops == 0);
+  io.run();
+  CHECK(got == 3);
 }
 
 TEST_CASE("fifo_queue: async operations on a failed queue get the code of the cause", "[sync]") {
