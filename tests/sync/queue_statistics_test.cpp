@@ -204,3 +204,58 @@ LEAT_TEST("queue: a cancelled operation tells on what it waited and how far it w
   const std::string push = co_await cancelled([&]() -> task<> { co_await q.push_many(three); });
   CHECK(push.find("push to queue 'lines' (2 of 2), 2 of 3 done") != push.npos);
 }
+
+LEAT_TEST("queue: a push that fails or is cancelled with nothing in is not partial", "[sync]") {
+  for (const bool fails : {true, false}) {
+    leat::fifo_queue<int> q(1);
+    CHECK(q.try_push(1));
+    bool partial = true;
+    bool partial_run = false;
+    errc code = errc::unknown;
+    leat::task_group g;
+    g.spawn([](auto& to, bool& is_partial, errc& what) -> task<> {
+      try {
+        co_await to.push(2);
+      } catch (const leat::failure& e) {
+        is_partial = dynamic_cast<const leat::partial_push*>(&e) != nullptr;
+        what = e.code() == errc::data_loss ? errc::data_loss : errc::cancelled;
+      }
+    }(q, partial, code));
+    g.spawn([](auto& to, bool& is_partial) -> task<> {
+      std::vector<int> two{3, 4};
+      try {
+        co_await to.push_many(two);
+      } catch (const leat::failure& e) {
+        is_partial = dynamic_cast<const leat::partial_push*>(&e) != nullptr;
+      }
+    }(q, partial_run));
+    co_await settle();
+    if (fails) {
+      q.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "a.txt is damaged")));
+    } else {
+      q.close_and_cancel();
+    }
+    co_await g.join();
+    CHECK_FALSE(partial);
+    CHECK(code == (fails ? errc::data_loss : errc::cancelled));
+    CHECK(partial_run != fails);  // a failure with nothing in is the cause itself
+  }
+}
+
+LEAT_TEST("queue: a run of which one item is in is partial when the queue fails", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  std::size_t in = 0;
+  leat::task_group g;
+  g.spawn([](auto& to, std::size_t& count) -> task<> {
+    std::vector<int> two{3, 4};
+    try {
+      co_await to.push_many(two);
+    } catch (const leat::partial_push& e) {
+      count = e.count();
+    }
+  }(q, in));
+  co_await settle();
+  q.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "a.txt is damaged")));
+  co_await g.join();
+  CHECK(in == 1);
+}

@@ -44,6 +44,7 @@ TEST_CASE("ring_order: goes round, and grows in the middle of a round", "[sync]"
   int out = 0;
   for (; in < 8; ++in) ring.store(int{in});
   for (; out < 5; ++out) CHECK(taken(ring) == out);
+  CHECK(ring.has_room());
   for (; in < 13; ++in) ring.store(int{in});
   CHECK_FALSE(ring.has_room());
   ring.reserve(9);
