@@ -1,0 +1,93 @@
+// biased_mutex: the owner enters without an atomic instruction until somebody else comes.
+//
+// Each program runs under both models of its one-sided fence; neither contains the other.
+
+#include "leat/core/detail/biased_mutex.hpp"
+
+#include "model/model.hpp"
+
+namespace {
+
+using model::fence_model;
+
+// All come at the same time: who will be the owner is open, and so is where it is, outside, inside
+// or on its way, when it is revoked.
+template <unsigned threads, unsigned visits>
+class visitors final : public model::program {
+ public:
+  explicit visitors(fence_model f) { model::fences = f; }
+
+ private:
+  void thread(unsigned) override {
+    for (unsigned i = 0; i < visits; ++i) {
+      const leat::detail::biased_lock lock(mutex_);
+      count_.set(count_.get() + 1);
+    }
+  }
+  void finish() override { model::require(count_.get() == threads * visits, "a visit was lost"); }
+
+  leat::detail::biased_mutex mutex_;
+  model::guarded<unsigned> count_;
+};
+
+// The first thread is the owner before the others begin, and comes again and again through
+// try_lock_as_owner(), which is how a queue's fast path enters.
+template <unsigned threads>
+class revocation final : public model::program {
+ public:
+  explicit revocation(fence_model f) { model::fences = f; }
+
+ private:
+  static constexpr unsigned visits = 3;
+
+  void thread(unsigned index) override {
+    if (index == 0) {
+      visit();
+      owned_.store(true, std::memory_order_relaxed);
+      for (unsigned i = 1; i < visits; ++i) {
+        if (mutex_.try_lock_as_owner()) {
+          count_.set(count_.get() + 1);
+          mutex_.unlock(true);
+        } else {
+          visit();
+        }
+      }
+    } else {
+      // Relaxed: only that there is an owner is wanted, not to see what it did.
+      for (int i = 0; i < 20 && !owned_.load(std::memory_order_relaxed); ++i) model::yield();
+      visit();
+    }
+  }
+  void finish() override {
+    model::require(count_.get() == visits + threads - 1, "a visit was lost");
+  }
+  void visit() {
+    const leat::detail::biased_lock lock(mutex_);
+    count_.set(count_.get() + 1);
+  }
+
+  leat::detail::biased_mutex mutex_;
+  std::atomic<bool> owned_{false};
+  model::guarded<unsigned> count_;
+};
+
+constexpr auto fence = fence_model::two_fences;
+constexpr auto wide = fence_model::system_wide;
+constexpr auto bounded = model::test::search::bounded;
+
+const model::test two("biased_mutex: two threads", 2, model::make<visitors<2, 2>, fence>, bounded);
+const model::test two_w("biased_mutex: two threads, system-wide fence", 2,
+                        model::make<visitors<2, 2>, wide>, bounded);
+const model::test three("biased_mutex: three threads", 3, model::make<visitors<3, 2>, fence>);
+const model::test three_w("biased_mutex: three threads, system-wide fence", 3,
+                          model::make<visitors<3, 2>, wide>);
+const model::test one("biased_mutex: the owner and who revokes", 2,
+                      model::make<revocation<2>, fence>, bounded);
+const model::test one_w("biased_mutex: the owner and who revokes, system-wide fence", 2,
+                        model::make<revocation<2>, wide>, bounded);
+const model::test both("biased_mutex: the owner and two who revoke", 3,
+                       model::make<revocation<3>, fence>);
+const model::test both_w("biased_mutex: the owner and two who revoke, system-wide fence", 3,
+                         model::make<revocation<3>, wide>);
+
+}  // namespace

@@ -1,0 +1,45 @@
+// chunk_reference: memory comes back to the pool after the last look at it, whoever lets go last.
+
+#include "leat/io/detail/chunk.hpp"
+
+#include "model/model.hpp"
+
+namespace {
+
+using leat::detail::chunk_pool;
+using leat::detail::chunk_reference;
+
+// Two consumers look at a chunk that they share and let go of it; the reader takes the next one
+// from the pool, which is the same if it is back, writes to it, and lets go of the pool.
+class reading final : public model::program {
+ public:
+  reading() {
+    shared_[0] = pool_->take();
+    shared_[1] = shared_[0];
+    memory_ = shared_[0]->body();
+    content_.set(1);
+  }
+
+ private:
+  void thread(unsigned index) override {
+    if (index < shared_.size()) {
+      const chunk_reference mine = std::move(shared_[index]);
+      const chunk_reference copy = mine;
+      model::require(content_.get() == 1, "memory was written to while somebody looked at it");
+    } else {
+      const chunk_reference next = pool_->take();
+      if (next->body() == memory_) content_.set(2);
+      pool_->close();  // who lets go last, here or elsewhere, frees the pool
+    }
+  }
+
+  chunk_pool* const pool_ = chunk_pool::make(1, 4096, 4096);
+  std::array<chunk_reference, 2> shared_;
+  const std::byte* memory_ = nullptr;
+  model::guarded<unsigned> content_;  // of the memory
+};
+
+const model::test test("chunk: two consumers let go of what the reader uses again", 3,
+                       model::make<reading>);
+
+}  // namespace

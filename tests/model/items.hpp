@@ -1,0 +1,85 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "model/model.hpp"
+
+namespace model {
+
+/// What goes through the queues: data that is not atomic, so that Relacy reports a queue that does
+/// not order its ends, and that Relacy counts, so that a value that is never destroyed shows.
+class item {
+ public:
+  item(unsigned producer, unsigned number) : value_(producer * 100 + number) {}
+  item(item&& other) noexcept : value_(other.value_.get()) { other.value_.set(gone); }
+  item& operator=(item&& other) noexcept {
+    value_.set(other.value_.get());
+    other.value_.set(gone);
+    return *this;
+  }
+
+  [[nodiscard]] unsigned producer() const { return value_.get() / 100; }
+  [[nodiscard]] unsigned number() const { return value_.get() % 100; }
+  [[nodiscard]] bool is_gone() const { return value_.get() == gone; }
+
+ private:
+  static constexpr unsigned gone = 0xdead;
+  guarded<unsigned> value_;
+};
+
+/// Who took what; each consumer writes to a list of its own.
+class ledger {
+ public:
+  void took(unsigned consumer, const item& it) {
+    require(!it.is_gone(), "an item was given out twice");
+    lists_[consumer].push_back({it.producer(), it.number()});
+  }
+
+  /// Each of `count` items of each producer came once, to each consumer in the order of the
+  /// producer.
+  void check(unsigned producers, unsigned count) const {
+    check_order();
+    for (unsigned p = 0; p < producers; ++p) {
+      for (unsigned n = 0; n < count; ++n) {
+        require(times(p, n) == 1, times(p, n) ? "an item came twice" : "an item was lost");
+      }
+    }
+  }
+
+  void check_order() const {
+    for (const auto& list : lists_) {
+      std::array<unsigned, 8> next{};
+      for (const entry& e : list) {
+        require(e.number >= next[e.producer], "items of one producer changed places");
+        next[e.producer] = e.number + 1;
+      }
+    }
+  }
+
+  [[nodiscard]] std::size_t times(unsigned producer, unsigned number) const {
+    std::size_t sum = 0;
+    for (const auto& list : lists_) {
+      sum +=
+          static_cast<std::size_t>(std::count(list.begin(), list.end(), entry{producer, number}));
+    }
+    return sum;
+  }
+
+  [[nodiscard]] std::size_t count() const {
+    std::size_t sum = 0;
+    for (const auto& list : lists_) sum += list.size();
+    return sum;
+  }
+
+ private:
+  struct entry {
+    unsigned producer;
+    unsigned number;
+    bool operator==(const entry&) const = default;
+  };
+  std::array<std::vector<entry>, 4> lists_;
+};
+
+}  // namespace model

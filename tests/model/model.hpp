@@ -1,0 +1,61 @@
+#pragma once
+
+#include <memory>
+
+#include "model/atomic.hpp"
+
+namespace model {
+
+/// What some threads do in one schedule; made anew for each.
+class program {
+ public:
+  virtual ~program() = default;
+  /// One thread, from 0 on.
+  virtual void thread(unsigned index) = 0;
+  /// When all threads have ended.
+  virtual void finish() {}
+};
+
+/// A program with a name and what is to be explored of it. Objects of static storage are run by
+/// main() in the order in which they are linked.
+struct test {
+  enum class search {
+    random,   ///< as many random schedules as asked for
+    bounded,  ///< first all schedules with at most two pre-emptions of a thread, then random ones
+  };
+  using maker = std::unique_ptr<program> (*)();
+
+  test(const char* name, unsigned threads, maker make, search how = search::random);
+
+  const char* name;
+  unsigned threads;
+  maker make;
+  search how;
+};
+
+template <class Program, auto... arguments>
+std::unique_ptr<program> make() {
+  return std::make_unique<Program>(arguments...);
+}
+
+/// Ends the schedule as failed unless `holds`; then Relacy runs it again and prints its history.
+inline void require(bool holds, const char* sentence, place at = place::current()) {
+  if (!holds) rl::ctx().fail_test(sentence, rl::test_result_user_assert_failed, info(at));
+}
+
+/// Data that some lock or queue has to order: Relacy reports accesses that nothing orders.
+template <class T>
+class guarded {
+ public:
+  guarded(T value = {}, place at = place::current()) { set(value, at); }
+  guarded(const guarded&) = delete;
+  guarded& operator=(const guarded&) = delete;
+
+  [[nodiscard]] T get(place at = place::current()) const { return value_(info(at)).load(); }
+  void set(T value, place at = place::current()) { value_(info(at)).store(value); }
+
+ private:
+  rl::var<T> value_;
+};
+
+}  // namespace model

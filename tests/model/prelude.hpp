@@ -1,0 +1,74 @@
+#pragma once
+
+// Included by the compiler before anything else into every source of the model tests, the shipped
+// ones among them. After it std::atomic, the fences, membarrier(2), the ways to give time away, a
+// thread's identity and the parker's mutex are those of Relacy; the shipped sources stay as they
+// are.
+
+#define LEAT_ASAN 1  // coroutine frames come from the allocator, so that Relacy sees a leak
+
+// First all that must keep the real ones.
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <asio/any_io_executor.hpp>
+#include <asio/associated_allocator.hpp>
+#include <asio/associated_cancellation_slot.hpp>
+#include <asio/associated_executor.hpp>
+#include <asio/async_result.hpp>
+#include <asio/error.hpp>
+#include <asio/executor_work_guard.hpp>
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <coroutine>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <iomanip>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <sstream>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "model/system.hpp"
+
+#define atomic model_atomic
+#define atomic_signal_fence model_signal_fence
+#define nanosleep model::nanosleep
+#define sched_yield model::sched_yield
+#define syscall model::syscall
+
+#define pause shipped_pause
+#include "leat/core/detail/pause.hpp"
+#undef pause
+namespace leat::detail {
+inline void pause(model::place at = model::place::current()) noexcept { model::yield(at); }
+}  // namespace leat::detail
+
+#define mutex model_mutex
+#define condition_variable model_condition_variable
+#include "leat/core/detail/parker.hpp"
+#undef condition_variable
+#undef mutex
+
+// this_thread() gives the address of a thread-local char.
+#include "leat/core/detail/mutex.hpp"
+#define char ::model::thread_token
+#include "leat/core/detail/biased_mutex.hpp"
+#undef char

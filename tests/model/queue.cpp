@@ -1,0 +1,104 @@
+// fifo_queue between threads: nothing is lost, nothing comes twice, nobody is left waiting.
+
+#include "leat/sync/fifo_queue.hpp"
+#include "model/items.hpp"
+
+namespace {
+
+using model::item;
+using queue = leat::fifo_queue<item>;
+
+// Producers push two items each, the last one to finish closes, and consumers pop until the end.
+template <unsigned producers, unsigned consumers, std::size_t capacity>
+class pipe final : public model::program {
+  static constexpr unsigned each = 2;
+
+  void thread(unsigned index) override {
+    if (index < producers) {
+      for (unsigned n = 0; n < each; ++n) {
+        model::require(queue_.wait_push(item(index, n)), "a push found the queue closed");
+      }
+      if (running_.fetch_sub(1, std::memory_order_relaxed) == 1) {
+        model::require(queue_.close(), "a close found the queue closed");
+      }
+    } else {
+      while (const auto it = queue_.wait_pop()) ledger_.took(index - producers, *it);
+      model::require(queue_.is_closed(), "a pop ended before the close");
+    }
+  }
+  void finish() override {
+    ledger_.check(producers, each);
+    model::require(queue_.size() == 0, "the queue is not drained");
+  }
+
+  queue queue_{capacity};
+  model::ledger ledger_;
+  std::atomic<unsigned> running_{producers};
+};
+
+// The same with faces that never wait, and the waiting ones for what they cannot do.
+template <std::size_t capacity>
+class mixed_faces final : public model::program {
+  static constexpr unsigned each = 3;
+
+  void thread(unsigned index) override {
+    if (index == 0) {
+      for (unsigned n = 0; n < each; ++n) {
+        item it(0, n);
+        if (queue_.try_push(std::move(it))) continue;
+        model::require(!it.is_gone(), "a push that failed took the item");
+        model::require(queue_.wait_push(std::move(it)), "a push found the queue closed");
+      }
+      queue_.close();
+    } else {
+      for (;;) {
+        auto it = queue_.try_pop();
+        if (!it) it = queue_.wait_pop();
+        if (!it) break;
+        ledger_.took(index - 1, *it);
+      }
+    }
+  }
+  void finish() override { ledger_.check(1, each); }
+
+  queue queue_{capacity};
+  model::ledger ledger_;
+};
+
+// Nobody closes: each push alone has to wake the pop that waits, each pop the push.
+class unclosed final : public model::program {
+  static constexpr unsigned each = 3;
+
+  void thread(unsigned index) override {
+    for (unsigned n = 0; n < each; ++n) {
+      if (index == 0) {
+        model::require(queue_.wait_push(item(0, n)), "a push found the queue closed");
+      } else if (const auto it = queue_.wait_pop()) {
+        ledger_.took(0, *it);
+      }
+    }
+  }
+  void finish() override { ledger_.check(1, each); }
+
+  queue queue_{1};
+  model::ledger ledger_;
+};
+
+template <unsigned p, unsigned c, std::size_t capacity>
+constexpr auto make_pipe = &model::make<pipe<p, c, capacity>>;
+
+const model::test one_one_1("queue: 1 producer, 1 consumer, capacity 1", 2, make_pipe<1, 1, 1>,
+                            model::test::search::bounded);
+const model::test one_one_2("queue: 1 producer, 1 consumer, capacity 2", 2, make_pipe<1, 1, 2>);
+const model::test two_one_1("queue: 2 producers, 1 consumer, capacity 1", 3, make_pipe<2, 1, 1>);
+const model::test two_one_2("queue: 2 producers, 1 consumer, capacity 2", 3, make_pipe<2, 1, 2>);
+const model::test one_two_1("queue: 1 producer, 2 consumers, capacity 1", 3, make_pipe<1, 2, 1>);
+const model::test one_two_2("queue: 1 producer, 2 consumers, capacity 2", 3, make_pipe<1, 2, 2>);
+const model::test two_two_1("queue: 2 producers, 2 consumers, capacity 1", 4, make_pipe<2, 2, 1>);
+const model::test two_two_2("queue: 2 producers, 2 consumers, capacity 2", 4, make_pipe<2, 2, 2>);
+const model::test open("queue: a push and a pop wake each other without a close", 2,
+                       model::make<unclosed>);
+const model::test mixed("queue: try_push and try_pop beside the faces that wait", 3,
+                        model::make<mixed_faces<1>>);
+
+}  // namespace

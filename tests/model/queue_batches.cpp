@@ -1,0 +1,77 @@
+// push_many and pop_many: a batch is one unbroken run, waits as a whole and holds nothing back.
+
+#include "leat/sync/fifo_queue.hpp"
+#include "model/items.hpp"
+
+namespace {
+
+using model::item;
+using queue = leat::fifo_queue<item>;
+
+// Two producers push three items each as one batch, more than the capacity; a consumer takes them
+// three at a time, and what is left up to three.
+template <std::size_t capacity>
+class runs final : public model::program {
+  static constexpr unsigned each = 3;
+
+  void thread(unsigned index) override {
+    if (index < 2) {
+      std::vector<item> items;
+      items.reserve(each);
+      for (unsigned n = 0; n < each; ++n) items.emplace_back(index, n);
+      model::require(queue_.wait_push_many(items) == each, "a batch was not pushed whole");
+      if (running_.fetch_sub(1, std::memory_order_relaxed) == 1) queue_.close();
+    } else {
+      while (const auto batch = queue_.wait_pop_up_to(each)) {
+        model::require(batch->size() == each, "a batch was short before the end");
+        for (const item& it : *batch) {
+          model::require(it.producer() == batch->front().producer(), "a run was broken");
+          ledger_.took(0, it);
+        }
+      }
+    }
+  }
+  void finish() override { ledger_.check(2, each); }
+
+  queue queue_{capacity};
+  model::ledger ledger_;
+  std::atomic<unsigned> running_{2};
+};
+
+// Two consumers want two items each as a batch, but there are three: one gets its batch whole, the
+// other ends empty, and the item that it may have held is still there for who comes after.
+template <std::size_t capacity>
+class too_few final : public model::program {
+  void thread(unsigned index) override {
+    if (index == 0) {
+      for (unsigned n = 0; n < 3; ++n) {
+        model::require(queue_.wait_push(item(0, n)), "a push found the queue closed");
+      }
+      queue_.close_and_cancel();
+    } else if (const auto batch = queue_.wait_pop_many(2)) {
+      model::require(batch->size() == 2, "a batch was short");
+      for (const item& it : *batch) ledger_.took(index, it);
+      served_.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  void finish() override {
+    model::require(served_.load() == 1, "not one batch of two could be made of three items");
+    while (const auto it = queue_.try_pop()) ledger_.took(3, *it);
+    ledger_.check(1, 3);
+  }
+
+  queue queue_{capacity};
+  model::ledger ledger_;
+  std::atomic<unsigned> served_{0};
+};
+
+const model::test runs_1("queue batches: push_many and pop_up_to, capacity 1", 3,
+                         model::make<runs<1>>);
+const model::test runs_2("queue batches: push_many and pop_up_to, capacity 2", 3,
+                         model::make<runs<2>>);
+const model::test few_1("queue batches: pop_many of too few items, capacity 1", 3,
+                        model::make<too_few<1>>);
+const model::test few_2("queue batches: pop_many of too few items, capacity 2", 3,
+                        model::make<too_few<2>>);
+
+}  // namespace

@@ -1,0 +1,268 @@
+// Ways to end a wait: close, close_and_cancel, fail and cancel, each in a race with what the waiter
+// waits for. Each waiter is woken once, with one outcome, and an operation that did not happen has
+// changed nothing.
+
+#include "leat/sync/fifo_queue.hpp"
+#include "model/items.hpp"
+
+namespace {
+
+using leat::detail::queue_outcome;
+using leat::detail::queue_waiter;
+using model::item;
+using queue = leat::fifo_queue<item>;
+
+// A waiter that one thread sleeps in while another may cancel it; what blocking_queue_call does,
+// with the outcome as a value.
+class sleeper final : public queue_waiter {
+ public:
+  template <class Verb>
+  sleeper(queue& q, Verb& verb)
+      : queue_waiter(q, Verb::the_role, verb.items(), verb.count(),
+                     std::source_location::current()) {
+    run_ = [](leat::work_item& woken) noexcept {
+      auto& self = static_cast<sleeper&>(static_cast<leat::wait&>(woken));
+      model::require(++self.wake_ups_ == 1, "a waiter was woken twice");
+      self.parker_.unpark();
+    };
+  }
+
+  queue_outcome sleep() {
+    if (!queue_.begin(*this)) {
+      parker_.park();
+      model::require(outcome_ != queue_outcome::waiting, "a waiter was woken while it waits");
+    }
+    return outcome_;
+  }
+
+ private:
+  unsigned wake_ups_ = 0;
+  leat::detail::parker parker_;
+};
+
+// A pop, in a race with its cancellation and with a push: it got the item and nothing is left, or
+// it did not and the item is there.
+class cancelled_pop final : public model::program {
+  void thread(unsigned index) override {
+    if (index == 0) {
+      outcome_ = pop_.sleep();
+    } else if (index == 1) {
+      model::require(queue_.wait_push(item(0, 0)), "a push found the queue closed");
+    } else {
+      queue_waiter::cancel(pop_);
+    }
+  }
+  void finish() override {
+    const bool got = outcome_ == queue_outcome::done;
+    model::require(got || outcome_ == queue_outcome::cancelled, "neither done nor cancelled");
+    if (got) {
+      const item it = verb_.slot.take();
+      ledger_.took(0, it);
+    }
+    while (const auto it = queue_.try_pop()) ledger_.took(1, *it);
+    ledger_.check(1, 1);
+  }
+
+  queue queue_{1};
+  leat::detail::pop_verb<item> verb_;
+  sleeper pop_{queue_, verb_};
+  queue_outcome outcome_ = queue_outcome::waiting;
+  model::ledger ledger_;
+};
+
+// A push into a full queue, in a race with its cancellation and with a pop that makes room.
+class cancelled_push final : public model::program {
+ public:
+  cancelled_push() { static_cast<void>(queue_.try_push(item(0, 0))); }
+
+ private:
+  void thread(unsigned index) override {
+    if (index == 0) {
+      outcome_ = push_.sleep();
+    } else if (index == 1) {
+      const auto it = queue_.wait_pop();
+      model::require(it.has_value(), "a pop found nothing in a queue that was not closed");
+      ledger_.took(0, *it);
+    } else {
+      queue_waiter::cancel(push_);
+    }
+  }
+  void finish() override {
+    const bool in = outcome_ == queue_outcome::done;
+    model::require(in || outcome_ == queue_outcome::cancelled, "neither done nor cancelled");
+    model::require(value_.is_gone() == in, "the item is in two places, or in none");
+    while (const auto it = queue_.try_pop()) ledger_.took(0, *it);
+    ledger_.check(1, in ? 2 : 1);
+  }
+
+  queue queue_{1};
+  item value_{0, 1};
+  leat::detail::push_verb<item> verb_{&value_};
+  sleeper push_{queue_, verb_};
+  queue_outcome outcome_ = queue_outcome::waiting;
+  model::ledger ledger_;
+};
+
+// A batch that holds one of its two items, in a race with its cancellation, beside a pop that is
+// content with one: what the batch held goes back and to whoever waits behind it.
+class cancelled_batch final : public model::program {
+ public:
+  cancelled_batch() {
+    verb_.batch.reserve(2);
+    static_cast<void>(queue_.try_push(item(0, 0)));
+  }
+
+ private:
+  void thread(unsigned index) override {
+    if (index == 0) {
+      outcome_ = batch_.sleep();
+    } else if (index == 1) {
+      if (const auto it = queue_.wait_pop()) ledger_.took(1, *it);
+    } else {
+      static_cast<void>(queue_.wait_push(item(0, 1)));
+      queue_waiter::cancel(batch_);
+      queue_.close();
+    }
+  }
+  void finish() override {
+    if (outcome_ == queue_outcome::done) {
+      model::require(verb_.batch.size() == 2, "a batch was short");
+    } else {
+      model::require(verb_.batch.empty(), "a cancelled batch kept an item");
+    }
+    for (const item& it : verb_.batch) ledger_.took(0, it);
+    while (const auto it = queue_.try_pop()) ledger_.took(2, *it);
+    ledger_.check(1, 2);
+  }
+
+  queue queue_{2};
+  leat::detail::pop_many_verb<item, queue_waiter::role::pop_many> verb_{2};
+  sleeper batch_{queue_, verb_};
+  queue_outcome outcome_ = queue_outcome::waiting;
+  model::ledger ledger_;
+};
+
+// A batch that holds the only item and waits for another that never comes, and a pop behind it: the
+// cancellation alone has to bring the item to the pop.
+class batch_makes_way final : public model::program {
+ public:
+  batch_makes_way() {
+    verb_.batch.reserve(2);
+    static_cast<void>(queue_.try_push(item(0, 0)));
+  }
+
+ private:
+  void thread(unsigned index) override {
+    if (index == 0) {
+      model::require(batch_.sleep() == queue_outcome::cancelled, "a batch was made of one item");
+      ended_.store(true, std::memory_order_relaxed);
+    } else if (index == 1) {
+      if (const auto it = queue_.wait_pop()) ledger_.took(0, *it);
+    } else {
+      // It may not have begun: then a cancellation does nothing.
+      while (!ended_.load(std::memory_order_relaxed)) {
+        queue_waiter::cancel(batch_);
+        model::yield();
+      }
+    }
+  }
+  void finish() override {
+    model::require(verb_.batch.empty(), "a cancelled batch kept an item");
+    ledger_.check(1, 1);
+  }
+
+  queue queue_{2};
+  leat::detail::pop_many_verb<item, queue_waiter::role::pop_many> verb_{2};
+  sleeper batch_{queue_, verb_};
+  std::atomic<bool> ended_{false};
+  model::ledger ledger_;
+};
+
+enum class end { close, close_and_cancel, fail };
+
+// Pushes and pops that wait or are about to, when a third thread ends the queue.
+template <end how>
+class ended final : public model::program {
+ public:
+  ended() {
+    if constexpr (how == end::fail) cause_ = std::make_exception_ptr(std::runtime_error("cause"));
+  }
+
+ private:
+  static constexpr unsigned each = 2;
+
+  void thread(unsigned index) override {
+    if (index == 0) {
+      for (unsigned n = 0; n < each; ++n) push(n);
+    } else if (index == 1) {
+      while (pop()) {
+      }
+    } else {
+      if constexpr (how == end::close) queue_.close();
+      if constexpr (how == end::close_and_cancel) queue_.close_and_cancel();
+      if constexpr (how == end::fail) queue_.fail(cause_);
+      model::require(how == end::close || queue_.is_closed(), "an end at once takes effect later");
+    }
+  }
+
+  void push(unsigned n) {
+    item it(0, n);
+    leat::detail::push_verb<item> verb{&it};
+    sleeper self(queue_, verb);
+    const queue_outcome o = self.sleep();
+    entered_ += o == queue_outcome::done;
+    model::require(it.is_gone() == (o == queue_outcome::done), "a push that failed took its item");
+    if (o == queue_outcome::done) {
+      model::require(entered_ == n + 1, "a push succeeded after one that found the queue closed");
+    } else if constexpr (how == end::fail) {
+      // Whoever waits when the queue fails ends as failed, whoever comes later too.
+      model::require(o == queue_outcome::failed, "a push did not see the failure");
+    } else if constexpr (how == end::close_and_cancel) {
+      model::require(o == queue_outcome::cancelled || o == queue_outcome::closed,
+                     "a push did not see the close");
+    } else {
+      model::require(o == queue_outcome::closed, "a push did not see the close");
+    }
+  }
+
+  bool pop() {
+    leat::detail::pop_verb<item> verb;
+    sleeper self(queue_, verb);
+    const queue_outcome o = self.sleep();
+    if (o == queue_outcome::done) {
+      const item it = verb.slot.take();
+      ledger_.took(0, it);
+      return true;
+    }
+    model::require(o == (how == end::fail ? queue_outcome::failed : queue_outcome::closed),
+                   "a pop did not see the end");
+    return false;
+  }
+
+  void finish() override {
+    ledger_.check(1, entered_);
+    model::require(ledger_.count() == entered_, "an item came that was not pushed");
+    model::require(queue_.is_closed() && queue_.size() == 0, "the queue is not closed and drained");
+  }
+
+  queue queue_{1};
+  std::exception_ptr cause_;
+  unsigned entered_ = 0;
+  model::ledger ledger_;
+};
+
+const model::test pop("queue ends: cancel of a pop against a push", 3, model::make<cancelled_pop>);
+const model::test push("queue ends: cancel of a push against a pop", 3,
+                       model::make<cancelled_push>);
+const model::test batch("queue ends: cancel of a batch that holds an item", 3,
+                        model::make<cancelled_batch>);
+const model::test way("queue ends: cancel of a batch before a pop that waits", 3,
+                      model::make<batch_makes_way>);
+const model::test close("queue ends: close against a push and a pop", 3,
+                        model::make<ended<end::close>>);
+const model::test close_now("queue ends: close_and_cancel against a push and a pop", 3,
+                            model::make<ended<end::close_and_cancel>>);
+const model::test fail("queue ends: fail against a push and a pop", 3,
+                       model::make<ended<end::fail>>);
+
+}  // namespace

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <linux/membarrier.h>
+
+#include <ctime>
+#include <mutex>
+
+#include "model/atomic.hpp"
+
+namespace model {
+
+/// How the fence of biased_mutex is modelled, which is one-sided in truth: nothing at the owner but
+/// an order for the compiler, membarrier(2) at who revokes.
+enum class fence_model {
+  two_fences,   ///< as a sequentially consistent fence on both sides: the C++ model
+  system_wide,  ///< as nothing, and a moment after which every thread sees all that came before it
+};
+inline fence_model fences = fence_model::two_fences;
+
+inline void signal_fence(std::memory_order, place at = place::current()) noexcept {
+  if (fences == fence_model::system_wide) return;
+  const point here;
+  rl::atomic_thread_fence(rl::mo_seq_cst, info(at));
+}
+
+/// Knows membarrier(2) and nothing else.
+inline long syscall(long, int command, int, int, place at = place::current()) noexcept {
+  if (command != MEMBARRIER_CMD_PRIVATE_EXPEDITED) return 0;
+  const point here;
+  if (fences == fence_model::system_wide) {
+    rl::ctx().sched();
+    rl::systemwide_fence(info(at));
+  } else {
+    rl::atomic_thread_fence(rl::mo_seq_cst, info(at));
+  }
+  return 0;
+}
+
+inline void yield(place at = place::current()) noexcept {
+  const point here;
+  rl::ctx().yield(1, info(at));
+}
+inline int sched_yield(place at = place::current()) noexcept {
+  yield(at);
+  return 0;
+}
+inline int nanosleep(const timespec*, timespec*, place at = place::current()) noexcept {
+  yield(at);
+  return 0;
+}
+
+/// One for each modelled thread: its address is an identity.
+inline char thread_tokens[8];
+
+/// Stands in for a thread-local char of which the address alone is used.
+struct thread_token {
+  constexpr thread_token(int) noexcept {}
+  const void* operator&() const noexcept { return &thread_tokens[rl::thread_index()]; }
+};
+
+/// std::mutex. Destroying it while it is held, or waited for, is an error that Relacy reports.
+class mutex {
+ public:
+  mutex() = default;
+  void lock(place at = place::current()) {
+    const point here;
+    mutex_.lock(info(at));
+  }
+  void unlock(place at = place::current()) {
+    const point here;
+    mutex_.unlock(info(at));
+  }
+
+ private:
+  friend class condition_variable;
+  rl::mutex mutex_;
+};
+
+/// std::condition_variable, with wake-ups for no reason.
+class condition_variable {
+ public:
+  condition_variable() = default;
+  void notify_one(place at = place::current()) {
+    const point here;
+    condition_.notify_one(info(at));
+  }
+  template <class Predicate>
+  void wait(std::unique_lock<mutex>& lock, Predicate holds, place at = place::current()) {
+    while (!holds()) {
+      const point here;
+      condition_.wait(lock.mutex()->mutex_, info(at));
+    }
+  }
+  /// No model has a deadline.
+  template <class Time, class Predicate>
+  bool wait_until(std::unique_lock<mutex>& lock, const Time&, Predicate holds) {
+    wait(lock, holds);
+    return true;
+  }
+
+ private:
+  rl::condition_variable condition_;
+};
+
+}  // namespace model
+
+// What the shipped code finds where it says std::atomic and so on; see prelude.hpp.
+namespace std {
+template <class T>
+using model_atomic = ::model::atomic<T>;
+using model_mutex = ::model::mutex;
+using model_condition_variable = ::model::condition_variable;
+inline void model_signal_fence(memory_order o, source_location at = source_location::current()) {
+  ::model::signal_fence(o, at);
+}
+}  // namespace std
