@@ -163,7 +163,7 @@ class coordinator final : public task_scope {
 };
 
 /// Runs `body` as the first task of a coordinator of its own and joins it, on every way out: the
-/// first error, of the body or of a task or thread that it started, stops all of them and is thrown.
+/// first error, of the body or of a task or thread that it started, stops all and is thrown.
 ///
 ///     co_await leat::with_coordinator([&](leat::coordinator& coord) -> leat::task<> {
 ///       producer.start(coord);
