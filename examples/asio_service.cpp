@@ -74,6 +74,7 @@ int main() {
   asio::io_context io;
   asio::co_spawn(io, receive(requests), asio::detached);
   leat::async_run(io, serve(requests, replies), [&](std::exception_ptr error, int served) {
+    requests.close_and_cancel();  // nobody takes them any more, should serve() have failed
     replies.close();
     if (!error) std::printf("%d served\n", served);
   });
