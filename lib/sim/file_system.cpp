@@ -4,9 +4,11 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <new>
 #include <utility>
 
 #include "leat/core/scheduler.hpp"
+#include "sim/names.hpp"
 
 namespace leat::sim {
 namespace {
@@ -31,39 +33,6 @@ std::string canonical(std::string_view path) {
 std::string parent_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-const char* name_of(op what) noexcept {
-  switch (what) {
-    case op::open: return "open";
-    case op::status: return "status";
-    case op::list: return "list";
-    case op::read: return "read";
-    case op::write: return "write";
-    case op::sync: return "sync";
-    case op::rename: return "rename";
-    case op::remove: return "remove";
-    case op::close: return "close";
-  }
-  return "?";
-}
-
-const char* name_of(fault f) noexcept {
-  switch (f) {
-    case fault::none: return "";
-    case fault::short_transfer: return ", cut short";
-    case fault::interrupted: return ", EINTR";
-    case fault::again: return ", EAGAIN";
-    case fault::cancelled_late: return ", ECANCELED after it was done";
-    case fault::io_error: return ", EIO";
-    case fault::no_space: return ", ENOSPC";
-    case fault::bit_flip: return ", one bit wrong";
-    case fault::truncated: return ", after the file was cut";
-    case fault::replaced: return ", after another file took the name";
-    case fault::crash_before: return ", crash before it";
-    case fault::crash_after: return ", crash after it";
-  }
-  return "";
 }
 
 bool moves_bytes(const file_request& r) noexcept {
@@ -191,29 +160,42 @@ duration file_system::latency() {
 }
 
 void file_system::submit(file_request& request) noexcept {
-  pending p{&request, {}, order_++, decide(request), {}};
-  p.due = now_ + latency();
-  watch(p);
-  const auto place = std::upper_bound(pending_.begin(), pending_.end(), p.due,
-                                      [](time_point t, const pending& q) { return t < q.due; });
-  pending_.insert(place, std::move(p));
+  try {
+    pending p{&request, {}, order_++, decide(request), {}};
+    p.due = now_ + latency();
+    watch(p);
+    const auto place = std::upper_bound(pending_.begin(), pending_.end(), p.due,
+                                        [](time_point t, const pending& q) { return t < q.due; });
+    pending_.insert(place, std::move(p));
+  } catch (const std::bad_alloc&) {
+    request.result = -ENOMEM;
+    request.home->post(request);
+  }
 }
 
 // In the page cache, or not.
 bool file_system::try_now(file_request& request) noexcept {
   if (request.what != op::read || crashed_) return false;
-  if (choices_.choose(2, "in the page cache?") == 1) return false;
-  const fault f = decide(request);
-  if (f == fault::interrupted || f == fault::again || f == fault::io_error ||
-      f == fault::cancelled_late) {
+  try {
+    if (choices_.choose(2, "in the page cache?") == 1) return false;
+    const fault f = decide(request);
+    if (f == fault::interrupted || f == fault::again || f == fault::io_error ||
+        f == fault::cancelled_late) {
+      return false;
+    }
+    request.result = perform(request, f);
+    return true;
+  } catch (const std::bad_alloc&) {
     return false;
   }
-  request.result = perform(request, f);
-  return true;
 }
 
 void file_system::run_now(file_request& request) noexcept {
-  request.result = perform(request, fault::none);
+  try {
+    request.result = perform(request, fault::none);
+  } catch (const std::bad_alloc&) {
+    request.result = -ENOMEM;
+  }
 }
 
 time_point file_system::next_completion() const noexcept {
@@ -228,10 +210,7 @@ std::size_t file_system::due(time_point now) const noexcept {
 
 std::string file_system::complete(std::size_t index) {
   const auto at = pending_.begin() + static_cast<std::ptrdiff_t>(index);
-  const pending p = std::move(*at);
-  pending_.erase(at);
-  check_watched(p);
-  file_request& r = *p.request;
+  file_request& r = *at->request;
   std::string text = name_of(r.what);
   if (r.path) {
     text.append(" '").append(r.path).append("'");
@@ -239,10 +218,18 @@ std::string file_system::complete(std::size_t index) {
     text.append(" '").append(f->second.path).append("'");
     if (moves_bytes(r) && r.offset != next_byte) text += " at " + std::to_string(r.offset);
   }
-  text += name_of(p.what);
-  r.result = perform(r, p.what);
-  if (r.result < 0) text.append(": ").append(std::strerror(static_cast<int>(-r.result)));
+  text += name_of(at->what);
+  // From here on the operation completes, whatever the memory.
+  const pending p = std::move(*at);
+  pending_.erase(at);
+  try {
+    check_watched(p);
+    r.result = perform(r, p.what);
+  } catch (const std::bad_alloc&) {
+    r.result = -ENOMEM;
+  }
   r.home->post(r);
+  if (r.result < 0) text.append(": ").append(std::strerror(static_cast<int>(-r.result)));
   return text;
 }
 

@@ -35,8 +35,8 @@ void turn::run(std::size_t item, unsigned place) {
     home_.run_one(item);
     return;
   }
-  fiber_ = take_fiber();
   idle_fibers().reserve(idle_fibers().size() + 1);  // giving it back must not fail
+  fiber_ = take_fiber();
   item_ = item;
   left_ = place;
   outer_ = pre_emption::install(this);

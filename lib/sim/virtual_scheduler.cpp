@@ -22,7 +22,10 @@ virtual_scheduler::~virtual_scheduler() {
 std::size_t virtual_scheduler::ready() {
   run_ready(0);  // due timers add to what is ready
   work_list& items = ready_items();
-  while (work_item* item = items.pop_front()) pool_.push_back(item);
+  while (!items.empty()) {
+    if (pool_.size() == pool_.capacity()) pool_.reserve(2 * pool_.size() + 8);  // may fail; then
+    pool_.push_back(items.pop_front());                                         // none is lost
+  }
   return pool_.size();
 }
 
