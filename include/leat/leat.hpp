@@ -35,6 +35,7 @@
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/partial_push.hpp"
+#include "leat/sync/priority_queue.hpp"
 #include "leat/sync/queue_base.hpp"
 #include "leat/sync/queue_runner.hpp"
 #include "leat/sync/queue_statistics.hpp"

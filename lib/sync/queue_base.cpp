@@ -60,9 +60,11 @@ void queue_waiter::throw_outcome() const {
 
 // ------------------------------------------------------------------------------------ construction
 
-queue_base::queue_base(std::size_t capacity, std::size_t floor, std::string name)
+queue_base::queue_base(std::size_t capacity, std::size_t floor, bool whole_batches,
+                       std::string name)
     : floor_(floor),
       capacity_(capacity),
+      whole_batches_(whole_batches),
       low_mark_(capacity / 2),
       close_marker_(*this, detail::queue_waiter::role::close, nullptr, 0,
                     std::source_location::current()),
@@ -85,8 +87,7 @@ void queue_base::leave_line(detail::queue_waiter& w, detail::queue_outcome outco
                             work_list& woken) noexcept {
   (w.is_push() ? pushers_ : poppers_).remove(w);
   if (w.role_ == detail::queue_waiter::role::close) return;
-  if (w.role_ == detail::queue_waiter::role::pop_many ||
-      w.role_ == detail::queue_waiter::role::pop_up_to) {
+  if (holds_items(w)) {
     held_ -= w.moved_;
     held_limit_ -= w.count_;
   }
@@ -116,12 +117,14 @@ bool queue_base::serve_push(detail::queue_waiter& w) noexcept {
 }
 
 bool queue_base::serve_pop(detail::queue_waiter& w) noexcept {
+  const bool short_one_will_do = closed_ && w.role_ == detail::queue_waiter::role::pop_up_to;
+  if (whole_batches_ && !short_one_will_do && size_ < floor_ + w.count_) return false;
   while (w.moved_ < w.count_) {
     if (size_ <= floor_) return false;
     deliver(w);
     ++w.moved_;
     --size_;
-    if (w.role_ != detail::queue_waiter::role::pop) ++held_;
+    if (holds_items(w)) ++held_;
   }
   return true;
 }
@@ -173,11 +176,24 @@ void queue_base::reserve_for(const detail::queue_waiter& w) {
   const bool full = !pushers_.empty() && capacity_ != unbounded;
   const std::size_t inside =
       std::max({size_, floor_, full ? capacity_ : std::min(capacity_, size_ + entering)});
-  const bool holds = w.role_ >= detail::queue_waiter::role::pop_many;
-  reserve(inside + held_limit_ + (holds ? w.count_ : 0));
+  reserve(inside + held_limit_ + (holds_items(w) ? w.count_ : 0));
+}
+
+// True for a batch that takes items as they come and may have to give them back.
+bool queue_base::holds_items(const detail::queue_waiter& w) const noexcept {
+  return w.role_ >= detail::queue_waiter::role::pop_many && !whole_batches_;
+}
+
+void queue_base::refuse_impossible(const detail::queue_waiter& w) const {
+  if (!whole_batches_ || w.is_push() || w.count_ <= capacity_) return;
+  throw failure(errc::invalid_argument,
+                "pop of " + std::to_string(w.count_) + " items from queue '" + name_ +
+                    "' of capacity " + std::to_string(capacity_) +
+                    ": it gives a batch whole, so that many are never there together");
 }
 
 bool queue_base::begin(detail::queue_waiter& w) {
+  refuse_impossible(w);
   work_list woken;
   bool waits = true;
   {
@@ -188,7 +204,7 @@ bool queue_base::begin(detail::queue_waiter& w) {
       waits = false;
     } else {
       reserve_for(w);
-      if (w.role_ >= detail::queue_waiter::role::pop_many) held_limit_ += w.count_;
+      if (holds_items(w)) held_limit_ += w.count_;
       line.push_back(w);
       woken = serve_except(w);
       waits = w.linked_;
@@ -324,6 +340,7 @@ queue_statistics queue_base::statistics() const noexcept {
   s.peak_size = peak_;
   s.waiting_pushes = pushers_.size() - (close_pending_ ? 1 : 0);
   s.waiting_pops = poppers_.size();
+  if (const detail::queue_waiter* w = poppers_.first()) s.awaited = whole_batches_ ? w->count_ : 1;
   s.pushed = pushed_;
   s.popped = pushed_ - size_ - held_;
   s.returned = returned_;

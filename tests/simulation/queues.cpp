@@ -10,6 +10,7 @@
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/sync/fifo_queue.hpp"
+#include "leat/sync/priority_queue.hpp"
 #include "leat/sync/random_shuffle_queue.hpp"
 #include "simulation/scenarios.hpp"
 
@@ -70,10 +71,10 @@ task<> produce(world& w, Queue& q, ledger& book) {
 }
 
 template <class Queue>
-task<> consume(world& w, Queue& q, ledger& book) {
+task<> consume(world& w, Queue& q, ledger& book, std::size_t largest_batch) {
   for (;;) {
     const std::uint64_t kind = w.random().below(4);
-    const std::size_t count = w.random().below(7);
+    const auto count = static_cast<std::size_t>(w.random().below(largest_batch + 1));
     try {
       if (kind == 0) {
         const std::optional<int> item = co_await q.pop();
@@ -101,7 +102,8 @@ task<> consume(world& w, Queue& q, ledger& book) {
 template <class Queue>
 class exercise {
  public:
-  exercise(world& w, Queue& q) : w_(w), q_(q) {}
+  exercise(world& w, Queue& q, std::size_t largest_batch)
+      : w_(w), q_(q), largest_batch_(largest_batch) {}
 
   task<> run() {
     w_.watch(q_);
@@ -136,9 +138,10 @@ class exercise {
     const std::uint64_t many = 1 + w_.random().below(4);
     for (std::uint64_t i = 0; i < many; ++i) {
       producers.spawn_on(thread(), produce(w_, q_, book_), "producer");
-      consumers.spawn_on(thread(), consume(w_, q_, book_), "consumer");
+      consumers.spawn_on(thread(), consume(w_, q_, book_, largest_batch_), "consumer");
     }
-    if (w_.random().below(2) == 0) patient.spawn_on(thread(), consume(w_, q_, book_), "patient");
+    if (w_.random().below(2) == 0)
+      patient.spawn_on(thread(), consume(w_, q_, book_, largest_batch_), "patient");
     if (w_.random().below(3) == 0) {
       co_await leat::sleep_for(1us * w_.random().below(8));
       producers.request_stop();
@@ -176,25 +179,37 @@ class exercise {
 
   world& w_;
   Queue& q_;
+  const std::size_t largest_batch_;
   ledger book_;
 };
 
 }  // namespace
 
 task<> queues(world& w) {
+  constexpr std::size_t beyond_capacity = 6;
   const auto capacity = static_cast<std::size_t>(1 + w.random().below(8));
-  if (w.random().below(2) == 0) {
-    leat::fifo_queue<int> q(capacity, "fifo");
-    exercise e(w, q);
-    co_await e.run();
-  } else {
-    leat::random_shuffle_queue<int> q(
-        {.capacity = capacity,
-         .min_after_dequeue = static_cast<std::size_t>(w.random().below(capacity)),
-         .seed = w.random()(),
-         .name = "shuffled"});
-    exercise e(w, q);
-    co_await e.run();
+  switch (w.random().below(3)) {
+    case 0: {
+      leat::fifo_queue<int> q(capacity, "fifo");
+      exercise e(w, q, beyond_capacity);
+      co_await e.run();
+      break;
+    }
+    case 1: {
+      leat::random_shuffle_queue<int> q(
+          {.capacity = capacity,
+           .min_after_dequeue = static_cast<std::size_t>(w.random().below(capacity)),
+           .seed = w.random()(),
+           .name = "shuffled"});
+      exercise e(w, q, beyond_capacity);
+      co_await e.run();
+      break;
+    }
+    default: {
+      leat::priority_queue<int> q(capacity, "prioritized");
+      exercise e(w, q, capacity);  // gives batches whole
+      co_await e.run();
+    }
   }
 }
 

@@ -8,11 +8,11 @@
 #include "leat/core/task_group.hpp"
 #include "sync/queue_operations.hpp"
 
-TEMPLATE_TEST_CASE("queue: a capacity of 0 is refused", "[sync]", fifo, shuffled) {
+TEMPLATE_LIST_TEST_CASE("queue: a capacity of 0 is refused", "[sync]", all_queues) {
   CHECK_THROWS_AS(TestType::make(0), leat::failure);
 }
 
-TEMPLATE_TEST_CASE("queue: every item comes out once", "[sync]", fifo, shuffled) {
+TEMPLATE_LIST_TEST_CASE("queue: every item comes out once", "[sync]", all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(10);
     for (int i = 0; i < 10; ++i) {
@@ -31,8 +31,8 @@ TEMPLATE_TEST_CASE("queue: every item comes out once", "[sync]", fifo, shuffled)
   });
 }
 
-TEMPLATE_TEST_CASE("queue: a push waits for room and enters as soon as there is some", "[sync]",
-                   fifo, shuffled) {
+TEMPLATE_LIST_TEST_CASE("queue: a push waits for room and enters as soon as there is some",
+                        "[sync]", all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(2);
     std::vector<int> first = {0, 1};
@@ -53,8 +53,8 @@ TEMPLATE_TEST_CASE("queue: a push waits for room and enters as soon as there is 
   });
 }
 
-TEMPLATE_TEST_CASE("queue: close lets what is inside drain, then pops end empty", "[sync]", fifo,
-                   shuffled) {
+TEMPLATE_LIST_TEST_CASE("queue: close lets what is inside drain, then pops end empty", "[sync]",
+                        all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(10);
     std::vector<int> items = numbers(4);
@@ -73,8 +73,8 @@ TEMPLATE_TEST_CASE("queue: close lets what is inside drain, then pops end empty"
   });
 }
 
-TEMPLATE_TEST_CASE("queue: a push to a closed queue is refused and takes nothing", "[sync]", fifo,
-                   shuffled) {
+TEMPLATE_LIST_TEST_CASE("queue: a push to a closed queue is refused and takes nothing", "[sync]",
+                        all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(10);
     q.close();
@@ -86,7 +86,7 @@ TEMPLATE_TEST_CASE("queue: a push to a closed queue is refused and takes nothing
   });
 }
 
-TEMPLATE_TEST_CASE("queue: a second close says so", "[sync]", fifo, shuffled) {
+TEMPLATE_LIST_TEST_CASE("queue: a second close says so", "[sync]", all_queues) {
   auto q = TestType::make(2);
   CHECK(q.close());
   CHECK_FALSE(q.close());
@@ -95,8 +95,8 @@ TEMPLATE_TEST_CASE("queue: a second close says so", "[sync]", fifo, shuffled) {
   CHECK(q.is_closed());
 }
 
-TEMPLATE_TEST_CASE("queue: close waits behind the pushes that came before it", "[sync]", fifo,
-                   shuffled) {
+TEMPLATE_LIST_TEST_CASE("queue: close waits behind the pushes that came before it", "[sync]",
+                        all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(1);
     co_await q.push(1);
@@ -121,8 +121,8 @@ TEMPLATE_TEST_CASE("queue: close waits behind the pushes that came before it", "
   });
 }
 
-TEMPLATE_TEST_CASE("queue: a push that came after a close that waits is refused", "[sync]", fifo,
-                   shuffled) {
+TEMPLATE_LIST_TEST_CASE("queue: a push that came after a close that waits is refused", "[sync]",
+                        all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(1);
     CHECK(co_await q.push(1));
@@ -145,8 +145,8 @@ TEMPLATE_TEST_CASE("queue: a push that came after a close that waits is refused"
   });
 }
 
-TEMPLATE_TEST_CASE("queue: close_and_cancel ends waiting pushes, and keeps what is in", "[sync]",
-                   fifo, shuffled) {
+TEMPLATE_LIST_TEST_CASE("queue: close_and_cancel ends waiting pushes, and keeps what is in",
+                        "[sync]", all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(4);
     std::vector<int> items = numbers(3);
@@ -166,7 +166,7 @@ TEMPLATE_TEST_CASE("queue: close_and_cancel ends waiting pushes, and keeps what 
   });
 }
 
-TEMPLATE_TEST_CASE("queue: a waiting pop ends empty at the close", "[sync]", fifo, shuffled) {
+TEMPLATE_LIST_TEST_CASE("queue: a waiting pop ends empty at the close", "[sync]", all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(4);
     outcome one;
@@ -185,8 +185,8 @@ TEMPLATE_TEST_CASE("queue: a waiting pop ends empty at the close", "[sync]", fif
   });
 }
 
-TEMPLATE_TEST_CASE("queue: pop_many takes items as they come, also more than the capacity",
-                   "[sync]", fifo, shuffled) {
+TEMPLATE_LIST_TEST_CASE("queue: pop_many takes items as they come, also more than the capacity",
+                        "[sync]", holding_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(2);
     outcome batch;
@@ -205,8 +205,8 @@ TEMPLATE_TEST_CASE("queue: pop_many takes items as they come, also more than the
   });
 }
 
-TEMPLATE_TEST_CASE("queue: a pop_many that cannot be filled leaves all items at the close",
-                   "[sync]", fifo, shuffled) {
+TEMPLATE_LIST_TEST_CASE("queue: a pop_many that cannot be filled leaves all items at the close",
+                        "[sync]", holding_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(2);
     outcome batch;
@@ -228,8 +228,8 @@ TEMPLATE_TEST_CASE("queue: a pop_many that cannot be filled leaves all items at 
   });
 }
 
-TEMPLATE_TEST_CASE("queue: pop_up_to gives the rest once the queue is closed", "[sync]", fifo,
-                   shuffled) {
+TEMPLATE_LIST_TEST_CASE("queue: pop_up_to gives the rest once the queue is closed", "[sync]",
+                        all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(10);
     std::vector<int> items = numbers(5);
@@ -254,8 +254,8 @@ TEMPLATE_TEST_CASE("queue: pop_up_to gives the rest once the queue is closed", "
   });
 }
 
-TEMPLATE_TEST_CASE("queue: batches of 0 succeed at once, whatever the state", "[sync]", fifo,
-                   shuffled) {
+TEMPLATE_LIST_TEST_CASE("queue: batches of 0 succeed at once, whatever the state", "[sync]",
+                        all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(1);
     co_await q.push(1);
@@ -270,8 +270,8 @@ TEMPLATE_TEST_CASE("queue: batches of 0 succeed at once, whatever the state", "[
   });
 }
 
-TEMPLATE_TEST_CASE("queue: a cancelled pop_many puts back what it holds", "[sync]", fifo,
-                   shuffled) {
+TEMPLATE_LIST_TEST_CASE("queue: a cancelled pop_many puts back what it holds", "[sync]",
+                        holding_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(10);
     std::vector<int> items = numbers(3);
@@ -291,7 +291,8 @@ TEMPLATE_TEST_CASE("queue: a cancelled pop_many puts back what it holds", "[sync
   });
 }
 
-TEMPLATE_TEST_CASE("queue: a cancelled push_many says how many went in", "[sync]", fifo, shuffled) {
+TEMPLATE_LIST_TEST_CASE("queue: a cancelled push_many says how many went in", "[sync]",
+                        all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(3);
     outcome o;
@@ -308,8 +309,8 @@ TEMPLATE_TEST_CASE("queue: a cancelled push_many says how many went in", "[sync]
   });
 }
 
-TEMPLATE_TEST_CASE("queue: a cancelled waiter gets nothing, those behind it move up", "[sync]",
-                   fifo, shuffled) {
+TEMPLATE_LIST_TEST_CASE("queue: a cancelled waiter gets nothing, those behind it move up", "[sync]",
+                        all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(4);
     outcome cancelled;
@@ -331,8 +332,8 @@ TEMPLATE_TEST_CASE("queue: a cancelled waiter gets nothing, those behind it move
   });
 }
 
-TEMPLATE_TEST_CASE("queue: an operation of a stopped task does not look at the queue", "[sync]",
-                   fifo, shuffled) {
+TEMPLATE_LIST_TEST_CASE("queue: an operation of a stopped task does not look at the queue",
+                        "[sync]", all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(4);
     co_await q.push(1);
@@ -349,8 +350,8 @@ TEMPLATE_TEST_CASE("queue: an operation of a stopped task does not look at the q
   });
 }
 
-TEMPLATE_TEST_CASE("queue: fail lets items drain, then throws the cause", "[sync]", fifo,
-                   shuffled) {
+TEMPLATE_LIST_TEST_CASE("queue: fail lets items drain, then throws the cause", "[sync]",
+                        all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(4);
     co_await q.push(1);
@@ -374,7 +375,7 @@ TEMPLATE_TEST_CASE("queue: fail lets items drain, then throws the cause", "[sync
   });
 }
 
-TEMPLATE_TEST_CASE("queue: try operations never overtake a line", "[sync]", fifo, shuffled) {
+TEMPLATE_LIST_TEST_CASE("queue: try operations never overtake a line", "[sync]", all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(1);
     co_await q.push(1);
@@ -395,8 +396,8 @@ TEMPLATE_TEST_CASE("queue: try operations never overtake a line", "[sync]", fifo
   });
 }
 
-TEMPLATE_TEST_CASE("queue: statistics count what went in and out, and the waits", "[sync]", fifo,
-                   shuffled) {
+TEMPLATE_LIST_TEST_CASE("queue: statistics count what went in and out, and the waits", "[sync]",
+                        all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(2);
     outcome o;
@@ -418,8 +419,8 @@ TEMPLATE_TEST_CASE("queue: statistics count what went in and out, and the waits"
   });
 }
 
-TEMPLATE_TEST_CASE("queue: many producers and consumers lose and double nothing", "[sync]", fifo,
-                   shuffled) {
+TEMPLATE_LIST_TEST_CASE("queue: many producers and consumers lose and double nothing", "[sync]",
+                        all_queues) {
   for (const std::size_t capacity : {std::size_t{1}, std::size_t{3}, std::size_t{64}}) {
     on_virtual_time([capacity]() -> task<> {
       auto q = TestType::make(capacity);
@@ -448,8 +449,8 @@ TEMPLATE_TEST_CASE("queue: many producers and consumers lose and double nothing"
   }
 }
 
-TEMPLATE_TEST_CASE("queue: results are the same when others have their turn in between", "[sync]",
-                   fifo, shuffled) {
+TEMPLATE_LIST_TEST_CASE("queue: results are the same when others have their turn in between",
+                        "[sync]", all_queues) {
   on_virtual_time([]() -> task<> {
     auto q = TestType::make(4);
     for (int i = 0; i < 2000; ++i) {  // more than the budget of a turn
@@ -468,7 +469,7 @@ TEMPLATE_TEST_CASE("queue: results are the same when others have their turn in b
   });
 }
 
-TEMPLATE_TEST_CASE("queue: items that can only be moved go through", "[sync]", fifo, shuffled) {
+TEMPLATE_LIST_TEST_CASE("queue: items that can only be moved go through", "[sync]", all_queues) {
   on_virtual_time([]() -> task<> {
     leat::fifo_queue<std::unique_ptr<int>> q(2);
     co_await q.push(std::make_unique<int>(3));

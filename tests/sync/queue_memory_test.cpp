@@ -26,6 +26,7 @@ struct room {
 // First in, first out, in exactly as much room as was asked for.
 class exact_order {
  public:
+  static constexpr bool whole_batches = false;
   explicit exact_order(room& r) : room_(r) {}
   void reserve(std::size_t count) {
     if (room_.refuse && count > room_.reserved) throw std::bad_alloc();

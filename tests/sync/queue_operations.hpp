@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <numeric>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "leat/core/task.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/sync/fifo_queue.hpp"
+#include "leat/sync/priority_queue.hpp"
 #include "leat/sync/random_shuffle_queue.hpp"
 #include "support/leat_test.hpp"
 
@@ -29,6 +31,14 @@ struct shuffled {
     return queue({.capacity = capacity, .seed = 7, .name = "q"});
   }
 };
+
+struct prioritized {
+  using queue = leat::priority_queue<int>;
+  static queue make(std::size_t capacity) { return queue(capacity, "q"); }
+};
+using all_queues = std::tuple<fifo, shuffled, prioritized>;
+// Those that take items for a batch as they come.
+using holding_queues = std::tuple<fifo, shuffled>;
 
 inline std::vector<int> numbers(int count) {
   std::vector<int> all(static_cast<std::size_t>(count));

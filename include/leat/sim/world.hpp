@@ -130,7 +130,7 @@ class world {
     });
     when_quiet(name + " lets nobody wait for what is there", [&q] {
       const auto s = q.statistics();
-      return (s.waiting_pops == 0 || s.size <= s.min_left) &&
+      return (s.waiting_pops == 0 || s.size < s.min_left + s.awaited) &&
              (s.waiting_pushes == 0 || s.size >= s.capacity);
     });
     when_quiet(name + " lets nobody wait once it is closed", [&q] {

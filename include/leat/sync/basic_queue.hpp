@@ -206,7 +206,7 @@ class basic_queue : public queue_base {
   template <class... OrderArguments>
   basic_queue(std::size_t capacity, std::size_t floor, std::string name,
               OrderArguments&&... arguments)
-      : queue_base(capacity, floor, std::move(name)),
+      : queue_base(capacity, floor, Order::whole_batches, std::move(name)),
         order_(std::forward<OrderArguments>(arguments)...) {
     constexpr std::size_t allocated_at_once = 64 * 1024;  // bytes; a larger queue grows on demand
     if (capacity <= allocated_at_once / sizeof(T)) order_.reserve(capacity);

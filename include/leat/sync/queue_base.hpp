@@ -67,7 +67,8 @@ class queue_base {
   void describe(std::ostream& out) const;
 
  protected:
-  queue_base(std::size_t capacity, std::size_t floor, std::string name);
+  // `whole_batches`: items for a batch are not taken one by one, as they come, but together.
+  queue_base(std::size_t capacity, std::size_t floor, bool whole_batches, std::string name);
   virtual ~queue_base();
 
   // -- What the typed queue provides; all called under the lock, none may throw.
@@ -116,6 +117,7 @@ class queue_base {
   std::size_t size_ LEAT_GUARDED_BY(mutex_) = 0;
   std::size_t floor_ LEAT_GUARDED_BY(mutex_);  // as many stay in while the queue is open
   const std::size_t capacity_;
+  const bool whole_batches_;
   detail::waiter_list pushers_ LEAT_GUARDED_BY(mutex_);
   detail::waiter_list poppers_ LEAT_GUARDED_BY(mutex_);
   bool closed_ LEAT_GUARDED_BY(mutex_) = false;
@@ -143,7 +145,9 @@ class queue_base {
   // How many items an operation in line has moved.
   std::size_t moved_by(const detail::queue_waiter& w) const noexcept;
 
+  void refuse_impossible(const detail::queue_waiter& w) const;
   void reserve_for(const detail::queue_waiter& w) LEAT_REQUIRES(mutex_);
+  [[nodiscard]] bool holds_items(const detail::queue_waiter& w) const noexcept;
   bool leave_early(detail::queue_waiter& w, bool wake) noexcept;
   [[nodiscard]] work_list serve_except(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   bool serve_push(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);

@@ -16,8 +16,9 @@ struct queue_statistics {
   std::size_t peak_size = 0;       ///< most items ever stored
   std::size_t waiting_pushes = 0;  ///< operations that wait for room now
   std::size_t waiting_pops = 0;    ///< operations that wait for items now
-  std::uint64_t pushed = 0;        ///< items that went in since the start
-  std::uint64_t popped = 0;        ///< items that came out since the start, and did not come back
+  std::size_t awaited = 0;       ///< items that the first of these takes at a time; 0: nobody waits
+  std::uint64_t pushed = 0;      ///< items that went in since the start
+  std::uint64_t popped = 0;      ///< items that came out since the start, and did not come back
   std::uint64_t returned = 0;    ///< items that a batch held and gave back, above the capacity too
   std::uint64_t push_waits = 0;  ///< operations that had to wait for room
   std::uint64_t pop_waits = 0;   ///< operations that had to wait for items

@@ -12,6 +12,8 @@ namespace leat::detail {
 template <class T>
 class ring_order {
  public:
+  static constexpr bool whole_batches = false;
+
   ring_order() = default;
   ring_order(const ring_order&) = delete;
   ring_order& operator=(const ring_order&) = delete;

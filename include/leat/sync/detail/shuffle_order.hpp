@@ -16,6 +16,8 @@ namespace leat::detail {
 template <class T>
 class shuffle_order {
  public:
+  static constexpr bool whole_batches = false;
+
   explicit shuffle_order(random_engine random) noexcept : random_(random) {}
 
   /// Makes room for `count` items in all. Errors: std::bad_alloc; then nothing has changed.

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace leat::detail {
+
+/// The smallest item first, and of equal ones the oldest: a binary heap of items with numbers.
+template <class T, class Less>
+class heap_order {
+ public:
+  /// A batch is the smallest items that are there together, not the ones that came first.
+  static constexpr bool whole_batches = true;
+
+  explicit heap_order(Less less) : less_(std::move(less)) {}
+
+  /// Makes room for `count` items in all. Errors: std::bad_alloc; then nothing has changed.
+  void reserve(std::size_t count) {
+    if (count <= heap_.capacity()) return;
+    if (count > heap_.max_size()) throw std::bad_alloc();
+    heap_.reserve(std::max(count, std::min(2 * heap_.size(), heap_.max_size())));
+  }
+
+  [[nodiscard]] bool has_room() const noexcept { return heap_.size() < heap_.capacity(); }
+
+  void store(T&& value) noexcept { insert(std::move(value), newest_++); }
+
+  /// Moves the smallest item to the raw memory at `to`.
+  void take(T* to) noexcept {
+    std::construct_at(to, std::move(heap_.front().value));
+    entry last = std::move(heap_.back());
+    heap_.pop_back();
+    if (!heap_.empty()) sift_down(std::move(last));
+  }
+
+  /// Puts the item back that was taken last: in front of its equals.
+  void give_back(T&& value) noexcept { insert(std::move(value), --oldest_); }
+
+ private:
+  struct entry {
+    T value;
+    std::int64_t number;
+  };
+
+  [[nodiscard]] bool before(const entry& a, const entry& b) const noexcept {
+    if (less_(a.value, b.value)) return true;
+    return a.number < b.number && !less_(b.value, a.value);
+  }
+
+  // Holes move, items are moved once each: a swap would move three times.
+  void insert(T&& value, std::int64_t number) noexcept {
+    heap_.push_back({std::move(value), number});
+    std::size_t hole = heap_.size() - 1;
+    if (hole == 0 || !before(heap_[hole], heap_[(hole - 1) / 2])) return;
+    entry moving = std::move(heap_[hole]);
+    while (hole > 0 && before(moving, heap_[(hole - 1) / 2])) {
+      heap_[hole] = std::move(heap_[(hole - 1) / 2]);
+      hole = (hole - 1) / 2;
+    }
+    heap_[hole] = std::move(moving);
+  }
+
+  // Fills the hole at the root.
+  void sift_down(entry moving) noexcept {
+    std::size_t hole = 0;
+    for (std::size_t child = 1; child < heap_.size(); child = 2 * hole + 1) {
+      if (child + 1 < heap_.size() && before(heap_[child + 1], heap_[child])) ++child;
+      if (!before(heap_[child], moving)) break;
+      heap_[hole] = std::move(heap_[child]);
+      hole = child;
+    }
+    heap_[hole] = std::move(moving);
+  }
+
+  std::vector<entry> heap_;
+  std::int64_t newest_ = 0;  // number of the next item
+  std::int64_t oldest_ = 0;  // of the one that was given back last
+  Less less_;
+};
+
+}  // namespace leat::detail
