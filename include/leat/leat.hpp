@@ -8,6 +8,7 @@
 #include "leat/core/context.hpp"
 #include "leat/core/runtime.hpp"
 #include "leat/core/scheduler.hpp"
+#include "leat/core/select.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/task.hpp"

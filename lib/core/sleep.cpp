@@ -26,7 +26,7 @@ bool sleep_wait::await_suspend(std::coroutine_handle<> h) {
     cancelled_ = true;
     return false;
   }
-  if (relative_ >= duration::zero()) until_ = deadline_after(home_->now(), relative_);
+  until_ = deadline(*home_);
   home_->add_timer(alarm_, until_);
   begin_wait();
   return true;

@@ -7,6 +7,7 @@
 
 #include "leat/core/assert.hpp"
 #include "leat/core/context.hpp"
+#include "leat/core/detail/selection.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/scheduler.hpp"
 #include "leat/sync/partial_push.hpp"
@@ -29,6 +30,21 @@ void queue_waiter::describe(const wait& w, std::ostream& out) {
   self.queue_.describe(out);
   if (self.count_ <= 1) return;
   out << ", " << self.queue_.moved_by(self) << " of " << self.count_ << " done";
+}
+
+selected_queue_waiter::selected_queue_waiter(queue_base& queue, role r, void* items,
+                                             std::size_t count, selection& s, int index,
+                                             const std::source_location& where) noexcept
+    : queue_waiter(queue, r, items, count, where), selection_(s), index_(index) {
+  selected_ = true;
+  run_ = [](work_item& item) noexcept {
+    static_cast<selected_queue_waiter&>(item).selection_.wake();
+  };
+}
+
+bool queue_waiter::claim_selection() noexcept {
+  auto& self = static_cast<selected_queue_waiter&>(*this);
+  return self.selection_.claim(self.index_);
 }
 
 std::string queue_waiter::text() const {
@@ -83,14 +99,17 @@ queue_base::~queue_base() {
 
 // ---------------------------------------------------------------------------------- the two lines
 
+void queue_base::remove(detail::queue_waiter& w) noexcept {
+  (w.is_push() ? pushers_ : poppers_).remove(w);
+  if (!holds_items(w)) return;
+  held_ -= w.moved_;
+  held_limit_ -= w.count_;
+}
+
 void queue_base::leave_line(detail::queue_waiter& w, detail::queue_outcome outcome,
                             work_list& woken) noexcept {
-  (w.is_push() ? pushers_ : poppers_).remove(w);
+  remove(w);
   if (w.role_ == detail::queue_waiter::role::close) return;
-  if (holds_items(w)) {
-    held_ -= w.moved_;
-    held_limit_ -= w.count_;
-  }
   w.outcome_ = outcome;
   if (w.is_push() && w.home_ && w.home_ != scheduler::current()) held_back_ = true;
   woken.push_back(w);
@@ -102,7 +121,7 @@ void queue_base::return_held(detail::queue_waiter& w) noexcept {
   give_back(w);
   size_ += w.moved_;
   returned_ += w.moved_;
-  held_ -= w.moved_;
+  if (holds_items(w)) held_ -= w.moved_;
   w.moved_ = 0;
 }
 
@@ -133,7 +152,21 @@ void queue_base::close_now(work_list& woken, detail::queue_outcome for_pushes) n
   closed_ = true;
   close_pending_ = false;
   floor_ = 0;  // what is inside may be drained
-  while (detail::queue_waiter* w = pushers_.first()) leave_line(*w, for_pushes, woken);
+  while (detail::queue_waiter* w = pushers_.first()) {
+    if (w->claim()) {
+      leave_line(*w, for_pushes, woken);
+    } else {
+      remove(*w);
+    }
+  }
+}
+
+// An operation of a select has to win before a single item moves: true when it may go on. It has
+// left the line when something else has won.
+bool queue_base::wins(detail::queue_waiter& w) noexcept {
+  if (w.claim()) return true;
+  remove(w);
+  return false;
 }
 
 work_list queue_base::serve() noexcept {
@@ -145,14 +178,26 @@ work_list queue_base::serve() noexcept {
         close_now(woken, detail::queue_outcome::closed);
         break;
       }
+      if (w->selected_ && size_ >= capacity_) break;
+      if (w->selected_ && !wins(*w)) continue;
       if (!serve_push(*w)) break;
       leave_line(*w, detail::queue_outcome::done, woken);
     }
     while (detail::queue_waiter* w = poppers_.first()) {
+      const bool single = w->role_ == detail::queue_waiter::role::pop;
+      if (w->selected_ && single) {
+        if (size_ <= floor_ && !closed_) break;
+        if (!wins(*w)) continue;
+      }
       const std::size_t before = w->moved_;
       const bool done = serve_pop(*w);
       moved = moved || w->moved_ != before;
       if (!done && !closed_) break;
+      if (w->selected_ && !single && !w->claim()) {  // a batch gives back, others may take that
+        return_held(*w);
+        remove(*w);
+        continue;
+      }
       if (!done && !(w->role_ == detail::queue_waiter::role::pop_up_to && w->moved_ > 0)) {
         return_held(*w);  // the next one in line may be content with what came back
         leave_line(*w, cause_ ? detail::queue_outcome::failed : detail::queue_outcome::closed,
@@ -201,6 +246,7 @@ bool queue_base::begin(detail::queue_waiter& w) {
     detail::waiter_list& line = w.is_push() ? pushers_ : poppers_;
     if (w.is_push() && closed_) {
       w.outcome_ = cause_ ? detail::queue_outcome::failed : detail::queue_outcome::closed;
+      static_cast<void>(w.claim());
       waits = false;
     } else {
       reserve_for(w);

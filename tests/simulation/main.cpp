@@ -22,6 +22,7 @@ const std::vector<scenario>& scenarios() {
       .short_transfer = 0.1, .truncated = 0.03, .replaced = 0.03};
   static const std::vector<scenario> all{
       {"queues", {.threads = 3}, queues},
+      {"selecting", {.threads = 3}, selecting},
       {"coordination", {.threads = 2}, coordination},
       {"reading", {.threads = 2, .files = {.faults = rough}}, reading},
       {"changing", {.threads = 2, .files = {.faults = meddled}}, changing},

@@ -20,6 +20,7 @@ struct scenario {
 [[nodiscard]] const std::vector<scenario>& scenarios();
 
 leat::task<> queues(leat::sim::world& w);
+leat::task<> selecting(leat::sim::world& w);
 leat::task<> coordination(leat::sim::world& w);
 leat::task<> reading(leat::sim::world& w);
 leat::task<> changing(leat::sim::world& w);

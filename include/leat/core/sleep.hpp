@@ -22,6 +22,11 @@ class [[nodiscard]] sleep_wait final : public wait {
   bool await_suspend(std::coroutine_handle<> h);
   void await_resume();
 
+  /// When it is due if it begins now.
+  [[nodiscard]] time_point deadline(const scheduler& home) const noexcept {
+    return relative_ >= duration::zero() ? deadline_after(home.now(), relative_) : until_;
+  }
+
  private:
   static void cancel(wait& w) noexcept;
   static void describe(const wait& w, std::ostream& out);

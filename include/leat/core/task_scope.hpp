@@ -24,6 +24,9 @@ class condition_wait;
 
 namespace detail {
 class scope_registry;
+class selection;
+template <class Operation>
+class arm;
 std::string to_text(const work_item& item);
 }  // namespace detail
 
@@ -192,11 +195,21 @@ class [[nodiscard]] condition_wait : public wait {
 
  private:
   friend class task_scope;
+  template <class Operation>
+  friend class detail::arm;
   enum class outcome : unsigned char { holds, deadline, cancelled, own };
 
   bool start();
   void link_into_scope() noexcept LEAT_NO_ANALYSIS;
   void end(outcome result) noexcept;
+
+  // As one of the operations of a select; see detail::arm.
+  void select_in(detail::selection& s, int index) noexcept;
+  [[nodiscard]] bool claim() const noexcept;
+  [[nodiscard]] bool holds_now() const noexcept;
+  [[nodiscard]] bool begin_selected() noexcept;
+  void withdraw() noexcept;
+
   static void cancel(wait&) noexcept;
   static void describe(const wait& w, std::ostream& out);
   static const kind scope_kind;
@@ -212,6 +225,8 @@ class [[nodiscard]] condition_wait : public wait {
   alarm alarm_;
   bool linked_ = false;
   outcome result_ = outcome::holds;
+  int index_ = 0;                           // in the selection
+  detail::selection* selection_ = nullptr;  // that it is part of
   condition_wait* previous_ = nullptr;
   condition_wait* following_ = nullptr;
 };

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "leat/sync/detail/async_queue_operation.hpp"
+#include "leat/sync/detail/queue_arm.hpp"
 #include "leat/sync/detail/queue_awaiter.hpp"
 #include "leat/sync/detail/queue_verbs.hpp"
 #include "leat/sync/partial_push.hpp"

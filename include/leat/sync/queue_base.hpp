@@ -20,6 +20,8 @@ template <class Queue, class Verb>
 class blocking_queue_call;
 template <class Queue, class Verb, class Handler>
 class async_queue_operation;
+template <class Operation>
+class arm;
 }  // namespace detail
 
 /// What all queues have, whatever their items: name, capacity, close, fail and statistics.
@@ -130,6 +132,8 @@ class queue_base {
   friend class detail::blocking_queue_call;
   template <class Queue, class Verb, class Handler>
   friend class detail::async_queue_operation;
+  template <class Operation>
+  friend class detail::arm;
 
   // Starts an operation that could not be done at once: tries it, else puts it in line.
   // True: it has ended, without a wait. Errors: std::bad_alloc, then nothing has happened.
@@ -152,6 +156,8 @@ class queue_base {
   [[nodiscard]] work_list serve_except(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   bool serve_push(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   bool serve_pop(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
+  void remove(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
+  [[nodiscard]] bool wins(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   void leave_line(detail::queue_waiter& w, detail::queue_outcome outcome, work_list& woken) noexcept
       LEAT_REQUIRES(mutex_);
   void return_held(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);

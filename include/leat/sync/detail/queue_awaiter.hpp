@@ -14,6 +14,9 @@
 
 namespace leat::detail {
 
+template <class Operation>
+class arm;
+
 /// A verb awaited in a coroutine.
 ///
 /// The operation is tried first with nothing set up; the waiter, with all that a dump or a stop
@@ -83,7 +86,11 @@ class [[nodiscard]] queue_awaiter {
     return verb_.result(waiter_.outcome_, waiter_.moved_);
   }
 
+  /// Where it was asked for; for a select, which begins with that.
+  [[nodiscard]] const std::source_location& where() const noexcept { return call_.where; }
+
  private:
+  friend class arm<queue_awaiter>;
   struct call {
     Queue& queue;
     context* task;

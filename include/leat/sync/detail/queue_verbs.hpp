@@ -37,6 +37,7 @@ class raw_storage {
 template <class T>
 struct push_verb {
   static constexpr auto the_role = queue_waiter::role::push;
+  static constexpr bool all_or_nothing = true;
   T* value;
 
   template <class Queue>
@@ -54,6 +55,7 @@ struct push_verb {
 template <class T>
 struct push_copy_verb {
   static constexpr auto the_role = queue_waiter::role::push;
+  static constexpr bool all_or_nothing = true;
   T value;
 
   template <class Queue>
@@ -70,6 +72,7 @@ struct push_copy_verb {
 template <class T>
 struct pop_verb {
   static constexpr auto the_role = queue_waiter::role::pop;
+  static constexpr bool all_or_nothing = true;
   raw_storage<T> slot;
 
   template <class Queue>
@@ -87,6 +90,7 @@ struct pop_verb {
 template <class T>
 struct push_many_verb {
   static constexpr auto the_role = queue_waiter::role::push;
+  static constexpr bool all_or_nothing = false;
   std::span<T> values;
 
   template <class Queue>
@@ -103,6 +107,7 @@ struct push_many_verb {
 template <class T, queue_waiter::role Role>
 struct pop_many_verb {
   static constexpr auto the_role = Role;
+  static constexpr bool all_or_nothing = true;
   std::size_t wanted;
   std::vector<T> batch = {};
 

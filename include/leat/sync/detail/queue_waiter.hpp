@@ -16,6 +16,8 @@ class queue_base;
 
 namespace detail {
 
+class selection;
+
 /// How an operation on a queue stands or ended.
 enum class queue_outcome : std::uint8_t { waiting, done, closed, cancelled, failed };
 
@@ -43,6 +45,9 @@ class queue_waiter : public wait {
   /// Ends the wait as cancelled unless it has ended already.
   static void cancel(wait& w) noexcept;
 
+  /// False: it is part of a select that something else has won, and must not move anything.
+  [[nodiscard]] bool claim() noexcept { return !selected_ || claim_selection(); }
+
   /// Throws what `cancelled` and `failed` stand for.
   void throw_unless_ended_well() const {
     if (outcome_ >= queue_outcome::cancelled) throw_outcome();
@@ -58,6 +63,7 @@ class queue_waiter : public wait {
   const role role_;
   queue_outcome outcome_ = queue_outcome::waiting;
   bool linked_ = false;
+  bool selected_ = false;  // a selected_queue_waiter
 
  private:
   friend class leat::queue_base;
@@ -65,10 +71,21 @@ class queue_waiter : public wait {
   static const kind push_kind;
   static const kind pop_kind;
   static void describe(const wait& w, std::ostream& out);
+  [[nodiscard]] bool claim_selection() noexcept;
   [[nodiscard]] std::string text() const;
   [[nodiscard]] failure cancelled() const;
   [[nodiscard]] partial_push partial() const;
   [[noreturn]] void throw_outcome() const;
+};
+
+/// One that is part of a select.
+class selected_queue_waiter : public queue_waiter {
+ public:
+  selected_queue_waiter(queue_base& queue, role r, void* items, std::size_t count, selection& s,
+                        int index, const std::source_location& where) noexcept;
+
+  selection& selection_;
+  const int index_;
 };
 
 /// Operations in order of arrival.

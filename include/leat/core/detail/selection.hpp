@@ -1,0 +1,61 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <iosfwd>
+#include <source_location>
+
+#include "leat/core/wait.hpp"
+
+namespace leat::detail {
+
+/// One select in progress: the wait of its coroutine, and which of its operations has won.
+///
+/// An operation that could complete claims the selection first, under the lock of the object that
+/// it waits on. One claim succeeds. Who has lost has moved nothing and leaves its line; the winner
+/// completes, and wakes the selection.
+class selection : public wait {
+ public:
+  static constexpr int nobody = -1;
+  static constexpr int stop = -2;   // the task was asked to stop
+  static constexpr int error = -3;  // an operation could not be begun
+
+  /// True: operation `index` may complete, no other one will. Thread safety: shared-safe.
+  [[nodiscard]] bool claim(int index) noexcept {
+    int expected = nobody;
+    return winner_.compare_exchange_strong(expected, index);
+  }
+  [[nodiscard]] int winner() const noexcept { return winner_.load(); }
+
+  /// The task that waits; null for another coroutine.
+  [[nodiscard]] const context* task() const noexcept { return context_; }
+
+ protected:
+  using describer = void (*)(const selection&, std::ostream&);
+
+  selection(describer describe_all, const std::source_location& where) noexcept
+      : wait(select_kind, where), describe_all_(describe_all) {}
+  ~selection() = default;
+
+ private:
+  static void cancel(wait& w) noexcept;
+  static void describe(const wait& w, std::ostream& out);
+  static const kind select_kind;
+
+  const describer describe_all_;
+  std::atomic<int> winner_{nobody};
+};
+
+/// Place of an operation in a select; each kind of operation has its specialisation:
+///
+///     arm(Operation&, selection&, int index);
+///     bool try_now();            // true: done at once; result() is there
+///     bool begin();              // waits from now on, and claims `index` when it completes;
+///                                // true: it did so in this call, and wakes nobody
+///     void withdraw() noexcept;  // waits no more, unless it has ended
+///     auto result();             // of the winner; throws what the operation throws
+///     void describe(std::ostream&) const;
+template <class Operation>
+class arm;
+
+}  // namespace leat::detail

@@ -1,0 +1,255 @@
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <iosfwd>
+#include <optional>
+#include <ostream>
+#include <source_location>
+#include <sstream>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "leat/core/clock.hpp"
+#include "leat/core/detail/promise.hpp"
+#include "leat/core/detail/selection.hpp"
+#include "leat/core/detail/timer_heap.hpp"
+#include "leat/core/sleep.hpp"
+#include "leat/core/task_group.hpp"
+
+namespace leat {
+namespace detail {
+
+[[noreturn]] void throw_select_cancelled(const std::string& what);
+[[noreturn]] void throw_timeout(const std::string& what);
+
+template <class First, class... Others>
+const std::source_location& first_location(const First& first, const Others&...) noexcept {
+  return first.where();
+}
+
+template <>
+class arm<sleep_wait> : private timer {
+ public:
+  arm(sleep_wait& operation, selection& s, int index) noexcept;
+  ~arm() { withdraw(); }
+  [[nodiscard]] bool try_now() const noexcept { return false; }
+  [[nodiscard]] bool begin();
+  void withdraw() noexcept;
+  [[nodiscard]] std::monostate result() const noexcept { return {}; }
+  void describe(std::ostream& out) const;
+
+ private:
+  sleep_wait& operation_;
+  selection& selection_;
+  const int index_;
+};
+
+template <>
+class arm<task_group::join_wait> {
+ public:
+  arm(task_group::join_wait& operation, selection& s, int index) noexcept;
+  ~arm() { withdraw(); }
+  [[nodiscard]] bool try_now() const noexcept;
+  [[nodiscard]] bool begin();
+  void withdraw() noexcept;
+  std::monostate result();
+  void describe(std::ostream& out) const;
+
+ private:
+  task_group::join_wait& operation_;
+};
+
+template <class Operation>
+using arm_result = decltype(std::declval<arm<Operation>&>().result());
+
+template <std::size_t I, class Operation>
+struct numbered_arm : arm<Operation> {
+  numbered_arm(Operation& operation, selection& s)
+      : arm<Operation>(operation, s, static_cast<int>(I)) {}
+};
+
+template <class Indices, class... Operations>
+struct arms;
+template <std::size_t... I, class... Operations>
+struct arms<std::index_sequence<I...>, Operations...> : numbered_arm<I, Operations>... {
+  explicit arms(selection& s, Operations&... operations)
+      : numbered_arm<I, Operations>(operations, s)... {}
+
+  // Calls f with each arm and its number until it says true.
+  template <class F>
+  bool any(F&& f) {
+    return (f(static_cast<numbered_arm<I, Operations>&>(*this),
+              std::integral_constant<std::size_t, I>()) ||
+            ...);
+  }
+  void describe(std::ostream& out) const {
+    ((out << (I == 0 ? "" : ", or "),
+      static_cast<const numbered_arm<I, Operations>&>(*this).describe(out)),
+     ...);
+  }
+};
+
+/// Awaits the first of several operations; see select().
+template <class... Operations>
+class [[nodiscard]] select_awaiter final : public selection {
+ public:
+  using result_type = std::variant<arm_result<Operations>...>;
+
+  explicit select_awaiter(const std::source_location& where, Operations&... operations)
+      : selection(&describe_all, where), arms_(*this, operations...) {}
+  select_awaiter(const select_awaiter&) = delete;
+  select_awaiter& operator=(const select_awaiter&) = delete;
+
+  /// Called by leat::task before anything else.
+  void bind(promise_base& promise, std::coroutine_handle<>) noexcept {
+    task_ = &promise.task_context();
+  }
+
+  bool await_ready() {
+    if (task_ && task_->stop_requested()) return false;  // await_suspend() will see it
+    const bool done = arms_.any(
+        [this](auto& a, auto index) { return a.try_now() && claim(static_cast<int>(index())); });
+    return done && (!task_ || task_->home().spend());
+  }
+
+  bool await_suspend(std::coroutine_handle<> h) {
+    wait_in(task_, h);
+    if (winner() != nobody) {  // done; but others have their turn first
+      wake();
+      return true;
+    }
+    if (task_ && task_->stop_requested()) {
+      static_cast<void>(claim(stop));
+    } else if (!begin()) {
+      return true;
+    }
+    stop_waiting();
+    return false;
+  }
+
+  result_type await_resume() {
+    arms_.any([this](auto& a, auto index) {
+      if (static_cast<int>(index()) != winner()) a.withdraw();
+      return false;
+    });
+    if (winner() == stop) throw_select_cancelled(text());
+    if (begin_error_) std::rethrow_exception(begin_error_);
+    std::optional<result_type> result;
+    arms_.any([&](auto& a, auto index) {
+      if (static_cast<int>(index()) != winner()) return false;
+      result.emplace(std::in_place_index<index()>, a.result());
+      return true;
+    });
+    return std::move(*result);
+  }
+
+  /// What is waited for, in words.
+  [[nodiscard]] std::string text() const {
+    std::ostringstream out;
+    arms_.describe(out);
+    return std::move(out).str();
+  }
+
+ private:
+  // True: over, and nobody will wake the coroutine.
+  bool begin() noexcept {
+    bool here = false;
+    try {
+      arms_.any([&](auto& a, auto) {
+        here = a.begin();
+        return here || winner() != nobody;
+      });
+    } catch (...) {
+      // Nothing has happened, unless one that had begun before has won meanwhile.
+      here = claim(error);
+      if (here) begin_error_ = std::current_exception();
+    }
+    return here;
+  }
+
+  static void describe_all(const selection& s, std::ostream& out) {
+    static_cast<const select_awaiter&>(s).arms_.describe(out);
+  }
+
+  context* task_ = nullptr;
+  std::exception_ptr begin_error_;
+  arms<std::index_sequence_for<Operations...>, Operations...> arms_;
+};
+
+/// Awaits an operation, or a deadline; see with_timeout().
+template <class Operation>
+class [[nodiscard]] timeout_awaiter {
+ public:
+  template <class Time>
+  timeout_awaiter(Operation& operation, Time when, const std::source_location& where)
+      : sleep_(when, where), select_(where, operation, sleep_) {}
+  timeout_awaiter(const timeout_awaiter&) = delete;
+  timeout_awaiter& operator=(const timeout_awaiter&) = delete;
+
+  void bind(promise_base& promise, std::coroutine_handle<> h) noexcept { select_.bind(promise, h); }
+  bool await_ready() { return select_.await_ready(); }
+  bool await_suspend(std::coroutine_handle<> h) { return select_.await_suspend(h); }
+  auto await_resume() {
+    auto result = select_.await_resume();
+    if (result.index() == 1) throw_timeout(select_.text());
+    if constexpr (!std::is_same_v<arm_result<Operation>, std::monostate>) {
+      return std::get<0>(std::move(result));
+    }
+  }
+
+ private:
+  sleep_wait sleep_;
+  select_awaiter<Operation, sleep_wait> select_;
+};
+
+}  // namespace detail
+
+/// Waits for the first of several operations and carries out that one alone.
+///
+///     auto done = co_await leat::select(jobs.pop(), urgent.pop(), leat::sleep_for(1s));
+///     if (done.index() == 0) use(std::get<0>(done));
+///
+/// Operations: pop, pop_many, pop_up_to and push of a queue, sleep_for, sleep_until, join of a task
+/// group. The winner is decided before anything moves: a queue whose operation has lost gives and
+/// takes nothing, and nobody behind it in line is passed over. Where several could be done at once
+/// the first in the list is.
+///
+/// Result:        a std::variant with what each operation gives, std::monostate where that is void.
+/// Errors:        what the winner throws; cancelled; std::bad_alloc, then nothing has happened.
+/// Cancellation:  total: a stop before there is a winner changes nothing.
+/// Thread safety: as the operations; they may be on queues that other threads use.
+/// Cost:          a place in line, and its end, for each operation; no allocation. What can be done
+///                at once costs what it costs alone.
+template <class... Operations>
+[[nodiscard]] auto select(Operations&&... operations) {
+  return detail::select_awaiter<std::remove_reference_t<Operations>...>(
+      detail::first_location(operations...), operations...);
+}
+
+/// An operation that has until a time span from now: after that it ends, having changed nothing.
+///
+///     auto item = co_await leat::with_timeout(queue.pop(), 10ms);
+///
+/// Errors: deadline_exceeded, naming the operation; what the operation throws; cancelled.
+/// Cancellation: total. Operations: as for select(), whose cost it has.
+template <class Operation>
+[[nodiscard]] auto with_timeout(
+    Operation&& operation, duration limit,
+    const std::source_location& where = std::source_location::current()) {
+  return detail::timeout_awaiter<std::remove_reference_t<Operation>>(
+      operation, limit < duration::zero() ? duration::zero() : limit, where);
+}
+
+/// The same until a point in time.
+template <class Operation>
+[[nodiscard]] auto with_deadline(
+    Operation&& operation, time_point deadline,
+    const std::source_location& where = std::source_location::current()) {
+  return detail::timeout_awaiter<std::remove_reference_t<Operation>>(operation, deadline, where);
+}
+
+}  // namespace leat

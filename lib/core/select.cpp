@@ -1,0 +1,76 @@
+#include "leat/core/select.hpp"
+
+#include <ostream>
+#include <string>
+
+#include "leat/core/error.hpp"
+
+namespace leat::detail {
+
+const wait::kind selection::select_kind{"select", &selection::cancel, &selection::describe};
+
+void selection::cancel(wait& w) noexcept {
+  auto& self = static_cast<selection&>(w);
+  if (self.claim(stop)) self.wake();
+}
+
+void selection::describe(const wait& w, std::ostream& out) {
+  const auto& self = static_cast<const selection&>(w);
+  self.describe_all_(self, out);
+}
+
+void throw_select_cancelled(const std::string& what) {
+  throw failure(errc::cancelled, "select of " + what);
+}
+
+void throw_timeout(const std::string& what) {
+  throw failure(errc::deadline_exceeded, what + ": not done in time, nothing has changed");
+}
+
+// ----------------------------------------------------------------------------------------- timers
+
+arm<sleep_wait>::arm(sleep_wait& operation, selection& s, int index) noexcept
+    : timer([](timer& t) noexcept {
+        auto& self = static_cast<arm&>(t);
+        if (self.selection_.claim(self.index_)) self.selection_.wake();
+      }),
+      operation_(operation),
+      selection_(s),
+      index_(index) {}
+
+bool arm<sleep_wait>::begin() {
+  scheduler& home = *selection_.home();
+  home.add_timer(*this, operation_.deadline(home));
+  return false;
+}
+
+void arm<sleep_wait>::withdraw() noexcept {
+  if (is_set()) selection_.home()->cancel_timer(*this);
+}
+
+void arm<sleep_wait>::describe(std::ostream& out) const { out << "a timer"; }
+
+// ------------------------------------------------------------------------------------- task groups
+
+arm<task_group::join_wait>::arm(task_group::join_wait& operation, selection& s, int index) noexcept
+    : operation_(operation) {
+  operation.select_in(s, index);
+}
+
+bool arm<task_group::join_wait>::try_now() const noexcept { return operation_.holds_now(); }
+
+bool arm<task_group::join_wait>::begin() { return operation_.begin_selected(); }
+
+void arm<task_group::join_wait>::withdraw() noexcept { operation_.withdraw(); }
+
+std::monostate arm<task_group::join_wait>::result() {
+  operation_.await_resume();
+  return {};
+}
+
+void arm<task_group::join_wait>::describe(std::ostream& out) const {
+  out << "join ";
+  operation_.what().describe(operation_, out);
+}
+
+}  // namespace leat::detail

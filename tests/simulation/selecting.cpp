@@ -1,0 +1,125 @@
+// Producers and consumers that choose among queues, with time limits, on several threads: what one
+// of them gives up is lost to nobody.
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <variant>
+
+#include "leat/core/error.hpp"
+#include "leat/core/select.hpp"
+#include "leat/core/sleep.hpp"
+#include "leat/core/task_group.hpp"
+#include "leat/sim/ledger.hpp"
+#include "leat/sync/fifo_queue.hpp"
+#include "simulation/scenarios.hpp"
+
+namespace simulation {
+namespace {
+
+using namespace std::chrono_literals;
+using leat::errc;
+using leat::task;
+using leat::sim::world;
+
+using queue = leat::fifo_queue<std::uint64_t>;
+using queue_pair = std::array<std::unique_ptr<queue>, 2>;
+
+constexpr std::uint64_t items_each = 8;
+
+void expect_end(const leat::failure& e) {
+  require(e.code() == errc::deadline_exceeded || e.code() == errc::cancelled, e.what());
+}
+
+task<> produce(world& w, queue_pair& q, leat::sim::ledger& book, std::uint64_t self) {
+  for (std::uint64_t i = 0; i < items_each; ++i) {
+    const std::uint64_t id = self * items_each + i;
+    book.offers(self, id);
+    bool in = false;
+    try {
+      if (w.random().below(2) == 0) {
+        const auto r = co_await leat::select(q[0]->push(id), q[1]->push(id),
+                                             leat::sleep_for(1us * w.random().below(5)));
+        in = (r.index() == 0 && std::get<0>(r)) || (r.index() == 1 && std::get<1>(r));
+      } else {
+        in = co_await leat::with_timeout(q[w.random().below(2)]->push(id),
+                                         1us * w.random().below(5));
+      }
+    } catch (const leat::failure& e) {
+      expect_end(e);
+    }
+    if (!in) book.refused(id);
+  }
+}
+
+task<> consume(world& w, queue_pair& q, leat::sim::ledger& book, std::uint64_t self) {
+  for (;;) {
+    try {
+      switch (w.random().below(3)) {
+        case 0: {
+          const auto r = co_await leat::select(q[0]->pop(), q[1]->pop(),
+                                               leat::sleep_for(1us * w.random().below(5)));
+          if (r.index() == 2) break;
+          const auto& item = r.index() == 0 ? std::get<0>(r) : std::get<1>(r);
+          if (!item) co_return;
+          book.gets(self, *item);
+          break;
+        }
+        case 1: {
+          const auto item =
+              co_await leat::with_timeout(q[w.random().below(2)]->pop(), 1us * w.random().below(5));
+          if (!item) co_return;
+          book.gets(self, *item);
+          break;
+        }
+        default: {
+          const auto r = co_await leat::select(q[0]->pop_many(2), q[1]->pop_up_to(2),
+                                               leat::sleep_for(1us * w.random().below(5)));
+          if (r.index() == 2) break;
+          const auto& batch = r.index() == 0 ? std::get<0>(r) : std::get<1>(r);
+          if (!batch) co_return;
+          for (const std::uint64_t id : *batch) book.gets(self, id);
+        }
+      }
+    } catch (const leat::failure& e) {
+      expect_end(e);
+      if (e.code() == errc::cancelled) co_return;
+    }
+  }
+}
+
+}  // namespace
+
+task<> selecting(world& w) {
+  queue_pair q;
+  for (auto& one : q) {
+    one = std::make_unique<queue>(static_cast<std::size_t>(1 + w.random().below(3)), "q");
+    w.watch(*one);
+  }
+  // Not by producer in order: its items go through two queues.
+  leat::sim::ledger book("items", false);
+  leat::task_group producers("producers");
+  leat::task_group consumers("consumers");
+  std::exception_ptr error;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    producers.spawn_on(w.thread(static_cast<std::size_t>(i)), produce(w, q, book, i), "producer");
+    consumers.spawn_on(w.thread(static_cast<std::size_t>(i)), consume(w, q, book, i), "consumer");
+  }
+  if (w.random().below(3) == 0) {
+    co_await leat::sleep_for(1us * w.random().below(10));
+    consumers.request_stop();
+  }
+  for (leat::task_group* group : {&producers, &consumers}) {
+    try {
+      co_await group->join();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    for (auto& one : q) one->close();
+  }
+  w.unwatch();
+  if (error) std::rethrow_exception(error);
+  book.settle(q[0]->size() + q[1]->size());
+}
+
+}  // namespace simulation

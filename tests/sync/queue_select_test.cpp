@@ -1,0 +1,218 @@
+// Queue operations in a select: the winner moves, nothing else does.
+
+#include "leat/sync/detail/queue_arm.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "leat/core/task_group.hpp"
+#include "sync/queue_operations.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+
+LEAT_TEST("select: of two queues the one that has something", "[sync]") {
+  leat::fifo_queue<int> a(2, "a");
+  leat::fifo_queue<std::string> b(2, "b");
+  co_await b.push("text");
+  const auto first = co_await leat::select(a.pop(), b.pop());
+  REQUIRE(first.index() == 1);
+  CHECK(std::get<1>(first) == "text");
+  CHECK(b.size() == 0);
+  co_await a.push(1);
+  co_await b.push("more");
+  const auto second = co_await leat::select(a.pop(), b.pop());  // both could: the first in the list
+  REQUIRE(second.index() == 0);
+  CHECK(std::get<0>(second) == 1);
+  CHECK(b.size() == 1);
+}
+
+LEAT_TEST("select: a waiting one takes the first item that comes, from one queue only", "[sync]") {
+  leat::fifo_queue<int> a(2, "a");
+  leat::fifo_queue<int> b(2, "b");
+  leat::task_group group;
+  std::size_t index = 9;
+  group.spawn([](auto& x, auto& y, std::size_t& out) -> task<> {
+    const auto r = co_await leat::select(x.pop(), y.pop());
+    out = r.index();
+  }(a, b, index));
+  co_await settle();
+  CHECK(a.statistics().waiting_pops == 1);
+  CHECK(b.statistics().waiting_pops == 1);
+  CHECK(b.try_push(1));
+  CHECK(a.try_push(2));  // before the task goes on: it has won at b and takes nothing here
+  co_await group.join();
+  CHECK(index == 1);
+  CHECK(a.size() == 1);
+  CHECK(b.size() == 0);
+  CHECK(a.statistics().waiting_pops == 0);
+}
+
+LEAT_TEST("select: who waits behind one that has lost is served", "[sync]") {
+  leat::fifo_queue<int> a(2, "a");
+  leat::fifo_queue<int> b(2, "b");
+  leat::task_group group;
+  group.spawn([](auto& x, auto& y) -> task<> { co_await leat::select(x.pop(), y.pop()); }(a, b));
+  co_await settle();
+  outcome behind;
+  group.spawn(pop_one(a, behind));
+  co_await settle();
+  CHECK(b.try_push(1));
+  CHECK(a.try_push(2));
+  co_await group.join();
+  CHECK(behind.items == std::vector<int>{2});
+}
+
+LEAT_TEST("select: pushes, of which one goes in", "[sync]") {
+  leat::fifo_queue<int> a(1, "a");
+  leat::fifo_queue<int> b(1, "b");
+  co_await a.push(0);
+  co_await b.push(0);
+  leat::task_group group;
+  group.spawn([](auto& x, auto& y) -> task<> {
+    const auto r = co_await leat::select(x.push(1), y.push(2));
+    CHECK(r.index() == 1);
+    CHECK(std::get<1>(r));
+  }(a, b));
+  co_await settle();
+  CHECK(b.try_pop() == 0);
+  CHECK(a.try_pop() == 0);
+  co_await group.join();
+  CHECK(a.size() == 0);
+  CHECK(b.try_pop() == 2);
+}
+
+LEAT_TEST("select: a close is an end that wins", "[sync]") {
+  leat::fifo_queue<int> a(1, "a");
+  leat::fifo_queue<int> full(1, "full");
+  co_await full.push(0);
+  leat::task_group group;
+  group.spawn([](auto& x) -> task<> {
+    const auto r = co_await leat::select(leat::sleep_for(1h), x.pop());
+    REQUIRE(r.index() == 1);
+    CHECK_FALSE(std::get<1>(r).has_value());
+  }(a));
+  group.spawn([](auto& x) -> task<> {
+    const auto r = co_await leat::select(leat::sleep_for(1h), x.push(1));
+    REQUIRE(r.index() == 1);
+    CHECK(std::get<1>(r));  // a close lets waiting pushes in
+  }(full));
+  co_await settle();
+  a.close();
+  full.close();
+  CHECK(full.try_pop() == 0);
+  co_await group.join();
+  const auto closed = co_await leat::select(full.push(2), leat::sleep_for(1h));
+  REQUIRE(closed.index() == 0);
+  CHECK_FALSE(std::get<0>(closed));
+}
+
+LEAT_TEST("select: a queue that fails throws its cause", "[sync]") {
+  leat::fifo_queue<int> a(1, "a");
+  leat::task_group group;
+  group.spawn([](auto& x) -> task<> {
+    bool thrown = false;
+    try {
+      co_await leat::select(leat::sleep_for(1h), x.pop());
+    } catch (const leat::failure& e) {
+      thrown = e.code() == errc::data_loss;
+    }
+    CHECK(thrown);
+  }(a));
+  co_await settle();
+  a.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "cause")));
+  co_await group.join();
+}
+
+TEMPLATE_LIST_TEST_CASE("with_timeout: a pop that is late has taken nothing", "[sync]",
+                        all_queues) {
+  on_virtual_time([]() -> task<> {
+    auto q = TestType::make(4);
+    for (int i = 0; i < 2; ++i) {
+      bool late = false;
+      try {
+        co_await leat::with_timeout(q.pop(), 10ms);
+      } catch (const leat::failure& e) {
+        late = e.code() == errc::deadline_exceeded;
+        CHECK(std::string(e.what()).find("pop from queue 'q'") == 0);
+      }
+      CHECK(late);
+    }
+    CHECK(q.try_push(37));
+    const auto item = co_await leat::with_timeout(q.pop(), 10ms);
+    CHECK(item == 37);
+  });
+}
+
+TEMPLATE_LIST_TEST_CASE("with_timeout: a batch that is late gives back what it holds", "[sync]",
+                        all_queues) {
+  on_virtual_time([]() -> task<> {
+    auto q = TestType::make(4);
+    std::vector<int> items = numbers(3);
+    co_await q.push_many(items);
+    bool late = false;
+    try {
+      co_await leat::with_timeout(q.pop_many(4), 10ms);
+    } catch (const leat::failure& e) {
+      late = e.code() == errc::deadline_exceeded;
+    }
+    CHECK(late);
+    CHECK(q.size() == 3);
+    const auto all = co_await q.pop_many(3);
+    REQUIRE(all);
+    CHECK(sorted(*all) == numbers(3));
+  });
+}
+
+LEAT_TEST("select: a batch that loses at its last item gives all back to who waits behind",
+          "[sync]") {
+  leat::fifo_queue<int> a(4, "a");
+  leat::fifo_queue<int> b(4, "b");
+  leat::task_group group;
+  std::size_t index = 9;
+  group.spawn([](auto& x, auto& y, std::size_t& out) -> task<> {
+    const auto r = co_await leat::select(x.pop_many(2), y.pop());
+    out = r.index();
+  }(a, b, index));
+  co_await settle();
+  outcome behind;
+  group.spawn(pop_some(a, 2, false, behind));
+  co_await settle();
+  const bool in = co_await a.push(1);
+  CHECK(in);
+  CHECK(b.try_push(5));
+  const bool last = co_await a.push(2);  // would complete the batch, which has lost at b
+  CHECK(last);
+  co_await group.join();
+  CHECK(index == 1);
+  CHECK(behind.items == std::vector<int>{1, 2});
+}
+
+LEAT_TEST("select: a stop leaves no trace in any line", "[sync]") {
+  leat::fifo_queue<int> a(1, "a");
+  leat::fifo_queue<int> b(1, "b");
+  co_await b.push(0);
+  leat::task_group group;
+  bool cancelled = false;
+  group.spawn([](auto& x, auto& y, bool& out) -> task<> {
+    try {
+      co_await leat::select(x.pop(), y.push(1), leat::sleep_for(1h));
+    } catch (const leat::failure& e) {
+      out = e.code() == errc::cancelled;
+    }
+  }(a, b, cancelled));
+  co_await settle();
+  group.request_stop();
+  co_await group.join();
+  CHECK(cancelled);
+  CHECK(a.statistics().waiting_pops == 0);
+  CHECK(b.statistics().waiting_pushes == 0);
+  CHECK(b.try_pop() == 0);
+  CHECK(b.size() == 0);
+}
+
+}  // namespace
