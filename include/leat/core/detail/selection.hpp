@@ -23,9 +23,11 @@ class selection : public wait {
   /// True: operation `index` may complete, no other one will. Thread safety: shared-safe.
   [[nodiscard]] bool claim(int index) noexcept {
     int expected = nobody;
-    return winner_.compare_exchange_strong(expected, index);
+    // Relaxed: it decides who wins and says nothing of what the winner moves; the wake does that.
+    return winner_.compare_exchange_strong(expected, index, std::memory_order_relaxed,
+                                           std::memory_order_relaxed);
   }
-  [[nodiscard]] int winner() const noexcept { return winner_.load(); }
+  [[nodiscard]] int winner() const noexcept { return winner_.load(std::memory_order_relaxed); }
 
   /// The task that waits; null for another coroutine.
   [[nodiscard]] const context* task() const noexcept { return context_; }
