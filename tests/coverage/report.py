@@ -92,7 +92,8 @@ def main():
     root = options.root.resolve()
 
     profile = options.build / 'all.profdata'
-    llvm('profdata', 'merge', '-sparse', *sorted((options.build / 'profiles').glob('*.profraw')),
+    # A process that a test kills may leave half a profile behind: those that are whole count.
+    llvm('profdata', 'merge', '-sparse', '-failure-mode=all', *sorted((options.build / 'profiles').glob('*.profraw')),
          '-o', profile)
     first, *others = options.programs
     exported = json.loads(llvm(
