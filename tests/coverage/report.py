@@ -93,8 +93,8 @@ def main():
 
     profile = options.build / 'all.profdata'
     # A process that a test kills may leave half a profile behind: those that are whole count.
-    llvm('profdata', 'merge', '-sparse', '-failure-mode=all', *sorted((options.build / 'profiles').glob('*.profraw')),
-         '-o', profile)
+    raw = sorted((options.build / 'profiles').glob('*.profraw'))
+    llvm('profdata', 'merge', '-sparse', '-failure-mode=all', *raw, '-o', profile)
     first, *others = options.programs
     exported = json.loads(llvm(
         'cov', 'export', first, *(f'-object={o}' for o in others), f'-instr-profile={profile}',
