@@ -126,17 +126,17 @@ void world::run_thread(std::size_t thread, std::size_t item) {
   turn& t = *turns_[thread];
   const bool goes_on = t.under_way();
   const unsigned place = place_to_pre_empt();
-  std::string what;
-  if (tracing_)
-    what = goes_on ? "goes on where it was pre-empted" : threads_[thread]->describe(item);
-  const std::size_t line = schedule_.size();
-  if (tracing_) note("thread " + std::to_string(thread), what);
+  const bool traced = tracing_;  // the program may begin to trace within this turn
+  if (traced) {
+    note("thread " + std::to_string(thread),
+         goes_on ? "goes on where it was pre-empted" : threads_[thread]->describe(item));
+  }
   if (goes_on) {
     t.go_on(place);
   } else {
     t.run(item, place);
   }
-  if (tracing_ && t.under_way()) schedule_[line] += ", pre-empted at a lock";
+  if (traced && t.under_way()) schedule_.back() += ", pre-empted at a lock";
 }
 
 void world::complete(std::size_t index) {

@@ -299,6 +299,23 @@ TEST_CASE("world: a failure while a thread is pre-empted ends the run, and the w
   }
 }
 
+TEST_CASE("world: a trace can begin in the midst of a turn that is then pre-empted", "[sim]") {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    world w(seed, {.threads = 2, .pre_emption = 1});
+    w.run([](world& here) -> task<> {
+      here.trace();
+      leat::fifo_queue<int> q(8, "q");
+      for (int i = 0; i < 4; ++i) {
+        static_cast<void>(q.try_push(1));
+        static_cast<void>(q.try_pop());
+      }
+      co_await leat::this_task::yield();
+      q.close();
+    });
+    REQUIRE_FALSE(w.schedule().empty());
+  }
+}
+
 TEST_CASE("world: a number that falls is told", "[sim]") {
   world w(1);
   std::uint64_t reached = 5;
