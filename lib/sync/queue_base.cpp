@@ -148,25 +148,21 @@ bool queue_base::serve_pop(detail::queue_waiter& w) noexcept {
   return true;
 }
 
-void queue_base::close_now(work_list& woken, detail::queue_outcome for_pushes) noexcept {
-  closed_ = true;
-  close_pending_ = false;
-  floor_ = 0;  // what is inside may be drained
-  while (detail::queue_waiter* w = pushers_.first()) {
-    if (w->claim()) {
-      leave_line(*w, for_pushes, woken);
-    } else {
-      remove(*w);
-    }
-  }
-}
-
 // An operation of a select has to win before a single item moves: true when it may go on. It has
 // left the line when something else has won.
 bool queue_base::wins(detail::queue_waiter& w) noexcept {
   if (w.claim()) return true;
   remove(w);
   return false;
+}
+
+void queue_base::close_now(work_list& woken, detail::queue_outcome for_pushes) noexcept {
+  closed_ = true;
+  close_pending_ = false;
+  floor_ = 0;  // what is inside may be drained
+  while (detail::queue_waiter* w = pushers_.first()) {
+    if (wins(*w)) leave_line(*w, for_pushes, woken);
+  }
 }
 
 work_list queue_base::serve() noexcept {

@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "leat/core/random.hpp"
+#include "leat/sync/detail/queue_verbs.hpp"
 
 namespace {
 
@@ -21,12 +22,9 @@ struct by_key {
 using heap = leat::detail::heap_order<item, by_key>;
 
 item take(heap& h) {
-  alignas(item) std::byte memory[sizeof(item)];
-  auto* const place = reinterpret_cast<item*>(memory);
-  h.take(place);
-  item result = std::move(*place);
-  std::destroy_at(place);
-  return result;
+  leat::detail::raw_storage<item> slot;
+  h.take(slot.get());
+  return slot.take();
 }
 
 TEST_CASE("heap_order: gives what a stable sort gives, however stores and takes mix", "[sync]") {

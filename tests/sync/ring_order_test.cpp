@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 
+#include "leat/sync/detail/queue_verbs.hpp"
 #include "support/tracked.hpp"
 
 using leat::detail::ring_order;
@@ -13,12 +14,9 @@ namespace {
 
 template <class T>
 T taken(ring_order<T>& ring) {
-  alignas(T) std::byte memory[sizeof(T)];
-  T* const place = reinterpret_cast<T*>(memory);
-  ring.take(place);
-  T value = std::move(*place);
-  std::destroy_at(place);
-  return value;
+  leat::detail::raw_storage<T> slot;
+  ring.take(slot.get());
+  return slot.take();
 }
 
 }  // namespace
