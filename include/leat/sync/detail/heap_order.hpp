@@ -1,12 +1,12 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <utility>
 #include <vector>
+
+#include "leat/sync/detail/reserve_doubling.hpp"
 
 namespace leat::detail {
 
@@ -20,11 +20,7 @@ class heap_order {
   explicit heap_order(Less less) : less_(std::move(less)) {}
 
   /// Makes room for `count` items in all. Errors: std::bad_alloc; then nothing has changed.
-  void reserve(std::size_t count) {
-    if (count <= heap_.capacity()) return;
-    if (count > heap_.max_size()) throw std::bad_alloc();
-    heap_.reserve(std::max(count, std::min(2 * heap_.size(), heap_.max_size())));
-  }
+  void reserve(std::size_t count) { reserve_doubling(heap_, count); }
 
   [[nodiscard]] bool has_room() const noexcept { return heap_.size() < heap_.capacity(); }
 

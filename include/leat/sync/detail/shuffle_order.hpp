@@ -1,13 +1,12 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <new>
 #include <utility>
 #include <vector>
 
 #include "leat/core/random.hpp"
+#include "leat/sync/detail/reserve_doubling.hpp"
 
 namespace leat::detail {
 
@@ -21,11 +20,7 @@ class shuffle_order {
   explicit shuffle_order(random_engine random) noexcept : random_(random) {}
 
   /// Makes room for `count` items in all. Errors: std::bad_alloc; then nothing has changed.
-  void reserve(std::size_t count) {
-    if (count <= pool_.capacity()) return;
-    if (count > pool_.max_size()) throw std::bad_alloc();
-    pool_.reserve(std::max(count, std::min(2 * pool_.size(), pool_.max_size())));
-  }
+  void reserve(std::size_t count) { reserve_doubling(pool_, count); }
 
   [[nodiscard]] bool has_room() const noexcept { return pool_.size() < pool_.capacity(); }
 

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <new>
+#include <vector>
+
+namespace leat::detail {
+
+/// Makes room for `count` items in all, at least twice as many as there are, so that growing one by
+/// one costs little. Errors: std::bad_alloc; then nothing has changed.
+template <class T>
+void reserve_doubling(std::vector<T>& items, std::size_t count) {
+  if (count <= items.capacity()) return;
+  if (count > items.max_size()) throw std::bad_alloc();
+  items.reserve(std::max(count, std::min(2 * items.size(), items.max_size())));
+}
+
+}  // namespace leat::detail
