@@ -257,6 +257,32 @@ bool queue_base::begin(detail::queue_waiter& w) {
   return !waits;
 }
 
+void queue_base::attempt(detail::queue_waiter& w) {
+  work_list woken;
+  {
+    const detail::biased_lock lock(mutex_);
+    if (w.is_push()) {
+      if (closed_ || !pushers_.empty()) return;
+      reserve_for(w);
+      for (std::size_t before = w.count_; before != w.moved_;) {  // who pops makes room for more
+        before = w.moved_;
+        static_cast<void>(serve_push(w));
+        work_list others = serve();
+        woken.append(others);
+      }
+    } else {
+      const std::size_t there = size_ - std::min(size_, floor_);
+      if (!poppers_.empty() || there == 0) return;
+      if (there < w.count_ && w.role_ == detail::queue_waiter::role::pop_many) return;
+      w.count_ = std::min(w.count_, there);
+      static_cast<void>(serve_pop(w));
+      if (holds_items(w)) held_ -= w.moved_;
+      woken = serve();
+    }
+  }
+  wake_all(woken);
+}
+
 // Serves everybody; if `w` itself is done it is not to be woken: its coroutine does not sleep yet.
 work_list queue_base::serve_except(detail::queue_waiter& w) noexcept {
   work_list others;

@@ -144,7 +144,7 @@ bool soak_for(double seconds, std::uint64_t seed) {
     const std::size_t open = soak::open_descriptors();
     if (g == 0) descriptors = open;
     if (open != descriptors) throw leat::failure(leat::errc::internal, "descriptors are left open");
-    if (soak::thread_count() > most_threads) {
+    if (!soak::threads_fall_to(most_threads)) {
       throw leat::failure(leat::errc::internal, "threads are left");
     }
     const soak::memory_use memory = soak::measure_memory();

@@ -1,12 +1,14 @@
 #include "soak/measure.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <malloc.h>
 #include <string>
+#include <thread>
 #include <unistd.h>
 
 namespace soak {
@@ -27,9 +29,13 @@ std::size_t open_descriptors() {
   return static_cast<std::size_t>(std::distance(begin, {})) - 1;  // without the directory's own
 }
 
-std::size_t thread_count() {
-  const std::filesystem::directory_iterator begin("/proc/self/task");
-  return static_cast<std::size_t>(std::distance(begin, {}));
+bool threads_fall_to(std::size_t count) {
+  for (int i = 0; i < 10'000; ++i) {
+    const std::filesystem::directory_iterator begin("/proc/self/task");
+    if (std::distance(begin, {}) <= static_cast<std::ptrdiff_t>(count)) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
 }
 
 void course::add(double seconds, double value) noexcept {

@@ -13,7 +13,10 @@ struct memory_use {
 [[nodiscard]] memory_use measure_memory();
 
 [[nodiscard]] std::size_t open_descriptors();
-[[nodiscard]] std::size_t thread_count();
+
+/// True once there are no more than `count` threads: one that was joined may be seen a moment
+/// longer where processors are busy. Waits ten seconds at most.
+[[nodiscard]] bool threads_fall_to(std::size_t count);
 
 /// A measure over the time of a run: the means of a fixed number of stretches of it, so that the
 /// measuring takes no memory of its own, and neighbours, which depend on each other, count once.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <coroutine>
 #include <cstddef>
@@ -33,7 +34,7 @@ concept queue_element = std::is_nothrow_move_constructible_v<T> &&
 /// in four faces: an awaitable for leat tasks and for coroutines of other kinds that run on a leat
 /// scheduler and await anything (`co_await q.pop()`), an Asio initiating function
 /// (`q.async_pop(token)`), one that never waits (`q.try_pop()`) and one that blocks an OS thread
-/// (`q.wait_pop()`). The batch operations can be awaited and can block. The faces mix freely.
+/// (`q.wait_pop()`). The faces mix freely.
 ///
 /// A thread that blocks must not be one that others need in order to serve it: in a task that is a
 /// caught precondition, in a handler of the same io_context a deadlock.
@@ -123,7 +124,8 @@ class basic_queue : public queue_base {
     return blocking<detail::pop_verb<T>>::run(*this, where);
   }
 
-  /// push() for Asio. The value is kept by the operation; when it was not added it is destroyed.
+  /// push() for Asio. The value is kept by the operation; when it was not added it is destroyed:
+  /// who wants it back then uses async_push_many() with one item.
   ///
   /// Completion:   void(std::error_code, bool), on the handler's executor, never inside this call
   ///               or another one on the queue. A handler without an executor completes on Asio's
@@ -134,7 +136,8 @@ class basic_queue : public queue_base {
   template <asio::completion_token_for<void(std::error_code, bool)> Token>
   auto async_push(T value, Token&& token,
                   std::source_location where = std::source_location::current()) {
-    return detail::initiate_push(*this, std::move(value), std::forward<Token>(token), where);
+    return detail::initiate<detail::push_copy_verb<T>>(*this, where, std::forward<Token>(token),
+                                                       std::move(value));
   }
 
   /// pop() for Asio; see async_push().
@@ -142,7 +145,7 @@ class basic_queue : public queue_base {
   /// Completion: void(std::error_code, std::optional<T>)
   template <asio::completion_token_for<void(std::error_code, std::optional<T>)> Token>
   auto async_pop(Token&& token, std::source_location where = std::source_location::current()) {
-    return detail::initiate_pop(*this, std::forward<Token>(token), where);
+    return detail::initiate<detail::pop_verb<T>>(*this, where, std::forward<Token>(token));
   }
 
   // ---- Many items.
@@ -183,6 +186,25 @@ class basic_queue : public queue_base {
     return awaiter<pop_up_to_verb>(*this, where, count);
   }
 
+  /// Adds as many of the items as need no waiting, in one unbroken run, and says how many. None:
+  /// no room, or others wait, or closed. The others are not moved from. Errors: std::bad_alloc.
+  [[nodiscard]] std::size_t try_push_many(std::span<T> items) {
+    detail::queue_waiter w(*this, detail::queue_waiter::role::push, items.data(), items.size());
+    attempt(w);
+    return w.moved_;
+  }
+
+  /// Removes `count` items if that needs no waiting, or none. Errors: std::bad_alloc.
+  [[nodiscard]] std::optional<std::vector<T>> try_pop_many(std::size_t count) {
+    return try_batch(detail::queue_waiter::role::pop_many, count);
+  }
+
+  /// Removes what is there, up to `count` items, whether the queue is open or closed. Empty:
+  /// nothing can be had without waiting. Errors: std::bad_alloc.
+  [[nodiscard]] std::optional<std::vector<T>> try_pop_up_to(std::size_t count) {
+    return try_batch(detail::queue_waiter::role::pop_up_to, count);
+  }
+
   /// push_many() for an OS thread: blocks it.
   std::size_t wait_push_many(std::span<T> items,
                              std::source_location where = std::source_location::current()) {
@@ -199,6 +221,36 @@ class basic_queue : public queue_base {
   std::optional<std::vector<T>> wait_pop_up_to(
       std::size_t count, std::source_location where = std::source_location::current()) {
     return blocking<pop_up_to_verb>::run(*this, where, count);
+  }
+
+  /// push_many() for Asio; see async_push(). `items` must live until the handler is called.
+  ///
+  /// Completion:   void(std::error_code, std::size_t), the number of items that went in, with an
+  ///               error too.
+  /// Cancellation: partial, as in push_many().
+  template <asio::completion_token_for<void(std::error_code, std::size_t)> Token>
+  auto async_push_many(std::span<T> items, Token&& token,
+                       std::source_location where = std::source_location::current()) {
+    return detail::initiate<detail::push_many_verb<T>>(*this, where, std::forward<Token>(token),
+                                                       items);
+  }
+
+  /// pop_many() for Asio; see async_push().
+  ///
+  /// Completion: void(std::error_code, std::optional<std::vector<T>>)
+  template <asio::completion_token_for<void(std::error_code, std::optional<std::vector<T>>)> Token>
+  auto async_pop_many(std::size_t count, Token&& token,
+                      std::source_location where = std::source_location::current()) {
+    return detail::initiate<pop_many_verb>(*this, where, std::forward<Token>(token), count);
+  }
+
+  /// pop_up_to() for Asio; see async_push().
+  ///
+  /// Completion: void(std::error_code, std::optional<std::vector<T>>)
+  template <asio::completion_token_for<void(std::error_code, std::optional<std::vector<T>>)> Token>
+  auto async_pop_up_to(std::size_t count, Token&& token,
+                       std::source_location where = std::source_location::current()) {
+    return detail::initiate<pop_up_to_verb>(*this, where, std::forward<Token>(token), count);
   }
 
   // ---- close(), close_and_cancel(), fail(), size(), statistics(), ...: see queue_base.
@@ -251,6 +303,17 @@ class basic_queue : public queue_base {
       if (taken) return true;
     }
     return take_or_serve(to);
+  }
+
+  std::optional<std::vector<T>> try_batch(detail::queue_waiter::role role, std::size_t count) {
+    const std::size_t there = size();
+    if (role == detail::queue_waiter::role::pop_many && count > there) return std::nullopt;
+    std::vector<T> batch;
+    batch.reserve(std::min(count, there));
+    detail::queue_waiter w(*this, role, &batch, std::min(count, there));
+    attempt(w);
+    if (batch.empty() && count > 0) return std::nullopt;
+    return batch;
   }
 
   [[gnu::noinline]] bool store_or_serve(T& value) {

@@ -111,6 +111,10 @@ class queue_base {
   // Makes room in the storage for one item more than there can be without.
   void grow_by_one() LEAT_REQUIRES(mutex_) { reserve(size_ + held_limit_ + 1); }
 
+  // Does of a batch what can be done without waiting and overtakes nobody: of a push or a pop_up_to
+  // as much as possible, of a pop_many all or nothing. Errors: std::bad_alloc; then nothing.
+  void attempt(detail::queue_waiter& w);
+
   [[nodiscard]] work_list serve() noexcept LEAT_REQUIRES(mutex_);
   static void wake_all(work_list& woken) noexcept;
   static void flush_held_back() noexcept;

@@ -1,9 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <exception>
-#include <optional>
 #include <source_location>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include <asio/associated_allocator.hpp>
@@ -84,15 +85,13 @@ class async_queue_operation final : private Verb, private queue_waiter {
     if (cancellation.is_connected()) cancellation.clear();
     std::error_code ec = error_;
     decltype(Verb::result(this->outcome_, this->moved_)) outcome{};
-    if (ec) {
-      // It never began.
-    } else if (this->outcome_ == queue_outcome::failed) {
+    if (this->outcome_ == queue_outcome::failed) {
       ec = to_error_code(this->queue_.failure_cause());
     } else if (this->outcome_ == queue_outcome::cancelled) {
       ec = asio::error::operation_aborted;  // what an Asio program asks for; == errc::cancelled
-    } else {
-      outcome = Verb::result(this->outcome_, this->moved_);
     }
+    // Of a push of many some may have gone in before an error.
+    if (!ec || !Verb::all_or_nothing) outcome = Verb::result(this->outcome_, this->moved_);
     Handler handler(std::move(handler_));
     const auto work = std::move(work_);
     memory.reset();
@@ -104,29 +103,19 @@ class async_queue_operation final : private Verb, private queue_waiter {
   std::error_code error_;  // of an operation that could not begin
 };
 
-template <class Queue, class Token>
-auto initiate_push(Queue& q, typename Queue::value_type&& value, Token&& token,
-                   const std::source_location& where) {
-  using value_type = typename Queue::value_type;
-  return asio::async_initiate<Token, void(std::error_code, bool)>(
-      [&q, where](auto&& handler, value_type v) {
+/// Starts a verb with a completion token; `arguments` are what the verb is made of.
+template <class Verb, class Queue, class Token, class... Arguments>
+auto initiate(Queue& q, const std::source_location& where, Token&& token,
+              Arguments&&... arguments) {
+  using result = decltype(std::declval<Verb&>().result(queue_outcome::done, std::size_t{}));
+  return asio::async_initiate<Token, void(std::error_code, result)>(
+      [&q, where](auto&& handler, auto&&... values) {
         using handler_type = std::decay_t<decltype(handler)>;
-        async_queue_operation<Queue, push_copy_verb<value_type>, handler_type>::start(
-            q, std::forward<decltype(handler)>(handler), where, std::move(v));
+        async_queue_operation<Queue, Verb, handler_type>::start(
+            q, std::forward<decltype(handler)>(handler), where,
+            std::forward<decltype(values)>(values)...);
       },
-      token, std::move(value));
-}
-
-template <class Queue, class Token>
-auto initiate_pop(Queue& q, Token&& token, const std::source_location& where) {
-  using value_type = typename Queue::value_type;
-  return asio::async_initiate<Token, void(std::error_code, std::optional<value_type>)>(
-      [&q, where](auto&& handler) {
-        using handler_type = std::decay_t<decltype(handler)>;
-        async_queue_operation<Queue, pop_verb<value_type>, handler_type>::start(
-            q, std::forward<decltype(handler)>(handler), where);
-      },
-      token);
+      token, std::forward<Arguments>(arguments)...);
 }
 
 }  // namespace leat::detail

@@ -27,7 +27,7 @@ class queue_waiter : public wait {
   enum class role : std::uint8_t { push, close, pop, pop_many, pop_up_to };
 
   queue_waiter(queue_base& queue, role r, void* items, std::size_t count,
-               const std::source_location& where) noexcept
+               const std::source_location& where = std::source_location::current()) noexcept
       : wait(r <= role::close ? push_kind : pop_kind, where),
         queue_(queue),
         items_(items),
