@@ -23,8 +23,12 @@ void throw_select_cancelled(const std::string& what) {
   throw failure(errc::cancelled, "select of " + what);
 }
 
-void throw_timeout(const std::string& what) {
+void throw_ended_by(const sleep_wait&, const std::string& what) {
   throw failure(errc::deadline_exceeded, what + ": not done in time, nothing has changed");
+}
+
+void throw_ended_by(const stop_wait&, const std::string& what) {
+  throw failure(errc::cancelled, what + ": stopped, nothing has changed");
 }
 
 // ----------------------------------------------------------------------------------------- timers
@@ -49,6 +53,15 @@ void arm<sleep_wait>::withdraw() noexcept {
 }
 
 void arm<sleep_wait>::describe(std::ostream& out) const { out << "a timer"; }
+
+// ------------------------------------------------------------------------------------------ stops
+
+bool arm<stop_wait>::begin() {
+  callback_.emplace(token_, forward{this});  // which a stop made meanwhile calls at once
+  return false;
+}
+
+void arm<stop_wait>::describe(std::ostream& out) const { out << "a stop"; }
 
 // ------------------------------------------------------------------------------------- task groups
 

@@ -49,10 +49,28 @@ void coordinator::spawn(task<void> t, std::string_view name, std::source_locatio
 }
 
 void coordinator::task_ended(std::string_view, std::exception_ptr error) noexcept {
-  if (!error) return;
-  // After the stop the end of a wait as cancelled is what was asked for.
-  if (stop_requested() && to_error_code(error) == errc::cancelled) return;
+  if (!error || was_stopped(error)) return;
   thread_ended(std::move(error));
+}
+
+// After the stop the end of a wait as cancelled is what was asked for.
+bool coordinator::was_stopped(const std::exception_ptr& error) const noexcept {
+  return stop_requested() && to_error_code(error) == errc::cancelled;
+}
+
+void coordinator::body_failed(std::exception_ptr error) {
+  if (!was_stopped(error)) request_stop(std::move(error));
+}
+
+task<bool> coordinator::stop_on_exception(task<void> body) {
+  std::exception_ptr error;
+  try {
+    co_await std::move(body);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (error) body_failed(error);
+  co_return !error;
 }
 
 void coordinator::thread_ended(std::exception_ptr error) noexcept {
@@ -226,14 +244,15 @@ void coordinator::wait_join(const join_options& options) {
 
 // An error that names those who are left after the grace; null when nobody is, or may be.
 std::exception_ptr coordinator::stragglers_of(const join_options& options) const {
-  if (options.ignore_stragglers) return nullptr;
   const std::string who = stragglers();
   if (who.empty()) return nullptr;  // they have ended while they were asked
-  const std::string text = "coordinator '" + name() +
-                           "' stopped with tasks or threads still running when the grace period "
+  const std::string text = (name().empty() ? "a coordinator" : "coordinator '" + name() + "'") +
+                           " stopped with tasks or threads still running when the grace period "
                            "was over:" +
                            who + "\n";
-  if (options.wait_for_stragglers) std::fprintf(stderr, "leat: %s", text.c_str());
+  const bool told_only = options.ignore_live_threads;
+  if (told_only || options.wait_for_stragglers) std::fprintf(stderr, "leat: %s", text.c_str());
+  if (told_only) return nullptr;
   return std::make_exception_ptr(stragglers_error(errc::deadline_exceeded, text));
 }
 

@@ -249,14 +249,14 @@ LEAT_TEST("coordinator: a late join names who is late, where and on what", "[syn
   CHECK(what.find("training") != std::string::npos);
   CHECK(what.find("join task group 'secret'") != std::string::npos);
   CHECK(what.find("coordinator_test.cpp:") != std::string::npos);
-  co_await c.join({.grace = 20s, .ignore_stragglers = true});
+  co_await c.join({.grace = 20s, .ignore_live_threads = true});
 }
 
 LEAT_TEST("coordinator: stragglers can be ignored", "[sync]") {
   leat::coordinator c;
   c.spawn(stubborn(10s));
   c.request_stop();
-  const std::string what = co_await joined(c, {.grace = 1s, .ignore_stragglers = true});
+  const std::string what = co_await joined(c, {.grace = 1s, .ignore_live_threads = true});
   CHECK(what.empty());
   co_await c.join({.grace = 20s});
 }

@@ -107,7 +107,7 @@ TEST_CASE("coordinator: a thread's error after the join is secondary, not lost",
     throw std::runtime_error("late");
   });
   c.request_stop();
-  c.wait_join({.grace = 1ms, .ignore_stragglers = true});
+  c.wait_join({.grace = 1ms, .ignore_live_threads = true});
   CHECK(c.secondary_errors().empty());
   go = true;
   c.wait_join();

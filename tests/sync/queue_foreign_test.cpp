@@ -1,9 +1,11 @@
 #include <coroutine>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
+#include "leat/core/select.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
 #include "support/foreign_coroutine.hpp"
@@ -36,6 +38,15 @@ foreign_coroutine pop_until_error(leat::fifo_queue<int>& q, std::string& what) {
     static_cast<void>(co_await q.pop());
   } catch (const leat::failure& e) {
     what = e.what();
+  }
+}
+
+foreign_coroutine pop_until_stop(leat::fifo_queue<int>& q, std::stop_token token, int& sum,
+                                 bool& cancelled) {
+  try {
+    for (;;) sum += (co_await leat::with_stop(q.pop(), token)).value();
+  } catch (const leat::failure& e) {
+    cancelled = e.code() == errc::cancelled;
   }
 }
 
@@ -91,6 +102,25 @@ LEAT_TEST("queue: a foreign coroutine that waits sees the cause of a failure", "
   q.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "a.txt is damaged")));
   co_await settle();
   CHECK(what.find("a.txt is damaged") != what.npos);
+  f.handle.destroy();
+}
+
+LEAT_TEST("queue: a foreign coroutine is stopped by a token, and has lost nothing", "[sync]") {
+  leat::fifo_queue<int> q(2);
+  std::stop_source source;
+  int sum = 0;
+  bool cancelled = false;
+  const foreign_coroutine f = pop_until_stop(q, source.get_token(), sum, cancelled);
+  CHECK(q.try_push(1));
+  CHECK(q.try_push(2));
+  co_await settle();
+  CHECK(sum == 3);
+  source.request_stop();
+  CHECK(q.try_push(4));  // before the coroutine goes on: it has been cancelled and takes nothing
+  co_await settle();
+  CHECK(cancelled);
+  CHECK(sum == 3);
+  CHECK(q.try_pop() == 4);
   f.handle.destroy();
 }
 

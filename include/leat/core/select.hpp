@@ -8,23 +8,27 @@
 #include <ostream>
 #include <source_location>
 #include <sstream>
+#include <stop_token>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
+#include "leat/core/assert.hpp"
 #include "leat/core/clock.hpp"
 #include "leat/core/detail/promise.hpp"
 #include "leat/core/detail/selection.hpp"
 #include "leat/core/detail/timer_heap.hpp"
 #include "leat/core/sleep.hpp"
+#include "leat/core/stop_wait.hpp"
 #include "leat/core/task_group.hpp"
 
 namespace leat {
 namespace detail {
 
 [[noreturn]] void throw_select_cancelled(const std::string& what);
-[[noreturn]] void throw_timeout(const std::string& what);
+[[noreturn]] void throw_ended_by(const sleep_wait&, const std::string& what);
+[[noreturn]] void throw_ended_by(const stop_wait&, const std::string& what);
 
 template <class First, class... Others>
 const std::source_location& first_location(const First& first, const Others&...) noexcept {
@@ -46,6 +50,31 @@ class arm<sleep_wait> : private timer {
   sleep_wait& operation_;
   selection& selection_;
   const int index_;
+};
+
+template <>
+class arm<stop_wait> {
+ public:
+  arm(stop_wait& operation, selection& s, int index) noexcept
+      : token_(operation.token()), selection_(s), index_(index) {}
+  [[nodiscard]] bool try_now() const noexcept { return token_.stop_requested(); }
+  [[nodiscard]] bool begin();
+  void withdraw() noexcept { callback_.reset(); }
+  [[nodiscard]] std::monostate result() const noexcept { return {}; }
+  void describe(std::ostream& out) const;
+
+ private:
+  struct forward {
+    const arm* self;
+    void operator()() const noexcept {
+      if (self->selection_.claim(self->index_)) self->selection_.wake();
+    }
+  };
+
+  const std::stop_token& token_;
+  selection& selection_;
+  const int index_;
+  std::optional<std::stop_callback<forward>> callback_;
 };
 
 template <>
@@ -103,6 +132,12 @@ class [[nodiscard]] select_awaiter final : public selection {
       : selection(&describe_all, where), arms_(*this, operations...) {}
   select_awaiter(const select_awaiter&) = delete;
   select_awaiter& operator=(const select_awaiter&) = delete;
+  ~select_awaiter() {
+    // Where the coroutine is destroyed while it waits, nothing can win any more.
+    LEAT_ASSERT(!suspended_ || claim(stop),
+                "a coroutine was destroyed after its select had ended and before it was resumed: "
+                "let its scheduler run first");
+  }
 
   /// Called by leat::task before anything else.
   void bind(promise_base& promise, std::coroutine_handle<>) noexcept {
@@ -118,6 +153,7 @@ class [[nodiscard]] select_awaiter final : public selection {
 
   bool await_suspend(std::coroutine_handle<> h) {
     wait_in(task_, h);
+    suspended_ = true;
     if (winner() != nobody) {  // done; but others have their turn first
       wake();
       return true;
@@ -132,6 +168,7 @@ class [[nodiscard]] select_awaiter final : public selection {
   }
 
   result_type await_resume() {
+    suspended_ = false;
     arms_.any([this](auto& a, auto index) {
       if (static_cast<int>(index()) != winner()) a.withdraw();
       return false;
@@ -176,34 +213,35 @@ class [[nodiscard]] select_awaiter final : public selection {
   }
 
   context* task_ = nullptr;
+  bool suspended_ = false;
   std::exception_ptr begin_error_;
   arms<std::index_sequence_for<Operations...>, Operations...> arms_;
 };
 
-/// Awaits an operation, or a deadline; see with_timeout().
-template <class Operation>
-class [[nodiscard]] timeout_awaiter {
+/// Awaits an operation, or what ends the waiting for it; see with_timeout() and with_stop().
+template <class Operation, class End>
+class [[nodiscard]] limited_awaiter {
  public:
-  template <class Time>
-  timeout_awaiter(Operation& operation, Time when, const std::source_location& where)
-      : sleep_(when, where), select_(where, operation, sleep_) {}
-  timeout_awaiter(const timeout_awaiter&) = delete;
-  timeout_awaiter& operator=(const timeout_awaiter&) = delete;
+  template <class Limit>
+  limited_awaiter(Operation& operation, Limit limit, const std::source_location& where)
+      : end_(std::move(limit), where), select_(where, operation, end_) {}
+  limited_awaiter(const limited_awaiter&) = delete;
+  limited_awaiter& operator=(const limited_awaiter&) = delete;
 
   void bind(promise_base& promise, std::coroutine_handle<> h) noexcept { select_.bind(promise, h); }
   bool await_ready() { return select_.await_ready(); }
   bool await_suspend(std::coroutine_handle<> h) { return select_.await_suspend(h); }
   auto await_resume() {
     auto result = select_.await_resume();
-    if (result.index() == 1) throw_timeout(select_.text());
+    if (result.index() == 1) throw_ended_by(end_, select_.text());
     if constexpr (!std::is_same_v<arm_result<Operation>, std::monostate>) {
       return std::get<0>(std::move(result));
     }
   }
 
  private:
-  sleep_wait sleep_;
-  select_awaiter<Operation, sleep_wait> select_;
+  End end_;
+  select_awaiter<Operation, End> select_;
 };
 
 }  // namespace detail
@@ -213,10 +251,10 @@ class [[nodiscard]] timeout_awaiter {
 ///     auto done = co_await leat::select(jobs.pop(), urgent.pop(), leat::sleep_for(1s));
 ///     if (done.index() == 0) use(std::get<0>(done));
 ///
-/// Operations: pop, pop_many, pop_up_to and push of a queue, sleep_for, sleep_until, join of a task
-/// group. The winner is decided before anything moves: a queue whose operation has lost gives and
-/// takes nothing, and nobody behind it in line is passed over. Where several could be done at once
-/// the first in the list is.
+/// Operations: pop, pop_many, pop_up_to and push of a queue, sleep_for, sleep_until, wait_for_stop,
+/// join of a task group. The winner is decided before anything moves: a queue whose operation has
+/// lost gives and takes nothing, and nobody behind it in line is passed over. Where several could
+/// be done at once the first in the list is.
 ///
 /// Result:        a std::variant with what each operation gives, std::monostate where that is void.
 /// Errors:        what the winner throws; cancelled; std::bad_alloc, then nothing has happened.
@@ -240,7 +278,7 @@ template <class Operation>
 [[nodiscard]] auto with_timeout(
     Operation&& operation, duration limit,
     const std::source_location& where = std::source_location::current()) {
-  return detail::timeout_awaiter<std::remove_reference_t<Operation>>(
+  return detail::limited_awaiter<std::remove_reference_t<Operation>, sleep_wait>(
       operation, limit < duration::zero() ? duration::zero() : limit, where);
 }
 
@@ -249,7 +287,22 @@ template <class Operation>
 [[nodiscard]] auto with_deadline(
     Operation&& operation, time_point deadline,
     const std::source_location& where = std::source_location::current()) {
-  return detail::timeout_awaiter<std::remove_reference_t<Operation>>(operation, deadline, where);
+  return detail::limited_awaiter<std::remove_reference_t<Operation>, sleep_wait>(operation,
+                                                                                 deadline, where);
+}
+
+/// The same until a stop is requested through `token`: what a coroutine that is no leat task says
+/// at each wait, since it has no owner whose stop could reach it.
+///
+///     auto item = co_await leat::with_stop(queue.pop(), token);
+///
+/// Errors: cancelled, naming the operation; what the operation throws.
+/// Cancellation: total. Operations: as for select(), whose cost it has.
+template <class Operation>
+[[nodiscard]] auto with_stop(Operation&& operation, std::stop_token token,
+                             const std::source_location& where = std::source_location::current()) {
+  return detail::limited_awaiter<std::remove_reference_t<Operation>, stop_wait>(
+      operation, std::move(token), where);
 }
 
 }  // namespace leat

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -23,9 +25,10 @@ namespace leat {
 struct join_options {
   /// How long tasks and threads may take to end once the stop was requested and join() waits.
   duration grace = std::chrono::seconds(120);
-  /// True: those that are left when the grace is over are no error. They have to be joined all the
-  /// same before the coordinator is destroyed.
-  bool ignore_stragglers = false;
+  /// True: those that are left when the grace is over, threads or tasks, are no error: join() names
+  /// them on standard error and returns. They have to be joined all the same before the coordinator
+  /// is destroyed.
+  bool ignore_live_threads = false;
   /// True: when the grace is over it says on standard error who is left, where and on what, and
   /// waits on until all have ended; only then it throws.
   bool wait_for_stragglers = false;
@@ -94,6 +97,34 @@ class coordinator final : public task_scope {
   ///         would ever see it otherwise; the coordinator is unchanged then.
   void request_stop(std::exception_ptr error = nullptr);
 
+  /// Runs `body` here; what it throws, whatever it is, goes no further: it is a stop request with
+  /// that error. False: it threw. A body that ends well requests no stop.
+  ///
+  ///     coord.stop_on_exception([&] { consume(batches); });
+  ///
+  /// Errors: after join() an error that is no clean one leaves this call; see request_stop().
+  template <std::invocable Body>
+    requires std::is_void_v<std::invoke_result_t<Body&>>
+  bool stop_on_exception(Body&& body) {
+    try {
+      std::invoke(body);
+    } catch (...) {
+      body_failed(std::current_exception());
+      return false;
+    }
+    return true;
+  }
+
+  /// The same for a task: to be awaited, or spawned by another owner in place of the task.
+  [[nodiscard]] task<bool> stop_on_exception(task<void> body);
+
+  /// The same for what gives the task, which is kept until that has ended, captures and all.
+  template <std::invocable Body>
+    requires std::is_same_v<std::invoke_result_t<Body&>, task<void>>
+  [[nodiscard]] task<bool> stop_on_exception(Body body) {
+    co_return co_await stop_on_exception(body());
+  }
+
   /// True once a stop was requested.
   [[nodiscard]] bool should_stop() const noexcept { return stop_requested(); }
 
@@ -144,7 +175,9 @@ class coordinator final : public task_scope {
 
   void run_thread(std::string name, std::stop_source stop, std::function<void()> body);
   [[nodiscard]] bool is_clean(const std::exception_ptr& error) const noexcept;
+  [[nodiscard]] bool was_stopped(const std::exception_ptr& error) const noexcept;
   void task_ended(std::string_view name, std::exception_ptr error) noexcept override;
+  void body_failed(std::exception_ptr error);
   void stop_threads() noexcept;
   void thread_ended(std::exception_ptr error) noexcept;
   void keep_secondary(std::exception_ptr error) LEAT_REQUIRES(state_mutex_);

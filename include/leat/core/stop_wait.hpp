@@ -1,0 +1,57 @@
+#pragma once
+
+#include <atomic>
+#include <coroutine>
+#include <optional>
+#include <source_location>
+#include <stop_token>
+#include <utility>
+
+#include "leat/core/wait.hpp"
+
+namespace leat {
+
+/// The wait behind wait_for_stop().
+class [[nodiscard]] stop_wait final : public wait {
+ public:
+  stop_wait(std::stop_token token, const std::source_location& where) noexcept
+      : wait(stop_kind, where), token_(std::move(token)) {}
+  ~stop_wait();
+
+  bool await_ready() const noexcept { return token_.stop_requested() && !stop_requested(); }
+  bool await_suspend(std::coroutine_handle<> h);
+  void await_resume();
+
+  [[nodiscard]] const std::stop_token& token() const noexcept { return token_; }
+
+ private:
+  enum class outcome : unsigned char { waiting, stopped, cancelled };
+  struct forward {
+    stop_wait* self;
+    void operator()() const noexcept { self->end(outcome::stopped); }
+  };
+
+  void end(outcome o) noexcept;
+  static void cancel(wait& w) noexcept;
+  static void describe(const wait& w, std::ostream& out);
+  static const kind stop_kind;
+
+  std::stop_token token_;
+  std::atomic<outcome> outcome_{outcome::waiting};
+  std::optional<std::stop_callback<forward>> callback_;
+};
+
+/// Waits until a stop is requested through `token`, whoever asks for it, on any thread.
+///
+/// For coroutines that are no leat tasks, as one of the operations of select(), and for stops other
+/// than the own one: a leat task's waits observe the stop of their owner without being told.
+///
+/// Errors:       cancelled, when the waiting task itself was asked to stop.
+/// Cancellation: total.
+/// Cost:         no allocation. With a token that nobody can stop it waits without end.
+[[nodiscard]] inline stop_wait wait_for_stop(
+    std::stop_token token, std::source_location where = std::source_location::current()) noexcept {
+  return {std::move(token), where};
+}
+
+}  // namespace leat

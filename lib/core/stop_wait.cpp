@@ -1,0 +1,47 @@
+#include "leat/core/stop_wait.hpp"
+
+#include <ostream>
+
+#include "leat/core/assert.hpp"
+#include "leat/core/error.hpp"
+#include "leat/core/task_scope.hpp"
+
+namespace leat {
+
+const wait::kind stop_wait::stop_kind{"wait", &stop_wait::cancel, &stop_wait::describe};
+
+stop_wait::~stop_wait() {
+  if (!callback_) return;
+  callback_.reset();  // the coroutine is destroyed while it waits
+  LEAT_ASSERT(outcome_ == outcome::waiting,
+              "a coroutine was destroyed after its wait for a stop had ended and before it was "
+              "resumed: let its scheduler run first");
+}
+
+bool stop_wait::await_suspend(std::coroutine_handle<> h) {
+  if (!bound()) attach(h);
+  if (stop_requested()) {
+    outcome_ = outcome::cancelled;
+    return false;
+  }
+  begin_wait();
+  callback_.emplace(token_, forward{this});  // which a stop made meanwhile calls at once
+  return true;
+}
+
+void stop_wait::await_resume() {
+  callback_.reset();
+  if (outcome_ == outcome::cancelled) throw failure(errc::cancelled, "wait for a stop");
+}
+
+// Two may come at the same time: the stop on its thread, the task's own one on the scheduler's.
+void stop_wait::end(outcome o) noexcept {
+  outcome expected = outcome::waiting;
+  if (outcome_.compare_exchange_strong(expected, o)) wake();
+}
+
+void stop_wait::cancel(wait& w) noexcept { static_cast<stop_wait&>(w).end(outcome::cancelled); }
+
+void stop_wait::describe(const wait&, std::ostream& out) { out << "for a stop"; }
+
+}  // namespace leat
