@@ -1,6 +1,7 @@
 #include "leat/sync/queue_base.hpp"
 
 #include <algorithm>
+#include <new>
 #include <ostream>
 #include <sstream>
 #include <utility>
@@ -312,6 +313,26 @@ bool queue_base::leave_early(detail::queue_waiter& w, bool wake) noexcept {
 bool queue_base::cancel(detail::queue_waiter& w) noexcept { return leave_early(w, true); }
 
 bool queue_base::abandon(detail::queue_waiter& w) noexcept { return leave_early(w, false); }
+
+void queue_base::undo(detail::queue_waiter& w) noexcept {
+  work_list woken;
+  {
+    const detail::biased_lock lock(mutex_);
+    if (w.is_push() || w.outcome_ != detail::queue_outcome::done) return;
+    try {
+      reserve(size_ + held_limit_ + w.moved_);
+    } catch (const std::bad_alloc&) {
+      return;
+    }
+    give_back(w);
+    size_ += w.moved_;
+    returned_ += w.moved_;
+    w.moved_ = 0;
+    w.outcome_ = detail::queue_outcome::cancelled;
+    woken = serve();
+  }
+  wake_all(woken);
+}
 
 bool queue_base::close() noexcept {
   work_list woken;

@@ -1,9 +1,12 @@
 // Queues through Asio's completion tokens: on which executor, in whose memory, how cancelled.
 
+#include <algorithm>
+#include <chrono>
 #include <future>
 #include <memory>
 #include <optional>
 #include <system_error>
+#include <variant>
 #include <vector>
 
 #include <asio/bind_allocator.hpp>
@@ -13,7 +16,9 @@
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
 #include <asio/error.hpp>
+#include <asio/experimental/awaitable_operators.hpp>
 #include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
 #include <asio/use_future.hpp>
 
@@ -148,21 +153,107 @@ TEST_CASE("fifo_queue: an async_pop's memory is the handler's, and free when the
   CHECK(total > 0);
 }
 
-TEST_CASE("fifo_queue: a cancellation between the end and the handler does nothing", "[sync]") {
-  leat::fifo_queue<int> q(1);
+TEST_CASE("fifo_queue: a cancellation between the end of a pop and its handler gives all back",
+          "[sync]") {
+  leat::fifo_queue<int> q(2);
+  asio::io_context io;
+  asio::cancellation_signal signal;
+  int cancelled = 0;
+  const auto note = [&](std::error_code ec, const auto& result) {
+    CHECK_FALSE(result);
+    cancelled += ec == leat::errc::cancelled ? 1 : 0;
+  };
+  const auto token = [&] {
+    return asio::bind_cancellation_slot(signal.slot(), asio::bind_executor(io, note));
+  };
+  const auto race = [&] {
+    signal.emit(asio::cancellation_type::total);
+    signal.emit(asio::cancellation_type::total);
+    io.run();
+    io.restart();
+  };
+  CHECK(q.try_push(1));
+  CHECK(q.try_push(2));
+  q.async_pop(token());
+  CHECK(q.try_push(3));  // there is room already
+  race();
+  CHECK(q.size() == 3);
+  q.async_pop_many(2, token());
+  race();
+  q.async_pop_up_to(2, token());
+  q.close();
+  race();
+  CHECK(cancelled == 3);
+  for (int i = 1; i <= 3; ++i) CHECK(q.try_pop() == i);
+  CHECK(q.statistics().popped == 3);
+  CHECK(q.statistics().returned == 5);
+}
+
+TEST_CASE("fifo_queue: an item that goes back serves who waits", "[sync]") {
+  leat::fifo_queue<int> q(2);
   asio::io_context io;
   asio::cancellation_signal signal;
   std::optional<int> got;
   CHECK(q.try_push(3));
   q.async_pop(asio::bind_cancellation_slot(
-      signal.slot(), asio::bind_executor(io, [&](std::error_code ec, std::optional<int> item) {
-        CHECK_FALSE(ec);
-        got = item;
+      signal.slot(), asio::bind_executor(io, [&](std::error_code ec, std::optional<int>) {
+        CHECK(ec == leat::errc::cancelled);
       })));
+  q.async_pop(asio::bind_executor(io, [&](std::error_code ec, std::optional<int> item) {
+    CHECK_FALSE(ec);
+    got = item;
+  }));
   signal.emit(asio::cancellation_type::total);
-  CHECK(q.statistics().waiting_pops == 0);
   io.run();
   CHECK(got == 3);
+}
+
+TEST_CASE("fifo_queue: a push that is in stays in, whatever is cancelled afterwards", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  asio::io_context io;
+  asio::cancellation_signal signal;
+  bool done = false;
+  q.async_push(3, asio::bind_cancellation_slot(
+                      signal.slot(), asio::bind_executor(io, [&](std::error_code ec, bool in) {
+                        CHECK_FALSE(ec);
+                        done = in;
+                      })));
+  signal.emit(asio::cancellation_type::total);
+  io.run();
+  CHECK(done);
+  CHECK(q.try_pop() == 3);
+}
+
+TEST_CASE("fifo_queue: Asio's pop || timer loses nothing", "[sync]") {
+  using namespace asio::experimental::awaitable_operators;
+  leat::fifo_queue<int> q(16);
+  asio::io_context io;
+  std::vector<int> out;
+  constexpr int count = 2000;
+  asio::co_spawn(
+      io,
+      [&]() -> asio::awaitable<void> {
+        for (int i = 0; i < count; ++i) co_await q.async_push(int{i}, asio::use_awaitable);
+        q.close();
+      },
+      asio::detached);
+  asio::co_spawn(
+      io,
+      [&]() -> asio::awaitable<void> {
+        asio::steady_timer timer(io);
+        for (;;) {
+          timer.expires_after(std::chrono::microseconds(1));
+          const auto first =
+              co_await (q.async_pop(asio::use_awaitable) || timer.async_wait(asio::use_awaitable));
+          if (first.index() == 1) continue;
+          if (!std::get<0>(first)) co_return;
+          out.push_back(*std::get<0>(first));
+        }
+      },
+      asio::detached);
+  io.run();
+  CHECK(out.size() == count);
+  CHECK(std::is_sorted(out.begin(), out.end()));
 }
 
 TEST_CASE("fifo_queue: async operations on a failed queue get the code of the cause", "[sync]") {

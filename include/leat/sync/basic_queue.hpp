@@ -5,6 +5,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <optional>
 #include <source_location>
 #include <span>
@@ -142,7 +143,9 @@ class basic_queue : public queue_base {
 
   /// pop() for Asio; see async_push().
   ///
-  /// Completion: void(std::error_code, std::optional<T>)
+  /// Completion:   void(std::error_code, std::optional<T>)
+  /// Cancellation: total until the handler is called: an item that was on its way goes back, so
+  ///               that none is lost where Asio composes operations, as in `pop || timer`.
   template <asio::completion_token_for<void(std::error_code, std::optional<T>)> Token>
   auto async_pop(Token&& token, std::source_location where = std::source_location::current()) {
     return detail::initiate<detail::pop_verb<T>>(*this, where, std::forward<Token>(token));
@@ -359,6 +362,12 @@ class basic_queue : public queue_base {
     }
   }
   void give_back(detail::queue_waiter& w) noexcept override {
+    if (w.role_ == detail::queue_waiter::role::pop) {
+      T* const item = std::launder(static_cast<T*>(w.items_));
+      order_.give_back(std::move(*item));
+      std::destroy_at(item);
+      return;
+    }
     auto& batch = *static_cast<std::vector<T>*>(w.items_);
     for (; !batch.empty(); batch.pop_back()) order_.give_back(T(std::move(batch.back())));
   }

@@ -146,6 +146,10 @@ class queue_base {
   // Ends a wait as cancelled; false when it has ended already.
   bool cancel(detail::queue_waiter& w) noexcept;
 
+  // Gives back what a pop that has ended well took: it ends as cancelled then. Nothing happens to
+  // any other operation, nor where there is no memory for it.
+  void undo(detail::queue_waiter& w) noexcept;
+
   // Takes an operation out of the line that nobody waits for any more: all that it took goes back.
   // False: it has ended already, and its wake-up is on the way.
   bool abandon(detail::queue_waiter& w) noexcept;

@@ -72,7 +72,11 @@ class async_queue_operation final : private Verb, private queue_waiter {
   void listen() {
     auto cancellation = asio::get_associated_cancellation_slot(handler_);
     if (!cancellation.is_connected()) return;
-    cancellation.assign([this](asio::cancellation_type) { queue_waiter::cancel(*this); });
+    cancellation.assign([this](asio::cancellation_type) {
+      // One that has ended takes nothing either before its handler has been called: who composes
+      // operations and drops what loses, as `||` of awaitables does, loses no item by that.
+      if (!this->queue_.cancel(*this)) this->queue_.undo(*this);
+    });
   }
 
   void deliver() {

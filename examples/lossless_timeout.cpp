@@ -1,0 +1,108 @@
+/// A message or a time limit, whatever comes first: 20,000 messages, and a receiver that waits for
+/// each 20 microseconds at most. With Asio's channel and its operator || up to a third is lost: it
+/// had been handed to a receive that the timer then beat. leat's queue loses none: in a select the
+/// winner is decided before anything moves, and what Asio's operator drops goes back.
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/experimental/awaitable_operators.hpp>
+#include <asio/experimental/concurrent_channel.hpp>
+#include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+#include <leat/leat.hpp>
+
+using namespace asio::experimental::awaitable_operators;
+using channel = asio::experimental::concurrent_channel<void(std::error_code, int)>;
+using queue = leat::fifo_queue<int>;
+constexpr auto pace = std::chrono::microseconds(20);
+constexpr int messages = 20'000;
+
+//! [select]
+leat::task<> send_all(queue& to) {
+  for (int i = 0; i < messages; ++i) {
+    co_await to.push(i);
+    co_await leat::sleep_for(pace);
+  }
+  to.close();
+}
+
+leat::task<> receive_all(queue& from, int& received) {
+  for (;;) {
+    const auto first = co_await leat::select(from.pop(), leat::sleep_for(pace));
+    if (first.index() == 1) continue;    // the time is over: nothing was taken
+    if (!std::get<0>(first)) co_return;  // closed and drained
+    ++received;
+  }
+}
+//! [select]
+
+// The same with Asio's coroutines, for its channel and for the queue.
+auto send(channel& c, int i) { return c.async_send(std::error_code(), i, asio::use_awaitable); }
+auto send(queue& q, int i) { return q.async_push(i, asio::use_awaitable); }
+auto receive(channel& c) { return c.async_receive(asio::use_awaitable); }
+auto receive(queue& q) { return q.async_pop(asio::use_awaitable); }
+bool try_receive(channel& c) {
+  return c.try_receive([](std::error_code, int) {});
+}
+bool try_receive(queue& q) { return q.try_pop().has_value(); }
+
+asio::awaitable<void> send_all(auto& to, std::atomic<bool>& sent) {
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  for (int i = 0; i < messages; ++i) {
+    co_await send(to, i);
+    timer.expires_after(pace);
+    co_await timer.async_wait(asio::use_awaitable);
+  }
+  sent = true;
+}
+
+asio::awaitable<void> receive_all(auto& from, std::atomic<bool>& sent, int& received) {
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  for (int idle = 0; idle < 100; idle += sent) {
+    timer.expires_after(pace);
+    const auto first = co_await (receive(from) || timer.async_wait(asio::use_awaitable));
+    if (first.index() == 1) continue;
+    ++received;
+    idle = 0;
+  }
+}
+
+int report(const char* who, std::size_t threads, int received) {
+  const int lost = messages - received;
+  std::printf("%-32s %zu thread(s): %5d of %d lost\n", who, threads, lost, messages);
+  return lost;
+}
+
+int with_asio(const char* who, auto& target, std::size_t threads) {
+  std::atomic<bool> sent = false;
+  int received = 0;
+  asio::io_context contexts[2];
+  asio::co_spawn(contexts[threads - 1], send_all(target, sent), asio::detached);
+  asio::co_spawn(contexts[0], receive_all(target, sent, received), asio::detached);
+  std::jthread other([&] { contexts[1].run(); });
+  contexts[0].run();
+  return report(who, threads, received);
+}
+
+int main() {
+  int lost = 0;
+  for (std::size_t threads = 1; threads <= 2; ++threads) {
+    channel c(asio::system_executor(), 64);
+    queue asios(64), own(64);
+    with_asio("Asio channel, receive || timer", c, threads);
+    lost += with_asio("leat queue, async_pop || timer", asios, threads);
+    leat::runtime rt({.threads = threads});
+    leat::task_group group;
+    int received = 0;
+    group.spawn_on(rt.get_scheduler(0), send_all(own));
+    group.spawn_on(rt.get_scheduler(threads - 1), receive_all(own, received));
+    group.wait_join();
+    lost += report("leat queue, select", threads, received);
+  }
+  return lost == 0 ? 0 : 1;
+}
