@@ -39,7 +39,7 @@ leat::task<> receive_all(queue& from, int& received) {
     ++received;
   }
 }
-//! [select]
+//! [/select]
 
 // The same with Asio's coroutines, for its channel and for the queue.
 auto send(channel& c, int i) { return c.async_send(std::error_code(), i, asio::use_awaitable); }
