@@ -37,9 +37,17 @@ def data_file(kind, *parameters):
     return path
 
 
-def queue(workload, *peers, count=items):
+def compare(workload, *programs, count=items):
     arguments = ['--workload', workload, '--items', str(count)]
-    return workload, [[p, *arguments] for p in ('leat_queue_bench', *peers)]
+    return workload, [[p, *arguments] for p in programs]
+
+
+def queue(workload, *peers, count=items):
+    return compare(workload, 'leat_queue_bench', *peers, count=count)
+
+
+def task(workload, *peers, count=items):
+    return compare(workload, 'leat_task_bench', *peers, count=count)
 
 
 def tfrecord(label, record_size):
@@ -58,11 +66,16 @@ def lines():
 
 
 one_thread = ['asio_channel_peer', 'fiber_channel_peer']
+two_threads = ['condvar_queue_peer', 'tbb_queue_peer', 'moodycamel_queue_peer']
 comparisons = [
     *(queue(f'queue/1-thread/capacity-{c}', *one_thread) for c in (1, 64, 1024)),
-    *(queue(f'queue/2-threads/capacity-{c}', 'condvar_queue_peer') for c in (64, 1024)),
+    *(queue(f'queue/2-threads/capacity-{c}', *two_threads) for c in (64, 1024)),
+    queue('queue/2-threads/batches-64', 'moodycamel_queue_peer', count=4 * items),
     queue('queue/1000-producers', 'condvar_queue_peer', count=items // 10),
     queue('queue/suspended-memory', 'asio_channel_peer'),
+    task('task/spawn-and-join', 'asio_task_peer', count=items // 3),
+    *(task(f'task/ping-pong-p{p}', 'condvar_queue_peer', count=items // 100) for p in (50, 99)),
+    task('task/stop', 'condvar_queue_peer'),
     tfrecord('100B', 100), tfrecord('1KiB', 1024), tfrecord('100KiB', 102400),
     lines(),
 ]

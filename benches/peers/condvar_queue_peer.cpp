@@ -40,10 +40,58 @@ class queue {
   const std::size_t capacity_;
 };
 
+void ping_pong(bench::latencies& trips) {
+  queue there(1);
+  queue back(1);
+  std::jthread other([&] {
+    for (std::size_t i = 0; i < trips.wanted(); ++i) back.push(there.pop() + 1);
+  });
+  for (std::size_t i = 0; i < trips.wanted(); ++i) {
+    const bench::stopwatch watch;
+    there.push(static_cast<long>(i));
+    back.pop();
+    trips.add(watch.seconds());
+  }
+}
+
+// From the stop of as many threads that wait to the end of the last one; seconds.
+double stop(int count) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool stopped = false;
+  int waiting = 0;
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < count; ++i) {
+    threads.emplace_back([&] {
+      std::unique_lock lock(mutex);
+      ++waiting;
+      changed.notify_all();
+      changed.wait(lock, [&] { return stopped; });
+    });
+  }
+  {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return waiting == count; });
+    stopped = true;
+  }
+  const bench::stopwatch watch;
+  changed.notify_all();
+  threads.clear();
+  return watch.seconds();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const bench::request r = bench::parse(argc, argv);
+  if (r.workload == "task/stop") {
+    return bench::report(r, "1,000 threads", stop(1000) * 1e3, "ms");
+  }
+  if (r.workload.starts_with("task/ping-pong")) {
+    bench::latencies trips(static_cast<std::size_t>(r.items));
+    ping_pong(trips);
+    return bench::report(r, "mutex + condvar", trips.of(r.workload) * 1e6, "us");
+  }
   long producers = 1;
   std::size_t capacity = 64;
   if (r.workload == "queue/1000-producers") {

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <malloc.h>
 
@@ -37,6 +39,27 @@ class stopwatch {
 
  private:
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+/// Seconds that many rounds took each, of which one asks for a percentile.
+class latencies {
+ public:
+  explicit latencies(std::size_t wanted) : wanted_(wanted) { seconds_.reserve(wanted); }
+
+  [[nodiscard]] std::size_t wanted() const noexcept { return wanted_; }
+  void add(double seconds) { seconds_.push_back(seconds); }
+
+  /// That of a workload whose name ends in "-pN".
+  [[nodiscard]] double of(const std::string& workload) {
+    const auto percent =
+        static_cast<std::size_t>(std::atol(workload.substr(workload.rfind("-p") + 2).c_str()));
+    std::sort(seconds_.begin(), seconds_.end());
+    return seconds_[std::min(seconds_.size() * percent / 100, seconds_.size() - 1)];
+  }
+
+ private:
+  std::size_t wanted_;
+  std::vector<double> seconds_;
 };
 
 /// Bytes that the process has from the allocator.

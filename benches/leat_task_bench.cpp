@@ -1,0 +1,115 @@
+// leat's tasks.
+//
+// task/spawn-and-join    trivial tasks, spawned and joined a thousand at a time; ns/task
+// task/child             a task that is awaited and ends at once; ns/task
+// task/yield             a trip through the run queue; ns/task
+// task/ping-pong-p50     round trips between two threads through two queues; us
+// task/ping-pong-p99     the same, 99th percentile
+// task/stop              100,000 loops that wait for room, from the stop to all joined; ms
+
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+#include <leat/leat.hpp>
+
+#include "support/bench.hpp"
+
+namespace {
+
+leat::task<> add_one(long& sum) {
+  ++sum;
+  co_return;
+}
+
+leat::task<> spawn_and_join(long count, long& sum) {
+  for (long done = 0; done < count; done += 1000) {
+    leat::task_group g;
+    for (int i = 0; i < 1000; ++i) g.spawn(add_one(sum));
+    co_await g.join();
+  }
+}
+
+leat::task<> await_children(long count, long& sum) {
+  for (long i = 0; i < count; ++i) co_await add_one(sum);
+}
+
+leat::task<> yields(long count, long& sum) {
+  for (; sum < count; ++sum) co_await leat::this_task::yield();
+}
+
+leat::task<> answer(leat::fifo_queue<long>& there, leat::fifo_queue<long>& back) {
+  while (const auto ball = co_await there.pop()) co_await back.push(*ball + 1);
+}
+
+leat::task<> ask(leat::fifo_queue<long>& there, leat::fifo_queue<long>& back,
+                 bench::latencies& trips) {
+  for (std::size_t i = 0; i < trips.wanted(); ++i) {
+    const bench::stopwatch watch;
+    co_await there.push(static_cast<long>(i));
+    co_await back.pop();
+    trips.add(watch.seconds());
+  }
+  there.close();
+}
+
+void ping_pong(bench::latencies& trips) {
+  leat::runtime rt({.threads = 2});
+  leat::fifo_queue<long> there(1);
+  leat::fifo_queue<long> back(1);
+  leat::task_group g;
+  g.spawn_on(rt.get_scheduler(0), ask(there, back, trips));
+  g.spawn_on(rt.get_scheduler(1), answer(there, back));
+  g.wait_join();
+}
+
+leat::task<> push_forever(leat::fifo_queue<long>& q) {
+  for (long i = 0;; ++i) co_await q.push(long{i});
+}
+
+leat::task<double> stop(long count) {
+  leat::fifo_queue<long> q(1);
+  leat::task_group g;
+  for (long i = 0; i < count; ++i) g.spawn(push_forever(q));
+  while (q.statistics().waiting_pushes + 1 < static_cast<std::size_t>(count)) {
+    co_await leat::this_task::yield();
+  }
+  const bench::stopwatch watch;
+  g.request_stop();
+  co_await g.join();
+  co_return watch.seconds();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bench::request r = bench::parse(argc, argv);
+  std::jthread([] {}).join();  // as in a real program: no shortcut for a single thread
+  if (r.workload == "task/stop") {
+    return bench::report(r, "leat", leat::sync_wait(stop(100'000)) * 1e3, "ms");
+  }
+  if (r.workload.starts_with("task/ping-pong")) {
+    bench::latencies trips(static_cast<std::size_t>(r.items));
+    ping_pong(trips);
+    return bench::report(r, "leat", trips.of(r.workload) * 1e6, "us");
+  }
+  long sum = 0;
+  const auto run = [&](long count) {
+    sum = 0;
+    if (r.workload == "task/spawn-and-join") {
+      leat::sync_wait(spawn_and_join(count, sum));
+    } else if (r.workload == "task/child") {
+      leat::sync_wait(await_children(count, sum));
+    } else if (r.workload == "task/yield") {
+      leat::sync_wait(yields(count, sum));
+    } else {
+      bench::unknown(r);
+    }
+  };
+  run(r.items / 10);
+  const bench::stopwatch watch;
+  run(r.items);
+  const double seconds = watch.seconds();
+  if (sum < r.items) return 1;
+  return bench::report(r, "leat", seconds * 1e9 / static_cast<double>(r.items), "ns/task");
+}
