@@ -13,7 +13,7 @@ const wait::kind stop_wait::stop_kind{"wait", &stop_wait::cancel, &stop_wait::de
 stop_wait::~stop_wait() {
   if (!callback_) return;
   callback_.reset();  // the coroutine is destroyed while it waits
-  LEAT_ASSERT(outcome_ == outcome::waiting,
+  LEAT_ASSERT(outcome_.load(std::memory_order_relaxed) == waiting,
               "a coroutine was destroyed after its wait for a stop had ended and before it was "
               "resumed: let its scheduler run first");
 }
@@ -21,7 +21,7 @@ stop_wait::~stop_wait() {
 bool stop_wait::await_suspend(std::coroutine_handle<> h) {
   if (!bound()) attach(h);
   if (stop_requested()) {
-    outcome_ = outcome::cancelled;
+    outcome_.store(cancelled, std::memory_order_relaxed);
     return false;
   }
   begin_wait();
@@ -31,16 +31,21 @@ bool stop_wait::await_suspend(std::coroutine_handle<> h) {
 
 void stop_wait::await_resume() {
   callback_.reset();
-  if (outcome_ == outcome::cancelled) throw failure(errc::cancelled, "wait for a stop");
+  if (outcome_.load(std::memory_order_relaxed) == cancelled)
+    throw failure(errc::cancelled, "wait for a stop");
 }
 
 // Two may come at the same time: the stop on its thread, the task's own one on the scheduler's.
 void stop_wait::end(outcome o) noexcept {
-  outcome expected = outcome::waiting;
-  if (outcome_.compare_exchange_strong(expected, o)) wake();
+  outcome expected = waiting;
+  // Relaxed: it decides who ends the wait; what goes with that the wake orders.
+  if (outcome_.compare_exchange_strong(expected, o, std::memory_order_relaxed,
+                                       std::memory_order_relaxed)) {
+    wake();
+  }
 }
 
-void stop_wait::cancel(wait& w) noexcept { static_cast<stop_wait&>(w).end(outcome::cancelled); }
+void stop_wait::cancel(wait& w) noexcept { static_cast<stop_wait&>(w).end(cancelled); }
 
 void stop_wait::describe(const wait&, std::ostream& out) { out << "for a stop"; }
 

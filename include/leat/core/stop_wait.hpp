@@ -25,10 +25,10 @@ class [[nodiscard]] stop_wait final : public wait {
   [[nodiscard]] const std::stop_token& token() const noexcept { return token_; }
 
  private:
-  enum class outcome : unsigned char { waiting, stopped, cancelled };
+  enum outcome : unsigned char { waiting, stopped, cancelled };
   struct forward {
     stop_wait* self;
-    void operator()() const noexcept { self->end(outcome::stopped); }
+    void operator()() const noexcept { self->end(stopped); }
   };
 
   void end(outcome o) noexcept;
@@ -37,7 +37,7 @@ class [[nodiscard]] stop_wait final : public wait {
   static const kind stop_kind;
 
   std::stop_token token_;
-  std::atomic<outcome> outcome_{outcome::waiting};
+  std::atomic<outcome> outcome_{waiting};
   std::optional<std::stop_callback<forward>> callback_;
 };
 

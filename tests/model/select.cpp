@@ -1,0 +1,173 @@
+// A select between threads: whoever could complete one of its operations claims it first, so one
+// operation happens and the others have changed nothing.
+
+#include "leat/core/select.hpp"
+
+#include "leat/core/task_group.hpp"
+#include "leat/sync/fifo_queue.hpp"
+#include "model/items.hpp"
+#include "model/scheduler.hpp"
+
+namespace {
+
+using model::item;
+using queue = leat::fifo_queue<item>;
+
+// A task that selects, on a scheduler and a thread of its own, and what is left when all is over.
+class selecting : public model::program {
+ protected:
+  void spawn(leat::task<void> t) {
+    group_.spawn_on(scheduler_, std::move(t), "task", std::source_location::current());
+  }
+  void count_rest() {
+    model::require(group_.live_tasks() == 0, "a task has not ended");
+    for (queue* q : {&a_, &b_}) {
+      model::require(q->statistics().waiting_pops + q->statistics().waiting_pushes == 0,
+                     "a select that is over left a place in line");
+      while (const auto it = q->try_pop()) ledger_.took(1, *it);
+    }
+  }
+
+  queue a_{2};
+  queue b_{2};
+  model::ledger ledger_;
+  model::driven_scheduler scheduler_;
+  leat::task_group group_;
+};
+
+// Two threads push into two queues of which a task takes what comes first, and then the other.
+class pops final : public selecting {
+ public:
+  pops() { spawn(take_two(a_, b_, ledger_)); }
+
+ private:
+  static leat::task<void> take_two(queue& a, queue& b, model::ledger& ledger) {
+    for (int i = 0; i < 2; ++i) {
+      auto first = co_await leat::select(a.pop(), b.pop());
+      auto& it = first.index() == 0 ? std::get<0>(first) : std::get<1>(first);
+      model::require(it.has_value(), "a select ended with nothing");
+      ledger.took(0, *it);
+    }
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      scheduler_.drive();
+    } else {
+      static_cast<void>((index == 1 ? a_ : b_).wait_push(item(index - 1, 0)));
+    }
+  }
+  void finish() override {
+    model::require(ledger_.count() == 2, "a select took too little");
+    count_rest();
+    ledger_.check(2, 1);
+  }
+};
+
+// The same once, against a stop of the task: an item was taken, or none.
+class stopped final : public selecting {
+ public:
+  stopped() { spawn(take_one(a_, b_, ledger_)); }
+
+ private:
+  static leat::task<void> take_one(queue& a, queue& b, model::ledger& ledger) {
+    try {
+      auto first = co_await leat::select(a.pop(), b.pop());
+      auto& it = first.index() == 0 ? std::get<0>(first) : std::get<1>(first);
+      ledger.took(0, *it);
+    } catch (const leat::failure&) {
+    }
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      scheduler_.drive();
+    } else if (index == 1) {
+      static_cast<void>(a_.wait_push(item(0, 0)));
+      static_cast<void>(b_.wait_push(item(0, 1)));
+    } else {
+      group_.request_stop();
+    }
+  }
+  void finish() override {
+    model::require(ledger_.count() <= 1, "a select took two");
+    count_rest();
+    for (unsigned n = 0; n < 2; ++n) model::require(ledger_.times(0, n) == 1, "lost, or twice");
+  }
+};
+
+// Pushes into two full queues, from each of which a thread pops: one goes in.
+class pushes final : public selecting {
+ public:
+  pushes() {
+    for (unsigned n = 0; n < 2; ++n) {
+      static_cast<void>(a_.try_push(item(0, n)));
+      static_cast<void>(b_.try_push(item(1, n)));
+    }
+    spawn(put_one(a_, b_));
+  }
+
+ private:
+  static leat::task<void> put_one(queue& a, queue& b) {
+    item x(2, 0);
+    item y(2, 1);
+    const auto first = co_await leat::select(a.push(std::move(x)), b.push(std::move(y)));
+    model::require(x.is_gone() == (first.index() == 0), "the first item is in two places or none");
+    model::require(y.is_gone() == (first.index() == 1), "the second item is in two places or none");
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      scheduler_.drive();
+    } else if (const auto it = (index == 1 ? a_ : b_).wait_pop()) {
+      ledger_.took(index + 1, *it);
+    }
+  }
+  void finish() override {
+    count_rest();
+    for (unsigned producer = 0; producer < 2; ++producer) {
+      for (unsigned n = 0; n < 2; ++n) {
+        model::require(ledger_.times(producer, n) == 1, "an item was lost, or came twice");
+      }
+    }
+    model::require(ledger_.times(2, 0) + ledger_.times(2, 1) == 1, "not one of the two went in");
+  }
+};
+
+// A batch of two and a single pop: a batch that loses, even at its last item, gives all back.
+class batch final : public selecting {
+ public:
+  batch() { spawn(take(a_, b_, ledger_)); }
+
+ private:
+  static leat::task<void> take(queue& a, queue& b, model::ledger& ledger) {
+    auto first = co_await leat::select(a.pop_many(2), b.pop());
+    if (first.index() == 1) {
+      ledger.took(0, *std::get<1>(first));
+    } else {
+      for (const item& it : *std::get<0>(first)) ledger.took(0, it);
+    }
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      scheduler_.drive();
+    } else if (index == 1) {
+      for (unsigned n = 0; n < 2; ++n) static_cast<void>(a_.wait_push(item(0, n)));
+    } else {
+      static_cast<void>(b_.wait_push(item(1, 0)));
+    }
+  }
+  void finish() override {
+    const std::size_t taken = ledger_.count();
+    model::require(taken == 1 || taken == 2, "a select took nothing, or from both");
+    count_rest();
+    model::require(ledger_.count() == 3, "an item was lost, or came twice");
+    for (unsigned n = 0; n < 2; ++n) model::require(ledger_.times(0, n) == 1, "not once");
+  }
+};
+
+const model::test two_pops("select: pops of two queues into which two threads push", 3,
+                           model::make<pops>);
+const model::test stop("select: pops of two queues against a stop", 3, model::make<stopped>);
+const model::test two_pushes("select: pushes into two queues from which two threads pop", 3,
+                             model::make<pushes>);
+const model::test batches("select: a batch beside a pop", 3, model::make<batch>);
+
+}  // namespace
