@@ -19,6 +19,10 @@ class selecting : public model::program {
   void spawn(leat::task<void> t) {
     group_.spawn_on(scheduler_, std::move(t), "task", std::source_location::current());
   }
+  // The others begin when the task is about to select: else they had done all before.
+  void wait_for_task() const {
+    while (!started_.load(std::memory_order_relaxed)) model::yield();
+  }
   void count_rest() {
     model::require(group_.live_tasks() == 0, "a task has not ended");
     for (queue* q : {&a_, &b_}) {
@@ -28,6 +32,7 @@ class selecting : public model::program {
     }
   }
 
+  std::atomic<bool> started_{false};
   queue a_{2};
   queue b_{2};
   model::ledger ledger_;
@@ -38,10 +43,12 @@ class selecting : public model::program {
 // Two threads push into two queues of which a task takes what comes first, and then the other.
 class pops final : public selecting {
  public:
-  pops() { spawn(take_two(a_, b_, ledger_)); }
+  pops() { spawn(take_two(started_, a_, b_, ledger_)); }
 
  private:
-  static leat::task<void> take_two(queue& a, queue& b, model::ledger& ledger) {
+  static leat::task<void> take_two(std::atomic<bool>& started, queue& a, queue& b,
+                                   model::ledger& ledger) {
+    started.store(true, std::memory_order_relaxed);
     for (int i = 0; i < 2; ++i) {
       auto first = co_await leat::select(a.pop(), b.pop());
       auto& it = first.index() == 0 ? std::get<0>(first) : std::get<1>(first);
@@ -50,11 +57,9 @@ class pops final : public selecting {
     }
   }
   void thread(unsigned index) override {
-    if (index == 0) {
-      scheduler_.drive();
-    } else {
-      static_cast<void>((index == 1 ? a_ : b_).wait_push(item(index - 1, 0)));
-    }
+    if (index == 0) return scheduler_.drive();
+    wait_for_task();
+    static_cast<void>((index == 1 ? a_ : b_).wait_push(item(index - 1, 0)));
   }
   void finish() override {
     model::require(ledger_.count() == 2, "a select took too little");
@@ -66,10 +71,12 @@ class pops final : public selecting {
 // The same once, against a stop of the task: an item was taken, or none.
 class stopped final : public selecting {
  public:
-  stopped() { spawn(take_one(a_, b_, ledger_)); }
+  stopped() { spawn(take_one(started_, a_, b_, ledger_)); }
 
  private:
-  static leat::task<void> take_one(queue& a, queue& b, model::ledger& ledger) {
+  static leat::task<void> take_one(std::atomic<bool>& started, queue& a, queue& b,
+                                   model::ledger& ledger) {
+    started.store(true, std::memory_order_relaxed);
     try {
       auto first = co_await leat::select(a.pop(), b.pop());
       auto& it = first.index() == 0 ? std::get<0>(first) : std::get<1>(first);
@@ -78,9 +85,9 @@ class stopped final : public selecting {
     }
   }
   void thread(unsigned index) override {
-    if (index == 0) {
-      scheduler_.drive();
-    } else if (index == 1) {
+    if (index == 0) return scheduler_.drive();
+    wait_for_task();
+    if (index == 1) {
       static_cast<void>(a_.wait_push(item(0, 0)));
       static_cast<void>(b_.wait_push(item(0, 1)));
     } else {
@@ -102,21 +109,22 @@ class pushes final : public selecting {
       static_cast<void>(a_.try_push(item(0, n)));
       static_cast<void>(b_.try_push(item(1, n)));
     }
-    spawn(put_one(a_, b_));
+    spawn(put_one(started_, a_, b_));
   }
 
  private:
-  static leat::task<void> put_one(queue& a, queue& b) {
+  static leat::task<void> put_one(std::atomic<bool>& started, queue& a, queue& b) {
     item x(2, 0);
     item y(2, 1);
+    started.store(true, std::memory_order_relaxed);
     const auto first = co_await leat::select(a.push(std::move(x)), b.push(std::move(y)));
     model::require(x.is_gone() == (first.index() == 0), "the first item is in two places or none");
     model::require(y.is_gone() == (first.index() == 1), "the second item is in two places or none");
   }
   void thread(unsigned index) override {
-    if (index == 0) {
-      scheduler_.drive();
-    } else if (const auto it = (index == 1 ? a_ : b_).wait_pop()) {
+    if (index == 0) return scheduler_.drive();
+    wait_for_task();
+    if (const auto it = (index == 1 ? a_ : b_).wait_pop()) {
       ledger_.took(index + 1, *it);
     }
   }
@@ -134,10 +142,12 @@ class pushes final : public selecting {
 // A batch of two and a single pop: a batch that loses, even at its last item, gives all back.
 class batch final : public selecting {
  public:
-  batch() { spawn(take(a_, b_, ledger_)); }
+  batch() { spawn(take(started_, a_, b_, ledger_)); }
 
  private:
-  static leat::task<void> take(queue& a, queue& b, model::ledger& ledger) {
+  static leat::task<void> take(std::atomic<bool>& started, queue& a, queue& b,
+                               model::ledger& ledger) {
+    started.store(true, std::memory_order_relaxed);
     auto first = co_await leat::select(a.pop_many(2), b.pop());
     if (first.index() == 1) {
       ledger.took(0, *std::get<1>(first));
@@ -146,9 +156,9 @@ class batch final : public selecting {
     }
   }
   void thread(unsigned index) override {
-    if (index == 0) {
-      scheduler_.drive();
-    } else if (index == 1) {
+    if (index == 0) return scheduler_.drive();
+    wait_for_task();
+    if (index == 1) {
       for (unsigned n = 0; n < 2; ++n) static_cast<void>(a_.wait_push(item(0, n)));
     } else {
       static_cast<void>(b_.wait_push(item(1, 0)));
