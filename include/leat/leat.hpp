@@ -14,15 +14,18 @@
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/task.hpp"
 #include "leat/core/task_group.hpp"
+#include "leat/core/task_id.hpp"
 #include "leat/core/task_scope.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/core/wait.hpp"
+#include "leat/core/wait_object.hpp"
 #include "leat/core/work_item.hpp"
 
 // Errors, time, random numbers, diagnosis
 #include "leat/core/assert.hpp"
 #include "leat/core/clock.hpp"
 #include "leat/core/dump.hpp"
+#include "leat/core/dump_on_request.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/random.hpp"
 

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <mutex>
-#include <string>
-#include <vector>
 
 #include "leat/core/task_scope.hpp"
 
@@ -19,18 +17,17 @@ class scope_registry {
   static std::mutex& mutex() noexcept;
 
   /// First and next scope of a walk; null at the end.
-  static task_scope* first() noexcept;
+  static task_scope* first() noexcept { return newest_; }
   static task_scope* next(const task_scope& s) noexcept { return s.following_scope_; }
-  static const context* parent(const task_scope& s) noexcept { return s.parent_; }
-
-  /// "2 tasks have not ended" and the dump, for the thread that drives these schedulers, between
-  /// two of their turns: they are not asked but looked at.
-  static std::string where_everyone_is(std::size_t live_tasks,
-                                       const std::vector<const scheduler*>& driven);
 
   /// Asks every scope with a task on `home` to stop. False: each of them was asked before.
   /// Called on the thread that drives `home`, between two turns, so the tasks cannot end meanwhile.
   static bool stop_scopes_of(const scheduler& home);
+
+ private:
+  // Guarded by mutex(). tools/gdb/leat.py begins here.
+  static constinit task_scope* newest_;
+  static constinit std::uint64_t made_;  // so many were there ever
 };
 
 }  // namespace leat::detail

@@ -8,6 +8,7 @@
 #include "leat/core/assert.hpp"
 #include "leat/core/detail/parker.hpp"
 #include "leat/core/detail/selection.hpp"
+#include "leat/core/detail/thread_place.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/task.hpp"
 #include "scope_registry.hpp"
@@ -68,7 +69,7 @@ struct task_scope::link {
 };
 
 task_scope::task_scope(std::string_view kind, std::string_view name, context* parent)
-    : kind_(kind), name_(name), parent_(parent) {
+    : kind_(kind), name_(name), parent_(parent ? parent->id() : task_id{}) {
   if (parent) link_ = std::make_unique<link>(parent->scope().get_stop_token(), *this);
   detail::scope_registry::add(*this);  // last: a constructor that throws has no destructor
 }
@@ -148,6 +149,7 @@ task_scope::notice* task_scope::find_notice(const scheduler& s) const noexcept {
 void task_scope::add_child(context& c, notice& n) noexcept {
   ++tasks_;
   ++n.tasks;
+  c.id_ = {number_, ++spawned_};
   c.following_ = children_;
   if (children_) children_->previous_ = &c;
   children_ = &c;
@@ -235,6 +237,11 @@ std::size_t task_scope::live_tasks() const noexcept {
   return tasks_;
 }
 
+task_id task_scope::next_id() noexcept {
+  const detail::lock_guard lock(mutex_);
+  return {number_, ++spawned_};
+}
+
 bool task_scope::is_idle() const noexcept {
   const detail::lock_guard lock(mutex_);
   return tasks_ == 0 && held_ == 0;
@@ -300,6 +307,7 @@ bool task_scope::block_until(unsigned conditions, time_point deadline) {
     if (holds(conditions)) return true;
     self.link_into_scope();
   }
+  const detail::thread_place::blocked here(self);
   if (self.parker.park_until(deadline)) return true;
   {
     const detail::lock_guard lock(mutex_);
@@ -324,7 +332,7 @@ void task_scope::when_idle(condition_wait& w) noexcept {
 }
 
 const wait::kind condition_wait::scope_kind{"join", &condition_wait::cancel,
-                                            &condition_wait::describe};
+                                            &condition_wait::describe, &condition_wait::inspect};
 
 condition_wait::alarm::alarm(condition_wait& w) noexcept
     : detail::timer(
@@ -423,6 +431,17 @@ void condition_wait::describe(const wait& w, std::ostream& out) {
   if (!self.scope_.name().empty()) out << " '" << self.scope_.name() << "'";
   const std::size_t live = self.scope_.live_tasks();
   out << ", " << live << (live == 1 ? " task live" : " tasks live");
+}
+
+void condition_wait::inspect(const wait& w, wait_object& object) {
+  const auto& self = static_cast<const condition_wait&>(w);
+  const task_scope& scope = self.scope_;
+  object.type = scope.kind();
+  object.name = scope.name();
+  const detail::lock_guard lock(scope.mutex_);
+  if (!self.linked_ || (self.conditions_ & task_scope::idle) == 0) return;  // no task has to end
+  object.scope = scope.number();
+  object.certain = self.conditions_ == task_scope::idle && self.deadline_ == no_deadline;
 }
 
 bool condition_wait::await_resume() {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "core/scope_registry.hpp"
+#include "core/where_everyone_is.hpp"
 #include "leat/core/assert.hpp"
 
 namespace leat::sim {
@@ -85,7 +86,7 @@ void virtual_scheduler::run_to_end() {
 }
 
 std::string virtual_scheduler::where_everyone_is() const {
-  return leat::detail::scope_registry::where_everyone_is(live_tasks(), {this});
+  return leat::detail::where_everyone_is(live_tasks(), {this});
 }
 
 // Ends the tasks that are stuck, so that the process can go on with the next test.

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "core/scope_registry.hpp"
+#include "core/where_everyone_is.hpp"
 #include "leat/core/assert.hpp"
 #include "leat/core/detail/frame_allocator.hpp"
 #include "sim/turn.hpp"
@@ -261,7 +262,7 @@ void world::unwind() {
 std::string world::where_everyone_is() const {
   std::vector<const scheduler*> driven;
   for (const auto& t : threads_) driven.push_back(t.get());
-  return leat::detail::scope_registry::where_everyone_is(live_tasks(), driven);
+  return leat::detail::where_everyone_is(live_tasks(), driven);
 }
 
 void run(std::uint64_t seed, const world::body& b, const world_options& options) {

@@ -4,7 +4,11 @@
 #include <atomic>
 #include <cstdio>
 #include <iterator>
+#include <optional>
+#include <utility>
 
+#include "core/where_everyone_is.hpp"
+#include "leat/core/detail/thread_place.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/this_task.hpp"
 
@@ -12,8 +16,10 @@ namespace leat {
 
 // A thread that join() waits for; every live one is held in the scope.
 struct coordinator::thread_entry {
-  std::string name;
-  std::stop_source stop{std::nostopstate};  // of a thread that was started elsewhere
+  thread_entry(task_id id, std::string name) : place(std::in_place, id, std::move(name)) {}
+
+  std::optional<detail::thread_place> place;  // until it ends
+  std::stop_source stop{std::nostopstate};    // of a thread that was started elsewhere
   std::atomic<bool> ended{false};
   std::jthread thread;  // last: it uses the others
 };
@@ -104,9 +110,8 @@ void coordinator::register_thread(std::jthread thread, std::string name) {
 }
 
 void coordinator::run_thread(std::string name, std::stop_source stop, std::function<void()> body) {
-  auto entry = std::make_unique<thread_entry>();
+  auto entry = std::make_unique<thread_entry>(next_id(), std::move(name));
   thread_entry& e = *entry;
-  e.name = std::move(name);
   e.stop = std::move(stop);
   hold();
   std::vector<std::unique_ptr<thread_entry>> ended;  // joined outside of the lock
@@ -123,10 +128,12 @@ void coordinator::run_thread(std::string name, std::stop_source stop, std::funct
       e.thread = std::jthread([this, &e, body = std::move(body)] {
         std::exception_ptr error;
         try {
+          const detail::thread_place::occupied here(*e.place);
           body();
         } catch (...) {
           error = std::current_exception();
         }
+        e.place.reset();
         thread_ended(std::move(error));
         e.ended = true;
         release();
@@ -244,12 +251,12 @@ void coordinator::wait_join(const join_options& options) {
 
 // An error that names those who are left after the grace; null when nobody is, or may be.
 std::exception_ptr coordinator::stragglers_of(const join_options& options) const {
-  const std::string who = stragglers();
+  const std::string who = detail::where_all_are_of(*this);
   if (who.empty()) return nullptr;  // they have ended while they were asked
   const std::string text = (name().empty() ? "a coordinator" : "coordinator '" + name() + "'") +
                            " stopped with tasks or threads still running when the grace period "
-                           "was over:" +
-                           who + "\n";
+                           "was over:\n" +
+                           who;
   const bool told_only = options.ignore_live_threads;
   if (told_only || options.wait_for_stragglers) std::fprintf(stderr, "leat: %s", text.c_str());
   if (told_only) return nullptr;
@@ -265,18 +272,6 @@ void coordinator::finish_join(std::exception_ptr late) {
     if (error_ && late) keep_secondary(late);
   }
   if (error) std::rethrow_exception(error);
-}
-
-std::string coordinator::stragglers() const {
-  std::string text;
-  {
-    const detail::lock_guard lock(state_mutex_);
-    for (const auto& t : threads_) {
-      if (!t->ended) text += "\n  thread " + t->name + ": still running";
-    }
-  }
-  for (const auto& r : report()) text += "\n  " + r.name + ": " + r.position;
-  return text;
 }
 
 bool coordinator::joined() const noexcept {

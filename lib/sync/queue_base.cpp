@@ -9,6 +9,7 @@
 #include "leat/core/assert.hpp"
 #include "leat/core/context.hpp"
 #include "leat/core/detail/selection.hpp"
+#include "leat/core/detail/thread_place.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/scheduler.hpp"
 #include "leat/sync/partial_push.hpp"
@@ -18,8 +19,10 @@ namespace detail {
 
 // --------------------------------------------------------------------------------------- waiters
 
-const wait::kind queue_waiter::push_kind{"push to", &queue_waiter::cancel, &queue_waiter::describe};
-const wait::kind queue_waiter::pop_kind{"pop from", &queue_waiter::cancel, &queue_waiter::describe};
+const wait::kind queue_waiter::push_kind{"push to", &queue_waiter::cancel, &queue_waiter::describe,
+                                         &queue_waiter::inspect};
+const wait::kind queue_waiter::pop_kind{"pop from", &queue_waiter::cancel, &queue_waiter::describe,
+                                        &queue_waiter::inspect};
 
 void queue_waiter::cancel(wait& w) noexcept {
   auto& self = static_cast<queue_waiter&>(w);
@@ -31,6 +34,17 @@ void queue_waiter::describe(const wait& w, std::ostream& out) {
   self.queue_.describe(out);
   if (self.count_ <= 1) return;
   out << ", " << self.queue_.moved_by(self) << " of " << self.count_ << " done";
+}
+
+void queue_waiter::inspect(const wait& w, wait_object& object) {
+  const auto& self = static_cast<const queue_waiter&>(w);
+  self.queue_.inspect(self, object);
+}
+
+task_id queue_waiter::task() const noexcept {
+  const context* const c =
+      selected_ ? static_cast<const selected_queue_waiter&>(*this).selection_.task() : context_;
+  return c ? c->id() : thread_place::id_if_blocked_on(*this);
 }
 
 selected_queue_waiter::selected_queue_waiter(queue_base& queue, role r, void* items,
@@ -208,6 +222,25 @@ work_list queue_base::serve() noexcept {
   return woken;
 }
 
+namespace {
+
+task_id running_task() noexcept {
+  const context* const c = scheduler::current_task();
+  return c ? c->id() : detail::thread_place::current_id();
+}
+
+}  // namespace
+
+work_list queue_base::serve_after_push() noexcept {
+  pushing_.remember(running_task());
+  return serve();
+}
+
+work_list queue_base::serve_after_pop() noexcept {
+  popping_.remember(running_task());
+  return serve();
+}
+
 // ---------------------------------------------------------------------------- beginning and ending
 
 // An operation allocates in its own name only: whatever others do on its behalf later must not
@@ -241,6 +274,7 @@ bool queue_base::begin(detail::queue_waiter& w) {
   {
     const detail::biased_lock lock(mutex_);
     detail::waiter_list& line = w.is_push() ? pushers_ : poppers_;
+    (w.is_push() ? pushing_ : popping_).remember(w.task());
     if (w.is_push() && closed_) {
       w.outcome_ = cause_ ? detail::queue_outcome::failed : detail::queue_outcome::closed;
       static_cast<void>(w.claim());
@@ -413,6 +447,18 @@ bool queue_base::is_closed() const noexcept {
 std::size_t queue_base::moved_by(const detail::queue_waiter& w) const noexcept {
   const detail::biased_lock lock(mutex_);
   return w.moved_;
+}
+
+void queue_base::inspect(const detail::queue_waiter& w, wait_object& object) const {
+  object.type = "queue";
+  object.name = name_;
+  if (capacity_ != unbounded) object.capacity = capacity_;
+  object.asked = w.count_;
+  const detail::biased_lock lock(mutex_);
+  object.size = size_;
+  object.closed = closed_;
+  object.done = w.moved_;
+  if (w.linked_) object.partners = (w.is_push() ? popping_ : pushing_).all();
 }
 
 std::exception_ptr queue_base::failure_cause() const noexcept {

@@ -10,6 +10,7 @@
 
 #include "leat/core/detail/frame_allocator.hpp"
 #include "leat/core/scheduler.hpp"
+#include "leat/core/task_id.hpp"
 #include "leat/core/work_item.hpp"
 
 namespace leat {
@@ -18,6 +19,7 @@ class task_scope;
 class wait;
 
 namespace detail {
+class collector;
 class promise_base;
 std::string to_text(const work_item& item);
 }  // namespace detail
@@ -26,7 +28,7 @@ std::string to_text(const work_item& item);
 /// waits now. One for each spawned task; a child that is awaited shares the one of its parent.
 ///
 /// Made and freed by task_scope. Thread safety: thread-bound to its scheduler, except what was
-/// fixed when the task was spawned: scheduler, scope, name, spawn site.
+/// fixed when the task was spawned: scheduler, scope, id, name, spawn site.
 class context : private work_item {
  public:
   context(scheduler& s, task_scope& scope, std::string_view name,
@@ -36,6 +38,9 @@ class context : private work_item {
 
   [[nodiscard]] scheduler& home() const noexcept { return *home_; }
   [[nodiscard]] task_scope& scope() const noexcept { return *scope_; }
+
+  /// Which task it is, for as long as the process lives.
+  [[nodiscard]] task_id id() const noexcept { return id_; }
 
   /// The name given at spawn; empty when there was none.
   [[nodiscard]] std::string_view name() const noexcept { return name_ ? name_.get() : ""; }
@@ -54,11 +59,13 @@ class context : private work_item {
   friend class scheduler;
   friend class task_scope;
   friend class wait;
+  friend class detail::collector;
   friend class detail::promise_base;
   friend std::string detail::to_text(const work_item& item);
 
   scheduler* home_;
   task_scope* scope_;
+  task_id id_;                    // set by the scope when it takes the task in
   std::coroutine_handle<> body_;  // the outermost coroutine
   detail::promise_base* outermost_ = nullptr;
   detail::promise_base* innermost_ = nullptr;  // the end of the chain of awaiting tasks

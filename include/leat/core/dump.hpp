@@ -19,11 +19,21 @@ struct work_item;
 ///         awaited at reader.cpp:77 in run_reader
 ///
 /// Each scheduler reports on its own tasks, in its next turn. One that does not answer within
-/// `patience` (its thread is busy, or nobody runs it) is reported as such.
+/// `patience` (its thread is busy, or nobody runs it) is reported as such. Where tasks wait for
+/// each other the last lines say so, with "probably" unless nobody else could end the waits.
 ///
 /// Thread safety: shared-safe; from within a task too.
 /// Cost: a post to each scheduler that has tasks; text of about 200 bytes a task.
 void dump(std::ostream& out, duration patience = std::chrono::seconds(1));
+
+/// For whom a dump is written.
+enum class dump_format {
+  text,  ///< for a person, as above
+  json,  ///< for a program: one line of JSON; docs/debugging.md tells what is in it
+};
+
+/// The same in either form.
+void dump(std::ostream& out, dump_format format, duration patience = std::chrono::seconds(1));
 
 namespace detail {
 

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <iosfwd>
 #include <memory>
@@ -23,6 +24,7 @@ class task;
 class condition_wait;
 
 namespace detail {
+class collector;
 class scope_registry;
 class selection;
 template <class Operation>
@@ -47,6 +49,9 @@ class task_scope {
   [[nodiscard]] std::string_view kind() const noexcept { return kind_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
+  /// Which scope it is: never given twice in a process.
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+
   /// Tasks that have not ended.
   [[nodiscard]] std::size_t live_tasks() const noexcept;
 
@@ -62,8 +67,8 @@ class task_scope {
 
   /// One task of the scope, as a dump or an error message tells it.
   struct task_report {
-    const context* task;  ///< identifies the task; it may have ended meanwhile
-    std::string name;     ///< as given at spawn, or the place where it was spawned
+    task_id task;
+    std::string name;  ///< as given at spawn, or the place where it was spawned
     /// What it waits for, where and since when, innermost first, a line each.
     std::string position;
   };
@@ -113,6 +118,9 @@ class task_scope {
   void hold() noexcept;
   void release() noexcept;
 
+  /// An id for such a thing, as if it were a task.
+  [[nodiscard]] task_id next_id() noexcept;
+
  private:
   friend class context;
   friend class detail::promise_base;
@@ -120,14 +128,10 @@ class task_scope {
   friend class scheduler;
   friend std::string detail::to_text(const work_item& item);
 
-  friend void dump(std::ostream& out, duration patience);
+  friend class detail::collector;
 
-  class kept_home;
-  class inquiry;   // asks one scheduler where its tasks are
-  struct answers;  // what the schedulers said
-  class printer;   // of what they said
-  struct notice;   // tells one scheduler that the scope was stopped
-  struct link;     // to the parent scope's stop
+  struct notice;  // tells one scheduler that the scope was stopped
+  struct link;    // to the parent scope's stop
 
   static void start(work_item& item) noexcept;
   static void start_from_elsewhere(work_item& item) noexcept;
@@ -137,10 +141,6 @@ class task_scope {
   [[nodiscard]] bool add_if_known(context& c) noexcept;
   void add_with_notice(context& c);
   [[nodiscard]] bool has_task_on(const scheduler& s) const noexcept;
-  [[nodiscard]] static std::vector<kept_home> homes_of(const task_scope* only);
-  [[nodiscard]] static std::shared_ptr<answers> ask(const task_scope* only, duration patience,
-                                                    const std::vector<const scheduler*>& driven);
-  [[nodiscard]] std::vector<task_report> told_by(const answers& a) const;
   void cancel_waits(scheduler& s) noexcept;
   [[nodiscard]] bool holds(unsigned conditions) const noexcept LEAT_REQUIRES(mutex_);
   void unlink(condition_wait& w) noexcept LEAT_REQUIRES(mutex_);
@@ -148,11 +148,12 @@ class task_scope {
 
   const std::string_view kind_;
   const std::string name_;
-  context* const parent_;
+  const task_id parent_;  // the task that made it
 
   mutable detail::mutex mutex_;
   context* children_ LEAT_GUARDED_BY(mutex_) = nullptr;
   std::size_t tasks_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::uint64_t spawned_ LEAT_GUARDED_BY(mutex_) = 0;
   std::size_t held_ LEAT_GUARDED_BY(mutex_) = 0;  // threads, and notices on their way
   std::vector<std::unique_ptr<notice>> notices_ LEAT_GUARDED_BY(mutex_);
   condition_wait* waiters_ LEAT_GUARDED_BY(mutex_) = nullptr;
@@ -163,6 +164,7 @@ class task_scope {
 
   // The process-wide list of scopes that dump() walks; guarded by the registry's lock.
   friend class detail::scope_registry;
+  std::uint64_t number_ = 0;
   task_scope* previous_scope_ = nullptr;
   task_scope* following_scope_ = nullptr;
 };
@@ -212,6 +214,7 @@ class [[nodiscard]] condition_wait : public wait {
 
   static void cancel(wait&) noexcept;
   static void describe(const wait& w, std::ostream& out);
+  static void inspect(const wait& w, wait_object& object);
   static const kind scope_kind;
 
   struct alarm : detail::timer {

@@ -10,6 +10,7 @@
 #include "leat/core/clock.hpp"
 #include "leat/core/context.hpp"
 #include "leat/core/scheduler.hpp"
+#include "leat/core/wait_object.hpp"
 #include "leat/core/work_item.hpp"
 
 namespace leat {
@@ -36,6 +37,9 @@ class wait : public work_item {
     void (*cancel)(wait&) noexcept;
     /// Adds what a person needs to know: on which object, how full it is. Same thread as cancel.
     void (*describe)(const wait&, std::ostream&);
+    /// Fills in what a program needs to know, and who can end the wait. Null: nothing is known but
+    /// the words. Same thread as cancel.
+    void (*inspect)(const wait&, wait_object&) = nullptr;
   };
 
   wait(const wait&) = delete;

@@ -328,7 +328,7 @@ class basic_queue : public queue_base {
       order_.store(std::move(value));
       count_stored();
       if (poppers_.empty()) return true;
-      woken = serve();
+      woken = serve_after_push();
     }
     wake_all(woken);
     return true;
@@ -342,7 +342,7 @@ class basic_queue : public queue_base {
       if (!can_take()) return false;
       order_.take(to);
       flush = count_taken();
-      if (!pushers_.empty()) woken = serve();
+      if (!pushers_.empty()) woken = serve_after_pop();
     }
     wake_all(woken);
     if (flush) flush_held_back();

@@ -183,7 +183,6 @@ class coordinator final : public task_scope {
   void keep_secondary(std::exception_ptr error) LEAT_REQUIRES(state_mutex_);
   [[nodiscard]] std::exception_ptr stragglers_of(const join_options& options) const;
   void finish_join(std::exception_ptr late);
-  [[nodiscard]] std::string stragglers() const;
 
   const std::vector<errc> clean_;
   mutable detail::mutex state_mutex_;

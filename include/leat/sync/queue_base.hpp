@@ -9,6 +9,7 @@
 #include "leat/core/detail/biased_mutex.hpp"
 #include "leat/core/work_item.hpp"
 #include "leat/sync/detail/queue_waiter.hpp"
+#include "leat/sync/detail/recent_tasks.hpp"
 #include "leat/sync/queue_statistics.hpp"
 
 namespace leat {
@@ -116,6 +117,9 @@ class queue_base {
   void attempt(detail::queue_waiter& w);
 
   [[nodiscard]] work_list serve() noexcept LEAT_REQUIRES(mutex_);
+  // The same after an operation that others wait for, and remembers whose it was.
+  [[nodiscard]] work_list serve_after_push() noexcept LEAT_REQUIRES(mutex_);
+  [[nodiscard]] work_list serve_after_pop() noexcept LEAT_REQUIRES(mutex_);
   static void wake_all(work_list& woken) noexcept;
   static void flush_held_back() noexcept;
 
@@ -156,6 +160,8 @@ class queue_base {
 
   // How many items an operation in line has moved.
   std::size_t moved_by(const detail::queue_waiter& w) const noexcept;
+  // What is known of an operation in line, and who could serve it.
+  void inspect(const detail::queue_waiter& w, wait_object& object) const;
 
   void refuse_impossible(const detail::queue_waiter& w) const;
   void reserve_for(const detail::queue_waiter& w) LEAT_REQUIRES(mutex_);
@@ -196,6 +202,9 @@ class queue_base {
   std::exception_ptr cause_ LEAT_GUARDED_BY(mutex_);
   detail::queue_waiter close_marker_;  // the place of a plain close in the line of pushes
   const std::string name_;
+  // Whose operations waited here or were waited for: who usually fills the queue and empties it.
+  detail::recent_tasks pushing_ LEAT_GUARDED_BY(mutex_);
+  detail::recent_tasks popping_ LEAT_GUARDED_BY(mutex_);
 };
 
 }  // namespace leat

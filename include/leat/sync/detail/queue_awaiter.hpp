@@ -8,6 +8,7 @@
 #include "leat/core/assert.hpp"
 #include "leat/core/detail/parker.hpp"
 #include "leat/core/detail/promise.hpp"
+#include "leat/core/detail/thread_place.hpp"
 #include "leat/core/task_scope.hpp"
 #include "leat/sync/detail/queue_verbs.hpp"
 #include "leat/sync/queue_base.hpp"
@@ -117,7 +118,10 @@ class blocking_queue_call {
     Verb verb{std::forward<Arguments>(arguments)...};
     if (verb.try_at_once(q)) return verb.result(queue_outcome::done, verb.count());
     sleeper self(q, Verb::the_role, verb.items(), verb.count(), where);
-    if (!q.begin(self)) self.parker_.park();
+    {
+      const thread_place::blocked here(self);
+      if (!q.begin(self)) self.parker_.park();
+    }
     self.throw_unless_ended_well();
     return verb.result(self.outcome_, self.moved_);
   }

@@ -71,6 +71,8 @@ class queue_waiter : public wait {
   static const kind push_kind;
   static const kind pop_kind;
   static void describe(const wait& w, std::ostream& out);
+  static void inspect(const wait& w, wait_object& object);
+  [[nodiscard]] task_id task() const noexcept;  // that waits; none for a thread or a handler
   [[nodiscard]] bool claim_selection() noexcept;
   [[nodiscard]] std::string text() const;
   [[nodiscard]] failure cancelled() const;

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <string>
+
+#include "leat/core/clock.hpp"
+#include "leat/core/task_id.hpp"
+#include "leat/core/wait.hpp"
+
+namespace leat::detail {
+
+/// Where a thread of a coordinator is: what a dump can tell of it.
+///
+/// The thread itself says when it begins and ends to block; nobody else is asked.
+/// Thread safety: distinct-safe, except for what thread_registry reads.
+class thread_place {
+ public:
+  /// `id`: counted like a task of the scope that waits for the thread.
+  thread_place(task_id id, std::string name);
+  thread_place(const thread_place&) = delete;
+  thread_place& operator=(const thread_place&) = delete;
+  ~thread_place();
+
+  [[nodiscard]] task_id id() const noexcept { return id_; }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+  /// For a holder of the registry's lock: the operation that blocks the thread; null: none.
+  [[nodiscard]] const wait* blocked_on() const noexcept { return blocked_on_; }
+  [[nodiscard]] time_point since() const noexcept { return since_; }
+
+  /// Makes the calling thread the one of this place, as long as it lives.
+  class occupied {
+   public:
+    explicit occupied(thread_place& place) noexcept;
+    occupied(const occupied&) = delete;
+    occupied& operator=(const occupied&) = delete;
+    ~occupied();
+  };
+
+  /// Says that the calling thread blocks on `w`, as long as it lives. Costs a thread without a
+  /// place one test.
+  class blocked {
+   public:
+    explicit blocked(const wait& w) noexcept;
+    blocked(const blocked&) = delete;
+    blocked& operator=(const blocked&) = delete;
+    ~blocked();
+  };
+
+  /// The calling thread's number; none for a thread without a place.
+  [[nodiscard]] static task_id current_id() noexcept;
+
+  /// The same when it blocks on `w`, else none.
+  [[nodiscard]] static task_id id_if_blocked_on(const wait& w) noexcept;
+
+ private:
+  friend class thread_registry;
+
+  const task_id id_;
+  const std::string name_;
+  const wait* blocked_on_ = nullptr;
+  time_point since_{};
+  thread_place* previous_ = nullptr;
+  thread_place* following_ = nullptr;
+};
+
+}  // namespace leat::detail

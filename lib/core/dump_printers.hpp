@@ -1,0 +1,24 @@
+#pragma once
+
+#include <iosfwd>
+#include <string>
+
+#include "process_state.hpp"
+
+namespace leat::detail {
+
+/// What dump() prints, for a person and for a program.
+void print_text(const process_state& state, std::ostream& out);
+void print_json(const process_state& state, std::ostream& out);
+
+/// "file.cpp:12 in function".
+[[nodiscard]] std::string to_text(const place& p);
+
+/// The tasks and threads of the first scope, a line each and what belongs to it below, then the
+/// other scopes and the cycles; every line is indented.
+[[nodiscard]] std::string members_text(const process_state& state);
+
+/// Where a task is: what it waits for, and in a line each where it is awaited.
+[[nodiscard]] std::string position_of(const task_state& task);
+
+}  // namespace leat::detail

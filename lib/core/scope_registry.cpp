@@ -1,0 +1,43 @@
+#include "scope_registry.hpp"
+
+#include <vector>
+
+namespace leat::detail {
+
+constinit task_scope* scope_registry::newest_ = nullptr;
+constinit std::uint64_t scope_registry::made_ = 0;
+
+std::mutex& scope_registry::mutex() noexcept {
+  static std::mutex instance;
+  return instance;
+}
+
+void scope_registry::add(task_scope& s) noexcept {
+  const std::lock_guard lock(mutex());
+  s.number_ = ++made_;
+  s.following_scope_ = newest_;
+  if (newest_) newest_->previous_scope_ = &s;
+  newest_ = &s;
+}
+
+void scope_registry::remove(task_scope& s) noexcept {
+  const std::lock_guard lock(mutex());
+  (s.previous_scope_ ? s.previous_scope_->following_scope_ : newest_) = s.following_scope_;
+  if (s.following_scope_) s.following_scope_->previous_scope_ = s.previous_scope_;
+}
+
+bool scope_registry::stop_scopes_of(const scheduler& home) {
+  std::vector<task_scope*> found;
+  {
+    const std::lock_guard lock(mutex());
+    for (task_scope* s = first(); s; s = next(*s)) {
+      if (s->has_task_on(home)) found.push_back(s);
+    }
+  }
+  // Not under the lock: a stop calls what users have hung on the token.
+  bool any = false;
+  for (task_scope* s : found) any = s->request_scope_stop() || any;
+  return any;
+}
+
+}  // namespace leat::detail

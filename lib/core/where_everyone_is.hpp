@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "leat/core/clock.hpp"
+
+namespace leat {
+
+class scheduler;
+class task_scope;
+
+namespace detail {
+
+/// "2 tasks have not ended" and the dump, for the thread that drives these schedulers, between two
+/// of their turns: they are not asked but looked at.
+[[nodiscard]] std::string where_everyone_is(std::size_t live_tasks,
+                                            const std::vector<const scheduler*>& driven);
+
+/// The tasks and threads of a scope that have not ended, with what belongs to each, every line
+/// indented; empty when there are none. Asks as task_scope::report() does.
+[[nodiscard]] std::string where_all_are_of(const task_scope& scope,
+                                           duration patience = std::chrono::seconds(1));
+
+}  // namespace detail
+}  // namespace leat

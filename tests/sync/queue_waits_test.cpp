@@ -1,0 +1,211 @@
+// What a dump and a late join tell of waits on queues, and of those that wait for each other.
+
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include "leat/core/dump.hpp"
+#include "leat/core/select.hpp"
+#include "leat/core/sleep.hpp"
+#include "leat/core/task_group.hpp"
+#include "leat/core/this_task.hpp"
+#include "leat/sim/world.hpp"
+#include "leat/sync/coordinator.hpp"
+#include "leat/sync/fifo_queue.hpp"
+#include "support/leat_test.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using leat::coordinator;
+using leat::fifo_queue;
+using leat::task;
+using leat::task_group;
+
+std::string dump(leat::dump_format format = leat::dump_format::text) {
+  std::ostringstream out;
+  leat::dump(out, format);
+  return out.str();
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+// Fills faster than it empties: two in, one out.
+task<void> greedy(fifo_queue<int>& into, fifo_queue<int>& from) {
+  for (bool open = true; open;) {
+    co_await into.push(1);
+    open = co_await into.push(2);
+    const auto answer = co_await from.pop();
+    open = open && answer.has_value();
+  }
+}
+
+task<void> echo(fifo_queue<int>& from, fifo_queue<int>& into) {
+  while (const auto item = co_await from.pop()) {
+    const bool pushed = co_await into.push(*item);
+    if (!pushed) co_return;
+  }
+}
+
+constexpr const char* the_cycle =
+    "these probably wait for each other: 'b' (push to queue 'q2' (2 of 2)) -> "
+    "'a' (push to queue 'q1' (2 of 2)) -> 'b'\n";
+
+LEAT_TEST("dump: names who waits for each other through full queues", "[sync]") {
+  fifo_queue<int> q1(2, "q1"), q2(2, "q2");
+  task_group group;
+  group.spawn(greedy(q1, q2), "a");
+  group.spawn(echo(q1, q2), "b");
+  co_await leat::sleep_for(1s);
+  const std::string text = dump();
+  const std::string json = dump(leat::dump_format::json);
+  group.request_stop();
+  try {
+    co_await group.join();
+  } catch (const leat::failure&) {
+  }
+  INFO(text);
+  CHECK(has(text, the_cycle));
+  CHECK(has(json, R"("cycles":[{"certain":false,"members":[)"));
+  CHECK(has(json,
+            R"("object":{"type":"queue","name":"q1","size":2,"capacity":2,"asked":1,"done":0,)"
+            R"("closed":false})"));
+}
+
+LEAT_TEST("dump: nobody is stuck when somebody else has served before", "[sync]") {
+  fifo_queue<int> q1(2, "q1"), q2(2, "q2");
+  task_group group;
+  group.spawn(
+      [](fifo_queue<int>& from) -> task<void> {
+        co_await from.pop();
+        co_await leat::sleep_for(1h);
+      }(q1),
+      "c");
+  co_await leat::this_task::yield();  // c waits at q1, and is known there
+  group.spawn(greedy(q1, q2), "a");
+  group.spawn(echo(q1, q2), "b");
+  co_await leat::sleep_for(1s);
+  const std::string text = dump();
+  group.request_stop();
+  try {
+    co_await group.join();
+  } catch (const leat::failure&) {
+  }
+  INFO(text);
+  CHECK(has(text, "a: push to queue 'q1' (2 of 2)"));
+  CHECK(has(text, "b: push to queue 'q2' (2 of 2)"));
+  CHECK_FALSE(has(text, "wait for each other"));
+}
+
+LEAT_TEST("dump: who was served and is about to go on is not stuck", "[sync]") {
+  fifo_queue<int> q1(2, "q1"), q2(2, "q2");
+  task_group group;
+  group.spawn(greedy(q1, q2), "a");
+  group.spawn(echo(q1, q2), "b");
+  co_await leat::sleep_for(1s);
+  const auto taken = q1.try_pop();  // lets a go on, in its next turn
+  const std::string text = dump();
+  group.request_stop();
+  try {
+    co_await group.join();
+  } catch (const leat::failure&) {
+  }
+  INFO(text);
+  CHECK(taken);
+  CHECK_FALSE(has(text, "wait for each other"));
+}
+
+TEST_CASE("world: a deadlock names who waits for each other", "[sync]") {
+  leat::sim::world w(1, {.threads = 2});
+  std::string what;
+  try {
+    w.run([](leat::sim::world& here) -> task<> {
+      fifo_queue<int> q1(2, "q1"), q2(2, "q2");
+      task_group group;
+      group.spawn_on(here.thread(0), greedy(q1, q2), "a");
+      group.spawn_on(here.thread(1), echo(q1, q2), "b");
+      co_await group.join();
+    });
+  } catch (const leat::sim::deadlock& e) {
+    what = e.what();
+  }
+  INFO(what);
+  CHECK(has(what, "these probably wait for each other: "));
+  CHECK(has(what, "'a' (push to queue 'q1' (2 of 2)) -> 'b' (push to queue 'q2' (2 of 2))") !=
+        has(what, "'b' (push to queue 'q2' (2 of 2)) -> 'a' (push to queue 'q1' (2 of 2)) -> 'b'"));
+}
+
+TEST_CASE("coordinator: a late join tells what threads block on, and that it is each other",
+          "[sync]") {
+  fifo_queue<int> q1(1, "q1"), q2(1, "q2");
+  coordinator c({.name = "training"});
+  const auto fill = [](fifo_queue<int>& into, fifo_queue<int>& from) {
+    while (into.wait_push(1) && into.wait_push(2) && from.wait_pop()) {
+    }
+  };
+  c.start_thread("left", [&](const std::stop_token&) { fill(q1, q2); });
+  c.start_thread("right", [&](const std::stop_token&) {
+    while (q1.wait_pop() && q2.wait_push(1)) {
+    }
+  });
+  while (q1.statistics().waiting_pushes == 0 || q2.statistics().waiting_pushes == 0) {
+    std::this_thread::yield();
+  }
+  const std::string text = dump();
+  c.request_stop();
+  std::string what;
+  try {
+    c.wait_join({.grace = 0s});
+  } catch (const leat::stragglers_error& e) {
+    what = e.what();
+  }
+  q1.close_and_cancel();
+  q2.close_and_cancel();
+  try {
+    c.wait_join();
+  } catch (const leat::failure&) {  // the pushes were cancelled
+  }
+  INFO(what);
+  INFO(text);
+  CHECK(
+      has(text, "coordinator 'training', 0 tasks, 2 threads\n  thread left: push to queue 'q1' "));
+  CHECK(has(what, "  thread left: push to queue 'q1' (1 of 1), at queue_waits_test.cpp:"));
+  CHECK(has(what, "  thread right: push to queue 'q2' (1 of 1), at queue_waits_test.cpp:"));
+  CHECK(has(what,
+            "  these probably wait for each other: 'left' (push to queue 'q1' (1 of 1)) -> "
+            "'right' (push to queue 'q2' (1 of 1)) -> 'left'\n"));
+}
+
+task<void> pop_in_two_steps(fifo_queue<int>& q) { co_await q.pop(); }
+
+LEAT_TEST("coordinator: a late join tells the chain and the groups of a laggard", "[sync]") {
+  fifo_queue<int> q(1, "never");
+  coordinator c({.name = "training"});
+  task_group* running = nullptr;
+  c.spawn(
+      [](fifo_queue<int>& from, task_group*& made) -> task<void> {
+        task_group inner(leat::shielded, "inner");
+        made = &inner;
+        inner.spawn([](fifo_queue<int>& f) -> task<void> { co_await pop_in_two_steps(f); }(from),
+                    "leaf");
+        co_await inner.join();
+      }(q, running),
+      "laggard");
+  co_await leat::this_task::yield();
+  c.request_stop();
+  std::string what;
+  try {
+    co_await c.join({.grace = 1s});
+  } catch (const leat::stragglers_error& e) {
+    what = e.what();
+  }
+  running->request_stop();
+  try {
+    co_await c.join();
+  } catch (const leat::failure&) {
+  }
+  INFO(what);
+  CHECK(has(what, "\n  laggard: join task group 'inner', 1 task live, at queue_waits_test.cpp:"));
+}
+
+}  // namespace
