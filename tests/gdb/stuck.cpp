@@ -1,0 +1,84 @@
+// Waits in known places, writes a dump to the file that it is given, and aborts.
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <leat/leat.hpp>
+
+namespace {
+
+using namespace std::chrono_literals;
+using leat::fifo_queue;
+using leat::task;
+using leat::task_group;
+
+task<> greedy(fifo_queue<int>& into, fifo_queue<int>& from) {
+  for (bool open = true; open;) {
+    co_await into.push(1);
+    open = co_await into.push(2);
+    const auto answer = co_await from.pop();
+    open = open && answer.has_value();
+  }
+}
+
+task<> echo(fifo_queue<int>& from, fifo_queue<int>& into) {
+  while (const auto item = co_await from.pop()) {
+    const bool pushed = co_await into.push(*item);
+    if (!pushed) co_return;
+  }
+}
+
+task<> pop_some(fifo_queue<std::string>& from) { co_await from.pop_many(3); }
+
+task<> chain(fifo_queue<std::string>& from) { co_await pop_some(from); }
+
+task<> choose(fifo_queue<std::string>& from) {
+  co_await leat::select(from.pop(), leat::sleep_for(1h));
+}
+
+task<> nest(fifo_queue<std::string>& from) {
+  task_group inner("inner \xE2\x82\xAC");
+  inner.spawn(chain(from));
+  co_await inner.join();
+}
+
+bool everyone_waits(const std::string& dump) {
+  return dump.find("running") == dump.npos && dump.find("2 of 3 done") != dump.npos &&
+         dump.find("wait for each other") != dump.npos;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  leat::runtime runtime({.threads = 2});
+  fifo_queue<int> q1(2, "q1"), q2(2, "q2");
+  fifo_queue<std::string> words(leat::unbounded, "words"), silent(1, "a name that is not short");
+  words.wait_push("one");
+  words.wait_push("two");
+
+  leat::coordinator coordinator({.name = "training"});
+  coordinator.spawn_on(runtime.get_scheduler(0), greedy(q1, q2), "greedy");
+  coordinator.spawn_on(runtime.get_scheduler(1), echo(q1, q2), "echo");
+  coordinator.start_thread("reader", [&](const std::stop_token&) { silent.wait_pop(); });
+  task_group group;
+  group.spawn_on(runtime.get_scheduler(1), nest(words), "nest");
+  group.spawn_on(runtime.get_scheduler(0), choose(silent), "choose");
+  group.spawn_on(
+      runtime.get_scheduler(0), []() -> task<> { co_await leat::sleep_for(1h); }(), "sleeper");
+
+  std::string dump;
+  do {
+    std::this_thread::yield();
+    std::ostringstream out;
+    leat::dump(out);
+    dump = out.str();
+  } while (!everyone_waits(dump));
+  std::ofstream(argv[1]) << dump;
+  std::abort();
+}

@@ -1,0 +1,446 @@
+"""The gdb command leat-dump: prints where every task is, as leat::dump() does.
+
+    (gdb) source leat.py
+    (gdb) leat-dump
+
+Reads memory only and calls nothing, so it works on a core and on a process that is stopped anywhere.
+It needs the library's debug information (-g), at any optimisation. What it cannot know:
+
+- In a core it does not know the time: durations are those at the last turn of any scheduler, "at
+  least".
+- Kinds of waits that are not leat's own are told by their verb and the name of their kind.
+"""
+
+import re
+import time
+
+import gdb
+
+UNBOUNDED = (1 << 64) - 1
+NO_DEADLINE = (1 << 63) - 1
+FROM_NEXT_BYTE = (1 << 64) - 1
+
+
+# ---- Values, read as bytes where that needs no debug information of the standard library.
+
+def unsigned(address, size=8):
+    data = gdb.selected_inferior().read_memory(address, size)
+    return int.from_bytes(bytes(data), 'little')
+
+
+def text_at(address, length):
+    if length == 0:
+        return ''
+    data = gdb.selected_inferior().read_memory(address, length)
+    return bytes(data).decode('utf-8', 'backslashreplace')
+
+
+def c_string(address):
+    return gdb.Value(address).cast(gdb.lookup_type('char').pointer()).string(
+        'utf-8', 'backslashreplace') if address else ''
+
+
+def std_string(value):
+    at = int(value.address)
+    return text_at(unsigned(at), unsigned(at + 8))
+
+
+def string_view(value):
+    at = int(value.address)
+    return text_at(unsigned(at + 8), unsigned(at))
+
+
+def boolean(value):
+    """Of a bool or an atomic one."""
+    return unsigned(int(value.address), 1) != 0
+
+
+def number(value):
+    """Of a field of 8 bytes: a size, a time point, a duration."""
+    return unsigned(int(value.address))
+
+
+def signed(value):
+    n = number(value)
+    return n - (1 << 64) if n >= 1 << 63 else n
+
+
+def as_type(value, name):
+    """What a pointer or a reference points to, as another type."""
+    if value.type.code == gdb.TYPE_CODE_REF:
+        value = value.referenced_value().address
+    return value.cast(gdb.lookup_type(name).pointer()).dereference()
+
+
+def referred(value):
+    return value.referenced_value() if value.type.code == gdb.TYPE_CODE_REF else value
+
+
+def symbol_at(address):
+    text = gdb.execute(f'info symbol {int(address):#x}', to_string=True)
+    return re.sub(r' in section .*', '', text, flags=re.S).strip()
+
+
+def follow(first, link):
+    """The elements of an intrusive list."""
+    while int(first):
+        yield first.dereference()
+        first = first.dereference()[link]
+
+
+# ---- Places and names, as lib/core/places.cpp has them.
+
+class Place:
+    def __init__(self, value):
+        impl = unsigned(int(value.address))
+        self.path = c_string(unsigned(impl)) if impl else ''
+        self.function = c_string(unsigned(impl + 8)) if impl else ''
+        self.line = unsigned(impl + 16, 4) if impl else 0
+
+    def same_as(self, other):
+        return other is not None and (self.line, self.path) == (other.line, other.path)
+
+    def __str__(self):
+        function = self.function
+        for unnamed in ('{anonymous}::', '(anonymous namespace)::'):
+            function = function.replace(unnamed, '')
+        function = function.split('(')[0]
+        depth = 0
+        for i in range(len(function) - 1, -1, -1):
+            depth += {'>': 1, '<': -1}.get(function[i], 0)
+            if function[i] == ' ' and depth <= 0:
+                function = function[i + 1:]
+                break
+        place = f'{self.path.rsplit("/", 1)[-1]}:{self.line}'
+        return f'{place} in {function}' if function else place
+
+
+def task_id(value):
+    return int(value['scope']), int(value['index'])
+
+
+def count(n, what):
+    return f'{n} {what}' if n == 1 else f'{n} {what}s'
+
+
+# ---- Time.
+
+class Clock:
+    """What the schedulers would answer if they were asked now."""
+
+    def __init__(self, homes):
+        connection = getattr(gdb.selected_inferior(), 'connection', None)
+        self.live = connection is not None and connection.type == 'native'
+        self.newest = max([signed(h['turn_time_']) for h in homes.values()], default=0)
+
+    def now(self, home):
+        kind = home.dynamic_type
+        if kind.name and kind.name.endswith('virtual_scheduler'):
+            return signed(home.cast(kind)['now_'])
+        return time.clock_gettime_ns(time.CLOCK_MONOTONIC) if self.live else self.newest
+
+    def span(self, home, since):
+        """In milliseconds, and whether it may be longer."""
+        now = self.now(home) if home is not None else self.now_of_threads()
+        return max(now - since, 0) // 1_000_000
+
+    def now_of_threads(self):
+        return time.clock_gettime_ns(time.CLOCK_MONOTONIC) if self.live else self.newest
+
+    @property
+    def at_least(self):
+        return '' if self.live else 'at least '
+
+
+# ---- What each kind of wait is for, as its describe() has it.
+
+def describe_queue(wait, _now):
+    w = as_type(wait.address, 'leat::detail::queue_waiter')
+    q = as_type(w['queue_'], 'leat::queue_base')
+    fill = str(number(q['size_']))
+    if number(q['capacity_']) != UNBOUNDED:
+        fill += f' of {number(q["capacity_"])}'
+    if boolean(q['closed_']):
+        fill += ', closed'
+    words = f"queue '{std_string(q['name_'])}' ({fill})"
+    if number(w['count_']) > 1:
+        words += f', {number(w["moved_"])} of {number(w["count_"])} done'
+    return words
+
+
+def describe_join(wait, _now):
+    scope = as_type(as_type(wait.address, 'leat::condition_wait')['scope_'], 'leat::task_scope')
+    name = std_string(scope['name_'])
+    named = f" '{name}'" if name else ''
+    return f'{string_view(scope["kind_"])}{named}, {count(number(scope["tasks_"]), "task")} live'
+
+
+def describe_sleep(wait, now):
+    until = signed(as_type(wait.address, 'leat::sleep_wait')['until_'])
+    left = until - now
+    return f'for another {abs(left) // 1_000_000 * (1 if left >= 0 else -1)} ms'
+
+
+def at_offset(offset):
+    return '' if offset == FROM_NEXT_BYTE else f' at offset {offset}'
+
+
+def describe_file(wait, _now):
+    w = as_type(wait.address, 'leat::file_operation')
+    words = f"'{string_view(w['path_'])}'"
+    size = number(w['completion_']['size'])
+    if size > 0:
+        words += f' ({size} bytes{at_offset(number(w["completion_"]["offset"]))})'
+    return words
+
+
+def describe_read(wait, _now):
+    w = as_type(wait.address, 'leat::detail::read_ahead::chunk_wait')
+    path = std_string(referred(w['file_'])['path_'])
+    return f"'{path}'{at_offset(number(referred(w['chunk_'])['offset']))}"
+
+
+def describe_select(wait, now):
+    selection = as_type(wait.address, 'leat::detail::selection')
+    name = symbol_at(selection['describe_all_']).rsplit('::describe_all', 1)[0]
+    arms = as_type(wait.address, name)['arms_']
+    words = []
+    for field in arms.type.fields():
+        if field.is_base_class:
+            words.append(describe_arm(arms[field], now))
+    return ', or '.join(words)
+
+
+def describe_arm(numbered, now):
+    arm = numbered[numbered.type.fields()[0]]
+    names = [f.name for f in arm.type.fields()]
+    if 'waiter_' in names:
+        wait = arm['waiter_'].cast(gdb.lookup_type('leat::wait'))
+    elif 'queue_' not in names and 'selection_' in names:
+        return 'a timer'
+    else:
+        wait = referred(arm['operation_']).cast(gdb.lookup_type('leat::wait'))
+    return f'{verb_of(wait)} {words_of(wait, now)}'
+
+
+DESCRIBERS = [
+    (re.compile(r'queue_waiter::(push|pop)_kind'), describe_queue),
+    (re.compile(r'condition_wait::scope_kind'), describe_join),
+    (re.compile(r'sleep_wait::sleep_kind'), describe_sleep),
+    (re.compile(r'file_operation::file_kind'), describe_file),
+    (re.compile(r'chunk_wait::read_kind'), describe_read),
+    (re.compile(r'selection::select_kind'), describe_select),
+    (re.compile(r'foreign_kind'), lambda wait, now: 'a foreign operation'),
+    (re.compile(r'yield_kind'), lambda wait, now: ''),
+]
+
+
+def verb_of(wait):
+    return string_view(wait['kind_'].dereference()['verb'])
+
+
+def words_of(wait, now):
+    kind = symbol_at(wait['kind_'])
+    for pattern, describe in DESCRIBERS:
+        if pattern.search(kind):
+            try:
+                return describe(wait, now)
+            except gdb.error:  # no debug information
+                return f'(of {kind})'
+    return f'(of {kind})'
+
+
+# ---- Who could end a wait.
+
+class Partners:
+    def __init__(self, wait):
+        self.scope, self.any_of, self.certain = 0, [], False
+        kind = symbol_at(wait['kind_'])
+        if 'queue_waiter::' in kind:
+            w = as_type(wait.address, 'leat::detail::queue_waiter')
+            if boolean(w['linked_']):
+                q = as_type(w['queue_'], 'leat::queue_base')
+                self.any_of = self.remembered(q['popping_' if '::push_' in kind else 'pushing_'])
+        elif 'condition_wait::' in kind:
+            w = as_type(wait.address, 'leat::condition_wait')
+            idle = 1
+            conditions = unsigned(int(w['conditions_'].address), 4)
+            if boolean(w['linked_']) and conditions & idle:
+                self.scope = int(as_type(w['scope_'], 'leat::task_scope')['number_'])
+                self.certain = conditions == idle and signed(w['deadline_']) == NO_DEADLINE
+
+    @staticmethod
+    def remembered(recent):
+        at = int(recent['tasks_'].address)
+        return [(unsigned(at + 16 * i), unsigned(at + 16 * i + 8))
+                for i in range(int(recent['count_']))]
+
+
+# ---- Where everyone is.
+
+class Waiting:
+    def __init__(self, wait, now, milliseconds, at_least):
+        self.operation = f'{verb_of(wait)} {words_of(wait, now)}'
+        self.at = Place(wait['where_'])
+        self.partners = Partners(wait)
+        self.lasted = f'for {at_least}{milliseconds // 1000}.{milliseconds % 1000:03} s'
+
+    def __str__(self):
+        return f'{self.operation}, at {self.at}, {self.lasted}'
+
+
+class Task:
+    def __init__(self, context):
+        self.context = context
+        self.id = task_id(context['id_'])
+        self.home = context['home_'].dereference()
+        name = unsigned(int(context['name_'].address))  # a std::unique_ptr
+        self.name = (c_string(name) if name else '') or \
+            f'task spawned at {Place(context["spawned_at_"])}'
+        self.waiting = None
+
+    def look(self, clock):
+        lines = []
+        told = None
+        if int(self.context['waiting_']):
+            wait = self.context['waiting_'].dereference()
+            self.waiting = Waiting(wait, clock.now(self.home),
+                                   clock.span(self.home, signed(wait['since_'])), clock.at_least)
+            told = self.waiting.at
+            lines.append(str(self.waiting))
+        else:
+            lines.append('running or ready to run')
+        promise = self.context['innermost_']
+        while int(promise) and int(promise['parent_']):
+            where = Place(promise['where_'])
+            if where.line and not where.same_as(told):
+                lines.append(f'awaited at {where}')
+                told = where
+            promise = promise['parent_']
+        self.lines = lines
+
+
+class Thread:
+    def __init__(self, place):
+        self.place = place
+        self.id = task_id(place['id_'])
+        self.name = std_string(place['name_'])
+        self.waiting = None
+
+    def look(self, clock):
+        if int(self.place['blocked_on_']):
+            wait = self.place['blocked_on_'].dereference()
+            self.waiting = Waiting(wait, clock.now_of_threads(),
+                                   clock.span(None, signed(self.place['since_'])), clock.at_least)
+
+
+class Scope:
+    def __init__(self, value):
+        self.number = int(value['number_'])
+        self.parent = task_id(value['parent_'])
+        self.stopped = boolean(value['stopped_'])
+        self.title = string_view(value['kind_'])
+        if name := std_string(value['name_']):
+            self.title += f" '{name}'"
+        self.tasks = [Task(c) for c in follow(value['children_'], 'following_')]
+        self.threads = []
+
+
+class Process:
+    def __init__(self):
+        registry = 'leat::detail::scope_registry::newest_'
+        self.scopes = [Scope(s) for s in follow(gdb.parse_and_eval(registry), 'following_scope_')]
+        homes = {}
+        for task in self.tasks():
+            homes.setdefault(int(task.home.address), task.home)
+        by_number = {s.number: s for s in self.scopes}
+        newest = gdb.parse_and_eval('leat::detail::thread_registry::newest_')
+        for place in follow(newest, 'following_'):
+            thread = Thread(place)
+            if thread.id[0] in by_number:
+                by_number[thread.id[0]].threads.insert(0, thread)
+        clock = Clock(homes)
+        for who in self.tasks() + self.threads():
+            who.look(clock)
+
+    def tasks(self):
+        return [t for s in self.scopes for t in s.tasks]
+
+    def threads(self):
+        return [t for s in self.scopes for t in s.threads]
+
+    def print(self):
+        living = {t.id for t in self.tasks()}
+        for scope in [s for s in self.scopes if s.parent == (0, 0)]:
+            self.print_scope(scope, '')
+        for scope in [s for s in self.scopes if s.parent != (0, 0) and s.parent not in living]:
+            self.print_scope(scope, '')
+        for cycle in self.cycles():
+            print(cycle)
+
+    def print_scope(self, scope, indent):
+        threads = f', {count(len(scope.threads), "thread")}' if scope.threads else ''
+        stopped = ', stop requested' if scope.stopped else ''
+        print(f'{indent}{scope.title}, {count(len(scope.tasks), "task")}{threads}{stopped}')
+        for t in scope.threads:
+            print(f'{indent}  thread {t.name}: {t.waiting or "running"}')
+        for t in scope.tasks:
+            print(f'{indent}  {t.name}: ' + f'\n{indent}    '.join(t.lines))
+            for made in self.scopes:
+                if made.parent == t.id:
+                    self.print_scope(made, indent + '    ')
+
+    def cycles(self):
+        """As lib/core/wait_cycles.cpp finds them."""
+        nodes = [n for s in self.scopes for n in s.tasks + s.threads]
+        waits_for, stuck = {}, set()
+        for n in nodes:
+            partners = n.waiting.partners if n.waiting else None
+            if partners is None or (0, 0) in partners.any_of:
+                continue
+            found = [m for m in nodes if partners.scope and m.id[0] == partners.scope]
+            found += [m for p in partners.any_of for m in nodes if m.id == p]
+            waits_for[n] = found
+            if found:
+                stuck.add(n)
+        while free := {n for n in stuck if not (any if n.waiting.partners.scope else all)(
+                m in stuck for m in waits_for[n])}:
+            stuck -= free
+        visited = {}
+        for start in nodes:
+            at = start
+            while at in stuck and at not in visited:
+                visited[at] = start
+                at = next(m for m in waits_for[at] if m in stuck)
+            if at in stuck and visited[at] is start:
+                visited[at] = None  # told
+                cycle = [at]
+                while (following := next(m for m in waits_for[cycle[-1]] if m in stuck)) is not at:
+                    cycle.append(following)
+                yield self.sentence(cycle)
+
+    @staticmethod
+    def sentence(cycle):
+        probably = '' if all(n.waiting.partners.certain for n in cycle) else 'probably '
+        what = f'this {probably}waits for itself' if len(cycle) == 1 else \
+            f'these {probably}wait for each other'
+        steps = ''.join(f"'{n.name}' ({n.waiting.operation}) -> " for n in cycle)
+        return f"{what}: {steps}'{cycle[0].name}'"
+
+
+class Dump(gdb.Command):
+    """Prints where every task of leat is: what it waits for, since when, and who awaits it."""
+
+    def __init__(self):
+        super().__init__('leat-dump', gdb.COMMAND_STACK)
+
+    def invoke(self, _argument, _from_tty):
+        language = gdb.parameter('language')
+        gdb.execute('set language c++', to_string=True)
+        try:
+            Process().print()
+        finally:
+            gdb.execute(f'set language {language}', to_string=True)
+
+
+Dump()
