@@ -6,13 +6,15 @@
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 
+#include "core/asio_event_listener.hpp"
 #include "core/handler_memory.hpp"
+#include "leat/core/detail/event_loop_scheduler.hpp"
 #include "leat/core/error.hpp"
 
 namespace leat {
 namespace {
 
-class asio_scheduler final : public scheduler {
+class asio_scheduler final : public detail::event_loop_scheduler {
  public:
   asio_scheduler(asio::io_context& io, const asio_scheduler_options& options)
       : io_(io), options_(options), timer_(io) {}
@@ -20,7 +22,14 @@ class asio_scheduler final : public scheduler {
   [[nodiscard]] asio::io_context& context() const noexcept { return io_; }
 
   // No more handlers may be kept alive by the timer once the context shuts down.
-  void shutdown() { timer_.cancel(); }
+  void shutdown() {
+    drop_files();
+    timer_.cancel();
+  }
+
+  [[nodiscard]] std::unique_ptr<detail::event_listener> make_listener() override {
+    return std::make_unique<detail::asio_event_listener>(io_, *this);
+  }
 
   [[nodiscard]] time_point now() const noexcept override {
     return std::chrono::steady_clock::now();

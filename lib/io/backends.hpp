@@ -2,8 +2,7 @@
 
 #include <memory>
 
-#include <asio/io_context.hpp>
-
+#include "leat/core/detail/event_loop_scheduler.hpp"
 #include "leat/io/file_backend.hpp"
 
 namespace leat::detail {
@@ -17,8 +16,8 @@ void execute(file_request& request) noexcept;
 /// Worker threads, shared by the process and started on first use.
 [[nodiscard]] std::unique_ptr<file_backend> make_thread_backend();
 
-/// A ring of the context's own; null, with an errno in `refusal`, where the system refuses it.
-[[nodiscard]] std::unique_ptr<file_backend> make_uring_backend(asio::io_context& io,
-                                                               scheduler& home, int& refusal);
+/// A ring of the scheduler's own; null, with an errno in `refusal`, where the system refuses it.
+[[nodiscard]] std::unique_ptr<file_backend> make_uring_backend(event_loop_scheduler& home,
+                                                               int& refusal);
 
 }  // namespace leat::detail

@@ -5,10 +5,8 @@
 #include <mutex>
 #include <system_error>
 
-#include <asio/execution_context.hpp>
-
 #include "io/backends.hpp"
-#include "leat/core/asio_scheduler.hpp"
+#include "leat/core/detail/event_loop_scheduler.hpp"
 #include "leat/core/error.hpp"
 
 namespace leat {
@@ -33,15 +31,14 @@ file_backend_choice resolve(file_backend_choice choice) {
                 "LEAT_IO=" + std::string(text) + ": not a file backend; use uring or threads");
 }
 
-std::unique_ptr<file_backend> make(asio::io_context& io, scheduler& home,
-                                   file_backend_choice choice) {
+std::unique_ptr<file_backend> make(detail::event_loop_scheduler& home, file_backend_choice choice) {
   choice = resolve(choice);
   if (choice == file_backend_choice::threads) {
     set_reason("threads: asked for");
     return detail::make_thread_backend();
   }
   int refusal = 0;
-  if (auto ring = detail::make_uring_backend(io, home, refusal)) {
+  if (auto ring = detail::make_uring_backend(home, refusal)) {
     set_reason("io_uring");
     return ring;
   }
@@ -53,27 +50,6 @@ std::unique_ptr<file_backend> make(asio::io_context& io, scheduler& home,
   set_reason("threads: io_uring is refused: " + why);
   return detail::make_thread_backend();
 }
-
-class backend_service final : public asio::execution_context::service {
- public:
-  using key_type = backend_service;
-  static inline asio::execution_context::id id;
-
-  explicit backend_service(asio::execution_context& io) : asio::execution_context::service(io) {}
-
-  file_backend& get(asio::io_context& io, scheduler& home, file_backend_choice choice) {
-    if (!backend_) {
-      backend_ = make(io, home, choice);
-      home.set_files(backend_.get());
-    }
-    return *backend_;
-  }
-
- private:
-  void shutdown() noexcept override { backend_.reset(); }
-
-  std::unique_ptr<file_backend> backend_;
-};
 
 }  // namespace
 
@@ -93,12 +69,13 @@ bool file_request::submit_again(file_backend& backend) noexcept {
 
 file_backend& get_file_backend(scheduler& s, file_backend_choice choice) {
   if (file_backend* const files = s.files()) return *files;
-  asio::io_context* const io = get_io_context(s);
-  if (!io) {
+  auto* const loop = dynamic_cast<detail::event_loop_scheduler*>(&s);
+  if (!loop) {
     throw failure(errc::failed_precondition,
                   "this scheduler has no files: give it a file backend with set_files()");
   }
-  return asio::use_service<backend_service>(*io).get(*io, s, choice);
+  loop->own_files(make(*loop, choice));
+  return *s.files();
 }
 
 std::string file_backend_reason() {

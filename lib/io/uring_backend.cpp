@@ -1,17 +1,13 @@
 #include <cerrno>
 #include <cstdint>
+#include <system_error>
 
 #include "io/backends.hpp"
 
 #if LEAT_HAVE_IO_URING
 
 #include <liburing.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
-#include <asio/posix/stream_descriptor.hpp>
-
-#include "core/handler_memory.hpp"
 #include "leat/core/assert.hpp"
 
 namespace leat::detail {
@@ -30,7 +26,7 @@ constexpr int max_rounds = 8;  // of submitting and reaping in one turn, then so
 // which with deferred task work never would.
 class uring_backend final : public file_backend {
  public:
-  uring_backend(asio::io_context& io, scheduler& home) : home_(home), wakeup_(io) {
+  explicit uring_backend(event_loop_scheduler& home) : home_(home) {
     pump_.self = this;
     pump_.run_ = [](work_item& item) noexcept { static_cast<pump&>(item).self->run_pump(); };
   }
@@ -49,10 +45,12 @@ class uring_backend final : public file_backend {
     }
     if (error != 0) return -error;
     open_ = true;
-    event_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (event_ < 0) return errno;
-    wakeup_.assign(event_);
-    return -::io_uring_register_eventfd(&ring_, event_);
+    try {
+      listener_ = home_.make_listener();
+    } catch (const std::system_error& e) {
+      return e.code().value();
+    }
+    return -::io_uring_register_eventfd(&ring_, listener_->descriptor());
   }
 
   // The kernel may still write to the buffers of requests that nobody waits for any more.
@@ -170,27 +168,8 @@ class uring_backend final : public file_backend {
     return reaped;
   }
 
-  // Waits for the eventfd in memory that was set aside: there is one such wait at a time. The
-  // context may destroy it after the backend.
-  using listener_memory = handler_memory<1>;
-  struct listener {
-    using allocator_type = handler_allocator<void, std::shared_ptr<listener_memory>>;
-    uring_backend* self;
-    std::shared_ptr<listener_memory> memory;
-
-    void operator()(const std::error_code& ec) const {
-      if (ec) return;  // the context shuts down
-      std::uint64_t count = 0;
-      while (::read(self->event_, &count, sizeof count) < 0 && errno == EINTR) {
-      }
-      self->home_.post(self->heard_);
-    }
-    [[nodiscard]] allocator_type get_allocator() const noexcept { return allocator_type(memory); }
-  };
-
   void listen() noexcept {
-    if (std::exchange(listening_, true)) return;
-    wakeup_.async_wait(asio::posix::stream_descriptor::wait_read, listener{this, listener_memory_});
+    if (!std::exchange(listening_, true)) listener_->listen(heard_);
   }
 
   struct hear : work_item {
@@ -204,9 +183,8 @@ class uring_backend final : public file_backend {
     uring_backend& self;
   };
 
-  scheduler& home_;
-  asio::posix::stream_descriptor wakeup_;  // owns event_
-  int event_ = -1;
+  event_loop_scheduler& home_;
+  std::unique_ptr<event_listener> listener_;
   io_uring ring_{};
   bool open_ = false;
   bool listening_ = false;
@@ -214,14 +192,12 @@ class uring_backend final : public file_backend {
   work_list waiting_;
   pump pump_;
   hear heard_{*this};
-  std::shared_ptr<listener_memory> listener_memory_ = std::make_shared<listener_memory>();
 };
 
 }  // namespace
 
-std::unique_ptr<file_backend> make_uring_backend(asio::io_context& io, scheduler& home,
-                                                 int& refusal) {
-  auto backend = std::make_unique<uring_backend>(io, home);
+std::unique_ptr<file_backend> make_uring_backend(event_loop_scheduler& home, int& refusal) {
+  auto backend = std::make_unique<uring_backend>(home);
   refusal = backend->open();
   if (refusal != 0) return nullptr;
   return backend;
@@ -233,7 +209,7 @@ std::unique_ptr<file_backend> make_uring_backend(asio::io_context& io, scheduler
 
 namespace leat::detail {
 
-std::unique_ptr<file_backend> make_uring_backend(asio::io_context&, scheduler&, int& refusal) {
+std::unique_ptr<file_backend> make_uring_backend(event_loop_scheduler&, int& refusal) {
   refusal = ENOSYS;
   return nullptr;
 }

@@ -101,8 +101,8 @@ enum class file_backend_choice {
 /// The backend of a scheduler, made on first use. A simulated scheduler brings its own.
 ///
 /// The environment variable LEAT_IO=uring|threads decides in place of `automatic`. Thread-bound to
-/// the scheduler. Errors: failed_precondition for a scheduler without an Asio context and without a
-/// backend of its own; unavailable when io_uring was asked for by name and is refused;
+/// the scheduler. Errors: failed_precondition for a scheduler that is in no real event loop and has
+/// no backend of its own; unavailable when io_uring was asked for by name and is refused;
 /// invalid_argument for another value of LEAT_IO.
 [[nodiscard]] file_backend& get_file_backend(
     scheduler& s, file_backend_choice choice = file_backend_choice::automatic);
