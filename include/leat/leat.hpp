@@ -26,6 +26,7 @@
 #include "leat/core/clock.hpp"
 #include "leat/core/dump.hpp"
 #include "leat/core/dump_on_request.hpp"
+#include "leat/core/embedded_scheduler.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/random.hpp"
 

@@ -19,6 +19,9 @@ constexpr unsigned task_budget = 256;
 // So often at least does a turn look for items of other threads.
 constexpr std::size_t remote_interval = 64;
 
+// So often does a turn with a deadline look at the clock, which costs as much as a short item.
+constexpr std::size_t clock_interval = 4;
+
 constinit work_item awake_mark{};
 
 }  // namespace
@@ -61,17 +64,22 @@ bool scheduler::take_remote() noexcept {
   return true;
 }
 
-bool scheduler::run_ready(std::size_t max_items, int spins) {
+bool scheduler::rouse() noexcept {
+  work_item* asleep = nullptr;
+  return !remote_.compare_exchange_strong(asleep, awake(), std::memory_order_relaxed);
+}
+
+bool scheduler::run_ready(std::size_t max_items, int spins, time_point deadline) {
   LEAT_ASSERT(current_ == nullptr, "a scheduler cannot run inside another one on the same thread");
   current_ = this;
-  // Not asleep any more: posts from now on need no wake(). A post that came first has seen to that.
-  work_item* asleep = nullptr;
-  remote_.compare_exchange_strong(asleep, awake(), std::memory_order_relaxed);
+  rouse();
   turn_time_ = now();
   expire_timers();
   bool more = true;
   for (std::size_t done = 0; done < max_items; ++done) {
     if (done % remote_interval == 0) take_remote();
+    const bool look = deadline != no_deadline && done > 0 && done % clock_interval == 0;
+    if (look && !ready_.empty() && now() >= deadline) break;
     work_item* item = ready_.pop_front();
     if (!item) {
       flush_wakeups();  // before looking again: an answer may come back at once

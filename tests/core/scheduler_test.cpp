@@ -2,17 +2,18 @@
 
 #include <atomic>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "leat/core/wait.hpp"
+#include "support/function_item.hpp"
 #include "support/leat_test.hpp"
 
 namespace {
 
+using item = leat_test::function_item;
 using leat::time_point;
 
 /// A driver that does nothing by itself: counts what it is asked for.
@@ -38,13 +39,6 @@ class manual_scheduler final : public leat::scheduler {
  private:
   void wake() noexcept override { ++wakes; }
   void arm(time_point when) noexcept override { armed.push_back(when); }
-};
-
-struct item : leat::work_item {
-  explicit item(std::function<void()> f) : function(std::move(f)) {
-    run_ = [](leat::work_item& i) noexcept { static_cast<item&>(i).function(); };
-  }
-  std::function<void()> function;
 };
 
 /// A number of items that note their index when they run.

@@ -127,8 +127,13 @@ class scheduler {
 
   /// Runs due timers and at most `max_items` items. True: there is more to run, call again.
   /// After false, the next post() from outside calls wake(). Before it answers false it looks for
-  /// items of other threads up to `spins` times: a wake() costs microseconds.
-  bool run_ready(std::size_t max_items, int spins = 0);
+  /// items of other threads up to `spins` times: a wake() costs microseconds. After every fourth
+  /// item it looks whether `deadline` has come, if there is one.
+  bool run_ready(std::size_t max_items, int spins = 0, time_point deadline = no_deadline);
+
+  /// What a turn begins with: from here on posts need no wake(). True after a turn that answered
+  /// false: somebody has posted since, and wake() was called or is about to be.
+  bool rouse() noexcept;
 
   /// True when an item from another thread waits; what a driver may spin on before it sleeps.
   [[nodiscard]] bool remote_pending() const noexcept {
