@@ -42,14 +42,14 @@ itimerspec to_itimerspec(time_point when) noexcept {
 
 }  // namespace
 
-// An eventfd of somebody else's, in the epoll descriptor beside the scheduler's own.
+// An eventfd of somebody else's, in the epoll descriptor beside the scheduler's own, until it is
+// closed.
 class embedded_scheduler::listener final : public detail::event_listener {
  public:
   listener(scheduler& home, int epoll)
-      : home_(home), epoll_(epoll), event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), no_eventfd) {
-    watch(epoll_, event_.get(), this);
+      : home_(home), event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), no_eventfd) {
+    watch(epoll, event_.get(), this);
   }
-  ~listener() override { ::epoll_ctl(epoll_, EPOLL_CTL_DEL, event_.get(), nullptr); }
 
   [[nodiscard]] int descriptor() const noexcept override { return event_.get(); }
 
@@ -61,7 +61,6 @@ class embedded_scheduler::listener final : public detail::event_listener {
 
  private:
   scheduler& home_;
-  const int epoll_;
   detail::descriptor event_;
   work_item* item_ = nullptr;
 };
