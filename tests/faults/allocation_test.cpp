@@ -17,6 +17,7 @@
 #include <catch2/catch.hpp>
 
 #include "leat/core/asio_scheduler.hpp"
+#include "leat/core/embedded_scheduler.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/sync_wait.hpp"
@@ -142,6 +143,20 @@ TEST_CASE("allocation: a scheduler is woken without one", "[faults]") {
   }
   CHECK(made == before);
   CHECK(item.runs == 3);
+}
+
+TEST_CASE("allocation: an embedded_scheduler runs, wakes and sets timers without one", "[faults]") {
+  leat::embedded_scheduler s;
+  leat::task_group group;
+  int ticks = 0;
+  group.spawn_on(s, [](int& n) -> task<> {
+    for (; n < 30; ++n) co_await leat::sleep_for(std::chrono::microseconds(50));
+  }(ticks));
+  while (ticks < 10) s.run_ready();
+  const std::ptrdiff_t before = made;
+  while (!s.idle()) s.run_ready();
+  CHECK(made == before);
+  CHECK(ticks == 30);
 }
 
 task<> timer_program() {

@@ -7,12 +7,14 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/core/embedded_scheduler.hpp"
 #include "leat/core/runtime.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/io/file.hpp"
 #include "leat/io/file_backend.hpp"
 #include "leat/io/line_reader.hpp"
+#include "support/descriptors.hpp"
 #include "support/temp_dir.hpp"
 
 namespace {
@@ -90,6 +92,26 @@ TEST_CASE("io_uring: several readers of evicted data on two schedulers", "[uring
   for (std::size_t i = 0; i < 4; ++i) {
     CHECK(counts[i] == lines);
     CHECK(in_order[i]);
+  }
+}
+
+TEST_CASE("io_uring: a read that completes later makes an embedded_scheduler's descriptor readable",
+          "[uring]") {
+  const temp_dir dir;
+  const std::string path = numbered_lines(dir);
+  leat::embedded_scheduler s;
+  for (int round = 0; round < 5; ++round) {
+    evict(path);
+    std::size_t count = 0;
+    bool in_order = true;
+    leat::task_group group;
+    group.spawn_on(s, [](std::string p, std::size_t& n, bool& ordered) -> task<> {
+      n = co_await count_lines(std::move(p), ordered);
+    }(path, count, in_order));
+    leat_test::loop_until_idle(s);
+    group.wait_join();
+    REQUIRE(count == lines);
+    REQUIRE(in_order);
   }
 }
 

@@ -1,0 +1,100 @@
+/// A TCP server that deals the batches of one pipeline out to whoever connects.
+///
+/// A client gets a batch as a line, answers "ok" when done with it, and gets the next one: a slow
+/// one holds one batch while the others go on, and if all are slow the generator waits. Who has not
+/// answered after a second, or has left, is dropped, and another client gets its batch. SIGTERM: no
+/// new clients or records; what is in the pipeline is delivered. Status 0: all of it was.
+
+#include <climits>
+#include <csignal>
+#include <iostream>
+
+#include <asio.hpp>
+#include <leat/leat.hpp>
+
+namespace {
+
+using asio::use_awaitable;
+using asio::ip::tcp;
+
+struct server {
+  asio::io_context io;
+  tcp::acceptor acceptor{io, {asio::ip::address_v4::loopback(), 0}};
+  leat::fifo_queue<long> numbers{32, "numbers"};
+  leat::fifo_queue<std::vector<long>> batches{4, "batches"};
+  long made = 0, delivered = 0, clients = 0;
+  bool complete = false, failed = false;  // the pipeline has ended, well or not
+
+  // Ends when all is delivered or cannot be: the pipeline has failed, or nobody is there any more.
+  void settle(bool error = false) {
+    const bool all = complete && made == delivered;
+    failed = failed || error || (!all && clients == 0 && !acceptor.is_open());
+    if (!all && !failed) return;
+    numbers.close_and_cancel();
+    batches.close_and_cancel();
+    acceptor.close();
+  }
+};
+
+leat::task<> generate(server& s, long count) {
+  for (long i = 0; i < count; ++i)
+    if (!co_await s.numbers.push(i)) break;  // closed by SIGTERM
+  s.numbers.close();
+}
+
+leat::task<> make_batches(server& s) {
+  while (auto some = co_await s.numbers.pop_up_to(8)) {
+    s.made += static_cast<long>(some->size());
+    co_await s.batches.push(std::move(*some));  // waits while the clients are slow
+  }
+  s.complete = true;
+}
+
+//! [client]
+asio::awaitable<void> serve(server& s, std::shared_ptr<tcp::socket> socket) {
+  std::optional<std::vector<long>> taken;
+  for (++s.clients; (taken = co_await s.batches.async_pop(use_awaitable)); s.settle()) {
+    std::string text, answer;
+    for (const long n : *taken) text += std::to_string(n) + ' ';
+    asio::steady_timer limit(s.io, std::chrono::seconds(1));
+    limit.async_wait([socket](std::error_code ec) { return ec ? void() : socket->close(); });
+    std::error_code ec;
+    auto token = asio::redirect_error(use_awaitable, ec);
+    co_await asio::async_write(*socket, asio::buffer(text += '\n'), token);
+    if (!ec) co_await asio::async_read_until(*socket, asio::dynamic_buffer(answer, 3), '\n', token);
+    if (ec || answer != "ok\n") break;
+    s.delivered += static_cast<long>(taken->size());
+  }
+  --s.clients;
+  s.settle();
+  if (taken) co_await s.batches.async_push(std::move(*taken), use_awaitable);  // for another one
+}
+//! [/client]
+
+asio::awaitable<void> accept(server& s) {
+  for (std::error_code ec; s.acceptor.is_open();) {
+    const auto socket = std::make_shared<tcp::socket>(s.io);
+    co_await s.acceptor.async_accept(*socket, asio::redirect_error(use_awaitable, ec));
+    if (!ec) asio::co_spawn(s.io, serve(s, socket), asio::detached);
+    asio::steady_timer pause(s.io, std::chrono::milliseconds(ec ? 100 : 0));  // descriptors are few
+    co_await pause.async_wait(use_awaitable);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  server s;
+  asio::signal_set signals(s.io, SIGTERM);
+  signals.async_wait([&s](std::error_code ec, int) {
+    if (!ec) s.acceptor.close(), s.numbers.close(), s.settle();
+  });
+  const auto ended = [&s](const std::exception_ptr& error) { s.settle(error != nullptr); };
+  leat::async_run(s.io, generate(s, argc > 1 ? std::atol(argv[1]) : LONG_MAX), ended);
+  leat::async_run(s.io, make_batches(s), ended);
+  asio::co_spawn(s.io, accept(s), [&](const std::exception_ptr&) { signals.cancel(); });
+  std::cout << "port " << s.acceptor.local_endpoint().port() << std::endl;
+  s.io.run();
+  std::cout << s.made << " made, " << s.delivered << " delivered\n";
+  return s.failed ? 1 : 0;
+}

@@ -1,0 +1,60 @@
+/// leat inside a libuv loop: a task reads a file, the loop takes its lines as it can.
+///
+/// The queue between them is bounded, so the reader waits for the loop.
+
+#include <cstdio>
+#include <string>
+
+#include <leat/leat.hpp>
+#include <uv.h>
+
+namespace {
+
+leat::task<> read(std::string path, leat::fifo_queue<std::string>& lines) {
+  auto reader = co_await leat::line_reader::open(path);
+  leat::line_batch batch;
+  while (co_await reader->read_batch(batch)) {
+    for (const std::string_view line : batch) co_await lines.push(std::string(line));
+  }
+}
+
+struct program {
+  leat::embedded_scheduler scheduler;
+  leat::fifo_queue<std::string> lines{8, "lines"};
+  leat::task_group reading{"reading"};
+  std::size_t count = 0;
+  uv_poll_t ready{};
+  uv_timer_t timer{};
+};
+
+//! [callbacks]
+void on_ready(uv_poll_t* handle, int, int) {  // the descriptor of the scheduler
+  static_cast<program*>(handle->data)->scheduler.run_ready(64, std::chrono::milliseconds(1));
+}
+
+void on_tick(uv_timer_t* handle) {
+  auto& p = *static_cast<program*>(handle->data);
+  while (p.lines.try_pop()) ++p.count;
+  if (!p.scheduler.idle()) return;
+  uv_close(reinterpret_cast<uv_handle_t*>(&p.ready), nullptr);
+  uv_close(reinterpret_cast<uv_handle_t*>(&p.timer), nullptr);
+}
+//! [/callbacks]
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  program p;
+  p.reading.spawn_on(p.scheduler, read(argc > 1 ? argv[1] : __FILE__, p.lines), "reader");
+  p.ready.data = p.timer.data = &p;
+  //! [run]
+  uv_poll_init(uv_default_loop(), &p.ready, p.scheduler.descriptor());
+  uv_poll_start(&p.ready, UV_READABLE, on_ready);
+  uv_timer_init(uv_default_loop(), &p.timer);
+  uv_timer_start(&p.timer, on_tick, 1, 1);  // milliseconds
+  uv_run(uv_default_loop(), UV_RUN_DEFAULT);
+  //! [/run]
+  p.reading.wait_join();
+  std::printf("%zu lines\n", p.count);
+  return p.count > 50 ? 0 : 1;
+}
