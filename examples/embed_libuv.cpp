@@ -1,6 +1,5 @@
-/// leat inside a libuv loop: a task reads a file, the loop takes its lines as it can.
-///
-/// The queue between them is bounded, so the reader waits for the loop.
+/// leat inside a libuv loop: a task reads a file, the loop takes its lines as it can. The queue
+/// between them is bounded, so the reader waits for the loop.
 
 #include <cstdio>
 #include <string>
@@ -22,7 +21,7 @@ struct program {
   leat::embedded_scheduler scheduler;
   leat::fifo_queue<std::string> lines{8, "lines"};
   leat::task_group reading{"reading"};
-  std::size_t count = 0;
+  std::size_t taken = 0;
   uv_poll_t ready{};
   uv_timer_t timer{};
 };
@@ -34,7 +33,7 @@ void on_ready(uv_poll_t* handle, int, int) {  // the descriptor of the scheduler
 
 void on_tick(uv_timer_t* handle) {
   auto& p = *static_cast<program*>(handle->data);
-  while (p.lines.try_pop()) ++p.count;
+  while (p.lines.try_pop()) ++p.taken;
   if (!p.scheduler.idle()) return;
   uv_close(reinterpret_cast<uv_handle_t*>(&p.ready), nullptr);
   uv_close(reinterpret_cast<uv_handle_t*>(&p.timer), nullptr);
@@ -43,18 +42,19 @@ void on_tick(uv_timer_t* handle) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   program p;
-  p.reading.spawn_on(p.scheduler, read(argc > 1 ? argv[1] : __FILE__, p.lines), "reader");
+  p.reading.spawn_on(p.scheduler, read(argc > 1 ? argv[1] : "", p.lines), "reader");
   p.ready.data = p.timer.data = &p;
-  //! [run]
   uv_poll_init(uv_default_loop(), &p.ready, p.scheduler.descriptor());
   uv_poll_start(&p.ready, UV_READABLE, on_ready);
   uv_timer_init(uv_default_loop(), &p.timer);
   uv_timer_start(&p.timer, on_tick, 1, 1);  // milliseconds
   uv_run(uv_default_loop(), UV_RUN_DEFAULT);
-  //! [/run]
   p.reading.wait_join();
-  std::printf("%zu lines\n", p.count);
-  return p.count > 50 ? 0 : 1;
+  std::printf("%zu lines\n", p.taken);
+  return p.taken > 0 && p.taken == p.lines.statistics().pushed ? 0 : 1;
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "embed_libuv: %s\n", e.what());
+  return 1;
 }

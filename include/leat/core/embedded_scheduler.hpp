@@ -12,8 +12,8 @@ namespace leat {
 
 /// A scheduler for an event loop of any kind: plain epoll, libuv, GLib, the frames of a game.
 ///
-/// The loop watches one descriptor and calls run_ready() when it is readable. leat starts no
-/// thread; files work as in an Asio context.
+/// The loop watches one descriptor and calls run_ready() when it is readable. No thread is started,
+/// but those that read files where io_uring is refused, as in an Asio context.
 ///
 ///     leat::embedded_scheduler s;
 ///     group.spawn_on(s, serve());
@@ -52,10 +52,10 @@ class embedded_scheduler final : public detail::event_loop_scheduler {
     time_point next = no_deadline;  ///< when the earliest timer is due; no_deadline: there is none
   };
 
-  /// Runs due timers and then ready items: `max_items` at most, and no more once `max_time` has
-  /// passed, by the clock after every fourth item. So it always gets on, even in a time of 0. An
-  /// item is a task's run up to where it waits, or up to 256 operations that need not wait; nothing
-  /// interrupts it.
+  /// Makes ready what waits for the timers that are due, all of them, and then runs ready items:
+  /// `max_items` at most, and no more once `max_time` has passed, by the clock after every fourth
+  /// item. So it always gets on, even in a time of 0. An item is a task's run up to where it waits,
+  /// or up to 256 operations that need not wait; nothing interrupts it.
   ///
   /// Never waits and never throws. May be called at any time, readable or not, but not from within
   /// a task: that is a caught precondition, and so are 0 items.
