@@ -40,6 +40,7 @@
 #include "leat/sync/basic_queue.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/fifo_queue.hpp"
+#include "leat/sync/looper.hpp"
 #include "leat/sync/partial_push.hpp"
 #include "leat/sync/priority_queue.hpp"
 #include "leat/sync/queue_base.hpp"
