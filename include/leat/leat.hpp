@@ -44,9 +44,13 @@
 #include "leat/sync/partial_push.hpp"
 #include "leat/sync/priority_queue.hpp"
 #include "leat/sync/queue_base.hpp"
+#include "leat/sync/queue_run.hpp"
 #include "leat/sync/queue_runner.hpp"
+#include "leat/sync/queue_runner_def.hpp"
+#include "leat/sync/queue_runner_registry.hpp"
 #include "leat/sync/queue_statistics.hpp"
 #include "leat/sync/random_shuffle_queue.hpp"
+#include "leat/sync/runner_collection.hpp"
 
 // Files and records
 #include "leat/io/file.hpp"

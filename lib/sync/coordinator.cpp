@@ -293,4 +293,9 @@ std::vector<std::exception_ptr> coordinator::secondary_errors() const {
   return secondary_;
 }
 
+void coordinator::add_secondary_error(std::exception_ptr error) {
+  const detail::lock_guard lock(state_mutex_);
+  keep_secondary(std::move(error));
+}
+
 }  // namespace leat

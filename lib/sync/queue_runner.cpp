@@ -1,104 +1,166 @@
 #include "leat/sync/queue_runner.hpp"
 
-#include <algorithm>
-#include <atomic>
-#include <optional>
-#include <stop_token>
+#include <utility>
 
-#include "leat/core/error.hpp"
-#include "leat/core/this_task.hpp"
+#include "sync/queue_run.hpp"
 
 namespace leat {
 
-struct queue_runner::state {
-  struct producer {
-    enqueue_operation step;
-    std::string name;
-    scheduler* home;
-  };
-  struct cancel {
-    queue_base* queue;
-    void operator()() const noexcept { queue->close_and_cancel(); }
-  };
-
-  state(queue_base& q, std::vector<errc> errors) : queue(q), closed(std::move(errors)) {}
-
-  [[nodiscard]] bool means_closed(const std::exception_ptr& error) const noexcept {
-    const std::error_code ec = to_error_code(error);
-    return std::any_of(closed.begin(), closed.end(), [&](errc c) { return ec == c; });
-  }
-
-  static task<void> run(std::shared_ptr<state> self, std::size_t index);
-
-  queue_base& queue;
-  const std::vector<errc> closed;
-  std::vector<producer> producers;
-  std::atomic<std::size_t> running{0};
-  // A stop of the coordinator ends every wait in the queue, also of others than our tasks.
-  std::optional<std::stop_callback<cancel>> on_stop;
-};
-
-// The state is shared: the last producer still uses it when the runner itself is gone already.
-task<void> queue_runner::state::run(std::shared_ptr<state> self, std::size_t index) {
-  std::exception_ptr error;
-  try {
-    const enqueue_operation& step = self->producers[index].step;
-    for (bool more = true; more;) {
-      if (co_await this_task::stop_requested()) break;
-      more = co_await step();
-    }
-  } catch (...) {
-    error = std::current_exception();
-  }
-  const bool ended_by_stop = co_await this_task::stop_requested();
-  const bool last = self->running.fetch_sub(1) == 1;
-  if (error && !self->means_closed(error)) {
-    if (!ended_by_stop) self->queue.fail(error);
-    std::rethrow_exception(error);
-  }
-  if (last && !ended_by_stop) self->queue.close();
-}
-
-queue_runner::queue_runner(queue_base& queue, queue_runner_options options)
-    : state_(std::make_shared<state>(queue, std::move(options.queue_closed_errors))) {
-  if (state_->closed.empty()) {
+detail::queue_runner_plan::queue_runner_plan(queue_base& q, queue_runner_options o)
+    : queue(q), options(std::move(o)) {
+  if (options.queue_closed_errors.empty()) {
     throw failure(errc::invalid_argument,
                   name() +
                       ": queue_closed_errors is empty; give at least one error that means the "
                       "end of input");
   }
+  for (const errc e : options.queue_closed_errors) {
+    if (e >= errc::cancelled && e <= errc::unauthenticated) continue;
+    throw failure(errc::invalid_argument, name() + ": " + std::to_string(static_cast<int>(e)) +
+                                              " in queue_closed_errors is no error; give those of "
+                                              "leat::errc");
+  }
 }
 
-queue_runner::~queue_runner() { state_->on_stop.reset(); }
+namespace {
+
+queue_base& queue_of(const queue_runner_def& def, const queue_runner_registry& names) {
+  if (def.queue_name.empty()) {
+    throw failure(errc::invalid_argument,
+                  "a definition of a queue_runner names no queue; set queue_name");
+  }
+  if (def.enqueue_op_names.empty()) {
+    throw failure(errc::invalid_argument, "the definition of queue_runner " + def.queue_name +
+                                              " names no enqueue operation; add one to "
+                                              "enqueue_op_names");
+  }
+  return names.find_queue(def.queue_name);
+}
+
+queue_runner_options options_of(const queue_runner_def& def, const queue_runner_registry& names) {
+  queue_runner_options options;
+  if (!def.queue_closed_errors.empty()) options.queue_closed_errors = def.queue_closed_errors;
+  options.close_op = names.find_close(def.close_op_name);
+  options.cancel_op = names.find_close(def.cancel_op_name);
+  return options;
+}
+
+}  // namespace
+
+queue_runner::queue_runner(queue_base& queue, queue_runner_options options)
+    : plan_(std::make_shared<detail::queue_runner_plan>(queue, std::move(options))) {}
+
+queue_runner::queue_runner(const queue_runner_def& def, const queue_runner_registry& names)
+    : queue_runner(queue_of(def, names), options_of(def, names)) {
+  for (const std::string& op : def.enqueue_op_names) add_step(names.find_enqueue(op), op, nullptr);
+}
+
+queue_runner::~queue_runner() {
+  const queue_run last = last_run();
+  if (last) last.state_->forget_stop();
+}
 
 void queue_runner::add_step(enqueue_operation step, std::string name, scheduler* home) {
   LEAT_ASSERT(running() == 0, "an operation was added to a queue_runner that runs");
-  if (name.empty()) name = "enqueue " + std::to_string(state_->producers.size());
-  state_->producers.push_back({std::move(step), std::move(name), home});
+  if (name.empty()) name = "enqueue " + std::to_string(plan_->producers.size());
+  plan_->producers.push_back({std::move(step), std::move(name), home});
 }
 
-bool queue_runner::start(coordinator& coord) {
-  scheduler* s = scheduler::current();
-  LEAT_ASSERT(s != nullptr, "queue_runner::start outside a scheduler: name one");
-  return start(coord, *s);
+void queue_runner::require_operations() const {
+  if (!plan_->producers.empty()) return;
+  throw failure(errc::invalid_argument, name() + ": no enqueue operation; add() one first");
 }
 
-bool queue_runner::start(coordinator& coord, scheduler& home) {
-  if (state_->producers.empty()) {
-    throw failure(errc::invalid_argument, name() + ": no enqueue operation; add() one first");
+// ------------------------------------------------------------------------------------------ start
+
+queue_run queue_runner::start(coordinator& coord) {
+  return start_in({.coord = &coord}, scheduler::current());
+}
+
+queue_run queue_runner::start(coordinator& coord, scheduler& home) {
+  return start_in({.coord = &coord}, &home);
+}
+
+queue_run queue_runner::start(task_group& group) {
+  return start_in({.group = &group}, scheduler::current());
+}
+
+queue_run queue_runner::start(task_group& group, scheduler& home) {
+  return start_in({.group = &group}, &home);
+}
+
+queue_run queue_runner::start_in(const detail::run_owner& owner, scheduler* home) {
+  LEAT_ASSERT(home != nullptr, "queue_runner::start outside a scheduler: name one");
+  require_operations();
+  const queue_run fresh(std::make_shared<detail::queue_run_state>(plan_, owner));
+  queue_run previous;
+  {
+    const detail::lock_guard lock(mutex_);
+    if (last_.running() != 0) return {};
+    previous = std::exchange(last_, fresh);  // counts as running from now on
   }
-  std::size_t none = 0;
-  if (!state_->running.compare_exchange_strong(none, state_->producers.size())) return false;
-  state_->on_stop.emplace(coord.get_stop_token(), state::cancel{&state_->queue});
-  for (std::size_t i = 0; i < state_->producers.size(); ++i) {
-    const state::producer& p = state_->producers[i];
-    coord.spawn_on(p.home ? *p.home : home, state::run(state_, i), name() + " " + p.name);
+  try {
+    detail::queue_run_state::start(fresh.state_, *home);
+  } catch (...) {
+    const detail::lock_guard lock(mutex_);
+    last_ = std::move(previous);
+    throw;
   }
-  return true;
+  if (previous) previous.state_->forget_stop();
+  return fresh;
 }
 
-std::size_t queue_runner::running() const noexcept { return state_->running.load(); }
+namespace {
 
-std::string queue_runner::name() const { return "queue_runner " + state_->queue.name(); }
+[[noreturn]] void throw_running(const std::string& name) {
+  throw failure(errc::failed_precondition, name + " runs already; wait for the end of that run");
+}
+
+}  // namespace
+
+task<void> queue_runner::run(std::source_location where) {
+  task_group group(name());
+  std::exception_ptr error;
+  try {
+    if (!start(group)) throw_running(name());
+  } catch (...) {
+    error = std::current_exception();
+  }
+  co_await group.join(where);
+  if (error) std::rethrow_exception(error);
+}
+
+void queue_runner::wait_run(scheduler& home) {
+  task_group group(name());
+  std::exception_ptr error;
+  try {
+    if (!start(group, home)) throw_running(name());
+  } catch (...) {
+    error = std::current_exception();
+  }
+  group.wait_join();
+  if (error) std::rethrow_exception(error);
+}
+
+// ------------------------------------------------------------------------------------ what it says
+
+queue_run queue_runner::last_run() const {
+  const detail::lock_guard lock(mutex_);
+  return last_;
+}
+
+std::string queue_runner::name() const { return plan_->name(); }
+
+const std::string& queue_runner::queue_name() const noexcept { return plan_->queue.name(); }
+
+queue_runner_def queue_runner::definition() const {
+  queue_runner_def def;
+  def.queue_name = queue_name();
+  for (const auto& p : plan_->producers) def.enqueue_op_names.push_back(p.name);
+  def.close_op_name = plan_->options.close_op.name;
+  def.cancel_op_name = plan_->options.cancel_op.name;
+  def.queue_closed_errors = plan_->options.queue_closed_errors;
+  return def;
+}
 
 }  // namespace leat

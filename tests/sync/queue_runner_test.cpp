@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/sync/fifo_queue.hpp"
@@ -51,6 +52,7 @@ task<std::vector<int>> drain(leat::fifo_queue<int>& q) {
 
 }  // namespace
 
+// C2, D5, QD12
 LEAT_TEST("queue_runner: the last producer to end closes the queue", "[sync]") {
   leat::fifo_queue<int> q(4, "numbers");
   counter a{q, 3};
@@ -81,6 +83,7 @@ LEAT_TEST("queue_runner: an operation may end by an error that means closed", "[
   CHECK(q.is_closed());
 }
 
+// C7, C19
 LEAT_TEST("queue_runner: a failing operation stops all and tells the consumer why", "[sync]") {
   leat::fifo_queue<int> q(4);
   counter a{q, 1000};
@@ -96,6 +99,7 @@ LEAT_TEST("queue_runner: a failing operation stops all and tells the consumer wh
     joined = e.what();
   }
   CHECK(joined == "boom");
+  CHECK(runner.last_run().exceptions_raised().empty());
   std::string seen;
   try {
     co_await drain(q);
@@ -120,6 +124,7 @@ LEAT_TEST("queue_runner: a stop ends producers that wait in a full queue", "[syn
   CHECK(q.size() == 2);
 }
 
+// C10
 LEAT_TEST("queue_runner: a second start while it runs starts nothing", "[sync]") {
   leat::fifo_queue<int> q(2);
   counter a{q, 3};
@@ -133,6 +138,7 @@ LEAT_TEST("queue_runner: a second start while it runs starts nothing", "[sync]")
   co_await coord.join();
 }
 
+// C21, C22
 TEST_CASE("queue_runner: nothing to run and no closed error are refused", "[sync]") {
   leat::fifo_queue<int> q(2);
   leat::queue_runner runner(q);
@@ -140,8 +146,11 @@ TEST_CASE("queue_runner: nothing to run and no closed error are refused", "[sync
   leat::sim::virtual_scheduler s;
   CHECK_THROWS_AS(runner.start(coord, s), leat::failure);
   CHECK_THROWS_AS(leat::queue_runner(q, {.queue_closed_errors = {}}), leat::failure);
+  const leat::queue_runner_options no_error{.queue_closed_errors = {errc::aborted, errc{}}};
+  CHECK_THROWS_AS(leat::queue_runner(q, no_error), leat::failure);
 }
 
+// C25
 TEST_CASE("queue_runner: misuse ends the process with a sentence", "[sync]") {
   const std::string outside = leat_test::last_words([] {
     leat::fifo_queue<int> q(2);
@@ -250,4 +259,200 @@ LEAT_TEST("queue_runner: no operation begins after the stop", "[sync]") {
   coord.request_stop();
   co_await coord.join();
   CHECK(calls <= before + 1);  // the one that was under way
+}
+
+// C6
+LEAT_TEST("queue_runner: started after the stop it runs nothing, but its cancel_op", "[sync]") {
+  leat::fifo_queue<int> q(4, "q");
+  counter a{q, 3};
+  int cancelled = 0;
+  leat::queue_runner_options options;
+  options.cancel_op.run = [&]() -> task<> {
+    ++cancelled;
+    co_return;
+  };
+  leat::queue_runner runner(q, options);
+  runner.add([&] { return a.step(); }, "op");
+  leat::coordinator coord;
+  coord.request_stop();
+  runner.start(coord);
+  std::vector<std::string> names;
+  for (const auto& r : coord.report()) names.push_back(r.name);
+  std::sort(names.begin(), names.end());
+  CHECK(names == std::vector<std::string>{"queue_runner q close_on_stop", "queue_runner q op"});
+  co_await coord.join();
+  CHECK(a.next == 0);
+  CHECK(cancelled == 1);
+}
+
+// C19
+LEAT_TEST("queue_runner: an error runs the cancel_op while another waits in the full queue",
+          "[sync]") {
+  leat::fifo_queue<int> q(1);
+  counter a{q, 1000};
+  int cancelled = 0;
+  leat::queue_runner_options options;
+  options.cancel_op.run = [&]() -> task<> {
+    ++cancelled;
+    co_return;
+  };
+  leat::queue_runner runner(q, options);
+  runner.add([&] { return a.step(); });
+  runner.add([] { return broken_step(); });
+  leat::coordinator coord;
+  runner.start(coord);
+  std::string what;
+  try {
+    co_await coord.join();
+  } catch (const std::exception& e) {
+    what = e.what();
+  }
+  CHECK(what == "boom");
+  CHECK(cancelled == 1);
+  CHECK(runner.last_run().exceptions_raised().empty());
+}
+
+LEAT_TEST("queue_runner: the cancel_op runs also when the only producer fails", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  int cancelled = 0;
+  leat::queue_runner_options options;
+  options.cancel_op.run = [&]() -> task<> {
+    ++cancelled;
+    co_return;
+  };
+  leat::queue_runner runner(q, options);
+  runner.add([] { return broken_step(); });
+  leat::coordinator coord;
+  runner.start(coord);
+  CHECK_THROWS_AS(co_await coord.join(), std::runtime_error);
+  CHECK(cancelled == 1);
+}
+
+// QD12
+LEAT_TEST("queue_runner: with a cancel_op too a natural end lets the coordinator be joined",
+          "[sync]") {
+  leat::fifo_queue<int> q(10);
+  counter a{q, 3};
+  int cancelled = 0;
+  leat::queue_runner_options options;
+  options.cancel_op.run = [&]() -> task<> {
+    ++cancelled;
+    co_return;
+  };
+  leat::queue_runner runner(q, options);
+  runner.add([&] { return a.step(); });
+  leat::coordinator coord;
+  runner.start(coord);
+  co_await coord.join();
+  CHECK_FALSE(coord.should_stop());
+  CHECK(q.is_closed());
+  coord.request_stop();
+  co_await coord.join();
+  CHECK(cancelled == 0);
+}
+
+// C20, QD29
+LEAT_TEST("queue_runner: a close_op that fails is a secondary error, and the queue passes it on",
+          "[sync]") {
+  leat::fifo_queue<int> q(10);
+  counter a{q, 2};
+  leat::queue_runner_options options;
+  options.close_op.run = []() -> task<> { throw std::runtime_error("close"); };
+  leat::queue_runner runner(q, options);
+  runner.add([&] { return a.step(); });
+  leat::coordinator coord;
+  runner.start(coord);
+  co_await coord.join();
+  CHECK(coord.secondary_errors().size() == 1);
+  CHECK(*co_await q.pop() == 0);
+  CHECK(*co_await q.pop() == 1);
+  CHECK_THROWS_WITH(co_await q.pop(), "close");
+}
+
+LEAT_TEST("queue_runner: a close_op that a stop cuts short is no error", "[sync]") {
+  leat::fifo_queue<int> q(10);
+  counter a{q, 2};
+  leat::queue_runner_options options;
+  options.close_op.run = []() -> task<> { co_await leat::sleep_for(std::chrono::hours(1)); };
+  leat::queue_runner runner(q, options);
+  runner.add([&] { return a.step(); });
+  leat::coordinator coord;
+  runner.start(coord);
+  co_await leat::sleep_for(std::chrono::seconds(1));
+  CHECK(runner.running() == 1);  // a queue that is not closed yet is not left to itself
+  CHECK_FALSE(runner.start(coord));
+  coord.request_stop();
+  co_await coord.join();
+  CHECK(coord.secondary_errors().empty());
+  CHECK(q.is_closed());
+}
+
+// C35
+LEAT_TEST("queue_runner: what fails after an early join is kept, and the runner can start again",
+          "[sync]") {
+  leat::fifo_queue<int> q(10);
+  bool fails = true;
+  leat::queue_runner runner(q);
+  runner.add([&]() -> task<bool> {
+    if (!fails) co_return false;
+    leat::task_group out_of_reach(leat::shielded);
+    out_of_reach.spawn([]() -> task<> { co_await leat::sleep_for(std::chrono::hours(1)); }());
+    co_await out_of_reach.join();
+    throw std::runtime_error("late");
+  });
+  leat::coordinator coord;
+  runner.start(coord);
+  co_await leat::sleep_for(std::chrono::seconds(1));
+  coord.request_stop();
+  co_await coord.join({.grace = std::chrono::seconds(1), .ignore_stragglers = true});
+  CHECK(runner.running() == 1);
+  co_await runner.last_run().join();
+  CHECK(runner.running() == 0);
+  co_await coord.join();
+  CHECK(coord.secondary_errors().size() == 1);
+  coord.clear_stop();
+  fails = false;
+  CHECK(runner.start(coord));
+  co_await coord.join();
+}
+
+// D2, D3
+LEAT_TEST("queue_runner: two of them end with one stop and are joined", "[sync]") {
+  leat::fifo_queue<int> first(1);
+  leat::fifo_queue<int> second(1);
+  counter a{first, 1000};
+  counter b{second, 1000};
+  leat::queue_runner one(first);
+  leat::queue_runner two(second);
+  one.add([&] { return a.step(); });
+  two.add([&] { return b.step(); });
+  leat::coordinator coord;
+  one.start(coord);
+  two.start(coord);
+  co_await leat::sleep_for(std::chrono::seconds(1));
+  coord.request_stop();
+  const int before = a.next + b.next;
+  CHECK(before == 2);
+  co_await leat::sleep_for(std::chrono::seconds(1));
+  CHECK(a.next + b.next == before);
+  co_await coord.join();
+  CHECK(one.running() + two.running() == 0);
+}
+
+// D4
+LEAT_TEST("queue_runner: of several ends the one that is no clean one is thrown", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  leat::queue_runner runner(q, {.queue_closed_errors = {errc::aborted}});
+  for (const errc e : {errc::invalid_argument, errc::cancelled, errc::out_of_range}) {
+    runner.add([e]() -> task<bool> { throw leat::failure(e, "end"); });
+  }
+  leat::coordinator coord({.clean_stop_errors = {errc::cancelled, errc::out_of_range}});
+  runner.start(coord);
+  std::error_code ec;
+  try {
+    co_await coord.join();
+  } catch (const leat::failure& e) {
+    ec = e.code();
+  }
+  CHECK(ec == errc::invalid_argument);
 }

@@ -163,8 +163,11 @@ class coordinator final : public task_scope {
   /// Throws the recorded error, if there is one; it stays recorded.
   void raise_requested_exception() const;
 
-  /// Errors that came after the first request, each once.
+  /// Errors that came after the first request, and those of add_secondary_error(), each once.
   [[nodiscard]] std::vector<std::exception_ptr> secondary_errors() const;
+
+  /// Keeps an error that is no reason to stop, such as that of a clean-up: it is never thrown.
+  void add_secondary_error(std::exception_ptr error);
 
  private:
   struct thread_entry;

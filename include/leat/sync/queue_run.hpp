@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <source_location>
+#include <utility>
+#include <vector>
+
+#include "leat/core/clock.hpp"
+#include "leat/core/task.hpp"
+
+namespace leat {
+
+namespace detail {
+class queue_run_state;
+}  // namespace detail
+
+/// One start of a queue_runner: how many of its producers live, and what went wrong.
+///
+/// A copy speaks of the same start; a later start has a record of its own. What is not true, the
+/// result of a start that found the runner running, speaks of nothing: no producer, no error.
+///
+/// Thread safety: shared-safe. May live longer than the runner.
+class queue_run {
+ public:
+  queue_run() = default;
+
+  /// True: this start has started producers.
+  [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
+
+  /// Producers that have not ended; 0 as soon as the last one has closed the queue.
+  [[nodiscard]] std::size_t running() const noexcept;
+
+  /// Errors of this start, in the order in which they came. Those of a start with a coordinator go
+  /// there: the list is empty then. Source: QueueRunner.exceptions_raised.
+  [[nodiscard]] std::vector<std::exception_ptr> exceptions_raised() const;
+
+  /// Waits until each producer has run its operation once: then the pipeline can be fed, and what
+  /// fails at the first try has failed. The producers go on whatever comes of the wait.
+  ///
+  /// Errors: deadline_exceeded after `limit`; the error of an operation that has failed at its
+  ///         first try, also one that means the end of input; cancelled.
+  [[nodiscard]] task<void> first_enqueues(
+      duration limit = duration::max(),
+      std::source_location where = std::source_location::current()) const;
+
+  /// Waits until no producer is left; throws the first of exceptions_raised(). The tasks belong to
+  /// the coordinator or group of the start, which has to be joined all the same.
+  /// Errors: what the producers failed with; cancelled. Cancellation: total.
+  [[nodiscard]] task<void> join(std::source_location where = std::source_location::current()) const;
+
+  /// The same for an OS thread, which it blocks.
+  void wait_join() const;
+
+ private:
+  friend class queue_runner;
+  explicit queue_run(std::shared_ptr<detail::queue_run_state> state) noexcept
+      : state_(std::move(state)) {}
+
+  std::shared_ptr<detail::queue_run_state> state_;
+};
+
+}  // namespace leat

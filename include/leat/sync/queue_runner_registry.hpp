@@ -1,0 +1,74 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "leat/core/task.hpp"
+#include "leat/sync/queue_base.hpp"
+
+namespace leat {
+
+/// One step of a producer. True: run me again. False: my input has ended.
+using enqueue_operation = std::function<task<bool>()>;
+
+/// Something to be run once, such as the closing of a queue; nothing when `run` is empty.
+struct named_operation {
+  std::string name = {};                 ///< for messages and definitions
+  std::function<task<void>()> run = {};  ///< lives as long as what it was given to
+};
+
+/// A callable that gives task<bool>, or task<void>, which ends its input by an error, as a step.
+template <class Operation>
+[[nodiscard]] enqueue_operation as_enqueue_operation(Operation operation) {
+  if constexpr (std::is_same_v<std::invoke_result_t<Operation&>, task<bool>>) {
+    return enqueue_operation(std::move(operation));
+  } else {
+    return [op = std::move(operation)]() mutable {
+      return [](task<void> step) -> task<bool> {
+        co_await std::move(step);
+        co_return true;
+      }(op());
+    };
+  }
+}
+
+/// What the names in a queue_runner_def stand for: queues and operations, given by the program.
+///
+/// There is no registry but those that a program makes and passes. The queues must live as long as
+/// the runners that were made of it; the operations are copied.
+///
+/// Thread safety: distinct-safe.
+class queue_runner_registry {
+ public:
+  /// Adds a queue under its own name. Errors: already_exists; invalid_argument without a name.
+  void add_queue(queue_base& queue);
+
+  /// Adds an enqueue operation; see queue_runner::add(). Errors: as add_queue().
+  template <class Operation>
+  void add_enqueue(std::string name, Operation operation) {
+    add_step(std::move(name), as_enqueue_operation(std::move(operation)));
+  }
+
+  /// Adds an operation that closes or cancels. Errors: as add_queue().
+  void add_close(std::string name, std::function<task<void>()> operation);
+
+  /// What a name stands for. Errors: not_found, naming it.
+  [[nodiscard]] queue_base& find_queue(std::string_view name) const;
+  [[nodiscard]] const enqueue_operation& find_enqueue(std::string_view name) const;
+
+  /// The same; an empty name is no operation.
+  [[nodiscard]] named_operation find_close(std::string_view name) const;
+
+ private:
+  void add_step(std::string name, enqueue_operation step);
+
+  std::map<std::string, queue_base*, std::less<>> queues_;
+  std::map<std::string, enqueue_operation, std::less<>> steps_;
+  std::map<std::string, std::function<task<void>()>, std::less<>> closes_;
+};
+
+}  // namespace leat

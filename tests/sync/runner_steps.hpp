@@ -1,0 +1,75 @@
+#pragma once
+
+// What the producers of the tests of queue_runner do, and what one hears of them.
+
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leat/core/error.hpp"
+#include "leat/core/task.hpp"
+#include "leat/core/task_group.hpp"
+#include "leat/core/this_task.hpp"
+#include "leat/sync/fifo_queue.hpp"
+
+namespace runner_steps {
+
+using leat::errc;
+using leat::task;
+using numbers = leat::fifo_queue<int>;
+
+// Counts, until it has come to its limit and says so by an error.
+inline task<> count(int& n, int limit) {
+  co_await leat::this_task::yield();
+  if (n == limit) throw leat::failure(errc::out_of_range, "limit");
+  ++n;
+}
+
+inline task<> fail(std::string what) {
+  co_await leat::this_task::yield();
+  throw std::runtime_error(what);
+}
+
+inline task<> fail_with(errc e) {
+  co_await leat::this_task::yield();
+  throw leat::failure(e, "failed");
+}
+
+inline task<bool> push_next(numbers& q, int& next) { co_return co_await q.push(next++); }
+
+// From one queue to another, until the first has ended.
+inline task<bool> move_one(numbers& from, numbers& to) {
+  const auto item = co_await from.pop();
+  if (!item) co_return false;
+  co_return co_await to.push(int{*item});
+}
+
+// What a task ends with; empty for nothing.
+inline task<std::string> said_by(task<> t) {
+  std::string what;
+  try {
+    co_await std::move(t);
+  } catch (const std::exception& e) {
+    what = e.what();
+  }
+  co_return what;
+}
+
+inline task<> join(leat::task_group& g) { co_await g.join(); }
+inline task<> pop(numbers& q) { co_await q.pop(); }
+
+inline std::vector<std::string> texts(const std::vector<std::exception_ptr>& errors) {
+  std::vector<std::string> out;
+  for (const auto& error : errors) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::exception& e) {
+      out.emplace_back(e.what());
+    }
+  }
+  return out;
+}
+
+}  // namespace runner_steps
