@@ -1,0 +1,38 @@
+// Any bytes: a definition comes out or the bytes are refused; what comes out is written and read as
+// the same, and no prefix or scope makes another one of it.
+
+#include "leat/sync/queue_runner_def.hpp"
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+namespace {
+
+std::optional<leat::queue_runner_def> read(std::string_view bytes) {
+  try {
+    return leat::queue_runner_def::from_bytes(bytes);
+  } catch (const leat::failure& e) {
+    if (e.code() != leat::errc::data_loss) std::abort();
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  const std::string bytes(reinterpret_cast<const char*>(data), size);
+  const auto def = read(bytes);
+  if (!def) return 0;
+  const std::string written = def->to_bytes();
+  if (read(written) != def || def->to_bytes() != written) std::abort();
+  // What is written behind it is merged: single names are replaced, lists get longer.
+  const auto twice = read(bytes + written);
+  if (!twice || twice->queue_name != def->queue_name) std::abort();
+  if (twice->enqueue_op_names.size() != 2 * def->enqueue_op_names.size()) std::abort();
+  if (twice->queue_closed_errors.size() != 2 * def->queue_closed_errors.size()) std::abort();
+  if (def->queue_name.empty()) return 0;
+  const auto back = def->with_scope("a/b").without_scope("a/b");
+  if (back != def) std::abort();
+  return 0;
+}
