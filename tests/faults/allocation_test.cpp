@@ -29,6 +29,8 @@
 #include "leat/pipeline/input_producer.hpp"
 #include "leat/pipeline/match_files.hpp"
 #include "leat/sync/coordinator.hpp"
+#include "leat/sync/looper.hpp"
+#include "leat/sync/queue_runner.hpp"
 #include "support/temp_dir.hpp"
 
 namespace {
@@ -182,6 +184,77 @@ task<> queue_program() {
 
 TEST_CASE("allocation: a queue between two tasks", "[faults]") {
   fail_each_allocation([] { leat::sync_wait(queue_program()); });
+}
+
+// One run that fails, one that is stopped, one that ends; with operations of their own that close.
+task<> runner_program() {
+  leat::fifo_queue<int> q(2, "a queue with a name that is not short");
+  leat::queue_runner_options options;
+  options.close_op.run = [&q]() -> task<> {
+    q.close();
+    co_return;
+  };
+  options.cancel_op.run = [&q]() -> task<> {
+    q.close_and_cancel();
+    co_return;
+  };
+  leat::queue_runner runner(q, options);
+  int left = 3;
+  runner.add([&q]() -> task<bool> { co_return co_await q.push(1); }, "for ever");
+  runner.add([&left]() -> task<bool> { co_return --left > 0; }, "for a while");
+  leat::task_group group("a group with a name that is not short");
+  std::exception_ptr error;
+  try {
+    const leat::queue_run run = runner.start(group);
+    co_await run.first_enqueues();
+    while (co_await q.pop() && left > 0) {
+    }
+  } catch (...) {
+    error = std::current_exception();
+  }
+  group.request_stop();
+  co_await group.join();
+  if (error) std::rethrow_exception(error);
+  if (!q.is_closed() || runner.running() != 0) std::abort();
+}
+
+TEST_CASE("allocation: a queue runner in a group", "[faults]") {
+  fail_each_allocation([] { leat::sync_wait(runner_program()); });
+}
+
+task<> looper_program() {
+  int calls = 0;
+  bool stopped = false;
+  leat::looper_options options;
+  options.interval = std::chrono::microseconds(10);
+  options.stop_loop = [&stopped]() -> task<> {
+    stopped = true;
+    co_return;
+  };
+  leat::task_group group;  // throws what comes behind the stop too
+  group.spawn(leat::looper(
+      [&]() -> task<> {
+        if (++calls == 3) group.request_stop();
+        co_return;
+      },
+      options));
+  co_await group.join();
+  if (!stopped || calls != 3) std::abort();
+}
+
+TEST_CASE("allocation: a looper", "[faults]") {
+  fail_each_allocation([] { leat::sync_wait(looper_program()); });
+}
+
+TEST_CASE("allocation: a definition of a queue runner", "[faults]") {
+  leat::queue_runner_def def;
+  def.queue_name = "a queue with a name that is not short";
+  for (int i = 0; i < 5; ++i) def.enqueue_op_names.push_back(def.queue_name + " " + "and more");
+  def.queue_closed_errors = {leat::errc::out_of_range, leat::errc::cancelled};
+  fail_each_allocation([&] {
+    if (leat::queue_runner_def::from_bytes(def.to_bytes()) != def) std::abort();
+    if (def.with_scope("scope").without_scope("scope") != def) std::abort();
+  });
 }
 
 task<> file_program(std::string path) {

@@ -24,6 +24,7 @@ const std::vector<scenario>& scenarios() {
       {"queues", {.threads = 3}, queues},
       {"selecting", {.threads = 3}, selecting},
       {"coordination", {.threads = 2}, coordination},
+      {"running", {.threads = 2}, running},
       {"reading", {.threads = 2, .files = {.faults = rough}}, reading},
       {"changing", {.threads = 2, .files = {.faults = meddled}}, changing},
       {"pipeline", {.threads = 2, .files = {.faults = rough}}, pipeline},

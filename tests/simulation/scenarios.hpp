@@ -22,6 +22,7 @@ struct scenario {
 leat::task<> queues(leat::sim::world& w);
 leat::task<> selecting(leat::sim::world& w);
 leat::task<> coordination(leat::sim::world& w);
+leat::task<> running(leat::sim::world& w);
 leat::task<> reading(leat::sim::world& w);
 leat::task<> changing(leat::sim::world& w);
 leat::task<> pipeline(leat::sim::world& w);

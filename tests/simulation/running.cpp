@@ -1,0 +1,168 @@
+// A queue_runner, owned by a coordinator or a group, whose producers end, fail or are stopped,
+// beside a looper: the queue is closed in each case, nothing that went in is lost, and who reads it
+// learns of a failure.
+
+#include <string>
+#include <vector>
+
+#include "leat/core/error.hpp"
+#include "leat/core/sleep.hpp"
+#include "leat/core/task_group.hpp"
+#include "leat/sync/coordinator.hpp"
+#include "leat/sync/fifo_queue.hpp"
+#include "leat/sync/looper.hpp"
+#include "leat/sync/queue_runner.hpp"
+#include "simulation/scenarios.hpp"
+
+namespace simulation {
+namespace {
+
+using namespace std::chrono_literals;
+using leat::errc;
+using leat::task;
+using leat::sim::world;
+
+enum class end { says_so, out_of_range, fails, never };
+
+struct producer {
+  end how;
+  int pushes;  // before it ends
+};
+
+struct tally {
+  int pushed = 0;
+  int popped = 0;
+  std::size_t failed = 0;
+  int closes = 0;
+  int cancels = 0;
+  int loop_starts = 0;
+  int loop_stops = 0;
+  std::string seen{};  // by who reads the queue; empty for an end
+  bool ended_by_itself = false;
+};
+
+task<bool> step(leat::fifo_queue<int>& q, producer& p, tally& t) {
+  if (p.how != end::never && p.pushes-- == 0) {
+    if (p.how == end::says_so) co_return false;
+    if (p.how == end::out_of_range) throw leat::failure(errc::out_of_range, "no more");
+    ++t.failed;
+    throw leat::failure(errc::aborted, "producer");
+  }
+  const bool in = co_await q.push(1);
+  if (in) ++t.pushed;
+  if (p.how == end::never) co_await leat::sleep_for(1us);  // or time would stand still
+  co_return in;
+}
+
+task<> consume(leat::fifo_queue<int>& q, tally& t) {
+  try {
+    while (co_await q.pop()) ++t.popped;
+  } catch (const leat::failure& e) {
+    t.seen = e.what();
+  }
+}
+
+task<> count(int& n) {
+  ++n;
+  co_return;
+}
+
+leat::queue_runner_options random_options(world& w, leat::fifo_queue<int>& q, tally& t) {
+  leat::queue_runner_options options;
+  if (w.random().below(2) == 0) {
+    options.close_op.run = [&]() -> task<> {
+      ++t.closes;
+      co_await leat::sleep_for(1us);
+      q.close();
+    };
+  }
+  if (w.random().below(2) == 0) {
+    options.cancel_op.run = [&]() -> task<> {
+      ++t.cancels;
+      co_await leat::sleep_for(1us);
+      q.close_and_cancel();
+    };
+  }
+  return options;
+}
+
+leat::looper_options random_loop(world& w, tally& t) {
+  leat::looper_options options;
+  options.interval = 1us * w.random().below(20);
+  if (w.random().below(2) == 0) options.missed = leat::missed_points::skip;
+  options.start_loop = [&t] { return count(t.loop_starts); };
+  options.stop_loop = [&t] { return count(t.loop_stops); };
+  return options;
+}
+
+void check(const leat::queue_runner& runner, const leat::queue_runner_options& options,
+           const leat::fifo_queue<int>& q, const tally& t, bool in_group) {
+  require(runner.running() == 0, "a producer lives after join()");
+  require(q.is_closed(), "the queue is open");
+  require(t.pushed == t.popped, "an item was lost or made");
+  require(t.loop_starts == t.loop_stops, "a looper was not stopped as it was started");
+  require(t.closes <= 1 && t.cancels <= 1, "an operation that closes ran twice");
+  const std::size_t kept = runner.last_run().exceptions_raised().size();
+  require(kept == (in_group ? t.failed : 0), "an error of a producer is not where it belongs");
+  if (!t.ended_by_itself) return;
+  if (t.failed == 0) {
+    require(t.seen.empty(), "a natural end looks like a failure: " + t.seen);
+    require(t.closes == (options.close_op.run ? 1 : 0), "the close_op did not run");
+    require(t.cancels == 0, "the cancel_op ran at a natural end");
+  } else {
+    require(t.seen.find("producer") == 0, "nobody told why the input ended: " + t.seen);
+  }
+}
+
+// Owner: a coordinator or a group.
+template <class Owner>
+task<> run_under(world& w, Owner& owner, leat::queue_runner& runner, tally& t) {
+  const leat::queue_run run = runner.start(owner);
+  const leat::looper_options loop = random_loop(w, t);
+  owner.spawn(leat::looper([]() -> task<> { co_await leat::sleep_for(3us); }, loop), "looper");
+  const leat::duration limit = 1us * w.random().below(50);
+  try {
+    co_await run.first_enqueues(limit);
+  } catch (const leat::failure&) {
+  }
+  co_await leat::sleep_for(1us * w.random().below(200));
+  t.ended_by_itself = run.running() == 0;
+  owner.request_stop();
+  try {
+    co_await owner.join();
+  } catch (const leat::failure&) {
+    require(t.failed > 0, "join() throws, and no producer has failed");
+  }
+}
+
+}  // namespace
+
+task<> running(world& w) {
+  tally t;
+  leat::fifo_queue<int> q(2, "produced");
+  w.watch(q);
+  const leat::queue_runner_options options = random_options(w, q, t);
+  leat::queue_runner runner(q, options);
+  std::vector<producer> producers(1 + static_cast<std::size_t>(w.random().below(3)));
+  for (producer& p : producers) {
+    p.how = static_cast<end>(w.random().below(4));
+    p.pushes = static_cast<int>(w.random().below(6));
+    runner.add([&q, &p, &t] { return step(q, p, t); }, "producer",
+               &w.thread(static_cast<std::size_t>(w.random().below(w.threads()))));
+  }
+  leat::task_group reading;
+  reading.spawn(consume(q, t), "consumer");
+  const bool in_group = w.random().below(2) == 0;
+  if (in_group) {
+    leat::task_group group("owner");
+    co_await run_under(w, group, runner, t);
+  } else {
+    leat::coordinator coord({.name = "owner"});
+    co_await run_under(w, coord, runner, t);
+  }
+  co_await reading.join();
+  w.unwatch();
+  check(runner, options, q, t, in_group);
+}
+
+}  // namespace simulation
