@@ -30,6 +30,15 @@
 #include "leat/core/error.hpp"
 #include "leat/core/random.hpp"
 
+// Values in shapes, elements and batches of them
+#include "leat/core/dtype.hpp"
+#include "leat/core/element_spec.hpp"
+#include "leat/core/shape.hpp"
+#include "leat/core/stack.hpp"
+#include "leat/core/string_values.hpp"
+#include "leat/core/tensor.hpp"
+#include "leat/core/tensor_tuple.hpp"
+
 // Bytes in, values out
 #include "leat/codec/bytes.hpp"
 #include "leat/codec/crc32c.hpp"

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace leat::detail {
+
+/// Dimensions of a shape; up to four without an allocation. Moved from it has none.
+class dimension_list {
+ public:
+  dimension_list() noexcept : here_{} {}
+  explicit dimension_list(std::size_t count) : count_(count), here_{} {
+    if (count > here_count) there_ = new std::int64_t[count]{};
+  }
+  explicit dimension_list(std::span<const std::int64_t> from) : dimension_list(from.size()) {
+    std::copy(from.begin(), from.end(), data());
+  }
+  dimension_list(const dimension_list& o) : dimension_list(o.all()) {}
+  dimension_list(dimension_list&& o) noexcept : count_(o.count_), here_{} { take(o); }
+  dimension_list& operator=(const dimension_list& o) {
+    if (this != &o) *this = dimension_list(o);
+    return *this;
+  }
+  dimension_list& operator=(dimension_list&& o) noexcept {
+    if (this == &o) return *this;
+    free();
+    count_ = o.count_;
+    take(o);
+    return *this;
+  }
+  ~dimension_list() { free(); }
+
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  [[nodiscard]] std::int64_t* data() noexcept { return count_ > here_count ? there_ : here_; }
+  [[nodiscard]] const std::int64_t* data() const noexcept {
+    return count_ > here_count ? there_ : here_;
+  }
+  [[nodiscard]] std::span<const std::int64_t> all() const noexcept { return {data(), count_}; }
+
+  friend bool operator==(const dimension_list& a, const dimension_list& b) noexcept {
+    return std::equal(a.data(), a.data() + a.count_, b.data(), b.data() + b.count_);
+  }
+
+ private:
+  static constexpr std::size_t here_count = 4;
+
+  void free() noexcept {
+    if (count_ > here_count) delete[] there_;
+  }
+  void take(dimension_list& o) noexcept {
+    if (count_ > here_count) {
+      there_ = o.there_;
+    } else {
+      std::copy(o.here_, o.here_ + here_count, here_);
+    }
+    o.count_ = 0;
+  }
+
+  std::size_t count_ = 0;
+  union {
+    std::int64_t here_[here_count];
+    std::int64_t* there_;
+  };
+};
+
+}  // namespace leat::detail

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <string_view>
+
+namespace leat {
+
+/// The strings of a tensor: views into it. A string is any bytes, not necessarily text.
+///
+/// They stand one behind the other; string i begins at offset i and ends where the next begins.
+/// That is Arrow's large_binary. A batch of them is made by copying bytes, without an allocation
+/// for each string, which a column of std::string would need.
+///
+/// Lives no longer than the tensor. Thread safety: distinct-safe.
+class string_values {
+ public:
+  using value_type = std::string_view;
+
+  /// Goes from string to string.
+  class iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using iterator_concept = std::forward_iterator_tag;
+    using value_type = std::string_view;
+    using difference_type = std::ptrdiff_t;
+    using pointer = void;
+    using reference = std::string_view;
+
+    iterator() noexcept = default;
+    std::string_view operator*() const noexcept {
+      return {bytes_ + offset_[0], static_cast<std::size_t>(offset_[1] - offset_[0])};
+    }
+    iterator& operator++() noexcept {
+      ++offset_;
+      return *this;
+    }
+    iterator operator++(int) noexcept {
+      iterator before = *this;
+      ++offset_;
+      return before;
+    }
+    friend bool operator==(const iterator& a, const iterator& b) noexcept {
+      return a.offset_ == b.offset_;
+    }
+
+   private:
+    friend class string_values;
+    iterator(const std::int64_t* offset, const char* bytes) noexcept
+        : offset_(offset), bytes_(bytes) {}
+    const std::int64_t* offset_ = nullptr;
+    const char* bytes_ = nullptr;
+  };
+
+  string_values() noexcept = default;
+  string_values(const std::int64_t* offsets, std::size_t count, const char* bytes) noexcept
+      : offsets_(offsets), count_(count), bytes_(bytes) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+  /// Precondition: index < size().
+  [[nodiscard]] std::string_view operator[](std::size_t index) const noexcept {
+    return *iterator(offsets_ + index, bytes_);
+  }
+
+  /// Where each string begins in bytes(), and at last where the last one ends: size() + 1 numbers,
+  /// the first one 0. None when there is no string.
+  [[nodiscard]] std::span<const std::int64_t> offsets() const noexcept {
+    return {offsets_, empty() ? 0 : count_ + 1};
+  }
+  /// All strings, one behind the other.
+  [[nodiscard]] std::string_view bytes() const noexcept {
+    return {bytes_, empty() ? 0 : static_cast<std::size_t>(offsets_[count_])};
+  }
+
+  [[nodiscard]] iterator begin() const noexcept { return {offsets_, bytes_}; }
+  [[nodiscard]] iterator end() const noexcept { return {offsets_ + count_, bytes_}; }
+
+ private:
+  const std::int64_t* offsets_ = nullptr;
+  std::size_t count_ = 0;
+  const char* bytes_ = nullptr;
+};
+
+}  // namespace leat

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "leat/core/error.hpp"
+
+namespace leat_test {
+
+/// What a call says that refuses its arguments. Empty when it did not, or for another reason.
+template <class Call>
+std::string refusal(Call call) {
+  try {
+    static_cast<void>(call());
+  } catch (const leat::failure& e) {
+    if (e.code() == leat::errc::invalid_argument) return e.what();
+  }
+  return {};
+}
+
+[[nodiscard]] inline bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+}  // namespace leat_test
