@@ -50,6 +50,7 @@
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/looper.hpp"
+#include "leat/sync/padding_fifo_queue.hpp"
 #include "leat/sync/partial_push.hpp"
 #include "leat/sync/priority_queue.hpp"
 #include "leat/sync/queue_base.hpp"
@@ -60,6 +61,8 @@
 #include "leat/sync/queue_statistics.hpp"
 #include "leat/sync/random_shuffle_queue.hpp"
 #include "leat/sync/runner_collection.hpp"
+#include "leat/sync/tensor_priority_queue.hpp"
+#include "leat/sync/tensor_queue.hpp"
 
 // Files and records
 #include "leat/io/file.hpp"

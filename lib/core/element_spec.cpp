@@ -158,6 +158,14 @@ std::size_t element_spec::check_batch(tensor_tuple& batch, std::string_view owne
   return static_cast<std::size_t>(length);
 }
 
+void element_spec::check_stackable(std::string_view owner) const {
+  for (std::size_t i = 0; i < count(); ++i) {
+    if (components_[i].shape.has_rank()) continue;
+    refuse(owner, "batches need specified shapes, and the shape of component " + std::to_string(i) +
+                      " is not: name its dimensions, unknown ones as such");
+  }
+}
+
 bool element_spec::compatible(const element_spec& other) const noexcept {
   return std::equal(begin(), end(), other.begin(), other.end(),
                     [](const component_spec& a, const component_spec& b) {

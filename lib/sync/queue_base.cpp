@@ -348,24 +348,39 @@ bool queue_base::cancel(detail::queue_waiter& w) noexcept { return leave_early(w
 
 bool queue_base::abandon(detail::queue_waiter& w) noexcept { return leave_early(w, false); }
 
-void queue_base::undo(detail::queue_waiter& w) noexcept {
+// Puts all that a pop has moved back into storage. Errors: std::bad_alloc; then nothing happened.
+void queue_base::take_back(detail::queue_waiter& w) {
   work_list woken;
   {
     const detail::biased_lock lock(mutex_);
-    if (w.is_push() || w.outcome_ != detail::queue_outcome::done) return;
-    try {
-      reserve(size_ + held_limit_ + w.moved_);
-    } catch (const std::bad_alloc&) {
-      return;
-    }
+    reserve(size_ + held_limit_ + w.moved_);
     give_back(w);
     size_ += w.moved_;
     returned_ += w.moved_;
     w.moved_ = 0;
-    w.outcome_ = detail::queue_outcome::cancelled;
     woken = serve();
   }
   wake_all(woken);
+}
+
+void queue_base::undo(detail::queue_waiter& w) noexcept {
+  if (w.is_push() || w.outcome_ != detail::queue_outcome::done) return;
+  try {
+    take_back(w);
+    w.outcome_ = detail::queue_outcome::cancelled;
+  } catch (const std::bad_alloc&) {
+    // It stays done.
+  }
+}
+
+void queue_base::put_back(void* batch, std::size_t count) noexcept {
+  detail::queue_waiter holder(*this, detail::queue_waiter::role::pop_many, batch, count);
+  holder.moved_ = count;
+  try {
+    take_back(holder);
+  } catch (...) {
+    fail(std::current_exception());
+  }
 }
 
 bool queue_base::close() noexcept {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <new>
@@ -20,6 +21,7 @@
 #include "leat/core/embedded_scheduler.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/sleep.hpp"
+#include "leat/core/stack.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/io/line_reader.hpp"
@@ -31,6 +33,7 @@
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/looper.hpp"
 #include "leat/sync/queue_runner.hpp"
+#include "leat/sync/padding_fifo_queue.hpp"
 #include "support/temp_dir.hpp"
 
 namespace {
@@ -255,6 +258,54 @@ TEST_CASE("allocation: a definition of a queue runner", "[faults]") {
     if (leat::queue_runner_def::from_bytes(def.to_bytes()) != def) std::abort();
     if (def.with_scope("scope").without_scope("scope") != def) std::abort();
   });
+}
+
+TEST_CASE("allocation: a batch of fixed shape takes one, and an element none to be shared",
+          "[faults]") {
+  const leat::tensor row(leat::dtype::float32, {28, 28});
+  const std::vector<leat::tensor> rows(1000, row);
+  std::ptrdiff_t before = made;
+  const leat::tensor batch = leat::stack(rows);
+  CHECK(made - before == 1);
+  CHECK(batch.shape() == leat::shape{1000, 28, 28});
+  before = made;
+  leat::tensor copy = batch;
+  const leat::tensor moved = std::move(copy);
+  CHECK(made == before);
+
+  const leat::tensor text = leat::tensor::scalar("a string that does not fit into an empty one");
+  const std::vector<leat::tensor> texts(1000, text);
+  before = made;
+  const leat::tensor column = leat::stack(texts);
+  CHECK(made - before == 1);
+}
+
+leat::tensor_tuple element_of(std::int64_t count) {
+  return leat::tensor_tuple(leat::tensor(leat::dtype::int32, {count}));
+}
+
+// A batch for which there is no memory is in the queue again, in order.
+task<> padding_program() {
+  leat::element_spec spec({{.type = leat::dtype::int32, .shape = {leat::unknown_dimension}}});
+  leat::padding_fifo_queue q(4, spec, "a queue with a name that is not short");
+  for (std::int64_t i = 1; i <= 3; ++i) co_await q.push(element_of(i));
+  std::exception_ptr error;
+  try {
+    static_cast<void>(co_await q.pop_many(3));
+  } catch (const std::bad_alloc&) {
+    error = std::current_exception();
+  }
+  if (!error) co_return;
+  CHECK_FALSE(q.failure_cause());
+  for (std::int64_t i = 1; i <= 3; ++i) {
+    const auto element = q.try_pop();
+    CHECK((element && (*element)[0].shape()[0] == i));
+  }
+  std::rethrow_exception(error);
+}
+
+TEST_CASE("allocation: a queue with padding", "[faults]") {
+  fail_each_allocation([] { leat::sync_wait(padding_program()); });
 }
 
 task<> file_program(std::string path) {

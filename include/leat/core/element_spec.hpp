@@ -57,6 +57,10 @@ class element_spec {
   /// in the same way, and gives how many there are.
   std::size_t check_batch(tensor_tuple& batch, std::string_view owner = {}) const;
 
+  /// Checks that elements can be stacked: that the rank of each component is known.
+  /// Errors: invalid_argument; the message begins with `owner`.
+  void check_stackable(std::string_view owner = {}) const;
+
   /// The same types and names, and shapes that can describe the same elements.
   [[nodiscard]] bool compatible(const element_spec& other) const noexcept;
 

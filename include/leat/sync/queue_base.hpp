@@ -23,6 +23,8 @@ template <class Queue, class Verb, class Handler>
 class async_queue_operation;
 template <class Operation>
 class arm;
+template <class Queue, queue_waiter::role Role>
+struct pop_batch_verb;
 }  // namespace detail
 
 /// What all queues have, whatever their items: name, capacity, close, fail and statistics.
@@ -142,6 +144,8 @@ class queue_base {
   friend class detail::async_queue_operation;
   template <class Operation>
   friend class detail::arm;
+  template <class Queue, detail::queue_waiter::role Role>
+  friend struct detail::pop_batch_verb;
 
   // Starts an operation that could not be done at once: tries it, else puts it in line.
   // True: it has ended, without a wait. Errors: std::bad_alloc, then nothing has happened.
@@ -158,6 +162,10 @@ class queue_base {
   // False: it has ended already, and its wake-up is on the way.
   bool abandon(detail::queue_waiter& w) noexcept;
 
+  // Puts a batch of so many items back that was taken, because nothing could be made of it. If
+  // there is no memory for that either, the queue fails: they are not lost silently.
+  void put_back(void* batch, std::size_t count) noexcept;
+
   // How many items an operation in line has moved.
   std::size_t moved_by(const detail::queue_waiter& w) const noexcept;
   // What is known of an operation in line, and who could serve it.
@@ -167,6 +175,7 @@ class queue_base {
   void reserve_for(const detail::queue_waiter& w) LEAT_REQUIRES(mutex_);
   [[nodiscard]] bool holds_items(const detail::queue_waiter& w) const noexcept;
   bool leave_early(detail::queue_waiter& w, bool wake) noexcept;
+  void take_back(detail::queue_waiter& w);
   [[nodiscard]] work_list serve_except(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   bool serve_push(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   bool serve_pop(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "leat/core/element_spec.hpp"
+#include "leat/core/stack.hpp"
+#include "leat/core/tensor_tuple.hpp"
+#include "leat/sync/detail/queue_verbs.hpp"
+
+namespace leat::detail {
+
+/// A push of many elements that it owns.
+struct push_run_verb : push_many_verb<tensor_tuple> {
+  explicit push_run_verb(std::vector<tensor_tuple> elements)
+      : push_many_verb<tensor_tuple>{}, run(std::move(elements)) {
+    values = run;
+  }
+  push_run_verb(const push_run_verb&) = delete;
+  push_run_verb& operator=(const push_run_verb&) = delete;
+
+  std::vector<tensor_tuple> run;
+};
+
+/// A pop of many elements as one batch, which is made when all of them are there, by the one who
+/// gets it.
+template <class Queue, queue_waiter::role Role>
+struct pop_batch_verb : pop_many_verb<tensor_tuple, Role> {
+  Queue& queue;
+  const element_spec& spec;
+
+  [[nodiscard]] std::optional<tensor_tuple> result(queue_outcome o, std::size_t) {
+    if (o != queue_outcome::done) return std::nullopt;
+    try {
+      return stack(this->batch, spec);
+    } catch (...) {
+      queue.put_back(&this->batch, this->batch.size());
+      throw;
+    }
+  }
+};
+
+}  // namespace leat::detail

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leat/core/element_spec.hpp"
+#include "leat/core/error.hpp"
+#include "leat/sync/priority_queue.hpp"
+#include "leat/sync/tensor_queue.hpp"
+
+namespace leat {
+
+/// Elements by their first component, the priority: the smallest first.
+struct by_priority {
+  bool operator()(const tensor_tuple& a, const tensor_tuple& b) const noexcept {
+    return a[0].value<std::int64_t>() < b[0].value<std::int64_t>();
+  }
+};
+
+/// A bounded queue of elements with shapes that gives the one of the smallest priority; of equal
+/// ones the one that entered first. The priority is the first component, an int64 scalar, and
+/// leaves with its element.
+///
+/// Whose items have a C++ type takes a priority_queue: there all this is checked by the compiler.
+/// See tensor_queue for the operations, and priority_queue for how batches are taken.
+///
+/// Source: PriorityQueue.
+class tensor_priority_queue final : public tensor_queue<priority_queue<tensor_tuple, by_priority>> {
+ public:
+  /// `capacity` in elements, or `unbounded`. `spec` with the priority, whose shape may be left out;
+  /// `name` for messages and dumps.
+  /// Errors: invalid_argument for a capacity of 0, or a first component that is no int64 scalar.
+  tensor_priority_queue(std::size_t capacity, element_spec spec, const std::string& name = {})
+      : tensor_queue(with_priority(std::move(spec), name), capacity, name) {}
+
+ private:
+  static element_spec with_priority(element_spec spec, const std::string& name) {
+    if (spec[0].type != dtype::int64 || !spec[0].shape.compatible(shape())) {
+      throw failure(errc::invalid_argument,
+                    "queue '" + name + "': the first component is the priority and must be an " +
+                        "int64 scalar, not " + std::string(leat::name(spec[0].type)) + ' ' +
+                        to_string(spec[0].shape));
+    }
+    std::vector<component_spec> components(spec.begin(), spec.end());
+    components[0].shape = shape();
+    return element_spec(std::move(components));
+  }
+};
+
+}  // namespace leat

@@ -1,0 +1,46 @@
+#pragma once
+
+// Elements and batches of tests.
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "leat/core/element_spec.hpp"
+#include "leat/core/tensor.hpp"
+#include "leat/core/tensor_tuple.hpp"
+
+constexpr std::int64_t any = leat::unknown_dimension;
+
+inline leat::tensor int_vector(const std::vector<int>& values) {
+  return leat::tensor::of<int>({static_cast<std::int64_t>(values.size())}, values);
+}
+// One by one: g++ 12 wants no braced list in a statement that awaits.
+template <std::same_as<int>... Values>
+leat::tensor ints(Values... values) {
+  return int_vector({values...});
+}
+template <class... Values>
+leat::tensor texts(const Values&... values) {
+  const std::vector<std::string> all = {values...};
+  return leat::tensor::of({static_cast<std::int64_t>(all.size())},
+                          std::span<const std::string>(all));
+}
+inline leat::tensor_tuple one(leat::tensor t) { return leat::tensor_tuple(std::move(t)); }
+inline leat::tensor_tuple one(int value) { return one(leat::tensor::scalar(value)); }
+
+// first, first + 1, ... as a batch of `count` scalars.
+inline leat::tensor_tuple run_of(int first, int count) {
+  std::vector<int> values;
+  for (int i = 0; i < count; ++i) values.push_back(first + i);
+  return one(int_vector(values));
+}
+
+inline leat::element_spec spec_of(leat::dtype type, leat::partial_shape shape) {
+  return leat::element_spec({{.type = type, .shape = std::move(shape)}});
+}
+inline leat::element_spec scalars() { return spec_of(leat::dtype::int32, {}); }
