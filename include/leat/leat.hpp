@@ -54,6 +54,7 @@
 #include "leat/sync/partial_push.hpp"
 #include "leat/sync/priority_queue.hpp"
 #include "leat/sync/queue_base.hpp"
+#include "leat/sync/queue_list.hpp"
 #include "leat/sync/queue_run.hpp"
 #include "leat/sync/queue_runner.hpp"
 #include "leat/sync/queue_runner_def.hpp"
