@@ -32,8 +32,8 @@
 #include "leat/pipeline/match_files.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/looper.hpp"
-#include "leat/sync/queue_runner.hpp"
 #include "leat/sync/padding_fifo_queue.hpp"
+#include "leat/sync/queue_runner.hpp"
 #include "support/temp_dir.hpp"
 
 namespace {
