@@ -12,6 +12,8 @@
 #include "leat/core/detail/thread_place.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/scheduler.hpp"
+#include "leat/sync/detail/queue_weight.hpp"
+#include "leat/sync/memory_budget.hpp"
 #include "leat/sync/partial_push.hpp"
 
 namespace leat {
@@ -78,7 +80,15 @@ partial_push queue_waiter::partial() const {
   return {text(), moved_, failed ? queue_.failure_cause() : nullptr};
 }
 
+failure queue_waiter::exhausted() const {
+  return {errc::resource_exhausted,
+          text() +
+              ": they are never there together, since the next item is too heavy to come in; "
+              "ask for fewer, or allow more weight"};
+}
+
 void queue_waiter::throw_outcome() const {
+  if (outcome_ == queue_outcome::exhausted) throw exhausted();
   if (outcome_ == queue_outcome::failed) {
     if (role_ == role::push && moved_ > 0) throw partial();
     std::rethrow_exception(queue_.failure_cause());
@@ -91,31 +101,50 @@ void queue_waiter::throw_outcome() const {
 
 // ------------------------------------------------------------------------------------ construction
 
-queue_base::queue_base(std::size_t capacity, std::size_t floor, bool whole_batches,
-                       std::string name)
-    : floor_(floor),
-      capacity_(capacity),
-      whole_batches_(whole_batches),
-      low_mark_(capacity / 2),
+queue_base::queue_base(const queue_options& options, const traits& t)
+    : floor_(t.floor),
+      capacity_(options.capacity),
+      whole_batches_(t.whole_batches),
+      weighed_(t.weighed),
+      budget_(options.budget),
+      plain_push_(!options.budget),
+      plain_pop_(!options.budget),
+      low_mark_(options.capacity / 2),
+      max_weight_(options.max_weight),
       close_marker_(*this, detail::queue_waiter::role::close, nullptr, 0,
                     std::source_location::current()),
-      name_(std::move(name)) {
-  if (capacity == 0) {
-    throw failure(errc::invalid_argument,
-                  "queue '" + name_ + "': a capacity of 0 lets nothing in; use 1 or more");
+      name_(options.name) {
+  const auto refuse = [this](const char* why) {
+    throw failure(errc::invalid_argument, "queue '" + name_ + "': " + why);
+  };
+  if (capacity_ == 0) refuse("a capacity of 0 lets nothing in; use 1 or more");
+  if (max_weight_ == 0) refuse("a max_weight of 0 lets nothing in; use 1 or more");
+  if (!weighed_ && (max_weight_ != unbounded || budget_)) {
+    refuse("max_weight and a budget need a weigher: name one with the type of the queue");
   }
+  if (budget_) budget_->join(*this, floor_ > 0);
 }
 
 queue_base::~queue_base() {
-  const detail::biased_lock lock(mutex_);
-  LEAT_ASSERT(poppers_.empty() && (pushers_.empty() || pushers_.first() == &close_marker_),
-              "a queue was destroyed while somebody waits on it: close it and join first");
+  work_list woken;
+  {
+    const change_lock lock(*this);
+    LEAT_ASSERT(poppers_.empty() && (pushers_.empty() || pushers_.first() == &close_marker_),
+                "a queue was destroyed while somebody waits on it: close it and join first");
+    if (budget_) leave_budget(woken);
+  }
+  wake_all(woken);
 }
 
 // ---------------------------------------------------------------------------------- the two lines
 
 void queue_base::remove(detail::queue_waiter& w) noexcept {
-  (w.is_push() ? pushers_ : poppers_).remove(w);
+  if (w.is_push()) {
+    pushers_.remove(w);
+    entering_ -= w.count_ - w.moved_;
+    return;
+  }
+  poppers_.remove(w);
   if (!holds_items(w)) return;
   held_ -= w.moved_;
   held_limit_ -= w.count_;
@@ -133,7 +162,8 @@ void queue_base::leave_line(detail::queue_waiter& w, detail::queue_outcome outco
 // Puts back what an unfinished pop holds.
 void queue_base::return_held(detail::queue_waiter& w) noexcept {
   if (w.role_ == detail::queue_waiter::role::pop || w.moved_ == 0) return;
-  give_back(w);
+  const std::size_t weight = give_back(w, 0);
+  if (weighed_) count_weight_returned(weight);
   size_ += w.moved_;
   returned_ += w.moved_;
   if (holds_items(w)) held_ -= w.moved_;
@@ -142,9 +172,11 @@ void queue_base::return_held(detail::queue_waiter& w) noexcept {
 
 bool queue_base::serve_push(detail::queue_waiter& w) noexcept {
   while (w.moved_ < w.count_) {
-    if (size_ >= capacity_) return false;
+    if (!has_room_for(w)) return false;
     accept(w);
+    if (weighed_) count_weight_stored(weight_of_next(w));
     ++w.moved_;
+    --entering_;
     count_stored();
   }
   return true;
@@ -154,8 +186,9 @@ bool queue_base::serve_pop(detail::queue_waiter& w) noexcept {
   const bool short_one_will_do = closed_ && w.role_ == detail::queue_waiter::role::pop_up_to;
   if (whole_batches_ && !short_one_will_do && size_ < floor_ + w.count_) return false;
   while (w.moved_ < w.count_) {
-    if (size_ <= floor_) return false;
-    deliver(w);
+    if (!has_item()) return false;
+    const std::size_t weight = deliver(w);
+    if (weighed_) count_weight_taken(weight);
     ++w.moved_;
     --size_;
     if (holds_items(w)) ++held_;
@@ -180,7 +213,7 @@ void queue_base::close_now(work_list& woken, detail::queue_outcome for_pushes) n
   }
 }
 
-work_list queue_base::serve() noexcept {
+work_list queue_base::serve_lines() noexcept {
   work_list woken;
   for (bool moved = true; moved;) {
     moved = false;  // by a pop: only that makes room for pushes
@@ -189,7 +222,7 @@ work_list queue_base::serve() noexcept {
         close_now(woken, detail::queue_outcome::closed);
         break;
       }
-      if (w->selected_ && size_ >= capacity_) break;
+      if (w->selected_ && !has_room_for(*w)) break;
       if (w->selected_ && !wins(*w)) continue;
       if (!serve_push(*w)) break;
       leave_line(*w, detail::queue_outcome::done, woken);
@@ -197,13 +230,17 @@ work_list queue_base::serve() noexcept {
     while (detail::queue_waiter* w = poppers_.first()) {
       const bool single = w->role_ == detail::queue_waiter::role::pop;
       if (w->selected_ && single) {
-        if (size_ <= floor_ && !closed_) break;
+        if (!has_item() && !closed_) break;
         if (!wins(*w)) continue;
       }
       const std::size_t before = w->moved_;
       const bool done = serve_pop(*w);
       moved = moved || w->moved_ != before;
-      if (!done && !closed_) break;
+      if (!done && !closed_) {
+        if (!never_together(*w)) break;
+        if (wins(*w)) leave_line(*w, detail::queue_outcome::exhausted, woken);
+        continue;
+      }
       if (w->selected_ && !single && !w->claim()) {  // a batch gives back, others may take that
         return_held(*w);
         remove(*w);
@@ -246,12 +283,15 @@ work_list queue_base::serve_after_pop() noexcept {
 // An operation allocates in its own name only: whatever others do on its behalf later must not
 // fail.
 void queue_base::reserve_for(const detail::queue_waiter& w) {
-  const std::size_t entering = w.is_push() ? w.count_ : 0;
-  // Where others wait for room they may fill the queue. Without a bound nobody does.
-  const bool full = !pushers_.empty() && capacity_ != unbounded;
-  const std::size_t inside =
-      std::max({size_, floor_, full ? capacity_ : std::min(capacity_, size_ + entering)});
+  const std::size_t entering = entering_ + (w.is_push() ? w.count_ : 0);
+  const std::size_t inside = std::max({size_, floor_, std::min(capacity_, size_ + entering)});
   reserve(inside + held_limit_ + (holds_items(w) ? w.count_ : 0));
+}
+
+// A push is about to bring its items.
+void queue_base::expect(detail::queue_waiter& w) noexcept {
+  entering_ += w.count_;
+  if (budget_) take_ticket(w);
 }
 
 // True for a batch that takes items as they come and may have to give them back.
@@ -260,19 +300,30 @@ bool queue_base::holds_items(const detail::queue_waiter& w) const noexcept {
 }
 
 void queue_base::refuse_impossible(const detail::queue_waiter& w) const {
-  if (!whole_batches_ || w.is_push() || w.count_ <= capacity_) return;
-  throw failure(errc::invalid_argument,
-                "pop of " + std::to_string(w.count_) + " items from queue '" + name_ +
-                    "' of capacity " + std::to_string(capacity_) +
-                    ": it gives a batch whole, so that many are never there together");
+  if (w.is_push() || w.count_ <= 1) return;
+  const std::string what =
+      "pop of " + std::to_string(w.count_) + " items from queue '" + name_ + "'";
+  if (w.count_ > capacity_) {
+    throw failure(errc::invalid_argument,
+                  what + " of capacity " + std::to_string(capacity_) +
+                      ": it gives a batch whole, so that many are never there together");
+  }
+  if (budget_) {
+    throw failure(errc::invalid_argument,
+                  what +
+                      ": it gives a batch whole, and while the first items wait for the others "
+                      "they keep memory that the others, or other queues of its budget, may "
+                      "wait for; take the items one by one, or with a try");
+  }
 }
 
 bool queue_base::begin(detail::queue_waiter& w) {
-  refuse_impossible(w);
+  if (whole_batches_) refuse_impossible(w);
+  if (weighed_ && w.is_push()) weigh(w);
   work_list woken;
   bool waits = true;
   {
-    const detail::biased_lock lock(mutex_);
+    const change_lock lock(*this);
     detail::waiter_list& line = w.is_push() ? pushers_ : poppers_;
     (w.is_push() ? pushing_ : popping_).remember(w.task());
     if (w.is_push() && closed_) {
@@ -282,6 +333,7 @@ bool queue_base::begin(detail::queue_waiter& w) {
     } else {
       reserve_for(w);
       if (holds_items(w)) held_limit_ += w.count_;
+      if (w.is_push()) expect(w);
       line.push_back(w);
       woken = serve_except(w);
       waits = w.linked_;
@@ -293,20 +345,24 @@ bool queue_base::begin(detail::queue_waiter& w) {
 }
 
 void queue_base::attempt(detail::queue_waiter& w) {
+  if (weighed_ && w.is_push()) weigh(w);
   work_list woken;
   {
-    const detail::biased_lock lock(mutex_);
+    const change_lock lock(*this);
     if (w.is_push()) {
       if (closed_ || !pushers_.empty()) return;
       reserve_for(w);
+      expect(w);
       for (std::size_t before = w.count_; before != w.moved_;) {  // who pops makes room for more
         before = w.moved_;
         static_cast<void>(serve_push(w));
         work_list others = serve();
         woken.append(others);
       }
+      entering_ -= w.count_ - w.moved_;
     } else {
-      const std::size_t there = size_ - std::min(size_, floor_);
+      const std::size_t above = size_ - std::min(size_, floor_);
+      const std::size_t there = above > 0 || !has_item() ? above : 1;
       if (!poppers_.empty() || there == 0) return;
       if (there < w.count_ && w.role_ == detail::queue_waiter::role::pop_many) return;
       w.count_ = std::min(w.count_, there);
@@ -331,7 +387,7 @@ work_list queue_base::serve_except(detail::queue_waiter& w) noexcept {
 bool queue_base::leave_early(detail::queue_waiter& w, bool wake) noexcept {
   work_list woken;
   {
-    const detail::biased_lock lock(mutex_);
+    const change_lock lock(*this);
     if (!w.linked_) return false;
     if (!w.is_push()) return_held(w);
     work_list self;
@@ -348,13 +404,17 @@ bool queue_base::cancel(detail::queue_waiter& w) noexcept { return leave_early(w
 
 bool queue_base::abandon(detail::queue_waiter& w) noexcept { return leave_early(w, false); }
 
-// Puts all that a pop has moved back into storage. Errors: std::bad_alloc; then nothing happened.
+// Puts all that a pop has moved back into storage. Errors: std::bad_alloc, and what the weigher
+// throws; then nothing has happened.
 void queue_base::take_back(detail::queue_waiter& w) {
+  const bool single = w.role_ == detail::queue_waiter::role::pop;
+  const std::size_t weight_of_one = weighed_ && single ? weigh_taken(w) : 0;
   work_list woken;
   {
-    const detail::biased_lock lock(mutex_);
+    const change_lock lock(*this);
     reserve(size_ + held_limit_ + w.moved_);
-    give_back(w);
+    const std::size_t weight = give_back(w, weight_of_one);
+    if (weighed_) count_weight_returned(weight);
     size_ += w.moved_;
     returned_ += w.moved_;
     w.moved_ = 0;
@@ -368,7 +428,7 @@ void queue_base::undo(detail::queue_waiter& w) noexcept {
   try {
     take_back(w);
     w.outcome_ = detail::queue_outcome::cancelled;
-  } catch (const std::bad_alloc&) {
+  } catch (...) {
     // It stays done.
   }
 }
@@ -386,7 +446,7 @@ void queue_base::put_back(void* batch, std::size_t count) noexcept {
 bool queue_base::close() noexcept {
   work_list woken;
   {
-    const detail::biased_lock lock(mutex_);
+    const change_lock lock(*this);
     if (closed_ || close_pending_) return false;
     close_pending_ = true;
     pushers_.push_back(close_marker_);
@@ -407,7 +467,7 @@ work_list queue_base::close_and_serve(detail::queue_outcome for_pushes) noexcept
 void queue_base::close_and_cancel() noexcept {
   work_list woken;
   {
-    const detail::biased_lock lock(mutex_);
+    const change_lock lock(*this);
     woken = close_and_serve(detail::queue_outcome::cancelled);
   }
   wake_all(woken);
@@ -417,7 +477,7 @@ void queue_base::fail(std::exception_ptr cause) noexcept {
   LEAT_ASSERT(cause, "a queue was told to fail without a cause: use close_and_cancel()");
   work_list woken;
   {
-    const detail::biased_lock lock(mutex_);
+    const change_lock lock(*this);
     if (cause_) return;  // the first cause counts
     cause_ = std::move(cause);
     woken = close_and_serve(detail::queue_outcome::failed);
@@ -497,6 +557,7 @@ queue_statistics queue_base::statistics() const noexcept {
   s.push_waits = push_waits_;
   s.pop_waits = pop_waits_;
   s.closed = closed_;
+  if (weighed_) add_weights_to(s);
   return s;
 }
 
@@ -504,7 +565,12 @@ void queue_base::describe(std::ostream& out) const {
   const queue_statistics s = statistics();
   out << "queue '" << name_ << "' (" << s.size;
   if (s.capacity != unbounded) out << " of " << s.capacity;
+  if (weighed_) out << ", weight " << s.weight;
+  if (s.max_weight != unbounded) out << " of " << s.max_weight;
   out << (s.closed ? ", closed)" : ")");
+  if (!budget_) return;
+  out << ", ";
+  budget_->describe(out);
 }
 
 }  // namespace leat

@@ -52,7 +52,8 @@ class exact_order {
 };
 
 struct exact_queue : leat::basic_queue<int, exact_order> {
-  exact_queue(std::size_t capacity, room& r) : basic_queue(capacity, 0, "exact", r) {}
+  exact_queue(std::size_t capacity, room& r)
+      : basic_queue({.capacity = capacity, .name = "exact"}, 0, {}, r) {}
 };
 
 constexpr std::size_t large = 1'000'000;  // not allocated at once

@@ -112,10 +112,10 @@ class world {
   /// A number that never falls, such as what a checkpoint has reached. Asked after each step.
   void never_falls(std::string name, std::function<std::uint64_t()> value);
 
-  /// What every queue keeps to: no more items than the capacity and what batches gave back, none
-  /// lost or doubled inside, its minimum while it is open, and whenever nothing can run nobody
-  /// waits for what is there, nor at all once it is closed. For the life of the world or until
-  /// unwatch(), as are all invariants.
+  /// What every queue keeps to: no more items, and no more weight, than it may hold and batches
+  /// gave back, no item lost or doubled inside, its minimum while it is open, and whenever nothing
+  /// can run nobody waits for what is there, nor at all once it is closed. For the life of the
+  /// world or until unwatch(), as are all invariants.
   template <class Queue>
     requires requires(const Queue& q) { q.statistics().waiting_pops; }
   void watch(const Queue& q) {
@@ -124,18 +124,39 @@ class world {
       const auto s = q.statistics();
       return s.size <= s.capacity + s.returned && s.popped + s.size <= s.pushed;
     });
-    always(name + " keeps its minimum while it is open", [&q] {
+    always(name + " weighs no more than its maximum", [&q] {
       const auto s = q.statistics();
-      return s.closed || s.popped == 0 || s.popped + s.min_left <= s.pushed;
+      return s.weight <= s.max_weight || s.weight - s.max_weight <= s.returned_weight;
+    });
+    always(name + " keeps its minimum while it is open, unless it weighs", [&q] {
+      const auto s = q.statistics();
+      return s.closed || s.popped == 0 || s.weighed || s.popped + s.min_left <= s.pushed;
     });
     when_quiet(name + " lets nobody wait for what is there", [&q] {
       const auto s = q.statistics();
       return (s.waiting_pops == 0 || s.size < s.min_left + s.awaited) &&
-             (s.waiting_pushes == 0 || s.size >= s.capacity);
+             (s.waiting_pushes == 0 || s.size >= s.capacity || s.awaits_budget ||
+              s.weight > s.max_weight - s.entering_weight);
     });
     when_quiet(name + " lets nobody wait once it is closed", [&q] {
       const auto s = q.statistics();
       return !s.closed || (s.waiting_pops == 0 && s.waiting_pushes == 0);
+    });
+  }
+
+  /// What every memory budget keeps to: no more than its limit is stored, but for what batches gave
+  /// back, and whenever nothing can run nobody waits for what is there.
+  template <class Budget>
+    requires requires(const Budget& b) { b.statistics().used; }
+  void watch(const Budget& b) {
+    const std::string name = "budget '" + std::string(b.name()) + "'";
+    always(name + " is never exceeded", [&b] {
+      const auto s = b.statistics();
+      return s.used <= s.limit || s.used - s.limit <= s.returned;
+    });
+    when_quiet(name + " lets nobody wait for what is there", [&b] {
+      const auto s = b.statistics();
+      return s.waiting == 0 || s.used > s.limit || s.awaited > s.limit - s.used;
     });
   }
 

@@ -5,7 +5,6 @@
 #include <coroutine>
 #include <cstddef>
 #include <memory>
-#include <new>
 #include <optional>
 #include <source_location>
 #include <span>
@@ -17,6 +16,7 @@
 #include "leat/sync/detail/async_queue_operation.hpp"
 #include "leat/sync/detail/queue_arm.hpp"
 #include "leat/sync/detail/queue_awaiter.hpp"
+#include "leat/sync/detail/queue_storage.hpp"
 #include "leat/sync/detail/queue_verbs.hpp"
 #include "leat/sync/partial_push.hpp"
 #include "leat/sync/queue_base.hpp"
@@ -52,12 +52,19 @@ concept queue_element = std::is_nothrow_move_constructible_v<T> &&
 ///
 /// The queue must outlive its operations; its destructor asserts that nobody waits.
 ///
+/// With a weigher the queue is also bounded by what its items weigh, and may share a memory_budget
+/// with others. A push then waits for room for its item by count and by weight, and while the first
+/// one waits, also lighter ones behind it do. An item that alone is heavier than max_weight or the
+/// budget is refused at once by all faces, errc::resource_exhausted, and nothing has moved; of a
+/// run that contains one nothing goes in. What a waiting batch holds has left the queue, by weight
+/// too; what it gives back may exceed all limits.
+///
 /// Thread safety: shared-safe. A waiter is resumed on its own scheduler, never inside the call that
 /// lets it go on; that of a push may come late, until its queue has drained to half or the turn of
 /// the popping task ends.
 /// Cost: O(1) an item and no allocation, apart from the growth of the storage up to the capacity
 /// and what batches that wait may hold.
-template <queue_element T, class Order>
+template <queue_element T, class Order, queue_weigher<T> Weigh = unweighed>
 class basic_queue : public queue_base {
  public:
   using value_type = T;
@@ -69,11 +76,12 @@ class basic_queue : public queue_base {
   ///
   /// `value` must live until the operation has ended; in `co_await q.push(...)` it does.
   ///
-  /// Errors:       cancelled; the cause given to fail(); std::bad_alloc.
+  /// Errors:       cancelled; the cause given to fail(); std::bad_alloc; resource_exhausted for an
+  ///               item that is too heavy; what the weigher throws.
   /// Cancellation: total: a cancelled push added nothing and moved nothing.
   /// Source:       QueueBase.enqueue.
   [[nodiscard]] auto push(T&& value, std::source_location where = std::source_location::current()) {
-    return awaiter<detail::push_verb<T>>(*this, where, &value);
+    return awaiter<push_verb>(*this, where, &value);
   }
 
   /// The same with a copy of `value`.
@@ -81,7 +89,7 @@ class basic_queue : public queue_base {
                           std::source_location where = std::source_location::current())
     requires std::copy_constructible<T>
   {
-    return awaiter<detail::push_copy_verb<T>>(*this, where, value);
+    return awaiter<push_copy_verb>(*this, where, value);
   }
 
   /// Removes the next item, waiting until there is one. Empty: the queue is closed and drained.
@@ -94,13 +102,15 @@ class basic_queue : public queue_base {
   }
 
   /// Adds an item if that needs no waiting. False: no room, or others wait, or closed; `value` has
-  /// then not been moved from. Errors: std::bad_alloc.
-  [[nodiscard]] bool try_push(T&& value) { return try_store(value); }
+  /// then not been moved from. Errors: as push().
+  [[nodiscard]] bool try_push(T&& value) {
+    push_weights weights;
+    return try_store(value, weights);
+  }
   [[nodiscard]] bool try_push(const T& value)
     requires std::copy_constructible<T>
   {
-    T copy(value);
-    return try_store(copy);
+    return try_push(T(value));
   }
 
   /// Removes the next item if that needs no waiting.
@@ -112,12 +122,12 @@ class basic_queue : public queue_base {
 
   /// push() for an OS thread: blocks it. Precondition: the thread runs no scheduler.
   bool wait_push(T&& value, std::source_location where = std::source_location::current()) {
-    return blocking<detail::push_verb<T>>::run(*this, where, &value);
+    return blocking<push_verb>::run(*this, where, &value);
   }
   bool wait_push(const T& value, std::source_location where = std::source_location::current())
     requires std::copy_constructible<T>
   {
-    return blocking<detail::push_copy_verb<T>>::run(*this, where, value);
+    return blocking<push_copy_verb>::run(*this, where, value);
   }
 
   /// pop() for an OS thread: blocks it. Precondition: the thread runs no scheduler.
@@ -137,8 +147,8 @@ class basic_queue : public queue_base {
   template <asio::completion_token_for<void(std::error_code, bool)> Token>
   auto async_push(T value, Token&& token,
                   std::source_location where = std::source_location::current()) {
-    return detail::initiate<detail::push_copy_verb<T>>(*this, where, std::forward<Token>(token),
-                                                       std::move(value));
+    return detail::initiate<push_copy_verb>(*this, where, std::forward<Token>(token),
+                                            std::move(value));
   }
 
   /// pop() for Asio; see async_push().
@@ -164,7 +174,7 @@ class basic_queue : public queue_base {
   /// Source:       QueueBase.enqueue_many.
   [[nodiscard]] auto push_many(std::span<T> items,
                                std::source_location where = std::source_location::current()) {
-    return awaiter<detail::push_many_verb<T>>(*this, where, items);
+    return awaiter<push_many_verb>(*this, where, items);
   }
 
   /// Removes `count` items, waiting until they are together; may be more than the capacity: items
@@ -190,9 +200,11 @@ class basic_queue : public queue_base {
   }
 
   /// Adds as many of the items as need no waiting, in one unbroken run, and says how many. None:
-  /// no room, or others wait, or closed. The others are not moved from. Errors: std::bad_alloc.
+  /// no room, or others wait, or closed. The others are not moved from. Errors: as push().
   [[nodiscard]] std::size_t try_push_many(std::span<T> items) {
-    detail::queue_waiter w(*this, detail::queue_waiter::role::push, items.data(), items.size());
+    push_weights weights;
+    detail::queue_waiter w(*this, detail::queue_waiter::role::push, weights.attach(items.data()),
+                           items.size());
     attempt(w);
     return w.moved_;
   }
@@ -211,7 +223,7 @@ class basic_queue : public queue_base {
   /// push_many() for an OS thread: blocks it.
   std::size_t wait_push_many(std::span<T> items,
                              std::source_location where = std::source_location::current()) {
-    return blocking<detail::push_many_verb<T>>::run(*this, where, items);
+    return blocking<push_many_verb>::run(*this, where, items);
   }
 
   /// pop_many() for an OS thread: blocks it.
@@ -234,8 +246,7 @@ class basic_queue : public queue_base {
   template <asio::completion_token_for<void(std::error_code, std::size_t)> Token>
   auto async_push_many(std::span<T> items, Token&& token,
                        std::source_location where = std::source_location::current()) {
-    return detail::initiate<detail::push_many_verb<T>>(*this, where, std::forward<Token>(token),
-                                                       items);
+    return detail::initiate<push_many_verb>(*this, where, std::forward<Token>(token), items);
   }
 
   /// pop_many() for Asio; see async_push().
@@ -260,12 +271,13 @@ class basic_queue : public queue_base {
 
  protected:
   template <class... OrderArguments>
-  basic_queue(std::size_t capacity, std::size_t floor, std::string name,
+  basic_queue(const queue_options& options, std::size_t floor, Weigh weigh,
               OrderArguments&&... arguments)
-      : queue_base(capacity, floor, Order::whole_batches, std::move(name)),
-        order_(std::forward<OrderArguments>(arguments)...) {
+      : queue_base(options, {floor, Order::whole_batches, weighs}),
+        storage_(std::move(weigh), std::forward<OrderArguments>(arguments)...) {
     constexpr std::size_t allocated_at_once = 64 * 1024;  // bytes; a larger queue grows on demand
-    if (capacity <= allocated_at_once / sizeof(T)) order_.reserve(capacity);
+    if (options.capacity <= allocated_at_once / sizeof(detail::stored_item<T, Weigh>))
+      storage_.reserve(options.capacity);
   }
   ~basic_queue() = default;
 
@@ -274,33 +286,52 @@ class basic_queue : public queue_base {
   using awaiter = detail::queue_awaiter<basic_queue, Verb>;
   template <class Verb>
   using blocking = detail::blocking_queue_call<basic_queue, Verb>;
-  using pop_many_verb = detail::pop_many_verb<T, detail::queue_waiter::role::pop_many>;
-  using pop_up_to_verb = detail::pop_many_verb<T, detail::queue_waiter::role::pop_up_to>;
-  friend detail::push_verb<T>;
-  friend detail::push_copy_verb<T>;
+  using storage = detail::queue_storage<T, Order, Weigh>;
+  static constexpr bool weighs = storage::weighs;
+  using push_weights = typename storage::push_weights;
+  using batch = typename storage::batch;
+  using push_verb = detail::push_verb<T, push_weights>;
+  using push_copy_verb = detail::push_copy_verb<T, push_weights>;
+  using push_many_verb = detail::push_many_verb<T, push_weights>;
+  using pop_many_verb = detail::pop_many_verb<T, detail::queue_waiter::role::pop_many, batch>;
+  using pop_up_to_verb = detail::pop_many_verb<T, detail::queue_waiter::role::pop_up_to, batch>;
+  friend push_verb;
+  friend push_copy_verb;
   friend detail::pop_verb<T>;
+
+  void weigh(push_weights& weights, T* items, std::size_t count) {
+    storage_.weigh(weights, items, count, [this](std::size_t w) { refuse_if_too_heavy(w); });
+  }
 
   // Stores or takes one item if that needs no waiting and overtakes nobody. The inline part serves
   // the usual case: the thread that owns the lock, and nobody waits.
-  bool try_store(T& value) {
+  bool try_store(T& value, push_weights& weights) {
+    std::size_t weight = 0;
+    if constexpr (weighs) {
+      weigh(weights, &value, 1);
+      weight = weights.weight(0);
+    }
     if (mutex_.try_lock_as_owner()) {
-      const bool stored = can_store_plainly() && order_.has_room();
+      const bool stored =
+          can_store_plainly() && storage_.has_room() && (!weighs || can_add_plainly(weight));
       if (stored) {
-        order_.store(std::move(value));
+        storage_.store(value, weight);
         count_stored();
+        if constexpr (weighs) count_weight_stored(weight);
       }
       mutex_.unlock(true);
       if (stored) return true;
     }
-    return store_or_serve(value);
+    return store_or_serve(value, weight);
   }
 
   bool try_take(T* to) noexcept {
     if (mutex_.try_lock_as_owner()) {
       const bool taken = can_take_plainly();
       if (taken) {
-        order_.take(to);
+        [[maybe_unused]] const std::size_t weight = storage_.take(to);
         --size_;
+        if constexpr (weighs) count_weight_taken(weight);
       }
       mutex_.unlock(true);
       if (taken) return true;
@@ -311,22 +342,23 @@ class basic_queue : public queue_base {
   std::optional<std::vector<T>> try_batch(detail::queue_waiter::role role, std::size_t count) {
     const std::size_t there = size();
     if (role == detail::queue_waiter::role::pop_many && count > there) return std::nullopt;
-    std::vector<T> batch;
-    batch.reserve(std::min(count, there));
-    detail::queue_waiter w(*this, role, &batch, std::min(count, there));
+    batch items;
+    items.reserve(std::min(count, there));
+    detail::queue_waiter w(*this, role, &items, std::min(count, there));
     attempt(w);
-    if (batch.empty() && count > 0) return std::nullopt;
-    return batch;
+    if (items.empty() && count > 0) return std::nullopt;
+    return std::optional<std::vector<T>>(std::move(items));
   }
 
-  [[gnu::noinline]] bool store_or_serve(T& value) {
+  [[gnu::noinline]] bool store_or_serve(T& value, [[maybe_unused]] std::size_t weight) {
     work_list woken;
     {
-      const detail::biased_lock lock(mutex_);
-      if (!can_store()) return false;
-      if (!order_.has_room()) grow_by_one();
-      order_.store(std::move(value));
+      const change_lock lock(*this, weighs);
+      if (!can_store() || (weighs && !can_add(weight))) return false;
+      if (!storage_.has_room()) grow_by_one();
+      storage_.store(value, weight);
       count_stored();
+      if constexpr (weighs) count_weight_stored(weight);
       if (poppers_.empty()) return true;
       woken = serve_after_push();
     }
@@ -338,42 +370,35 @@ class basic_queue : public queue_base {
     bool flush = false;
     work_list woken;
     {
-      const detail::biased_lock lock(mutex_);
+      const change_lock lock(*this, weighs);
       if (!can_take()) return false;
-      order_.take(to);
+      [[maybe_unused]] const std::size_t weight = storage_.take(to);
+      if constexpr (weighs) count_weight_taken(weight);
       flush = count_taken();
-      if (!pushers_.empty()) woken = serve_after_pop();
+      if (!pushers_.empty() || (weighs && budget_is_awaited())) woken = serve_after_pop();
     }
     wake_all(woken);
     if (flush) flush_held_back();
     return true;
   }
 
-  void accept(detail::queue_waiter& w) noexcept override {
-    order_.store(std::move(static_cast<T*>(w.items_)[w.moved_]));
-  }
-  void deliver(detail::queue_waiter& w) noexcept override {
-    if (w.role_ == detail::queue_waiter::role::pop) {
-      order_.take(static_cast<T*>(w.items_));
-    } else {
-      detail::raw_storage<T> moving;
-      order_.take(moving.get());
-      static_cast<std::vector<T>*>(w.items_)->push_back(moving.take());
+  void weigh(detail::queue_waiter& w) override {
+    if constexpr (weighs) {
+      auto& weights = *static_cast<detail::weighed_push*>(w.items_);
+      weigh(weights, static_cast<T*>(weights.values()), w.count_);
     }
   }
-  void give_back(detail::queue_waiter& w) noexcept override {
-    if (w.role_ == detail::queue_waiter::role::pop) {
-      T* const item = std::launder(static_cast<T*>(w.items_));
-      order_.give_back(std::move(*item));
-      std::destroy_at(item);
-      return;
-    }
-    auto& batch = *static_cast<std::vector<T>*>(w.items_);
-    for (; !batch.empty(); batch.pop_back()) order_.give_back(T(std::move(batch.back())));
+  void accept(detail::queue_waiter& w) noexcept override { storage_.accept(w); }
+  std::size_t deliver(detail::queue_waiter& w) noexcept override { return storage_.deliver(w); }
+  std::size_t weigh_taken(const detail::queue_waiter& w) const override {
+    return storage_.weigh_taken(w);
   }
-  void reserve(std::size_t items) override { order_.reserve(items); }
+  std::size_t give_back(detail::queue_waiter& w, std::size_t weight_of_one) noexcept override {
+    return storage_.give_back(w, weight_of_one);
+  }
+  void reserve(std::size_t items) override { storage_.reserve(items); }
 
-  Order order_;
+  storage storage_;
 };
 
 }  // namespace leat

@@ -15,16 +15,24 @@ namespace leat {
 ///     co_await lines.push("a");                              // in a producer
 ///     while (auto line = co_await lines.pop()) use(*line);   // in a consumer, until lines.close()
 ///
-/// See basic_queue for the operations and their contract.
+/// See basic_queue for the operations and their contract; queue_weigher for a bound by weight.
 ///
 /// Source: FIFOQueue.
-template <queue_element T>
-class fifo_queue final : public basic_queue<T, detail::ring_order<T>> {
+template <queue_element T, queue_weigher<T> Weigh = unweighed>
+class fifo_queue final
+    : public basic_queue<T, detail::ring_order<detail::stored_item<T, Weigh>>, Weigh> {
+  using base = basic_queue<T, detail::ring_order<detail::stored_item<T, Weigh>>, Weigh>;
+
  public:
   /// `capacity` in items, or `unbounded`; `name` for messages and dumps.
   /// Errors: invalid_argument for a capacity of 0; std::bad_alloc.
   explicit fifo_queue(std::size_t capacity, std::string name = {})
-      : basic_queue<T, detail::ring_order<T>>(capacity, 0, std::move(name)) {}
+      : fifo_queue(queue_options{.capacity = capacity, .name = std::move(name)}) {}
+
+  /// Errors: invalid_argument for a capacity or a max_weight of 0, or one of weight without a
+  ///         weigher; std::bad_alloc.
+  explicit fifo_queue(const queue_options& options, Weigh weigh = {})
+      : base(options, 0, std::move(weigh)) {}
 };
 
 }  // namespace leat

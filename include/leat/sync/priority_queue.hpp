@@ -22,21 +22,38 @@ namespace leat {
 /// and takes the smallest; so n may not be above the capacity. pop_up_to() the same, and once the
 /// queue is closed it gives what is left.
 ///
+/// By weight a batch may be too much as well: if the next item is too heavy to come in beside those
+/// that are there, it is never complete and ends as resource_exhausted. With a memory_budget there
+/// are no batches but those of the try_ faces: while one waits, what is there keeps memory that
+/// others may wait for.
+///
 /// Less: a strict weak order. It is called under the queue's lock: it must not throw, nor use the
 /// queue. Compares and moves: O(log size) an item.
 ///
-/// See basic_queue for the operations and their contract.
+/// See basic_queue for the operations and their contract; queue_weigher for a bound by weight.
 ///
-/// Errors: invalid_argument, thrown by a batch pop of more items than the capacity.
+/// Errors: invalid_argument, thrown by a batch pop of more items than the capacity, or with a
+/// budget.
 /// Source: PriorityQueue; equal priorities in order of entry.
-template <queue_element T, class Less = std::less<T>>
-class priority_queue final : public basic_queue<T, detail::heap_order<T, Less>> {
+template <queue_element T, class Less = std::less<T>, queue_weigher<T> Weigh = unweighed>
+class priority_queue final
+    : public basic_queue<
+          T, detail::heap_order<detail::stored_item<T, Weigh>, detail::stored_less<T, Less, Weigh>>,
+          Weigh> {
+  using less = detail::stored_less<T, Less, Weigh>;
+  using base = basic_queue<T, detail::heap_order<detail::stored_item<T, Weigh>, less>, Weigh>;
+
  public:
   /// `capacity` in items, or `unbounded`; `name` for messages and dumps.
   /// Errors: invalid_argument for a capacity of 0; std::bad_alloc.
-  explicit priority_queue(std::size_t capacity, std::string name = {}, Less less = {})
-      : basic_queue<T, detail::heap_order<T, Less>>(capacity, 0, std::move(name), std::move(less)) {
-  }
+  explicit priority_queue(std::size_t capacity, std::string name = {}, Less less_than = {})
+      : priority_queue(queue_options{.capacity = capacity, .name = std::move(name)},
+                       std::move(less_than)) {}
+
+  /// Errors: invalid_argument for a capacity or a max_weight of 0, or one of weight without a
+  ///         weigher; std::bad_alloc.
+  explicit priority_queue(const queue_options& options, Less less_than = {}, Weigh weigh = {})
+      : base(options, 0, std::move(weigh), less{std::move(less_than)}) {}
 };
 
 }  // namespace leat

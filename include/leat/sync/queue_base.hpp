@@ -10,6 +10,7 @@
 #include "leat/core/work_item.hpp"
 #include "leat/sync/detail/queue_waiter.hpp"
 #include "leat/sync/detail/recent_tasks.hpp"
+#include "leat/sync/queue_options.hpp"
 #include "leat/sync/queue_statistics.hpp"
 
 namespace leat {
@@ -68,22 +69,34 @@ class queue_base {
   /// The cause given to fail(); null without one.
   [[nodiscard]] std::exception_ptr failure_cause() const noexcept;
 
-  /// "queue 'name' (3 of 64)", for messages and dumps.
+  /// "queue 'name' (3 of 64)", for messages and dumps; of a queue with a weigher also "weight 400
+  /// of 4096" and its budget.
   void describe(std::ostream& out) const;
 
  protected:
-  // `whole_batches`: items for a batch are not taken one by one, as they come, but together.
-  queue_base(std::size_t capacity, std::size_t floor, bool whole_batches, std::string name);
+  // What the order of a queue makes of it.
+  struct traits {
+    std::size_t floor = 0;
+    bool whole_batches = false;  // items for a batch are not taken as they come, but together
+    bool weighed = false;        // pushes bring weighed_push, batches are weighed_batch
+  };
+  queue_base(const queue_options& options, const traits& t);
   virtual ~queue_base();
 
   // -- What the typed queue provides; all called under the lock, none may throw.
   virtual void accept(
       detail::queue_waiter& w) noexcept = 0;  // one value: from the push into storage
-  virtual void deliver(detail::queue_waiter& w) noexcept = 0;  // one value: from storage to the pop
-  virtual void give_back(
-      detail::queue_waiter& w) noexcept = 0;  // all that a pop holds: back into storage
+  // One value: from storage to the pop. Gives its weight; 0 without a weigher.
+  virtual std::size_t deliver(detail::queue_waiter& w) noexcept = 0;
+  // All that a pop has taken: back into storage. Gives its weight; `weight_of_one` is that of a
+  // single pop, which does not keep it.
+  virtual std::size_t give_back(detail::queue_waiter& w, std::size_t weight_of_one) noexcept = 0;
   // Makes sure that `items` fit without an allocation. May throw std::bad_alloc.
   virtual void reserve(std::size_t items) = 0;
+  // Weighs what a push brings, where that has not been done. Not under the lock; may throw.
+  virtual void weigh(detail::queue_waiter& w) = 0;
+  // The weight of the item that a pop has taken. Not under the lock; may throw.
+  [[nodiscard]] virtual std::size_t weigh_taken(const detail::queue_waiter& w) const = 0;
 
   // -- For the typed queue. "Plain": nobody waits and nothing but the value has to be moved.
   [[nodiscard]] bool can_store_plainly() const noexcept LEAT_NO_ANALYSIS {
@@ -96,7 +109,7 @@ class queue_base {
     return size_ < capacity_ && pushers_.empty() && !closed_;
   }
   [[nodiscard]] bool can_take() const noexcept LEAT_REQUIRES(mutex_) {
-    return size_ > floor_ && poppers_.empty();
+    return has_item() && poppers_.empty();
   }
   void count_stored() noexcept LEAT_NO_ANALYSIS {
     ++pushed_;
@@ -111,6 +124,48 @@ class queue_base {
     return true;
   }
 
+  // -- The same of weights, for queues with a weigher. "Plainly": nobody waits, and no budget.
+  [[nodiscard]] bool can_add_plainly(std::size_t weight) const noexcept LEAT_NO_ANALYSIS {
+    return weight_ <= max_weight_ - weight;
+  }
+  [[nodiscard]] bool can_add(std::size_t weight) const noexcept LEAT_REQUIRES(mutex_);
+  void count_weight_stored(std::size_t weight) noexcept LEAT_NO_ANALYSIS {
+    weight_ += weight;
+    if (weight_ > peak_weight_) peak_weight_ = weight_;
+    if (budget_) tell_budget(weight, 0);
+  }
+  void count_weight_taken(std::size_t weight) noexcept LEAT_NO_ANALYSIS {
+    weight_ -= weight;
+    if (budget_) tell_budget(0, weight);
+  }
+  // Somebody waits for the budget, if there is one.
+  [[nodiscard]] bool budget_is_awaited() const noexcept LEAT_REQUIRES(mutex_);
+  // Errors: resource_exhausted for an item that never fits.
+  void refuse_if_too_heavy(std::size_t weight) const;
+
+  // The lock of a queue for a change, within that of its budget if it has one.
+  class LEAT_SCOPED_CAPABILITY change_lock {
+   public:
+    explicit change_lock(const queue_base& q, bool may_have_budget = true) noexcept
+        LEAT_ACQUIRE(q.mutex_)
+        : queue_(q),
+          has_budget_(may_have_budget && q.budget_),
+          owns_budget_(has_budget_ && q.lock_budget()),
+          owns_queue_(q.mutex_.lock()) {}
+    ~change_lock() LEAT_RELEASE() {
+      queue_.mutex_.unlock(owns_queue_);
+      if (has_budget_) queue_.unlock_budget(owns_budget_);
+    }
+    change_lock(const change_lock&) = delete;
+    change_lock& operator=(const change_lock&) = delete;
+
+   private:
+    const queue_base& queue_;
+    const bool has_budget_;
+    const bool owns_budget_;
+    const bool owns_queue_;
+  };
+
   // Makes room in the storage for one item more than there can be without.
   void grow_by_one() LEAT_REQUIRES(mutex_) { reserve(size_ + held_limit_ + 1); }
 
@@ -118,7 +173,10 @@ class queue_base {
   // as much as possible, of a pop_many all or nothing. Errors: std::bad_alloc; then nothing.
   void attempt(detail::queue_waiter& w);
 
-  [[nodiscard]] work_list serve() noexcept LEAT_REQUIRES(mutex_);
+  // Serves the lines, and those of other queues that may go on because of it.
+  [[nodiscard]] work_list serve() noexcept LEAT_REQUIRES(mutex_) {
+    return budget_ ? serve_with_budget() : serve_lines();
+  }
   // The same after an operation that others wait for, and remembers whose it was.
   [[nodiscard]] work_list serve_after_push() noexcept LEAT_REQUIRES(mutex_);
   [[nodiscard]] work_list serve_after_pop() noexcept LEAT_REQUIRES(mutex_);
@@ -130,11 +188,14 @@ class queue_base {
   std::size_t floor_ LEAT_GUARDED_BY(mutex_);  // as many stay in while the queue is open
   const std::size_t capacity_;
   const bool whole_batches_;
+  const bool weighed_;
+  memory_budget* const budget_;
   detail::waiter_list pushers_ LEAT_GUARDED_BY(mutex_);
   detail::waiter_list poppers_ LEAT_GUARDED_BY(mutex_);
   bool closed_ LEAT_GUARDED_BY(mutex_) = false;
 
  private:
+  friend class memory_budget;
   friend class detail::queue_waiter;
   template <class Queue, class Verb>
   friend class detail::queue_awaiter;
@@ -173,9 +234,11 @@ class queue_base {
 
   void refuse_impossible(const detail::queue_waiter& w) const;
   void reserve_for(const detail::queue_waiter& w) LEAT_REQUIRES(mutex_);
+  void expect(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   [[nodiscard]] bool holds_items(const detail::queue_waiter& w) const noexcept;
   bool leave_early(detail::queue_waiter& w, bool wake) noexcept;
   void take_back(detail::queue_waiter& w);
+  [[nodiscard]] work_list serve_lines() noexcept LEAT_REQUIRES(mutex_);
   [[nodiscard]] work_list serve_except(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   bool serve_push(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   bool serve_pop(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
@@ -189,21 +252,59 @@ class queue_base {
   [[nodiscard]] work_list close_and_serve(detail::queue_outcome for_pushes) noexcept
       LEAT_REQUIRES(mutex_);
 
+  // -- Whether the next item of a push may come in, and a pop may have an item.
+  [[nodiscard]] bool has_room_for(const detail::queue_waiter& w) const noexcept
+      LEAT_REQUIRES(mutex_) {
+    return size_ < capacity_ && (!weighed_ || may_add_next(w));
+  }
+  [[nodiscard]] bool has_item() const noexcept LEAT_REQUIRES(mutex_) {
+    return size_ > floor_ || (size_ > 0 && weighed_ && floor_is_lifted());
+  }
+  [[nodiscard]] bool never_together(const detail::queue_waiter& w) const noexcept
+      LEAT_REQUIRES(mutex_) {
+    return weighed_ && whole_batches_ && cannot_come_together(w);
+  }
+
+  // -- In queue_weight.cpp.
+  static std::size_t weight_of_next(const detail::queue_waiter& w) noexcept;
+  bool lacks_weight(std::size_t weight) const noexcept LEAT_REQUIRES(mutex_);
+  bool may_add_next(const detail::queue_waiter& w) const noexcept LEAT_REQUIRES(mutex_);
+  const detail::queue_waiter* first_push_with_place() const noexcept LEAT_REQUIRES(mutex_);
+  bool floor_is_lifted() const noexcept LEAT_REQUIRES(mutex_);
+  bool cannot_come_together(const detail::queue_waiter& w) const noexcept LEAT_REQUIRES(mutex_);
+  void count_weight_returned(std::size_t weight) noexcept LEAT_REQUIRES(mutex_);
+  void add_weights_to(queue_statistics& s) const noexcept LEAT_REQUIRES(mutex_);
+
+  // -- Also there: what a queue has to do with its budget. Under both locks.
+  void take_ticket(detail::queue_waiter& w) noexcept;
+  void tell_budget(std::size_t stored, std::size_t taken) noexcept;
+  bool lock_budget() const noexcept;
+  void unlock_budget(bool as_owner) const noexcept;
+  void serve_lines_with_budget(work_list& woken) noexcept LEAT_REQUIRES(mutex_);
+  work_list serve_with_budget() noexcept LEAT_REQUIRES(mutex_);
+  void serve_within(queue_base& locked, work_list& woken) noexcept;
+  void leave_budget(work_list& woken) noexcept LEAT_REQUIRES(mutex_);
+
   // Says anew what the fast path may do. After every change of the lines, of closed_ or held_back_.
   void settle() noexcept LEAT_REQUIRES(mutex_) {
     const bool nobody_waits = pushers_.empty() && poppers_.empty();
-    plain_push_ = nobody_waits && !closed_;
-    plain_pop_ = nobody_waits && !held_back_;
+    plain_push_ = nobody_waits && !closed_ && !budget_;
+    plain_pop_ = nobody_waits && !held_back_ && !budget_;
   }
 
-  bool plain_push_ LEAT_GUARDED_BY(mutex_) = true;
-  bool plain_pop_ LEAT_GUARDED_BY(mutex_) = true;
+  bool plain_push_ LEAT_GUARDED_BY(mutex_);
+  bool plain_pop_ LEAT_GUARDED_BY(mutex_);
   bool close_pending_ LEAT_GUARDED_BY(mutex_) = false;
   bool held_back_ LEAT_GUARDED_BY(mutex_) = false;
   const std::size_t low_mark_;
   std::size_t held_ LEAT_GUARDED_BY(mutex_) = 0;        // taken by pops that wait for more
   std::size_t held_limit_ LEAT_GUARDED_BY(mutex_) = 0;  // as many may come to be held
+  std::size_t entering_ LEAT_GUARDED_BY(mutex_) = 0;    // that waiting pushes have not brought in
   std::size_t peak_ LEAT_GUARDED_BY(mutex_) = 0;
+  const std::size_t max_weight_;
+  std::size_t weight_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::size_t peak_weight_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::size_t returned_weight_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t pushed_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t returned_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t push_waits_ LEAT_GUARDED_BY(mutex_) = 0;

@@ -23,6 +23,13 @@ struct queue_statistics {
   std::uint64_t push_waits = 0;  ///< operations that had to wait for room
   std::uint64_t pop_waits = 0;   ///< operations that had to wait for items
   bool closed = false;           ///< a close has taken effect
+  bool weighed = false;          ///< it has a weigher; without one, the rest says nothing
+  std::size_t weight = 0;        ///< weight of the items stored now
+  std::size_t max_weight = unbounded;  ///< weight that may be stored
+  std::size_t peak_weight = 0;         ///< most weight ever stored
+  std::size_t returned_weight = 0;     ///< weight that came back with `returned`
+  std::size_t entering_weight = 0;     ///< weight of the item that waits first; 0: nobody waits
+  bool awaits_budget = false;          ///< it would fit, but for a budget shared with others
 };
 
 }  // namespace leat

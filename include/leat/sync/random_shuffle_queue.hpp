@@ -19,6 +19,8 @@ struct shuffle_options {
   std::size_t min_after_dequeue = 0;       ///< items that stay in while the queue is open
   std::optional<std::uint64_t> seed = {};  ///< none: another order each time
   std::string name = {};                   ///< for messages and dumps
+  std::size_t max_weight = unbounded;      ///< of all stored items together; needs a weigher
+  memory_budget* budget = nullptr;         ///< shared with other queues; must outlive them
 };
 
 /// A bounded queue that gives a random one of its items, each equally likely.
@@ -28,27 +30,33 @@ struct shuffle_options {
 /// calls in the same order give the same items, on every platform. Memory: up to twice the capacity
 /// times sizeof(T), kept once it was full.
 ///
-/// See basic_queue for the operations and their contract.
+/// By weight there may be no room for as many as min_after_dequeue: while a push waits for weight
+/// in this queue, or somebody for its budget, items are taken below the minimum, too.
+///
+/// See basic_queue for the operations and their contract; queue_weigher for a bound by weight.
 ///
 /// Source: RandomShuffleQueue.
-template <queue_element T>
-class random_shuffle_queue final : public basic_queue<T, detail::shuffle_order<T>> {
+template <queue_element T, queue_weigher<T> Weigh = unweighed>
+class random_shuffle_queue final
+    : public basic_queue<T, detail::shuffle_order<detail::stored_item<T, Weigh>>, Weigh> {
+  using base = basic_queue<T, detail::shuffle_order<detail::stored_item<T, Weigh>>, Weigh>;
+
  public:
-  /// Errors: invalid_argument for a capacity of 0 or a minimum that is not below it.
-  explicit random_shuffle_queue(shuffle_options options)
-      : basic_queue<T, detail::shuffle_order<T>>(checked(options).capacity,
-                                                 options.min_after_dequeue, options.name,
-                                                 random_engine(seed_or_entropy(options.seed))) {}
+  /// Errors: invalid_argument for a capacity or a max_weight of 0, a minimum that is not below the
+  ///         capacity, or one of weight without a weigher.
+  explicit random_shuffle_queue(shuffle_options options, Weigh weigh = {})
+      : base(checked(options), options.min_after_dequeue, std::move(weigh),
+             random_engine(seed_or_entropy(options.seed))) {}
 
  private:
-  static const shuffle_options& checked(const shuffle_options& o) {
+  static queue_options checked(const shuffle_options& o) {
     if (o.min_after_dequeue >= o.capacity && o.capacity > 0) {
       throw failure(errc::invalid_argument, "queue '" + o.name + "': min_after_dequeue (" +
                                                 std::to_string(o.min_after_dequeue) +
                                                 ") must be below the capacity (" +
                                                 std::to_string(o.capacity) + ")");
     }
-    return o;
+    return {.capacity = o.capacity, .max_weight = o.max_weight, .budget = o.budget, .name = o.name};
   }
 };
 

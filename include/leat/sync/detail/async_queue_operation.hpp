@@ -93,6 +93,8 @@ class async_queue_operation final : private Verb, private queue_waiter {
       ec = to_error_code(this->queue_.failure_cause());
     } else if (this->outcome_ == queue_outcome::cancelled) {
       ec = asio::error::operation_aborted;  // what an Asio program asks for; == errc::cancelled
+    } else if (this->outcome_ == queue_outcome::exhausted) {
+      ec = make_error_code(errc::resource_exhausted);
     }
     // Of a push of many some may have gone in before an error.
     if (!ec || !Verb::all_or_nothing) outcome = Verb::result(this->outcome_, this->moved_);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "leat/sync/detail/queue_weight.hpp"
 #include "leat/sync/queue_base.hpp"
 
 namespace leat::detail {
@@ -33,18 +34,20 @@ class raw_storage {
 
 // What can be done with a queue, apart from how one waits for it. A verb says how to try at once,
 // what the queue needs to know of a waiting operation, and what the caller gets in the end.
+// `Weights` and `Batch` hold the weights of the items, for a queue that weighs.
 
-template <class T>
+template <class T, class Weights = unweighed_push>
 struct push_verb {
   static constexpr auto the_role = queue_waiter::role::push;
   static constexpr bool all_or_nothing = true;
   T* value;
+  [[no_unique_address]] Weights weights = {};
 
   template <class Queue>
   bool try_at_once(Queue& q) {
-    return q.try_store(*value);
+    return q.try_store(*value, weights);
   }
-  [[nodiscard]] void* items() noexcept { return value; }
+  [[nodiscard]] void* items() noexcept { return weights.attach(value); }
   [[nodiscard]] std::size_t count() const noexcept { return 1; }
   [[nodiscard]] bool result(queue_outcome o, std::size_t) const noexcept {
     return o == queue_outcome::done;
@@ -52,17 +55,18 @@ struct push_verb {
 };
 
 /// A push that owns its value.
-template <class T>
+template <class T, class Weights = unweighed_push>
 struct push_copy_verb {
   static constexpr auto the_role = queue_waiter::role::push;
   static constexpr bool all_or_nothing = true;
   T value;
+  [[no_unique_address]] Weights weights = {};
 
   template <class Queue>
   bool try_at_once(Queue& q) {
-    return q.try_store(value);
+    return q.try_store(value, weights);
   }
-  [[nodiscard]] void* items() noexcept { return &value; }
+  [[nodiscard]] void* items() noexcept { return weights.attach(&value); }
   [[nodiscard]] std::size_t count() const noexcept { return 1; }
   [[nodiscard]] bool result(queue_outcome o, std::size_t) const noexcept {
     return o == queue_outcome::done;
@@ -87,29 +91,30 @@ struct pop_verb {
   }
 };
 
-template <class T>
+template <class T, class Weights = unweighed_push>
 struct push_many_verb {
   static constexpr auto the_role = queue_waiter::role::push;
   static constexpr bool all_or_nothing = false;
   std::span<T> values;
+  [[no_unique_address]] Weights weights = {};
 
   template <class Queue>
   bool try_at_once(Queue&) const noexcept {
     return values.empty();
   }
-  [[nodiscard]] void* items() noexcept { return values.data(); }
+  [[nodiscard]] void* items() noexcept { return weights.attach(values.data()); }
   [[nodiscard]] std::size_t count() const noexcept { return values.size(); }
   [[nodiscard]] std::size_t result(queue_outcome, std::size_t moved) const noexcept {
     return moved;
   }
 };
 
-template <class T, queue_waiter::role Role>
+template <class T, queue_waiter::role Role, class Batch = std::vector<T>>
 struct pop_many_verb {
   static constexpr auto the_role = Role;
   static constexpr bool all_or_nothing = true;
   std::size_t wanted;
-  std::vector<T> batch = {};
+  Batch batch = {};
 
   template <class Queue>
   bool try_at_once(Queue&) {

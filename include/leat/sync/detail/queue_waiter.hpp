@@ -19,7 +19,7 @@ namespace detail {
 class selection;
 
 /// How an operation on a queue stands or ended.
-enum class queue_outcome : std::uint8_t { waiting, done, closed, cancelled, failed };
+enum class queue_outcome : std::uint8_t { waiting, done, closed, cancelled, failed, exhausted };
 
 /// A push, a pop or a close in progress: its place in the queue's line and what it has moved.
 class queue_waiter : public wait {
@@ -48,7 +48,7 @@ class queue_waiter : public wait {
   /// False: it is part of a select that something else has won, and must not move anything.
   [[nodiscard]] bool claim() noexcept { return !selected_ || claim_selection(); }
 
-  /// Throws what `cancelled` and `failed` stand for.
+  /// Throws what the outcomes from `cancelled` on stand for.
   void throw_unless_ended_well() const {
     if (outcome_ >= queue_outcome::cancelled) throw_outcome();
   }
@@ -57,7 +57,8 @@ class queue_waiter : public wait {
   queue_waiter* previous_ = nullptr;
   queue_waiter* following_ = nullptr;
   queue_base& queue_;
-  void* items_;            // push: the values; pop: a place for one; pop_many: a vector
+  // Push: the values, or a weighed_push; pop: a place for one; pop_many: a vector.
+  void* items_;
   std::size_t count_;      // asked for
   std::size_t moved_ = 0;  // done
   const role role_;
@@ -76,6 +77,7 @@ class queue_waiter : public wait {
   [[nodiscard]] bool claim_selection() noexcept;
   [[nodiscard]] std::string text() const;
   [[nodiscard]] failure cancelled() const;
+  [[nodiscard]] failure exhausted() const;
   [[nodiscard]] partial_push partial() const;
   [[noreturn]] void throw_outcome() const;
 };

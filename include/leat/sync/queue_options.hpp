@@ -1,0 +1,40 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <string>
+
+#include "leat/sync/queue_statistics.hpp"
+
+namespace leat {
+
+class memory_budget;
+
+/// The weigher of a queue that counts its items and does not weigh them.
+struct unweighed {};
+
+/// Says what an item weighs, in bytes or whatever else is to be limited:
+///
+///     struct by_size {
+///       std::size_t operator()(const std::string& s) const { return s.size(); }
+///     };
+///     leat::fifo_queue<std::string, by_size> lines({.capacity = 64, .max_weight = 1 << 20});
+///
+/// It is asked once for each item, when the item is pushed, under no lock and by several threads at
+/// the same time. What it throws the push throws, and nothing has happened.
+template <class Weigh, class T>
+concept queue_weigher =
+    std::same_as<Weigh, unweighed> ||
+    (std::copy_constructible<Weigh> && requires(const Weigh& weigh, const T& item) {
+      { weigh(item) } -> std::convertible_to<std::size_t>;
+    });
+
+/// How a queue is made; max_weight and budget are for queues with a weigher.
+struct queue_options {
+  std::size_t capacity = 0;            ///< items that may be stored, or `unbounded`
+  std::size_t max_weight = unbounded;  ///< of all stored items together
+  memory_budget* budget = nullptr;     ///< shared with other queues; must outlive them
+  std::string name = {};               ///< for messages and dumps
+};
+
+}  // namespace leat

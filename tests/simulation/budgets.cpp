@@ -1,0 +1,314 @@
+// Queues of all kinds that share one budget, on several threads; producers and consumers that are
+// stopped, that choose and that give up; queues that close, fail and go. The budget is never
+// exceeded, nothing is lost, and nobody waits for ever.
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <variant>
+
+#include "leat/core/error.hpp"
+#include "leat/core/select.hpp"
+#include "leat/core/sleep.hpp"
+#include "leat/core/task_group.hpp"
+#include "leat/sim/ledger.hpp"
+#include "leat/sync/fifo_queue.hpp"
+#include "leat/sync/memory_budget.hpp"
+#include "leat/sync/priority_queue.hpp"
+#include "leat/sync/random_shuffle_queue.hpp"
+#include "simulation/scenarios.hpp"
+
+namespace simulation {
+namespace {
+
+using namespace std::chrono_literals;
+using leat::errc;
+using leat::task;
+using leat::sim::world;
+
+struct parcel {
+  std::uint64_t id;
+  std::size_t weight;
+};
+struct by_weight {
+  std::size_t operator()(const parcel& p) const { return p.weight; }
+};
+struct by_id {
+  bool operator()(const parcel& a, const parcel& b) const { return a.id < b.id; }
+};
+
+// One queue of some kind, and what one can do with it.
+struct outlet {
+  std::function<task<bool>(parcel)> push;
+  std::function<task<bool>(parcel)> push_in_time;  // gives up after a moment
+  std::function<task<std::size_t>(std::vector<parcel>&)> push_many;
+  std::function<bool(parcel)> try_push;
+  std::function<task<std::optional<parcel>>()> pop;
+  std::function<task<std::optional<parcel>>()> pop_in_time;
+  std::function<task<std::optional<std::vector<parcel>>>(std::size_t)> pop_up_to;
+  std::function<std::optional<parcel>()> try_pop;
+  std::shared_ptr<leat::queue_base> base;
+  std::size_t largest_batch = 1;
+};
+
+template <class Queue>
+struct verbs {
+  static task<bool> push(Queue& q, parcel p) {
+    const bool in = co_await q.push(std::move(p));
+    co_return in;
+  }
+  static task<bool> push_in_time(Queue& q, parcel p) {
+    const bool in = co_await leat::with_timeout(q.push(std::move(p)), 3us);
+    co_return in;
+  }
+  static task<std::size_t> push_many(Queue& q, std::vector<parcel>& all) {
+    const std::size_t in = co_await q.push_many(all);
+    co_return in;
+  }
+  static task<std::optional<parcel>> pop(Queue& q) {
+    std::optional<parcel> p = co_await q.pop();
+    co_return p;
+  }
+  static task<std::optional<parcel>> pop_in_time(Queue& q) {
+    std::optional<parcel> p = co_await leat::with_timeout(q.pop(), 3us);
+    co_return p;
+  }
+  static task<std::optional<std::vector<parcel>>> pop_up_to(Queue& q, std::size_t count) {
+    std::optional<std::vector<parcel>> all = co_await q.pop_up_to(count);
+    co_return all;
+  }
+};
+
+template <class Queue>
+outlet make_outlet(world& w, std::shared_ptr<Queue> q, std::size_t largest_batch) {
+  using v = verbs<Queue>;
+  w.watch(*q);
+  return {.push = [q](parcel p) { return v::push(*q, p); },
+          .push_in_time = [q](parcel p) { return v::push_in_time(*q, p); },
+          .push_many = [q](std::vector<parcel>& all) { return v::push_many(*q, all); },
+          .try_push = [q](parcel p) { return q->try_push(std::move(p)); },
+          .pop = [q] { return v::pop(*q); },
+          .pop_in_time = [q] { return v::pop_in_time(*q); },
+          .pop_up_to = [q](std::size_t count) { return v::pop_up_to(*q, count); },
+          .try_pop = [q] { return q->try_pop(); },
+          .base = q,
+          .largest_batch = largest_batch};
+}
+
+outlet make_outlet(world& w, leat::memory_budget& budget) {
+  const auto capacity = static_cast<std::size_t>(1 + w.random().below(6));
+  const std::size_t max_weight = w.random().below(2) == 0 ? leat::unbounded : 8;
+  const leat::queue_options options{
+      .capacity = capacity, .max_weight = max_weight, .budget = &budget, .name = "q"};
+  switch (w.random().below(3)) {
+    case 0:
+      return make_outlet(w, std::make_shared<leat::fifo_queue<parcel, by_weight>>(options), 6);
+    case 1:
+      return make_outlet(
+          w, std::make_shared<leat::priority_queue<parcel, by_id, by_weight>>(options), 1);
+    default:
+      return make_outlet(
+          w,
+          std::make_shared<leat::random_shuffle_queue<parcel, by_weight>>(leat::shuffle_options{
+              .capacity = capacity,
+              .min_after_dequeue = static_cast<std::size_t>(w.random().below(capacity)),
+              .seed = w.random()(),
+              .name = "q",
+              .max_weight = max_weight,
+              .budget = &budget}),
+          6);
+  }
+}
+
+bool is_expected(const leat::failure& e) {
+  return e.code() == errc::cancelled || e.code() == errc::deadline_exceeded ||
+         e.code() == errc::data_loss || e.code() == errc::resource_exhausted;
+}
+
+struct books {
+  leat::sim::ledger ledger{"parcels", false};
+  std::uint64_t next = 0;
+
+  parcel fresh(world& w, std::uint64_t producer) {
+    const parcel p{next++, static_cast<std::size_t>(w.random().below(9))};
+    ledger.offers(producer, p.id);
+    return p;
+  }
+};
+
+task<> push_run(world& w, outlet& to, books& b, std::uint64_t self) {
+  std::vector<parcel> all;
+  for (std::uint64_t i = w.random().below(5); i > 0; --i) all.push_back(b.fresh(w, self));
+  std::vector<parcel> moving = all;
+  std::size_t in = 0;
+  std::exception_ptr error;
+  try {
+    in = co_await to.push_many(moving);
+  } catch (const leat::partial_push& e) {
+    in = e.count();
+    error = std::current_exception();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  for (std::size_t i = in; i < all.size(); ++i) b.ledger.refused(all[i].id);
+  if (error) std::rethrow_exception(error);
+}
+
+task<> push_one_of(world& w, outlet& to, books& b, std::uint64_t self) {
+  const parcel p = b.fresh(w, self);
+  bool in = false;
+  std::exception_ptr error;
+  try {
+    switch (w.random().below(3)) {
+      case 0: in = co_await to.push(p); break;
+      case 1: in = co_await to.push_in_time(p); break;
+      default: in = to.try_push(p);
+    }
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (!in) b.ledger.refused(p.id);
+  if (error) std::rethrow_exception(error);
+}
+
+task<> produce(world& w, outlet& to, books& b, std::uint64_t self) {
+  for (std::uint64_t round = 2 + w.random().below(6); round > 0; --round) {
+    if (w.random().below(4) == 0) co_await leat::sleep_for(1us * w.random().below(5));
+    try {
+      if (w.random().below(3) == 0) {
+        co_await push_run(w, to, b, self);
+      } else {
+        co_await push_one_of(w, to, b, self);
+      }
+    } catch (const leat::failure& e) {
+      require(is_expected(e), e.what());
+      if (e.code() == errc::cancelled) co_return;
+    }
+  }
+}
+
+// True: there may be more.
+task<bool> take(world& w, outlet& from, books& b, std::uint64_t self) {
+  const std::uint64_t kind = w.random().below(4);
+  if (kind == 3) {
+    const auto count = static_cast<std::size_t>(w.random().below(from.largest_batch + 1));
+    const std::optional<std::vector<parcel>> all = co_await from.pop_up_to(count);
+    if (!all) co_return false;
+    for (const parcel& p : *all) b.ledger.gets(self, p.id);
+    co_return true;
+  }
+  std::optional<parcel> p;
+  if (kind == 0) p = co_await from.pop();
+  if (kind == 1) p = co_await from.pop_in_time();
+  if (kind == 2) p = from.try_pop();
+  if (p) b.ledger.gets(self, p->id);
+  if (!p && kind == 2) co_await leat::sleep_for(1us);
+  co_return p || kind == 2;
+}
+
+task<> consume(world& w, outlet& from, books& b, std::uint64_t self) {
+  for (;;) {
+    try {
+      const bool more = co_await take(w, from, b, self);
+      if (!more) co_return;
+    } catch (const leat::failure& e) {
+      require(is_expected(e), e.what());
+      if (e.code() == errc::cancelled || e.code() == errc::data_loss) co_return;
+    }
+  }
+}
+
+// Queues of one budget between producers and consumers, and how they come to an end.
+class exercise {
+ public:
+  explicit exercise(world& w) : w_(w), outlets_(2 + w.random().below(3)) { w.watch(budget_); }
+
+  task<> run() {
+    std::exception_ptr error;
+    try {
+      co_await go();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    for (leat::task_group* group : {&producers_, &consumers_, &patient_}) {
+      try {
+        co_await group->join();
+      } catch (...) {
+        error = std::current_exception();
+      }
+      for (outlet& o : outlets_) {
+        if (o.base) o.base->close();
+      }
+    }
+    w_.unwatch();
+    if (error) std::rethrow_exception(error);
+    check();
+  }
+
+ private:
+  leat::scheduler& thread() {
+    return w_.thread(static_cast<std::size_t>(w_.random().below(w_.threads())));
+  }
+
+  task<> go() {
+    std::uint64_t who = 0;
+    for (outlet& o : outlets_) {
+      o = make_outlet(w_, budget_);
+      for (std::uint64_t i = w_.random().below(3); i > 0; --i) {
+        producers_.spawn_on(thread(), produce(w_, o, books_, ++who), "producer");
+      }
+      consumers_.spawn_on(thread(), consume(w_, o, books_, ++who), "consumer");
+      patient_.spawn_on(thread(), consume(w_, o, books_, ++who), "patient");
+    }
+    if (w_.random().below(3) == 0) {
+      co_await leat::sleep_for(1us * w_.random().below(10));
+      consumers_.request_stop();
+    }
+    if (w_.random().below(3) == 0) {
+      co_await leat::sleep_for(1us * w_.random().below(10));
+      end(*outlets_[0].base);
+    }
+    if (w_.random().below(4) == 0) producers_.request_stop();
+  }
+
+  void end(leat::queue_base& q) {
+    switch (w_.random().below(3)) {
+      case 0: q.close(); break;
+      case 1: q.close_and_cancel(); break;
+      default: q.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "cause")));
+    }
+  }
+
+  void check() {
+    std::size_t inside = 0;
+    std::size_t weight = 0;
+    for (const outlet& o : outlets_) {
+      const leat::queue_statistics s = o.base->statistics();
+      require(s.waiting_pops == 0 && s.waiting_pushes == 0, "somebody waits in a queue at its end");
+      inside += s.size;
+      weight += s.weight;
+    }
+    books_.ledger.settle(inside);
+    require(budget_.used() == weight, "the budget counts what is in no queue");
+    outlets_.clear();
+    require(budget_.used() == 0, "queues that are gone are still counted");
+  }
+
+  world& w_;
+  leat::memory_budget budget_{8 + w_.random().below(8), "memory"};
+  std::vector<outlet> outlets_;
+  books books_;
+  leat::task_group producers_{"producers"};
+  leat::task_group consumers_{"consumers"};
+  leat::task_group patient_{"patient consumers"};  // nobody stops them: what is pushed gets out
+};
+
+}  // namespace
+
+task<> budgets(world& w) {
+  exercise e(w);
+  co_await e.run();
+}
+
+}  // namespace simulation
