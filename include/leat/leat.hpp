@@ -57,6 +57,7 @@
 #include "leat/sync/queue_base.hpp"
 #include "leat/sync/queue_list.hpp"
 #include "leat/sync/queue_options.hpp"
+#include "leat/sync/queue_registry.hpp"
 #include "leat/sync/queue_run.hpp"
 #include "leat/sync/queue_runner.hpp"
 #include "leat/sync/queue_runner_def.hpp"

@@ -24,6 +24,9 @@ class fifo_queue final
   using base = basic_queue<T, detail::ring_order<detail::stored_item<T, Weigh>>, Weigh>;
 
  public:
+  using options_type = queue_options;
+  static constexpr const char* kind = "fifo_queue";  ///< for messages
+
   /// `capacity` in items, or `unbounded`; `name` for messages and dumps.
   /// Errors: invalid_argument for a capacity of 0; std::bad_alloc.
   explicit fifo_queue(std::size_t capacity, std::string name = {})

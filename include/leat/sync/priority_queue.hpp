@@ -44,6 +44,9 @@ class priority_queue final
   using base = basic_queue<T, detail::heap_order<detail::stored_item<T, Weigh>, less>, Weigh>;
 
  public:
+  using options_type = queue_options;
+  static constexpr const char* kind = "priority_queue";  ///< for messages
+
   /// `capacity` in items, or `unbounded`; `name` for messages and dumps.
   /// Errors: invalid_argument for a capacity of 0; std::bad_alloc.
   explicit priority_queue(std::size_t capacity, std::string name = {}, Less less_than = {})

@@ -42,6 +42,9 @@ class random_shuffle_queue final
   using base = basic_queue<T, detail::shuffle_order<detail::stored_item<T, Weigh>>, Weigh>;
 
  public:
+  using options_type = shuffle_options;
+  static constexpr const char* kind = "random_shuffle_queue";  ///< for messages
+
   /// Errors: invalid_argument for a capacity or a max_weight of 0, a minimum that is not below the
   ///         capacity, or one of weight without a weigher.
   explicit random_shuffle_queue(shuffle_options options, Weigh weigh = {})

@@ -1,0 +1,80 @@
+#include "leat/sync/queue_registry.hpp"
+
+#include <optional>
+
+#include "leat/core/error.hpp"
+
+namespace leat {
+namespace {
+
+[[noreturn]] void refuse(const std::string& name, const std::string& why) {
+  throw failure(errc::invalid_argument, "shared queue '" + name + "': " + why);
+}
+
+std::string to_text(std::size_t limit) {
+  return limit == unbounded ? "unbounded" : std::to_string(limit);
+}
+
+void check_limit(const std::string& name, const char* what, std::size_t there, std::size_t wanted) {
+  if (there == wanted) return;
+  refuse(name, std::string(what) + " is " + to_text(there) + ", not " + to_text(wanted));
+}
+
+}  // namespace
+
+void detail::registered_queue::check(const registered_queue& wanted) const {
+  const shuffle_options& there = options_;
+  const shuffle_options& asked = wanted.options_;
+  if (std::string(kind_) != wanted.kind_) {
+    refuse(name(), std::string("kind is ") + kind_ + ", not " + wanted.kind_);
+  }
+  if (item_ != wanted.item_) {
+    refuse(name(), std::string("item type is ") + item_.name() + ", not " + wanted.item_.name());
+  }
+  if (queue_ != wanted.queue_) {
+    refuse(name(), "comparison or weigher is of another type");
+  }
+  check_limit(name(), "capacity", there.capacity, asked.capacity);
+  check_limit(name(), "min_after_dequeue", there.min_after_dequeue, asked.min_after_dequeue);
+  check_limit(name(), "max_weight", there.max_weight, asked.max_weight);
+  if (there.budget != asked.budget) refuse(name(), "budget is another one");
+  if (asked.seed && there.seed != asked.seed) {
+    refuse(name(), "seed is " + (there.seed ? std::to_string(*there.seed) : "random") + ", not " +
+                       std::to_string(*asked.seed));
+  }
+}
+
+std::shared_ptr<void> queue_registry::get(detail::registered_queue wanted) {
+  if (wanted.name().empty()) {
+    refuse("", "an empty name shares nothing; name it in the options, or make a queue of your own");
+  }
+  std::string name = wanted.name();
+  std::optional<detail::registered_queue> found;
+  {
+    const detail::lock_guard lock(mutex_);
+    found = queues_.try_emplace(std::move(name), wanted).first->second;
+  }
+  found->check(wanted);
+  return found->object();
+}
+
+// What is forgotten may be destroyed, and not under the lock.
+bool queue_registry::erase(const std::string& name) {
+  decltype(queues_)::node_type forgotten;
+  const detail::lock_guard lock(mutex_);
+  forgotten = queues_.extract(name);
+  return !forgotten.empty();
+}
+
+void queue_registry::clear() {
+  decltype(queues_) forgotten;
+  const detail::lock_guard lock(mutex_);
+  queues_.swap(forgotten);
+}
+
+std::size_t queue_registry::size() const noexcept {
+  const detail::lock_guard lock(mutex_);
+  return queues_.size();
+}
+
+}  // namespace leat
