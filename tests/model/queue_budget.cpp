@@ -1,0 +1,110 @@
+// memory_budget between queues: who makes room in one queue wakes who waits in another, whatever
+// else happens at the same time, and the budget is never exceeded.
+
+#include "leat/sync/fifo_queue.hpp"
+#include "leat/sync/memory_budget.hpp"
+#include "model/items.hpp"
+
+namespace {
+
+using model::item;
+
+struct each_one {
+  std::size_t operator()(const item&) const { return 1; }
+};
+using queue = leat::fifo_queue<item, each_one>;
+
+// Two queues with a producer each share a budget of one item; one consumer empties both by turns.
+// Each pop alone has to wake the push that waits in the other queue.
+class across final : public model::program {
+  static constexpr unsigned each = 2;
+
+  void thread(unsigned index) override {
+    if (index < 2) {
+      for (unsigned n = 0; n < each; ++n) {
+        model::require(queues_[index].wait_push(item(index, n)), "a push found the queue closed");
+        model::require(budget_.used() <= 1, "the budget is exceeded");
+      }
+    } else {
+      for (unsigned left = 2 * each; left > 0;) {
+        for (queue& q : queues_) {
+          if (const auto it = q.try_pop()) {
+            ledger_.took(0, *it);
+            --left;
+          }
+        }
+        model::yield();
+      }
+    }
+  }
+  void finish() override {
+    ledger_.check(2, each);
+    model::require(budget_.used() == 0, "the budget counts what is in no queue");
+    model::require(budget_.statistics().waiting == 0, "a queue is left waiting");
+  }
+
+  leat::memory_budget budget_{1};
+  std::array<queue, 2> queues_{queue({.capacity = 2, .budget = &budget_}),
+                               queue({.capacity = 2, .budget = &budget_})};
+  model::ledger ledger_;
+};
+
+// A producer and a consumer of each queue; all of them sleep when they have to.
+class two_pipes final : public model::program {
+  static constexpr unsigned each = 2;
+
+  void thread(unsigned index) override {
+    queue& q = queues_[index % 2];
+    if (index < 2) {
+      for (unsigned n = 0; n < each; ++n) {
+        model::require(q.wait_push(item(index, n)), "a push found the queue closed");
+      }
+      q.close();
+    } else {
+      while (const auto it = q.wait_pop()) ledger_.took(index % 2, *it);
+    }
+  }
+  void finish() override {
+    ledger_.check(2, each);
+    model::require(budget_.statistics().peak == 1, "the budget was exceeded");
+  }
+
+  leat::memory_budget budget_{1};
+  std::array<queue, 2> queues_{queue({.capacity = 2, .budget = &budget_}),
+                               queue({.capacity = 2, .budget = &budget_})};
+  model::ledger ledger_;
+};
+
+// The queue that fills the budget is closed and emptied, or destroyed with what it holds, while a
+// push waits in the other one.
+class one_goes final : public model::program {
+ public:
+  one_goes() { static_cast<void>(going_->try_push(item(0, 0))); }
+
+ private:
+  void thread(unsigned index) override {
+    if (index == 0) {
+      model::require(staying_.wait_push(item(1, 0)), "a push found the queue closed");
+    } else {
+      going_.reset();
+    }
+  }
+  void finish() override {
+    model::require(budget_.used() == 1 && staying_.size() == 1, "the push is not in");
+    static_cast<void>(staying_.try_pop());
+  }
+
+  leat::memory_budget budget_{1};
+  std::unique_ptr<queue> going_ =
+      std::make_unique<queue>(leat::queue_options{.capacity = 1, .budget = &budget_});
+  queue staying_{{.capacity = 1, .budget = &budget_}};
+};
+
+const model::test wakes("queue budget: a pop from one queue wakes a push to another", 3,
+                        model::make<across>);
+const model::test pipes("queue budget: two producers and consumers of two queues", 4,
+                        model::make<two_pipes>);
+const model::test goes("queue budget: a queue that is destroyed makes room", 2,
+                       model::make<one_goes>, model::test::search::bounded);
+
+}  // namespace
