@@ -4,7 +4,6 @@
 
 #include "leat/core/assert.hpp"
 #include "leat/core/error.hpp"
-#include "leat/core/task_scope.hpp"
 
 namespace leat {
 

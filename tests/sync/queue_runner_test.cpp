@@ -404,7 +404,7 @@ LEAT_TEST("queue_runner: what fails after an early join is kept, and the runner 
   runner.start(coord);
   co_await leat::sleep_for(std::chrono::seconds(1));
   coord.request_stop();
-  co_await coord.join({.grace = std::chrono::seconds(1), .ignore_stragglers = true});
+  co_await coord.join({.grace = std::chrono::seconds(1), .ignore_live_threads = true});
   CHECK(runner.running() == 1);
   co_await runner.last_run().join();
   CHECK(runner.running() == 0);

@@ -230,7 +230,7 @@ class refusing_order : public leat::detail::ring_order<tensor_tuple> {
 
 struct refusing_queue : leat::basic_queue<tensor_tuple, refusing_order> {
   refusing_queue(std::size_t capacity, const bool& refuse)
-      : basic_queue(capacity, 0, "refusing", refuse) {}
+      : basic_queue({.capacity = capacity, .name = "refusing"}, 0, leat::unweighed(), refuse) {}
 };
 
 template <class Queue>

@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <utility>
 
+#include "leat/core/task_scope.hpp"
 #include "leat/core/wait.hpp"
 
 namespace leat {

@@ -23,12 +23,6 @@
 
 namespace leat {
 
-/// What can go through a queue. Moving must not fail: an item that is under way belongs to exactly
-/// one place.
-template <class T>
-concept queue_element = std::is_nothrow_move_constructible_v<T> &&
-                        std::is_nothrow_move_assignable_v<T> && std::is_nothrow_destructible_v<T>;
-
 /// The queue contract: what fifo_queue, random_shuffle_queue and the others have in common.
 ///
 /// A bounded queue between tasks, threads and Asio handlers, on any schedulers. Pop and push come
@@ -43,9 +37,8 @@ concept queue_element = std::is_nothrow_move_constructible_v<T> &&
 /// Order of service: on each side first come, first served, whatever the amounts. Who waits at the
 /// head of a line holds up those behind it; the try_ faces never overtake a line.
 ///
-/// No element is lost or duplicated: an operation that is cancelled, or whose coroutine is
-/// destroyed while it waits, leaves everything as if it had never begun (push_many: what is in
-/// stays in).
+/// No element is lost or doubled: an operation that is cancelled, or whose coroutine is destroyed
+/// while it waits, leaves all as if it had never begun (push_many: what is in stays in).
 ///
 /// After close() items go in no more; what is inside drains, then pops end empty. After fail(cause)
 /// the same, except that then they throw the cause. A queue is never opened again.
@@ -276,8 +269,8 @@ class basic_queue : public queue_base {
       : queue_base(options, {floor, Order::whole_batches, weighs}),
         storage_(std::move(weigh), std::forward<OrderArguments>(arguments)...) {
     constexpr std::size_t allocated_at_once = 64 * 1024;  // bytes; a larger queue grows on demand
-    if (options.capacity <= allocated_at_once / sizeof(detail::stored_item<T, Weigh>))
-      storage_.reserve(options.capacity);
+    constexpr std::size_t item_size = sizeof(detail::stored_item<T, Weigh>);
+    if (options.capacity <= allocated_at_once / item_size) storage_.reserve(options.capacity);
   }
   ~basic_queue() = default;
 
@@ -388,8 +381,12 @@ class basic_queue : public queue_base {
       weigh(weights, static_cast<T*>(weights.values()), w.count_);
     }
   }
-  void accept(detail::queue_waiter& w) noexcept override { storage_.accept(w); }
-  std::size_t deliver(detail::queue_waiter& w) noexcept override { return storage_.deliver(w); }
+  void accept(detail::queue_waiter& w, std::size_t count) noexcept override {
+    storage_.accept(w, count);
+  }
+  std::size_t deliver(detail::queue_waiter& w, std::size_t count) noexcept override {
+    return storage_.deliver(w, count);
+  }
   std::size_t weigh_taken(const detail::queue_waiter& w) const override {
     return storage_.weigh_taken(w);
   }

@@ -84,10 +84,10 @@ class queue_base {
   virtual ~queue_base();
 
   // -- What the typed queue provides; all called under the lock, none may throw.
-  virtual void accept(
-      detail::queue_waiter& w) noexcept = 0;  // one value: from the push into storage
-  // One value: from storage to the pop. Gives its weight; 0 without a weigher.
-  virtual std::size_t deliver(detail::queue_waiter& w) noexcept = 0;
+  // The next `count` values: from the push into storage.
+  virtual void accept(detail::queue_waiter& w, std::size_t count) noexcept = 0;
+  // The next `count` values: from storage to the pop. Gives their weight; 0 without a weigher.
+  virtual std::size_t deliver(detail::queue_waiter& w, std::size_t count) noexcept = 0;
   // All that a pop has taken: back into storage. Gives its weight; `weight_of_one` is that of a
   // single pop, which does not keep it.
   virtual std::size_t give_back(detail::queue_waiter& w, std::size_t weight_of_one) noexcept = 0;
@@ -111,9 +111,10 @@ class queue_base {
   [[nodiscard]] bool can_take() const noexcept LEAT_REQUIRES(mutex_) {
     return has_item() && poppers_.empty();
   }
-  void count_stored() noexcept LEAT_NO_ANALYSIS {
-    ++pushed_;
-    if (++size_ > peak_) peak_ = size_;
+  void count_stored(std::size_t count = 1) noexcept LEAT_NO_ANALYSIS {
+    pushed_ += count;
+    size_ += count;
+    if (size_ > peak_) peak_ = size_;
   }
   // True: wake-ups held back for pushing tasks of other threads are due now.
   [[nodiscard]] bool count_taken() noexcept LEAT_REQUIRES(mutex_) {

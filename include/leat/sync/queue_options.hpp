@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstddef>
 #include <string>
+#include <type_traits>
 
 #include "leat/sync/queue_statistics.hpp"
 
@@ -12,6 +13,12 @@ class memory_budget;
 
 /// The weigher of a queue that counts its items and does not weigh them.
 struct unweighed {};
+
+/// What can go through a queue. Moving must not fail: an item that is under way belongs to exactly
+/// one place.
+template <class T>
+concept queue_element = std::is_nothrow_move_constructible_v<T> &&
+                        std::is_nothrow_move_assignable_v<T> && std::is_nothrow_destructible_v<T>;
 
 /// Says what an item weighs, in bytes or whatever else is to be limited:
 ///

@@ -64,25 +64,31 @@ class queue_storage {
     }
   }
 
-  /// The next value of a push: into storage.
-  void accept(queue_waiter& w) noexcept {
-    if constexpr (weighs) {
-      const auto& weights = *static_cast<const weighed_push*>(w.items_);
-      store(static_cast<T*>(weights.values())[w.moved_], weights.weight(w.moved_));
-    } else {
-      store(static_cast<T*>(w.items_)[w.moved_], 0);
+  /// The next `count` values of a push: into storage.
+  void accept(queue_waiter& w, std::size_t count) noexcept {
+    for (std::size_t i = w.moved_; i < w.moved_ + count; ++i) {
+      if constexpr (weighs) {
+        const auto& weights = *static_cast<const weighed_push*>(w.items_);
+        store(static_cast<T*>(weights.values())[i], weights.weight(i));
+      } else {
+        store(static_cast<T*>(w.items_)[i], 0);
+      }
     }
   }
 
-  /// The next value: to a pop. Gives its weight.
-  std::size_t deliver(queue_waiter& w) noexcept {
+  /// The next `count` values: to a pop. Gives their weight.
+  std::size_t deliver(queue_waiter& w, std::size_t count) noexcept {
     if (w.role_ == queue_waiter::role::pop) return take(static_cast<T*>(w.items_));
-    raw_storage<T> moving;
     auto& items = *static_cast<batch*>(w.items_);
-    const std::size_t weight = take(moving.get());
-    items.push_back(moving.take());
-    if constexpr (weighs) items.weights.push_back(weight);
-    return weight;
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      raw_storage<T> moving;
+      const std::size_t weight = take(moving.get());
+      items.push_back(moving.take());
+      if constexpr (weighs) items.weights.push_back(weight);
+      sum += weight;
+    }
+    return sum;
   }
 
   /// The weight of the item that a pop has taken. Errors: what the weigher throws.
