@@ -28,10 +28,10 @@ leat::task<> consume(leat::fifo_queue<long>& q, long count, long& sum) {
   for (long i = 0; i < count; ++i) sum += *co_await q.pop();
 }
 
-constexpr std::size_t batch = 64;
+constexpr long batch = 64;
 
 leat::task<> produce_batches(leat::fifo_queue<long>& q, long count) {
-  std::vector<long> items(batch);
+  std::vector<long> items(std::size_t{batch});
   for (long i = 0; i < count; i += batch) co_await q.push_many(items);
 }
 

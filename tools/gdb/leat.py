@@ -273,7 +273,7 @@ class Partners:
     def remembered(recent):
         at = int(recent['tasks_'].address)
         return [(unsigned(at + 16 * i), unsigned(at + 16 * i + 8))
-                for i in range(int(recent['count_']))]
+                for i in range(min(int(recent['noted_']), 8))]
 
 
 # ---- Where everyone is.

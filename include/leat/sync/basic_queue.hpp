@@ -25,11 +25,10 @@ namespace leat {
 
 /// The queue contract: what fifo_queue, random_shuffle_queue and the others have in common.
 ///
-/// A bounded queue between tasks, threads and Asio handlers, on any schedulers. Pop and push come
-/// in four faces: an awaitable for leat tasks and for coroutines of other kinds that run on a leat
-/// scheduler and await anything (`co_await q.pop()`), an Asio initiating function
-/// (`q.async_pop(token)`), one that never waits (`q.try_pop()`) and one that blocks an OS thread
-/// (`q.wait_pop()`). The faces mix freely.
+/// A bounded queue between tasks, threads and Asio handlers, on any schedulers. What it does comes
+/// in four faces, which mix freely: an awaitable for leat tasks and other coroutines that run on a
+/// leat scheduler (`co_await q.pop()`), an Asio initiating function (`q.async_pop(token)`), one
+/// that never waits (`q.try_pop()`) and one that blocks an OS thread (`q.wait_pop()`).
 ///
 /// A thread that blocks must not be one that others need in order to serve it: in a task that is a
 /// caught precondition, in a handler of the same io_context a deadlock.
@@ -69,8 +68,8 @@ class basic_queue : public queue_base {
   ///
   /// `value` must live until the operation has ended; in `co_await q.push(...)` it does.
   ///
-  /// Errors:       cancelled; the cause given to fail(); std::bad_alloc; resource_exhausted for an
-  ///               item that is too heavy; what the weigher throws.
+  /// Errors:       cancelled; the cause given to fail(); std::bad_alloc; of a queue that weighs
+  ///               resource_exhausted for an item too heavy, and what the weigher throws.
   /// Cancellation: total: a cancelled push added nothing and moved nothing.
   /// Source:       QueueBase.enqueue.
   [[nodiscard]] auto push(T&& value, std::source_location where = std::source_location::current()) {
@@ -192,8 +191,8 @@ class basic_queue : public queue_base {
     return awaiter<pop_up_to_verb>(*this, where, count);
   }
 
-  /// Adds as many of the items as need no waiting, in one unbroken run, and says how many. None:
-  /// no room, or others wait, or closed. The others are not moved from. Errors: as push().
+  /// Adds as many of the items as need no waiting, in one run, and says how many. None: no room, or
+  /// others wait, or closed. The others are not moved from. Errors: as push().
   [[nodiscard]] std::size_t try_push_many(std::span<T> items) {
     push_weights weights;
     detail::queue_waiter w(*this, detail::queue_waiter::role::push, weights.attach(items.data()),

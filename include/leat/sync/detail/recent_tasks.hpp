@@ -9,27 +9,37 @@
 
 namespace leat::detail {
 
-/// The last few tasks that did something, each once, the latest first.
-/// Thread safety: distinct-safe. Cost: O(1), no allocation.
+/// The last few tasks that did something. One that comes again right after itself or after one
+/// other is not noted anew, so two that take turns do not make the others forgotten.
+/// Thread safety: distinct-safe. Cost: a few instructions, no allocation.
 class recent_tasks {
  public:
-  static constexpr std::ptrdiff_t limit = 8;
+  static constexpr std::size_t limit = 8;
 
+  /// Of no task too, which then is task_id().
   void remember(task_id task) noexcept {
-    const auto known = std::find(tasks_.begin(), tasks_.begin() + count_, task);
-    if (known == tasks_.begin() + count_ && count_ < limit) ++count_;
-    const auto last = std::min(known, tasks_.begin() + limit - 1);
-    std::move_backward(tasks_.begin(), last, last + 1);
-    tasks_.front() = task;
+    if (is(task, 1) || is(task, 2)) return;
+    tasks_[noted_++ % limit] = task;
   }
 
+  /// The tasks, each once, the latest noted first.
   [[nodiscard]] std::vector<task_id> all() const {
-    return {tasks_.begin(), tasks_.begin() + count_};
+    std::vector<task_id> found;
+    for (std::size_t back = 1; back <= std::min(noted_, limit); ++back) {
+      const task_id& task = tasks_[(noted_ - back) % limit];
+      if (std::find(found.begin(), found.end(), task) == found.end()) found.push_back(task);
+    }
+    return found;
   }
 
  private:
+  // True: `task` was the one noted so many before the next.
+  [[nodiscard]] bool is(const task_id& task, std::size_t back) const noexcept {
+    return back <= noted_ && tasks_[(noted_ - back) % limit] == task;
+  }
+
   std::array<task_id, limit> tasks_{};
-  std::ptrdiff_t count_ = 0;
+  std::size_t noted_ = 0;
 };
 
 }  // namespace leat::detail
