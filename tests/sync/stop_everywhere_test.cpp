@@ -2,11 +2,13 @@
 // can be suspended: whatever went in has come out once or is still inside, and nobody waits.
 
 #include <cstddef>
+#include <exception>
+#include <optional>
 #include <set>
 #include <vector>
 
 #include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
+#include "leat/sim/virtual_scheduler.hpp"
 #include "leat/sync/partial_push.hpp"
 #include "sync/queue_operations.hpp"
 
@@ -71,38 +73,31 @@ task<> pop_batches(Queue& q, books& b) {
   }
 }
 
-// Stops the group after as many turns; says whether it was still at work.
-task<> stop_after(leat::task_group& work, int turns, bool& in_time) {
-  for (int i = 0; i < turns; ++i) co_await leat::this_task::yield();
-  in_time = work.live_tasks() > 0;
-  work.request_stop();
-}
-
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("queue: a stop at any point loses and doubles nothing", "[sync]",
                         all_queues) {
   int points = 0;
-  for (bool in_time = true; in_time; ++points) {
-    on_virtual_time([&]() -> task<> {
-      auto q = TestType::make(2);
-      books b;
-      leat::task_group work;
-      leat::task_group stopper;
-      stopper.spawn(stop_after(work, points, in_time));
-      work.spawn(push_singly(q, 100, b));
-      work.spawn(push_a_run(q, 200, b));
-      work.spawn(push_singly(q, 300, b));
-      work.spawn(pop_singly(q, b));
-      work.spawn(pop_batches(q, b));
-      co_await work.join();
-      co_await stopper.join();
-      const auto s = q.statistics();
-      CHECK(s.waiting_pushes + s.waiting_pops == 0);
-      while (const auto item = q.try_pop()) b.out.insert(*item);
-      CHECK(b.in == b.out);
-      if (!in_time) CHECK(b.in.size() == 15);
-    });
+  bool in_time = true;
+  for (; in_time; ++points) {
+    leat::sim::virtual_scheduler home;
+    auto q = TestType::make(2);
+    books b;
+    leat::task_group work;
+    work.spawn_on(home, push_singly(q, 100, b));
+    work.spawn_on(home, push_a_run(q, 200, b));
+    work.spawn_on(home, push_singly(q, 300, b));
+    work.spawn_on(home, pop_singly(q, b));
+    work.spawn_on(home, pop_batches(q, b));
+    for (int i = 0; i < points; ++i) home.run_now(1);  // one task, to where it waits
+    in_time = work.live_tasks() > 0;
+    work.request_stop();
+    home.run_to_end();
+    const auto s = q.statistics();
+    CHECK(s.waiting_pushes + s.waiting_pops == 0);
+    while (const auto item = q.try_pop()) b.out.insert(*item);
+    CHECK(b.in == b.out);
+    if (!in_time) CHECK(b.in.size() == 15);
   }
   CHECK(points > 10);
 }
