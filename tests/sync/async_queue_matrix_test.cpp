@@ -2,10 +2,13 @@
 
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <future>
+#include <memory>
 #include <optional>
 #include <system_error>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -36,7 +39,7 @@ constexpr std::size_t capacity = 2;
 // ------------------------------------------------------------------------------------- the verbs
 
 // A verb: how to begin it, whether it puts in or takes out, how many items it moves in all, and how
-// many when the queue, full or empty as makes it wait, is closed with cancel.
+// many a result tells of.
 
 struct push {
   static constexpr bool puts_in = true;
@@ -72,26 +75,25 @@ struct pop {
   static std::size_t moved(const result& item) { return item ? 1 : 0; }
 };
 
-struct pop_many {
+struct takes_a_batch {
   static constexpr bool puts_in = false;
   static constexpr std::size_t moves = 3;
   using result = batch;
+  static std::size_t moved(const result& items) { return items ? items->size() : 0; }
+};
+
+struct pop_many : takes_a_batch {
   template <class Token>
   static auto start(queue& q, Token&& token) {
     return q.async_pop_many(3, std::forward<Token>(token));
   }
-  static std::size_t moved(const result& items) { return items ? items->size() : 0; }
 };
 
-struct pop_up_to {
-  static constexpr bool puts_in = false;
-  static constexpr std::size_t moves = 3;
-  using result = batch;
+struct pop_up_to : takes_a_batch {
   template <class Token>
   static auto start(queue& q, Token&& token) {
     return q.async_pop_up_to(3, std::forward<Token>(token));
   }
-  static std::size_t moved(const result& items) { return items ? items->size() : 0; }
 };
 
 // ------------------------------------------------------------------------------------- the tokens
