@@ -88,7 +88,7 @@ leat::task<std::vector<sample>> source_reader::next() {
 }
 
 std::uint64_t source_reader::bytes_read() const {
-  return records_ ? records_->bytes_read() : lines_->bytes_read();
+  return records_ ? records_->position().offset : lines_->position().offset;
 }
 
 namespace {

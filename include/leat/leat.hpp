@@ -69,12 +69,17 @@
 #include "leat/sync/tensor_queue.hpp"
 
 // Files and records
+#include "leat/io/corruption.hpp"
 #include "leat/io/file.hpp"
 #include "leat/io/file_backend.hpp"
+#include "leat/io/fixed_length_reader.hpp"
 #include "leat/io/line_reader.hpp"
+#include "leat/io/quarantine_log.hpp"
 #include "leat/io/record_batch.hpp"
+#include "leat/io/record_reader.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/io/tfrecord_writer.hpp"
+#include "leat/io/whole_file_reader.hpp"
 
 // Stages of a pipeline
 #include "leat/pipeline/batcher.hpp"

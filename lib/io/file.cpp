@@ -100,6 +100,7 @@ int flags_of(open_mode mode) noexcept {
     case open_mode::read: return O_RDONLY;
     case open_mode::write: return O_WRONLY | O_CREAT | O_TRUNC;
     case open_mode::write_new: return O_WRONLY | O_CREAT | O_EXCL;
+    case open_mode::append: return O_WRONLY | O_CREAT;
   }
   return O_RDONLY;
 }

@@ -1,106 +1,70 @@
 #include "leat/io/line_reader.hpp"
 
-#include <algorithm>
-#include <utility>
+#include <cstring>
 
+#include "io/record_reader.hpp"
 #include "leat/codec/line_splitter.hpp"
-#include "leat/core/error.hpp"
 
 namespace leat {
-namespace {
+namespace detail {
 
-// The beginning of a line that a chunk cuts off is carried over in front of the next chunk.
-constexpr std::size_t headroom = std::size_t{16} << 10;
-
-}  // namespace
-
-task<std::unique_ptr<line_reader>> line_reader::open(std::string path, line_reader_options options,
-                                                     std::source_location where) {
-  file f = co_await file::open(std::move(path), open_mode::read, where);
-  co_return std::make_unique<line_reader>(std::move(f), options);
+line_framing::line_framing(const options& o, std::string_view path) : options_(o) {
+  if (o.max_line_size > 0) return;
+  throw failure(errc::invalid_argument, std::string(path) + ": max_line_size must be 1 or more");
 }
 
-line_reader::line_reader(file f, const line_reader_options& options)
-    : file_(std::move(f)),
-      path_(std::make_shared<const std::string>(file_.path())),
-      options_(options),
-      window_(file_, options.read, headroom) {
-  if (options.max_line_size == 0) {
-    throw failure(errc::invalid_argument, path() + ": max_line_size must be 1 or more");
+framing_step line_framing::find(const framing_run& run, std::vector<view>& lines) const {
+  const std::string_view text = as_text(run.bytes);
+  framing_step step;
+  std::size_t consumed = split_lines(text, lines);
+  const std::string_view rest = text.substr(consumed);
+  if (!rest.empty() && run.left == text.size()) {
+    lines.push_back(last_line(rest));
+    consumed = text.size();
+  } else if (const std::size_t size = last_line(rest).size(); size > options_.max_line_size) {
+    step.fault = too_long(size);
   }
-}
-
-task<bool> line_reader::read_batch(line_batch& batch, std::source_location where) {
-  batch.clear();
-  while (!ended_ && !error_) {
-    const bool more = co_await window_.advance(unread_, where);
-    if (more) {
-      if (split(batch)) co_return true;
-    } else {
-      ended_ = true;
-      if (take_last_line(batch)) co_return true;
-    }
-  }
-  if (error_) std::rethrow_exception(error_);
-  co_return false;
-}
-
-// Delivers the whole lines of the window; false when there was none.
-bool line_reader::split(line_batch& batch) {
-  const std::string_view text(reinterpret_cast<const char*>(window_.data()), window_.size());
-  const std::size_t consumed = split_lines(text, batch.records_);
-  publish(batch, consumed);
-  if (!error_) {
-    const std::size_t size = last_line(text.substr(text.size() - unread_)).size();
-    if (size > options_.max_line_size) refuse_long_line(size);
-  }
-  return !batch.empty();
-}
-
-bool line_reader::take_last_line(line_batch& batch) {
-  if (unread_ == 0) return false;
-  const char* const rest = reinterpret_cast<const char*>(window_.data());
-  batch.records_.push_back(last_line(std::string_view(rest, unread_)));
-  publish(batch, unread_);
-  return !batch.empty();
-}
-
-void line_reader::publish(line_batch& batch, std::size_t consumed) {
-  auto& lines = batch.records_;
-  const char* const begin = reinterpret_cast<const char*>(window_.data());
   // Checked here, not in the splitter: nobody has to pay for it who has no such line.
-  const auto too_long = std::find_if(lines.begin(), lines.end(), [this](std::string_view line) {
+  const auto long_line = std::find_if(lines.begin(), lines.end(), [this](std::string_view line) {
     return line.size() > options_.max_line_size;
   });
-  std::size_t refused = 0;
-  if (too_long != lines.end()) {
-    refused = too_long->size();
-    consumed = static_cast<std::size_t>(too_long->data() - begin);
-    lines.erase(too_long, lines.end());
+  if (long_line != lines.end()) {
+    const char* const end =
+        long_line + 1 == lines.end() ? text.data() + consumed : (long_line + 1)->data();
+    step.fault = too_long(long_line->size());
+    step.fault->size = static_cast<std::uint64_t>(end - long_line->data());
+    consumed = static_cast<std::size_t>(long_line->data() - text.data());
+    lines.erase(long_line, lines.end());
   }
-  offset_ = window_.offset() + consumed;
-  unread_ = window_.size() - consumed;
-  batch.index_ = index_;
-  index_ += lines.size();
-  if (refused > 0) refuse_long_line(refused);
-  batch.keeper_ = window_.keeper();
-  batch.path_ = path_;
-  batch.data_ = window_.data();
-  batch.offset_ = window_.offset();
-  if (skipped_ < options_.skip_header_lines) {
-    const std::size_t skip = std::min(options_.skip_header_lines - skipped_, lines.size());
-    lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(skip));
-    batch.index_ += skip;
-    skipped_ += skip;
+  step.consumed = consumed;
+  if (run.index < options_.skip_header_lines) {
+    step.left_out = std::min<std::size_t>(options_.skip_header_lines - run.index, lines.size());
+    lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(step.left_out));
   }
+  return step;
 }
 
-void line_reader::refuse_long_line(std::size_t size) {
-  error_ = std::make_exception_ptr(failure(
-      errc::resource_exhausted, path() + ", line " + std::to_string(index_ + 1) + " at offset " +
-                                    std::to_string(offset_) + ": " + std::to_string(size) +
-                                    " bytes or more are above the limit max_line_size of " +
-                                    std::to_string(options_.max_line_size)));
+damage line_framing::too_long(std::size_t size) const {
+  return {.reason = errc::resource_exhausted,
+          .what = std::to_string(size) + " bytes or more are above the limit max_line_size of " +
+                  std::to_string(options_.max_line_size),
+          .expected_crc = {},
+          .actual_crc = {},
+          .size = {}};
 }
+
+std::optional<std::size_t> line_framing::search(byte_view bytes) noexcept {
+  const void* const end = std::memchr(bytes.data(), '\n', bytes.size());
+  if (!end) return std::nullopt;
+  return static_cast<std::size_t>(static_cast<const std::byte*>(end) - bytes.data()) + 1;
+}
+
+std::string line_framing::place(std::uint64_t index) {
+  return "line " + std::to_string(index + 1);
+}
+
+}  // namespace detail
+
+template class basic_record_reader<detail::line_framing>;
 
 }  // namespace leat

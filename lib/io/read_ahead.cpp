@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <ostream>
 
 #include "leat/core/error.hpp"
@@ -95,7 +94,7 @@ read_ahead::read_ahead(file& f, const read_options& options, std::size_t headroo
 
 read_ahead::~read_ahead() {
   under_way_.clear();
-  current_ = {};
+  view_.restart(0);
   pool_->close();
 }
 
@@ -106,12 +105,7 @@ std::uint64_t read_ahead::left_to_ask() const noexcept {
 }
 
 chunk_reference read_ahead::fresh(std::size_t carried) {
-  chunk_reference c = pool_->take();
-  // A record longer than the headroom: room for it, and for as much again, so that the copying of a
-  // very long record stays linear.
-  if (c->headroom() < carried) {
-    c = pool_->take_large(carried, std::max(chunk_size_, carried));
-  }
+  chunk_reference c = window::room_for(*pool_, carried, chunk_size_);
   c->what = file_request::operation::read;
   c->retries = 0;
   c->handle = file_.open_handle()->number;
@@ -141,35 +135,6 @@ void read_ahead::ask(chunk_reference c) {
   c->file_ = file_.open_handle();
   c->file_->backend.submit(*c);
   under_way_.push_back(std::move(c));
-}
-
-// Makes the data of the chunk the present data, behind what is carried over.
-void read_ahead::adopt(chunk_reference c, std::size_t carried, std::size_t fresh_size) {
-  const std::byte* const kept = data_ + (size_ - carried);
-  if (carried <= c->headroom()) {
-    std::byte* const start = c->body() - carried;
-    if (carried > 0) std::memcpy(start, kept, carried);
-    current_ = std::move(c);
-    data_ = start;
-  } else {
-    collect(*c, kept, carried, fresh_size);
-  }
-  size_ = carried + fresh_size;
-  end_offset_ += fresh_size;
-}
-
-// A record longer than a chunk: piece after piece goes behind what is there, and into twice the
-// room when that is full, so that the copying stays linear.
-void read_ahead::collect(const chunk& c, const std::byte* kept, std::size_t carried,
-                         std::size_t fresh_size) {
-  if (!current_->has_room(kept + carried, fresh_size)) {
-    chunk_reference larger = pool_->take_large(0, 2 * (carried + fresh_size));
-    std::memcpy(larger->body(), kept, carried);
-    current_ = std::move(larger);
-    kept = current_->body();
-  }
-  std::memcpy(current_->body() + (kept - current_->body()) + carried, c.body(), fresh_size);
-  data_ = kept;
 }
 
 // What the read of a chunk has brought, and the rest of it where it was cut short.
@@ -226,18 +191,24 @@ task<bool> read_ahead::advance(std::size_t carried, std::source_location where) 
   }
   if (got == 0) {
     ended_ = true;
-    if (end_offset_ < file_.status().size) {
+    if (view_.end() < file_.status().size) {
       throw failure(errc::data_loss,
                     file_.path() + ": the file became shorter while it was read: " +
                         std::to_string(file_.status().size) +
-                        " bytes when it was opened, end at offset " + std::to_string(end_offset_));
+                        " bytes when it was opened, end at offset " + std::to_string(view_.end()));
     }
-    data_ += size_ - carried;
-    size_ = carried;
+    view_.shrink(carried);
     co_return false;
   }
-  adopt(std::move(c), carried, got);
+  view_.slide(*pool_, std::move(c), carried, got);
   co_return true;
+}
+
+void read_ahead::seek(std::uint64_t offset) noexcept {
+  under_way_.clear();
+  view_.restart(offset);
+  next_offset_ = offset;
+  ended_ = false;
 }
 
 }  // namespace leat::detail

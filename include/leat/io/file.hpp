@@ -71,6 +71,7 @@ enum class open_mode {
   read,       ///< an existing file, for reading
   write,      ///< for writing from the start: made, or emptied
   write_new,  ///< for writing; must not exist
+  append,     ///< for writing behind what is there, from status().size on; made where missing
 };
 
 /// A file of a scheduler, opened with open(). Closed by the destructor, once no read of a reader is

@@ -12,6 +12,9 @@
 
 namespace leat {
 
+template <class Framing>
+class basic_record_reader;
+
 /// Where a record stands: its key, its error context, and what a checkpoint stores.
 struct record_position {
   std::string_view path;     ///< lives as long as the batch or reader it came from
@@ -54,8 +57,8 @@ class basic_record_batch {
   }
 
  private:
-  friend class line_reader;
-  friend class tfrecord_reader;
+  template <class Framing>
+  friend class basic_record_reader;
 
   std::vector<View> records_;
   detail::chunk_reference keeper_;

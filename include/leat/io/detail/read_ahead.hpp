@@ -8,6 +8,7 @@
 #include "leat/core/task.hpp"
 #include "leat/io/detail/chunk.hpp"
 #include "leat/io/detail/one_at_a_time.hpp"
+#include "leat/io/detail/window.hpp"
 #include "leat/io/file.hpp"
 
 namespace leat {
@@ -49,12 +50,13 @@ class read_ahead {
   /// Cancellation: total; the read goes on without its reader, and the next call finds it.
   [[nodiscard]] task<bool> advance(std::size_t carried, std::source_location where);
 
-  [[nodiscard]] const std::byte* data() const noexcept { return data_; }
-  [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  /// The place of data() in the file.
-  [[nodiscard]] std::uint64_t offset() const noexcept { return end_offset_ - size_; }
-  /// What keeps data() alive.
-  [[nodiscard]] const chunk_reference& keeper() const noexcept { return current_; }
+  /// Goes on at another place of the file: nothing is in view, and the next advance() brings what
+  /// stands at `offset`. Reads under way are left to themselves.
+  /// Precondition: a regular file, `offset` at most its size.
+  void seek(std::uint64_t offset) noexcept;
+
+  /// What is in view of the file.
+  [[nodiscard]] const window& view() const noexcept { return view_; }
 
  private:
   class chunk_wait;
@@ -63,8 +65,6 @@ class read_ahead {
   [[nodiscard]] std::uint64_t left_to_ask() const noexcept;
   chunk_reference fresh(std::size_t carried);
   void ask(chunk_reference c);
-  void adopt(chunk_reference c, std::size_t carried, std::size_t fresh_size);
-  void collect(const chunk& c, const std::byte* kept, std::size_t carried, std::size_t fresh_size);
   void end_here(std::size_t got, const chunk& c) noexcept;
   [[nodiscard]] task<void> fetch(std::size_t carried, std::source_location where);
   [[nodiscard]] task<std::size_t> complete(chunk& c, std::source_location where);
@@ -74,10 +74,7 @@ class read_ahead {
   const std::size_t chunk_size_;
   const std::size_t depth_;
   chunk_pool* pool_;
-  chunk_reference current_;
-  const std::byte* data_ = nullptr;
-  std::size_t size_ = 0;
-  std::uint64_t end_offset_ = 0;   // of data() in the file
+  window view_;
   std::uint64_t next_offset_ = 0;  // to ask for
   bool ended_ = false;
   std::deque<chunk_reference> under_way_;

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "leat/codec/bytes.hpp"
+#include "leat/core/error.hpp"
+
+namespace leat::detail {
+
+/// Why the record at the beginning of a run of bytes cannot be delivered.
+struct damage {
+  errc reason = errc::data_loss;
+  std::string what;
+  std::optional<std::uint32_t> expected_crc = {};
+  std::optional<std::uint32_t> actual_crc = {};
+  /// Bytes from its beginning to the next record. Empty: not known; it has to be searched for.
+  std::optional<std::uint64_t> size = {};
+};
+
+/// What is not known of a stream: how much is left of it.
+inline constexpr std::uint64_t unknown_size = UINT64_MAX;
+
+/// A run of bytes in which records are sought; it begins at one.
+struct framing_run {
+  byte_view bytes;
+  /// Bytes left of the stream, or unknown_size; where it is bytes.size(), nothing comes behind.
+  std::uint64_t left = unknown_size;
+  std::uint64_t missing = 0;  ///< bytes before the next record by which the stream is too short
+  std::uint64_t index = 0;    ///< of the next record
+};
+
+/// What a framing found in a run, besides the records.
+struct framing_step {
+  /// Bytes up to the next record; may be more than there are.
+  std::uint64_t consumed = 0;
+  /// Records before those found that were left out, such as header lines.
+  std::size_t left_out = 0;
+  /// Bytes among those consumed that belong to no record and are no fault.
+  std::uint64_t left_over = 0;
+  /// Of the record behind those found; none where it is only cut off.
+  std::optional<damage> fault = {};
+};
+
+// A framing says how records lie in a stream of bytes:
+//
+//   using options = ...;                      has the members read and corruption
+//   using view = ...;                         byte_view or std::string_view
+//   static constexpr std::size_t headroom;    bytes of a record that are usually carried over
+//   static constexpr std::size_t frame;       bytes of a record before its data
+//   static constexpr bool ends_are_searched;  a search finds the end of the record itself
+//
+//   framing(const options&, path)             throws invalid_argument
+//   read_options reading(const file_status&)  how a file is best read
+//   std::uint64_t first_record()              bytes before it
+//   framing_step find(run, records)           appends the whole records at the beginning of a run
+//   std::optional<std::size_t> search(bytes)  where the next record can begin
+//   std::size_t overlap                       bytes to be searched again with those that follow
+//   std::string place(index)                  "record 3"
+
+}  // namespace leat::detail

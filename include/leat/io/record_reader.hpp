@@ -1,0 +1,127 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <string>
+
+#include "leat/core/task.hpp"
+#include "leat/io/corruption.hpp"
+#include "leat/io/detail/byte_stream.hpp"
+#include "leat/io/detail/framing.hpp"
+#include "leat/io/detail/one_at_a_time.hpp"
+#include "leat/io/file.hpp"
+#include "leat/io/record_batch.hpp"
+
+namespace leat {
+
+/// What a reader has done so far.
+struct reader_statistics {
+  std::uint64_t records = 0;    ///< delivered
+  std::uint64_t reports = 0;    ///< of damage that was left out
+  std::uint64_t skipped = 0;    ///< bytes left out as damaged
+  std::uint64_t transient = 0;  ///< records that were damaged, and in order when read once more
+  std::uint64_t left_over = 0;  ///< bytes at the end that are no whole record, where that may be
+};
+
+/// The reader contract: what tfrecord_reader, line_reader and the others have in common.
+///
+/// Reads the records of one file in order, in batches of views. A record that cannot be delivered
+/// is read once more from the file; then the corruption policy decides. The records before it are
+/// always delivered first.
+///
+/// Thread safety: thread-bound to the scheduler on which it was opened; one operation at a time.
+template <class Framing>
+class basic_record_reader {
+ public:
+  using options_type = typename Framing::options;
+  using batch_type = basic_record_batch<typename Framing::view>;
+
+  /// Opens a file. Errors: not_found, permission_denied, failed_precondition for a directory,
+  /// invalid_argument for an option out of range.
+  [[nodiscard]] static task<std::unique_ptr<basic_record_reader>> open(
+      std::string path, options_type options = {},
+      std::source_location where = std::source_location::current());
+
+  basic_record_reader(file f, const options_type& options);
+  basic_record_reader(const basic_record_reader&) = delete;
+  basic_record_reader& operator=(const basic_record_reader&) = delete;
+  ~basic_record_reader();
+
+  /// Replaces the contents of `batch` by the next records, as many as are there; at least one.
+  /// False at the end of the file: the batch is empty then.
+  ///
+  /// Errors:       data_loss for damage, resource_exhausted for a record above a limit, with path,
+  ///               record, offset and checksums, as the corruption policy says; such an error
+  ///               repeats. data_loss for a file that has become shorter; those of the system.
+  /// Cancellation: total: no record is lost, the next call goes on.
+  [[nodiscard]] task<bool> read_batch(batch_type& batch,
+                                      std::source_location where = std::source_location::current());
+
+  /// Goes on at a record of which `offset` and `index` are known, forwards or backwards: from
+  /// position(), from record_batch::position(), from an index. An offset at the end of the file or
+  /// behind it is the end.
+  ///
+  /// Errors: unimplemented for a file that can only be read in sequence, such as a pipe.
+  /// Cost:   a compressed file is inflated from its beginning up to there.
+  void seek(std::uint64_t offset, std::uint64_t index);
+
+  /// Where the next record to be delivered stands; lives as long as the reader.
+  [[nodiscard]] record_position position() const noexcept {
+    return {*path_, offset_ + to_skip_, index_};
+  }
+
+  [[nodiscard]] const std::string& path() const noexcept { return *path_; }
+  /// Size and kind of the file when it was opened.
+  [[nodiscard]] const file_status& status() const noexcept { return file_.status(); }
+  [[nodiscard]] const reader_statistics& statistics() const noexcept { return statistics_; }
+
+ private:
+  // Damage whose end is being sought.
+  struct search {
+    corruption_report report;
+    std::uint64_t from = 0;
+    bool candidate = false;  // there may be a record at the present place
+  };
+
+  [[nodiscard]] byte_view unread() const noexcept;
+  [[nodiscard]] std::uint64_t left() const noexcept;
+  void drop(std::size_t count) noexcept;
+  void skip() noexcept;
+  [[nodiscard]] bool at_candidate();
+  [[nodiscard]] bool find(batch_type& batch);
+  void count(const detail::framing_step& step, batch_type& batch);
+  void settle(std::uint64_t offset);
+  [[nodiscard]] corruption_report report_of(const detail::damage& d) const;
+  [[nodiscard]] task<void> bring_more(std::source_location where);
+  [[nodiscard]] task<void> deal_with(detail::damage d);
+  [[nodiscard]] bool read_again(const detail::damage& d);
+  void check_policy(const detail::damage& d) const;
+  [[nodiscard]] task<void> tell(corruption_report report);
+  [[nodiscard]] task<void> tell_before_batch();
+  void end_search();
+
+  file file_;
+  std::shared_ptr<const std::string> path_;
+  Framing framing_;
+  const corruption_options corruption_;
+  detail::byte_stream stream_;
+  detail::one_at_a_time in_use_;
+  std::size_t unread_ = 0;     // bytes at the end of the view that are not delivered
+  std::uint64_t offset_ = 0;   // of the first of these
+  std::uint64_t to_skip_ = 0;  // bytes from there to the next record
+  std::uint64_t index_ = 0;    // of the next record
+  bool at_end_ = false;        // nothing comes behind what is unread
+  bool ended_ = false;
+  std::optional<detail::damage> fault_;  // of the next record
+  std::optional<search> search_;
+  std::optional<corruption_report> doubted_;  // damage that was read again
+  std::optional<corruption_report> to_tell_;  // before the batch is delivered
+  std::exception_ptr error_;                  // for the next call
+  reader_statistics statistics_;
+};
+
+}  // namespace leat

@@ -1,0 +1,275 @@
+#pragma once
+
+// The bodies of basic_record_reader, for the sources that instantiate it for their framing.
+
+#include <algorithm>
+#include <utility>
+
+#include "leat/core/error.hpp"
+#include "leat/io/quarantine_log.hpp"
+#include "leat/io/record_reader.hpp"
+
+namespace leat {
+
+template <class F>
+task<std::unique_ptr<basic_record_reader<F>>> basic_record_reader<F>::open(
+    std::string path, options_type options, std::source_location where) {
+  file f = co_await file::open(std::move(path), open_mode::read, where);
+  co_return std::make_unique<basic_record_reader>(std::move(f), options);
+}
+
+template <class F>
+basic_record_reader<F>::basic_record_reader(file f, const options_type& options)
+    : file_(std::move(f)),
+      path_(std::make_shared<const std::string>(file_.path())),
+      framing_(options, *path_),
+      corruption_(options.corruption),
+      stream_(file_, framing_.reading(file_.status()), F::headroom),
+      to_skip_(framing_.first_record()) {}
+
+template <class F>
+basic_record_reader<F>::~basic_record_reader() = default;
+
+template <class F>
+task<bool> basic_record_reader<F>::read_batch(batch_type& batch, std::source_location where) {
+  const detail::one_at_a_time::use use(in_use_);
+  batch.clear();
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+  while (!ended_) {
+    if (find(batch)) {
+      if (to_tell_) co_await tell_before_batch();
+      co_return true;
+    }
+    if (fault_) {
+      co_await deal_with(*std::exchange(fault_, std::nullopt));
+    } else if (!at_end_) {
+      co_await bring_more(where);
+    } else {
+      ended_ = true;
+      if (search_) end_search();
+      if (to_tell_) co_await tell(*std::exchange(to_tell_, std::nullopt));
+    }
+  }
+  co_return false;
+}
+
+template <class F>
+void basic_record_reader<F>::seek(std::uint64_t offset, std::uint64_t index) {
+  const detail::one_at_a_time::use use(in_use_);
+  const std::uint64_t there = stream_.seek(offset);
+  const bool from_start = offset == 0 && index == 0;
+  unread_ = 0;
+  offset_ = there;
+  to_skip_ = from_start ? framing_.first_record() : offset - there;
+  index_ = index;
+  at_end_ = ended_ = false;
+  fault_.reset();
+  search_.reset();
+  doubted_.reset();
+  error_ = nullptr;
+}
+
+// ------------------------------------------------------------------------------ the bytes in view
+
+template <class F>
+byte_view basic_record_reader<F>::unread() const noexcept {
+  const detail::window& view = stream_.view();
+  return {view.data() + (view.size() - unread_), unread_};
+}
+
+template <class F>
+std::uint64_t basic_record_reader<F>::left() const noexcept {
+  if (at_end_) return unread_;
+  const std::uint64_t size = stream_.size();
+  return size == detail::unknown_size ? size : size - offset_;
+}
+
+template <class F>
+void basic_record_reader<F>::drop(std::size_t count) noexcept {
+  unread_ -= count;
+  offset_ += count;
+}
+
+template <class F>
+void basic_record_reader<F>::skip() noexcept {
+  const auto here = static_cast<std::size_t>(std::min<std::uint64_t>(to_skip_, unread_));
+  drop(here);
+  to_skip_ -= here;
+}
+
+template <class F>
+task<void> basic_record_reader<F>::bring_more(std::source_location where) {
+  // What is only skipped need not be read, if it is more than what is read at a time anyway.
+  constexpr std::uint64_t worth_a_jump = std::uint64_t{1} << 20;
+  if (to_skip_ > worth_a_jump && stream_.can_jump()) {
+    const std::uint64_t there = stream_.seek(offset_ + to_skip_);
+    to_skip_ -= there - offset_;
+    offset_ = there;
+  }
+  if (co_await stream_.advance(unread_, where)) {
+    unread_ = static_cast<std::size_t>(stream_.view().end() - offset_);
+  } else {
+    at_end_ = true;
+  }
+}
+
+// --------------------------------------------------------------------------------- the records
+
+// True with records in the batch. Else there is a fault, or more bytes are needed.
+template <class F>
+bool basic_record_reader<F>::find(batch_type& batch) {
+  skip();
+  if ((to_skip_ > 0 || unread_ == 0) && !at_end_) return false;
+  if (search_ && !at_candidate()) return false;
+  const std::uint64_t offset = offset_;
+  const std::uint64_t index = index_;
+  detail::framing_step step =
+      framing_.find({unread(), left(), to_skip_, index}, batch.records_);
+  count(step, batch);
+  if (batch.empty()) {
+    fault_ = std::move(step.fault);
+    return false;
+  }
+  batch.keeper_ = stream_.view().keeper();
+  batch.path_ = path_;
+  batch.data_ = stream_.view().data();
+  batch.offset_ = stream_.view().offset();
+  batch.index_ = index + step.left_out;
+  batch.frame_ = F::frame;
+  settle(offset);
+  return true;
+}
+
+template <class F>
+void basic_record_reader<F>::count(const detail::framing_step& step, batch_type& batch) {
+  to_skip_ += step.consumed;
+  skip();
+  index_ += step.left_out + batch.size();
+  statistics_.records += batch.size();
+  statistics_.left_over += step.left_over;
+}
+
+// A record at `offset` is in order: what was said of this place is settled.
+template <class F>
+void basic_record_reader<F>::settle(std::uint64_t offset) {
+  if (search_) {
+    search_->report.skipped = offset - search_->from;
+    end_search();
+  }
+  if (doubted_ && doubted_->offset == offset) {
+    ++statistics_.transient;
+    to_tell_ = std::exchange(doubted_, std::nullopt);
+    to_tell_->transient = true;
+  }
+}
+
+// ------------------------------------------------------------------------------------ damage
+
+template <class F>
+corruption_report basic_record_reader<F>::report_of(const detail::damage& d) const {
+  return {.path = *path_,
+          .offset = offset_,
+          .index = index_,
+          .what = d.what,
+          .expected_crc = d.expected_crc,
+          .actual_crc = d.actual_crc,
+          .skipped = 0,
+          .transient = false};
+}
+
+// A fault may have come about on the way from the device: true when the record is read once more.
+template <class F>
+bool basic_record_reader<F>::read_again(const detail::damage& d) {
+  if (d.reason != errc::data_loss || !stream_.can_jump()) return false;
+  if (doubted_ && doubted_->offset == offset_) return false;
+  doubted_ = report_of(d);
+  static_cast<void>(stream_.seek(offset_));
+  unread_ = 0;
+  at_end_ = false;
+  return true;
+}
+
+template <class F>
+void basic_record_reader<F>::check_policy(const detail::damage& d) const {
+  const bool knows_where = d.size || F::ends_are_searched;
+  std::string hint;
+  if (corruption_.policy == corruption_policy::skip_record && !knows_where) {
+    hint = "; where the next record begins is not known: corruption_policy::resync searches for it";
+  } else if (corruption_.policy != corruption_policy::fail) {
+    if (statistics_.reports < corruption_.max_reports) return;
+    hint = "; " + std::to_string(statistics_.reports) +
+           " were left out before: the limit is corruption_options::max_reports";
+  }
+  throw failure(d.reason, *path_ + ", " + framing_.place(index_) + " at offset " +
+                              std::to_string(offset_) + ": " + d.what + hint);
+}
+
+// Throws, or sees to it that the reader can go on.
+template <class F>
+task<void> basic_record_reader<F>::deal_with(detail::damage d) {
+  if (search_) {  // no record, only what looked like one
+    search_->candidate = false;
+    drop(1);
+    co_return;
+  }
+  if (read_again(d)) co_return;
+  check_policy(d);
+  corruption_report report = report_of(d);
+  doubted_.reset();
+  ++statistics_.reports;
+  ++index_;
+  const bool whole_file = corruption_.policy == corruption_policy::skip_file;
+  if (!whole_file && !d.size) {
+    search_ = search{std::move(report), offset_};
+    drop(1);
+    co_return;
+  }
+  const std::uint64_t rest = left();
+  report.skipped = whole_file ? rest : std::min(*d.size, rest);
+  if (whole_file) {
+    if (rest == detail::unknown_size) report.skipped = unread_;
+    ended_ = true;
+  }
+  to_skip_ = report.skipped;
+  co_await tell(std::move(report));
+}
+
+// True when a record may begin at the present place.
+template <class F>
+bool basic_record_reader<F>::at_candidate() {
+  if (search_->candidate) return true;
+  const byte_view bytes = unread();
+  if (const std::optional<std::size_t> found = framing_.search(bytes)) {
+    drop(*found);
+    search_->candidate = true;
+    return true;
+  }
+  drop(bytes.size() - std::min(bytes.size(), framing_.overlap));
+  return false;
+}
+
+template <class F>
+void basic_record_reader<F>::end_search() {
+  if (search_->report.skipped == 0) search_->report.skipped = offset_ - search_->from;
+  to_tell_ = std::move(search_->report);
+  search_.reset();
+}
+
+template <class F>
+task<void> basic_record_reader<F>::tell(corruption_report report) {
+  if (!report.transient) statistics_.skipped += report.skipped;
+  if (corruption_.on_report) corruption_.on_report(report);
+  if (corruption_.log) co_await corruption_.log->add(report);
+}
+
+// The batch is delivered whatever becomes of the report.
+template <class F>
+task<void> basic_record_reader<F>::tell_before_batch() {
+  try {
+    co_await tell(*std::exchange(to_tell_, std::nullopt));
+  } catch (...) {
+    error_ = std::current_exception();
+  }
+}
+
+}  // namespace leat

@@ -1,0 +1,48 @@
+#include "leat/io/whole_file_reader.hpp"
+
+#include "io/record_reader.hpp"
+
+namespace leat {
+namespace detail {
+
+whole_file_framing::whole_file_framing(const options& o, std::string_view path) : options_(o) {
+  if (o.max_file_size > 0) return;
+  throw failure(errc::invalid_argument, std::string(path) + ": max_file_size must be 1 or more");
+}
+
+// In one piece, which then need not be put together.
+read_options whole_file_framing::reading(const file_status& status) const noexcept {
+  constexpr std::uint64_t largest_piece = std::uint64_t{1} << 30;
+  read_options o = options_.read;
+  if (status.size == 0 || status.size > options_.max_file_size) return o;
+  o.chunk_size = static_cast<std::size_t>(std::min(status.size, largest_piece));
+  o.depth = 1;
+  return o;
+}
+
+framing_step whole_file_framing::find(const framing_run& run, std::vector<view>& records) const {
+  framing_step step;
+  const std::uint64_t there = run.bytes.size();
+  const std::uint64_t size = run.left == unknown_size ? there : run.left;
+  if (run.index > 0) {
+    step.consumed = there;
+  } else if (size > options_.max_file_size) {
+    step.fault.emplace();
+    step.fault->reason = errc::resource_exhausted;
+    step.fault->what = std::to_string(size) + " bytes" +
+                       (run.left == unknown_size ? " or more" : "") +
+                       " are above the limit max_file_size of " +
+                       std::to_string(options_.max_file_size);
+    step.fault->size = size;
+  } else if (run.left == there) {
+    records.push_back(run.bytes);
+    step.consumed = there;
+  }
+  return step;
+}
+
+}  // namespace detail
+
+template class basic_record_reader<detail::whole_file_framing>;
+
+}  // namespace leat
