@@ -73,6 +73,7 @@
 #include "leat/io/file.hpp"
 #include "leat/io/file_backend.hpp"
 #include "leat/io/fixed_length_reader.hpp"
+#include "leat/io/identity_reader.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/io/quarantine_log.hpp"
 #include "leat/io/record_batch.hpp"
@@ -85,6 +86,8 @@
 #include "leat/pipeline/batcher.hpp"
 #include "leat/pipeline/input_producer.hpp"
 #include "leat/pipeline/match_files.hpp"
+#include "leat/pipeline/queue_reader.hpp"
+#include "leat/pipeline/reader_state.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
 
 // Virtual time, for tests

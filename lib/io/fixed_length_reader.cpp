@@ -65,6 +65,10 @@ std::string fixed_length_framing::place(std::uint64_t index) {
   return "record " + std::to_string(index);
 }
 
+std::string fixed_length_framing::key(const record_position& p) {
+  return std::string(p.path) + ":" + std::to_string(p.index);
+}
+
 }  // namespace detail
 
 template class basic_record_reader<detail::fixed_length_framing>;

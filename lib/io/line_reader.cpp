@@ -59,8 +59,10 @@ std::optional<std::size_t> line_framing::search(byte_view bytes) noexcept {
   return static_cast<std::size_t>(static_cast<const std::byte*>(end) - bytes.data()) + 1;
 }
 
-std::string line_framing::place(std::uint64_t index) {
-  return "line " + std::to_string(index + 1);
+std::string line_framing::place(std::uint64_t index) { return "line " + std::to_string(index + 1); }
+
+std::string line_framing::key(const record_position& p) {
+  return std::string(p.path) + ":" + std::to_string(p.index + 1);
 }
 
 }  // namespace detail

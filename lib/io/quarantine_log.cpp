@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/json_writer.hpp"
-#include "leat/codec/bytes.hpp"
 #include "io/hex.hpp"
+#include "leat/codec/bytes.hpp"
 
 namespace leat {
 namespace {

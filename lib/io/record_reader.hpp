@@ -46,7 +46,7 @@ task<bool> basic_record_reader<F>::read_batch(batch_type& batch, std::source_loc
       co_await bring_more(where);
     } else {
       ended_ = true;
-      if (search_) end_search();
+      if (search_) end_search(offset_ + unread_);
       if (to_tell_) co_await tell(*std::exchange(to_tell_, std::nullopt));
     }
   }
@@ -123,8 +123,7 @@ bool basic_record_reader<F>::find(batch_type& batch) {
   if (search_ && !at_candidate()) return false;
   const std::uint64_t offset = offset_;
   const std::uint64_t index = index_;
-  detail::framing_step step =
-      framing_.find({unread(), left(), to_skip_, index}, batch.records_);
+  detail::framing_step step = framing_.find({unread(), left(), to_skip_, index}, batch.records_);
   count(step, batch);
   if (batch.empty()) {
     fault_ = std::move(step.fault);
@@ -153,8 +152,7 @@ void basic_record_reader<F>::count(const detail::framing_step& step, batch_type&
 template <class F>
 void basic_record_reader<F>::settle(std::uint64_t offset) {
   if (search_) {
-    search_->report.skipped = offset - search_->from;
-    end_search();
+    end_search(offset);
   }
   if (doubted_ && doubted_->offset == offset) {
     ++statistics_.transient;
@@ -249,8 +247,8 @@ bool basic_record_reader<F>::at_candidate() {
 }
 
 template <class F>
-void basic_record_reader<F>::end_search() {
-  if (search_->report.skipped == 0) search_->report.skipped = offset_ - search_->from;
+void basic_record_reader<F>::end_search(std::uint64_t offset) {
+  search_->report.skipped = offset - search_->from;
   to_tell_ = std::move(search_->report);
   search_.reset();
 }

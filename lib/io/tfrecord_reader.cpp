@@ -67,6 +67,10 @@ std::string tfrecord_framing::place(std::uint64_t index) {
   return "record " + std::to_string(index);
 }
 
+std::string tfrecord_framing::key(const record_position& p) {
+  return std::string(p.path) + ":" + std::to_string(p.offset);
+}
+
 }  // namespace detail
 
 template class basic_record_reader<detail::tfrecord_framing>;

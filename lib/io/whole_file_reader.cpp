@@ -29,10 +29,9 @@ framing_step whole_file_framing::find(const framing_run& run, std::vector<view>&
   } else if (size > options_.max_file_size) {
     step.fault.emplace();
     step.fault->reason = errc::resource_exhausted;
-    step.fault->what = std::to_string(size) + " bytes" +
-                       (run.left == unknown_size ? " or more" : "") +
-                       " are above the limit max_file_size of " +
-                       std::to_string(options_.max_file_size);
+    step.fault->what =
+        std::to_string(size) + " bytes" + (run.left == unknown_size ? " or more" : "") +
+        " are above the limit max_file_size of " + std::to_string(options_.max_file_size);
     step.fault->size = size;
   } else if (run.left == there) {
     records.push_back(run.bytes);
@@ -40,6 +39,8 @@ framing_step whole_file_framing::find(const framing_run& run, std::vector<view>&
   }
   return step;
 }
+
+std::string whole_file_framing::key(const record_position& p) { return std::string(p.path); }
 
 }  // namespace detail
 

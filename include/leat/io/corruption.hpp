@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -43,4 +44,11 @@ struct corruption_options {
   std::shared_ptr<quarantine_log> log = {};
 };
 
+namespace detail {
+
+/// The report of a file that cannot be read at all.
+[[nodiscard]] corruption_report report_of_file(std::string_view path,
+                                               const std::exception_ptr& error);
+
+}  // namespace detail
 }  // namespace leat

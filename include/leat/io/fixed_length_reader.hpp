@@ -28,6 +28,7 @@ class fixed_length_framing {
  public:
   using options = fixed_length_reader_options;
   using view = byte_view;
+  static constexpr bool one_record_a_file = false;
   static constexpr std::size_t headroom = std::size_t{16} << 10;
   static constexpr std::size_t frame = 0;
   static constexpr std::size_t overlap = 0;
@@ -40,6 +41,7 @@ class fixed_length_framing {
   [[nodiscard]] framing_step find(const framing_run& run, std::vector<view>& records) const;
   [[nodiscard]] static std::optional<std::size_t> search(byte_view) noexcept { return {}; }
   [[nodiscard]] static std::string place(std::uint64_t index);
+  [[nodiscard]] static std::string key(const record_position& p);
 
  private:
   [[nodiscard]] framing_step end(const framing_run& run, std::size_t next,

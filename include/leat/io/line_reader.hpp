@@ -26,6 +26,7 @@ class line_framing {
  public:
   using options = line_reader_options;
   using view = std::string_view;
+  static constexpr bool one_record_a_file = false;
   static constexpr std::size_t headroom = std::size_t{16} << 10;
   static constexpr std::size_t frame = 0;
   static constexpr std::size_t overlap = 0;
@@ -38,6 +39,7 @@ class line_framing {
   [[nodiscard]] framing_step find(const framing_run& run, std::vector<view>& lines) const;
   [[nodiscard]] static std::optional<std::size_t> search(byte_view bytes) noexcept;
   [[nodiscard]] static std::string place(std::uint64_t index);
+  [[nodiscard]] static std::string key(const record_position& p);
 
  private:
   [[nodiscard]] damage too_long(std::size_t size) const;

@@ -50,6 +50,12 @@ class basic_record_batch {
     return {path(), offset_ + static_cast<std::uint64_t>(at - data_) - frame_, index_ + i};
   }
 
+  /// Forgets the first `count` records. Cost: O(size).
+  void drop_front(std::size_t count) {
+    records_.erase(records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(count));
+    index_ += count;
+  }
+
   /// Forgets the records and lets go of their memory.
   void clear() noexcept {
     records_.clear();
@@ -59,6 +65,7 @@ class basic_record_batch {
  private:
   template <class Framing>
   friend class basic_record_reader;
+  friend class identity_reader;
 
   std::vector<View> records_;
   detail::chunk_reference keeper_;

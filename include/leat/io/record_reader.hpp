@@ -39,6 +39,8 @@ class basic_record_reader {
  public:
   using options_type = typename Framing::options;
   using batch_type = basic_record_batch<typename Framing::view>;
+  /// True: a file is one record, and with it at its end.
+  static constexpr bool one_record_a_file = Framing::one_record_a_file;
 
   /// Opens a file. Errors: not_found, permission_denied, failed_precondition for a directory,
   /// invalid_argument for an option out of range.
@@ -79,6 +81,9 @@ class basic_record_reader {
   [[nodiscard]] const file_status& status() const noexcept { return file_.status(); }
   [[nodiscard]] const reader_statistics& statistics() const noexcept { return statistics_; }
 
+  /// What names a record among all: its path and place, as TensorFlow's readers write it.
+  [[nodiscard]] static std::string key(const record_position& p) { return Framing::key(p); }
+
  private:
   // Damage whose end is being sought.
   struct search {
@@ -102,7 +107,7 @@ class basic_record_reader {
   void check_policy(const detail::damage& d) const;
   [[nodiscard]] task<void> tell(corruption_report report);
   [[nodiscard]] task<void> tell_before_batch();
-  void end_search();
+  void end_search(std::uint64_t offset);
 
   file file_;
   std::shared_ptr<const std::string> path_;

@@ -29,6 +29,7 @@ class tfrecord_framing {
  public:
   using options = tfrecord_reader_options;
   using view = byte_view;
+  static constexpr bool one_record_a_file = false;
   static constexpr std::size_t headroom = std::size_t{128} << 10;
   static constexpr std::size_t frame = tfrecord_header_size;
   static constexpr std::size_t overlap = tfrecord_header_size - 1;
@@ -43,6 +44,7 @@ class tfrecord_framing {
     return find_tfrecord(bytes, options_.max_record_size);
   }
   [[nodiscard]] static std::string place(std::uint64_t index);
+  [[nodiscard]] static std::string key(const record_position& p);
 
  private:
   options options_;

@@ -25,6 +25,7 @@ class whole_file_framing {
  public:
   using options = whole_file_reader_options;
   using view = byte_view;
+  static constexpr bool one_record_a_file = true;
   static constexpr std::size_t headroom = 0;
   static constexpr std::size_t frame = 0;
   static constexpr std::size_t overlap = 0;
@@ -37,6 +38,7 @@ class whole_file_framing {
   [[nodiscard]] framing_step find(const framing_run& run, std::vector<view>& records) const;
   [[nodiscard]] static std::optional<std::size_t> search(byte_view) noexcept { return {}; }
   [[nodiscard]] static std::string place(std::uint64_t) { return "the whole file"; }
+  [[nodiscard]] static std::string key(const record_position& p);
 
  private:
   options options_;

@@ -50,6 +50,7 @@ struct framing_step {
 //   using view = ...;                         byte_view or std::string_view
 //   static constexpr std::size_t headroom;    bytes of a record that are usually carried over
 //   static constexpr std::size_t frame;       bytes of a record before its data
+//   static constexpr bool one_record_a_file;
 //   static constexpr bool ends_are_searched;  a search finds the end of the record itself
 //
 //   framing(const options&, path)             throws invalid_argument
@@ -59,5 +60,6 @@ struct framing_step {
 //   std::optional<std::size_t> search(bytes)  where the next record can begin
 //   std::size_t overlap                       bytes to be searched again with those that follow
 //   std::string place(index)                  "record 3"
+//   std::string key(position)                 "a.tfrecord:48"
 
 }  // namespace leat::detail

@@ -1,0 +1,291 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "leat/core/error.hpp"
+#include "leat/core/task.hpp"
+#include "leat/io/corruption.hpp"
+#include "leat/io/detail/one_at_a_time.hpp"
+#include "leat/io/file_backend.hpp"
+#include "leat/io/quarantine_log.hpp"
+#include "leat/io/record_batch.hpp"
+#include "leat/pipeline/reader_state.hpp"
+#include "leat/sync/fifo_queue.hpp"
+
+namespace leat {
+
+/// A record with its key, as readers of TensorFlow give it.
+struct keyed_record {
+  std::string key;  ///< path and place: "a.tfrecord:48", "a.txt:7"; see the reader's key()
+  std::string value;
+  friend bool operator==(const keyed_record&, const keyed_record&) = default;
+};
+
+/// Reads the records of the files whose names come out of a queue, file after file.
+///
+///     leat::queue_reader<leat::line_reader> reader(producer.queue());
+///     while (auto record = co_await reader.read()) use(record->key, record->value);
+///
+/// The end of the input is the end of the queue: closed and drained. A file without records is
+/// passed over. A name that cannot be opened is an error that names it; the next call goes on with
+/// the next name, as TensorFlow does, or, with corruption_policy::skip_file, this one does after a
+/// report. Damage is the corruption policy's matter; its limit counts over all files.
+///
+/// Its place can be saved at any time and restored in another reader, in the middle of a file too:
+/// the state holds the place behind the last record that was delivered.
+///
+/// `Reader` is tfrecord_reader, line_reader, fixed_length_reader, whole_file_reader or
+/// identity_reader; `Queue` any queue of strings.
+///
+/// Thread safety: thread-bound to one scheduler, one operation at a time; the counters are
+///                shared-safe and never wait.
+/// Source: ReaderBase.
+template <class Reader, class Queue = fifo_queue<std::string>>
+class queue_reader {
+ public:
+  using options_type = typename Reader::options_type;
+  using batch_type = typename Reader::batch_type;
+
+  /// `name` is what errors call it; the queue must outlive the reader.
+  explicit queue_reader(Queue& files, options_type options = {}, std::string name = "queue_reader")
+      : files_(files), options_(std::move(options)), name_(std::move(name)) {}
+  queue_reader(const queue_reader&) = delete;
+  queue_reader& operator=(const queue_reader&) = delete;
+
+  /// The next record. Empty: the queue is closed and drained, and the last file is read.
+  ///
+  /// Errors:       those of Reader::open() and Reader::read_batch(), and of the queue's pop().
+  /// Cancellation: total: neither a name nor a record is lost.
+  /// Cost:         a copy of the record; read_batch() does without.
+  [[nodiscard]] task<std::optional<keyed_record>> read(
+      std::source_location where = std::source_location::current()) {
+    const detail::one_at_a_time::use use(in_use_);
+    if (!co_await fill(where)) co_return std::nullopt;
+    co_return take_one();
+  }
+
+  /// Up to `count` records, all of one file: fewer at its end. Empty: as read(); a count of 0 gives
+  /// an empty list and touches nothing. When an error comes behind records that were read, they
+  /// are given, and the next call has the error.
+  [[nodiscard]] task<std::optional<std::vector<keyed_record>>> read_up_to(
+      std::size_t count, std::source_location where = std::source_location::current()) {
+    const detail::one_at_a_time::use use(in_use_);
+    std::vector<keyed_record> records;
+    if (count == 0) co_return records;
+    if (!co_await fill(where)) co_return std::nullopt;
+    while (next_ < batch_.size()) {
+      records.push_back(take_one());
+      if (records.size() == count) break;
+      if (next_ == batch_.size() && reader_) co_await try_more(where);
+    }
+    co_return records;
+  }
+
+  /// Replaces the contents of `batch` by the next records, all of one file, without a copy. False:
+  /// as read().
+  [[nodiscard]] task<bool> read_batch(
+      batch_type& batch, std::source_location where = std::source_location::current()) {
+    const detail::one_at_a_time::use use(in_use_);
+    batch.clear();
+    if (!co_await fill(where)) co_return false;
+    std::swap(batch, batch_);
+    batch.drop_front(next_);
+    took(batch.size());
+    batch_.clear();
+    next_ = 0;
+    co_return true;
+  }
+
+  /// Forgets the current file, with the rest of it, and all counts. The queue is not touched.
+  void reset() { go_to({}); }
+
+  /// Where this reader stands, for restore_state(): behind the last record that was delivered. Not
+  /// while an operation is under way.
+  [[nodiscard]] std::string serialize_state() const { return state().to_bytes(); }
+
+  /// Goes on where another reader stood; the queue is not touched. The current file is opened by
+  /// the next read, which fails with failed_precondition if its size or time has changed.
+  ///
+  /// Errors: invalid_argument for bytes that are no state; then nothing has changed.
+  void restore_state(std::string_view bytes) { go_to(reader_state::from_bytes(bytes, name_)); }
+
+  [[nodiscard]] std::uint64_t num_records_produced() const noexcept { return produced_; }
+  /// Files whose end was seen: that of a whole file with its record, else by the read behind the
+  /// last one.
+  [[nodiscard]] std::uint64_t num_work_units_completed() const noexcept { return finished_; }
+  /// Reports of damage, and of names that could not be opened.
+  [[nodiscard]] std::uint64_t reports() const noexcept { return reports_; }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+ private:
+  // Sees to it that a record is there; false at the end of the input.
+  task<bool> fill(std::source_location where) {
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+    while (next_ == batch_.size()) {
+      if (reader_) {
+        co_await read_more(where);
+      } else if (pending_) {
+        co_await open_pending(where);
+      } else {
+        std::optional<std::string> path = co_await files_.pop(where);
+        if (!path) co_return false;
+        current_work_ = std::move(*path);
+        pending_ = true;
+      }
+    }
+    co_return true;
+  }
+
+  task<void> read_more(std::source_location where) {
+    batch_.clear();
+    next_ = 0;
+    const bool more = co_await reader_->read_batch(batch_, where);
+    reports_ = reports_before_ + reader_->statistics().reports;
+    if (!more) finish_file();
+  }
+
+  // What goes wrong here is for the next call: this one has records to give.
+  task<void> try_more(std::source_location where) {
+    try {
+      co_await read_more(where);
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+  }
+
+  void finish_file() {
+    reader_.reset();
+    finished_ = started_.load();
+    reports_before_ = reports_;
+  }
+
+  keyed_record take_one() {
+    const record_position place = batch_.position(next_);
+    const auto& value = batch_[next_];
+    keyed_record record{Reader::key(place),
+                        std::string(reinterpret_cast<const char*>(value.data()), value.size())};
+    ++next_;
+    took(1);
+    return record;
+  }
+
+  void took(std::size_t count) {
+    produced_ += count;
+    if constexpr (Reader::one_record_a_file) finish_file();
+  }
+
+  // A name that was taken stays pending until its file is open, or has failed to be.
+  task<void> open_pending(std::source_location where) {
+    std::exception_ptr failed;
+    try {
+      options_type options = options_;
+      options.corruption.max_reports -=
+          std::min<std::uint64_t>(options.corruption.max_reports, reports_);
+      std::unique_ptr<Reader> opened = co_await Reader::open(current_work_, options, where);
+      if (resume_) go_to_place(*opened, *resume_);
+      reader_ = std::move(opened);
+    } catch (...) {
+      failed = std::current_exception();
+    }
+    if (!failed) {
+      if (!resume_) ++started_;
+      resume_.reset();
+      pending_ = false;
+    } else {
+      if (resume_ || to_error_code(failed) == errc::cancelled) std::rethrow_exception(failed);
+      pending_ = false;
+      co_await leave_out(failed);
+    }
+  }
+
+  void go_to_place(Reader& reader, const reader_state::place& place) const {
+    const file_status now = reader.status();
+    const bool was_open = place.file_size != 0 || place.modified_ns != 0;
+    if (!was_open) return;
+    if (now.size != place.file_size || now.modified_ns != place.modified_ns) {
+      throw failure(errc::failed_precondition,
+                    name_ + ": cannot go on in " + current_work_ +
+                        ": the file has changed since the state was saved: " +
+                        std::to_string(place.file_size) + " bytes then, " +
+                        std::to_string(now.size) + " now" +
+                        (now.size == place.file_size ? ", and another time" : ""));
+    }
+    reader.seek(place.offset, place.index);
+  }
+
+  // A file that cannot be opened: throws, or reports it.
+  task<void> leave_out(std::exception_ptr failed) {
+    const corruption_options& o = options_.corruption;
+    if (o.policy != corruption_policy::skip_file || reports_ >= o.max_reports) {
+      std::rethrow_exception(failed);
+    }
+    reports_ = ++reports_before_;
+    const corruption_report report = detail::report_of_file(current_work_, failed);
+    if (o.on_report) o.on_report(report);
+    if (o.log) co_await o.log->add(report);
+  }
+
+  [[nodiscard]] reader_state state() const {
+    reader_state s{.work_started = started_,
+                   .work_finished = finished_,
+                   .num_records_produced = produced_,
+                   .current_work = current_work_};
+    if (reader_) {
+      const record_position next =
+          next_ < batch_.size() ? batch_.position(next_) : reader_->position();
+      const file_status file = reader_->status();
+      s.at = {next.offset, next.index, file.size, file.modified_ns};
+    } else if (resume_) {
+      s.at = resume_;
+    } else if (pending_) {
+      ++s.work_started;
+      s.at.emplace();
+    }
+    return s;
+  }
+
+  void go_to(reader_state s) {
+    const detail::one_at_a_time::use use(in_use_);
+    reader_.reset();
+    batch_.clear();
+    next_ = 0;
+    error_ = nullptr;
+    started_ = s.work_started;
+    finished_ = s.work_finished;
+    produced_ = s.num_records_produced;
+    reports_ = reports_before_ = 0;
+    current_work_ = std::move(s.current_work);
+    pending_ = s.at.has_value();
+    resume_ = s.at;
+  }
+
+  Queue& files_;
+  const options_type options_;
+  const std::string name_;
+  detail::one_at_a_time in_use_;
+  std::unique_ptr<Reader> reader_;  // of the current file, while it is not finished
+  batch_type batch_;                // its last records; from next_ on they are not delivered
+  std::size_t next_ = 0;
+  std::string current_work_;
+  bool pending_ = false;                       // the current file is to be opened
+  std::optional<reader_state::place> resume_;  // where to go on in it
+  std::exception_ptr error_;                   // for the next call
+  std::atomic<std::uint64_t> started_{0};
+  std::atomic<std::uint64_t> finished_{0};
+  std::atomic<std::uint64_t> produced_{0};
+  std::atomic<std::uint64_t> reports_{0};
+  std::uint64_t reports_before_ = 0;  // of the files before
+};
+
+}  // namespace leat

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace leat {
+
+/// What a queue_reader needs to go on where it was: a few bytes, never the records.
+///
+/// In protobuf's wire format, the first four fields as TensorFlow's ReaderBaseState; the others
+/// are there while a file is being read.
+struct reader_state {
+  /// Where in the current file the next record stands.
+  struct place {
+    std::uint64_t offset = 0;      ///< field 5
+    std::uint64_t index = 0;       ///< field 6
+    std::uint64_t file_size = 0;   ///< field 7, when the file was opened
+    std::int64_t modified_ns = 0;  ///< field 8, as file_status::modified_ns
+    friend bool operator==(const place&, const place&) = default;
+  };
+
+  std::uint64_t work_started = 0;          ///< field 1, files
+  std::uint64_t work_finished = 0;         ///< field 2, files
+  std::uint64_t num_records_produced = 0;  ///< field 3
+  std::string current_work = {};           ///< field 4, a path
+  std::optional<place> at = {};            ///< present: the file is not finished
+
+  friend bool operator==(const reader_state&, const reader_state&) = default;
+
+  /// The state as bytes; the same bytes for the same state.
+  [[nodiscard]] std::string to_bytes() const;
+
+  /// The state in `bytes`. Errors: invalid_argument for what to_bytes() cannot have written, with
+  /// `reader`, the name of who is to be restored.
+  [[nodiscard]] static reader_state from_bytes(std::string_view bytes, std::string_view reader);
+};
+
+}  // namespace leat

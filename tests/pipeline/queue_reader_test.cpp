@@ -1,0 +1,327 @@
+// The cases C, D, F and parts of H of the specification: readers with a queue of names.
+
+#include "leat/pipeline/queue_reader.hpp"
+
+#include <string>
+#include <vector>
+
+#include "leat/core/task_group.hpp"
+#include "pipeline/queue_reader_support.hpp"
+
+using namespace queue_reader_test;
+
+// ------------------------------------------------------------------------------ C. the contract
+
+LEAT_TEST("queue_reader: R01 counts records and files", "[pipeline]") {
+  names_queue q(99);
+  identities reader(q);
+  co_await fill(q, "A B C");
+  CHECK(reader.num_records_produced() == 0);
+  CHECK(reader.num_work_units_completed() == 0);
+  CHECK(q.size() == 3);
+  const auto a = co_await reader.read();
+  CHECK(a->key == "A");
+  CHECK(a->value == "A");
+  CHECK(reader.num_records_produced() == 1);
+  CHECK(co_await next_value(reader) == "B");
+  CHECK(co_await next_value(reader) == "C");
+  CHECK(co_await next_value(reader) == "the end");
+  CHECK(reader.num_work_units_completed() == 3);
+  CHECK(reader.num_records_produced() == 3);
+  CHECK(q.size() == 0);
+}
+
+LEAT_TEST("queue_reader: R02 names may come while it reads", "[pipeline]") {
+  names_queue q(99);
+  identities reader(q);
+  for (int round = 0; round < 3; ++round) {
+    co_await fill(q, "DD EE", round == 2);
+    CHECK(co_await next_value(reader) == "DD");
+    CHECK(co_await next_value(reader) == "EE");
+  }
+  CHECK(co_await next_value(reader) == "the end");
+}
+
+LEAT_TEST("queue_reader: R03, R04 a state is saved and restored; its bytes", "[pipeline]") {
+  names_queue q(99);
+  identities reader(q);
+  co_await fill(q, "X Y Z", false);
+  CHECK(co_await next_value(reader) == "X");
+  const std::string state = reader.serialize_state();
+  CHECK(state == std::string("\x08\x01\x10\x01\x18\x01\x22\x01X"));
+  CHECK(co_await next_value(reader) == "Y");
+  CHECK(co_await next_value(reader) == "Z");
+  co_await fill(q, "Y Z");
+  reader.restore_state(state);
+  CHECK(reader.num_records_produced() == 1);
+  CHECK(co_await next_value(reader) == "Y");
+  CHECK(co_await next_value(reader) == "Z");
+  CHECK(co_await next_value(reader) == "the end");
+  CHECK(reader.num_records_produced() == 3);
+}
+
+TEST_CASE("queue_reader: R05 to R10 bytes that are no state change nothing", "[pipeline]") {
+  names_queue q(1);
+  identities reader(q, {}, "my reader");
+  const std::string good("\x08\x01\x10\x01\x18\x01\x22\x01X");
+  reader.restore_state(good);
+  std::vector<std::string> bad = {
+      good.substr(1),
+      good.substr(0, good.size() - 1),
+      good + "ExtraJunk",
+      "Junk" + good,
+      "\x99" + good.substr(1),
+      "BOGUS" + good.substr(5),
+      std::string("\x08\x02\x10\x01\x18\x01\x22\x01X"),          // R10
+      std::string("\x08\x01\x10\x02\x18\x01\x22\x01X"),          // finished more than begun
+      std::string("\x08\x01\x10\x01\x18\x01\x22\x01X\x28\x05"),  // a place, and no file
+  };
+  for (const std::string& bytes : bad) {
+    try {
+      reader.restore_state(bytes);
+      FAIL("accepted " << Catch::StringMaker<std::string>::convert(bytes));
+    } catch (const leat::failure& e) {
+      CHECK(e.code() == errc::invalid_argument);
+      CHECK(std::string(e.what()).find("my reader") != std::string::npos);
+    }
+    REQUIRE(reader.serialize_state() == good);
+  }
+}
+
+LEAT_TEST("queue_reader: R12 reset forgets the current file, not the queue", "[pipeline]") {
+  names_queue q(99);
+  identities reader(q);
+  co_await fill(q, "X Y Z", false);
+  CHECK(co_await next_value(reader) == "X");
+  CHECK(co_await next_value(reader) == "Y");
+  reader.reset();
+  CHECK(reader.num_records_produced() == 0);
+  CHECK(reader.num_work_units_completed() == 0);
+  CHECK(q.size() == 1);
+  co_await fill(q, "K L");
+  CHECK(co_await next_value(reader) == "Z");
+  CHECK(co_await next_value(reader) == "K");
+}
+
+TEST_CASE("queue_reader: R14 a missing file is an error that names it, then comes the next",
+          "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    w.files().write_file("/good", "one\ntwo\n");
+    names_queue q(9);
+    co_await fill(q, "/missing /good");
+    lines reader(q);
+    const std::string said = co_await error_of_read(reader, errc::not_found);
+    CHECK(said.find("/missing") != std::string::npos);
+    CHECK(co_await next_key(reader) == "/good:1");
+  });
+}
+
+TEST_CASE("queue_reader: a missing file is passed over where the policy says so", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    w.files().write_file("/good", "one\n");
+    names_queue q(9);
+    co_await fill(q, "/missing /good /gone");
+    std::vector<leat::corruption_report> reports;
+    leat::line_reader_options options;
+    options.corruption.policy = leat::corruption_policy::skip_file;
+    options.corruption.on_report = [&](const leat::corruption_report& r) { reports.push_back(r); };
+    lines reader(q, options);
+    CHECK(co_await next_value(reader) == "one");
+    CHECK(co_await next_value(reader) == "the end");
+    REQUIRE(reports.size() == 2);
+    CHECK(reports[0].path == "/missing");
+    CHECK(reports[1].what.find("/gone") != std::string::npos);
+    CHECK(reader.reports() == 2);
+  });
+}
+
+TEST_CASE("queue_reader: the limit of reports counts over all files", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    std::string damaged = tfrecord_file(3);
+    damaged[30] ^= 1;
+    names_queue q(9);
+    for (const char* name : {"/a", "/b", "/c"}) {
+      w.files().write_file(name, damaged);
+      co_await q.push(name);
+    }
+    q.close();
+    leat::tfrecord_reader_options options;
+    options.corruption.policy = leat::corruption_policy::resync;
+    options.corruption.max_reports = 2;
+    tfrecords reader(q, options);
+    for (int i = 0; i < 5; ++i) CHECK(co_await reader.read());
+    CHECK(reader.reports() == 2);
+    const std::string said = co_await error_of_read(reader, errc::data_loss);
+    CHECK(said.find("/c, record 1") != std::string::npos);
+  });
+}
+
+TEST_CASE("queue_reader: R17 the end of a file is counted when it is seen", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    w.files().write_file("/a", "one\ntwo\n");
+    names_queue q(9);
+    co_await fill(q, "/a");
+    lines reader(q);
+    CHECK(co_await next_value(reader) == "one");
+    CHECK(co_await next_value(reader) == "two");
+    CHECK(reader.num_work_units_completed() == 0);
+    CHECK(co_await next_value(reader) == "the end");
+    CHECK(reader.num_work_units_completed() == 1);
+  });
+}
+
+TEST_CASE("queue_reader: R20, K13 read_up_to takes records of one file", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    w.files().write_file("/six", tfrecord_file(6));
+    w.files().write_file("/two", tfrecord_file(2));
+    names_queue q(9);
+    co_await fill(q, "/six /two");
+    tfrecords reader(q);
+    auto none = co_await reader.read_up_to(0);
+    REQUIRE(none);
+    CHECK(none->empty());
+    CHECK(q.size() == 2);
+    std::vector<std::size_t> sizes;
+    for (;;) {
+      auto some = co_await reader.read_up_to(3);
+      if (!some) break;
+      sizes.push_back(some->size());
+    }
+    CHECK(sizes == std::vector<std::size_t>{3, 3, 2});
+    CHECK(reader.num_records_produced() == 8);
+  });
+}
+
+TEST_CASE("queue_reader: read_up_to gives what it has, and the error with the next call",
+          "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    std::string damaged = tfrecord_file(4);
+    damaged[2 * 24 + 14] ^= 1;
+    w.files().write_file("/a", damaged);
+    names_queue q(9);
+    co_await fill(q, "/a");
+    tfrecords reader(q);
+    auto some = co_await reader.read_up_to(10);
+    REQUIRE(some);
+    CHECK(some->size() == 2);
+    CHECK(reader.num_records_produced() == 2);
+    for (int i = 0; i < 2; ++i) {
+      const std::string said = co_await error_of_read(reader, errc::data_loss);
+      CHECK(said.find("record 2 at offset 48") != std::string::npos);
+    }
+  });
+}
+
+LEAT_TEST("queue_reader: one that waits for a name does not hold up the others", "[pipeline]") {
+  names_queue queues[3] = {names_queue(1), names_queue(1), names_queue(1)};
+  std::string order;
+  leat::task_group group;
+  for (names_queue& q : queues) {
+    group.spawn([](names_queue& from, std::string& out) -> task<> {
+      identities reader(from);
+      out += co_await next_value(reader);
+    }(q, order));
+  }
+  co_await leat::this_task::yield();
+  for (int i = 2; i >= 0; --i) {
+    co_await queues[i].push(std::to_string(i));
+    co_await leat::this_task::yield();
+    co_await leat::this_task::yield();
+  }
+  co_await group.join();
+  CHECK(order == "210");
+}
+
+LEAT_TEST("queue_reader: counts can be asked while it waits for a name", "[pipeline]") {
+  names_queue q(1);
+  identities reader(q);
+  leat::task_group group;
+  group.spawn([](identities& r) -> task<> { CHECK(co_await next_value(r) == "the end"); }(reader));
+  co_await leat::this_task::yield();
+  CHECK(reader.num_records_produced() == 0);
+  q.close();
+  co_await group.join();
+}
+
+// ---------------------------------------------------------------------------------- D. lines
+
+TEST_CASE("queue_reader: T01, T02, T03 lines of two files, with their keys", "[pipeline]") {
+  for (const std::string end : {"\n", "\r\n"}) {
+    for (const std::size_t header : {0U, 1U}) {
+      in_world([&](world& w) -> task<> {
+        names expected;
+        for (int f = 0; f < 2; ++f) {
+          std::string text;
+          for (int i = 0; i < 5; ++i) {
+            const std::string line = std::to_string(f) + ": " + std::to_string(i);
+            text += line + (f == 1 && i == 4 ? "" : end);
+            if (static_cast<std::size_t>(i) < header) continue;
+            expected.push_back("/" + std::to_string(f) + ":" + std::to_string(i + 1) + "=" + line);
+          }
+          w.files().write_file("/" + std::to_string(f), text);
+        }
+        names_queue q(9);
+        co_await fill(q, "/0 /1");
+        lines reader(q, {.skip_header_lines = header});
+        names found;
+        for (;;) {
+          auto r = co_await reader.read();
+          if (!r) break;
+          found.push_back(r->key + "=" + r->value);
+        }
+        CHECK(found == expected);
+      });
+    }
+  }
+}
+
+TEST_CASE("queue_reader: T07, T12 files without records are passed over and counted",
+          "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    w.files().write_file("/empty", "");
+    w.files().write_file("/two", "1\n2\n");
+    w.files().write_file("/seven", "1\n2\n3\n4\n5\n6\n7\n");
+    names_queue q(9);
+    co_await fill(q, "/empty /two /seven");
+    lines reader(q, {.skip_header_lines = 5});
+    CHECK(co_await next_key(reader) == "/seven:6");
+    CHECK(co_await next_key(reader) == "/seven:7");
+    CHECK(co_await next_key(reader) == "the end");
+    CHECK(reader.num_work_units_completed() == 3);
+    CHECK(reader.num_records_produced() == 2);
+  });
+}
+
+// ------------------------------------------------------------------------------ F. whole files
+
+TEST_CASE("queue_reader: W01, W02 whole files", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    const names contents = {"One\na\nb\n", "Two\nC\nD", "Three x, y, z"};
+    names_queue q(9);
+    wholes reader(q);
+    for (std::size_t i = 0; i < 3; ++i) w.files().write_file("/" + std::to_string(i), contents[i]);
+    for (int round = 0; round < 2; ++round) {
+      co_await fill(q, "/0 /1 /2", round == 1);
+      for (std::size_t i = 0; i < 3; ++i) {
+        const auto r = co_await reader.read();
+        CHECK(r->key == "/" + std::to_string(i));
+        CHECK(r->value == contents[i]);
+      }
+    }
+    CHECK(co_await next_value(reader) == "the end");
+  });
+}
+
+TEST_CASE("queue_reader: W05 the state of a reader of whole files in a new one", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    w.files().write_file("/0", "zero");
+    names_queue q(9);
+    co_await fill(q, "/0");
+    wholes first(q);
+    CHECK(co_await next_value(first) == "zero");
+    wholes second(q);
+    second.restore_state(first.serialize_state());
+    CHECK(second.num_records_produced() == 1);
+    CHECK(second.num_work_units_completed() == 1);
+  });
+}
