@@ -1,0 +1,51 @@
+#include "codec/raw_inflater.hpp"
+
+#include <algorithm>
+
+namespace leat::detail {
+
+void raw_inflater::begin(compression format) noexcept {
+  ::isal_inflate_reset(&engine_);
+  engine_.crc_flag = format == compression::zlib ? ISAL_ZLIB_NO_HDR : ISAL_GZIP_NO_HDR;
+  last_size_ = 0;
+  behind_end_ = 0;
+}
+
+raw_inflater::step raw_inflater::run(byte_view in, std::span<std::byte> out) noexcept {
+  in = in.first(std::min(in.size(), largest_span));
+  out = out.first(std::min(out.size(), largest_span));
+  auto* const next_in =
+      reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(in.data()));  // it is only read
+  engine_.next_in = next_in;
+  engine_.avail_in = static_cast<std::uint32_t>(in.size());
+  engine_.next_out = reinterpret_cast<std::uint8_t*>(out.data());
+  engine_.avail_out = static_cast<std::uint32_t>(out.size());
+  step result;
+  result.bad = ::isal_inflate(&engine_) < 0;
+  result.produced = out.size() - engine_.avail_out;
+  result.ended = !result.bad && engine_.block_state == ISAL_BLOCK_FINISH;
+  std::ptrdiff_t consumed = engine_.next_in - next_in;
+  if (result.ended) {
+    // Newer versions have gone back themselves, also in front of this input.
+    consumed -= static_cast<std::ptrdiff_t>(unread());
+    behind_end_ = consumed < 0 ? static_cast<std::size_t>(-consumed) : 0;
+    std::move(last_.begin() + static_cast<std::ptrdiff_t>(last_size_ - behind_end_),
+              last_.begin() + static_cast<std::ptrdiff_t>(last_size_), last_.begin());
+    consumed = std::max<std::ptrdiff_t>(consumed, 0);
+  } else {
+    remember(in.first(static_cast<std::size_t>(consumed)));
+  }
+  result.consumed = static_cast<std::size_t>(consumed);
+  return result;
+}
+
+void raw_inflater::remember(byte_view consumed) noexcept {
+  consumed = consumed.last(std::min(consumed.size(), most_unread));
+  const std::size_t kept = std::min(last_size_, most_unread - consumed.size());
+  std::move(last_.begin() + static_cast<std::ptrdiff_t>(last_size_ - kept),
+            last_.begin() + static_cast<std::ptrdiff_t>(last_size_), last_.begin());
+  std::copy(consumed.begin(), consumed.end(), last_.begin() + static_cast<std::ptrdiff_t>(kept));
+  last_size_ = kept + consumed.size();
+}
+
+}  // namespace leat::detail

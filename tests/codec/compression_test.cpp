@@ -1,0 +1,65 @@
+#include "leat/codec/compression.hpp"
+
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/codec/tfrecord.hpp"
+#include "support/refusal.hpp"
+#include "support/zlib_oracle.hpp"
+
+using leat::as_bytes;
+using leat::compression;
+
+TEST_CASE("compression: its names are TensorFlow's, and none may be empty", "[codec]") {
+  CHECK(leat::parse_compression("") == compression::none);
+  CHECK(leat::parse_compression("none") == compression::none);
+  CHECK(leat::parse_compression("ZLIB") == compression::zlib);
+  CHECK(leat::parse_compression("GZIP") == compression::gzip);
+  for (const auto c : {compression::none, compression::zlib, compression::gzip}) {
+    CHECK(leat::parse_compression(leat::name(c)) == c);
+  }
+}
+
+TEST_CASE("compression: an unknown name is refused, and named", "[codec]") {
+  for (const std::string text : {"BZ2", "5", "gzip", "ZLIB ", "NONE", "LZ4"}) {
+    const std::string what = leat_test::refusal([&] { return leat::parse_compression(text); });
+    CHECK(leat_test::contains(what, "'" + text + "'"));
+    CHECK(leat_test::contains(what, "GZIP"));
+  }
+}
+
+TEST_CASE("detect_compression: tells what zlib has written, at every level", "[codec]") {
+  for (int level = 0; level <= 9; ++level) {
+    const std::string zlib =
+        leat_test::zlib_deflated("text", {.window_bits = leat_test::zlib_window, .level = level});
+    const std::string gzip = leat_test::zlib_deflated("text", {.level = level});
+    CHECK(leat::detect_compression(as_bytes(zlib)) == compression::zlib);
+    CHECK(leat::detect_compression(as_bytes(gzip)) == compression::gzip);
+    CHECK(leat::detect_tfrecord_compression(as_bytes(zlib)) == compression::zlib);
+    CHECK(leat::detect_tfrecord_compression(as_bytes(gzip)) == compression::gzip);
+  }
+}
+
+TEST_CASE("detect_compression: what is too short or looks otherwise is not compressed", "[codec]") {
+  using namespace std::string_literals;
+  for (const std::string& text :
+       {""s, "\x1f"s, "\x1f\x8b"s, "\x1f\x8b\x07"s, "\x78\x9c"s, "\x78\x9d\x03"s, "x "s, "x is"s,
+        "\x78\xbb\x03"s, "\x78\x9c\x07"s, "text\n"s, "\x58\x85\x03"s}) {
+    CHECK(leat::detect_compression(as_bytes(text)) == compression::none);
+  }
+}
+
+TEST_CASE("detect_tfrecord_compression: a record's header outweighs a magic number", "[codec]") {
+  // Lengths whose first bytes are those of zlib and of gzip.
+  for (const std::uint64_t length : {std::uint64_t{0x039c78}, std::uint64_t{0x088b1f}}) {
+    std::vector<std::byte> file;
+    leat::append_tfrecord(file, as_bytes(std::string(length, 'x')));
+    CHECK(leat::detect_compression(file) != compression::none);
+    CHECK(leat::detect_tfrecord_compression(file) == compression::none);
+    CHECK(leat::detect_tfrecord_compression(leat::byte_view(file).first(12)) == compression::none);
+    file[9] ^= std::byte{1};
+    CHECK(leat::detect_tfrecord_compression(file) != compression::none);
+  }
+}
