@@ -43,6 +43,7 @@
 #include "leat/codec/bytes.hpp"
 #include "leat/codec/compression.hpp"
 #include "leat/codec/crc32c.hpp"
+#include "leat/codec/deflater.hpp"
 #include "leat/codec/inflater.hpp"
 #include "leat/codec/line_splitter.hpp"
 #include "leat/codec/tfrecord.hpp"
