@@ -1,0 +1,100 @@
+// Any bytes as a zlib or gzip stream, in pieces, beside zlib. Two bytes in front say how; in every
+// other input the bytes are deflate's, and get the header and the trailer that belong to them.
+
+#include "leat/codec/inflater.hpp"
+
+#include <cstdlib>
+#include <string>
+
+#include "support/inflating.hpp"
+#include "support/zlib_oracle.hpp"
+
+namespace {
+
+using leat::compression;
+using end = leat::inflate_end;
+
+constexpr std::size_t limit = 1 << 20;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+std::string little_endian(uLong value) {
+  std::string bytes(4, '\0');
+  leat::store_little_endian(reinterpret_cast<std::byte*>(bytes.data()),
+                            static_cast<std::uint32_t>(value));
+  return bytes;
+}
+
+std::string big_endian(uLong value) {
+  const std::string bytes = little_endian(value);
+  return {bytes.rbegin(), bytes.rend()};
+}
+
+uLong checksum_of(compression format, const std::string& text) {
+  const auto* const data = reinterpret_cast<const Bytef*>(text.data());
+  const auto size = static_cast<uInt>(text.size());
+  return format == compression::gzip ? ::crc32(0, data, size) : ::adler32(1, data, size);
+}
+
+std::string trailer_of(compression format, const std::string& text) {
+  const uLong sum = checksum_of(format, text);
+  return format == compression::gzip ? little_endian(sum) + little_endian(text.size())
+                                     : big_endian(sum);
+}
+
+// The bytes as deflate's, framed; as they are when zlib does not read them to an end.
+std::string framed(compression format, const std::string& bytes) {
+  const auto raw = leat_test::zlib_inflate(bytes, leat_test::raw_window, limit);
+  if (raw.status != Z_STREAM_END) return bytes;
+  const std::string header = format == compression::gzip
+                                 ? std::string("\x1f\x8b\x08\0\0\0\0\0\0\x03", 10)
+                                 : std::string("\x78\x9c");
+  return header + bytes.substr(0, raw.consumed) + trailer_of(format, raw.text);
+}
+
+// One member and nothing behind it: zlib reads no more.
+void check_against_zlib(compression format, const std::string& stream, std::size_t piece,
+                        std::size_t room) {
+  const int window = format == compression::gzip ? leat_test::gzip_window : leat_test::zlib_window;
+  const auto oracle = leat_test::zlib_inflate(stream, window, limit);
+  if (oracle.status == Z_OK) return;  // more than the limit
+  leat::inflater inflater(format, {.max_output = limit});
+  const auto got = leat_test::inflate_all(inflater, stream.substr(0, oracle.consumed), piece, room);
+  if (oracle.status == Z_STREAM_END) {
+    require(got.result.end == end::complete && got.text == oracle.text);
+    return;
+  }
+  require(oracle.status != Z_NEED_DICT || got.result.end == end::dictionary);
+  require(oracle.status != Z_BUF_ERROR || got.result.end != end::complete);
+  // ISA-L reads codes that leave something out, where zlib does not: the checksum must be right.
+  const std::string trailer = trailer_of(format, got.text);
+  require(got.result.end != end::complete || inflater.members() > 1 ||
+          stream.substr(0, oracle.consumed).find(trailer) != std::string::npos);
+}
+
+// How it is cut changes nothing.
+void check_in_pieces(compression format, const std::string& stream, std::size_t piece,
+                     std::size_t room) {
+  const leat::inflate_options options{.max_output = limit};
+  const auto whole = leat_test::inflate_all(format, stream, SIZE_MAX, limit, options);
+  const auto pieces = leat_test::inflate_all(format, stream, piece, room, options);
+  require(whole.result.end == pieces.result.end);
+  require(whole.result.failed() || whole.text == pieces.text);
+  require(whole.result.offset <= stream.size() && pieces.result.offset <= stream.size());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  if (size < 2) return 0;
+  const auto format = (data[0] & 1U) != 0 ? compression::gzip : compression::zlib;
+  const std::size_t piece = (data[0] >> 2U) + 1;
+  const std::size_t room = std::size_t{data[1]} * data[1] + 1;
+  std::string stream(reinterpret_cast<const char*>(data) + 2, size - 2);
+  if ((data[0] & 2U) != 0) stream = framed(format, stream);
+  check_against_zlib(format, stream, piece, room);
+  check_in_pieces(format, stream, piece, room);
+  return 0;
+}
