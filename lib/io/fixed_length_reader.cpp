@@ -26,6 +26,10 @@ fixed_length_framing::fixed_length_framing(const options& o, std::string_view pa
   if (o.hop_size == 0) options_.hop_size = o.record_size;
 }
 
+byte_stream_options fixed_length_framing::stream(const file_status&) const noexcept {
+  return {.read = options_.read, .compression = options_.compression, .inflate = options_.inflate};
+}
+
 framing_step fixed_length_framing::find(const framing_run& run, std::vector<view>& records) const {
   const std::size_t size = run.bytes.size();
   const std::size_t whole = options_.record_size + options_.footer_size;

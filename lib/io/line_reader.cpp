@@ -13,6 +13,10 @@ line_framing::line_framing(const options& o, std::string_view path) : options_(o
   throw failure(errc::invalid_argument, std::string(path) + ": max_line_size must be 1 or more");
 }
 
+byte_stream_options line_framing::stream(const file_status&) const noexcept {
+  return {.read = options_.read, .compression = options_.compression, .inflate = options_.inflate};
+}
+
 framing_step line_framing::find(const framing_run& run, std::vector<view>& lines) const {
   const std::string_view text = as_text(run.bytes);
   framing_step step;

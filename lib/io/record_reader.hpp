@@ -24,7 +24,7 @@ basic_record_reader<F>::basic_record_reader(file f, const options_type& options)
       path_(std::make_shared<const std::string>(file_.path())),
       framing_(options, *path_),
       corruption_(options.corruption),
-      stream_(file_, framing_.reading(file_.status()), F::headroom),
+      stream_(file_, framing_.stream(file_.status()), F::headroom),
       to_skip_(framing_.first_record()) {}
 
 template <class F>
@@ -40,7 +40,9 @@ task<bool> basic_record_reader<F>::read_batch(batch_type& batch, std::source_loc
       if (to_tell_) co_await tell_before_batch();
       co_return true;
     }
-    if (fault_) {
+    if (stream_failed()) {
+      co_await deal_with(*stream_.fault());
+    } else if (fault_) {
       co_await deal_with(*std::exchange(fault_, std::nullopt));
     } else if (!at_end_) {
       co_await bring_more(where);
@@ -84,6 +86,13 @@ std::uint64_t basic_record_reader<F>::left() const noexcept {
   return size == detail::unknown_size ? size : size - offset_;
 }
 
+// What is damaged in its compression cannot be read on: not even what is unread is known to be a
+// record.
+template <class F>
+bool basic_record_reader<F>::stream_failed() const noexcept {
+  return at_end_ && stream_.fault();
+}
+
 template <class F>
 void basic_record_reader<F>::drop(std::size_t count) noexcept {
   unread_ -= count;
@@ -119,7 +128,7 @@ task<void> basic_record_reader<F>::bring_more(std::source_location where) {
 template <class F>
 bool basic_record_reader<F>::find(batch_type& batch) {
   skip();
-  if ((to_skip_ > 0 || unread_ == 0) && !at_end_) return false;
+  if (stream_failed() || ((to_skip_ > 0 || unread_ == 0) && !at_end_)) return false;
   if (search_ && !at_candidate()) return false;
   const std::uint64_t offset = offset_;
   const std::uint64_t index = index_;
@@ -189,7 +198,7 @@ bool basic_record_reader<F>::read_again(const detail::damage& d) {
 
 template <class F>
 void basic_record_reader<F>::check_policy(const detail::damage& d) const {
-  const bool knows_where = d.size || F::ends_are_searched;
+  const bool knows_where = d.size || F::ends_are_searched || stream_failed();
   std::string hint;
   if (corruption_.policy == corruption_policy::skip_record && !knows_where) {
     hint = "; where the next record begins is not known: corruption_policy::resync searches for it";
@@ -205,18 +214,22 @@ void basic_record_reader<F>::check_policy(const detail::damage& d) const {
 // Throws, or sees to it that the reader can go on.
 template <class F>
 task<void> basic_record_reader<F>::deal_with(detail::damage d) {
-  if (search_) {  // no record, only what looked like one
+  if (search_ && !stream_failed()) {  // no record, only what looked like one
     search_->candidate = false;
     drop(1);
     co_return;
   }
   if (read_again(d)) co_return;
   check_policy(d);
+  if (search_) {
+    end_search(offset_ + unread_);
+    co_await tell(*std::exchange(to_tell_, std::nullopt));
+  }
   corruption_report report = report_of(d);
   doubted_.reset();
   ++statistics_.reports;
   ++index_;
-  const bool whole_file = corruption_.policy == corruption_policy::skip_file;
+  const bool whole_file = corruption_.policy == corruption_policy::skip_file || stream_failed();
   if (!whole_file && !d.size) {
     search_ = search{std::move(report), offset_};
     drop(1);

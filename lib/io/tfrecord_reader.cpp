@@ -38,6 +38,13 @@ tfrecord_framing::tfrecord_framing(const options& o, std::string_view path) : op
   throw failure(errc::invalid_argument, std::string(path) + ": max_record_size must be 1 or more");
 }
 
+byte_stream_options tfrecord_framing::stream(const file_status&) const noexcept {
+  return {.read = options_.read,
+          .compression = options_.compression,
+          .inflate = options_.inflate,
+          .detect = &detect_tfrecord_compression};
+}
+
 framing_step tfrecord_framing::find(const framing_run& run, std::vector<view>& records) const {
   const tfrecord_scan scan =
       scan_tfrecords(run.bytes, records, SIZE_MAX, options_.max_record_size, options_.checks);

@@ -11,12 +11,15 @@ whole_file_framing::whole_file_framing(const options& o, std::string_view path) 
 }
 
 // In one piece, which then need not be put together.
-read_options whole_file_framing::reading(const file_status& status) const noexcept {
+byte_stream_options whole_file_framing::stream(const file_status& status) const noexcept {
   constexpr std::uint64_t largest_piece = std::uint64_t{1} << 30;
-  read_options o = options_.read;
-  if (status.size == 0 || status.size > options_.max_file_size) return o;
-  o.chunk_size = static_cast<std::size_t>(std::min(status.size, largest_piece));
-  o.depth = 1;
+  byte_stream_options o{
+      .read = options_.read, .compression = options_.compression, .inflate = options_.inflate};
+  const bool plain = o.compression == compression::none && status.size > 0;
+  if (plain && status.size <= options_.max_file_size) {
+    o.read.chunk_size = static_cast<std::size_t>(std::min(status.size, largest_piece));
+    o.read.depth = 1;
+  }
   return o;
 }
 

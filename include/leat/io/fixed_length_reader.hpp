@@ -17,6 +17,9 @@ struct fixed_length_reader_options {
   std::size_t header_size = 0;  ///< bytes before the first record
   std::size_t footer_size = 0;  ///< bytes at the end that are no records
   std::size_t hop_size = 0;     ///< bytes from one record to the next; 0: record_size
+  /// Of the file as a whole; empty: told by its first bytes.
+  std::optional<leat::compression> compression = leat::compression::none;
+  inflate_options inflate = {};  ///< limits, for a compressed file
   corruption_options corruption = {};
   read_options read = {};
 };
@@ -36,7 +39,7 @@ class fixed_length_framing {
 
   fixed_length_framing(const options& o, std::string_view path);
 
-  [[nodiscard]] read_options reading(const file_status&) const noexcept { return options_.read; }
+  [[nodiscard]] byte_stream_options stream(const file_status& status) const noexcept;
   [[nodiscard]] std::uint64_t first_record() const noexcept { return options_.header_size; }
   [[nodiscard]] framing_step find(const framing_run& run, std::vector<view>& records) const;
   [[nodiscard]] static std::optional<std::size_t> search(byte_view) noexcept { return {}; }

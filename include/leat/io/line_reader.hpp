@@ -15,6 +15,9 @@ namespace leat {
 struct line_reader_options {
   std::size_t skip_header_lines = 0;                  ///< lines left out at the beginning
   std::size_t max_line_size = std::size_t{16} << 20;  ///< bytes; a longer line is an error
+  /// Of the file as a whole; empty: told by its first bytes.
+  std::optional<leat::compression> compression = leat::compression::none;
+  inflate_options inflate = {};  ///< limits, for a compressed file
   corruption_options corruption = {};
   read_options read = {};
 };
@@ -34,7 +37,7 @@ class line_framing {
 
   line_framing(const options& o, std::string_view path);
 
-  [[nodiscard]] read_options reading(const file_status&) const noexcept { return options_.read; }
+  [[nodiscard]] byte_stream_options stream(const file_status& status) const noexcept;
   [[nodiscard]] std::uint64_t first_record() const noexcept { return 0; }
   [[nodiscard]] framing_step find(const framing_run& run, std::vector<view>& lines) const;
   [[nodiscard]] static std::optional<std::size_t> search(byte_view bytes) noexcept;

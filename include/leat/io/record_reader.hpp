@@ -94,6 +94,7 @@ class basic_record_reader {
 
   [[nodiscard]] byte_view unread() const noexcept;
   [[nodiscard]] std::uint64_t left() const noexcept;
+  [[nodiscard]] bool stream_failed() const noexcept;
   void drop(std::size_t count) noexcept;
   void skip() noexcept;
   [[nodiscard]] bool at_candidate();

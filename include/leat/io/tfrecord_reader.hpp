@@ -18,6 +18,9 @@ struct tfrecord_reader_options {
   std::uint64_t max_record_size = std::uint64_t{1} << 30;  ///< bytes; a larger record is an error
   /// True: a record cut off by the end of the file is left out, as if the file ended before it.
   bool tolerate_truncated_tail = false;
+  /// Of the file as a whole; empty: told by its first bytes.
+  std::optional<leat::compression> compression = leat::compression::none;
+  inflate_options inflate = {};  ///< limits, for a compressed file
   corruption_options corruption = {};
   read_options read = {};
 };
@@ -37,7 +40,7 @@ class tfrecord_framing {
 
   tfrecord_framing(const options& o, std::string_view path);
 
-  [[nodiscard]] read_options reading(const file_status&) const noexcept { return options_.read; }
+  [[nodiscard]] byte_stream_options stream(const file_status& status) const noexcept;
   [[nodiscard]] std::uint64_t first_record() const noexcept { return 0; }
   [[nodiscard]] framing_step find(const framing_run& run, std::vector<view>& records) const;
   [[nodiscard]] std::optional<std::size_t> search(byte_view bytes) const noexcept {

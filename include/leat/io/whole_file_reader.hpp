@@ -14,6 +14,9 @@ namespace leat {
 /// How a file is read as one record.
 struct whole_file_reader_options {
   std::uint64_t max_file_size = std::uint64_t{1} << 30;  ///< bytes; a larger file is an error
+  /// Of the file as a whole; empty: told by its first bytes.
+  std::optional<leat::compression> compression = leat::compression::none;
+  inflate_options inflate = {};  ///< limits, for a compressed file
   corruption_options corruption = {};
   read_options read = {};
 };
@@ -33,7 +36,7 @@ class whole_file_framing {
 
   whole_file_framing(const options& o, std::string_view path);
 
-  [[nodiscard]] read_options reading(const file_status& status) const noexcept;
+  [[nodiscard]] byte_stream_options stream(const file_status& status) const noexcept;
   [[nodiscard]] std::uint64_t first_record() const noexcept { return 0; }
   [[nodiscard]] framing_step find(const framing_run& run, std::vector<view>& records) const;
   [[nodiscard]] static std::optional<std::size_t> search(byte_view) noexcept { return {}; }

@@ -2,8 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <source_location>
 
+#include "leat/codec/compression.hpp"
+#include "leat/codec/inflater.hpp"
 #include "leat/core/task.hpp"
 #include "leat/io/detail/framing.hpp"
 #include "leat/io/detail/read_ahead.hpp"
@@ -12,37 +16,68 @@
 
 namespace leat::detail {
 
-/// The bytes of a file as its records lie in them.
+/// How the bytes in which records lie come out of a file.
+struct byte_stream_options {
+  read_options read = {};
+  std::optional<leat::compression> compression = leat::compression::none;  ///< empty: find out
+  inflate_options inflate = {};
+  leat::compression (*detect)(byte_view beginning) noexcept = &detect_compression;
+};
+
+/// The bytes of a file as its records lie in them: inflated where they are compressed.
 ///
 /// Thread safety: thread-bound.
 class byte_stream {
  public:
-  byte_stream(file& f, const read_options& options, std::size_t headroom)
-      : file_(f), source_(f, options, headroom) {}
+  /// Errors: invalid_argument for options out of range; std::bad_alloc.
+  byte_stream(file& f, const byte_stream_options& options, std::size_t headroom);
+  byte_stream(const byte_stream&) = delete;
+  byte_stream& operator=(const byte_stream&) = delete;
+  ~byte_stream();
 
   /// Brings the next bytes into view, behind the last `carried` of those that are. False at the
-  /// end: then just these are in view. Errors, cancellation: as read_ahead::advance().
+  /// end, or at damage in what is compressed: then just these are in view.
+  ///
+  /// Errors, cancellation: as read_ahead::advance().
   [[nodiscard]] task<bool> advance(std::size_t carried, std::source_location where) {
-    return source_.advance(carried, where);
+    if (!compression_) return begin(where);
+    return inflation_ ? inflate(carried, where) : source_.advance(carried, where);
   }
 
-  [[nodiscard]] const window& view() const noexcept { return source_.view(); }
+  [[nodiscard]] const window& view() const noexcept;
+
+  /// Why nothing comes behind what is in view, where that is not the end.
+  [[nodiscard]] const std::optional<damage>& fault() const noexcept { return fault_; }
 
   /// Bytes of the stream, where that is known before its end.
   [[nodiscard]] std::uint64_t size() const noexcept {
-    return file_.status().size > 0 ? file_.status().size : unknown_size;
+    return can_jump() ? file_.status().size : unknown_size;
   }
 
   /// True: seek() costs no more than to read on.
-  [[nodiscard]] bool can_jump() const noexcept { return file_.status().size > 0; }
+  [[nodiscard]] bool can_jump() const noexcept {
+    return compression_ == compression::none && file_.status().size > 0;
+  }
 
   /// Goes on as near before `offset` as can be, and gives where; nothing is in view then.
   /// Errors: unimplemented for a file that can only be read in sequence.
   [[nodiscard]] std::uint64_t seek(std::uint64_t offset);
 
  private:
+  struct inflation;
+
+  void start_inflating();
+  [[nodiscard]] task<bool> begin(std::source_location where);
+  [[nodiscard]] task<bool> inflate(std::size_t carried, std::source_location where);
+  [[nodiscard]] bool inflate_some(std::size_t carried);
+
   file& file_;
+  const byte_stream_options options_;
+  const std::size_t headroom_;
   read_ahead source_;
+  std::optional<compression> compression_;  // once it is known
+  std::unique_ptr<inflation> inflation_;    // where there is one
+  std::optional<damage> fault_;
 };
 
 }  // namespace leat::detail

@@ -46,7 +46,7 @@ struct framing_step {
 
 // A framing says how records lie in a stream of bytes:
 //
-//   using options = ...;                      has the members read and corruption
+//   using options = ...;                      has a member corruption
 //   using view = ...;                         byte_view or std::string_view
 //   static constexpr std::size_t headroom;    bytes of a record that are usually carried over
 //   static constexpr std::size_t frame;       bytes of a record before its data
@@ -54,7 +54,7 @@ struct framing_step {
 //   static constexpr bool ends_are_searched;  a search finds the end of the record itself
 //
 //   framing(const options&, path)             throws invalid_argument
-//   read_options reading(const file_status&)  how a file is best read
+//   byte_stream_options stream(const file_status&)   how a file is best read
 //   std::uint64_t first_record()              bytes before it
 //   framing_step find(run, records)           appends the whole records at the beginning of a run
 //   std::optional<std::size_t> search(bytes)  where the next record can begin

@@ -1,0 +1,251 @@
+// All readers over compressed files. What zlib makes is what is read here.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+#include <zlib.h>
+
+#include "leat/core/sync_wait.hpp"
+#include "leat/io/fixed_length_reader.hpp"
+#include "leat/io/line_reader.hpp"
+#include "leat/io/tfrecord_reader.hpp"
+#include "leat/io/whole_file_reader.hpp"
+#include "support/leat_test.hpp"
+#include "support/temp_dir.hpp"
+
+namespace {
+
+using leat::compression;
+using leat::errc;
+using leat::task;
+using texts = std::vector<std::string>;
+
+std::string deflated(const std::string& data, compression format, int flush_each = 0) {
+  z_stream z{};
+  const int window = format == compression::gzip ? 15 + 16 : 15;
+  REQUIRE(::deflateInit2(&z, 6, Z_DEFLATED, window, 9, Z_DEFAULT_STRATEGY) == Z_OK);
+  std::string out(data.size() * 8 + 1000, '\0');
+  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(data.data()));
+  z.next_out = reinterpret_cast<Bytef*>(out.data());
+  z.avail_out = static_cast<uInt>(out.size());
+  if (flush_each > 0) {
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      z.avail_in = 1;
+      REQUIRE(::deflate(&z, Z_FULL_FLUSH) == Z_OK);
+    }
+  } else {
+    z.avail_in = static_cast<uInt>(data.size());
+  }
+  REQUIRE(::deflate(&z, Z_FINISH) == Z_STREAM_END);
+  out.resize(out.size() - z.avail_out);
+  ::deflateEnd(&z);
+  return out;
+}
+
+template <class Reader>
+task<texts> read_all(std::string path, typename Reader::options_type options) {
+  auto reader = co_await Reader::open(path, options);
+  typename Reader::batch_type batch;
+  texts all;
+  for (bool more = true; more;) {
+    more = co_await reader->read_batch(batch);
+    for (const auto r : batch) {
+      all.emplace_back(reinterpret_cast<const char*>(r.data()), r.size());
+    }
+  }
+  co_return all;
+}
+
+template <class Reader>
+texts read(const std::string& path, typename Reader::options_type options) {
+  return leat::sync_wait(read_all<Reader>(path, options));
+}
+
+template <class Reader>
+std::string error_of(const std::string& path, typename Reader::options_type options,
+                     errc expected) {
+  try {
+    static_cast<void>(read<Reader>(path, options));
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == expected);
+    return e.what();
+  }
+  return "no error";
+}
+
+std::string tfrecord_bytes(const texts& records) {
+  std::vector<std::byte> bytes;
+  for (const std::string& r : records) leat::append_tfrecord(bytes, leat::as_bytes(r));
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// Reads the same whether its compression is told or found out, and in pieces of any size.
+template <class Reader>
+void check_formats(const temp_dir& dir, const std::string& plain,
+                   typename Reader::options_type options) {
+  const texts expected = read<Reader>(dir.write("plain", plain), options);
+  REQUIRE_FALSE(expected.empty());
+  for (const compression format : {compression::zlib, compression::gzip}) {
+    const std::string path = dir.write("compressed", deflated(plain, format));
+    for (const std::size_t size : {1U, 2U, 3U, 7U, 20U, 1000U, 65536U}) {
+      options.read.chunk_size = size;
+      options.compression = format;
+      REQUIRE(read<Reader>(path, options) == expected);
+      options.compression = std::nullopt;
+      REQUIRE(read<Reader>(path, options) == expected);
+      REQUIRE(read<Reader>(dir / "plain", options) == expected);
+    }
+  }
+}
+
+std::string unhex(std::string_view digits) {
+  std::string bytes;
+  for (std::size_t i = 0; i < digits.size(); i += 2) {
+    bytes += static_cast<char>(std::stoi(std::string(digits.substr(i, 2)), nullptr, 16));
+  }
+  return bytes;
+}
+
+leat::tfrecord_reader_options as(compression format) {
+  leat::tfrecord_reader_options o;
+  o.compression = format;
+  return o;
+}
+
+const texts sample = {"hello", "", std::string(3000, 'x'), "the end"};
+
+}  // namespace
+
+TEST_CASE("compressed: every reader, both formats, told or found out, any chunk size", "[io]") {
+  const temp_dir dir;
+  check_formats<leat::tfrecord_reader>(dir, tfrecord_bytes(sample), {});
+  check_formats<leat::line_reader>(dir, "one\ntwo\r\n\nfour", {});
+  check_formats<leat::whole_file_reader>(dir, "One\na\nb\n" + std::string(5000, '.'), {});
+  check_formats<leat::fixed_length_reader>(
+      dir, "HHHHH000111222333444555666FF",
+      {.record_size = 3, .header_size = 5, .footer_size = 2});  // F05, F06
+  check_formats<leat::fixed_length_reader>(
+      dir, "HHHHH01234FF", {.record_size = 3, .header_size = 5, .footer_size = 2, .hop_size = 2});
+}
+
+TEST_CASE("compressed: K28, K29, K31 files of stored blocks and of many flushes", "[io]") {
+  const temp_dir dir;
+  const std::string zlib =
+      dir.write("z", unhex("7801011300ecff0300000000000000b099490e6162636e57f1211c7904a1"));
+  CHECK(read<leat::tfrecord_reader>(zlib, as(compression::zlib)) == texts{"abc"});
+  const std::string gzip = dir.write(
+      "g", unhex("1f8b08000000000000ff011300ecff0300000000000000b099490e6162636e57f12132a97b391300"
+                 "0000"));
+  CHECK(read<leat::tfrecord_reader>(gzip, as(compression::gzip)) == texts{"abc"});
+  const std::string flushed =
+      dir.write("f", deflated(tfrecord_bytes({"small record"}), compression::zlib, 1));
+  CHECK(read<leat::tfrecord_reader>(flushed, as(compression::zlib)) == texts{"small record"});
+}
+
+TEST_CASE("compressed: K32 a record larger than all buffers", "[io]") {
+  const temp_dir dir;
+  std::string large;
+  for (int i = 0; large.size() < 5'000'000; ++i) large += std::to_string(i * 7919);
+  const std::string path = dir.write("z", deflated(tfrecord_bytes({large}), compression::zlib));
+  CHECK(read<leat::tfrecord_reader>(path, as(compression::zlib)) == texts{large});
+}
+
+TEST_CASE("compressed: K36 what is not compressed so is refused, and said", "[io]") {
+  const temp_dir dir;
+  const std::string plain = dir.write("plain", tfrecord_bytes(sample));
+  const std::string said =
+      error_of<leat::tfrecord_reader>(plain, as(compression::gzip), errc::data_loss);
+  CHECK(said.find(plain) != std::string::npos);
+  const std::string gzip = dir.write("gzip", deflated(tfrecord_bytes(sample), compression::gzip));
+  CHECK(error_of<leat::tfrecord_reader>(gzip, as(compression::none), errc::data_loss)
+            .find("not a compressed one") != std::string::npos);
+}
+
+TEST_CASE("compressed: all members of a gzip file are read", "[io]") {
+  const temp_dir dir;
+  const std::string plain = tfrecord_bytes(sample);
+  std::string members;
+  for (std::size_t at = 0; at < plain.size(); at += 100) {
+    members += deflated(plain.substr(at, 100), compression::gzip);
+  }
+  CHECK(read<leat::tfrecord_reader>(dir.write("m", members), as(compression::gzip)) == sample);
+}
+
+TEST_CASE("compressed: a file that is cut off is never a clean end", "[io]") {
+  const temp_dir dir;
+  leat::line_reader_options lines;
+  for (const compression format : {compression::zlib, compression::gzip}) {
+    const std::string whole = deflated("one\ntwo\nthree\n", format);
+    lines.compression = format;
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+      const std::string path = dir.write("cut", whole.substr(0, size));
+      REQUIRE(error_of<leat::line_reader>(path, lines, errc::data_loss) != "no error");
+    }
+  }
+}
+
+TEST_CASE("compressed: of a damaged file no half line is delivered, whatever the policy", "[io]") {
+  const temp_dir dir;
+  std::string text;
+  for (int i = 0; i < 2000; ++i) text += "line " + std::to_string(i * 7919) + "\n";
+  const std::string whole = deflated(text, compression::gzip);
+  const std::string path = dir.write("cut", whole.substr(0, whole.size() / 2));
+  leat::line_reader_options options;
+  options.compression = compression::gzip;
+  for (const auto policy : {leat::corruption_policy::skip_record, leat::corruption_policy::resync,
+                            leat::corruption_policy::skip_file}) {
+    options.corruption.policy = policy;
+    int reports = 0;
+    options.corruption.on_report = [&](const leat::corruption_report& r) {
+      ++reports;
+      CHECK(r.what.find("cut") != std::string::npos);
+    };
+    const texts found = read<leat::line_reader>(path, options);
+    CHECK(found.size() > 100);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      REQUIRE(found[i] == "line " + std::to_string(i * 7919));
+    }
+    CHECK(reports == 1);
+  }
+}
+
+TEST_CASE("compressed: seek inflates up to there", "[io]") {
+  const temp_dir dir;
+  texts records;
+  for (int i = 0; i < 10; ++i) records.push_back(std::to_string(i) + ".");
+  leat::sync_wait([](std::string path) -> task<> {
+    auto options = as(compression::zlib);
+    options.read.chunk_size = 30;
+    auto reader = co_await leat::tfrecord_reader::open(path, options);
+    leat::record_batch batch;
+    for (bool more = true; more;) more = co_await reader->read_batch(batch);
+    for (const std::uint64_t i : {3U, 8U, 0U, 9U, 1U}) {
+      reader->seek(18 * i, i);
+      CHECK(co_await reader->read_batch(batch));
+      REQUIRE_FALSE(batch.empty());
+      CHECK(leat::as_text(batch[0]) == std::to_string(i) + ".");
+      CHECK(batch.position(0).offset == 18 * i);
+      CHECK(batch.position(0).index == i);
+    }
+    reader->seek(180, 10);
+    CHECK_FALSE(co_await reader->read_batch(batch));
+    reader->seek(1000, 11);
+    CHECK_FALSE(co_await reader->read_batch(batch));
+  }(dir.write("z", deflated(tfrecord_bytes(records), compression::zlib))));
+}
+
+TEST_CASE("compressed: a bomb is stopped by its limit", "[io]") {
+  const temp_dir dir;
+  const std::string path =
+      dir.write("bomb", deflated(std::string(200 << 20, '\n'), compression::gzip));
+  leat::line_reader_options options;
+  options.compression = compression::gzip;
+  const std::string dense = error_of<leat::line_reader>(path, options, errc::resource_exhausted);
+  CHECK(dense.find("max_ratio") != std::string::npos);
+  options.inflate.max_ratio = 2000;
+  options.inflate.max_output = 1 << 20;
+  const std::string large = error_of<leat::line_reader>(path, options, errc::resource_exhausted);
+  CHECK(large.find("max_output") != std::string::npos);
+}
