@@ -49,8 +49,8 @@ byte_stream::byte_stream(file& f, const byte_stream_options& options, std::size_
       options_(options),
       headroom_(headroom),
       source_(f, options.read, headroom),
-      compression_(options.compression) {
-  if (compression_) start_inflating();
+      type_(options.compression_type) {
+  if (type_) start_inflating();
 }
 
 byte_stream::~byte_stream() = default;
@@ -60,8 +60,8 @@ const window& byte_stream::view() const noexcept {
 }
 
 void byte_stream::start_inflating() {
-  if (*compression_ == compression::none) return;
-  inflation_ = std::make_unique<inflation>(*compression_, options_, headroom_);
+  if (*type_ == compression::none) return;
+  inflation_ = std::make_unique<inflation>(*type_, options_, headroom_);
 }
 
 // Finds out what the file is compressed with, by its first bytes.
@@ -71,7 +71,7 @@ task<bool> byte_stream::begin(std::source_location where) {
     more = co_await source_.advance(source_.view().size(), where);
   }
   const window& first = source_.view();
-  compression_ = options_.detect({first.data(), first.size()});
+  type_ = options_.detect({first.data(), first.size()});
   start_inflating();
   if (!inflation_) co_return first.size() > 0;
   inflation_->unused = first.size();

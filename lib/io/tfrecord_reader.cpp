@@ -40,7 +40,7 @@ tfrecord_framing::tfrecord_framing(const options& o, std::string_view path) : op
 
 byte_stream_options tfrecord_framing::stream(const file_status&) const noexcept {
   return {.read = options_.read,
-          .compression = options_.compression,
+          .compression_type = options_.compression_type,
           .inflate = options_.inflate,
           .detect = &detect_tfrecord_compression};
 }

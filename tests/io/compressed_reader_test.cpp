@@ -91,9 +91,9 @@ void check_formats(const temp_dir& dir, const std::string& plain,
     const std::string path = dir.write("compressed", deflated(plain, format));
     for (const std::size_t size : {1U, 2U, 3U, 7U, 20U, 1000U, 65536U}) {
       options.read.chunk_size = size;
-      options.compression = format;
+      options.compression_type = format;
       REQUIRE(read<Reader>(path, options) == expected);
-      options.compression = std::nullopt;
+      options.compression_type = std::nullopt;
       REQUIRE(read<Reader>(path, options) == expected);
       REQUIRE(read<Reader>(dir / "plain", options) == expected);
     }
@@ -110,7 +110,7 @@ std::string unhex(std::string_view digits) {
 
 leat::tfrecord_reader_options as(compression format) {
   leat::tfrecord_reader_options o;
-  o.compression = format;
+  o.compression_type = format;
   return o;
 }
 
@@ -178,7 +178,7 @@ TEST_CASE("compressed: a file that is cut off is never a clean end", "[io]") {
   leat::line_reader_options lines;
   for (const compression format : {compression::zlib, compression::gzip}) {
     const std::string whole = deflated("one\ntwo\nthree\n", format);
-    lines.compression = format;
+    lines.compression_type = format;
     for (std::size_t size = 0; size < whole.size(); ++size) {
       const std::string path = dir.write("cut", whole.substr(0, size));
       REQUIRE(error_of<leat::line_reader>(path, lines, errc::data_loss) != "no error");
@@ -193,7 +193,7 @@ TEST_CASE("compressed: of a damaged file no half line is delivered, whatever the
   const std::string whole = deflated(text, compression::gzip);
   const std::string path = dir.write("cut", whole.substr(0, whole.size() / 2));
   leat::line_reader_options options;
-  options.compression = compression::gzip;
+  options.compression_type = compression::gzip;
   for (const auto policy : {leat::corruption_policy::skip_record, leat::corruption_policy::resync,
                             leat::corruption_policy::skip_file}) {
     options.corruption.policy = policy;
@@ -241,7 +241,7 @@ TEST_CASE("compressed: a bomb is stopped by its limit", "[io]") {
   const std::string path =
       dir.write("bomb", deflated(std::string(200 << 20, '\n'), compression::gzip));
   leat::line_reader_options options;
-  options.compression = compression::gzip;
+  options.compression_type = compression::gzip;
   const std::string dense = error_of<leat::line_reader>(path, options, errc::resource_exhausted);
   CHECK(dense.find("max_ratio") != std::string::npos);
   options.inflate.max_ratio = 2000;

@@ -18,7 +18,7 @@ struct fixed_length_reader_options {
   std::size_t footer_size = 0;  ///< bytes at the end that are no records
   std::size_t hop_size = 0;     ///< bytes from one record to the next; 0: record_size
   /// Of the file as a whole; empty: told by its first bytes.
-  std::optional<leat::compression> compression = leat::compression::none;
+  std::optional<compression> compression_type = compression::none;
   inflate_options inflate = {};  ///< limits, for a compressed file
   corruption_options corruption = {};
   read_options read = {};

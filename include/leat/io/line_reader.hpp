@@ -16,7 +16,7 @@ struct line_reader_options {
   std::size_t skip_header_lines = 0;                  ///< lines left out at the beginning
   std::size_t max_line_size = std::size_t{16} << 20;  ///< bytes; a longer line is an error
   /// Of the file as a whole; empty: told by its first bytes.
-  std::optional<leat::compression> compression = leat::compression::none;
+  std::optional<compression> compression_type = compression::none;
   inflate_options inflate = {};  ///< limits, for a compressed file
   corruption_options corruption = {};
   read_options read = {};

@@ -19,7 +19,7 @@ struct tfrecord_reader_options {
   /// True: a record cut off by the end of the file is left out, as if the file ended before it.
   bool tolerate_truncated_tail = false;
   /// Of the file as a whole; empty: told by its first bytes.
-  std::optional<leat::compression> compression = leat::compression::none;
+  std::optional<compression> compression_type = compression::none;
   inflate_options inflate = {};  ///< limits, for a compressed file
   corruption_options corruption = {};
   read_options read = {};

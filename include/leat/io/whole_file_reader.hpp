@@ -15,7 +15,7 @@ namespace leat {
 struct whole_file_reader_options {
   std::uint64_t max_file_size = std::uint64_t{1} << 30;  ///< bytes; a larger file is an error
   /// Of the file as a whole; empty: told by its first bytes.
-  std::optional<leat::compression> compression = leat::compression::none;
+  std::optional<compression> compression_type = compression::none;
   inflate_options inflate = {};  ///< limits, for a compressed file
   corruption_options corruption = {};
   read_options read = {};

@@ -19,9 +19,9 @@ namespace leat::detail {
 /// How the bytes in which records lie come out of a file.
 struct byte_stream_options {
   read_options read = {};
-  std::optional<leat::compression> compression = leat::compression::none;  ///< empty: find out
+  std::optional<compression> compression_type = compression::none;  ///< empty: find out
   inflate_options inflate = {};
-  leat::compression (*detect)(byte_view beginning) noexcept = &detect_compression;
+  compression (*detect)(byte_view beginning) noexcept = &detect_compression;
 };
 
 /// The bytes of a file as its records lie in them: inflated where they are compressed.
@@ -40,7 +40,7 @@ class byte_stream {
   ///
   /// Errors, cancellation: as read_ahead::advance().
   [[nodiscard]] task<bool> advance(std::size_t carried, std::source_location where) {
-    if (!compression_) return begin(where);
+    if (!type_) return begin(where);
     return inflation_ ? inflate(carried, where) : source_.advance(carried, where);
   }
 
@@ -56,7 +56,7 @@ class byte_stream {
 
   /// True: seek() costs no more than to read on.
   [[nodiscard]] bool can_jump() const noexcept {
-    return compression_ == compression::none && file_.status().size > 0;
+    return type_ == compression::none && file_.status().size > 0;
   }
 
   /// Goes on as near before `offset` as can be, and gives where; nothing is in view then.
@@ -75,7 +75,7 @@ class byte_stream {
   const byte_stream_options options_;
   const std::size_t headroom_;
   read_ahead source_;
-  std::optional<compression> compression_;  // once it is known
+  std::optional<compression> type_;         // once it is known
   std::unique_ptr<inflation> inflation_;    // where there is one
   std::optional<damage> fault_;
 };
