@@ -8,80 +8,69 @@
 namespace leat {
 namespace {
 
-// So many unfinished files of one path are too many: somebody forgets to clean up.
-constexpr int max_partial_files = 1000;
-
 constexpr std::size_t max_buffer_size = std::size_t{1} << 30;
+
+void check(std::size_t value, std::size_t least, const char* option, const std::string& path) {
+  if (value >= least && value <= max_buffer_size) return;
+  throw failure(errc::invalid_argument, path + ": tfrecord_writer_options::" + option + " is " +
+                                            std::to_string(value) + ", must be " +
+                                            std::to_string(least) + " to " +
+                                            std::to_string(max_buffer_size));
+}
+
+void check(const tfrecord_writer_options& options, const std::string& path) {
+  check(options.buffer_size, 0, "buffer_size", path);
+  check(options.output_buffer_size, deflater::smallest_output, "output_buffer_size", path);
+  if (options.flush_mode == deflate_flush::finish) {
+    throw failure(
+        errc::invalid_argument,
+        path + ": tfrecord_writer_options::flush_mode cannot be finish: close() finishes");
+  }
+}
 
 }  // namespace
 
 task<tfrecord_writer> tfrecord_writer::open(std::string path, tfrecord_writer_options options) {
-  if (options.buffer_size > max_buffer_size) {
-    throw failure(errc::invalid_argument,
-                  path + ": tfrecord_writer_options::buffer_size is above the limit of " +
-                      std::to_string(max_buffer_size));
-  }
-  const std::string partial = path + ".partial";
-  for (int i = 0;; ++i) {
-    std::string name = partial;
-    if (i > 0) name += std::to_string(i);
-    file f;
-    try {
-      f = co_await file::open(std::move(name), open_mode::write_new);
-    } catch (const failure& e) {
-      if (e.code() != errc::already_exists || i == max_partial_files) throw;
-    }
-    if (f.is_open()) co_return tfrecord_writer(std::move(f), std::move(path), options);
-  }
+  check(options, path);
+  detail::output_buffer output(options.compression_type, options.deflate, options.buffer_size,
+                               options.output_buffer_size);
+  auto file = co_await detail::partial_file::create(path);
+  co_return tfrecord_writer(std::move(file), std::move(output), std::move(path),
+                            options.flush_mode);
 }
 
-tfrecord_writer::tfrecord_writer(file f, std::string path, const tfrecord_writer_options& options)
-    : file_(std::move(f)), path_(std::move(path)), options_(options) {}
-
-tfrecord_writer::~tfrecord_writer() {
-  if (!file_.is_open()) return;
-  file_request request;
-  request.what = file_request::operation::remove;
-  request.path = file_.path().c_str();
-  file_.open_handle()->run_anywhere(
-      request);  // an error leaves the partial file: nothing better can be done
-}
+tfrecord_writer::tfrecord_writer(detail::partial_file f, detail::output_buffer output,
+                                 std::string path, deflate_flush flush_mode)
+    : file_(std::move(f)),
+      output_(std::move(output)),
+      path_(std::move(path)),
+      flush_mode_(flush_mode) {}
 
 task<void> tfrecord_writer::write(byte_view payload) {
-  if (!file_.is_open()) throw failure(errc::failed_precondition, path_ + ": write after close");
+  if (closing_) throw failure(errc::failed_precondition, path_ + ": write after close");
   const detail::one_at_a_time::use use(in_use_);
-  append_tfrecord(buffer_, payload);
+  append_tfrecord(output_.input(), payload);
   ++records_;
-  if (buffer_.size() >= options_.buffer_size) co_await flush_buffer();
+  if (output_.full()) co_await output_.drain(file_.contents(), deflate_flush::none);
 }
 
 task<void> tfrecord_writer::flush() {
-  if (!file_.is_open()) throw failure(errc::failed_precondition, path_ + ": flush after close");
+  if (closing_) throw failure(errc::failed_precondition, path_ + ": flush after close");
   const detail::one_at_a_time::use use(in_use_);
-  co_await flush_buffer();
-}
-
-task<void> tfrecord_writer::flush_buffer() {
-  co_await file_.write_at(offset_, buffer_);
-  offset_ += buffer_.size();
-  buffer_.clear();
+  co_await output_.drain(file_.contents(), flush_mode_);
 }
 
 task<void> tfrecord_writer::close() {
-  if (!file_.is_open()) co_return;
+  if (closed_) co_return;
   const detail::one_at_a_time::use use(in_use_);
-  co_await flush_buffer();
-  co_await file_.sync();
-  const std::string partial = file_.path();
-  co_await rename_file(partial, path_);
-  co_await file_.close();
-  // A variable of its own: g++ 12 destroys a temporary of a conditional expression twice where the
-  // expression is awaited.
-  std::string directory = ".";
-  if (const auto slash = path_.rfind('/'); slash != std::string::npos) {
-    directory = path_.substr(0, slash + 1);
+  closing_ = true;
+  if (file_.contents().is_open()) {
+    co_await output_.drain(file_.contents(), deflate_flush::finish);
+    co_await file_.finish();
   }
-  co_await sync_directory(std::move(directory));
+  co_await file_.publish(path_);
+  co_await detail::sync_parent_directory(path_);
+  closed_ = true;
 }
 
 }  // namespace leat

@@ -3,19 +3,29 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "leat/codec/bytes.hpp"
+#include "leat/codec/compression.hpp"
+#include "leat/codec/deflater.hpp"
 #include "leat/core/task.hpp"
 #include "leat/io/detail/one_at_a_time.hpp"
-#include "leat/io/file.hpp"
+#include "leat/io/detail/output_buffer.hpp"
+#include "leat/io/detail/partial_file.hpp"
 
 namespace leat {
 
 /// How a TFRecord file is written.
 struct tfrecord_writer_options {
-  /// Bytes collected for one write, at most 1 GiB.
+  /// Bytes of records collected for one write, or for the compressor; at most 1 GiB.
   std::size_t buffer_size = std::size_t{256} << 10;
+  /// All of the file is one stream, around the records.
+  compression compression_type = compression::none;
+  deflate_options deflate = {};
+  /// What flush() brings out of the compressor: with `none` it keeps back what compresses better
+  /// together with more. Not `finish`.
+  deflate_flush flush_mode = deflate_flush::sync;
+  /// Compressed bytes collected for one write; 16 bytes to 1 GiB.
+  std::size_t output_buffer_size = std::size_t{256} << 10;
 };
 
 /// Writes a TFRecord file that appears under its name only when it is complete.
@@ -25,7 +35,8 @@ struct tfrecord_writer_options {
 /// the partial file is removed and what had the name before is untouched. Of several writers of one
 /// path the last to close wins, whole.
 ///
-/// After an error nothing is lost: the records are kept, and flush() or close() tries again.
+/// After an error nothing is lost: the records are kept, and flush() or close() tries again. Once
+/// close() was called only close() may be.
 ///
 ///     auto writer = co_await leat::tfrecord_writer::open("a.tfrecord");
 ///     co_await writer.write(leat::as_bytes("hello"));
@@ -33,7 +44,10 @@ struct tfrecord_writer_options {
 ///
 /// Thread safety: thread-bound to the scheduler on which it was opened;
 ///                one operation at a time.
-/// Source: TensorFlow's TFRecordWriter.
+/// Cost: compresses on the scheduler's thread, in steps of 256 KiB of records; with zlib's default
+///       level that is about 5 ms each.
+/// Source: TensorFlow's TFRecordWriter; whose file is there from the beginning on, and finished by
+///         the destructor: so the file of a program that failed looks like one that did not.
 class tfrecord_writer {
  public:
   /// Errors: permission_denied, not_found for a missing directory, ...; invalid_argument for an
@@ -43,35 +57,37 @@ class tfrecord_writer {
 
   tfrecord_writer(tfrecord_writer&&) noexcept = default;
   tfrecord_writer& operator=(tfrecord_writer&&) = delete;
-  ~tfrecord_writer();
 
   /// Appends a record. `payload` must live until the write has ended.
   /// Errors: failed_precondition after close(); resource_exhausted for a full disk; of the system.
   [[nodiscard]] task<void> write(byte_view payload);
 
-  /// Hands everything written so far to the operating system. Errors: as write().
+  /// Hands everything written so far to the operating system, as `flush_mode` says. Errors: as
+  /// write().
   [[nodiscard]] task<void> flush();
 
   /// Finishes the file: flush, fsync, rename, fsync of the directory. A second close does nothing.
-  /// Errors: as write(); then the file has not got its name yet.
+  /// Errors: as write(); then the file may not have its name yet, and another close() goes on.
   [[nodiscard]] task<void> close();
 
   [[nodiscard]] std::uint64_t records_written() const noexcept { return records_; }
-  /// Bytes of the file so far, frames included.
-  [[nodiscard]] std::uint64_t bytes_written() const noexcept { return offset_ + buffer_.size(); }
+  /// Bytes of the records so far, frames included, before compression.
+  [[nodiscard]] std::uint64_t bytes_written() const noexcept { return output_.bytes_in(); }
+  /// Bytes of the file so far: compressed, as far as the compressor has brought them out.
+  [[nodiscard]] std::uint64_t file_size() const noexcept { return output_.file_size(); }
 
  private:
-  [[nodiscard]] task<void> flush_buffer();
-
-  tfrecord_writer(file f, std::string path, const tfrecord_writer_options& options);
+  tfrecord_writer(detail::partial_file f, detail::output_buffer output, std::string path,
+                  deflate_flush flush_mode);
 
   detail::one_at_a_time in_use_;
-  file file_;
+  detail::partial_file file_;
+  detail::output_buffer output_;
   std::string path_;
-  tfrecord_writer_options options_;
-  std::vector<std::byte> buffer_;
-  std::uint64_t offset_ = 0;  // bytes handed to the system
+  deflate_flush flush_mode_;
   std::uint64_t records_ = 0;
+  bool closing_ = false;
+  bool closed_ = false;
 };
 
 }  // namespace leat

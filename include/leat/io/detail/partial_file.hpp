@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "leat/core/task.hpp"
+#include "leat/io/file.hpp"
+
+namespace leat::detail {
+
+/// A file that is written under a name of its own and gets the wanted one when it is complete.
+///
+/// Its own name is the wanted one with ".partial" behind it (".partial1", ... if there is one
+/// already). Dropped before it was published it is removed, and what has the wanted name stays.
+///
+/// finish() and publish() can be called again after an error, and do what is left to do.
+/// Thread safety: thread-bound to the scheduler on which it was created.
+class partial_file {
+ public:
+  /// Errors: permission_denied, not_found for a missing directory, ...
+  [[nodiscard]] static task<partial_file> create(std::string path);
+
+  partial_file(partial_file&&) noexcept = default;
+  partial_file& operator=(partial_file&&) = delete;
+  ~partial_file();
+
+  [[nodiscard]] file& contents() noexcept { return file_; }
+
+  /// Waits until everything is on the device, and closes the file.
+  [[nodiscard]] task<void> finish();
+
+  /// Gives the finished file its name, in one step; what has that name is replaced. Who is to count
+  /// on the name calls sync_parent_directory() as well.
+  [[nodiscard]] task<void> publish(std::string path);
+
+  /// Takes the name away again.
+  [[nodiscard]] task<void> withdraw();
+
+ private:
+  explicit partial_file(file f);
+
+  file file_;
+  std::shared_ptr<file_handle> handle_;  // for the destructor, when the file is closed
+  std::string partial_path_;
+  std::string published_as_;  // empty: has not got its name
+  bool synced_ = false;
+};
+
+/// Waits until the entry of a file in its directory is on the device.
+[[nodiscard]] task<void> sync_parent_directory(std::string path);
+
+}  // namespace leat::detail

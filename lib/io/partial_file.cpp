@@ -1,0 +1,71 @@
+#include "leat/io/detail/partial_file.hpp"
+
+#include <utility>
+
+#include "leat/core/assert.hpp"
+#include "leat/core/error.hpp"
+
+namespace leat::detail {
+namespace {
+
+// So many unfinished files of one path are too many: somebody forgets to clean up.
+constexpr int max_partial_files = 1000;
+
+}  // namespace
+
+task<partial_file> partial_file::create(std::string path) {
+  path += ".partial";
+  for (int i = 0;; ++i) {
+    std::string name = path;
+    if (i > 0) name += std::to_string(i);
+    file f;
+    try {
+      f = co_await file::open(std::move(name), open_mode::write_new);
+    } catch (const failure& e) {
+      if (e.code() != errc::already_exists || i == max_partial_files) throw;
+    }
+    if (f.is_open()) co_return partial_file(std::move(f));
+  }
+}
+
+partial_file::partial_file(file f)
+    : file_(std::move(f)), handle_(file_.open_handle()), partial_path_(file_.path()) {}
+
+partial_file::~partial_file() {
+  if (!handle_ || !published_as_.empty()) return;
+  file_request request;
+  request.what = file_request::operation::remove;
+  request.path = partial_path_.c_str();
+  handle_->run_anywhere(request);  // an error leaves the file: nothing better can be done
+}
+
+task<void> partial_file::finish() {
+  if (!synced_) co_await file_.sync();
+  synced_ = true;
+  co_await file_.close();
+}
+
+task<void> partial_file::publish(std::string path) {
+  LEAT_ASSERT(synced_, "a file is given its name before it is on the device");
+  if (!published_as_.empty()) co_return;
+  co_await rename_file(partial_path_, path);
+  published_as_ = std::move(path);
+}
+
+task<void> partial_file::withdraw() {
+  if (published_as_.empty()) co_return;
+  co_await rename_file(published_as_, partial_path_);
+  published_as_.clear();
+}
+
+task<void> sync_parent_directory(std::string path) {
+  // A variable of its own: g++ 12 destroys a temporary of a conditional expression twice where the
+  // expression is awaited.
+  std::string directory = ".";
+  if (const auto slash = path.rfind('/'); slash != std::string::npos) {
+    directory = path.substr(0, slash + 1);
+  }
+  co_await sync_directory(std::move(directory));
+}
+
+}  // namespace leat::detail
