@@ -32,10 +32,10 @@ partial_file::partial_file(file f)
     : file_(std::move(f)), handle_(file_.open_handle()), partial_path_(file_.path()) {}
 
 partial_file::~partial_file() {
-  if (!handle_ || !published_as_.empty()) return;
+  if (!handle_ || kept_) return;
   file_request request;
   request.what = file_request::operation::remove;
-  request.path = partial_path_.c_str();
+  request.path = published_as_.empty() ? partial_path_.c_str() : published_as_.c_str();
   handle_->run_anywhere(request);  // an error leaves the file: nothing better can be done
 }
 
@@ -52,10 +52,14 @@ task<void> partial_file::publish(std::string path) {
   published_as_ = std::move(path);
 }
 
-task<void> partial_file::withdraw() {
-  if (published_as_.empty()) co_return;
-  co_await rename_file(published_as_, partial_path_);
-  published_as_.clear();
+void partial_file::withdraw() noexcept {
+  if (published_as_.empty()) return;
+  file_request request;
+  request.what = file_request::operation::rename;
+  request.path = published_as_.c_str();
+  request.new_path = partial_path_.c_str();
+  handle_->run_anywhere(request);
+  if (request.result == 0) published_as_.clear();  // else the destructor removes it
 }
 
 task<void> sync_parent_directory(std::string path) {

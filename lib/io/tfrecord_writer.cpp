@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "io/tfrecord_options.hpp"
 #include "leat/codec/tfrecord.hpp"
 #include "leat/core/error.hpp"
 
@@ -10,7 +11,7 @@ namespace {
 
 constexpr std::size_t max_buffer_size = std::size_t{1} << 30;
 
-void check(std::size_t value, std::size_t least, const char* option, const std::string& path) {
+void check_size(std::size_t value, std::size_t least, const char* option, const std::string& path) {
   if (value >= least && value <= max_buffer_size) return;
   throw failure(errc::invalid_argument, path + ": tfrecord_writer_options::" + option + " is " +
                                             std::to_string(value) + ", must be " +
@@ -18,9 +19,11 @@ void check(std::size_t value, std::size_t least, const char* option, const std::
                                             std::to_string(max_buffer_size));
 }
 
-void check(const tfrecord_writer_options& options, const std::string& path) {
-  check(options.buffer_size, 0, "buffer_size", path);
-  check(options.output_buffer_size, deflater::smallest_output, "output_buffer_size", path);
+}  // namespace
+
+void detail::check(const tfrecord_writer_options& options, const std::string& path) {
+  check_size(options.buffer_size, 0, "buffer_size", path);
+  check_size(options.output_buffer_size, deflater::smallest_output, "output_buffer_size", path);
   if (options.flush_mode == deflate_flush::finish) {
     throw failure(
         errc::invalid_argument,
@@ -28,10 +31,8 @@ void check(const tfrecord_writer_options& options, const std::string& path) {
   }
 }
 
-}  // namespace
-
 task<tfrecord_writer> tfrecord_writer::open(std::string path, tfrecord_writer_options options) {
-  check(options, path);
+  detail::check(options, path);
   detail::output_buffer output(options.compression_type, options.deflate, options.buffer_size,
                                options.output_buffer_size);
   auto file = co_await detail::partial_file::create(path);
@@ -69,6 +70,7 @@ task<void> tfrecord_writer::close() {
     co_await file_.finish();
   }
   co_await file_.publish(path_);
+  file_.keep();
   co_await detail::sync_parent_directory(path_);
   closed_ = true;
 }

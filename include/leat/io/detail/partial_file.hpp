@@ -11,7 +11,7 @@ namespace leat::detail {
 /// A file that is written under a name of its own and gets the wanted one when it is complete.
 ///
 /// Its own name is the wanted one with ".partial" behind it (".partial1", ... if there is one
-/// already). Dropped before it was published it is removed, and what has the wanted name stays.
+/// already). Until publish() what has the wanted name stays; dropped before keep() it is removed.
 ///
 /// finish() and publish() can be called again after an error, and do what is left to do.
 /// Thread safety: thread-bound to the scheduler on which it was created.
@@ -33,17 +33,21 @@ class partial_file {
   /// on the name calls sync_parent_directory() as well.
   [[nodiscard]] task<void> publish(std::string path);
 
-  /// Takes the name away again.
-  [[nodiscard]] task<void> withdraw();
+  /// Takes the name away again, here and now.
+  void withdraw() noexcept;
+
+  /// From now on the file stays.
+  void keep() noexcept { kept_ = true; }
 
  private:
   explicit partial_file(file f);
 
   file file_;
-  std::shared_ptr<file_handle> handle_;  // for the destructor, when the file is closed
+  std::shared_ptr<file_handle> handle_;  // for what happens when the file is closed
   std::string partial_path_;
   std::string published_as_;  // empty: has not got its name
   bool synced_ = false;
+  bool kept_ = false;
 };
 
 /// Waits until the entry of a file in its directory is on the device.
