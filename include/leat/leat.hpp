@@ -47,6 +47,7 @@
 #include "leat/codec/inflater.hpp"
 #include "leat/codec/line_splitter.hpp"
 #include "leat/codec/tfrecord.hpp"
+#include "leat/codec/tfrecord_index.hpp"
 
 // Queues, and who fills and stops them
 #include "leat/sync/basic_queue.hpp"
