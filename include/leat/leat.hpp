@@ -83,6 +83,7 @@
 #include "leat/io/record_batch.hpp"
 #include "leat/io/record_reader.hpp"
 #include "leat/io/sharded_tfrecord_writer.hpp"
+#include "leat/io/tfrecord_index_file.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/io/tfrecord_writer.hpp"
 #include "leat/io/whole_file_reader.hpp"
