@@ -27,7 +27,9 @@ fixed_length_framing::fixed_length_framing(const options& o, std::string_view pa
 }
 
 byte_stream_options fixed_length_framing::stream(const file_status&) const noexcept {
-  return {.read = options_.read, .compression_type = options_.compression_type, .inflate = options_.inflate};
+  return {.read = options_.read,
+          .compression_type = options_.compression_type,
+          .inflate = options_.inflate};
 }
 
 framing_step fixed_length_framing::find(const framing_run& run, std::vector<view>& records) const {

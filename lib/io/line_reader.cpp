@@ -14,7 +14,9 @@ line_framing::line_framing(const options& o, std::string_view path) : options_(o
 }
 
 byte_stream_options line_framing::stream(const file_status&) const noexcept {
-  return {.read = options_.read, .compression_type = options_.compression_type, .inflate = options_.inflate};
+  return {.read = options_.read,
+          .compression_type = options_.compression_type,
+          .inflate = options_.inflate};
 }
 
 framing_step line_framing::find(const framing_run& run, std::vector<view>& lines) const {

@@ -62,6 +62,15 @@ void partial_file::withdraw() noexcept {
   if (request.result == 0) published_as_.clear();  // else the destructor removes it
 }
 
+task<void> write_new_file(std::string path, byte_view contents) {
+  partial_file f = co_await partial_file::create(path);
+  co_await f.contents().write_at(0, contents);
+  co_await f.finish();
+  co_await f.publish(path);
+  f.keep();
+  co_await sync_parent_directory(std::move(path));
+}
+
 task<void> sync_parent_directory(std::string path) {
   // A variable of its own: g++ 12 destroys a temporary of a conditional expression twice where the
   // expression is awaited.

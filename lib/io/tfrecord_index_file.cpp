@@ -4,10 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "io/new_file.hpp"
 #include "leat/codec/crc32c.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/this_task.hpp"
+#include "leat/io/detail/partial_file.hpp"
 #include "leat/io/detail/read_ahead.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 

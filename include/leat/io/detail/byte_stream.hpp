@@ -75,8 +75,8 @@ class byte_stream {
   const byte_stream_options options_;
   const std::size_t headroom_;
   read_ahead source_;
-  std::optional<compression> type_;         // once it is known
-  std::unique_ptr<inflation> inflation_;    // where there is one
+  std::optional<compression> type_;       // once it is known
+  std::unique_ptr<inflation> inflation_;  // where there is one
   std::optional<damage> fault_;
 };
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "leat/codec/bytes.hpp"
 #include "leat/core/task.hpp"
 #include "leat/io/file.hpp"
 
@@ -49,6 +50,11 @@ class partial_file {
   bool synced_ = false;
   bool kept_ = false;
 };
+
+/// Writes a whole file that appears under its name only when it is on the device. On an error what
+/// had the name before is untouched and nothing is left. Errors: of the system.
+/// Cancellation: before each step; as an error.
+[[nodiscard]] task<void> write_new_file(std::string path, byte_view contents);
 
 /// Waits until the entry of a file in its directory is on the device.
 [[nodiscard]] task<void> sync_parent_directory(std::string path);
