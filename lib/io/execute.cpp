@@ -6,32 +6,24 @@
 #include <fcntl.h>
 #include <memory>
 #include <new>
-#include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "io/backends.hpp"
+#include "io/system_call.hpp"
 
 namespace leat::detail {
 namespace {
 
-std::int64_t or_errno(std::int64_t result) noexcept { return result < 0 ? -errno : result; }
-
-template <class Call>
-std::int64_t uninterrupted(Call call) noexcept {
-  for (;;) {
-    const std::int64_t result = or_errno(call());
-    if (result != -EINTR) return result;
-  }
+std::int64_t open(const file_request& r) noexcept {
+  const std::int64_t descriptor =
+      uninterrupted([&] { return ::open(r.path, r.flags | O_CLOEXEC | O_NOCTTY, 0666); });
+  return descriptor < 0 ? descriptor : finish_open(r, static_cast<int>(descriptor));
 }
 
 std::int64_t status_of(const file_request& r) noexcept {
   struct stat s{};
-  if ((r.path ? ::stat(r.path, &s) : ::fstat(r.handle, &s)) != 0) return -errno;
-  r.status->is_regular = S_ISREG(s.st_mode);
-  r.status->is_directory = S_ISDIR(s.st_mode);
-  r.status->size = r.status->is_regular ? static_cast<std::uint64_t>(s.st_size) : 0;
-  r.status->modified_ns = std::int64_t{s.st_mtim.tv_sec} * 1'000'000'000 + s.st_mtim.tv_nsec;
+  if (::stat(r.path, &s) != 0) return -errno;
+  *r.status = to_file_status(s);
   return 0;
 }
 
@@ -54,10 +46,30 @@ std::int64_t list(const file_request& r) noexcept {
   return -errno;
 }
 
+std::int64_t sync(int descriptor) noexcept {
+  return uninterrupted([=] { return ::fsync(descriptor); });
+}
+
+std::int64_t sync_directory(const char* path) noexcept {
+  const std::int64_t opened =
+      uninterrupted([=] { return ::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+  if (opened == -EACCES) {
+    // One may make files in a directory that one must not read, so not open either: then all there
+    // is on the machine is synced.
+    ::sync();
+    return 0;
+  }
+  if (opened < 0) return opened;
+  const int descriptor = static_cast<int>(opened);
+  const std::int64_t result = sync(descriptor);
+  ::close(descriptor);
+  return result;
+}
+
 std::int64_t carry_out(file_request& r) noexcept {
   using op = file_request::operation;
   switch (r.what) {
-    case op::open: return uninterrupted([&] { return ::open(r.path, r.flags | O_CLOEXEC, 0666); });
+    case op::open: return open(r);
     case op::status: return status_of(r);
     case op::list: return list(r);
     case op::read:
@@ -70,7 +82,7 @@ std::int64_t carry_out(file_request& r) noexcept {
         if (r.offset == next_byte) return ::write(r.handle, r.data, r.size);
         return ::pwrite(r.handle, r.data, r.size, static_cast<off_t>(r.offset));
       });
-    case op::sync: return uninterrupted([&] { return ::fsync(r.handle); });
+    case op::sync: return r.path ? sync_directory(r.path) : sync(r.handle);
     case op::rename: return or_errno(std::rename(r.path, r.new_path));
     case op::remove: return or_errno(::unlink(r.path));
     case op::close: return or_errno(::close(r.handle));  // never again after EINTR: it is closed
@@ -82,13 +94,25 @@ std::int64_t carry_out(file_request& r) noexcept {
 
 void execute(file_request& request) noexcept { request.result = carry_out(request); }
 
-bool read_cached(file_request& r) noexcept {
-  if (r.what != file_request::operation::read || r.offset == next_byte) return false;
-  iovec buffer{r.data, r.size};
-  const ssize_t n = ::preadv2(r.handle, &buffer, 1, static_cast<off_t>(r.offset), RWF_NOWAIT);
-  if (n < 0) return false;  // not cached, or not known here: the slower way tells
-  r.result = n;
-  return true;
+std::int64_t finish_open(const file_request& r, int descriptor) noexcept {
+  struct stat s{};
+  if (::fstat(descriptor, &s) != 0) {
+    const int error = errno;
+    ::close(descriptor);
+    if ((r.flags & O_EXCL) != 0) ::unlink(r.path);  // it was made just now
+    return -error;
+  }
+  *r.status = to_file_status(s);
+  return descriptor;
+}
+
+file_status to_file_status(const struct stat& s) noexcept {
+  file_status status;
+  status.is_regular = S_ISREG(s.st_mode);
+  status.is_directory = S_ISDIR(s.st_mode);
+  status.size = status.is_regular ? static_cast<std::uint64_t>(s.st_size) : 0;
+  status.modified_ns = std::int64_t{s.st_mtim.tv_sec} * 1'000'000'000 + s.st_mtim.tv_nsec;
+  return status;
 }
 
 }  // namespace leat::detail

@@ -34,13 +34,20 @@ bool file_operation::refused() noexcept {
   return true;
 }
 
-bool file_operation::await_ready() noexcept { return refused() || backend_.try_now(completion_); }
+bool file_operation::await_ready() noexcept {
+  ended_ = refused() || backend_.try_now(completion_);
+  return ended_ && (!bound() || context_->home().spend());
+}
 
 bool file_operation::await_suspend(std::coroutine_handle<> h) noexcept {
   if (!bound()) attach(h);
   completion_.home = home_;
   begin_wait();
-  backend_.submit(completion_);
+  if (ended_) {  // but others have their turn first
+    wake();
+  } else {
+    backend_.submit(completion_);
+  }
   return true;
 }
 
@@ -119,26 +126,24 @@ void detail::file_handle::run_anywhere(file_request& request) const noexcept {
 
 detail::file_handle::~file_handle() {
   if (number < 0) return;
+  file_request request = on_handle(op::close, number);
+  scheduler* const home = scheduler::current();
   // Nobody waits for it: the request frees itself.
   struct last_close : file_request {};
-  auto* request = new (std::nothrow) last_close;
-  if (!request) return;  // out of memory: the descriptor is lost, the data is not
-  request->what = op::close;
-  request->handle = number;
-  request->run_ = [](work_item& item) noexcept {
-    auto* const self = static_cast<last_close*>(static_cast<file_request*>(&item));
-    scheduler& home = *self->home;
-    delete self;
-    home.work_finished();
-  };
-  request->home = scheduler::current();
-  if (!request->home) {
-    run_anywhere(*request);
-    delete request;
+  auto* const last = home && !answers_at_once ? new (std::nothrow) last_close{request} : nullptr;
+  if (!last) {
+    run_anywhere(request);
     return;
   }
-  request->home->work_started();
-  backend.submit(*request);
+  last->run_ = [](work_item& item) noexcept {
+    auto* const self = static_cast<last_close*>(static_cast<file_request*>(&item));
+    scheduler& where = *self->home;
+    delete self;
+    where.work_finished();
+  };
+  last->home = home;
+  home->work_started();
+  backend.submit(*last);
 }
 
 detail::file_handle& file::opened() const {
@@ -146,48 +151,19 @@ detail::file_handle& file::opened() const {
   return *open_;
 }
 
-namespace {
-
-// Removes a file that was made just now unless keep() is called.
-class removed_on_failure {
- public:
-  removed_on_failure(const file& f, bool made) noexcept : file_(made ? &f : nullptr) {}
-  removed_on_failure(const removed_on_failure&) = delete;
-  removed_on_failure& operator=(const removed_on_failure&) = delete;
-  ~removed_on_failure() {
-    if (!file_) return;
-    file_request request;
-    request.what = op::remove;
-    request.path = file_->path().c_str();
-    file_->open_handle()->run_anywhere(request);
-  }
-  void keep() noexcept { file_ = nullptr; }
-
- private:
-  const file* file_;
-};
-
-}  // namespace
-
 task<file> file::open(std::string path, open_mode mode, std::source_location where) {
   file f;
   f.path_ = std::move(path);
   // Whoever is to close it is there before it is opened.
   f.open_ = std::make_shared<detail::file_handle>(
       get_file_backend(co_await this_task::get_scheduler()), -1);
-  file_backend& backend = f.open_->backend;
   file_request request = on_path(op::open, f.path_);
   request.flags = flags_of(mode);
-  const auto handle = co_await file_operation(backend, request, f.path_, where);
+  request.status = &f.status_;
+  const auto handle = co_await file_operation(f.open_->backend, request, f.path_, where);
   if (handle < 0) detail::throw_file_error(handle, f.path_, "cannot open");
   f.open_->number = static_cast<int>(handle);
-  removed_on_failure made(f, mode == open_mode::write_new);
-  request = on_handle(op::status, f.open_->number);
-  request.status = &f.status_;
-  const auto result = co_await file_operation(backend, request, f.path_, where);
-  if (result < 0) detail::throw_file_error(result, f.path_, "cannot get the status");
   if (f.status_.is_directory) detail::throw_file_error(-EISDIR, f.path_, "cannot read");
-  made.keep();
   co_return f;
 }
 
@@ -237,9 +213,13 @@ task<void> file::sync(std::source_location where) {
 task<void> file::close(std::source_location where) {
   if (!open_) co_return;
   const auto open = std::exchange(open_, nullptr);
-  const file_request request = on_handle(op::close, std::exchange(open->number, -1));
-  const auto r = co_await file_operation(open->backend, request, path_, where);
-  if (r < 0) detail::throw_file_error(r, path_, "cannot close");
+  file_request request = on_handle(op::close, std::exchange(open->number, -1));
+  if (open->answers_at_once) {
+    open->run_anywhere(request);
+  } else {
+    request.result = co_await file_operation(open->backend, request, path_, where);
+  }
+  if (request.result < 0) detail::throw_file_error(request.result, path_, "cannot close");
 }
 
 // ------------------------------------------------------------------------------------------ paths
@@ -276,14 +256,8 @@ task<void> remove_file(std::string path) {
 }
 
 task<void> sync_directory(std::string path) {
-  file_request request = on_path(op::open, path);
-  request.flags = O_RDONLY | O_DIRECTORY;
-  const auto handle = co_await run(request, path, std::source_location::current());
-  if (handle < 0) detail::throw_file_error(handle, path, "cannot open");
-  const int fd = static_cast<int>(handle);
-  const auto synced = co_await run(on_handle(op::sync, fd), path, std::source_location::current());
-  co_await run(on_handle(op::close, fd), path, std::source_location::current());
-  if (synced < 0) detail::throw_file_error(synced, path, "cannot sync");
+  const auto r = co_await run(on_path(op::sync, path), path, std::source_location::current());
+  if (r < 0) detail::throw_file_error(r, path, "cannot sync");
 }
 
 }  // namespace leat

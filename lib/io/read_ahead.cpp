@@ -163,7 +163,9 @@ task<void> read_ahead::fetch(std::size_t carried, std::source_location where) {
   if (under_way_.empty()) {
     if (left_to_ask() == 0) co_return;
     chunk_reference c = fresh(carried);
-    if (file_.open_handle()->backend.try_now(*c) && c->result > 0) {
+    file_handle& open = *file_.open_handle();
+    if (open.backend.try_now(*c) && c->result > 0) {
+      open.answers_at_once = true;
       next_offset_ += c->size;
       under_way_.push_back(std::move(c));
       co_return;

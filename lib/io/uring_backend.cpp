@@ -1,13 +1,17 @@
 #include <cerrno>
-#include <cstdint>
-#include <system_error>
+#include <memory>
 
 #include "io/backends.hpp"
 
 #if LEAT_HAVE_IO_URING
 
-#include <liburing.h>
+#include <cstdint>
+#include <system_error>
+#include <utility>
 
+#include "io/fork.hpp"
+#include "io/uring_requests.hpp"
+#include "io/worker_pool.hpp"
 #include "leat/core/assert.hpp"
 
 namespace leat::detail {
@@ -28,7 +32,11 @@ class uring_backend final : public file_backend {
  public:
   explicit uring_backend(event_loop_scheduler& home) : home_(home) {
     pump_.self = this;
-    pump_.run_ = [](work_item& item) noexcept { static_cast<pump&>(item).self->run_pump(); };
+    pump_.run_ = [](work_item& item) noexcept {
+      auto& p = static_cast<pump&>(item);
+      p.posted = false;
+      p.self->run_pump();
+    };
   }
 
   // 0, or an errno: then this object is of no use.
@@ -45,6 +53,8 @@ class uring_backend final : public file_backend {
     }
     if (error != 0) return -error;
     open_ = true;
+    error = requests_.probe(ring_);
+    if (error != 0) return -error;
     try {
       listener_ = home_.make_listener();
     } catch (const std::system_error& e) {
@@ -53,30 +63,31 @@ class uring_backend final : public file_backend {
     return -::io_uring_register_eventfd(&ring_, listener_->descriptor());
   }
 
-  // The kernel may still write to the buffers of requests that nobody waits for any more.
   ~uring_backend() override {
     if (!open_) return;
-    while (in_flight_ > 0) {
-      ::io_uring_submit_and_wait(&ring_, 1);
-      while (file_request* const request = take_completed()) request->run_(*request);
-    }
+    // The requests in a child of fork() are copies of what the parent waits for.
+    if (is_of_this_process()) drain();
     ::io_uring_queue_exit(&ring_);
   }
 
   [[nodiscard]] std::string_view name() const noexcept override { return "io_uring"; }
 
-  bool try_now(file_request& request) noexcept override { return read_cached(request); }
+  bool try_now(file_request& request) noexcept override { return execute_now(request); }
 
   void run_now(file_request& request) noexcept override { execute(request); }
 
   void submit(file_request& request) noexcept override {
-    if (!in_ring(request)) {
-      execute(request);
-      home_.post(request);
+    LEAT_ASSERT(is_of_this_process(), "a child of fork() must not use its parent's files");
+    if (!requests_.begin(request)) {
+      workers_.submit(request);
       return;
     }
     waiting_.push_back(request);
-    post_pump();
+    if (++waiting_count_ < entries) {
+      post_pump();
+    } else {
+      run_pump();  // a task that does not wait, such as one that closes many files
+    }
   }
 
  private:
@@ -85,9 +96,8 @@ class uring_backend final : public file_backend {
     bool posted = false;
   };
 
-  static bool in_ring(const file_request& r) noexcept {
-    using op = file_request::operation;
-    return r.what == op::read || r.what == op::write || r.what == op::sync;
+  [[nodiscard]] bool is_of_this_process() const noexcept {
+    return generation_ == fork_generation();
   }
 
   void post_pump() noexcept {
@@ -99,40 +109,23 @@ class uring_backend final : public file_backend {
     return !waiting_.empty() && in_flight_ < max_in_flight;
   }
 
+  file_request* take_waiting() noexcept {
+    auto* const request = static_cast<file_request*>(waiting_.pop_front());
+    if (request) --waiting_count_;
+    return request;
+  }
+
   // Fills the submission queue; what finds no place stays in line.
   void fill() noexcept {
-    while (in_flight_ < max_in_flight) {
-      auto* request = static_cast<file_request*>(waiting_.pop_front());
-      if (!request) return;
-      io_uring_sqe* sqe = ::io_uring_get_sqe(&ring_);
-      if (!sqe) {
-        // Not submitted yet what stands in the queue: the next round makes room.
-        work_list rest;
-        rest.push_back(*request);
-        rest.append(waiting_);
-        waiting_ = std::move(rest);
-        return;
-      }
-      prepare(*sqe, *request);
-      ::io_uring_sqe_set_data(sqe, request);
+    while (can_fill()) {
+      io_uring_sqe* const sqe = ::io_uring_get_sqe(&ring_);
+      if (!sqe) return;  // what stands in the queue is not submitted yet: the next round makes room
+      uring_requests::prepare(*sqe, *take_waiting());
       ++in_flight_;
     }
   }
 
-  static void prepare(io_uring_sqe& sqe, const file_request& r) noexcept {
-    const auto size = static_cast<unsigned>(std::min<std::size_t>(r.size, std::size_t{1} << 30));
-    using op = file_request::operation;
-    if (r.what == op::read) {
-      ::io_uring_prep_read(&sqe, r.handle, r.data, size, r.offset);
-    } else if (r.what == op::write) {
-      ::io_uring_prep_write(&sqe, r.handle, r.data, size, r.offset);
-    } else {
-      ::io_uring_prep_fsync(&sqe, r.handle, 0);
-    }
-  }
-
   void run_pump() noexcept {
-    pump_.posted = false;
     for (int round = 0; round < max_rounds; ++round) {
       fill();
       const int submitted = ::io_uring_submit_and_get_events(&ring_);
@@ -153,9 +146,10 @@ class uring_backend final : public file_backend {
     io_uring_cqe* cqe = nullptr;
     if (::io_uring_peek_cqe(&ring_, &cqe) != 0) return nullptr;
     auto* const request = static_cast<file_request*>(::io_uring_cqe_get_data(cqe));
-    request->result = cqe->res;
+    const std::int64_t result = cqe->res;
     ::io_uring_cqe_seen(&ring_, cqe);
     --in_flight_;
+    uring_requests::finish(*request, result);
     return request;
   }
 
@@ -166,6 +160,27 @@ class uring_backend final : public file_backend {
       request->home->post(*request);
     }
     return reaped;
+  }
+
+  // The kernel may still write to the buffers of requests that nobody waits for any more.
+  void drain() noexcept {
+    while (in_flight_ > 0) {
+      ::io_uring_submit_and_wait(&ring_, 1);
+      while (file_request* const request = take_completed()) end(*request);
+    }
+    while (file_request* const request = take_waiting()) {
+      if (request->what == file_request::operation::close) {
+        execute(*request);
+      } else {
+        uring_requests::finish(*request, -ECANCELED);
+      }
+      end(*request);
+    }
+  }
+
+  static void end(file_request& request) noexcept {
+    request.cancelled = true;  // whatever it ends with, it is not submitted again
+    request.run_(request);
   }
 
   void listen() noexcept {
@@ -184,12 +199,16 @@ class uring_backend final : public file_backend {
   };
 
   event_loop_scheduler& home_;
+  worker_pool& workers_ = worker_pool::instance();
+  const unsigned generation_ = fork_generation();
   std::unique_ptr<event_listener> listener_;
   io_uring ring_{};
+  uring_requests requests_;
   bool open_ = false;
   bool listening_ = false;
   std::size_t in_flight_ = 0;
   work_list waiting_;
+  std::size_t waiting_count_ = 0;
   pump pump_;
   hear heard_{*this};
 };

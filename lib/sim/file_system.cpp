@@ -173,11 +173,13 @@ void file_system::submit(file_request& request) noexcept {
   }
 }
 
-// In the page cache, or not.
+// In the cache, or not.
 bool file_system::try_now(file_request& request) noexcept {
-  if (request.what != op::read || crashed_) return false;
+  const bool may_be_cached = request.what == op::read || request.what == op::status ||
+                             (request.what == op::open && !changes_something(request));
+  if (!may_be_cached || crashed_) return false;
   try {
-    if (choices_.choose(2, "in the page cache?") == 1) return false;
+    if (choices_.choose(2, "in the cache?") == 1) return false;
     const fault f = decide(request);
     if (f == fault::interrupted || f == fault::again || f == fault::io_error ||
         f == fault::cancelled_late) {
@@ -291,7 +293,6 @@ std::int64_t file_system::open(const file_request& r) {
   if (directories_.contains(path)) {
     if (writes) return -EISDIR;
   } else {
-    if ((r.flags & O_DIRECTORY) != 0) return names_.contains(path) ? -ENOTDIR : -ENOENT;
     const auto found = names_.find(path);
     if (found == names_.end()) {
       if ((r.flags & O_CREAT) == 0 || !directories_.contains(parent_of(path))) return -ENOENT;
@@ -310,6 +311,7 @@ std::int64_t file_system::open(const file_request& r) {
   int handle = first_handle_;  // the lowest that is free, as a system gives it
   while (open_.contains(handle)) ++handle;
   highest_handle_ = std::max(highest_handle_, handle);
+  *r.status = status_of(f.target.get());
   open_.emplace(handle, std::move(f));
   return handle;
 }
@@ -357,15 +359,19 @@ std::int64_t file_system::write(file_request& r, bool shortened) {
 }
 
 std::int64_t file_system::sync(const file_request& r) {
+  if (r.path) return sync_directory(canonical(r.path));
   const auto found = open_.find(r.handle);
   if (found == open_.end()) return -EBADF;
-  if (node* const n = found->second.target.get()) {
-    n->on_device = n->data;
-    n->dirty.clear();
-    return 0;
-  }
-  // A directory: the changes of its entries, in order.
-  const std::string& directory = found->second.path;
+  node* const n = found->second.target.get();
+  if (!n) return -EBADF;
+  n->on_device = n->data;
+  n->dirty.clear();
+  return 0;
+}
+
+// The changes of its entries, in order.
+std::int64_t file_system::sync_directory(const std::string& directory) {
+  if (!directories_.contains(directory)) return names_.contains(directory) ? -ENOTDIR : -ENOENT;
   std::erase_if(changes_, [&](const change& c) {
     const bool here = std::any_of(c.entries.begin(), c.entries.end(),
                                   [&](const auto& e) { return parent_of(e.first) == directory; });
@@ -382,28 +388,24 @@ std::int64_t file_system::sync(const file_request& r) {
   return 0;
 }
 
-std::int64_t file_system::status(const file_request& r) const {
-  const node* n = nullptr;
-  bool is_directory = false;
-  if (r.path) {
-    const std::string path = canonical(r.path);
-    is_directory = directories_.contains(path);
-    const auto found = names_.find(path);
-    if (!is_directory && found == names_.end()) return -ENOENT;
-    if (!is_directory) n = found->second.get();
-  } else {
-    const auto found = open_.find(r.handle);
-    if (found == open_.end()) return -EBADF;
-    n = found->second.target.get();
-    is_directory = n == nullptr;
-  }
-  *r.status = {};
-  r.status->is_directory = is_directory;
-  r.status->is_regular = !is_directory;
+// Null: of a directory.
+file_status file_system::status_of(const node* n) {
+  file_status status;
+  status.is_directory = n == nullptr;
+  status.is_regular = n != nullptr;
   if (n) {
-    r.status->size = n->data.size();
-    r.status->modified_ns = n->modified_ns;
+    status.size = n->data.size();
+    status.modified_ns = n->modified_ns;
   }
+  return status;
+}
+
+std::int64_t file_system::status(const file_request& r) const {
+  const std::string path = canonical(r.path);
+  const auto found = names_.find(path);
+  const node* const n = found == names_.end() ? nullptr : found->second.get();
+  if (!n && !directories_.contains(path)) return -ENOENT;
+  *r.status = status_of(n);
   return 0;
 }
 

@@ -22,6 +22,7 @@
 #include <fcntl.h>
 #include <new>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -130,13 +131,27 @@ void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
 void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
 
-// The system calls by which leat's worker threads, and its ring for all that is done with paths,
-// reach files.
+// The system calls by which leat's worker threads reach files, and its ring what it reads at once.
 extern "C" {
 
 void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
   static auto* const next = real<void*(std::size_t, std::size_t)>("aligned_alloc");
   return allocation_fails() ? nullptr : next(alignment, size);
+}
+// No path is in the cache: so opens come by below.
+long syscall(long number, ...) noexcept {
+  if (number == SYS_openat2) {
+    errno = EAGAIN;
+    return -1;
+  }
+  long arguments[6];
+  va_list rest;
+  va_start(rest, number);
+  for (long& a : arguments) a = va_arg(rest, long);
+  va_end(rest);
+  static auto* const next = real<long(long, long, long, long, long, long, long)>("syscall");
+  return next(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],
+              arguments[5]);
 }
 int open64(const char* path, int flags, ...) {
   va_list rest;

@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <string>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -107,10 +109,50 @@ TEST_CASE("file: names are listed, changed and removed", "[io]") {
     co_await leat::sync_directory(at);
     names = co_await leat::list_directory(at);
     CHECK(names == std::vector<std::string>{"c"});
+    leat::file_status status = co_await leat::get_status(at + "/c");
+    CHECK(status.is_regular);
+    CHECK(status.size == 1);
+    status = co_await leat::get_status(at);
+    CHECK(status.is_directory);
   }(dir / "."));
   CHECK_FALSE(error_of([](std::string p) -> task<> { co_await leat::remove_file(p); }(dir / "no"),
                        errc::not_found)
                   .empty());
+}
+
+// Root may read everything: for its scope somebody else.
+class plain_user {
+ public:
+  static constexpr uid_t nobody = 65534;
+  plain_user() {
+    if (was_ == 0) REQUIRE(::seteuid(nobody) == 0);
+  }
+  ~plain_user() { static_cast<void>(::seteuid(was_)); }
+  plain_user(const plain_user&) = delete;
+  plain_user& operator=(const plain_user&) = delete;
+
+ private:
+  const uid_t was_ = ::geteuid();
+};
+
+TEST_CASE("file: a directory that may be written to but not read is synced", "[io]") {
+  const temp_dir dir;
+  const std::string inner = dir / "inner";
+  REQUIRE(::mkdir(inner.c_str(), 0755) == 0);
+  if (::geteuid() == 0) {
+    REQUIRE(::chmod(dir.path().c_str(), 0755) == 0);
+    REQUIRE(::chown(inner.c_str(), plain_user::nobody, plain_user::nobody) == 0);
+  }
+  REQUIRE(::chmod(inner.c_str(), 0300) == 0);
+  const plain_user somebody;
+  CHECK(error_of([](std::string p) -> task<> { co_await leat::list_directory(p); }(inner),
+                 errc::permission_denied)
+            .find(inner) != std::string::npos);
+  leat::sync_wait([](std::string p) -> task<> {
+    file f = co_await file::open(p + "/new", open_mode::write_new);
+    co_await f.close();
+    co_await leat::sync_directory(p);
+  }(inner));
 }
 
 TEST_CASE("file: one that is not open says so", "[io]") {

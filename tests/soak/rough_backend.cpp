@@ -100,7 +100,13 @@ void rough_backend::submit(file_request& request) noexcept {
 }
 
 bool rough_backend::try_now(file_request& request) noexcept {
-  if (request.what != op::read || happens(rates_.not_cached)) return false;
+  if (happens(rates_.not_cached)) return false;
+  if (request.what == op::open) {
+    const bool opened = real_.try_now(request);
+    if (opened && request.result >= 0) paths_[static_cast<int>(request.result)] = request.path;
+    return opened;
+  }
+  if (request.what != op::read) return real_.try_now(request);
   const std::size_t wanted = request.size;
   request.size = some_of(wanted);
   const bool done = real_.try_now(request);

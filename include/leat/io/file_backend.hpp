@@ -40,18 +40,21 @@ struct file_request : work_item {
   };
 
   operation what = operation::read;
-  int handle = -1;             ///< of the file; set by open
-  int flags = 0;               ///< open: as for open(2); `mode` is 0666
-  std::byte* data = nullptr;   ///< read, write
-  std::size_t size = 0;        ///< read, write: bytes
-  std::uint64_t offset = 0;    ///< read, write: from the start of the file; next_byte: in sequence
-  const char* path = nullptr;  ///< open, status, list, rename, remove
+  int handle = -1;            ///< read, write, close; sync: where there is no path
+  int flags = 0;              ///< open: as for open(2); `mode` is 0666
+  std::byte* data = nullptr;  ///< read, write
+  std::size_t size = 0;       ///< read, write: bytes
+  std::uint64_t offset = 0;   ///< read, write: from the start of the file; next_byte: in sequence
+  /// open, status, list, rename, remove; sync: of the entries of this directory
+  const char* path = nullptr;
   const char* new_path = nullptr;             ///< rename
-  file_status* status = nullptr;              ///< status: of `path`, or of `handle` without one
+  file_status* status = nullptr;              ///< status; open: of what was opened
   std::vector<std::string>* names = nullptr;  ///< list: entries without "." and ".."
   scheduler* home = nullptr;                  ///< where the completion runs
   std::int64_t result = 0;  ///< bytes moved, handle opened or 0; or a negative errno
   unsigned retries = 0;     ///< how often it was submitted again
+  bool cancelled = false;   ///< it is not to be submitted again, whatever it ends with
+  void* scratch = nullptr;  ///< the backend's own while it is under way
 
   /// True, and submitted again, when it has come back with what means "once more": EINTR, EAGAIN,
   /// or ECANCELED for what may be done twice although nobody has cancelled it. A thousand times at
@@ -80,8 +83,10 @@ class file_backend {
   /// lives until then: a task that waits does, else scheduler::work_started().
   virtual void submit(file_request& request) noexcept = 0;
 
-  /// Carries out a read if that needs no waiting for a device: true, `result` is set and nothing
-  /// will be posted. False: it would have to wait; nothing has happened.
+  /// Carries out a request if that needs no waiting: true, `result` is set and nothing will be
+  /// posted. False: it would have to wait, or is one of which that is not known; nothing has
+  /// happened. Answered at once is what the kernel's caches hold: reads of cached data, opening and
+  /// status of paths that were walked lately.
   virtual bool try_now(file_request& request) noexcept = 0;
 
   /// Carries out a request here and now, whatever it takes: for a destructor outside a scheduler.

@@ -1,0 +1,105 @@
+#if LEAT_HAVE_IO_URING
+
+#include "io/uring_requests.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <fcntl.h>
+#include <memory>
+#include <new>
+#include <sys/stat.h>
+
+#include "io/backends.hpp"
+
+namespace leat::detail {
+namespace {
+
+using op = file_request::operation;
+
+constexpr std::size_t max_transfer = std::size_t{1} << 30;  // a request may ask for more
+
+// IORING_OP_LAST: there is none.
+io_uring_op code_of(const file_request& r) noexcept {
+  switch (r.what) {
+    case op::open: return IORING_OP_OPENAT;
+    case op::status: return IORING_OP_STATX;
+    case op::list: return IORING_OP_LAST;
+    case op::read: return IORING_OP_READ;
+    case op::write: return IORING_OP_WRITE;
+    case op::sync: return r.path ? IORING_OP_LAST : IORING_OP_FSYNC;
+    case op::rename: return IORING_OP_RENAMEAT;
+    case op::remove: return IORING_OP_UNLINKAT;
+    case op::close: return IORING_OP_CLOSE;
+  }
+  return IORING_OP_LAST;
+}
+
+struct stat to_stat(const struct statx& x) noexcept {
+  struct stat s{};
+  s.st_mode = x.stx_mode;
+  s.st_size = static_cast<off_t>(x.stx_size);
+  s.st_mtim.tv_sec = x.stx_mtime.tv_sec;
+  s.st_mtim.tv_nsec = static_cast<long>(x.stx_mtime.tv_nsec);
+  return s;
+}
+
+}  // namespace
+
+int uring_requests::probe(io_uring& ring) noexcept {
+  constexpr unsigned most = 256;  // an operation's code is one byte
+  constexpr std::size_t size = sizeof(io_uring_probe) + most * sizeof(io_uring_probe_op);
+  alignas(io_uring_probe) std::array<std::byte, size> memory{};
+  auto* const told = reinterpret_cast<io_uring_probe*>(memory.data());
+  const int error = ::io_uring_register_probe(&ring, told, most);
+  if (error < 0) return error;
+  for (int code = 0; code < IORING_OP_LAST; ++code) {
+    known_[static_cast<std::size_t>(code)] = ::io_uring_opcode_supported(told, code) != 0;
+  }
+  const bool enough = known_[IORING_OP_READ] && known_[IORING_OP_WRITE] && known_[IORING_OP_FSYNC];
+  return enough ? 0 : -ENOSYS;
+}
+
+bool uring_requests::begin(file_request& r) const noexcept {
+  const io_uring_op code = code_of(r);
+  if (code == IORING_OP_LAST || !known_[code]) return false;
+  if (r.what != op::status) return true;
+  r.scratch = new (std::nothrow) struct statx;
+  return r.scratch != nullptr;
+}
+
+void uring_requests::prepare(io_uring_sqe& sqe, file_request& r) noexcept {
+  const auto size = static_cast<unsigned>(std::min(r.size, max_transfer));
+  switch (r.what) {
+    case op::open:
+      ::io_uring_prep_openat(&sqe, AT_FDCWD, r.path, r.flags | O_CLOEXEC | O_NOCTTY, 0666);
+      break;
+    case op::status:
+      ::io_uring_prep_statx(&sqe, AT_FDCWD, r.path, 0, STATX_BASIC_STATS,
+                            static_cast<struct statx*>(r.scratch));
+      break;
+    case op::list: break;
+    case op::read: ::io_uring_prep_read(&sqe, r.handle, r.data, size, r.offset); break;
+    case op::write: ::io_uring_prep_write(&sqe, r.handle, r.data, size, r.offset); break;
+    case op::sync: ::io_uring_prep_fsync(&sqe, r.handle, 0); break;
+    case op::rename: ::io_uring_prep_rename(&sqe, r.path, r.new_path); break;
+    case op::remove: ::io_uring_prep_unlink(&sqe, r.path, 0); break;
+    case op::close: ::io_uring_prep_close(&sqe, r.handle); break;
+  }
+  ::io_uring_sqe_set_data(&sqe, &r);
+}
+
+void uring_requests::finish(file_request& r, std::int64_t result) noexcept {
+  r.result = result;
+  if (r.what == op::open && result >= 0) {
+    r.result = finish_open(r, static_cast<int>(result));
+  } else if (r.what == op::status) {
+    const std::unique_ptr<struct statx> told(static_cast<struct statx*>(r.scratch));
+    r.scratch = nullptr;
+    if (result >= 0) *r.status = to_file_status(to_stat(*told));
+  }
+}
+
+}  // namespace leat::detail
+
+#endif

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <bitset>
+
+#include <liburing.h>
+
+#include "leat/io/file_backend.hpp"
+
+namespace leat::detail {
+
+/// How file requests look in a ring.
+class uring_requests {
+ public:
+  /// Asks the kernel which operations it has. 0, or a negative errno: such as ENOSYS where it
+  /// cannot read and write.
+  int probe(io_uring& ring) noexcept;
+
+  /// False for what the kernel has no operation for, and for what needs memory that is not there.
+  [[nodiscard]] bool begin(file_request& r) const noexcept;
+
+  /// Fills in a place of the submission queue, after begin().
+  static void prepare(io_uring_sqe& sqe, file_request& r) noexcept;
+
+  /// Sets the result of a request that has completed.
+  static void finish(file_request& r, std::int64_t result) noexcept;
+
+ private:
+  std::bitset<IORING_OP_LAST> known_;
+};
+
+}  // namespace leat::detail

@@ -1,0 +1,73 @@
+#include "io/worker_pool.hpp"
+
+#include <atomic>
+#include <memory>
+
+#include "io/backends.hpp"
+#include "io/fork.hpp"
+#include "leat/core/assert.hpp"
+
+namespace leat::detail {
+
+worker_pool& worker_pool::instance() {
+  static std::atomic<worker_pool*> current{nullptr};
+  // Joins the threads when the process exits; those of the parent are not this process's to join.
+  static const struct at_exit {
+    ~at_exit() {
+      worker_pool* const pool = current.load();
+      if (pool && pool->is_of_this_process()) delete pool;
+    }
+  } ends_threads;
+  worker_pool* there = current.load();
+  if (there && there->is_of_this_process()) return *there;
+  auto made = std::make_unique<worker_pool>();
+  if (current.compare_exchange_strong(there, made.get())) return *made.release();
+  return *there;  // another thread was faster
+}
+
+worker_pool::worker_pool() : generation_(fork_generation()) { threads_.reserve(max_threads); }
+
+bool worker_pool::is_of_this_process() const noexcept { return generation_ == fork_generation(); }
+
+void worker_pool::submit(file_request& request) noexcept {
+  LEAT_ASSERT(is_of_this_process(), "a child of fork() must not use its parent's files");
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(request);
+    ++waiting_count_;  // an idle thread may have been told already and not be awake yet
+    if (waiting_count_ > idle_ && threads_.size() < max_threads) start_one();
+    if (threads_.empty()) {  // none could be started: do it here
+      static_cast<void>(waiting_.pop_front());
+      --waiting_count_;
+      execute(request);
+      request.home->post(request);
+      return;
+    }
+  }
+  arrived_.notify_one();
+}
+
+void worker_pool::start_one() noexcept {
+  try {
+    threads_.emplace_back([this](const std::stop_token& stop) { work(stop); });
+  } catch (...) {  // those that run do the work
+  }
+}
+
+void worker_pool::work(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    ++idle_;
+    const bool more = arrived_.wait(lock, stop, [this] { return !waiting_.empty(); });
+    --idle_;
+    if (!more) return;
+    auto& request = static_cast<file_request&>(*waiting_.pop_front());
+    --waiting_count_;
+    lock.unlock();
+    execute(request);
+    request.home->post(request);  // the last access: the request may be gone now
+    lock.lock();
+  }
+}
+
+}  // namespace leat::detail

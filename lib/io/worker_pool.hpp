@@ -1,0 +1,47 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include "leat/io/file_backend.hpp"
+
+namespace leat::detail {
+
+/// The process's worker threads, started when they are needed: a request waits in order of arrival,
+/// is carried out by plain system calls and then posted to its home.
+///
+/// Thread safety: shared-safe.
+class worker_pool {
+ public:
+  /// Made on first use, anew in a child of fork(), which has none of its parent's threads.
+  /// Errors: std::bad_alloc.
+  static worker_pool& instance();
+
+  worker_pool();
+  worker_pool(const worker_pool&) = delete;
+  worker_pool& operator=(const worker_pool&) = delete;
+
+  void submit(file_request& request) noexcept;
+
+ private:
+  // Disks like a few at the same time.
+  static constexpr std::size_t max_threads = 4;
+
+  [[nodiscard]] bool is_of_this_process() const noexcept;
+  void start_one() noexcept;
+  void work(const std::stop_token& stop);
+
+  const unsigned generation_;
+  std::mutex mutex_;
+  std::condition_variable_any arrived_;
+  work_list waiting_;
+  std::size_t waiting_count_ = 0;
+  std::size_t idle_ = 0;
+  std::vector<std::jthread> threads_;  // last: they use the rest
+};
+
+}  // namespace leat::detail

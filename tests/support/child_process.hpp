@@ -1,0 +1,47 @@
+#pragma once
+
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <string>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace leat_test {
+
+/// Runs `f` in a child of fork() and gives what it says, a string; what it threw, or how the child
+/// ended, where it could not say anything. A child that hangs is killed after a minute.
+template <class Function>
+std::string said_by_child(Function f) {
+  int ends[2];
+  if (::pipe(ends) != 0) return "no pipe";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);
+    for (const int s : {SIGABRT, SIGSEGV, SIGALRM}) std::signal(s, SIG_DFL);  // Catch has its own
+    std::string words;
+    try {
+      words = f();
+    } catch (const std::exception& e) {
+      words = std::string("exception: ") + e.what();
+    }
+    const bool written =
+        ::write(ends[1], words.data(), words.size()) == static_cast<ssize_t>(words.size());
+    std::_Exit(written ? 0 : 1);
+  }
+  ::close(ends[1]);
+  std::string said;
+  char part[4096];
+  while (const ssize_t n = ::read(ends[0], part, sizeof part)) {
+    if (n < 0) break;
+    said.append(part, static_cast<std::size_t>(n));
+  }
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (WIFSIGNALED(status)) return "signal " + std::to_string(WTERMSIG(status));
+  return said;
+}
+
+}  // namespace leat_test
