@@ -10,6 +10,7 @@ import json
 import pathlib
 import platform
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -22,6 +23,7 @@ parser.add_argument('--only', default='', help='workloads to run')
 options = parser.parse_args()
 
 programs = options.build / 'benches'
+sources = pathlib.Path(__file__).resolve().parent.parent / 'benches' / 'peers'
 data = options.build / 'bench-data'
 MIB = 1 << 20
 size = MIB if options.tiny else 256 * MIB
@@ -58,6 +60,13 @@ def tfrecord(label, record_size):
                   ['tfrecord_peer', '--workload', name + '/plain', '--file', str(file)]]
 
 
+def at_random(temperature, label, record_size, count, *peers):
+    file = str(data_file('tfrecord', record_size))
+    name = f'tfrecord/random-{temperature}/{label}'
+    return name, [[p, '--workload', name, '--items', str(count), '--file', file]
+                  for p in ('leat_record_bench', 'tfrecord_peer', *peers)]
+
+
 def lines():
     file = str(data_file('text'))
     return 'lines/hot', [['leat_record_bench', '--workload', 'lines/hot', '--file', file],
@@ -77,6 +86,10 @@ comparisons = [
     *(task(f'task/ping-pong-p{p}', 'condvar_queue_peer', count=items // 100) for p in (50, 99)),
     task('task/stop', 'condvar_queue_peer'),
     tfrecord('100B', 100), tfrecord('1KiB', 1024), tfrecord('100KiB', 102400),
+    at_random('hot', '100B', 100, items // 3), at_random('hot', '1KiB', 1024, items // 3),
+    at_random('hot', '100KiB', 102400, items // 300),
+    # With its frame such a record is one page, as what fio reads.
+    at_random('cold', '4KiB', 4080, items // 150, *(['fio_peer.py'] if shutil.which('fio') else [])),
     lines(),
 ]
 
@@ -88,6 +101,8 @@ def machine():
 
 def run(command):
     program = programs / command[0]
+    if command[0].endswith('.py'):
+        program = sources / command[0]
     if not program.exists():
         return None
     done = subprocess.run([program, *command[1:]], capture_output=True, text=True, timeout=600)

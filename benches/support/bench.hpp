@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <fcntl.h>
 #include <malloc.h>
+#include <unistd.h>
 
 namespace bench {
 
@@ -61,6 +66,30 @@ class latencies {
   std::size_t wanted_;
   std::vector<double> seconds_;
 };
+
+/// `count` numbers below `size` in random order, the same in each run; none comes again before all
+/// others have come.
+inline std::vector<std::uint64_t> random_order(std::uint64_t size, std::size_t count) {
+  std::vector<std::uint64_t> order(count);
+  std::vector<std::uint64_t> all(size);
+  std::iota(all.begin(), all.end(), 0);
+  std::mt19937_64 random(1);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t at = i % all.size();
+    std::swap(all[at], all[at + random() % (all.size() - at)]);
+    order[i] = all[at];
+  }
+  return order;
+}
+
+/// Takes a file out of the page cache.
+inline void evict(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY);
+  if (file < 0) return;
+  ::fsync(file);
+  ::posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+  ::close(file);
+}
 
 /// Bytes that the process has from the allocator.
 inline std::size_t heap_bytes() {

@@ -91,6 +91,20 @@ tfrecord_scan scan_tfrecords(byte_view bytes, std::vector<byte_view>& records,
   return scan_with<portable_crc>(bytes, records, max_records, max_record_size, checks);
 }
 
+bool is_tfrecord(byte_view frame, tfrecord_checks checks) noexcept {
+  const std::byte* const at = frame.data();
+  if (frame.size() < tfrecord_overhead) return false;
+  if (load_little_endian<std::uint64_t>(at) != frame.size() - tfrecord_overhead) return false;
+  const auto right = [](byte_view text, const std::byte* stored) {
+    return crc32c(text) == unmask_crc32c(load_little_endian<std::uint32_t>(stored));
+  };
+  if (checks == tfrecord_checks::none) return true;
+  if (!right({at, 8}, at + 8)) return false;
+  if (checks == tfrecord_checks::header_only) return true;
+  const byte_view payload = frame.subspan(tfrecord_header_size, frame.size() - tfrecord_overhead);
+  return right(payload, payload.data() + payload.size());
+}
+
 std::optional<std::size_t> find_tfrecord(byte_view bytes, std::uint64_t max_record_size) noexcept {
   for (std::size_t at = 0; at + tfrecord_header_size <= bytes.size(); ++at) {
     // The length first: among arbitrary bytes hardly any is small enough, so the checksum is rare.

@@ -63,8 +63,9 @@ class header_scan {
     now.offset = here();
     cached_ = file_.open_handle()->backend.try_now(now) &&
               now.result == static_cast<std::int64_t>(page_.size());
-    if (!cached_ && co_await file_.read_at(here(), page_, where_) < page_.size()) {
-      became_shorter(file_);
+    if (!cached_) {
+      const std::size_t got = co_await file_.read_at(here(), page_, where_);
+      if (got < page_.size()) became_shorter(file_);
     }
     take(page_);
   }
@@ -184,8 +185,9 @@ task<tfrecord_stamp> get_tfrecord_stamp(file& f) {
   std::vector<std::byte> both(static_cast<std::size_t>(2 * part));
   const std::span<std::byte> head = std::span(both).first(both.size() / 2);
   const std::span<std::byte> tail = std::span(both).last(both.size() / 2);
-  if (co_await f.read_at(0, head) < part) became_shorter(f);
-  if (co_await f.read_at(status.size - part, tail) < part) became_shorter(f);
+  std::uint64_t got = co_await f.read_at(0, head);
+  got += co_await f.read_at(status.size - part, tail);
+  if (got < both.size()) became_shorter(f);
   tfrecord_stamp stamp;
   stamp.size = status.size;
   stamp.modified_ns = status.modified_ns;

@@ -257,6 +257,29 @@ TEST_CASE("tfrecord: a record of more than 4 GiB has the right checksum", "[code
   CHECK(views[0].size() == length);
 }
 
+TEST_CASE("is_tfrecord: tells one whole record from all else", "[codec]") {
+  using checks = leat::tfrecord_checks;
+  for (const std::string& record : sample) {
+    auto frame = file_of({record});
+    for (const auto c : {checks::all, checks::header_only, checks::none}) {
+      CHECK(leat::is_tfrecord(frame, c));
+      for (std::size_t size = 0; size < frame.size(); ++size) {
+        REQUIRE_FALSE(leat::is_tfrecord({frame.data(), size}, c));
+      }
+    }
+    for (std::size_t bit = 0; bit < frame.size() * 8; ++bit) {
+      const auto mask = static_cast<std::byte>(1U << (bit % 8));
+      frame[bit / 8] ^= mask;
+      REQUIRE_FALSE(leat::is_tfrecord(frame, checks::all));
+      REQUIRE(leat::is_tfrecord(frame, checks::header_only) == (bit / 8 >= 12));
+      REQUIRE(leat::is_tfrecord(frame, checks::none) == (bit / 8 >= 8));
+      frame[bit / 8] ^= mask;
+    }
+    frame.push_back(std::byte{0});
+    CHECK_FALSE(leat::is_tfrecord(frame, checks::all));
+  }
+}
+
 TEST_CASE("find_tfrecord: finds the next record from every place in a file", "[codec]") {
   const auto file = file_of(sample);
   const auto starts = starts_of_sample();

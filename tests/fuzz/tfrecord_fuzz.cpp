@@ -48,6 +48,8 @@ void mend(std::vector<std::byte>& bytes) {
 void check_scan(leat::byte_view bytes, checks c) {
   std::vector<leat::byte_view> records;
   const auto scan = leat::scan_tfrecords(bytes, records, SIZE_MAX, limit, c);
+  const bool one = records.size() == 1 && scan.consumed == bytes.size();
+  if (bytes.size() <= limit && leat::is_tfrecord(bytes, c) != one) std::abort();
   std::size_t at = 0;
   std::size_t count = 0;
   std::uint64_t length = 0;
@@ -78,6 +80,7 @@ void check_round_trip(leat::byte_view payload) {
   std::vector<leat::byte_view> records;
   leat::scan_tfrecords(framed, records, SIZE_MAX, SIZE_MAX);
   if (records.size() != 1 || leat::as_text(records[0]) != leat::as_text(payload)) std::abort();
+  if (!leat::is_tfrecord(framed, checks::all)) std::abort();
 }
 
 void check(leat::byte_view bytes) {

@@ -56,6 +56,10 @@ tfrecord_scan scan_tfrecords(byte_view bytes, std::vector<byte_view>& records,
                              std::size_t max_records, std::uint64_t max_record_size,
                              tfrecord_checks checks = tfrecord_checks::all);
 
+/// True when `frame` is one whole record and its checksums are right.
+/// Thread safety: distinct-safe. Cost: the checksums.
+[[nodiscard]] bool is_tfrecord(byte_view frame, tfrecord_checks checks) noexcept;
+
 /// The offset of the first place in `bytes` where the header of a record can stand: its checksum is
 /// right and its length is at most `max_record_size`. Empty when there is none.
 ///

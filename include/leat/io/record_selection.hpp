@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leat/codec/bytes.hpp"
+#include "leat/core/detail/aligned_bytes.hpp"
+#include "leat/io/record_batch.hpp"
+
+namespace leat {
+
+/// Records from anywhere in a file, in the order in which they were asked for: views into memory
+/// that the selection keeps alive.
+///
+/// Filled by tfrecord_file::read(), again and again. Its memory is used again where nobody else has
+/// it. May be moved to another thread and outlive the file. A copy shares the memory.
+///
+/// Thread safety: distinct-safe.
+class record_selection {
+ public:
+  using value_type = byte_view;
+
+  [[nodiscard]] std::size_t size() const noexcept { return records_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return records_.empty(); }
+  [[nodiscard]] byte_view operator[](std::size_t i) const noexcept { return records_[i]; }
+  [[nodiscard]] auto begin() const noexcept { return records_.begin(); }
+  [[nodiscard]] auto end() const noexcept { return records_.end(); }
+
+  [[nodiscard]] std::string_view path() const noexcept {
+    return path_ ? *path_ : std::string_view();
+  }
+
+  /// Where the i-th record stands in its file. Cost: O(1).
+  [[nodiscard]] record_position position(std::size_t i) const noexcept {
+    return {path(), places_[i].offset, places_[i].index};
+  }
+
+  /// Forgets the records and lets go of their memory.
+  void clear() noexcept {
+    forget();
+    memory_ = {};
+  }
+
+ private:
+  friend class tfrecord_file;
+
+  struct place {
+    std::uint64_t offset;
+    std::uint64_t index;
+  };
+
+  void forget() noexcept {
+    records_.clear();
+    places_.clear();
+  }
+
+  std::vector<byte_view> records_;
+  std::vector<place> places_;
+  detail::aligned_bytes memory_;
+  std::shared_ptr<const std::string> path_;
+};
+
+/// One record, with the memory that it lies in.
+///
+/// A value type; a copy shares the memory. May outlive the file. Thread safety: distinct-safe.
+class owned_record {
+ public:
+  [[nodiscard]] byte_view payload() const noexcept { return payload_; }
+  operator byte_view() const noexcept { return payload_; }
+
+  /// Where it stands in its file.
+  [[nodiscard]] record_position position() const noexcept { return {*path_, offset_, index_}; }
+
+ private:
+  friend class tfrecord_file;
+
+  owned_record() = default;
+
+  detail::aligned_bytes memory_;
+  byte_view payload_;
+  std::shared_ptr<const std::string> path_;
+  std::uint64_t offset_ = 0;
+  std::uint64_t index_ = 0;
+};
+
+}  // namespace leat

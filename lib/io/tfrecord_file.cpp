@@ -1,0 +1,275 @@
+#include "leat/io/tfrecord_file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "io/gather.hpp"
+#include "leat/core/error.hpp"
+#include "leat/core/this_task.hpp"
+#include "leat/io/tfrecord_index_file.hpp"
+#include "leat/io/tfrecord_reader.hpp"
+
+namespace leat {
+
+// The frame of a record, and which of those asked for it is.
+struct tfrecord_file::wanted {
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;  // frame included
+  std::uint64_t index = 0;
+  std::size_t position = 0;
+  std::size_t at = 0;  // in memory
+
+  [[nodiscard]] std::uint64_t end() const noexcept { return offset + size; }
+  [[nodiscard]] std::span<std::byte> frame(std::byte* memory) const noexcept {
+    return {memory + at, static_cast<std::size_t>(size)};
+  }
+  [[nodiscard]] byte_view payload(const std::byte* memory) const noexcept {
+    return {memory + at + tfrecord_header_size, static_cast<std::size_t>(size - tfrecord_overhead)};
+  }
+};
+
+namespace {
+
+constexpr std::size_t max_depth = 1024;
+
+// Neighbours are read together up to here: more would only be copied at a time.
+constexpr std::uint64_t large_piece = std::uint64_t{256} << 10;
+
+void check_options(const tfrecord_file_options& options, const std::string& path) {
+  if (options.depth < 1 || options.depth > max_depth) {
+    throw failure(errc::invalid_argument, path + ": tfrecord_file_options::depth is " +
+                                              std::to_string(options.depth) + ", must be 1 to " +
+                                              std::to_string(max_depth));
+  }
+  if (options.max_record_size == 0) {
+    throw failure(errc::invalid_argument, path + ": max_record_size must be 1 or more");
+  }
+}
+
+}  // namespace
+
+task<std::unique_ptr<tfrecord_file>> tfrecord_file::open(std::string path,
+                                                         tfrecord_file_options options,
+                                                         std::source_location where) {
+  check_options(options, path);
+  tfrecord_index index = co_await load_or_build_tfrecord_index(path);
+  co_return co_await open(std::move(path), std::move(index), options, where);
+}
+
+task<std::unique_ptr<tfrecord_file>> tfrecord_file::open(std::string path, tfrecord_index index,
+                                                         tfrecord_file_options options,
+                                                         std::source_location where) {
+  check_options(options, path);
+  file f = co_await file::open(std::move(path), open_mode::read, where);
+  const tfrecord_stamp stamp = co_await get_tfrecord_stamp(f);
+  if (stamp != index.stamp()) {
+    throw failure(errc::failed_precondition,
+                  f.path() + ": the index is not that of this file as it is now; make it anew");
+  }
+  co_return std::make_unique<tfrecord_file>(std::move(f), std::move(index), options);
+}
+
+tfrecord_file::tfrecord_file(file f, tfrecord_index index, const tfrecord_file_options& options)
+    : file_(std::move(f)),
+      path_(std::make_shared<const std::string>(file_.path())),
+      index_(std::move(index)),
+      options_(options) {}
+
+// ---------------------------------------------------------------------------------------- a record
+
+tfrecord_file::wanted tfrecord_file::find(std::uint64_t i, std::size_t position) const {
+  if (i >= index_.size()) {
+    throw failure(errc::out_of_range, path() + ": there is no record " + std::to_string(i) +
+                                          ", the file has " + std::to_string(index_.size()));
+  }
+  const tfrecord_index::entry e = index_[i];
+  const wanted w{e.offset, e.size + tfrecord_overhead, i, position};
+  if (e.size > options_.max_record_size) {
+    throw failure(errc::resource_exhausted, place(w) + ": a length of " + std::to_string(e.size) +
+                                                " bytes is above the limit max_record_size of " +
+                                                std::to_string(options_.max_record_size));
+  }
+  return w;
+}
+
+std::string tfrecord_file::place(const wanted& w) const {
+  return path() + ", " + detail::tfrecord_framing::place(w.index) + " at offset " +
+         std::to_string(w.offset);
+}
+
+// Says what is wrong with a record that is not in order.
+void tfrecord_file::refuse(const wanted& w, byte_view frame) const {
+  detail::tfrecord_framing::options how;
+  how.checks = options_.checks;
+  how.max_record_size = options_.max_record_size;
+  std::vector<byte_view> found;
+  const detail::tfrecord_framing framing(how, path());
+  const auto step = framing.find({.bytes = frame, .index = w.index}, found);
+  if (found.empty() && step.fault) {
+    throw failure(step.fault->reason, place(w) + ": " + step.fault->what);
+  }
+  throw failure(errc::failed_precondition,
+                place(w) + ": it has a length of " +
+                    std::to_string(load_little_endian<std::uint64_t>(frame.data())) +
+                    " bytes, by the index " + std::to_string(w.size - tfrecord_overhead) +
+                    "; make the index anew");
+}
+
+void tfrecord_file::fail(const wanted& w, std::int64_t error) const {
+  if (error == -ENODATA) {
+    throw failure(errc::data_loss, place(w) + ": the file became shorter while it was read");
+  }
+  if (error == -ECANCELED) throw failure(errc::cancelled, path() + ": read");
+  detail::throw_file_error(error, place(w), "cannot read");
+}
+
+task<void> tfrecord_file::read_again(const wanted& w, std::span<std::byte> frame,
+                                     std::source_location where) {
+  const std::size_t got = co_await file_.read_at(w.offset, frame, where);
+  if (got < frame.size()) fail(w, -ENODATA);
+  if (!is_tfrecord(frame, options_.checks)) refuse(w, frame);
+  ++statistics_.transient;
+}
+
+task<owned_record> tfrecord_file::at(std::uint64_t i, std::source_location where) {
+  const wanted w = find(i, 0);
+  owned_record record;
+  record.memory_ = detail::aligned_bytes(static_cast<std::size_t>(w.size));
+  const std::span<std::byte> frame = w.frame(record.memory_.data());
+  const std::size_t got = co_await file_.read_at(w.offset, frame, where);
+  if (got < frame.size()) fail(w, -ENODATA);
+  if (!is_tfrecord(frame, options_.checks)) co_await read_again(w, frame, where);
+  record.payload_ = w.payload(record.memory_.data());
+  record.path_ = path_;
+  record.offset_ = w.offset;
+  record.index_ = i;
+  ++statistics_.records;
+  co_return record;
+}
+
+// ------------------------------------------------------------------------------------ many records
+
+task<void> tfrecord_file::read(std::span<const std::uint64_t> indices, record_selection& selection,
+                               std::source_location where) {
+  selection.forget();
+  std::vector<wanted> all;
+  all.reserve(indices.size());
+  for (const std::uint64_t i : indices) all.push_back(find(i, all.size()));
+  co_await fill(std::move(all), selection, where);
+}
+
+task<void> tfrecord_file::read_range(std::uint64_t first, std::uint64_t count,
+                                     record_selection& selection, std::source_location where) {
+  selection.forget();
+  if (count > size() - std::min(first, size())) {
+    static_cast<void>(find(std::max(first, size()), 0));  // throws
+  }
+  std::vector<wanted> all;
+  all.reserve(static_cast<std::size_t>(count));
+  for (std::uint64_t n = 0; n < count; ++n) all.push_back(find(first + n, all.size()));
+  co_await fill(std::move(all), selection, where);
+}
+
+namespace {
+
+// Memory for so many bytes; that which is at hand where nobody else looks at it.
+detail::aligned_bytes memory_for(std::uint64_t size, detail::aligned_bytes at_hand) {
+  if (at_hand.sole_owner() && at_hand.size() >= size) return at_hand;
+  at_hand = {};
+  return detail::aligned_bytes(static_cast<std::size_t>(size));
+}
+
+}  // namespace
+
+task<void> tfrecord_file::fill(std::vector<wanted> all, record_selection& selection,
+                               std::source_location where) {
+  const auto before = [](const wanted& a, const wanted& b) { return a.offset < b.offset; };
+  if (!std::is_sorted(all.begin(), all.end(), before)) std::sort(all.begin(), all.end(), before);
+
+  // Each record is put behind the others, in one piece with its neighbour or in one of its own.
+  std::vector<piece> pieces;
+  std::uint64_t size = 0;
+  std::uint64_t end = 0;  // of the last piece in the file
+  for (wanted& w : all) {
+    const bool near = !pieces.empty() && w.offset <= end + options_.max_gap &&
+                      (w.end() <= end || w.end() - pieces.back().offset <= large_piece);
+    if (!near) {
+      pieces.push_back({.offset = w.offset});
+      end = w.offset;
+    }
+    const std::uint64_t more = std::max(w.end(), end) - end;
+    if (more > PTRDIFF_MAX - size) {
+      throw failure(errc::invalid_argument, path() + ": " + std::to_string(all.size()) +
+                                                " records in one go are too large");
+    }
+    size += more;
+    end += more;
+    pieces.back().size += static_cast<std::size_t>(more);
+    w.at = static_cast<std::size_t>(size - (end - w.offset));
+  }
+
+  detail::aligned_bytes memory = memory_for(size, std::move(selection.memory_));
+  std::byte* to = memory.data();
+  for (piece& p : pieces) {
+    p.to = to;
+    to += p.size;
+  }
+  co_await fetch(all, pieces, memory.data(), where);
+
+  selection.records_.resize(all.size());
+  selection.places_.resize(all.size());
+  for (const wanted& w : all) {
+    selection.records_[w.position] = w.payload(memory.data());
+    selection.places_[w.position] = {w.offset, w.index};
+  }
+  selection.memory_ = std::move(memory);
+  selection.path_ = path_;
+  statistics_.records += all.size();
+}
+
+// Reads the pieces and checks the records in them, both in the order of the file.
+task<void> tfrecord_file::fetch(std::span<const wanted> all, std::span<const piece> pieces,
+                                std::byte* memory, std::source_location where) {
+  while (!pieces.empty()) {
+    const bool stopped = co_await this_task::stop_requested();
+    if (stopped) fail(all.front(), -ECANCELED);
+    const detail::cached_pieces cached = detail::gather_cached(file_, pieces);
+    pieces = pieces.subspan(cached.count);
+    if (cached.missed) {
+      const detail::gather_result result =
+          co_await detail::gather(file_, pieces, options_.depth, where);
+      if (result.error != 0) {
+        const std::uint64_t offset = pieces[result.piece].offset;
+        const auto hit = std::partition_point(
+            all.begin(), all.end(), [offset](const wanted& w) { return w.offset < offset; });
+        fail(*hit, result.error);
+      }
+      pieces = {};
+    }
+    const auto arrived =
+        pieces.empty() ? all.end()
+                       : std::partition_point(all.begin(), all.end(), [&pieces](const wanted& w) {
+                           return w.offset < pieces.front().offset;
+                         });
+    const auto count = static_cast<std::size_t>(arrived - all.begin());
+    co_await check(all.first(count), memory, where);
+    all = all.subspan(count);
+  }
+}
+
+task<void> tfrecord_file::check(std::span<const wanted> all, std::byte* memory,
+                                std::source_location where) {
+  constexpr std::uint64_t share_of_turn = std::uint64_t{4} << 20;
+  std::uint64_t checked = 0;
+  for (const wanted& w : all) {
+    const std::span<std::byte> frame = w.frame(memory);
+    if (!is_tfrecord(frame, options_.checks)) co_await read_again(w, frame, where);
+    checked += w.size;
+    if (checked < share_of_turn) continue;
+    checked = 0;
+    co_await this_task::yield();
+  }
+}
+
+}  // namespace leat
