@@ -130,7 +130,7 @@ std::uint64_t byte_stream::seek(std::uint64_t offset) {
     return inflation_->view.end();
   }
   if (view().end() == 0) return 0;
-  if (file_.status().size == 0) {
+  if (file_.status().is_stream) {
     throw failure(errc::unimplemented,
                   file_.path() + ": this file can only be read from its beginning to its end");
   }

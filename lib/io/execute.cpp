@@ -4,8 +4,10 @@
 #include <cstdio>
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <memory>
 #include <new>
+#include <poll.h>
 #include <unistd.h>
 
 #include "io/backends.hpp"
@@ -15,8 +17,12 @@ namespace leat::detail {
 namespace {
 
 std::int64_t open(const file_request& r) noexcept {
-  const std::int64_t descriptor =
-      uninterrupted([&] { return ::open(r.path, r.flags | O_CLOEXEC | O_NOCTTY, 0666); });
+  const auto open_with = [&r](int flags) {
+    return uninterrupted([&] { return ::open(r.path, flags, 0666); });
+  };
+  std::int64_t descriptor = open_with(open_flags(r));
+  // Somebody has a lease on the file, and is told to give it back: wait for it. No pipe says this.
+  if (descriptor == -EAGAIN) descriptor = open_with(open_flags(r) & ~O_NONBLOCK);
   return descriptor < 0 ? descriptor : finish_open(r, static_cast<int>(descriptor));
 }
 
@@ -24,6 +30,11 @@ std::int64_t status_of(const file_request& r) noexcept {
   struct stat s{};
   if (::stat(r.path, &s) != 0) return -errno;
   *r.status = to_file_status(s);
+  if (has_doubtful_size(s)) {
+    struct statfs on{};
+    if (::statfs(r.path, &on) != 0) return -errno;
+    if (makes_up_files(on)) r.status->size = 0;
+  }
   return 0;
 }
 
@@ -94,15 +105,26 @@ std::int64_t carry_out(file_request& r) noexcept {
 
 void execute(file_request& request) noexcept { request.result = carry_out(request); }
 
+int open_flags(const file_request& r) noexcept {
+  return r.flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+}
+
 std::int64_t finish_open(const file_request& r, int descriptor) noexcept {
-  struct stat s{};
-  if (::fstat(descriptor, &s) != 0) {
+  const auto refuse = [&] {
     const int error = errno;
     ::close(descriptor);
     if ((r.flags & O_EXCL) != 0) ::unlink(r.path);  // it was made just now
-    return -error;
-  }
+    return -std::int64_t{error};
+  };
+  struct stat s{};
+  if (::fstat(descriptor, &s) != 0) return refuse();
   *r.status = to_file_status(s);
+  if (has_doubtful_size(s)) {
+    struct statfs on{};
+    if (::fstatfs(descriptor, &on) != 0) return refuse();
+    if (makes_up_files(on)) r.status->size = 0;
+  }
+  if (!r.status->is_stream && ::fcntl(descriptor, F_SETFL, r.flags) != 0) return refuse();
   return descriptor;
 }
 
@@ -110,9 +132,33 @@ file_status to_file_status(const struct stat& s) noexcept {
   file_status status;
   status.is_regular = S_ISREG(s.st_mode);
   status.is_directory = S_ISDIR(s.st_mode);
+  status.is_stream = S_ISFIFO(s.st_mode) || S_ISCHR(s.st_mode) || S_ISSOCK(s.st_mode);
   status.size = status.is_regular ? static_cast<std::uint64_t>(s.st_size) : 0;
   status.modified_ns = std::int64_t{s.st_mtim.tv_sec} * 1'000'000'000 + s.st_mtim.tv_nsec;
   return status;
+}
+
+bool has_doubtful_size(const struct stat& s) noexcept {
+  return S_ISREG(s.st_mode) && s.st_size > 0 && s.st_blocks == 0;
+}
+
+bool makes_up_files(const struct statfs& file_system) noexcept {
+  constexpr decltype(file_system.f_type) configfs = 0x62656570;  // in no header
+  switch (file_system.f_type) {
+    case SYSFS_MAGIC:
+    case PROC_SUPER_MAGIC:
+    case DEBUGFS_MAGIC:
+    case TRACEFS_MAGIC:
+    case SECURITYFS_MAGIC:
+    case CGROUP_SUPER_MAGIC:
+    case CGROUP2_SUPER_MAGIC:
+    case configfs: return true;
+    default: return false;
+  }
+}
+
+short events_of(const file_request& r) noexcept {
+  return r.what == file_request::operation::read ? POLLIN : POLLOUT;
 }
 
 }  // namespace leat::detail

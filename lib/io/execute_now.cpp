@@ -16,23 +16,23 @@ namespace {
 // kernel does not know.
 int open_cached(const char* path, int flags) noexcept {
   open_how how{};
-  how.flags = static_cast<decltype(how.flags)>(flags | O_CLOEXEC);
+  how.flags = static_cast<decltype(how.flags)>(flags);
   how.resolve = RESOLVE_CACHED;
   return static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how));
 }
 
 bool open(file_request& r) noexcept {
-  const int descriptor = open_cached(r.path, r.flags | O_NOCTTY);
+  const int descriptor = open_cached(r.path, open_flags(r));
   if (descriptor < 0) return false;  // also for an error: the slower way tells
   r.result = finish_open(r, descriptor);
   return true;
 }
 
 bool status_of(file_request& r) noexcept {
-  const int place = open_cached(r.path, O_PATH);
+  const int place = open_cached(r.path, O_PATH | O_CLOEXEC);
   if (place < 0) return false;
   struct stat s{};
-  const bool told = ::fstat(place, &s) == 0;
+  const bool told = ::fstat(place, &s) == 0 && !has_doubtful_size(s);
   ::close(place);
   if (!told) return false;
   *r.status = to_file_status(s);

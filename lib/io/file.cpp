@@ -14,7 +14,7 @@ namespace leat {
 
 // ---------------------------------------------------------------------------------- one request
 
-const wait::kind file_operation::file_kind{"wait for file", [](wait&) noexcept {},
+const wait::kind file_operation::file_kind{"wait for file", &file_operation::cancel,
                                            &file_operation::describe};
 
 file_operation::file_operation(file_backend& backend, const file_request& request,
@@ -49,6 +49,11 @@ bool file_operation::await_suspend(std::coroutine_handle<> h) noexcept {
     backend_.submit(completion_);
   }
   return true;
+}
+
+void file_operation::cancel(wait& w) noexcept {
+  auto& self = static_cast<file_operation&>(w);
+  if (!self.ended_ && self.completion_.offset == next_byte) self.backend_.cancel(self.completion_);
 }
 
 void file_operation::describe(const wait& w, std::ostream& out) {
@@ -177,10 +182,12 @@ task<std::size_t> file::read_at(std::uint64_t offset, std::span<std::byte> to,
     request.size = to.size() - done;
     request.offset = offset == next_byte ? next_byte : offset + done;
     const auto n = co_await file_operation(open.backend, request, path_, where);
-    if (n < 0) {
+    const bool stopped =
+        n == -ECANCELED && offset == next_byte && done > 0;  // what was taken stays
+    if (n < 0 && !stopped) {
       detail::throw_file_error(n, path_, "cannot read" + detail::at_offset(request.offset));
     }
-    if (n == 0) break;
+    if (n <= 0) break;
     done += static_cast<std::size_t>(n);
   }
   co_return done;

@@ -60,6 +60,7 @@ bool file_request::submit_again(file_backend& backend) noexcept {
   const bool again = result == -EINTR || result == -EAGAIN || (result == -ECANCELED && repeatable);
   // What a read without a position has taken is gone.
   const bool taken = result == -ECANCELED && offset == next_byte;
+  if (cancelled && again) result = -ECANCELED;
   if (cancelled || !again || taken || retries == most) return false;
   ++retries;
   result = 0;

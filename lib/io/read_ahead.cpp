@@ -93,9 +93,17 @@ read_ahead::read_ahead(file& f, const read_options& options, std::size_t headroo
 }
 
 read_ahead::~read_ahead() {
-  under_way_.clear();
+  let_go();
   view_.restart(0);
   pool_->close();
+}
+
+// Of the reads that are under way; a stream's might never end otherwise.
+void read_ahead::let_go() noexcept {
+  for (const chunk_reference& c : under_way_) {
+    if (c->in_flight_) c->file_->backend.cancel(*c);
+  }
+  under_way_.clear();
 }
 
 // Of a file whose size is known no more is read than it had when it was opened.
@@ -108,10 +116,11 @@ chunk_reference read_ahead::fresh(std::size_t carried) {
   chunk_reference c = window::room_for(*pool_, carried, chunk_size_);
   c->what = file_request::operation::read;
   c->retries = 0;
+  c->cancelled = false;
   c->handle = file_.open_handle()->number;
   c->data = c->body();
   c->size = static_cast<std::size_t>(std::min<std::uint64_t>(c->body_size(), left_to_ask()));
-  c->offset = file_.status().is_regular ? next_offset_ : next_byte;
+  c->offset = file_.status().is_stream ? next_byte : next_offset_;
   return c;
 }
 
@@ -152,7 +161,7 @@ task<std::size_t> read_ahead::complete(chunk& c, std::source_location where) {
 // The file ended within a chunk. One with a size has become shorter: what comes behind is not the
 // rest of it, whatever it is. One without may grow on from here.
 void read_ahead::end_here(std::size_t got, const chunk& c) noexcept {
-  under_way_.clear();
+  let_go();
   if (has_size()) ended_ = true;
   if (c.offset != next_byte) next_offset_ = c.offset + got;
 }
@@ -207,7 +216,7 @@ task<bool> read_ahead::advance(std::size_t carried, std::source_location where) 
 }
 
 void read_ahead::seek(std::uint64_t offset) noexcept {
-  under_way_.clear();
+  let_go();
   view_.restart(offset);
   next_offset_ = offset;
   ended_ = false;

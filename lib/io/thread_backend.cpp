@@ -12,6 +12,8 @@ class thread_backend final : public file_backend {
 
   bool try_now(file_request& request) noexcept override { return execute_now(request); }
 
+  void cancel(file_request& request) noexcept override { workers_.cancel(request); }
+
   void run_now(file_request& request) noexcept override { execute(request); }
 
  private:

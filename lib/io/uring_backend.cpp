@@ -17,8 +17,9 @@
 namespace leat::detail {
 namespace {
 
-constexpr unsigned entries = 128;         // submitted in one go
-constexpr unsigned max_in_flight = 1024;  // also the places of the completion queue
+constexpr unsigned entries = 128;  // submitted in one go
+// What completes beyond these before it is reaped the kernel keeps (IORING_FEAT_NODROP).
+constexpr unsigned completions = 1024;
 constexpr int max_rounds = 8;  // of submitting and reaping in one turn, then sockets have theirs
 
 // A ring that lives in a scheduler's turns: what a turn's tasks submit goes to the kernel in one
@@ -43,16 +44,17 @@ class uring_backend final : public file_backend {
   int open() {
     io_uring_params how{};
     how.flags = IORING_SETUP_COOP_TASKRUN | IORING_SETUP_CQSIZE;
-    how.cq_entries = max_in_flight;
+    how.cq_entries = completions;
     int error = ::io_uring_queue_init_params(entries, &ring_, &how);
     if (error == -EINVAL) {  // an older kernel
       how = {};
       how.flags = IORING_SETUP_CQSIZE;
-      how.cq_entries = max_in_flight;
+      how.cq_entries = completions;
       error = ::io_uring_queue_init_params(entries, &ring_, &how);
     }
     if (error != 0) return -error;
     open_ = true;
+    if ((how.features & IORING_FEAT_NODROP) == 0) return ENOSYS;
     error = requests_.probe(ring_);
     if (error != 0) return -error;
     try {
@@ -76,14 +78,27 @@ class uring_backend final : public file_backend {
 
   void run_now(file_request& request) noexcept override { execute(request); }
 
+  void cancel(file_request& request) noexcept override {
+    request.cancelled = true;
+    io_uring_sqe* sqe = ::io_uring_get_sqe(&ring_);
+    while (!sqe) {
+      run_pump();  // makes room
+      sqe = ::io_uring_get_sqe(&ring_);
+    }
+    ::io_uring_prep_cancel(sqe, &request, 0);
+    ::io_uring_sqe_set_data(sqe, nullptr);
+    ++in_flight_;
+    post_pump();
+  }
+
   void submit(file_request& request) noexcept override {
     LEAT_ASSERT(is_of_this_process(), "a child of fork() must not use its parent's files");
     if (!requests_.begin(request)) {
       workers_.submit(request);
       return;
     }
-    waiting_.push_back(request);
-    if (++waiting_count_ < entries) {
+    line_up(request);
+    if (waiting_count_ < entries) {
       post_pump();
     } else {
       run_pump();  // a task that does not wait, such as one that closes many files
@@ -105,23 +120,29 @@ class uring_backend final : public file_backend {
     home_.post(pump_);
   }
 
-  [[nodiscard]] bool can_fill() const noexcept {
-    return !waiting_.empty() && in_flight_ < max_in_flight;
-  }
-
   file_request* take_waiting() noexcept {
     auto* const request = static_cast<file_request*>(waiting_.pop_front());
     if (request) --waiting_count_;
     return request;
   }
 
+  // Has nothing of the caller's in the kernel's hands.
+  static bool is_poll(const file_request& r) noexcept {
+    return is_of_stream(r) && r.scratch == nullptr;
+  }
+
   // Fills the submission queue; what finds no place stays in line.
   void fill() noexcept {
-    while (can_fill()) {
-      io_uring_sqe* const sqe = ::io_uring_get_sqe(&ring_);
-      if (!sqe) return;  // what stands in the queue is not submitted yet: the next round makes room
-      uring_requests::prepare(*sqe, *take_waiting());
+    while (!waiting_.empty() && ::io_uring_sq_space_left(&ring_) > 0) {
+      file_request& request = *take_waiting();
+      if (request.cancelled) {
+        request.result = -ECANCELED;
+        request.home->post(request);
+        continue;
+      }
+      if (is_poll(request)) ++polls_;
       ++in_flight_;
+      uring_requests::prepare(*::io_uring_get_sqe(&ring_), request);
     }
   }
 
@@ -131,56 +152,64 @@ class uring_backend final : public file_backend {
       const int submitted = ::io_uring_submit_and_get_events(&ring_);
       const bool retry = submitted == -EINTR || submitted == -EAGAIN || submitted == -EBUSY;
       LEAT_ASSERT(submitted >= 0 || retry, "io_uring_enter failed in a way that it should not");
-      if (reap() == 0 && !can_fill() && !retry) break;
+      if (reap() == 0 && waiting_.empty() && !retry) break;
     }
     // What has completed runs after this, in the same turn, and may submit more.
-    if (can_fill() || ::io_uring_sq_ready(&ring_) > 0) {
+    if (!waiting_.empty() || ::io_uring_sq_ready(&ring_) > 0) {
       post_pump();
     } else if (in_flight_ > 0) {
       listen();
     }
   }
 
-  // A request that has completed, with its result; null when there is none.
-  file_request* take_completed() noexcept {
-    io_uring_cqe* cqe = nullptr;
-    if (::io_uring_peek_cqe(&ring_, &cqe) != 0) return nullptr;
-    auto* const request = static_cast<file_request*>(::io_uring_cqe_get_data(cqe));
-    const std::int64_t result = cqe->res;
-    ::io_uring_cqe_seen(&ring_, cqe);
-    --in_flight_;
-    uring_requests::finish(*request, result);
-    return request;
-  }
-
-  std::size_t reap() noexcept {
+  // What has completed: how many, and each that is through goes to `ended`.
+  template <class Ended>
+  std::size_t reap(Ended ended) noexcept {
+    using next_step = uring_requests::next_step;
     std::size_t reaped = 0;
-    while (file_request* const request = take_completed()) {
-      ++reaped;
-      request->home->post(*request);
+    for (io_uring_cqe* cqe = nullptr; ::io_uring_peek_cqe(&ring_, &cqe) == 0; ++reaped) {
+      auto* const request = static_cast<file_request*>(::io_uring_cqe_get_data(cqe));
+      const std::int64_t result = cqe->res;
+      ::io_uring_cqe_seen(&ring_, cqe);
+      --in_flight_;
+      if (!request) continue;  // it was a cancellation
+      if (is_poll(*request)) --polls_;
+      switch (uring_requests::finish(*request, result)) {
+        case next_step::none: ended(*request); break;
+        case next_step::ring: line_up(*request); break;
+        case next_step::elsewhere: workers_.submit(*request); break;
+      }
     }
     return reaped;
   }
 
+  std::size_t reap() noexcept {
+    return reap([](file_request& request) noexcept { request.home->post(request); });
+  }
+
+  void line_up(file_request& request) noexcept {
+    waiting_.push_back(request);
+    ++waiting_count_;
+  }
+
   // The kernel may still write to the buffers of requests that nobody waits for any more.
   void drain() noexcept {
-    while (in_flight_ > 0) {
+    const auto end = [](file_request& request) noexcept {
+      request.cancelled = true;  // whatever it ends with, it is not submitted again
+      request.run_(request);
+    };
+    while (in_flight_ > polls_) {
       ::io_uring_submit_and_wait(&ring_, 1);
-      while (file_request* const request = take_completed()) end(*request);
+      reap(end);
     }
     while (file_request* const request = take_waiting()) {
       if (request->what == file_request::operation::close) {
         execute(*request);
       } else {
-        uring_requests::finish(*request, -ECANCELED);
+        static_cast<void>(uring_requests::finish(*request, -ECANCELED));
       }
       end(*request);
     }
-  }
-
-  static void end(file_request& request) noexcept {
-    request.cancelled = true;  // whatever it ends with, it is not submitted again
-    request.run_(request);
   }
 
   void listen() noexcept {
@@ -206,7 +235,8 @@ class uring_backend final : public file_backend {
   uring_requests requests_;
   bool open_ = false;
   bool listening_ = false;
-  std::size_t in_flight_ = 0;
+  std::size_t in_flight_ = 0;  // what is in the kernel's hands, or in the submission queue
+  std::size_t polls_ = 0;      // of these
   work_list waiting_;
   std::size_t waiting_count_ = 0;
   pump pump_;

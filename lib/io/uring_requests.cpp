@@ -9,6 +9,7 @@
 #include <memory>
 #include <new>
 #include <sys/stat.h>
+#include <utility>
 
 #include "io/backends.hpp"
 
@@ -18,6 +19,9 @@ namespace {
 using op = file_request::operation;
 
 constexpr std::size_t max_transfer = std::size_t{1} << 30;  // a request may ask for more
+
+// What `scratch` of a stream's request points to while its stream is ready.
+char stream_is_ready;
 
 // IORING_OP_LAST: there is none.
 io_uring_op code_of(const file_request& r) noexcept {
@@ -39,6 +43,7 @@ struct stat to_stat(const struct statx& x) noexcept {
   struct stat s{};
   s.st_mode = x.stx_mode;
   s.st_size = static_cast<off_t>(x.stx_size);
+  s.st_blocks = static_cast<blkcnt_t>(x.stx_blocks);
   s.st_mtim.tv_sec = x.stx_mtime.tv_sec;
   s.st_mtim.tv_nsec = static_cast<long>(x.stx_mtime.tv_nsec);
   return s;
@@ -56,7 +61,9 @@ int uring_requests::probe(io_uring& ring) noexcept {
   for (int code = 0; code < IORING_OP_LAST; ++code) {
     known_[static_cast<std::size_t>(code)] = ::io_uring_opcode_supported(told, code) != 0;
   }
-  const bool enough = known_[IORING_OP_READ] && known_[IORING_OP_WRITE] && known_[IORING_OP_FSYNC];
+  const bool enough = known_[IORING_OP_READ] && known_[IORING_OP_WRITE] &&
+                      known_[IORING_OP_FSYNC] && known_[IORING_OP_POLL_ADD] &&
+                      known_[IORING_OP_ASYNC_CANCEL];
   return enough ? 0 : -ENOSYS;
 }
 
@@ -70,10 +77,13 @@ bool uring_requests::begin(file_request& r) const noexcept {
 
 void uring_requests::prepare(io_uring_sqe& sqe, file_request& r) noexcept {
   const auto size = static_cast<unsigned>(std::min(r.size, max_transfer));
+  if (is_of_stream(r) && !r.scratch) {
+    ::io_uring_prep_poll_add(&sqe, r.handle, static_cast<unsigned>(events_of(r)));
+    ::io_uring_sqe_set_data(&sqe, &r);
+    return;
+  }
   switch (r.what) {
-    case op::open:
-      ::io_uring_prep_openat(&sqe, AT_FDCWD, r.path, r.flags | O_CLOEXEC | O_NOCTTY, 0666);
-      break;
+    case op::open: ::io_uring_prep_openat(&sqe, AT_FDCWD, r.path, open_flags(r), 0666); break;
     case op::status:
       ::io_uring_prep_statx(&sqe, AT_FDCWD, r.path, 0, STATX_BASIC_STATS,
                             static_cast<struct statx*>(r.scratch));
@@ -89,15 +99,32 @@ void uring_requests::prepare(io_uring_sqe& sqe, file_request& r) noexcept {
   ::io_uring_sqe_set_data(&sqe, &r);
 }
 
-void uring_requests::finish(file_request& r, std::int64_t result) noexcept {
+uring_requests::next_step uring_requests::finish(file_request& r, std::int64_t result) noexcept {
   r.result = result;
-  if (r.what == op::open && result >= 0) {
-    r.result = finish_open(r, static_cast<int>(result));
+  if (is_of_stream(r)) return finish_of_stream(r);
+  if (r.what == op::open) {
+    if (result == -EAGAIN) return next_step::elsewhere;  // see execute()
+    if (result >= 0) r.result = finish_open(r, static_cast<int>(result));
   } else if (r.what == op::status) {
     const std::unique_ptr<struct statx> told(static_cast<struct statx*>(r.scratch));
     r.scratch = nullptr;
-    if (result >= 0) *r.status = to_file_status(to_stat(*told));
+    if (result < 0) return next_step::none;
+    const struct stat s = to_stat(*told);
+    if (has_doubtful_size(s)) return next_step::elsewhere;
+    *r.status = to_file_status(s);
   }
+  return next_step::none;
+}
+
+// The stream is polled before it is read: a pipe to which nobody has written yet would be at its
+// end, and a buffer would be the kernel's for as long as there is nothing to read.
+uring_requests::next_step uring_requests::finish_of_stream(file_request& r) noexcept {
+  const bool was_ready = std::exchange(r.scratch, nullptr) != nullptr;
+  if (!was_ready && r.result >= 0) {
+    r.scratch = &stream_is_ready;
+    return next_step::ring;
+  }
+  return was_ready && r.result == -EAGAIN ? next_step::ring : next_step::none;
 }
 
 }  // namespace leat::detail

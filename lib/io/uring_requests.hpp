@@ -18,13 +18,20 @@ class uring_requests {
   /// False for what the kernel has no operation for, and for what needs memory that is not there.
   [[nodiscard]] bool begin(file_request& r) const noexcept;
 
-  /// Fills in a place of the submission queue, after begin().
+  /// Fills in a place of the submission queue, after begin() or when there is more to do.
   static void prepare(io_uring_sqe& sqe, file_request& r) noexcept;
 
-  /// Sets the result of a request that has completed.
-  static void finish(file_request& r, std::int64_t result) noexcept;
+  enum class next_step {
+    none,       ///< the result is set
+    ring,       ///< prepare it again
+    elsewhere,  ///< the worker threads have to do it
+  };
+  /// What is to be done with a request that has come back.
+  [[nodiscard]] static next_step finish(file_request& r, std::int64_t result) noexcept;
 
  private:
+  [[nodiscard]] static next_step finish_of_stream(file_request& r) noexcept;
+
   std::bitset<IORING_OP_LAST> known_;
 };
 

@@ -1,13 +1,24 @@
 #include "io/worker_pool.hpp"
 
 #include <atomic>
+#include <cerrno>
 #include <memory>
+#include <new>
+#include <system_error>
 
 #include "io/backends.hpp"
 #include "io/fork.hpp"
 #include "leat/core/assert.hpp"
 
 namespace leat::detail {
+namespace {
+
+void end(file_request& request, std::int64_t result) noexcept {
+  request.result = result;
+  request.home->post(request);
+}
+
+}  // namespace
 
 worker_pool& worker_pool::instance() {
   static std::atomic<worker_pool*> current{nullptr};
@@ -31,6 +42,43 @@ bool worker_pool::is_of_this_process() const noexcept { return generation_ == fo
 
 void worker_pool::submit(file_request& request) noexcept {
   LEAT_ASSERT(is_of_this_process(), "a child of fork() must not use its parent's files");
+  if (is_of_stream(request)) {
+    wait_for_stream(request);
+  } else {
+    line_up(request);
+  }
+}
+
+stream_poller& worker_pool::poller() {
+  const std::lock_guard lock(mutex_);
+  if (!poller_) poller_ = std::make_unique<stream_poller>(*this);
+  return *poller_;
+}
+
+void worker_pool::wait_for_stream(file_request& request) noexcept {
+  try {
+    poller().add(request);
+  } catch (const std::system_error& e) {
+    end(request, -e.code().value());
+  } catch (const std::bad_alloc&) {
+    end(request, -ENOMEM);
+  }
+}
+
+void worker_pool::cancel(file_request& request) noexcept {
+  if (!is_of_stream(request)) {
+    request.cancelled = true;  // it has begun, or is about to
+    return;
+  }
+  stream_poller* there = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    there = poller_.get();
+  }
+  if (there) there->cancel(request);  // null: there was none to be had, and so it has ended
+}
+
+void worker_pool::line_up(file_request& request) noexcept {
   {
     const std::lock_guard lock(mutex_);
     waiting_.push_back(request);
@@ -65,7 +113,11 @@ void worker_pool::work(const std::stop_token& stop) {
     --waiting_count_;
     lock.unlock();
     execute(request);
-    request.home->post(request);  // the last access: the request may be gone now
+    if (is_of_stream(request) && request.result == -EAGAIN) {
+      wait_for_stream(request);  // somebody else was faster
+    } else {
+      request.home->post(request);  // the last access: the request may be gone now
+    }
     lock.lock();
   }
 }

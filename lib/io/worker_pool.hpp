@@ -2,11 +2,13 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <memory>
 #include <mutex>
 #include <stop_token>
 #include <thread>
 #include <vector>
 
+#include "io/stream_poller.hpp"
 #include "leat/io/file_backend.hpp"
 
 namespace leat::detail {
@@ -27,11 +29,19 @@ class worker_pool {
 
   void submit(file_request& request) noexcept;
 
+  /// The same for a request whose stream is ready.
+  void line_up(file_request& request) noexcept;
+
+  /// See file_backend::cancel().
+  void cancel(file_request& request) noexcept;
+
  private:
   // Disks like a few at the same time.
   static constexpr std::size_t max_threads = 4;
 
   [[nodiscard]] bool is_of_this_process() const noexcept;
+  [[nodiscard]] stream_poller& poller();
+  void wait_for_stream(file_request& request) noexcept;
   void start_one() noexcept;
   void work(const std::stop_token& stop);
 
@@ -41,6 +51,7 @@ class worker_pool {
   work_list waiting_;
   std::size_t waiting_count_ = 0;
   std::size_t idle_ = 0;
+  std::unique_ptr<stream_poller> poller_;
   std::vector<std::jthread> threads_;  // last: they use the rest
 };
 

@@ -9,6 +9,7 @@
 
 #include "leat/core/scheduler.hpp"
 #include "sim/names.hpp"
+#include "sim/path_names.hpp"
 
 namespace leat::sim {
 namespace {
@@ -17,23 +18,6 @@ using op = file_request::operation;
 
 constexpr std::byte untouched{0xA5};  // a buffer that is being read into
 constexpr std::size_t watched_at_most = 4096;
-
-// "/a/b" of "./a//b": absolute, with nothing that means nothing.
-std::string canonical(std::string_view path) {
-  std::string result;
-  while (!path.empty()) {
-    const std::size_t slash = std::min(path.find('/'), path.size());
-    const std::string_view part = path.substr(0, slash);
-    if (!part.empty() && part != ".") result.append("/").append(part);
-    path.remove_prefix(std::min(slash + 1, path.size()));
-  }
-  return result.empty() ? "/" : result;
-}
-
-std::string parent_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 bool moves_bytes(const file_request& r) noexcept {
   return r.what == op::read || r.what == op::write;
@@ -112,10 +96,12 @@ bool file_system::applies(fault f, const file_request& r) noexcept {
   switch (f) {
     case fault::none: return true;
     case fault::short_transfer: return moves_bytes(r) && r.size > 1;
-    case fault::cancelled_late: return moves_bytes(r) || r.what == op::sync;
+    case fault::cancelled_late:
+      return (moves_bytes(r) && r.offset != next_byte) || r.what == op::sync;
     case fault::bit_flip: return r.what == op::read && r.size > 0;
-    case fault::truncated: return r.what == op::read;
-    case fault::replaced: return r.what == op::read || r.what == op::open;
+    case fault::truncated: return r.what == op::read && r.offset != next_byte;
+    case fault::replaced:
+      return (r.what == op::read && r.offset != next_byte) || r.what == op::open;
     case fault::no_space:
       return r.what == op::write || (r.what == op::open && (r.flags & O_CREAT) != 0);
     case fault::crash_before:
@@ -162,20 +148,25 @@ duration file_system::latency() {
 void file_system::submit(file_request& request) noexcept {
   try {
     pending p{&request, {}, order_++, decide(request), {}};
-    p.due = now_ + latency();
+    p.due = waits_for_data(request) ? no_deadline : now_ + latency();
     watch(p);
-    const auto place = std::upper_bound(pending_.begin(), pending_.end(), p.due,
-                                        [](time_point t, const pending& q) { return t < q.due; });
-    pending_.insert(place, std::move(p));
+    line_up(std::move(p));
   } catch (const std::bad_alloc&) {
     request.result = -ENOMEM;
     request.home->post(request);
   }
 }
 
+void file_system::line_up(pending p) {
+  const auto place = std::upper_bound(pending_.begin(), pending_.end(), p.due,
+                                      [](time_point t, const pending& q) { return t < q.due; });
+  pending_.insert(place, std::move(p));
+}
+
 // In the cache, or not.
 bool file_system::try_now(file_request& request) noexcept {
-  const bool may_be_cached = request.what == op::read || request.what == op::status ||
+  const bool may_be_cached = (request.what == op::read && request.offset != next_byte) ||
+                             request.what == op::status ||
                              (request.what == op::open && !changes_something(request));
   if (!may_be_cached || crashed_) return false;
   try {
@@ -226,7 +217,7 @@ std::string file_system::complete(std::size_t index) {
   pending_.erase(at);
   try {
     check_watched(p);
-    r.result = perform(r, p.what);
+    r.result = p.cancelled ? -ECANCELED : perform(r, p.what);
   } catch (const std::bad_alloc&) {
     r.result = -ENOMEM;
   }
@@ -322,7 +313,9 @@ std::int64_t file_system::read(file_request& r, bool shortened, bool flipped) {
   open_file& f = found->second;
   if (!f.target) return -EISDIR;
   const auto& data = f.target->data;
-  const std::uint64_t from = r.offset == next_byte ? f.position : r.offset;
+  if (waits_for_data(r)) return -EAGAIN;  // somebody else was faster
+  std::uint64_t& position = f.target->is_pipe ? f.target->taken : f.position;
+  const std::uint64_t from = r.offset == next_byte ? position : r.offset;
   if (from >= data.size() || r.size == 0) return 0;
   std::size_t count = std::min<std::size_t>(r.size, data.size() - from);
   if (shortened && count > 1) count = 1 + choices_.choose(count - 1, "bytes of a short read");
@@ -331,7 +324,7 @@ std::int64_t file_system::read(file_request& r, bool shortened, bool flipped) {
     const std::uint32_t bit = choices_.choose(count * 8, "bit");
     r.data[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
   }
-  if (r.offset == next_byte) f.position += count;
+  if (r.offset == next_byte) position += count;
   return static_cast<std::int64_t>(count);
 }
 
@@ -392,9 +385,10 @@ std::int64_t file_system::sync_directory(const std::string& directory) {
 file_status file_system::status_of(const node* n) {
   file_status status;
   status.is_directory = n == nullptr;
-  status.is_regular = n != nullptr;
+  status.is_stream = n && n->is_pipe;
+  status.is_regular = n && !n->is_pipe;
   if (n) {
-    status.size = n->data.size();
+    if (status.is_regular) status.size = n->data.size();
     status.modified_ns = n->modified_ns;
   }
   return status;
@@ -436,7 +430,7 @@ void file_system::meddle(const file_request& r, fault f) {
     return;
   }
   const auto found = names_.find(path);
-  if (found == names_.end()) return;
+  if (found == names_.end() || found->second->is_pipe) return;
   auto fresh = std::make_shared<node>();
   fresh->data = found->second->data;
   cut(*fresh, choices_.choose(fresh->data.size() + 1, "size of a file that replaces another"));

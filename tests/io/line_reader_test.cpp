@@ -261,7 +261,7 @@ TEST_CASE("line_reader: a stop ends a read that waits, and nothing is lost", "[i
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   std::promise<void> may_end;
   std::jthread writer([&, end = may_end.get_future()]() mutable {
-    std::ofstream out(path);
+    const std::fstream both_ends(path);  // does not wait for the reader
     end.wait();
   });
   struct reading {

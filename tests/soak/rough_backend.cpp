@@ -83,12 +83,14 @@ void rough_backend::submit(file_request& request) noexcept {
   stand_in& s = take_stand_in();
   static_cast<file_request&>(s) = request;
   s.original = &request;
+  request.scratch = &s;
   if (request.what == op::read || request.what == op::write) s.size = some_of(s.size);
   s.run_ = [](leat::work_item& item) noexcept {
     auto& done = static_cast<stand_in&>(static_cast<file_request&>(item));
     rough_backend& self = *done.self;
     file_request& original = *done.original;
     original.result = done.result;
+    original.scratch = nullptr;
     if (original.what == op::open && done.result >= 0) {
       self.paths_[static_cast<int>(done.result)] = original.path;
     }
@@ -97,6 +99,11 @@ void rough_backend::submit(file_request& request) noexcept {
     original.run_(original);
   };
   real_.submit(s);
+}
+
+void rough_backend::cancel(file_request& request) noexcept {
+  request.cancelled = true;
+  if (request.scratch) real_.cancel(*static_cast<stand_in*>(request.scratch));
 }
 
 bool rough_backend::try_now(file_request& request) noexcept {

@@ -50,6 +50,7 @@ class rough_backend final : public leat::file_backend {
   [[nodiscard]] std::string_view name() const noexcept override { return real_.name(); }
   void submit(leat::file_request& request) noexcept override;
   bool try_now(leat::file_request& request) noexcept override;
+  void cancel(leat::file_request& request) noexcept override;
   void run_now(leat::file_request& request) noexcept override { real_.run_now(request); }
 
   [[nodiscard]] std::uint64_t faults() const noexcept { return faults_; }

@@ -20,7 +20,8 @@ namespace leat {
 /// Awaits one file_request; gives its result: bytes, a handle or 0, or a negative errno.
 ///
 /// Cancellation: before it begins, with -ECANCELED, except for a close. Once begun it is awaited to
-///               its end, since the kernel may use the buffer until then.
+///               its end, since the kernel may use the buffer until then; but a read or write of a
+///               stream is cancelled, so that its end comes soon.
 class [[nodiscard]] file_operation final : public wait {
  public:
   file_operation(file_backend& backend, const file_request& request, std::string_view path,
@@ -37,6 +38,7 @@ class [[nodiscard]] file_operation final : public wait {
     file_operation* owner = nullptr;
   };
 
+  static void cancel(wait& w) noexcept;
   static void describe(const wait& w, std::ostream& out);
   static const kind file_kind;
 
@@ -84,7 +86,8 @@ enum class open_mode {
 /// Errors: failed_precondition for an operation on a file that is not open; invalid_argument for a
 ///         path with a NUL byte; those of the system, each with the path.
 /// Cancellation: no operation but close() begins once the task was asked to stop: it ends as
-///               cancelled. One that has begun is awaited.
+///               cancelled. One that has begun is awaited, except for a read or write of a stream
+///               that has no data or no room.
 /// Thread safety: thread-bound to its scheduler.
 /// Cost: none of these blocks the scheduler's thread. What the kernel answers from its caches (a
 ///       path that was walked lately, data in the page cache) is answered in the call, in a few
@@ -92,6 +95,10 @@ enum class open_mode {
 class file {
  public:
   /// Opens a file on the scheduler of the calling task.
+  ///
+  /// A stream, such as a named pipe, a terminal or /dev/stdin, is opened without waiting for its
+  /// other end; whoever reads it from `next_byte` waits for data.
+  ///
   /// Errors: not_found, permission_denied, failed_precondition for a directory, already_exists, and
   ///         others of the system; each names the path.
   [[nodiscard]] static task<file> open(
@@ -104,8 +111,9 @@ class file {
   /// Size and kind when it was opened.
   [[nodiscard]] const file_status& status() const noexcept { return status_; }
 
-  /// Reads until `to` is full or the file ends; gives the bytes read. From `next_byte` on a file
-  /// without positions. Errors: of the system, with path and offset.
+  /// Reads until `to` is full or the file ends; gives the bytes read. From `next_byte` on a stream;
+  /// then a stop gives what was read so far, if there is any. Errors: of the system, with path and
+  /// offset.
   [[nodiscard]] task<std::size_t> read_at(
       std::uint64_t offset, std::span<std::byte> to,
       std::source_location where = std::source_location::current());

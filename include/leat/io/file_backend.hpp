@@ -15,10 +15,13 @@ class file_backend;
 
 /// What a backend tells of a file.
 struct file_status {
-  std::uint64_t size = 0;        ///< bytes; 0 for what has no size, such as a pipe
+  /// Bytes; 0 for what has no size, such as a pipe, or none that it keeps to, such as a file that
+  /// the kernel makes up in /sys.
+  std::uint64_t size = 0;
   std::int64_t modified_ns = 0;  ///< time of the last change, nanoseconds since 1970
   bool is_regular = false;
   bool is_directory = false;
+  bool is_stream = false;  ///< can only be read in sequence: a pipe, a terminal, a socket
 };
 
 /// One operation on a file, for a file_backend to carry out.
@@ -41,7 +44,7 @@ struct file_request : work_item {
 
   operation what = operation::read;
   int handle = -1;            ///< read, write, close; sync: where there is no path
-  int flags = 0;              ///< open: as for open(2); `mode` is 0666
+  int flags = 0;              ///< open: as for open(2), with `mode` 0666; a pipe's does not wait
   std::byte* data = nullptr;  ///< read, write
   std::size_t size = 0;       ///< read, write: bytes
   std::uint64_t offset = 0;   ///< read, write: from the start of the file; next_byte: in sequence
@@ -53,16 +56,18 @@ struct file_request : work_item {
   scheduler* home = nullptr;                  ///< where the completion runs
   std::int64_t result = 0;  ///< bytes moved, handle opened or 0; or a negative errno
   unsigned retries = 0;     ///< how often it was submitted again
-  bool cancelled = false;   ///< it is not to be submitted again, whatever it ends with
+  bool cancelled = false;   ///< set by cancel(): it is not submitted again, whatever it ends with
   void* scratch = nullptr;  ///< the backend's own while it is under way
 
   /// True, and submitted again, when it has come back with what means "once more": EINTR, EAGAIN,
   /// or ECANCELED for what may be done twice although nobody has cancelled it. A thousand times at
-  /// most. For the completion of a request whose submitter does not do without it.
+  /// most. For the completion of a request whose submitter does not do without it. One that was
+  /// cancelled ends as -ECANCELED instead.
   [[nodiscard]] bool submit_again(file_backend& backend) noexcept;
 };
 
-/// The offset of a file that can only be read in sequence, such as a pipe.
+/// The offset of a stream: reads and writes of it are in sequence, and wait until it has data or
+/// room.
 inline constexpr std::uint64_t next_byte = UINT64_MAX;
 
 /// The seam to the file system: everything that leat does with files goes through one of these.
@@ -88,6 +93,11 @@ class file_backend {
   /// happened. Answered at once is what the kernel's caches hold: reads of cached data, opening and
   /// status of paths that were walked lately.
   virtual bool try_now(file_request& request) noexcept = 0;
+
+  /// Asks that a read under way ends soon, or a write of a stream: nobody wants it any more. It is
+  /// posted all the same, and its buffer in use until then: with -ECANCELED when it has taken
+  /// nothing, which for a stream that has nothing to read is at once, else with what it has done.
+  virtual void cancel(file_request& request) noexcept = 0;
 
   /// Carries out a request here and now, whatever it takes: for a destructor outside a scheduler.
   virtual void run_now(file_request& request) noexcept = 0;

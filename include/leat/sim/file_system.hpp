@@ -93,6 +93,16 @@ class file_system final : public file_backend {
   /// Makes a directory and those above it.
   void make_directory(const std::string& path);
 
+  /// Makes a pipe, empty and with a writer, and the directories above it. A read of it from
+  /// `next_byte` waits until it has data, or no writer.
+  void make_pipe(const std::string& path);
+
+  /// Adds to what a pipe has for its readers.
+  void write_pipe(const std::string& path, std::string_view text);
+
+  /// Takes away a pipe's writer: it ends behind what it has.
+  void close_pipe(const std::string& path);
+
   /// Paths of all files.
   [[nodiscard]] std::vector<std::string> files() const;
 
@@ -131,6 +141,7 @@ class file_system final : public file_backend {
   [[nodiscard]] std::string_view name() const noexcept override { return "simulated"; }
   void submit(file_request& request) noexcept override;
   bool try_now(file_request& request) noexcept override;
+  void cancel(file_request& request) noexcept override;
   void run_now(file_request& request) noexcept override;
   [[nodiscard]] bool gives_descriptors() const noexcept override { return false; }
 
@@ -142,6 +153,9 @@ class file_system final : public file_backend {
     std::vector<std::byte> on_device;
     std::set<std::size_t> dirty;  // sectors that differ, or may
     std::int64_t modified_ns = 0;
+    bool is_pipe = false;
+    bool is_closed = false;   // a pipe without a writer
+    std::uint64_t taken = 0;  // bytes that the readers of a pipe have had
   };
   using names = std::map<std::string, std::shared_ptr<node>>;
   struct change {  // of the names, not on the device yet; one step: all of it or nothing
@@ -158,11 +172,15 @@ class file_system final : public file_backend {
     std::uint64_t order;
     fault what;
     std::vector<std::byte> watched;  // what the buffer must still hold
+    bool cancelled = false;
   };
 
   [[nodiscard]] fault decide(const file_request& r);
   [[nodiscard]] static bool applies(fault f, const file_request& r) noexcept;
   [[nodiscard]] duration latency();
+  void line_up(pending p);
+  [[nodiscard]] bool waits_for_data(const file_request& r) const;
+  void rouse_waiting();
   void watch(pending& p) const;
   void check_watched(const pending& p) const;
   [[nodiscard]] std::int64_t perform(file_request& r, fault f);

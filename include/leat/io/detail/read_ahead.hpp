@@ -29,8 +29,8 @@ namespace detail {
 /// it in the processor's cache too. At the first chunk that is not there, `depth` reads go to the
 /// backend and stay under way until the end of the file.
 ///
-/// A reader that is destroyed leaves its reads to themselves: the chunks free themselves when the
-/// kernel is done with them.
+/// A reader that is destroyed cancels its reads, which for a file has no effect any more once the
+/// kernel is at it, and leaves them to themselves: the chunks free themselves when it is done.
 ///
 /// Thread safety: thread-bound.
 class read_ahead {
@@ -51,7 +51,7 @@ class read_ahead {
   [[nodiscard]] task<bool> advance(std::size_t carried, std::source_location where);
 
   /// Goes on at another place of the file: nothing is in view, and the next advance() brings what
-  /// stands at `offset`. Reads under way are left to themselves.
+  /// stands at `offset`. Reads under way are let go of, as by the destructor.
   /// Precondition: a regular file, `offset` at most its size.
   void seek(std::uint64_t offset) noexcept;
 
@@ -63,6 +63,7 @@ class read_ahead {
 
   [[nodiscard]] bool has_size() const noexcept { return file_.status().size > 0; }
   [[nodiscard]] std::uint64_t left_to_ask() const noexcept;
+  void let_go() noexcept;
   chunk_reference fresh(std::size_t carried);
   void ask(chunk_reference c);
   void end_here(std::size_t got, const chunk& c) noexcept;
