@@ -94,6 +94,8 @@ std::int64_t carry_out(file_request& r) noexcept {
         return ::pwrite(r.handle, r.data, r.size, static_cast<off_t>(r.offset));
       });
     case op::sync: return r.path ? sync_directory(r.path) : sync(r.handle);
+    case op::truncate:
+      return uninterrupted([&] { return ::ftruncate(r.handle, static_cast<off_t>(r.offset)); });
     case op::rename: return or_errno(std::rename(r.path, r.new_path));
     case op::remove: return or_errno(::unlink(r.path));
     case op::close: return or_errno(::close(r.handle));  // never again after EINTR: it is closed

@@ -113,6 +113,7 @@ int flags_of(open_mode mode) noexcept {
     case open_mode::write: return O_WRONLY | O_CREAT | O_TRUNC;
     case open_mode::write_new: return O_WRONLY | O_CREAT | O_EXCL;
     case open_mode::append: return O_WRONLY | O_CREAT;
+    case open_mode::read_write: return O_RDWR;
   }
   return O_RDONLY;
 }
@@ -207,6 +208,16 @@ task<void> file::write_at(std::uint64_t offset, std::span<const std::byte> from,
       detail::throw_file_error(n, path_, "cannot write" + detail::at_offset(request.offset));
     }
     done += static_cast<std::size_t>(n);
+  }
+}
+
+task<void> file::truncate(std::uint64_t size, std::source_location where) {
+  detail::file_handle& open = opened();
+  file_request request = on_handle(op::truncate, open.number);
+  request.offset = size;
+  const auto r = co_await file_operation(open.backend, request, path_, where);
+  if (r < 0) {
+    detail::throw_file_error(r, path_, "cannot cut to " + std::to_string(size) + " bytes");
   }
 }
 

@@ -28,6 +28,7 @@ bool changes_something(const file_request& r) noexcept {
   switch (r.what) {
     case op::write:
     case op::sync:
+    case op::truncate:
     case op::rename:
     case op::remove: return true;
     case op::open: return (r.flags & (O_CREAT | O_TRUNC)) != 0;
@@ -255,6 +256,7 @@ std::int64_t file_system::carry_out(file_request& r, bool shortened, bool flippe
     case op::read: return read(r, shortened, flipped);
     case op::write: return write(r, shortened);
     case op::sync: return sync(r);
+    case op::truncate: return truncate(r);
     case op::rename: {
       const std::string from = canonical(r.path);
       const std::string to = canonical(r.new_path);
@@ -378,6 +380,14 @@ std::int64_t file_system::sync_directory(const std::string& directory) {
     }
     return true;
   });
+  return 0;
+}
+
+std::int64_t file_system::truncate(const file_request& r) {
+  const auto found = open_.find(r.handle);
+  if (found == open_.end()) return -EBADF;
+  if (!found->second.target) return -EINVAL;
+  cut(*found->second.target, r.offset);
   return 0;
 }
 

@@ -16,6 +16,7 @@ inline const char* name_of(file_request::operation what) noexcept {
     case op::read: return "read";
     case op::write: return "write";
     case op::sync: return "sync";
+    case op::truncate: return "truncate";
     case op::rename: return "rename";
     case op::remove: return "remove";
     case op::close: return "close";

@@ -87,6 +87,30 @@ TEST_CASE("file: how it is opened", "[io]") {
   leat::sync_wait(open_and_close(dir / "new", open_mode::write_new));
 }
 
+TEST_CASE("file: is cut, and filled up with zeros", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a", "0123456789");
+  leat::sync_wait([](std::string p) -> task<> {
+    file f = co_await file::open(p, open_mode::read_write);
+    co_await f.truncate(4);
+    std::vector<std::byte> buffer(100);
+    std::size_t n = co_await f.read_at(0, buffer);
+    CHECK(text_of(buffer, n) == "0123");
+    co_await f.truncate(6);
+    co_await f.write_at(5, bytes_of("x"));
+    n = co_await f.read_at(0, buffer);
+    CHECK(text_of(buffer, n) == std::string("0123\0x", 6));
+  }(path));
+  const auto on_a_reader = [](std::string p) -> task<> {
+    file f = co_await file::open(p);
+    co_await f.truncate(0);
+  };
+  const std::string what = error_of(on_a_reader(path), errc::invalid_argument);
+  CHECK(what.find(path + ": cannot cut to 0 bytes") != std::string::npos);
+  CHECK(error_of(open_and_close(dir / "no", open_mode::read_write), errc::not_found).find("no") !=
+        std::string::npos);
+}
+
 TEST_CASE("file: the destructor closes it", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", "x");

@@ -303,6 +303,28 @@ TEST_CASE("file_system: who has a file open does not notice that it is replaced,
   CHECK(changed > 90);
 }
 
+TEST_CASE("file_system: a cut is lost in a crash or kept, and kept for certain once it is synced",
+          "[sim]") {
+  for (const bool synced : {false, true}) {
+    std::set<std::string> outcomes;
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
+      world w(seed);
+      w.files().write_file("/a", "0123456789");
+      w.run([&](world& here) -> task<> {
+        leat::file f = co_await leat::file::open("/a", leat::open_mode::read_write);
+        co_await f.truncate(4);
+        REQUIRE(here.files().read_file("/a") == "0123");
+        if (synced) co_await f.sync();
+      });
+      w.files().crash();
+      w.files().restart();
+      outcomes.insert(w.files().read_file("/a").value());
+    }
+    CHECK(outcomes.contains("0123"));
+    CHECK(outcomes.contains("0123456789") == !synced);
+  }
+}
+
 TEST_CASE("file_system: a test can cut a file itself", "[sim]") {
   world w(1);
   w.files().write_file("/a", "0123456789");

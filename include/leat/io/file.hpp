@@ -74,10 +74,11 @@ class file_handle {
 
 /// How a file is opened.
 enum class open_mode {
-  read,       ///< an existing file, for reading
-  write,      ///< for writing from the start: made, or emptied
-  write_new,  ///< for writing; must not exist
-  append,     ///< for writing behind what is there, from status().size on; made where missing
+  read,        ///< an existing file, for reading
+  write,       ///< for writing from the start: made, or emptied
+  write_new,   ///< for writing; must not exist
+  read_write,  ///< an existing file, for both
+  append,      ///< for writing behind what is there, from status().size on; made where missing
 };
 
 /// A file of a scheduler, opened with open(). Closed by the destructor, once no read of a reader is
@@ -121,6 +122,10 @@ class file {
   /// Writes all of `from`. Errors: resource_exhausted for a full disk, and others of the system;
   /// then a part may have been written.
   [[nodiscard]] task<void> write_at(std::uint64_t offset, std::span<const std::byte> from,
+                                    std::source_location where = std::source_location::current());
+
+  /// Cuts the file to `size` bytes, or fills it up with zeros. Errors: of the system.
+  [[nodiscard]] task<void> truncate(std::uint64_t size,
                                     std::source_location where = std::source_location::current());
 
   /// Waits until everything written is on the device.

@@ -37,6 +37,7 @@ struct file_request : work_item {
     read,
     write,
     sync,
+    truncate,
     rename,
     remove,
     close,
@@ -47,7 +48,8 @@ struct file_request : work_item {
   int flags = 0;              ///< open: as for open(2), with `mode` 0666; a pipe's does not wait
   std::byte* data = nullptr;  ///< read, write
   std::size_t size = 0;       ///< read, write: bytes
-  std::uint64_t offset = 0;   ///< read, write: from the start of the file; next_byte: in sequence
+  /// read, write: from the start of the file, next_byte: in sequence; truncate: the new size
+  std::uint64_t offset = 0;
   /// open, status, list, rename, remove; sync: of the entries of this directory
   const char* path = nullptr;
   const char* new_path = nullptr;             ///< rename

@@ -190,6 +190,7 @@ class file_system final : public file_backend {
   [[nodiscard]] std::int64_t write(file_request& r, bool shortened);
   [[nodiscard]] std::int64_t sync(const file_request& r);
   [[nodiscard]] std::int64_t sync_directory(const std::string& directory);
+  [[nodiscard]] std::int64_t truncate(const file_request& r);
   [[nodiscard]] static file_status status_of(const node* n);
   [[nodiscard]] std::int64_t status(const file_request& r) const;
   [[nodiscard]] std::int64_t list(const file_request& r) const;
