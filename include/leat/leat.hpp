@@ -84,6 +84,7 @@
 #include "leat/io/record_reader.hpp"
 #include "leat/io/record_selection.hpp"
 #include "leat/io/sharded_tfrecord_writer.hpp"
+#include "leat/io/tfrecord_appender.hpp"
 #include "leat/io/tfrecord_file.hpp"
 #include "leat/io/tfrecord_index_file.hpp"
 #include "leat/io/tfrecord_reader.hpp"

@@ -11,19 +11,20 @@ namespace {
 
 constexpr std::size_t max_buffer_size = std::size_t{1} << 30;
 
-void check_size(std::size_t value, std::size_t least, const char* option, const std::string& path) {
+}  // namespace
+
+void detail::check_size(std::size_t value, std::size_t least, const char* option,
+                        const std::string& path) {
   if (value >= least && value <= max_buffer_size) return;
-  throw failure(errc::invalid_argument, path + ": tfrecord_writer_options::" + option + " is " +
-                                            std::to_string(value) + ", must be " +
-                                            std::to_string(least) + " to " +
+  throw failure(errc::invalid_argument, path + ": " + option + " is " + std::to_string(value) +
+                                            ", must be " + std::to_string(least) + " to " +
                                             std::to_string(max_buffer_size));
 }
 
-}  // namespace
-
 void detail::check(const tfrecord_writer_options& options, const std::string& path) {
-  check_size(options.buffer_size, 0, "buffer_size", path);
-  check_size(options.output_buffer_size, deflater::smallest_output, "output_buffer_size", path);
+  check_size(options.buffer_size, 0, "tfrecord_writer_options::buffer_size", path);
+  check_size(options.output_buffer_size, deflater::smallest_output,
+             "tfrecord_writer_options::output_buffer_size", path);
   if (options.flush_mode == deflate_flush::finish) {
     throw failure(
         errc::invalid_argument,

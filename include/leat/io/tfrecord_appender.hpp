@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "leat/codec/bytes.hpp"
+#include "leat/codec/tfrecord.hpp"
+#include "leat/core/task.hpp"
+#include "leat/io/detail/one_at_a_time.hpp"
+#include "leat/io/detail/output_buffer.hpp"
+#include "leat/io/file.hpp"
+
+namespace leat {
+
+/// How records are appended to a TFRecord file.
+struct tfrecord_appender_options {
+  /// Bytes collected for one write, at most 1 GiB.
+  std::size_t buffer_size = std::size_t{256} << 10;
+  /// What is checked of the records that are there; all of the file is read. Without the payloads'
+  /// checksums it can have damage to which the new records do no harm.
+  tfrecord_checks checks = tfrecord_checks::all;
+  std::uint64_t max_record_size = std::uint64_t{1} << 30;  ///< bytes; of those that are there
+};
+
+/// Appends records to a TFRecord file that is there: all of them, or none.
+///
+/// The file must be whole and not compressed. It is written to in place: who reads it meanwhile
+/// sees the old records, and of the new ones a part. A note beside it, with ".append" behind its
+/// name, says how long it was. close() removes the note when all records are on the device. Dropped
+/// without a close the file is cut back to what it was. After a crash the note is still there: then
+/// nothing can be appended before roll_back_append(), which cuts the file back to what it was; its
+/// old records have been untouched all the time.
+///
+/// The note also keeps a second appender away. It does not see those who write otherwise: a
+/// tfrecord_writer of the same path replaces the file, and what is appended to it is gone.
+///
+///     auto appender = co_await leat::tfrecord_appender::open("log.tfrecord");
+///     co_await appender.write(record);
+///     co_await appender.close();
+///
+/// Thread safety: thread-bound to the scheduler on which it was opened;
+///                one operation at a time.
+/// Cost: open() reads the file once. The destructor without a close waits for the device.
+class tfrecord_appender {
+ public:
+  /// Errors: already_exists for a note: somebody appends, or was interrupted; not_found;
+  ///         data_loss for a file that is damaged or cut off, with the offset; invalid_argument for
+  ///         one that is compressed or no regular file, and for an option out of range; others of
+  ///         the system.
+  [[nodiscard]] static task<tfrecord_appender> open(std::string path,
+                                                    tfrecord_appender_options options = {});
+
+  tfrecord_appender(tfrecord_appender&&) noexcept;
+  tfrecord_appender& operator=(tfrecord_appender&&) = delete;
+  ~tfrecord_appender();
+
+  /// Appends a record. `payload` must live until the write has ended. After an error the record is
+  /// kept, and flush() or close() tries again.
+  /// Errors: failed_precondition after close(); resource_exhausted for a full disk; of the system.
+  [[nodiscard]] task<void> write(byte_view payload);
+
+  /// Hands everything written so far to the operating system: readers see it. It stays only after
+  /// a close(). Errors: as write().
+  [[nodiscard]] task<void> flush();
+
+  /// Waits until all records are on the device, and removes the note. A second close does nothing.
+  /// Errors: as write(); then another close() goes on.
+  [[nodiscard]] task<void> close();
+
+  /// Records that were there, and bytes of the file.
+  [[nodiscard]] std::uint64_t records_before() const noexcept { return records_before_; }
+  [[nodiscard]] std::uint64_t bytes_before() const noexcept { return bytes_before_; }
+  [[nodiscard]] std::uint64_t records_written() const noexcept { return records_; }
+  /// Bytes appended so far, frames included.
+  [[nodiscard]] std::uint64_t bytes_written() const noexcept { return output_.bytes_in(); }
+
+ private:
+  class note;
+
+  tfrecord_appender(std::unique_ptr<note> n, file f, std::uint64_t records_before,
+                    const tfrecord_appender_options& options);
+
+  detail::one_at_a_time in_use_;
+  std::unique_ptr<note> note_;
+  file file_;
+  detail::output_buffer output_;
+  std::uint64_t records_before_;
+  std::uint64_t bytes_before_;
+  std::uint64_t records_ = 0;
+  bool closing_ = false;
+  bool closed_ = false;
+};
+
+/// Undoes an append that was interrupted: the file is again what it was before. True when there
+/// was one. Nobody may be appending now.
+/// Errors: data_loss when the file is shorter than it was; of the system. After an error nothing
+///         speaks against another try.
+[[nodiscard]] task<bool> roll_back_append(std::string path);
+
+}  // namespace leat

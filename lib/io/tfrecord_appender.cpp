@@ -1,0 +1,224 @@
+#include "leat/io/tfrecord_appender.hpp"
+
+#include <array>
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "io/tfrecord_options.hpp"
+#include "leat/codec/compression.hpp"
+#include "leat/core/error.hpp"
+#include "leat/io/detail/partial_file.hpp"
+#include "leat/io/tfrecord_reader.hpp"
+
+namespace leat {
+namespace {
+
+using op = file_request::operation;
+
+std::string note_path_of(const std::string& path) { return path + ".append"; }
+
+// "1234\n"; without the end of the line it was not on the device when the machine stopped.
+std::optional<std::uint64_t> parse_note(std::string_view text) {
+  std::uint64_t size = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+  const bool whole = error == std::errc() && end != text.data() + text.size() && *end == '\n';
+  return whole ? std::optional(size) : std::nullopt;
+}
+
+// What the exception says, without the meaning of its code.
+std::string sentence_of(const failure& e) {
+  std::string text = e.what();
+  const std::string meaning = ": " + e.code().message();
+  if (text.ends_with(meaning)) text.resize(text.size() - meaning.size());
+  return text;
+}
+
+// Of a file that is whole; else an error.
+task<std::uint64_t> count_records(const file& f, tfrecord_appender_options options) {
+  tfrecord_reader_options how;
+  how.checks = options.checks;
+  how.max_record_size = options.max_record_size;
+  auto reader = co_await tfrecord_reader::open(f.path(), how);
+  record_batch batch;
+  try {
+    for (bool more = true; more;) more = co_await reader->read_batch(batch);
+  } catch (const failure& e) {
+    if (e.code() != errc::data_loss) throw;
+    throw failure(errc::data_loss, sentence_of(e) +
+                                       "; nothing can be appended: write its whole records to a "
+                                       "new file");
+  }
+  if (reader->bytes_read() != f.status().size) {
+    throw failure(errc::aborted, f.path() + ": somebody else writes to the file");
+  }
+  co_return reader->records_read();
+}
+
+task<void> check_kind(file& f) {
+  if (!f.status().is_regular) {
+    throw failure(errc::invalid_argument, f.path() + ": only to a regular file can be appended");
+  }
+  std::array<std::byte, tfrecord_header_size> beginning;
+  const std::size_t size = co_await f.read_at(0, beginning);
+  const auto kind = detect_tfrecord_compression(byte_view(beginning).first(size));
+  if (kind != compression::none) {
+    throw failure(errc::invalid_argument, f.path() +
+                                              ": nothing can be appended to a file that is "
+                                              "compressed (" +
+                                              std::string(name(kind)) + "): write another one");
+  }
+}
+
+}  // namespace
+
+// The file beside the file. Its destructor removes it, unless that was done, or it is to stay.
+class tfrecord_appender::note {
+ public:
+  static task<std::unique_ptr<note>> make(std::string path) {
+    auto n = std::make_unique<note>();
+    try {
+      n->file_ = co_await file::open(note_path_of(path), open_mode::write_new);
+    } catch (const failure& e) {
+      if (e.code() != errc::already_exists) throw;
+      throw failure(errc::already_exists,
+                    path + ": " + note_path_of(path) +
+                        " says that somebody appends to the file, or was interrupted; if nobody "
+                        "does, roll_back_append() makes it what it was before");
+    }
+    n->handle_ = n->file_.open_handle();
+    n->path_ = n->file_.path();
+    co_return n;
+  }
+
+  note() = default;
+  note(const note&) = delete;
+  note& operator=(const note&) = delete;
+  ~note() {
+    if (!handle_ || done_) return;
+    file_request request;
+    request.what = op::remove;
+    request.path = path_.c_str();
+    handle_->run_anywhere(request);  // an error leaves it: then it says what is to be done
+  }
+
+  // On the device, before anything is appended.
+  task<void> write(std::uint64_t size) {
+    const std::string text = std::to_string(size) + "\n";
+    co_await file_.write_at(0, as_bytes(text));
+    co_await file_.sync();
+    co_await file_.close();
+    co_await detail::sync_parent_directory(path_);
+  }
+
+  task<void> remove() {
+    if (done_) co_return;
+    co_await remove_file(path_);
+    done_ = true;
+  }
+
+  void leave() noexcept { done_ = true; }
+  [[nodiscard]] bool done() const noexcept { return done_; }
+
+ private:
+  file file_;
+  std::shared_ptr<detail::file_handle> handle_;  // for the destructor, when the file is closed
+  std::string path_;
+  bool done_ = false;
+};
+
+task<tfrecord_appender> tfrecord_appender::open(std::string path,
+                                                tfrecord_appender_options options) {
+  detail::check_size(options.buffer_size, 0, "tfrecord_appender_options::buffer_size", path);
+  auto n = co_await note::make(path);
+  file f = co_await file::open(std::move(path), open_mode::read_write);
+  co_await check_kind(f);
+  const std::uint64_t records = co_await count_records(f, options);
+  co_await n->write(f.status().size);
+  co_return tfrecord_appender(std::move(n), std::move(f), records, options);
+}
+
+tfrecord_appender::tfrecord_appender(std::unique_ptr<note> n, file f, std::uint64_t records_before,
+                                     const tfrecord_appender_options& options)
+    : note_(std::move(n)),
+      file_(std::move(f)),
+      output_(compression::none, {}, options.buffer_size, 0, file_.status().size),
+      records_before_(records_before),
+      bytes_before_(file_.status().size) {}
+
+tfrecord_appender::tfrecord_appender(tfrecord_appender&&) noexcept = default;
+
+tfrecord_appender::~tfrecord_appender() {
+  if (!note_ || note_->done()) return;
+  const auto on_device = [this](op what) {
+    file_request request;
+    request.what = what;
+    request.handle = file_.open_handle()->number;
+    request.offset = bytes_before_;
+    file_.open_handle()->run_anywhere(request);
+    return request.result == 0;
+  };
+  // The note goes only when the file is on the device as it was.
+  if (!on_device(op::truncate) || !on_device(op::sync)) note_->leave();
+}
+
+task<void> tfrecord_appender::write(byte_view payload) {
+  if (closing_) throw failure(errc::failed_precondition, file_.path() + ": write after close");
+  const detail::one_at_a_time::use use(in_use_);
+  append_tfrecord(output_.input(), payload);
+  ++records_;
+  if (output_.full()) co_await output_.drain(file_, deflate_flush::none);
+}
+
+task<void> tfrecord_appender::flush() {
+  if (closing_) throw failure(errc::failed_precondition, file_.path() + ": flush after close");
+  const detail::one_at_a_time::use use(in_use_);
+  co_await output_.drain(file_, deflate_flush::none);
+}
+
+task<void> tfrecord_appender::close() {
+  if (closed_) co_return;
+  const detail::one_at_a_time::use use(in_use_);
+  closing_ = true;
+  if (!note_->done()) {
+    co_await output_.drain(file_, deflate_flush::none);
+    co_await file_.sync();
+    co_await note_->remove();
+  }
+  co_await file_.close();
+  co_await detail::sync_parent_directory(file_.path());
+  closed_ = true;
+}
+
+task<bool> roll_back_append(std::string path) {
+  const std::string note_path = note_path_of(path);
+  file n;
+  try {
+    n = co_await file::open(note_path);
+  } catch (const failure& e) {
+    if (e.code() != errc::not_found) throw;
+  }
+  if (!n.is_open()) co_return false;
+  std::string text(32, '\0');
+  const std::size_t read =
+      co_await n.read_at(0, std::span(reinterpret_cast<std::byte*>(text.data()), text.size()));
+  text.resize(read);
+  // Without a number nothing had been appended yet.
+  if (const auto size = parse_note(text)) {
+    file f = co_await file::open(path, open_mode::read_write);
+    if (f.status().size < *size) {
+      throw failure(errc::data_loss, path + ": has " + std::to_string(f.status().size) +
+                                         " bytes, and had " + std::to_string(*size) +
+                                         " before the append of which " + note_path + " tells");
+    }
+    co_await f.truncate(*size);
+    co_await f.sync();
+    co_await f.close();
+  }
+  co_await remove_file(note_path);
+  co_await detail::sync_parent_directory(path);
+  co_return true;
+}
+
+}  // namespace leat

@@ -1,0 +1,198 @@
+#include "leat/io/tfrecord_appender.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/core/sync_wait.hpp"
+#include "support/record_bytes.hpp"
+#include "support/temp_dir.hpp"
+#include "support/zlib_oracle.hpp"
+
+namespace {
+
+using leat::errc;
+using leat::task;
+using leat_test::framed;
+using texts = std::vector<std::string>;
+
+// Appends records, and closes unless it is to be dropped.
+task<> append(std::string path, texts records, bool close = true,
+              leat::tfrecord_appender_options options = {}) {
+  auto appender = co_await leat::tfrecord_appender::open(std::move(path), options);
+  for (const std::string& r : records) co_await appender.write(leat::as_bytes(r));
+  if (close) co_await appender.close();
+}
+
+// What an append is refused with.
+std::string refusal(const std::string& path, errc expected,
+                    const leat::tfrecord_appender_options& options = {}) {
+  try {
+    leat::sync_wait(append(path, {"x"}, true, options));
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == expected);
+    return e.what();
+  }
+  return {};
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("tfrecord_appender: new records stand behind the old ones", "[io]") {
+  const temp_dir dir;
+  for (const std::size_t size : {0U, 20U, 100'000U}) {
+    const std::string path = dir.write("a", framed({"one", "two"}));
+    leat::sync_wait(append(path, {"three", ""}, true, {.buffer_size = size}));
+    leat::sync_wait(append(path, {}));
+    leat::sync_wait(append(path, {"four"}));
+    CHECK(temp_dir::read(path) == framed({"one", "two", "three", "", "four"}));
+    CHECK_FALSE(std::filesystem::exists(path + ".append"));
+  }
+  const std::string empty = dir.write("empty", "");
+  leat::sync_wait(append(empty, {"first"}));
+  CHECK(temp_dir::read(empty) == framed({"first"}));
+}
+
+TEST_CASE("tfrecord_appender: tells what was there and what was written", "[io]") {
+  const temp_dir dir;
+  leat::sync_wait([](std::string path) -> task<> {
+    auto appender = co_await leat::tfrecord_appender::open(path);
+    CHECK(appender.records_before() == 2);
+    CHECK(appender.bytes_before() == 38);
+    CHECK(temp_dir::read(path + ".append") == "38\n");
+    co_await appender.write(leat::as_bytes("three"));
+    CHECK(temp_dir::read(path) == framed({"one", "two"}));
+    co_await appender.flush();
+    CHECK(temp_dir::read(path) == framed({"one", "two", "three"}));
+    CHECK(appender.records_written() == 1);
+    CHECK(appender.bytes_written() == 21);
+    co_await appender.close();
+    co_await appender.close();
+    errc codes[] = {errc::unknown, errc::unknown};
+    try {
+      co_await appender.write(leat::as_bytes("x"));
+    } catch (const leat::failure& e) {
+      codes[0] = e.code() == errc::failed_precondition ? errc::failed_precondition : errc::unknown;
+    }
+    try {
+      co_await appender.flush();
+    } catch (const leat::failure& e) {
+      codes[1] = e.code() == errc::failed_precondition ? errc::failed_precondition : errc::unknown;
+    }
+    CHECK(codes[0] == errc::failed_precondition);
+    CHECK(codes[1] == errc::failed_precondition);
+  }(dir.write("a", framed({"one", "two"}))));
+}
+
+TEST_CASE("tfrecord_appender: dropped, it leaves the file as it was", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a", framed({"one", "two"}));
+  for (const std::size_t size : {0U, 100'000U}) {
+    leat::sync_wait(append(path, {"three", "four"}, false, {.buffer_size = size}));
+    CHECK(temp_dir::read(path) == framed({"one", "two"}));
+    CHECK_FALSE(std::filesystem::exists(path + ".append"));
+  }
+}
+
+TEST_CASE("tfrecord_appender: a file that is not whole is refused with the place", "[io]") {
+  const temp_dir dir;
+  const std::string whole = framed({"one", "two"});
+  for (std::size_t size = 20; size < whole.size(); ++size) {
+    const std::string path = dir.write("a", whole.substr(0, size));
+    const std::string what = refusal(path, errc::data_loss);
+    REQUIRE(has(what, "record 1 at offset 19: truncated"));
+    REQUIRE(has(what, "write its whole records to a new file"));
+    REQUIRE(temp_dir::read(path) == whole.substr(0, size));
+    REQUIRE_FALSE(std::filesystem::exists(path + ".append"));
+  }
+  std::string damaged = whole;
+  damaged[14] ^= 1;
+  const std::string path = dir.write("a", damaged);
+  CHECK(has(refusal(path, errc::data_loss), "record 0 at offset 0: the checksum of the payload"));
+  leat::sync_wait(append(path, {"three"}, true, {.checks = leat::tfrecord_checks::header_only}));
+  CHECK(temp_dir::read(path) == damaged + framed({"three"}));
+}
+
+TEST_CASE("tfrecord_appender: what is no plain TFRecord file is refused as that", "[io]") {
+  const temp_dir dir;
+  const std::string gzip = dir.write("gzip", leat_test::zlib_deflated(framed({"one"})));
+  CHECK(has(refusal(gzip, errc::invalid_argument), "compressed (GZIP)"));
+  const std::string zlib = dir.write(
+      "zlib", leat_test::zlib_deflated(framed({"one"}), {.window_bits = leat_test::zlib_window}));
+  CHECK(has(refusal(zlib, errc::invalid_argument), "compressed (ZLIB)"));
+  CHECK(has(refusal(dir / "none", errc::not_found), "none"));
+  CHECK(has(refusal(dir.write("a", ""), errc::invalid_argument,
+                    {.buffer_size = (std::size_t{1} << 30) + 1}),
+            "tfrecord_appender_options::buffer_size is"));
+  CHECK_FALSE(std::filesystem::exists(dir / "none.append"));
+}
+
+TEST_CASE("tfrecord_appender: a second one is kept away by the note of the first", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a", framed({"one"}));
+  leat::sync_wait([](std::string p) -> task<> {
+    auto first = co_await leat::tfrecord_appender::open(p);
+    std::string what;
+    texts other(1, "x");
+    try {
+      co_await append(p, std::move(other));
+    } catch (const leat::failure& e) {
+      CHECK(e.code() == errc::already_exists);
+      what = e.what();
+    }
+    CHECK(has(what, p + ".append says"));
+    CHECK(has(what, "roll_back_append()"));
+    co_await first.write(leat::as_bytes("two"));
+    co_await first.close();
+    texts later(1, "three");
+    co_await append(p, std::move(later));
+  }(path));
+  CHECK(temp_dir::read(path) == framed({"one", "two", "three"}));
+}
+
+TEST_CASE("roll_back_append: makes a file what its note says that it was", "[io]") {
+  const temp_dir dir;
+  const std::string old = framed({"one"});
+  const std::string path = dir.write("a", old + framed({"two"}).substr(0, 7));
+  CHECK_FALSE(leat::sync_wait(leat::roll_back_append(path)));
+  dir.write("a.append", std::to_string(old.size()) + "\n");
+  CHECK_FALSE(refusal(path, errc::already_exists).empty());
+  CHECK(leat::sync_wait(leat::roll_back_append(path)));
+  CHECK(temp_dir::read(path) == old);
+  CHECK_FALSE(std::filesystem::exists(path + ".append"));
+  CHECK_FALSE(leat::sync_wait(leat::roll_back_append(path)));
+}
+
+TEST_CASE("roll_back_append: a note that is not whole tells that nothing was appended", "[io]") {
+  const temp_dir dir;
+  const std::string old = framed({"one"});
+  for (const std::string& text : {std::string(), std::string("1"), std::string(5, '\0')}) {
+    const std::string path = dir.write("a", old);
+    dir.write("a.append", text);
+    CHECK(leat::sync_wait(leat::roll_back_append(path)));
+    CHECK(temp_dir::read(path) == old);
+    CHECK_FALSE(std::filesystem::exists(path + ".append"));
+  }
+}
+
+TEST_CASE("roll_back_append: a file that has become shorter is not filled up", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a", "short");
+  dir.write("a.append", "1000\n");
+  std::string what;
+  try {
+    leat::sync_wait(leat::roll_back_append(path));
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == errc::data_loss);
+    what = e.what();
+  }
+  CHECK(has(what, "has 5 bytes, and had 1000"));
+  CHECK(temp_dir::read(path) == "short");
+  CHECK(std::filesystem::exists(path + ".append"));
+}
