@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""TFRecord files in every compression between leat and Python, whose zlib, gzip and struct know
+nothing of it: what each writes the other reads.
+
+    record_files.py RECORD_FILES
+"""
+
+import gzip
+import pathlib
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+import zlib
+
+program = sys.argv[1]
+
+crc_table = []
+for value in range(256):
+    for _ in range(8):
+        value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)
+    crc_table.append(value)
+
+
+def masked_crc(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = crc_table[(crc ^ byte) & 0xFF] ^ crc >> 8
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def framed(record):
+    head = struct.pack('<Q', len(record))
+    return (head + struct.pack('<I', masked_crc(head)) + record
+            + struct.pack('<I', masked_crc(record)))
+
+
+def unframed(plain):
+    records = []
+    while plain:
+        size, crc = struct.unpack_from('<QI', plain)
+        assert crc == masked_crc(plain[:8])
+        record = plain[12:12 + size]
+        assert struct.unpack_from('<I', plain, 12 + size)[0] == masked_crc(record)
+        records.append(record)
+        plain = plain[16 + size:]
+    return records
+
+
+def members(plain):
+    """In pieces, each a member of its own, with zeros behind the last."""
+    cuts = sorted(chance.randrange(len(plain) + 1) for _ in range(3))
+    pieces = [plain[a:b] for a, b in zip([0, *cuts], [*cuts, len(plain)])]
+    return b''.join(map(gzip.compress, pieces)) + bytes(chance.randrange(600))
+
+
+def deflated(bits, level, strategy):
+    def compress(plain):
+        deflater = zlib.compressobj(level, zlib.DEFLATED, bits, 9, strategy)
+        half = len(plain) // 2
+        return (deflater.compress(plain[:half]) + deflater.flush(zlib.Z_FULL_FLUSH)
+                + deflater.compress(plain[half:]) + deflater.flush())
+    return compress
+
+
+chance = random.Random(1)
+words = [bytes(chance.choices(b'abcdefgh', k=chance.randrange(1, 9))) for _ in range(100)]
+records = [b'', b'abc', bytes(1000), chance.randbytes(3000)]
+records += [b' '.join(chance.choices(words, k=chance.randrange(50))) for _ in range(200)]
+plain = b''.join(map(framed, records))
+lines = ''.join(record.hex() + '\n' for record in records)
+
+writers = [('none', bytes), ('GZIP', gzip.compress), ('GZIP', members), ('ZLIB', zlib.compress)]
+for level in (0, 1, 9):
+    for strategy in (zlib.Z_DEFAULT_STRATEGY, zlib.Z_FIXED, zlib.Z_HUFFMAN_ONLY, zlib.Z_RLE):
+        writers += [('ZLIB', deflated(15, level, strategy)), ('ZLIB', deflated(9, level, strategy)),
+                    ('GZIP', deflated(31, level, strategy))]
+readers = {'none': bytes, 'GZIP': gzip.decompress, 'ZLIB': zlib.decompress}
+
+with tempfile.TemporaryDirectory() as folder:
+    path = pathlib.Path(folder, 'file')
+    for name, compress in writers:
+        path.write_bytes(compress(plain))
+        done = subprocess.run([program, 'read', name, path], capture_output=True, text=True)
+        if done.returncode != 0 or done.stdout != lines:
+            sys.exit(f'leat reads something else of a {name} file: {done.stderr}')
+    for name, decompress in readers.items():
+        subprocess.run([program, 'write', name, path], input=lines, text=True, check=True)
+        if unframed(decompress(path.read_bytes())) != records:
+            sys.exit(f'Python reads something else of a {name} file')
+print(f'{len(writers)} files of Python read, {len(readers)} written for it')
