@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Programs under the limits of a small container: few descriptors, little memory, small files.
+"""Programs under the limits of a small container: few descriptors, little memory, small files, a full
+disk.
 
     limits.py READ_LINES TFRECORD
 """
@@ -24,6 +25,18 @@ def require(holds, what, result):
         sys.exit(f'{what}\nexit status {result.returncode}\n{result.stdout}{result.stderr}')
 
 
+def on_small_disk(command, folder):
+    """Runs it with a disk of 64 KiB mounted at `folder`; its output ends with what is left there.
+    None where nobody may mount."""
+    script = ('mount -t tmpfs -o size=64k none "$0" || exit 77; "$@"; status=$?; '
+              'echo "left: $(ls -A "$0")"; exit $status')
+    result = subprocess.run(
+        ['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c', script, folder, *command],
+        capture_output=True, text=True, timeout=60)
+    refused = result.returncode == 77 or 'unshare failed' in result.stderr
+    return None if refused else result
+
+
 with tempfile.TemporaryDirectory() as temporary:
     folder = pathlib.Path(temporary)
     for i in range(1000):
@@ -45,3 +58,13 @@ with tempfile.TemporaryDirectory() as temporary:
     result = run([tfrecord, target], resource.RLIMIT_FSIZE, 64 << 10)
     require(result.returncode != 0, 'a file larger than 64 KiB cannot be', result)
     require(not target.exists(), 'a file that is not whole has no name', result)
+
+    disk = folder / 'disk'
+    disk.mkdir()
+    result = on_small_disk([tfrecord, disk / 'out.tfrecord'], disk)
+    if result is None:
+        print('skipped: a full disk, since nothing may be mounted here')
+    else:
+        require(result.returncode != 0 and 'No space left on device' in result.stderr,
+                'a full disk is told', result)
+        require(result.stdout == 'left: \n', 'a full disk leaves nothing behind', result)
