@@ -50,10 +50,10 @@ task<std::uint64_t> count_records(const file& f, tfrecord_appender_options optio
                                        "; nothing can be appended: write its whole records to a "
                                        "new file");
   }
-  if (reader->bytes_read() != f.status().size) {
+  if (reader->position().offset != f.status().size) {
     throw failure(errc::aborted, f.path() + ": somebody else writes to the file");
   }
-  co_return reader->records_read();
+  co_return reader->position().index;
 }
 
 task<void> check_kind(file& f) {

@@ -122,19 +122,6 @@ class header_scan {
   std::uint64_t doubted_ = UINT64_MAX;
 };
 
-// Size and time of an open file as they are now.
-task<file_status> status_now(file& f) {
-  file_status status;
-  file_request request;
-  request.what = file_request::operation::status;
-  request.handle = f.open_handle()->number;
-  request.status = &status;
-  const auto result = co_await file_operation(f.open_handle()->backend, request, f.path(),
-                                              std::source_location::current());
-  if (result < 0) detail::throw_file_error(result, f.path(), "cannot get the status");
-  co_return status;
-}
-
 // ----------------------------------------------------------------------------------------- loading
 
 // Why this is not the index of a file with this stamp; empty when it is.
@@ -180,7 +167,7 @@ tfrecord_index decode_index(const std::string& index_path, byte_view bytes) {
 std::string tfrecord_index_path(std::string_view path) { return std::string(path) + ".index"; }
 
 task<tfrecord_stamp> get_tfrecord_stamp(file& f) {
-  const file_status status = co_await status_now(f);
+  const file_status status = co_await get_status(f.path());
   const auto part = std::min<std::uint64_t>(status.size, tfrecord_sample_size);
   std::vector<std::byte> both(static_cast<std::size_t>(2 * part));
   const std::span<std::byte> head = std::span(both).first(both.size() / 2);

@@ -32,6 +32,7 @@ io_uring_op code_of(const file_request& r) noexcept {
     case op::read: return IORING_OP_READ;
     case op::write: return IORING_OP_WRITE;
     case op::sync: return r.path ? IORING_OP_LAST : IORING_OP_FSYNC;
+    case op::truncate: return IORING_OP_LAST;
     case op::rename: return IORING_OP_RENAMEAT;
     case op::remove: return IORING_OP_UNLINKAT;
     case op::close: return IORING_OP_CLOSE;
@@ -88,7 +89,8 @@ void uring_requests::prepare(io_uring_sqe& sqe, file_request& r) noexcept {
       ::io_uring_prep_statx(&sqe, AT_FDCWD, r.path, 0, STATX_BASIC_STATS,
                             static_cast<struct statx*>(r.scratch));
       break;
-    case op::list: break;
+    case op::list:
+    case op::truncate: break;
     case op::read: ::io_uring_prep_read(&sqe, r.handle, r.data, size, r.offset); break;
     case op::write: ::io_uring_prep_write(&sqe, r.handle, r.data, size, r.offset); break;
     case op::sync: ::io_uring_prep_fsync(&sqe, r.handle, 0); break;
