@@ -1,11 +1,13 @@
 // Makes the files that the benches read, the same ones each time:
 //   bench_data tfrecord FILE BYTES RECORD_SIZE
 //   bench_data text FILE BYTES                  lines of 40 to 120 bytes
+//   bench_data gzip FILE BYTES                  rows of numbers and words, compressed to two fifths
 
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <leat/leat.hpp>
 
@@ -34,6 +36,38 @@ void write_lines(const std::string& path, std::size_t bytes) {
   }
 }
 
+std::string row(leat::random_engine& random, std::size_t index) {
+  constexpr const char* words[] = {"north", "south", "pending", "delivered", "returned", "EUR"};
+  std::string text = std::to_string(1'700'000'000 + index * 3) + ',' + std::to_string(index);
+  for (int i = 0; i < 6; ++i) {
+    text += ',';
+    text += i % 6 == 5 ? words[random.below(6)] : std::to_string(random.below(1'000'000));
+  }
+  return text + '\n';
+}
+
+void write_gzip(const std::string& path, std::size_t bytes) {
+  leat::random_engine random(1);
+  leat::deflater deflater(leat::compression::gzip);
+  std::ofstream out(path, std::ios::binary);
+  std::vector<std::byte> room(std::size_t{256} << 10);
+  bool finished = false;
+  for (std::size_t written = 0, index = 0; !finished;) {
+    std::string rows;
+    while (rows.size() < (std::size_t{1} << 20)) rows += row(random, index++);
+    written += rows.size();
+    finished = written >= bytes;
+    leat::byte_view in = leat::as_bytes(rows);
+    leat::deflate_result r;
+    do {
+      r = deflater.deflate(in, room,
+                           finished ? leat::deflate_flush::finish : leat::deflate_flush::none);
+      out << leat::as_text({room.data(), r.produced});
+      in = in.subspan(r.consumed);
+    } while (!r.done);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -44,6 +78,10 @@ int main(int argc, char** argv) {
   }
   if (argc == 4 && std::strcmp(argv[1], "text") == 0) {
     write_lines(argv[2], std::strtoull(argv[3], nullptr, 10));
+    return 0;
+  }
+  if (argc == 4 && std::strcmp(argv[1], "gzip") == 0) {
+    write_gzip(argv[2], std::strtoull(argv[3], nullptr, 10));
     return 0;
   }
   return 2;

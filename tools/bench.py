@@ -74,6 +74,13 @@ def lines():
                          ['lines_peer', '--workload', 'lines/hot/memchr', '--file', file]]
 
 
+def inflate():
+    file = str(data_file('gzip'))
+    return 'inflate/gzip', [['leat_inflate_bench', '--workload', 'inflate/gzip', '--file', file],
+                            ['inflate_peer', '--workload', 'inflate/gzip', '--file', file],
+                            ['inflate_peer', '--workload', 'inflate/gzip/zlib', '--file', file]]
+
+
 one_thread = ['asio_channel_peer', 'fiber_channel_peer']
 two_threads = ['condvar_queue_peer', 'tbb_queue_peer', 'moodycamel_queue_peer']
 comparisons = [
@@ -90,7 +97,7 @@ comparisons = [
     at_random('hot', '100KiB', 102400, items // 300),
     # With its frame such a record is one page, as what fio reads.
     at_random('cold', '4KiB', 4080, items // 150, *(['fio_peer.py'] if shutil.which('fio') else [])),
-    lines(),
+    lines(), inflate(),
 ]
 
 

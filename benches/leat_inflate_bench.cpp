@@ -1,0 +1,35 @@
+// leat's inflater; the compressed file is in memory; GB/s of what comes out.
+//
+// inflate/gzip   rows of numbers and words, into rooms of 256 KiB
+
+#include <leat/leat.hpp>
+
+#include "support/bench.hpp"
+#include "support/contents.hpp"
+
+namespace {
+
+std::size_t inflate(const std::string& file) {
+  leat::inflater inflater(leat::compression::gzip);
+  static std::vector<std::byte> room(bench::inflate_room);
+  leat::byte_view in = leat::as_bytes(file);
+  leat::inflate_result r;
+  do {
+    r = inflater.inflate(in, room);
+    in = in.subspan(r.consumed);
+  } while (r.end == leat::inflate_end::output_full);
+  if (inflater.finish().end != leat::inflate_end::complete) std::abort();
+  return inflater.bytes_produced();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bench::request r = bench::parse(argc, argv);
+  if (r.workload != "inflate/gzip") bench::unknown(r);
+  const std::string file = bench::contents(r.file);
+  inflate(file);
+  const bench::stopwatch watch;
+  const std::size_t bytes = inflate(file);
+  return bench::report(r, "leat", static_cast<double>(bytes) / watch.seconds() / 1e9, "GB/s");
+}
