@@ -18,18 +18,19 @@ task<partial_file> partial_file::create(std::string path) {
   for (int i = 0;; ++i) {
     std::string name = path;
     if (i > 0) name += std::to_string(i);
+    std::string own = name;  // made before the file is: what is made has someone to remove it
     file f;
     try {
       f = co_await file::open(std::move(name), open_mode::write_new);
     } catch (const failure& e) {
       if (e.code() != errc::already_exists || i == max_partial_files) throw;
     }
-    if (f.is_open()) co_return partial_file(std::move(f));
+    if (f.is_open()) co_return partial_file(std::move(f), std::move(own));
   }
 }
 
-partial_file::partial_file(file f)
-    : file_(std::move(f)), handle_(file_.open_handle()), partial_path_(file_.path()) {}
+partial_file::partial_file(file f, std::string path) noexcept
+    : file_(std::move(f)), handle_(file_.open_handle()), partial_path_(std::move(path)) {}
 
 partial_file::~partial_file() {
   if (!handle_ || kept_) return;

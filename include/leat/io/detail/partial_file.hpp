@@ -41,7 +41,7 @@ class partial_file {
   void keep() noexcept { kept_ = true; }
 
  private:
-  explicit partial_file(file f);
+  partial_file(file f, std::string path) noexcept;
 
   file file_;
   std::shared_ptr<file_handle> handle_;  // for what happens when the file is closed
