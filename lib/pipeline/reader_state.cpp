@@ -33,7 +33,7 @@ const char* fault_of(const reader_state& s) noexcept {
 
 void read_field(protozero::pbf_reader& message, reader_state& s) {
   const auto number = message.tag();
-  const auto place = [&]() -> reader_state::place& { return s.at ? *s.at : s.at.emplace(); };
+  const auto place = [&]() -> reader_place& { return s.at ? *s.at : s.at.emplace(); };
   if (number == current && message.wire_type() == protozero::pbf_wire_type::length_delimited) {
     s.current_work = message.get_string();
     return;

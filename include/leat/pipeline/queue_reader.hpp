@@ -209,7 +209,7 @@ class queue_reader {
     }
   }
 
-  void go_to_place(Reader& reader, const reader_state::place& place) const {
+  void go_to_place(Reader& reader, const reader_place& place) const {
     const file_status now = reader.status();
     const bool was_open = place.file_size != 0 || place.modified_ns != 0;
     if (!was_open) return;
@@ -278,9 +278,9 @@ class queue_reader {
   batch_type batch_;                // its last records; from next_ on they are not delivered
   std::size_t next_ = 0;
   std::string current_work_;
-  bool pending_ = false;                       // the current file is to be opened
-  std::optional<reader_state::place> resume_;  // where to go on in it
-  std::exception_ptr error_;                   // for the next call
+  bool pending_ = false;                // the current file is to be opened
+  std::optional<reader_place> resume_;  // where to go on in it
+  std::exception_ptr error_;            // for the next call
   std::atomic<std::uint64_t> started_{0};
   std::atomic<std::uint64_t> finished_{0};
   std::atomic<std::uint64_t> produced_{0};

@@ -7,25 +7,26 @@
 
 namespace leat {
 
+/// Where a queue_reader stands in a file that it has not finished.
+struct reader_place {
+  std::uint64_t offset = 0;      ///< of the next record; field 5 of a reader_state
+  std::uint64_t index = 0;       ///< of the next record; field 6
+  std::uint64_t file_size = 0;   ///< when the file was opened; field 7
+  std::int64_t modified_ns = 0;  ///< as file_status::modified_ns; field 8
+
+  friend bool operator==(const reader_place&, const reader_place&) = default;
+};
+
 /// What a queue_reader needs to go on where it was: a few bytes, never the records.
 ///
 /// In protobuf's wire format, the first four fields as TensorFlow's ReaderBaseState; the others
 /// are there while a file is being read.
 struct reader_state {
-  /// Where in the current file the next record stands.
-  struct place {
-    std::uint64_t offset = 0;      ///< field 5
-    std::uint64_t index = 0;       ///< field 6
-    std::uint64_t file_size = 0;   ///< field 7, when the file was opened
-    std::int64_t modified_ns = 0;  ///< field 8, as file_status::modified_ns
-    friend bool operator==(const place&, const place&) = default;
-  };
-
   std::uint64_t work_started = 0;          ///< field 1, files
   std::uint64_t work_finished = 0;         ///< field 2, files
   std::uint64_t num_records_produced = 0;  ///< field 3
   std::string current_work = {};           ///< field 4, a path
-  std::optional<place> at = {};            ///< present: the file is not finished
+  std::optional<reader_place> at = {};     ///< present: the file is not finished
 
   friend bool operator==(const reader_state&, const reader_state&) = default;
 
