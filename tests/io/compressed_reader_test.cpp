@@ -147,7 +147,7 @@ TEST_CASE("compressed: K28, K29, K31 files of stored blocks and of many flushes"
 TEST_CASE("compressed: K32 a record larger than all buffers", "[io]") {
   const temp_dir dir;
   std::string large;
-  for (int i = 0; large.size() < 5'000'000; ++i) large += std::to_string(i * 7919);
+  for (int i = 0; large.size() < 5'000'000; ++i) large += std::to_string(i * 7919L);
   const std::string path = dir.write("z", deflated(tfrecord_bytes({large}), compression::zlib));
   CHECK(read<leat::tfrecord_reader>(path, as(compression::zlib)) == texts{large});
 }
@@ -189,7 +189,7 @@ TEST_CASE("compressed: a file that is cut off is never a clean end", "[io]") {
 TEST_CASE("compressed: of a damaged file no half line is delivered, whatever the policy", "[io]") {
   const temp_dir dir;
   std::string text;
-  for (int i = 0; i < 2000; ++i) text += "line " + std::to_string(i * 7919) + "\n";
+  for (int i = 0; i < 2000; ++i) text += "line " + std::to_string(i * 7919L) + "\n";
   const std::string whole = deflated(text, compression::gzip);
   const std::string path = dir.write("cut", whole.substr(0, whole.size() / 2));
   leat::line_reader_options options;
@@ -205,7 +205,7 @@ TEST_CASE("compressed: of a damaged file no half line is delivered, whatever the
     const texts found = read<leat::line_reader>(path, options);
     CHECK(found.size() > 100);
     for (std::size_t i = 0; i < found.size(); ++i) {
-      REQUIRE(found[i] == "line " + std::to_string(i * 7919));
+      REQUIRE(found[i] == "line " + std::to_string(i * 7919L));
     }
     CHECK(reports == 1);
   }
