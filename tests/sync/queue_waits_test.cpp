@@ -139,16 +139,21 @@ TEST_CASE("coordinator: a late join tells what threads block on, and that it is 
           "[sync]") {
   fifo_queue<int> q1(1, "q1"), q2(1, "q2");
   coordinator c({.name = "training"});
-  const auto fill = [](fifo_queue<int>& into, fifo_queue<int>& from) {
-    while (into.wait_push(1) && into.wait_push(2) && from.wait_pop()) {
+  q1.try_push(0);
+  q2.try_push(0);
+  const auto pop_then_fill = [](fifo_queue<int>& from, fifo_queue<int>& into) {
+    if (from.wait_pop()) {
+      while (into.wait_push(1)) {
+      }
     }
   };
-  c.start_thread("left", [&](const std::stop_token&) { fill(q1, q2); });
-  c.start_thread("right", [&](const std::stop_token&) {
-    while (q1.wait_pop() && q2.wait_push(1)) {
-    }
-  });
-  while (q1.statistics().waiting_pushes == 0 || q2.statistics().waiting_pushes == 0) {
+  c.start_thread("left", [&](const std::stop_token&) { pop_then_fill(q2, q1); });
+  c.start_thread("right", [&](const std::stop_token&) { pop_then_fill(q1, q2); });
+  const auto stuck = [](const fifo_queue<int>& q) {
+    const auto now = q.statistics();
+    return now.popped == 1 && now.waiting_pushes == 1;
+  };
+  while (!stuck(q1) || !stuck(q2)) {
     std::this_thread::yield();
   }
   const std::string text = dump();
