@@ -6,6 +6,7 @@
 // task/ping-pong-p50     round trips between two threads through two queues; us
 // task/ping-pong-p99     the same, 99th percentile
 // task/stop              100,000 loops that wait for room, from the stop to all joined; ms
+// task/stop-as-tuple     the same, of loops that end by an error code, not by an exception; ms
 
 #include <algorithm>
 #include <thread>
@@ -67,10 +68,19 @@ leat::task<> push_forever(leat::fifo_queue<long>& q) {
   for (long i = 0;; ++i) co_await q.push(long{i});
 }
 
-leat::task<double> stop(long count) {
+//! [loop]
+leat::task<> push_until_error(leat::fifo_queue<long>& q) {
+  for (long i = 0;; ++i) {
+    const auto [ec, in] = co_await leat::as_tuple(q.push(long{i}));
+    if (ec || !in) co_return;  // stopped, or closed
+  }
+}
+//! [/loop]
+
+leat::task<double> stop(long count, leat::task<> (*loop)(leat::fifo_queue<long>&)) {
   leat::fifo_queue<long> q(1);
   leat::task_group g;
-  for (long i = 0; i < count; ++i) g.spawn(push_forever(q));
+  for (long i = 0; i < count; ++i) g.spawn(loop(q));
   while (q.statistics().waiting_pushes + 1 < static_cast<std::size_t>(count)) {
     co_await leat::this_task::yield();
   }
@@ -85,8 +95,10 @@ leat::task<double> stop(long count) {
 int main(int argc, char** argv) {
   const bench::request r = bench::parse(argc, argv);
   std::jthread([] {}).join();  // as in a real program: no shortcut for a single thread
-  if (r.workload == "task/stop") {
-    return bench::report(r, "leat", leat::sync_wait(stop(100'000)) * 1e3, "ms");
+  if (r.workload.starts_with("task/stop")) {
+    const bool as_tuple = r.workload == "task/stop-as-tuple";
+    const auto loop = as_tuple ? push_until_error : push_forever;
+    return bench::report(r, "leat", leat::sync_wait(stop(100'000, loop)) * 1e3, "ms");
   }
   if (r.workload.starts_with("task/ping-pong")) {
     bench::latencies trips(static_cast<std::size_t>(r.items));

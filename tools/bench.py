@@ -92,6 +92,7 @@ comparisons = [
     task('task/spawn-and-join', 'asio_task_peer', count=items // 3),
     *(task(f'task/ping-pong-p{p}', 'condvar_queue_peer', count=items // 100) for p in (50, 99)),
     task('task/stop', 'condvar_queue_peer'),
+    task('task/stop-as-tuple', 'condvar_queue_peer'),
     tfrecord('100B', 100), tfrecord('1KiB', 1024), tfrecord('100KiB', 102400),
     at_random('hot', '100B', 100, items // 3), at_random('hot', '1KiB', 1024, items // 3),
     at_random('hot', '100KiB', 102400, items // 300),

@@ -3,6 +3,7 @@
 // Everything, in the order in which one meets it. Programs may include the single headers instead.
 
 // Tasks and where they run
+#include "leat/core/as_tuple.hpp"
 #include "leat/core/asio_scheduler.hpp"
 #include "leat/core/async_run.hpp"
 #include "leat/core/context.hpp"

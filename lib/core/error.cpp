@@ -123,10 +123,7 @@ const failure* as_failure([[maybe_unused]] const std::exception_ptr& error) noex
   return nullptr;
 }
 
-}  // namespace
-
-std::error_code to_error_code(const std::exception_ptr& error) noexcept {
-  if (!error) return {};
+std::error_code code_of(const std::exception_ptr& error) noexcept {
   if (const failure* const f = as_failure(error)) return f->code();
   try {
     std::rethrow_exception(error);
@@ -137,6 +134,14 @@ std::error_code to_error_code(const std::exception_ptr& error) noexcept {
   } catch (...) {
     return make_error_code(errc::unknown);
   }
+}
+
+}  // namespace
+
+std::error_code to_error_code(const std::exception_ptr& error) noexcept {
+  if (!error) return {};
+  const std::error_code ec = code_of(error);
+  return ec ? ec : make_error_code(errc::unknown);  // what was thrown is no success
 }
 
 }  // namespace leat

@@ -19,16 +19,20 @@ void selection::describe(const wait& w, std::ostream& out) {
   self.describe_all_(self, out);
 }
 
-void throw_select_cancelled(const std::string& what) {
-  throw failure(errc::cancelled, "select of " + what);
+failure select_cancelled(const std::string& what) { return {errc::cancelled, "select of " + what}; }
+
+std::error_code code_of_end(const sleep_wait&) noexcept {
+  return make_error_code(errc::deadline_exceeded);
 }
 
-void throw_ended_by(const sleep_wait&, const std::string& what) {
-  throw failure(errc::deadline_exceeded, what + ": not done in time, nothing has changed");
+std::error_code code_of_end(const stop_wait&) noexcept { return make_error_code(errc::cancelled); }
+
+failure ended_by(const sleep_wait& end, const std::string& what) {
+  return {code_of_end(end), what + ": not done in time, nothing has changed"};
 }
 
-void throw_ended_by(const stop_wait&, const std::string& what) {
-  throw failure(errc::cancelled, what + ": stopped, nothing has changed");
+failure ended_by(const stop_wait& end, const std::string& what) {
+  return {code_of_end(end), what + ": stopped, nothing has changed"};
 }
 
 // ----------------------------------------------------------------------------------------- timers

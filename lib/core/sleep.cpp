@@ -32,9 +32,11 @@ bool sleep_wait::await_suspend(std::coroutine_handle<> h) {
   return true;
 }
 
-void sleep_wait::await_resume() {
-  if (cancelled_) throw failure(errc::cancelled, "sleep");
+std::tuple<std::error_code> sleep_wait::await_tuple() const noexcept {
+  return cancelled_ ? make_error_code(errc::cancelled) : std::error_code();
 }
+
+failure sleep_wait::failed(std::error_code ec) { return {ec, "sleep"}; }
 
 void sleep_wait::cancel(wait& w) noexcept {
   auto& self = static_cast<sleep_wait&>(w);

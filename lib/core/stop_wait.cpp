@@ -28,11 +28,13 @@ bool stop_wait::await_suspend(std::coroutine_handle<> h) {
   return true;
 }
 
-void stop_wait::await_resume() {
+std::tuple<std::error_code> stop_wait::await_tuple() noexcept {
   callback_.reset();
-  if (outcome_.load(std::memory_order_relaxed) == cancelled)
-    throw failure(errc::cancelled, "wait for a stop");
+  const bool ended_early = outcome_.load(std::memory_order_relaxed) == cancelled;
+  return ended_early ? make_error_code(errc::cancelled) : std::error_code();
 }
+
+failure stop_wait::failed(std::error_code ec) { return {ec, "wait for a stop"}; }
 
 // Two may come at the same time: the stop on its thread, the task's own one on the scheduler's.
 void stop_wait::end(outcome o) noexcept {

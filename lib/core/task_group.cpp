@@ -18,13 +18,13 @@ void task_group::task_ended(std::string_view, std::exception_ptr error) noexcept
   request_stop();
 }
 
+std::exception_ptr task_group::first_error() const noexcept {
+  const detail::lock_guard lock(error_mutex_);
+  return first_error_;
+}
+
 void task_group::rethrow_first() const {
-  std::exception_ptr error;
-  {
-    const detail::lock_guard lock(error_mutex_);
-    error = first_error_;
-  }
-  if (error) std::rethrow_exception(error);
+  if (const std::exception_ptr error = first_error()) std::rethrow_exception(error);
 }
 
 }  // namespace leat

@@ -1,5 +1,6 @@
 #include "leat/core/task_scope.hpp"
 
+#include <array>
 #include <cstring>
 #include <ostream>
 #include <string>
@@ -25,6 +26,8 @@ context::context(scheduler& s, task_scope& scope, std::string_view name,
   std::memcpy(name_.get(), name.data(), name.size());
 }
 
+std::exception_ptr detail::promise_base::error() const noexcept { return error_; }
+
 void detail::promise_base::finished_root() noexcept {
   // Not inside the coroutine's own suspension: finish() destroys the frame.
   context_->home().ends(*context_);
@@ -32,30 +35,37 @@ void detail::promise_base::finished_root() noexcept {
 
 // --------------------------------------------------------------------- stop, from scope to task
 
-// Walks the scope's tasks of one scheduler, on that scheduler's thread.
+// Walks the scope's tasks of one scheduler, on that scheduler's thread. Some at a time: those have
+// ended while all that they touch is still in the cache, and others have their turn in between.
 struct task_scope::notice : work_item {
   notice(task_scope& sc, scheduler& s) noexcept : scope(sc), home(s) {
     run_ = [](work_item& item) noexcept {
       auto& self = static_cast<notice&>(item);
       scheduler& where = self.home;
-      self.delivered();
-      self.scope.cancel_waits(where);
-      self.scope.release();  // the last access: the scope may be gone now
-      where.work_finished();
+      if (self.scope.cancel_some_waits(self)) {
+        where.post(self);
+      } else {
+        self.scope.release();  // the last access: the scope may be gone now
+        where.work_finished();
+      }
     };
   }
 
-  void delivered() noexcept {
-    const detail::lock_guard lock(scope.mutex_);
-    on_its_way = false;
+  // With `c`, or the first behind it that lives here: one that does ends on this thread, and
+  // finish() then goes on to the one behind it.
+  void go_on_at(context* c) noexcept {
+    while (c && c->home_ != &home) c = c->following_;
+    next = c;
   }
 
   task_scope& scope;
   scheduler& home;  // may be gone when `tasks` is 0
-  // Both guarded by the scope's mutex. A notice that is still on its way when a stop is taken back
+  // All guarded by the scope's mutex. A notice that is still on its way when a stop is taken back
   // and requested again serves the second request: it cannot be in a run queue twice.
   std::size_t tasks = 0;
   bool on_its_way = false;
+  bool begins = false;      // with the first task, whatever `next` is
+  context* next = nullptr;  // whose wait is to be ended
 };
 
 // A stop of the scope that owns the parent task is a stop of this scope.
@@ -94,6 +104,7 @@ bool task_scope::request_scope_stop() noexcept {
     // release: pairs with stop_requested().
     if (stopped_.exchange(true, std::memory_order_acq_rel)) return false;
     for (const auto& n : notices_) {
+      n->begins = true;
       if (n->tasks == 0 || std::exchange(n->on_its_way, true)) continue;
       ++held_;
       // Keeps the driver in its loop, and so the scheduler alive, until the notice has come: the
@@ -121,20 +132,38 @@ void task_scope::reset_stop() {
   stopped_.store(false, std::memory_order_release);
 }
 
-void task_scope::cancel_waits(scheduler& s) noexcept {
-  // Tasks of this scheduler end on this thread only, so one of them stays in the list while the
-  // lock is let go to end its wait; the others may come and go meanwhile.
-  context* at = nullptr;
-  for (;;) {
-    {
-      const detail::lock_guard lock(mutex_);
-      if (!stopped_.load(std::memory_order_relaxed)) return;  // taken back meanwhile
-      at = at ? at->following_ : children_;
-      while (at && at->home_ != &s) at = at->following_;
+namespace {
+
+// Asks for the two cache lines from `place` on. What a stop touches of 100,000 tasks is in no
+// cache, and each task says only when it is read where to find the next.
+void prefetch(const void* place) noexcept {
+  __builtin_prefetch(place);
+  __builtin_prefetch(static_cast<const char*>(place) + 64);
+}
+
+}  // namespace
+
+// True: there are more.
+bool task_scope::cancel_some_waits(notice& n) noexcept {
+  // Tasks of this scheduler end on this thread only, so their waits stay while the lock is let go.
+  std::array<wait*, 64> waits;
+  std::size_t count = 0;
+  bool more = false;
+  {
+    const detail::lock_guard lock(mutex_);
+    if (std::exchange(n.begins, false)) n.go_on_at(children_);
+    if (!stopped_.load(std::memory_order_relaxed)) n.next = nullptr;  // taken back meanwhile
+    for (; n.next && count < waits.size(); n.go_on_at(n.next->following_)) {
+      wait* const w = n.next->waiting_;
+      if (!w) continue;
+      prefetch(w);
+      prefetch(n.next->body_.address());
+      waits[count++] = w;
     }
-    if (!at) return;
-    if (wait* w = at->waiting_) w->what().cancel(*w);
+    more = n.on_its_way = n.next != nullptr;
   }
+  for (std::size_t i = 0; i < count; ++i) waits[i]->what().cancel(*waits[i]);
+  return more;
 }
 
 // ------------------------------------------------------------------------- tasks, begin and end
@@ -225,7 +254,9 @@ void task_scope::finish(context& c) noexcept {
     const detail::lock_guard lock(scope.mutex_);
     (self->previous_ ? self->previous_->following_ : scope.children_) = self->following_;
     if (self->following_) self->following_->previous_ = self->previous_;
-    --scope.find_notice(home)->tasks;
+    notice& n = *scope.find_notice(home);
+    --n.tasks;
+    if (n.next == self.get()) n.go_on_at(self->following_);
     if (--scope.tasks_ == 0) satisfied = scope.take_satisfied();
   }  // the last access: the scope may be gone now
   while (work_item* w = satisfied.pop_front()) static_cast<wait*>(w)->wake();
@@ -444,17 +475,19 @@ void condition_wait::inspect(const wait& w, wait_object& object) {
   object.certain = self.conditions_ == task_scope::idle && self.deadline_ == no_deadline;
 }
 
-bool condition_wait::await_resume() {
+std::tuple<std::error_code, bool> condition_wait::await_tuple() noexcept {
   if (alarm_.is_set()) home_->cancel_timer(alarm_);
-  if (result_ >= outcome::cancelled) {
-    const std::string whom = std::string(scope_.kind()) + " '" + scope_.name() + "'";
-    if (result_ == outcome::cancelled) {
-      throw failure(errc::cancelled, "the wait for a stop of " + whom);
-    }
-    throw failure(errc::failed_precondition,
-                  "a task of " + whom + " joins it, and would wait for itself");
+  switch (result_) {
+    case outcome::cancelled: return {make_error_code(errc::cancelled), false};
+    case outcome::own: return {make_error_code(errc::failed_precondition), false};
+    default: return {std::error_code(), result_ == outcome::holds};
   }
-  return result_ == outcome::holds;
+}
+
+failure condition_wait::failed(std::error_code ec) const {
+  const std::string whom = std::string(scope_.kind()) + " '" + scope_.name() + "'";
+  return {ec, result_ == outcome::own ? "a task of " + whom + " joins it, and would wait for itself"
+                                      : "the wait for a stop of " + whom};
 }
 
 }  // namespace leat

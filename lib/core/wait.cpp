@@ -1,6 +1,16 @@
 #include "leat/core/wait.hpp"
 
+#include "leat/core/assert.hpp"
+
 namespace leat {
+
+void wait::attach(std::coroutine_handle<> h) noexcept {
+  home_ = scheduler::current();
+  LEAT_ASSERT(home_ != nullptr,
+              "a leat operation was awaited outside a scheduler: spawn the coroutine on one");
+  handle_ = h;
+  run_ = &wait::resume;
+}
 
 void wait::resume(work_item& item) noexcept {
   auto& self = static_cast<wait&>(item);

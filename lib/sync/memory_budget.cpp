@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <ostream>
+#include <string>
 #include <utility>
 
+#include "core/append.hpp"
 #include "leat/core/assert.hpp"
 #include "leat/core/error.hpp"
 #include "leat/sync/queue_base.hpp"
@@ -83,8 +85,14 @@ budget_statistics memory_budget::statistics() const noexcept {
 }
 
 void memory_budget::describe(std::ostream& out) const {
+  std::string text;
+  append_to(text);
+  out << text;
+}
+
+void memory_budget::append_to(std::string& text) const {
   const budget_statistics s = statistics();
-  out << "budget '" << name_ << "' (" << s.used << " of " << s.limit << ')';
+  detail::append(text, "budget '", name_, "' (", s.used, " of ", s.limit, ")");
 }
 
 }  // namespace leat

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <new>
-#include <ostream>
 #include <utility>
 
 #include "leat/core/assert.hpp"
@@ -75,15 +74,21 @@ void queue_base::leave_line(detail::queue_waiter& w, detail::queue_outcome outco
   woken.push_back(w);
 }
 
-// Puts back what an unfinished pop holds.
-void queue_base::return_held(detail::queue_waiter& w) noexcept {
-  if (w.role_ == detail::queue_waiter::role::pop || w.moved_ == 0) return;
-  const std::size_t weight = give_back(w, 0);
+// Puts all that a pop has moved back into storage, where there is room for it. `weight_of_one`: the
+// weight of its item, of a single pop.
+void queue_base::restore(detail::queue_waiter& w, std::size_t weight_of_one) noexcept {
+  const std::size_t weight = give_back(w, weight_of_one);
   if (weighed_) count_weight_returned(weight);
   size_ += w.moved_;
   returned_ += w.moved_;
-  if (holds_items(w)) held_ -= w.moved_;
   w.moved_ = 0;
+}
+
+// Puts back what an unfinished pop holds.
+void queue_base::return_held(detail::queue_waiter& w) noexcept {
+  if (w.role_ == detail::queue_waiter::role::pop || w.moved_ == 0) return;
+  if (holds_items(w)) held_ -= w.moved_;
+  restore(w, 0);
 }
 
 // As many items at a time as there is room for; of weighed ones one, since each may be too heavy.
@@ -324,7 +329,7 @@ bool queue_base::cancel(detail::queue_waiter& w) noexcept { return leave_early(w
 
 bool queue_base::abandon(detail::queue_waiter& w) noexcept { return leave_early(w, false); }
 
-// Puts all that a pop has moved back into storage. Errors: std::bad_alloc, and what the weigher
+// Gives back what a pop has moved that has ended. Errors: std::bad_alloc, and what the weigher
 // throws; then nothing has happened.
 void queue_base::take_back(detail::queue_waiter& w) {
   const bool single = w.role_ == detail::queue_waiter::role::pop;
@@ -333,11 +338,7 @@ void queue_base::take_back(detail::queue_waiter& w) {
   {
     const change_lock lock(*this);
     reserve(size_ + held_limit_ + w.moved_);
-    const std::size_t weight = give_back(w, weight_of_one);
-    if (weighed_) count_weight_returned(weight);
-    size_ += w.moved_;
-    returned_ += w.moved_;
-    w.moved_ = 0;
+    restore(w, weight_of_one);
     woken = serve();
   }
   wake_all(woken);
@@ -425,72 +426,6 @@ void queue_base::wake_all(work_list& woken) noexcept {
 
 void queue_base::flush_held_back() noexcept {
   if (scheduler* const here = scheduler::current()) here->flush_wakeups();
-}
-
-// --------------------------------------------------------------------------------------- questions
-
-std::size_t queue_base::size() const noexcept {
-  const detail::biased_lock lock(mutex_);
-  return size_;
-}
-
-bool queue_base::is_closed() const noexcept {
-  const detail::biased_lock lock(mutex_);
-  return closed_;
-}
-
-std::size_t queue_base::moved_by(const detail::queue_waiter& w) const noexcept {
-  const detail::biased_lock lock(mutex_);
-  return w.moved_;
-}
-
-void queue_base::inspect(const detail::queue_waiter& w, wait_object& object) const {
-  object.type = "queue";
-  object.name = name_;
-  if (capacity_ != unbounded) object.capacity = capacity_;
-  object.asked = w.count_;
-  const detail::biased_lock lock(mutex_);
-  object.size = size_;
-  object.closed = closed_;
-  object.done = w.moved_;
-  if (w.linked_) object.partners = (w.is_push() ? popping_ : pushing_).all();
-}
-
-std::exception_ptr queue_base::failure_cause() const noexcept {
-  const detail::biased_lock lock(mutex_);
-  return cause_;
-}
-
-queue_statistics queue_base::statistics() const noexcept {
-  const detail::biased_lock lock(mutex_);
-  queue_statistics s;
-  s.size = size_;
-  s.capacity = capacity_;
-  s.min_left = floor_;
-  s.peak_size = peak_;
-  s.waiting_pushes = pushers_.size() - (close_pending_ ? 1 : 0);
-  s.waiting_pops = poppers_.size();
-  if (const detail::queue_waiter* w = poppers_.first()) s.awaited = whole_batches_ ? w->count_ : 1;
-  s.pushed = pushed_;
-  s.popped = pushed_ - size_ - held_;
-  s.returned = returned_;
-  s.push_waits = push_waits_;
-  s.pop_waits = pop_waits_;
-  s.closed = closed_;
-  if (weighed_) add_weights_to(s);
-  return s;
-}
-
-void queue_base::describe(std::ostream& out) const {
-  const queue_statistics s = statistics();
-  out << "queue '" << name_ << "' (" << s.size;
-  if (s.capacity != unbounded) out << " of " << s.capacity;
-  if (weighed_) out << ", weight " << s.weight;
-  if (s.max_weight != unbounded) out << " of " << s.max_weight;
-  out << (s.closed ? ", closed)" : ")");
-  if (!budget_) return;
-  out << ", ";
-  budget_->describe(out);
 }
 
 }  // namespace leat

@@ -25,7 +25,9 @@ struct queue_runner_plan {
   };
 
   queue_runner_plan(queue_base& q, queue_runner_options o);
-  [[nodiscard]] std::string name() const { return "queue_runner " + queue.name(); }
+  [[nodiscard]] std::string name() const {
+    return queue.name().empty() ? "queue_runner" : "queue_runner " + queue.name();
+  }
 
   queue_base& queue;
   const queue_runner_options options;

@@ -1,9 +1,10 @@
 #include "leat/sync/detail/queue_waiter.hpp"
 
 #include <ostream>
-#include <sstream>
-#include <utility>
+#include <string>
 
+#include "core/append.hpp"
+#include "leat/core/assert.hpp"
 #include "leat/core/context.hpp"
 #include "leat/core/detail/selection.hpp"
 #include "leat/core/detail/thread_place.hpp"
@@ -23,11 +24,16 @@ void queue_waiter::cancel(wait& w) noexcept {
   self.queue_.cancel(self);
 }
 
+void queue_waiter::abandon() noexcept {
+  LEAT_ASSERT(queue_.abandon(*this),
+              "a coroutine was destroyed after its queue operation had ended and before it was "
+              "resumed: let its scheduler run first");
+}
+
 void queue_waiter::describe(const wait& w, std::ostream& out) {
-  const auto& self = static_cast<const queue_waiter&>(w);
-  self.queue_.describe(out);
-  if (self.count_ <= 1) return;
-  out << ", " << self.queue_.moved_by(self) << " of " << self.count_ << " done";
+  std::string text;
+  static_cast<const queue_waiter&>(w).append_object_to(text);
+  out << text;
 }
 
 void queue_waiter::inspect(const wait& w, wait_object& object) {
@@ -56,16 +62,28 @@ bool queue_waiter::claim_selection() noexcept {
   return self.selection_.claim(self.index_);
 }
 
-std::string queue_waiter::text() const {
-  std::ostringstream out;
-  out << what().verb << ' ';
-  describe(*this, out);
-  return std::move(out).str();
+std::error_code queue_waiter::code_of_outcome() const noexcept {
+  switch (outcome_) {
+    case queue_outcome::failed: return to_error_code(queue_.failure_cause());
+    case queue_outcome::exhausted: return make_error_code(errc::resource_exhausted);
+    default: return make_error_code(errc::cancelled);
+  }
 }
 
-// What a throw leaves to be destroyed in its own function costs as much as the throw: so the
-// exceptions are made in functions of their own.
-failure queue_waiter::cancelled() const { return {errc::cancelled, text()}; }
+std::string queue_waiter::text() const {
+  std::string text(what().verb);
+  text.reserve(text.size() + queue_.name().size() + 100);
+  text += ' ';
+  append_object_to(text);
+  return text;
+}
+
+void queue_waiter::append_object_to(std::string& text) const {
+  queue_.append_to(text);
+  if (count_ > 1) append(text, ", ", queue_.moved_by(*this), " of ", count_, " done");
+}
+
+failure queue_waiter::cancelled() const { return {error(), text()}; }
 
 partial_push queue_waiter::partial() const {
   const bool failed = outcome_ == queue_outcome::failed;
@@ -73,7 +91,7 @@ partial_push queue_waiter::partial() const {
 }
 
 failure queue_waiter::exhausted() const {
-  return {errc::resource_exhausted,
+  return {error(),
           text() +
               ": they are never there together, since the next item is too heavy to come in; "
               "ask for fewer, or allow more weight"};
@@ -81,12 +99,8 @@ failure queue_waiter::exhausted() const {
 
 void queue_waiter::throw_outcome() const {
   if (outcome_ == queue_outcome::exhausted) throw exhausted();
-  if (outcome_ == queue_outcome::failed) {
-    if (role_ == role::push && moved_ > 0) throw partial();
-    std::rethrow_exception(queue_.failure_cause());
-  }
-  if (role_ == role::push && count_ > 1) throw partial();
-  throw cancelled();
+  if (outcome_ == queue_outcome::cancelled || (is_push() && moved_ > 0)) throw partial();
+  std::rethrow_exception(queue_.failure_cause());
 }
 
 }  // namespace leat::detail

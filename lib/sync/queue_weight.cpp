@@ -2,10 +2,9 @@
 
 #include "leat/sync/detail/queue_weight.hpp"
 
-#include <ostream>
-#include <sstream>
 #include <string>
 
+#include "core/append.hpp"
 #include "leat/core/error.hpp"
 #include "leat/sync/memory_budget.hpp"
 #include "leat/sync/queue_base.hpp"
@@ -22,17 +21,16 @@ const detail::weighed_push& weights_of(const detail::queue_waiter& w) noexcept {
 // ----------------------------------------------------------------------------------------- weight
 
 void queue_base::refuse_if_too_heavy(std::size_t weight) const {
-  std::ostringstream why;
-  if (weight > max_weight_) {
-    why << "than the max_weight of " << max_weight_;
-  } else if (budget_ && weight > budget_->limit_) {
-    why << "than the limit of budget '" << budget_->name_ << "', " << budget_->limit_;
+  const bool for_queue = weight > max_weight_;
+  if (!for_queue && (!budget_ || weight <= budget_->limit_)) return;
+  std::string text;
+  detail::append(text, "queue '", name_, "': an item of weight ", weight, " is heavier than the ");
+  if (for_queue) {
+    detail::append(text, "max_weight of ", max_weight_);
   } else {
-    return;
+    detail::append(text, "limit of budget '", budget_->name_, "', ", budget_->limit_);
   }
-  throw failure(errc::resource_exhausted, "queue '" + name_ + "': an item of weight " +
-                                              std::to_string(weight) + " is heavier " +
-                                              std::move(why).str() + ": it can never come in");
+  throw failure(errc::resource_exhausted, text + ": it can never come in");
 }
 
 std::size_t queue_base::weight_of_next(const detail::queue_waiter& w) noexcept {

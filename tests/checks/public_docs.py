@@ -11,7 +11,7 @@ import sys
 
 EXPLAINS_ITSELF = re.compile(
     r'=\s*(delete|default)\s*$|\boverride\b|\boperator\b|~\w+\s*\('
-    r'|\b(await_ready|await_suspend|await_resume|begin|end|empty|size|min|max|swap)\s*\(')
+    r'|\b(await_ready|await_suspend|await_resume|await_tuple|begin|end|empty|size|min|max|swap)\s*\(')
 ACCESSOR = re.compile(r'\(\s*\)\s*(const\s*)?(noexcept\s*)?\{\s*return [^;]*;\s*\}')
 NOT_A_FUNCTION = re.compile(r'^(using|typedef|static_assert|friend|extern|LEAT_\w+)\b')
 TYPE = re.compile(r'^(template\s*<.*>\s*)?(class|struct|union|enum(\s+class)?)\b')

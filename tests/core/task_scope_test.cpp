@@ -185,6 +185,78 @@ LEAT_TEST("task_scope: a stop that was taken back before its notice came cancels
   CHECK_FALSE(scope.error);
 }
 
+// ---- A stop of more tasks than are ended at a time.
+
+LEAT_TEST("task_scope: a stop of many lets others have their turn in between", "[core]") {
+  open_scope scope;
+  manual_event event;
+  for (int i = 0; i < 1000; ++i) scope.spawn(wait_for(event));
+  co_await leat::this_task::yield();
+  scope.request_scope_stop();
+  co_await leat::this_task::yield();
+  co_await leat::this_task::yield();
+  const std::size_t left = scope.live_tasks();
+  CHECK(left > 0);
+  CHECK(left < 1000);
+  CHECK(co_await scope.until(open_scope::idle));
+}
+
+LEAT_TEST("task_scope: tasks that end while a stop is on its way to them are no harm", "[core]") {
+  open_scope scope;
+  manual_event event;
+  const auto spin = [](open_scope& s) -> task<void> {
+    while (!s.stop_requested()) co_await leat::this_task::yield();
+  };
+  for (int i = 0; i < 500; ++i) scope.spawn(i % 3 == 0 ? wait_for(event) : spin(scope));
+  co_await leat::this_task::yield();
+  scope.request_scope_stop();
+  CHECK(co_await scope.until(open_scope::idle));
+  CHECK(scope.ended.size() == 500);
+}
+
+LEAT_TEST("task_scope: a stop that is taken back half way cancels no more", "[core]") {
+  open_scope scope;
+  manual_event event;
+  for (int i = 0; i < 1000; ++i) scope.spawn(wait_for(event));
+  co_await leat::this_task::yield();
+  scope.request_scope_stop();
+  co_await leat::this_task::yield();
+  scope.reset_stop();
+  for (int i = 0; i < 100; ++i) co_await leat::this_task::yield();
+  const std::size_t left = scope.live_tasks();
+  CHECK(left > 0);
+  CHECK(left < 1000);
+  event.set();
+  CHECK(co_await scope.until(open_scope::idle));
+  CHECK(scope.ended.size() == 1000);
+}
+
+LEAT_TEST("task_scope: a stop that is taken back half way and requested again reaches all",
+          "[core]") {
+  open_scope scope;
+  manual_event event;
+  int waited_again = 0;
+  const auto wait_twice = [](open_scope& s, manual_event& e, int& again) -> task<void> {
+    bool cancelled = false;
+    try {
+      co_await e.wait();
+    } catch (const leat::failure&) {
+      cancelled = true;
+    }
+    if (!cancelled || s.stop_requested()) co_return;
+    if (++again == 10) s.request_scope_stop();  // the first stop's notice is on its way
+    co_await e.wait();
+  };
+  for (int i = 0; i < 1000; ++i) scope.spawn(wait_twice(scope, event, waited_again));
+  co_await leat::this_task::yield();
+  scope.request_scope_stop();
+  co_await leat::this_task::yield();
+  scope.reset_stop();  // before those whose waits have ended go on
+  CHECK(co_await scope.until(open_scope::idle));
+  CHECK(waited_again == 10);
+  CHECK(scope.ended.size() == 1000);
+}
+
 LEAT_TEST("task_scope: report tells each task's name and position", "[core]") {
   open_scope scope;
   manual_event event("mail");

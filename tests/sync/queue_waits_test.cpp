@@ -139,8 +139,6 @@ TEST_CASE("coordinator: a late join tells what threads block on, and that it is 
           "[sync]") {
   fifo_queue<int> q1(1, "q1"), q2(1, "q2");
   coordinator c({.name = "training"});
-  q1.try_push(0);
-  q2.try_push(0);
   const auto pop_then_fill = [](fifo_queue<int>& from, fifo_queue<int>& into) {
     if (from.wait_pop()) {
       while (into.wait_push(1)) {
@@ -149,6 +147,12 @@ TEST_CASE("coordinator: a late join tells what threads block on, and that it is 
   };
   c.start_thread("left", [&](const std::stop_token&) { pop_then_fill(q2, q1); });
   c.start_thread("right", [&](const std::stop_token&) { pop_then_fill(q1, q2); });
+  // Who pops is known of those that waited for it.
+  while (q1.statistics().waiting_pops == 0 || q2.statistics().waiting_pops == 0) {
+    std::this_thread::yield();
+  }
+  q1.try_push(0);
+  q2.try_push(0);
   const auto stuck = [](const fifo_queue<int>& q) {
     const auto now = q.statistics();
     return now.popped == 1 && now.waiting_pushes == 1;

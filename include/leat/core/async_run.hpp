@@ -13,7 +13,6 @@
 #include <asio/execution/executor.hpp>
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
-#include <asio/post.hpp>
 
 #include "leat/core/asio_scheduler.hpp"
 #include "leat/core/detail/asio_delivery.hpp"
@@ -87,7 +86,7 @@ class run_operation final : private task_scope {
         run_operation& self = static_cast<end_of_task&>(item).owner;
         // Never inside the scheduler's turn: the handler is user code and may do what it likes.
         const auto executor = self.work_.get_executor();
-        asio::post(executor, delivery(self));
+        delivery(self).post_to(executor);
       };
     }
     run_operation& owner;
@@ -124,6 +123,7 @@ class run_operation final : private task_scope {
   }
 
   Handler handler_;
+  post_memory post_memory_;
   asio::executor_work_guard<asio::associated_executor_t<Handler, Executor>> work_;
   result_slot<T> result_;
   std::exception_ptr error_;

@@ -45,7 +45,8 @@ enum class errc {
 [[nodiscard]] std::error_condition make_error_condition(errc e) noexcept;
 
 /// What an exception comes to where only a code can be given: the code of a std::system_error,
-/// `resource_exhausted` for std::bad_alloc, `unknown` for any other; success for none.
+/// `resource_exhausted` for std::bad_alloc, `unknown` for any other, also for one whose code says
+/// success; success for none.
 [[nodiscard]] std::error_code to_error_code(const std::exception_ptr& error) noexcept;
 
 /// A failure with its place: what() begins with the sentence, then the meaning of the code.

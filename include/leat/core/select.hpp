@@ -10,6 +10,8 @@
 #include <sstream>
 #include <stop_token>
 #include <string>
+#include <system_error>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -17,8 +19,10 @@
 #include "leat/core/assert.hpp"
 #include "leat/core/clock.hpp"
 #include "leat/core/detail/promise.hpp"
+#include "leat/core/detail/result_tuple.hpp"
 #include "leat/core/detail/selection.hpp"
 #include "leat/core/detail/timer_heap.hpp"
+#include "leat/core/error.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/stop_wait.hpp"
 #include "leat/core/task_group.hpp"
@@ -26,9 +30,13 @@
 namespace leat {
 namespace detail {
 
-[[noreturn]] void throw_select_cancelled(const std::string& what);
-[[noreturn]] void throw_ended_by(const sleep_wait&, const std::string& what);
-[[noreturn]] void throw_ended_by(const stop_wait&, const std::string& what);
+[[nodiscard, gnu::cold]] failure select_cancelled(const std::string& what);
+
+// How a limit ends an operation.
+[[nodiscard]] std::error_code code_of_end(const sleep_wait&) noexcept;
+[[nodiscard]] std::error_code code_of_end(const stop_wait&) noexcept;
+[[nodiscard, gnu::cold]] failure ended_by(const sleep_wait& end, const std::string& what);
+[[nodiscard, gnu::cold]] failure ended_by(const stop_wait& end, const std::string& what);
 
 template <class First, class... Others>
 const std::source_location& first_location(const First& first, const Others&...) noexcept {
@@ -168,20 +176,15 @@ class [[nodiscard]] select_awaiter final : public selection {
   }
 
   result_type await_resume() {
-    suspended_ = false;
-    arms_.any([this](auto& a, auto index) {
-      if (static_cast<int>(index()) != winner()) a.withdraw();
-      return false;
-    });
-    if (winner() == stop) throw_select_cancelled(text());
-    if (begin_error_) std::rethrow_exception(begin_error_);
-    std::optional<result_type> result;
-    arms_.any([&](auto& a, auto index) {
-      if (static_cast<int>(index()) != winner()) return false;
-      result.emplace(std::in_place_index<index()>, a.result());
-      return true;
-    });
-    return std::move(*result);
+    end();
+    if (winner() == stop) throw select_cancelled(text());
+    return result();
+  }
+  result_tuple<result_type> await_tuple() noexcept {
+    end();
+    const bool stopped = winner() == stop;
+    return tuple_of<result_type>(stopped ? make_error_code(errc::cancelled) : std::error_code(),
+                                 [this] { return result(); });
   }
 
   /// What is waited for, in words.
@@ -206,6 +209,26 @@ class [[nodiscard]] select_awaiter final : public selection {
       if (here) begin_error_ = std::current_exception();
     }
     return here;
+  }
+
+  // Those who have lost wait no more.
+  void end() noexcept {
+    suspended_ = false;
+    arms_.any([this](auto& a, auto index) {
+      if (static_cast<int>(index()) != winner()) a.withdraw();
+      return false;
+    });
+  }
+
+  result_type result() {
+    if (begin_error_) std::rethrow_exception(begin_error_);
+    std::optional<result_type> given;
+    arms_.any([&](auto& a, auto index) {
+      if (static_cast<int>(index()) != winner()) return false;
+      given.emplace(std::in_place_index<index()>, a.result());
+      return true;
+    });
+    return std::move(*given);
   }
 
   static void describe_all(const selection& s, std::ostream& out) {
@@ -233,9 +256,20 @@ class [[nodiscard]] limited_awaiter {
   bool await_suspend(std::coroutine_handle<> h) { return select_.await_suspend(h); }
   auto await_resume() {
     auto result = select_.await_resume();
-    if (result.index() == 1) throw_ended_by(end_, select_.text());
+    if (result.index() == 1) throw ended_by(end_, select_.text());
     if constexpr (!std::is_same_v<arm_result<Operation>, std::monostate>) {
       return std::get<0>(std::move(result));
+    }
+  }
+  auto await_tuple() noexcept {
+    auto [ec, result] = select_.await_tuple();
+    if (!ec && result.index() == 1) ec = code_of_end(end_);
+    using value = arm_result<Operation>;
+    if constexpr (std::is_same_v<value, std::monostate>) {
+      return result_tuple<void>(ec);
+    } else {
+      return ec ? failed_with<result_tuple<value>>(ec)
+                : result_tuple<value>(ec, std::get<0>(std::move(result)));
     }
   }
 

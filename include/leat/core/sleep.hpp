@@ -2,9 +2,12 @@
 
 #include <coroutine>
 #include <source_location>
+#include <system_error>
+#include <tuple>
 
 #include "leat/core/clock.hpp"
 #include "leat/core/detail/timer_heap.hpp"
+#include "leat/core/error.hpp"
 #include "leat/core/wait.hpp"
 
 namespace leat {
@@ -20,7 +23,10 @@ class [[nodiscard]] sleep_wait final : public wait {
 
   bool await_ready() const noexcept { return false; }
   bool await_suspend(std::coroutine_handle<> h);
-  void await_resume();
+  void await_resume() {
+    if (const auto [ec] = await_tuple(); ec) throw failed(ec);
+  }
+  std::tuple<std::error_code> await_tuple() const noexcept;
 
   /// When it is due if it begins now.
   [[nodiscard]] time_point deadline(const scheduler& home) const noexcept {
@@ -28,6 +34,7 @@ class [[nodiscard]] sleep_wait final : public wait {
   }
 
  private:
+  [[nodiscard, gnu::cold]] static failure failed(std::error_code ec);
   static void cancel(wait& w) noexcept;
   static void describe(const wait& w, std::ostream& out);
   static const kind sleep_kind;

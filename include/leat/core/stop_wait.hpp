@@ -5,8 +5,11 @@
 #include <optional>
 #include <source_location>
 #include <stop_token>
+#include <system_error>
+#include <tuple>
 #include <utility>
 
+#include "leat/core/error.hpp"
 #include "leat/core/task_scope.hpp"
 #include "leat/core/wait.hpp"
 
@@ -21,7 +24,10 @@ class [[nodiscard]] stop_wait final : public wait {
 
   bool await_ready() const noexcept { return token_.stop_requested() && !stop_requested(); }
   bool await_suspend(std::coroutine_handle<> h);
-  void await_resume();
+  void await_resume() {
+    if (const auto [ec] = await_tuple(); ec) throw failed(ec);
+  }
+  std::tuple<std::error_code> await_tuple() noexcept;
 
   [[nodiscard]] const std::stop_token& token() const noexcept { return token_; }
 
@@ -32,6 +38,7 @@ class [[nodiscard]] stop_wait final : public wait {
     void operator()() const noexcept { self->end(stopped); }
   };
 
+  [[nodiscard, gnu::cold]] static failure failed(std::error_code ec);
   void end(outcome o) noexcept;
   static void cancel(wait& w) noexcept;
   static void describe(const wait& w, std::ostream& out);

@@ -8,6 +8,7 @@
 
 #include "leat/core/assert.hpp"
 #include "leat/core/detail/promise.hpp"
+#include "leat/core/detail/result_tuple.hpp"
 #include "leat/core/task_scope.hpp"
 
 namespace leat {
@@ -87,6 +88,11 @@ class [[nodiscard]] child_awaiter {
     parent_.task_context().home().transfer_to(task_.handle_);
   }
   T await_resume() { return task_.handle_.promise().result(); }
+  result_tuple<T> await_tuple() noexcept {
+    auto& promise = task_.handle_.promise();
+    return tuple_of<T>(to_error_code(promise.take_error()),
+                       [&]() -> T { return promise.result(); });
+  }
 
  private:
   task<T> task_;
@@ -182,6 +188,9 @@ class [[nodiscard]] foreign_awaiter {
   T await_resume() {
     scope_.rethrow_error();
     return slot_.take();
+  }
+  result_tuple<T> await_tuple() noexcept {
+    return tuple_of<T>(to_error_code(scope_.error()), [this]() -> T { return slot_.take(); });
   }
 
  private:

@@ -3,8 +3,11 @@
 #include <exception>
 #include <source_location>
 #include <string_view>
+#include <system_error>
+#include <tuple>
 #include <utility>
 
+#include "leat/core/error.hpp"
 #include "leat/core/task.hpp"
 #include "leat/core/this_task.hpp"
 
@@ -38,6 +41,10 @@ class task_group final : public task_scope {
     void await_resume() {
       condition_wait::await_resume();
       group_.rethrow_first();
+    }
+    std::tuple<std::error_code> await_tuple() noexcept {
+      const std::error_code ec = std::get<0>(condition_wait::await_tuple());
+      return ec ? ec : to_error_code(group_.first_error());
     }
 
    private:
@@ -91,6 +98,7 @@ class task_group final : public task_scope {
 
  private:
   void task_ended(std::string_view name, std::exception_ptr error) noexcept override;
+  [[nodiscard]] std::exception_ptr first_error() const noexcept;
   void rethrow_first() const;
 
   mutable detail::mutex error_mutex_;

@@ -11,10 +11,13 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <tuple>
 #include <vector>
 
 #include "leat/core/context.hpp"
 #include "leat/core/detail/mutex.hpp"
+#include "leat/core/error.hpp"
 #include "leat/core/wait.hpp"
 
 namespace leat {
@@ -141,7 +144,7 @@ class task_scope {
   [[nodiscard]] bool add_if_known(context& c) noexcept;
   void add_with_notice(context& c);
   [[nodiscard]] bool has_task_on(const scheduler& s) const noexcept;
-  void cancel_waits(scheduler& s) noexcept;
+  bool cancel_some_waits(notice& n) noexcept;
   [[nodiscard]] bool holds(unsigned conditions) const noexcept LEAT_REQUIRES(mutex_);
   void unlink(condition_wait& w) noexcept LEAT_REQUIRES(mutex_);
   [[nodiscard]] work_list take_satisfied() noexcept LEAT_REQUIRES(mutex_);
@@ -193,7 +196,12 @@ class [[nodiscard]] condition_wait : public wait {
     attach(h);
     return !start();
   }
-  bool await_resume();
+  bool await_resume() {
+    const auto [ec, holds] = await_tuple();
+    if (ec) throw failed(ec);
+    return holds;
+  }
+  std::tuple<std::error_code, bool> await_tuple() noexcept;
 
  private:
   friend class task_scope;
@@ -201,6 +209,7 @@ class [[nodiscard]] condition_wait : public wait {
   friend class detail::arm;
   enum class outcome : unsigned char { holds, deadline, cancelled, own };
 
+  [[nodiscard, gnu::cold]] failure failed(std::error_code ec) const;
   bool start();
   void link_into_scope() noexcept LEAT_NO_ANALYSIS;
   void end(outcome result) noexcept;

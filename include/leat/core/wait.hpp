@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "leat/core/assert.hpp"
 #include "leat/core/clock.hpp"
 #include "leat/core/context.hpp"
 #include "leat/core/scheduler.hpp"
@@ -86,13 +85,7 @@ class wait : public work_item {
   [[nodiscard]] bool bound() const noexcept { return context_ != nullptr; }
 
   /// For a coroutine that is no leat task: remembers whom to resume.
-  void attach(std::coroutine_handle<> h) noexcept {
-    home_ = scheduler::current();
-    LEAT_ASSERT(home_ != nullptr,
-                "a leat operation was awaited outside a scheduler: spawn the coroutine on one");
-    handle_ = h;
-    run_ = &wait::resume;
-  }
+  void attach(std::coroutine_handle<> h) noexcept;
 
   /// Marks the task as waiting here. Call before the operation can be completed by another thread.
   void begin_wait() noexcept {

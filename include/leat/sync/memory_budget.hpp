@@ -98,6 +98,7 @@ class memory_budget {
     used_ += weight;
     if (used_ > peak_) peak_ = used_;
   }
+  void append_to(std::string& text) const;  // what describe() writes
   void wait(const place& p) noexcept LEAT_REQUIRES(mutex_);
   void stop_waiting(const queue_base& q) noexcept LEAT_REQUIRES(mutex_);
 

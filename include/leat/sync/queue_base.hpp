@@ -228,6 +228,7 @@ class queue_base {
   // there is no memory for that either, the queue fails: they are not lost silently.
   void put_back(void* batch, std::size_t count) noexcept;
 
+  void append_to(std::string& text) const;  // what describe() writes
   // How many items an operation in line has moved.
   std::size_t moved_by(const detail::queue_waiter& w) const noexcept;
   // What is known of an operation in line, and who could serve it.
@@ -247,6 +248,7 @@ class queue_base {
   [[nodiscard]] bool wins(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   void leave_line(detail::queue_waiter& w, detail::queue_outcome outcome, work_list& woken) noexcept
       LEAT_REQUIRES(mutex_);
+  void restore(detail::queue_waiter& w, std::size_t weight_of_one) noexcept LEAT_REQUIRES(mutex_);
   void return_held(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   void close_now(work_list& woken, detail::queue_outcome for_pushes) noexcept LEAT_REQUIRES(mutex_);
 

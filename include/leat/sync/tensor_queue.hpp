@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <iosfwd>
 #include <optional>
 #include <source_location>
@@ -175,6 +176,37 @@ class tensor_queue {
                                          spec_);
   }
 
+  /// push_many() for Asio; the elements are copied from the batch before this returns.
+  ///
+  /// Completion: void(std::error_code, std::size_t); see basic_queue::async_push_many().
+  template <asio::completion_token_for<void(std::error_code, std::size_t)> Token>
+  auto async_push_many(tensor_tuple batch, Token&& token,
+                       std::source_location where = std::source_location::current()) {
+    return detail::initiate<detail::push_run_verb>(queue_, where, std::forward<Token>(token),
+                                                   elements_of(batch));
+  }
+
+  /// pop_many() for Asio. The batch is made on the handler's executor; when that fails the handler
+  /// gets the code of what pop_many() would throw, and the elements are back in the queue.
+  ///
+  /// Completion: void(std::error_code, std::optional<tensor_tuple>)
+  template <asio::completion_token_for<void(std::error_code, std::optional<tensor_tuple>)> Token>
+  auto async_pop_many(std::size_t count, Token&& token,
+                      std::source_location where = std::source_location::current()) {
+    return initiate_batch<pop_many_verb>(wanted<pop_many_role>(count), where,
+                                         std::forward<Token>(token));
+  }
+
+  /// pop_up_to() for Asio; see async_pop_many().
+  ///
+  /// Completion: void(std::error_code, std::optional<tensor_tuple>)
+  template <asio::completion_token_for<void(std::error_code, std::optional<tensor_tuple>)> Token>
+  auto async_pop_up_to(std::size_t count, Token&& token,
+                       std::source_location where = std::source_location::current()) {
+    return initiate_batch<pop_up_to_verb>(wanted<pop_up_to_role>(count), where,
+                                          std::forward<Token>(token));
+  }
+
   // ---- What all queues have: see queue_base.
 
   /// This queue for what works with any, such as a queue_runner.
@@ -203,6 +235,13 @@ class tensor_queue {
   using awaiter = detail::queue_awaiter<Queue, Verb>;
   template <class Verb>
   using blocking = detail::blocking_queue_call<Queue, Verb>;
+
+  // By reference: a token may keep what it is given until it begins.
+  template <class Verb, class Wanted, class Token>
+  auto initiate_batch(Wanted wanted_elements, const std::source_location& where, Token&& token) {
+    return detail::initiate<Verb>(queue_, where, std::forward<Token>(token),
+                                  std::move(wanted_elements), std::ref(queue_), std::cref(spec_));
+  }
 
   [[nodiscard]] tensor_tuple checked(tensor_tuple element) const {
     spec_.check(element, owner_);

@@ -4,6 +4,9 @@
 #include <utility>
 
 #include <asio/associated_allocator.hpp>
+#include <asio/post.hpp>
+
+#include "leat/core/detail/post_memory.hpp"
 
 namespace leat::detail {
 
@@ -12,12 +15,18 @@ namespace leat::detail {
 /// Posted to the handler's executor it calls the operation's finish(), which delivers the result.
 /// An execution context that is destroyed first destroys the operation with it.
 ///
-/// Operation: has a type `handler_type`, a member `handler_`, and finish(asio_delivery&), which may
-/// reset() the delivery to give the memory back before it calls the handler.
+/// For the post there is memory in the operation. An asio::any_io_executor and a strand allocate by
+/// themselves all the same, and whom they might tell that there is no memory is the one who
+/// completes the operation: a stranger. So it ends the process then.
+///
+/// Operation: has a type `handler_type`, members `handler_` and `post_memory_`, and
+/// finish(asio_delivery&), which may reset() the delivery to give the memory back before it calls
+/// the handler.
 template <class Operation>
 class asio_delivery {
  public:
-  using allocator_type = asio::associated_allocator_t<typename Operation::handler_type>;
+  using handler_allocator = asio::associated_allocator_t<typename Operation::handler_type>;
+  using allocator_type = post_allocator<Operation, handler_allocator>;
 
   /// Takes over an operation that was released.
   explicit asio_delivery(Operation& o) noexcept
@@ -29,7 +38,7 @@ class asio_delivery {
 
   /// Makes an operation. Errors: what the allocator and the constructor throw.
   template <class... Arguments>
-  [[nodiscard]] static asio_delivery make(const allocator_type& allocator,
+  [[nodiscard]] static asio_delivery make(const handler_allocator& allocator,
                                           Arguments&&... arguments) {
     rebound a(allocator);
     Operation* const o = traits::allocate(a, 1);
@@ -42,7 +51,15 @@ class asio_delivery {
     return asio_delivery(*o);
   }
 
-  [[nodiscard]] allocator_type get_allocator() const noexcept { return allocator_; }
+  /// For its post.
+  [[nodiscard]] allocator_type get_allocator() const noexcept {
+    return {operation_->post_memory_, allocator_};
+  }
+  /// Hands it to the executor.
+  template <class Executor>
+  void post_to(const Executor& executor) && noexcept {
+    asio::post(executor, std::move(*this));
+  }
   [[nodiscard]] Operation* operator->() const noexcept { return operation_; }
   [[nodiscard]] Operation* release() noexcept { return std::exchange(operation_, nullptr); }
 
@@ -57,10 +74,11 @@ class asio_delivery {
   void operator()() { operation_->finish(*this); }
 
  private:
-  using rebound = typename std::allocator_traits<allocator_type>::template rebind_alloc<Operation>;
+  using rebound =
+      typename std::allocator_traits<handler_allocator>::template rebind_alloc<Operation>;
   using traits = std::allocator_traits<rebound>;
 
-  allocator_type allocator_;
+  handler_allocator allocator_;
   Operation* operation_;
 };
 

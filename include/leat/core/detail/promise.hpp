@@ -56,13 +56,16 @@ class promise_base {
 
   [[nodiscard]] std::exception_ptr take_error() noexcept { return std::exchange(error_, nullptr); }
   void rethrow_error() const {
-    if (error_) std::rethrow_exception(error_);
+    if (error_) std::rethrow_exception(error());
   }
 
   static void* operator new(std::size_t size) { return allocate_frame(size); }
   static void operator delete(void* p, std::size_t size) noexcept { free_frame(p, size); }
 
  private:
+  // Cold, and so is the rethrow: docs/decisions/0006-cold-throws.md.
+  [[gnu::cold]] std::exception_ptr error() const noexcept;
+
   struct final_awaiter {
     bool await_ready() const noexcept { return false; }
     template <class Promise>
@@ -117,6 +120,12 @@ struct bound_awaiter {
 template <class T>
 class child_awaiter;
 
+/// The same for as_tuple().
+template <class T>
+class as_tuple_task;
+template <class Operation>
+class as_tuple_awaiter;
+
 /// A task that is awaited by the library itself, at a place that no dump is to tell of.
 template <class T>
 struct unseen {
@@ -137,6 +146,11 @@ class promise_common : public promise_base {
 
   template <class U>
   child_awaiter<U> await_transform(unseen<U>&& internal) noexcept;
+
+  template <class U>
+  as_tuple_awaiter<child_awaiter<U>> await_transform(
+      as_tuple_task<U>&& child,
+      std::source_location where = std::source_location::current()) noexcept;  // in as_tuple.hpp
 
   template <class A>
     requires task_aware<std::remove_reference_t<A>>

@@ -13,7 +13,6 @@
 #include <asio/async_result.hpp>
 #include <asio/error.hpp>
 #include <asio/executor_work_guard.hpp>
-#include <asio/post.hpp>
 
 #include "leat/core/detail/asio_delivery.hpp"
 #include "leat/core/error.hpp"
@@ -64,7 +63,7 @@ class async_queue_operation final : private Verb, private queue_waiter {
         return;
       }
     } catch (...) {  // nothing has happened
-      error_ = to_error_code(std::current_exception());
+      refused_ = to_error_code(std::current_exception());
     }
     deliver();
   }
@@ -79,42 +78,35 @@ class async_queue_operation final : private Verb, private queue_waiter {
     });
   }
 
-  void deliver() {
-    const auto executor = work_.get_executor();
-    asio::post(executor, delivery(*this));
+  void deliver() noexcept {
+    const auto executor = work_.get_executor();  // a copy: this may be gone before the post is over
+    delivery(*this).post_to(executor);
   }
 
   void finish(delivery& memory) {
     auto cancellation = asio::get_associated_cancellation_slot(handler_);
     if (cancellation.is_connected()) cancellation.clear();
-    std::error_code ec = error_;
-    decltype(Verb::result(this->outcome_, this->moved_)) outcome{};
-    if (this->outcome_ == queue_outcome::failed) {
-      ec = to_error_code(this->queue_.failure_cause());
-    } else if (this->outcome_ == queue_outcome::cancelled) {
-      ec = asio::error::operation_aborted;  // what an Asio program asks for; == errc::cancelled
-    } else if (this->outcome_ == queue_outcome::exhausted) {
-      ec = make_error_code(errc::resource_exhausted);
-    }
-    // Of a push of many some may have gone in before an error.
-    if (!ec || !Verb::all_or_nothing) outcome = Verb::result(this->outcome_, this->moved_);
+    auto [ec, result] = detail::finish<Verb>(*this, this->outcome_, this->moved_,
+                                             refused_ ? refused_ : this->error());
+    // What an Asio program asks for; == errc::cancelled.
+    if (this->outcome_ == queue_outcome::cancelled) ec = asio::error::operation_aborted;
     Handler handler(std::move(handler_));
     const auto work = std::move(work_);
     memory.reset();
-    std::move(handler)(ec, std::move(outcome));
+    std::move(handler)(ec, std::move(result));
   }
 
   Handler handler_;
+  post_memory post_memory_;
   asio::executor_work_guard<asio::associated_executor_t<Handler>> work_;
-  std::error_code error_;  // of an operation that could not begin
+  std::error_code refused_;  // of an operation that could not begin
 };
 
 /// Starts a verb with a completion token; `arguments` are what the verb is made of.
 template <class Verb, class Queue, class Token, class... Arguments>
 auto initiate(Queue& q, const std::source_location& where, Token&& token,
               Arguments&&... arguments) {
-  using result = decltype(std::declval<Verb&>().result(queue_outcome::done, std::size_t{}));
-  return asio::async_initiate<Token, void(std::error_code, result)>(
+  return asio::async_initiate<Token, void(std::error_code, verb_result<Verb>)>(
       [&q, where](auto&& handler, auto&&... values) {
         using handler_type = std::decay_t<decltype(handler)>;
         async_queue_operation<Queue, Verb, handler_type>::start(

@@ -33,11 +33,7 @@ class [[nodiscard]] queue_awaiter {
   queue_awaiter& operator=(const queue_awaiter&) = delete;
   ~queue_awaiter() {
     if (state_ < state::suspended) return;
-    if (state_ == state::suspended) {  // the coroutine is destroyed while it waits
-      LEAT_ASSERT(waiter_.queue_.abandon(waiter_),
-                  "a coroutine was destroyed after its queue operation had ended and before it was "
-                  "resumed: let its scheduler run first");
-    }
+    if (state_ == state::suspended) waiter_.abandon();
     std::destroy_at(&waiter_);
   }
 
@@ -85,6 +81,11 @@ class [[nodiscard]] queue_awaiter {
     state_ = state::resumed;
     waiter_.throw_unless_ended_well();
     return verb_.result(waiter_.outcome_, waiter_.moved_);
+  }
+  result_tuple<verb_result<Verb>> await_tuple() noexcept {
+    if (state_ == state::done) return detail::finish(verb_, queue_outcome::done, verb_.count());
+    state_ = state::resumed;
+    return detail::finish(verb_, waiter_.outcome_, waiter_.moved_, waiter_.error());
   }
 
   /// Where it was asked for; for a select, which begins with that.

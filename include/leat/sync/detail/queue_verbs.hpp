@@ -5,9 +5,11 @@
 #include <new>
 #include <optional>
 #include <span>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "leat/core/detail/result_tuple.hpp"
 #include "leat/sync/detail/queue_weight.hpp"
 #include "leat/sync/queue_base.hpp"
 
@@ -129,5 +131,20 @@ struct pop_many_verb {
     return std::move(batch);
   }
 };
+
+template <class Verb>
+using verb_result = decltype(std::declval<Verb&>().result(queue_outcome::done, std::size_t{}));
+
+/// What a verb comes to that has ended, with `error` or without. Of a push of many some items may
+/// have gone in before an error.
+template <class Verb>
+[[nodiscard]] result_tuple<verb_result<Verb>> finish(Verb& verb, queue_outcome o, std::size_t moved,
+                                                     std::error_code error = {}) noexcept {
+  if constexpr (Verb::all_or_nothing) {
+    return tuple_of<verb_result<Verb>>(error, [&] { return verb.result(o, moved); });
+  } else {
+    return {error, verb.result(o, moved)};
+  }
+}
 
 }  // namespace leat::detail

@@ -5,6 +5,7 @@
 #include <iosfwd>
 #include <source_location>
 #include <string>
+#include <system_error>
 
 #include "leat/core/error.hpp"
 #include "leat/core/wait.hpp"
@@ -35,6 +36,8 @@ class queue_waiter : public wait {
         role_(r) {}
 
   [[nodiscard]] bool is_push() const noexcept { return role_ <= role::close; }
+  /// True: a push of many, of which some may be in when it ends.
+  [[nodiscard]] bool is_run() const noexcept { return is_push() && count_ > 1; }
 
   /// Records that it was done at once.
   void set_done() noexcept {
@@ -45,12 +48,24 @@ class queue_waiter : public wait {
   /// Ends the wait as cancelled unless it has ended already.
   static void cancel(wait& w) noexcept;
 
+  /// Leaves the line, for a coroutine that is destroyed while it waits. That its wait has ended by
+  /// then is a broken precondition.
+  [[gnu::cold]] void abandon() noexcept;
+
   /// False: it is part of a select that something else has won, and must not move anything.
   [[nodiscard]] bool claim() noexcept { return !selected_ || claim_selection(); }
 
-  /// Throws what the outcomes from `cancelled` on stand for.
+  /// What the outcomes from `cancelled` on stand for; success for the others.
+  [[nodiscard]] std::error_code error() const noexcept {
+    return outcome_ >= queue_outcome::cancelled ? code_of_outcome() : std::error_code();
+  }
+
+  /// Throws that. What a stop ends is thrown here, in the coroutine that waits, and made in a cold
+  /// function: docs/decisions/0006-cold-throws.md.
   void throw_unless_ended_well() const {
-    if (outcome_ >= queue_outcome::cancelled) throw_outcome();
+    if (outcome_ < queue_outcome::cancelled) return;
+    if (outcome_ == queue_outcome::cancelled && !is_run()) throw cancelled();
+    throw_outcome();
   }
 
   // Read and written by queue and queue_base under the queue's lock while the waiter is in line.
@@ -75,11 +90,13 @@ class queue_waiter : public wait {
   static void inspect(const wait& w, wait_object& object);
   [[nodiscard]] task_id task() const noexcept;  // that waits; none for a thread or a handler
   [[nodiscard]] bool claim_selection() noexcept;
+  [[nodiscard]] std::error_code code_of_outcome() const noexcept;
   [[nodiscard]] std::string text() const;
-  [[nodiscard]] failure cancelled() const;
+  void append_object_to(std::string& text) const;
+  [[nodiscard, gnu::cold]] failure cancelled() const;
   [[nodiscard]] failure exhausted() const;
   [[nodiscard]] partial_push partial() const;
-  [[noreturn]] void throw_outcome() const;
+  [[noreturn, gnu::cold]] void throw_outcome() const;
 };
 
 /// One that is part of a select.

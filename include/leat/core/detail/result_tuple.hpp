@@ -1,0 +1,42 @@
+#pragma once
+
+#include <exception>
+#include <system_error>
+#include <tuple>
+#include <type_traits>
+
+#include "leat/core/error.hpp"
+
+namespace leat::detail {
+
+/// What an operation that gives an R comes to without exceptions: its error, and the R.
+template <class R>
+using result_tuple = std::conditional_t<std::is_void_v<R>, std::tuple<std::error_code>,
+                                        std::tuple<std::error_code, R>>;
+
+/// That of one that has failed and given nothing.
+template <class Tuple>
+[[nodiscard]] Tuple failed_with(std::error_code error) noexcept {
+  Tuple failed;
+  std::get<0>(failed) = error;
+  return failed;
+}
+
+/// That of one that has failed with `error`, else gives what `get` does, or throws.
+template <class R, class Get>
+[[nodiscard]] result_tuple<R> tuple_of(std::error_code error, Get&& get) noexcept {
+  using tuple = result_tuple<R>;
+  if (error) return failed_with<tuple>(error);
+  try {
+    if constexpr (std::is_void_v<R>) {
+      get();
+      return {};
+    } else {
+      return {std::error_code(), get()};
+    }
+  } catch (...) {
+    return failed_with<tuple>(to_error_code(std::current_exception()));
+  }
+}
+
+}  // namespace leat::detail

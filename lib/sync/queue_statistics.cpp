@@ -1,0 +1,87 @@
+// What a queue says of itself.
+
+#include "leat/sync/queue_statistics.hpp"
+
+#include <cstddef>
+#include <exception>
+#include <ostream>
+#include <string>
+
+#include "core/append.hpp"
+#include "leat/core/wait_object.hpp"
+#include "leat/sync/memory_budget.hpp"
+#include "leat/sync/queue_base.hpp"
+
+namespace leat {
+
+std::size_t queue_base::size() const noexcept {
+  const detail::biased_lock lock(mutex_);
+  return size_;
+}
+
+bool queue_base::is_closed() const noexcept {
+  const detail::biased_lock lock(mutex_);
+  return closed_;
+}
+
+std::size_t queue_base::moved_by(const detail::queue_waiter& w) const noexcept {
+  const detail::biased_lock lock(mutex_);
+  return w.moved_;
+}
+
+void queue_base::inspect(const detail::queue_waiter& w, wait_object& object) const {
+  object.type = "queue";
+  object.name = name_;
+  if (capacity_ != unbounded) object.capacity = capacity_;
+  object.asked = w.count_;
+  const detail::biased_lock lock(mutex_);
+  object.size = size_;
+  object.closed = closed_;
+  object.done = w.moved_;
+  if (w.linked_) object.partners = (w.is_push() ? popping_ : pushing_).all();
+}
+
+std::exception_ptr queue_base::failure_cause() const noexcept {
+  const detail::biased_lock lock(mutex_);
+  return cause_;
+}
+
+queue_statistics queue_base::statistics() const noexcept {
+  const detail::biased_lock lock(mutex_);
+  queue_statistics s;
+  s.size = size_;
+  s.capacity = capacity_;
+  s.min_left = floor_;
+  s.peak_size = peak_;
+  s.waiting_pushes = pushers_.size() - (close_pending_ ? 1 : 0);
+  s.waiting_pops = poppers_.size();
+  if (const detail::queue_waiter* w = poppers_.first()) s.awaited = whole_batches_ ? w->count_ : 1;
+  s.pushed = pushed_;
+  s.popped = pushed_ - size_ - held_;
+  s.returned = returned_;
+  s.push_waits = push_waits_;
+  s.pop_waits = pop_waits_;
+  s.closed = closed_;
+  if (weighed_) add_weights_to(s);
+  return s;
+}
+
+void queue_base::describe(std::ostream& out) const {
+  std::string text;
+  append_to(text);
+  out << text;
+}
+
+void queue_base::append_to(std::string& text) const {
+  const queue_statistics s = statistics();
+  detail::append(text, "queue '", name_, "' (", s.size);
+  if (s.capacity != unbounded) detail::append(text, " of ", s.capacity);
+  if (weighed_) detail::append(text, ", weight ", s.weight);
+  if (s.max_weight != unbounded) detail::append(text, " of ", s.max_weight);
+  text += s.closed ? ", closed)" : ")";
+  if (!budget_) return;
+  text += ", ";
+  budget_->append_to(text);
+}
+
+}  // namespace leat
