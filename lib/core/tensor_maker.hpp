@@ -36,6 +36,15 @@ struct tensor_maker {
     return t;
   }
 
+  /// Of values that stand in memory of just their size.
+  static tensor of_bytes(dtype type, shape s, aligned_bytes bytes) noexcept {
+    return {type, std::move(s), std::move(bytes)};
+  }
+  /// The same values in another shape of as many; they are shared.
+  static tensor in_shape(const tensor& t, shape s) noexcept {
+    return {t.type_, std::move(s), t.bytes_};
+  }
+
   static std::byte* bytes(tensor& t) noexcept { return t.bytes_.data(); }
   static const std::byte* bytes(const tensor& t) noexcept { return t.bytes_.data(); }
   static std::int64_t* offsets(tensor& t) noexcept {

@@ -1,0 +1,80 @@
+#include "leat/codec/example_parser.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "codec/feature_columns.hpp"
+#include "codec/feature_plan.hpp"
+#include "leat/core/error.hpp"
+
+namespace leat {
+namespace {
+
+using detail::feature_column;
+using detail::record_place;
+
+// Example { Features features = 1 }
+void read_example(byte_view record, detail::feature_finder& finder) {
+  finder.clear();
+  detail::for_each_bytes(as_text(record), 1,
+                         [&](std::string_view features) { finder.add_features(features); });
+}
+
+void add_record(byte_view record, const record_place& place, detail::feature_finder& finder,
+                std::vector<feature_column>& columns) {
+  try {
+    read_example(record, finder);
+    for (feature_column& column : columns) {
+      std::visit([&](auto& c) { c.add(place, finder.lists()); }, column);
+    }
+  } catch (const detail::wire_damage& damage) {
+    place.refuse(damage, "tf.train.Example");
+  }
+}
+
+}  // namespace
+
+struct example_parser::plan : detail::feature_plan {
+  using feature_plan::feature_plan;
+};
+
+example_parser::example_parser(feature_map features) {
+  if (features.empty()) throw failure(errc::invalid_argument, "example_parser: no feature");
+  plan_ = std::make_unique<const plan>(std::move(features), "example_parser");
+}
+
+example_parser::example_parser(example_parser&&) noexcept = default;
+example_parser& example_parser::operator=(example_parser&&) noexcept = default;
+example_parser::~example_parser() = default;
+
+parsed_features example_parser::parse(std::span<const byte_view> records,
+                                      std::span<const std::string_view> names) const {
+  if (!names.empty() && names.size() != records.size()) {
+    throw failure(errc::invalid_argument, "example_parser: " + std::to_string(names.size()) +
+                                              " names for " + std::to_string(records.size()) +
+                                              " records");
+  }
+  std::vector<feature_column> columns = plan_->make_columns(records.size());
+  detail::feature_finder finder(*plan_);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    add_record(records[i], {i, names.empty() ? std::string_view() : names[i]}, finder, columns);
+  }
+  parsed_features::value_map values;
+  auto column = columns.begin();
+  for (const auto& [name, f] : plan_->features()) {
+    values.emplace(name, std::visit([&](auto& c) { return c.take(records.size()); }, *column++));
+  }
+  return parsed_features(std::move(values));
+}
+
+parsed_features example_parser::parse_one(byte_view record, std::string_view name) const {
+  const parsed_features batch =
+      parse(std::span(&record, 1), name.empty() ? std::span<const std::string_view>()
+                                                : std::span<const std::string_view>(&name, 1));
+  parsed_features::value_map values;
+  for (const auto& [key, v] : batch.values()) values.emplace(key, detail::of_one_record(v));
+  return parsed_features(std::move(values));
+}
+
+}  // namespace leat

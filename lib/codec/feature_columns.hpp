@@ -1,0 +1,128 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "codec/example_wire.hpp"
+#include "codec/value_column.hpp"
+#include "leat/codec/features.hpp"
+
+namespace leat::detail {
+
+/// Which record is read, for messages.
+struct record_place {
+  std::size_t index;
+  std::string_view name;
+
+  /// Throws a decode_error; `key`: of the feature.
+  [[noreturn]] void refuse(std::string_view key, const std::string& why) const;
+  /// The same for bytes that are no message.
+  [[noreturn]] void refuse(const wire_damage& damage, std::string_view message) const;
+};
+
+/// The lists of one record: of each key that is wanted, in the order in which those were counted.
+using record_lists = std::span<const feature_list>;
+
+/// A key that is wanted: its text, and where its list stands in record_lists.
+struct wanted_key {
+  std::string text;
+  std::size_t slot;
+};
+
+// Columns collect what becomes of one feature, record by record. Each has
+//   add(place, lists)    of the next record. Errors: decode_error, wire_damage
+//   take(records)        of so many records; afterwards it is empty
+
+/// Of a fixed_len_feature.
+class dense_column {
+ public:
+  /// `records`: how many there will be. The feature outlives this.
+  dense_column(wanted_key key, const fixed_len_feature& feature, std::size_t records);
+  void add(const record_place& place, record_lists lists);
+  parsed_features::value take(std::size_t records);
+
+ private:
+  wanted_key key_;
+  const fixed_len_feature& feature_;
+  std::size_t per_record_;
+  value_column values_;
+};
+
+/// Of a var_len_feature.
+class var_len_column {
+ public:
+  var_len_column(wanted_key key, const var_len_feature& feature, std::size_t records);
+  void add(const record_place& place, record_lists lists);
+  parsed_features::value take(std::size_t records);
+
+ private:
+  wanted_key key_;
+  value_column values_;
+  std::vector<std::size_t> counts_;  // of each record
+};
+
+/// Of a sparse_feature.
+class sparse_column {
+ public:
+  sparse_column(wanted_key value_key, std::vector<wanted_key> index_keys,
+                const sparse_feature& feature);
+  void add(const record_place& place, record_lists lists);
+  parsed_features::value take(std::size_t records);
+
+ private:
+  void check_indices(const record_place& place, std::size_t count) const;
+  void add_in_order(const record_place& place, std::size_t count);
+  [[nodiscard]] std::int64_t index(std::size_t value, std::size_t dimension) const {
+    return indices_of_record_[dimension].ints()[value];
+  }
+
+  wanted_key value_key_;
+  std::vector<wanted_key> index_keys_;
+  const sparse_feature& feature_;
+  value_column values_;
+  std::vector<std::int64_t> indices_;
+  // Of the present record.
+  value_column values_of_record_;
+  std::vector<value_column> indices_of_record_;
+  std::vector<std::size_t> order_;
+};
+
+/// Of a fixed_len_sequence_feature.
+class sequence_column {
+ public:
+  sequence_column(wanted_key key, const fixed_len_sequence_feature& feature, std::size_t records);
+  void add(const record_place& place, record_lists lists);
+  parsed_features::value take(std::size_t records);
+
+ private:
+  wanted_key key_;
+  const fixed_len_sequence_feature& feature_;
+  std::size_t per_row_;
+  value_column values_;
+  std::vector<std::size_t> rows_;  // of each record
+};
+
+using feature_column = std::variant<dense_column, var_len_column, sparse_column, sequence_column>;
+
+/// Adds the list of a feature of any length, and gives how many values it had: none when it is
+/// missing. Errors: decode_error for another kind; wire_damage.
+std::size_t add_list(value_column& values, const feature_list& list, const record_place& place,
+                     std::string_view key);
+
+/// Rows of each record, filled up to as many as the longest has.
+[[nodiscard]] tensor stack_rows(value_column& values, std::span<const std::size_t> rows,
+                                std::size_t per_row, const fixed_len_sequence_feature& feature);
+
+/// A shape with dimensions in front of it.
+[[nodiscard]] shape in_front(std::initializer_list<std::size_t> dimensions,
+                             const partial_shape& inner);
+
+/// What one record gives, of what a batch of one does.
+[[nodiscard]] parsed_features::value of_one_record(const parsed_features::value& batch);
+
+}  // namespace leat::detail

@@ -1,0 +1,142 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <string_view>
+#include <type_traits>
+
+namespace leat::detail {
+
+/// What came of a text that should be a number.
+enum class parsed : unsigned char { ok, no_number, out_of_range };
+
+// What is short and plain is read here, in line; all else by these.
+[[nodiscard]] parsed parse_slowly(std::string_view text, std::int32_t& out) noexcept;
+[[nodiscard]] parsed parse_slowly(std::string_view text, std::int64_t& out) noexcept;
+[[nodiscard]] parsed parse_slowly(std::string_view text, float& out) noexcept;
+[[nodiscard]] parsed parse_slowly(std::string_view text, double& out) noexcept;
+
+/// Takes decimal digits from the front of a text. Precondition: at most 19 are there, so that they
+/// fit.
+class digit_run {
+ public:
+  explicit digit_run(std::string_view text) noexcept
+      : at_(text.data()), end_(text.data() + text.size()) {}
+
+  [[nodiscard]] bool at_end() const noexcept { return at_ == end_; }
+  [[nodiscard]] std::uint64_t value() const noexcept { return value_; }
+
+  /// Gives how many there were.
+  std::size_t take() noexcept {
+    const char* const first = at_;
+    while (take_up_to_eight() == 8) {
+    }
+    return static_cast<std::size_t>(at_ - first);
+  }
+
+  /// False: `c` is not what comes next.
+  bool take(char c) noexcept {
+    if (at_ == end_ || *at_ != c) return false;
+    ++at_;
+    return true;
+  }
+
+ private:
+  // Without a branch for each digit, which would be mispredicted where the lengths differ.
+  std::size_t take_up_to_eight() noexcept {
+    static_assert(std::endian::native == std::endian::little);
+    std::uint64_t digits = load() - 0x3030303030303030U;
+    // A byte above 9 has its high bit set, or gets it. Behind the first such one nothing counts.
+    const std::uint64_t others = (digits | (digits + 0x7676767676767676U)) & 0x8080808080808080U;
+    const auto count = static_cast<std::size_t>(std::countr_zero(others)) / 8;
+    if (count == 0) return 0;
+    digits <<= 64 - 8 * count;             // zeros in front
+    digits = digits * 10 + (digits >> 8);  // pairs; then fours, and all
+    constexpr std::uint64_t mask = 0x000000FF000000FFU;
+    digits =
+        ((digits & mask) * 0x000F424000000064U + ((digits >> 16) & mask) * 0x0000271000000001U) >>
+        32;
+    constexpr std::uint32_t powers[] = {1,       10,        100,        1'000,      10'000,
+                                        100'000, 1'000'000, 10'000'000, 100'000'000};
+    value_ = value_ * powers[count] + digits;
+    at_ += count;
+    return count;
+  }
+
+  // The next eight bytes; zeros behind the end.
+  [[nodiscard]] std::uint64_t load() const noexcept {
+    const auto left = static_cast<std::size_t>(end_ - at_);
+    if (left >= 8) return load_as<std::uint64_t>(at_);
+    if (left >= 4) {
+      const std::uint64_t last = load_as<std::uint32_t>(end_ - 4);
+      return load_as<std::uint32_t>(at_) | last << (8 * (left - 4));
+    }
+    if (left == 0) return 0;
+    const auto byte = [this](std::size_t index) noexcept {
+      return std::uint64_t{static_cast<unsigned char>(at_[index])} << (8 * index);
+    };
+    return byte(0) | byte(left / 2) | byte(left - 1);
+  }
+
+  template <class Integer>
+  static Integer load_as(const char* from) noexcept {
+    Integer value;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+  }
+
+  const char* at_;
+  const char* end_;
+  std::uint64_t value_ = 0;
+};
+
+/// Decimal digits, with a minus or without, white space around them.
+template <class Integer>
+  requires std::is_integral_v<Integer>
+[[nodiscard]] inline parsed parse_number(std::string_view text, Integer& out) noexcept {
+  // One digit less than there can be: no such number is too large.
+  constexpr std::size_t safe_digits = std::numeric_limits<Integer>::digits10;
+  digit_run run(text);
+  const bool negative = run.take('-');
+  if (text.size() > safe_digits || run.take() == 0 || !run.at_end()) return parse_slowly(text, out);
+  const auto value = static_cast<Integer>(run.value());
+  out = negative ? -value : value;
+  return parsed::ok;
+}
+
+/// A number as std::strtod has them, in the C locale and whole: decimal or, after 0x, hexadecimal;
+/// inf, infinity, nan in any case. White space around it. Rounded to the nearest; infinite when too
+/// large, 0 when too small.
+template <class Float>
+  requires std::is_floating_point_v<Float>
+[[nodiscard]] inline parsed parse_number(std::string_view text, Float& out) noexcept {
+  // Both are numbers without rounding, so that the quotient is rounded once (Clinger).
+  constexpr std::uint64_t max_exact = std::uint64_t{1} << 53;
+  constexpr double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,
+                               1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19};
+  if (text.size() > 20) return parse_slowly(text, out);  // more digits than fit
+  digit_run run(text);
+  const bool negative = run.take('-');
+  std::size_t digits = run.take();
+  const std::size_t fraction = run.take('.') ? run.take() : 0;
+  digits += fraction;
+  if (!run.at_end() || digits == 0 || digits > 19 || run.value() > max_exact) {
+    return parse_slowly(text, out);
+  }
+  const double exact = static_cast<double>(run.value()) / powers[fraction];
+  if constexpr (std::is_same_v<Float, float>) {
+    // Rounded twice it is wrong only where the first came to lie in the middle of two floats.
+    constexpr std::uint64_t below = (std::uint64_t{1} << 29) - 1;
+    if ((std::bit_cast<std::uint64_t>(exact) & below) == (below >> 1) + 1) {
+      return parse_slowly(text, out);
+    }
+  }
+  out = static_cast<Float>(negative ? -exact : exact);
+  return parsed::ok;
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include <protozero/exception.hpp>
+#include <protozero/varint.hpp>
+
+namespace leat::detail {
+
+/// What stands in one field of a protobuf message: a number, or a run of bytes.
+enum class wire : std::uint32_t {
+  varint = 0,
+  fixed64 = 1,
+  bytes = 2,
+  group_begin = 3,
+  group_end = 4,
+  fixed32 = 5
+};
+
+/// The tag of field `number`.
+constexpr std::uint32_t tag_of(std::uint32_t number, wire w) noexcept {
+  return number << 3 | static_cast<std::uint32_t>(w);
+}
+
+/// Thrown for bytes that are no message: what stands there.
+struct wire_damage {
+  const char* what;
+};
+
+/// Reads a protobuf message field by field, and accepts what protobuf accepts. (protozero's own
+/// reader takes lengths and tags modulo 2^32, and knows no groups.)
+class wire_reader {
+ public:
+  explicit wire_reader(std::string_view bytes) noexcept
+      : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
+
+  [[nodiscard]] const char* at() const noexcept { return at_; }
+  [[nodiscard]] bool done() const noexcept { return at_ == end_; }
+
+  std::uint64_t varint() {
+    try {
+      return protozero::decode_varint(&at_, end_);
+    } catch (const protozero::exception&) {
+      throw wire_damage{"a number that is cut short or too long"};
+    }
+  }
+
+  std::uint32_t tag() {
+    const auto tag = static_cast<std::uint32_t>(short_varint());
+    if (tag >> 3 == 0) throw wire_damage{"a field of number 0"};
+    return tag;
+  }
+
+  std::string_view bytes() {
+    const std::uint64_t size = short_varint();
+    return take(size, "a length that is more than what is left");
+  }
+
+  std::uint32_t fixed32() {
+    std::uint32_t value;
+    std::memcpy(&value, take(sizeof value, "a field that is cut short").data(), sizeof value);
+    return value;
+  }
+
+  // Goes past the field with this tag, whatever it holds.
+  void skip(std::uint32_t tag, int depth = 0) {
+    constexpr int max_depth = 100;  // protobuf's own
+    switch (static_cast<wire>(tag & 7)) {
+      case wire::varint: static_cast<void>(varint()); return;
+      case wire::fixed64: take(8, "a field that is cut short"); return;
+      case wire::fixed32: take(4, "a field that is cut short"); return;
+      case wire::bytes: static_cast<void>(bytes()); return;
+      case wire::group_begin: break;
+      default: throw wire_damage{"a field of an unknown kind"};
+    }
+    if (depth == max_depth) throw wire_damage{"too many groups in each other"};
+    for (;;) {
+      const std::uint32_t inner = this->tag();
+      if (static_cast<wire>(inner & 7) == wire::group_end) {
+        if (inner >> 3 != tag >> 3) throw wire_damage{"a group that ends as another one"};
+        return;
+      }
+      skip(inner, depth + 1);
+    }
+  }
+
+ private:
+  // A number in at most five bytes.
+  std::uint64_t short_varint() {
+    const char* const begin = at_;
+    const std::uint64_t value = varint();
+    if (at_ - begin > 5) throw wire_damage{"a tag or length that is too long"};
+    return value;
+  }
+
+  std::string_view take(std::uint64_t size, const char* otherwise) {
+    if (size > static_cast<std::uint64_t>(end_ - at_)) throw wire_damage{otherwise};
+    const std::string_view taken(at_, static_cast<std::size_t>(size));
+    at_ += size;
+    return taken;
+  }
+
+  const char* at_;
+  const char* end_;
+};
+
+}  // namespace leat::detail
