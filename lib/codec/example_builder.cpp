@@ -58,7 +58,7 @@ void feature_writer::add_entry(std::string_view key) {
 }
 
 void feature_writer::append_to(std::string& message, std::uint32_t number) const {
-  protozero::pbf_writer(message).add_message(number, entries_);
+  if (!entries_.empty()) protozero::pbf_writer(message).add_message(number, entries_);
 }
 
 }  // namespace detail

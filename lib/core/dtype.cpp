@@ -17,6 +17,8 @@ std::string_view name(dtype type) noexcept {
     case dtype::bfloat16: return "bfloat16";
     case dtype::float32: return "float32";
     case dtype::float64: return "float64";
+    case dtype::complex64: return "complex64";
+    case dtype::complex128: return "complex128";
     case dtype::string: return "string";
   }
   return "unknown";

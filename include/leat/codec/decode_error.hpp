@@ -12,9 +12,8 @@ namespace leat {
 class decode_error : public failure {
  public:
   /// `record`: counted from 0 within the call.
-  decode_error(std::size_t record, const std::string& message)
-      : failure(errc::invalid_argument, "record " + std::to_string(record) + message),
-        record_(record) {}
+  decode_error(std::size_t record, const std::string& message, errc code = errc::invalid_argument)
+      : failure(code, "record " + std::to_string(record) + message), record_(record) {}
 
   /// Which of the records of the call it was, from 0.
   [[nodiscard]] std::size_t record() const noexcept { return record_; }

@@ -18,9 +18,8 @@ class feature_writer {
   void add(std::string_view key, std::span<const std::string_view> values);
   void add_without_kind(std::string_view key);
 
-  /// The map as a field of a message.
+  /// The map as a field of a message; nothing when it is empty.
   void append_to(std::string& message, std::uint32_t number) const;
-  [[nodiscard]] const std::string& entries() const noexcept { return entries_; }
   void clear() noexcept { entries_.clear(); }
 
  private:

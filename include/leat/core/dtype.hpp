@@ -22,6 +22,8 @@ enum class dtype : std::uint8_t {
   bfloat16,
   float32,
   float64,
+  complex64,   // two float32
+  complex128,  // two float64
   string,
 };
 
@@ -30,7 +32,7 @@ enum class dtype : std::uint8_t {
 
 /// Bytes of one value; 0 for strings, which are of any length.
 [[nodiscard]] constexpr std::size_t size_of(dtype type) noexcept {
-  constexpr std::uint8_t sizes[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 0};
+  constexpr std::uint8_t sizes[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 8, 16, 0};
   return sizes[static_cast<std::size_t>(type)];
 }
 
@@ -44,6 +46,20 @@ struct float16 {
 struct bfloat16 {
   std::uint16_t bits = 0;
   friend bool operator==(bfloat16, bfloat16) = default;
+};
+
+/// A complex number, laid out as std::complex<float>. Storage only: there is no arithmetic.
+struct complex64 {
+  float real = 0;
+  float imag = 0;
+  friend bool operator==(complex64, complex64) = default;
+};
+
+/// The same of std::complex<double>.
+struct complex128 {
+  double real = 0;
+  double imag = 0;
+  friend bool operator==(complex128, complex128) = default;
 };
 
 namespace detail {
@@ -68,6 +84,8 @@ template <> struct dtype_of<float16> : dtype_constant<dtype::float16> {};
 template <> struct dtype_of<bfloat16> : dtype_constant<dtype::bfloat16> {};
 template <> struct dtype_of<float> : dtype_constant<dtype::float32> {};
 template <> struct dtype_of<double> : dtype_constant<dtype::float64> {};
+template <> struct dtype_of<complex64> : dtype_constant<dtype::complex64> {};
+template <> struct dtype_of<complex128> : dtype_constant<dtype::complex128> {};
 // clang-format on
 
 }  // namespace detail

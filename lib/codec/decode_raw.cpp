@@ -1,0 +1,94 @@
+#include "leat/codec/decode_raw.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "core/tensor_maker.hpp"
+#include "leat/core/error.hpp"
+
+namespace leat {
+namespace {
+
+using detail::tensor_maker;
+
+[[noreturn]] void refuse(const std::string& why) {
+  throw failure(errc::invalid_argument, "decode_raw: " + why);
+}
+
+// Bytes of what is turned round for the other order.
+std::size_t size_of_part(dtype type) noexcept {
+  const bool is_complex = type == dtype::complex64 || type == dtype::complex128;
+  return is_complex ? size_of(type) / 2 : size_of(type);
+}
+
+std::string values_of(dtype type) {
+  return std::to_string(size_of(type)) + "-byte values of " + std::string(name(type));
+}
+
+// How many bytes of each record become values.
+std::size_t length_of(std::span<const byte_view> records, dtype type, const raw_options& options) {
+  if (type == dtype::string) refuse("strings are no raw bytes");
+  if (options.fixed_length) {
+    const std::size_t length = *options.fixed_length;
+    if (length == 0 || length % size_of(type) != 0) {
+      refuse("the fixed_length is " + std::to_string(length) + ", must be a multiple of the " +
+             values_of(type));
+    }
+    return length;
+  }
+  const std::size_t length = records.empty() ? 0 : records[0].size();
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (records[i].size() == length) continue;
+    throw decode_error(i, " has " + std::to_string(records[i].size()) + " bytes, must have " +
+                              std::to_string(length) + " as the first one");
+  }
+  if (length % size_of(type) != 0) {
+    throw decode_error(
+        0, " has " + std::to_string(length) + " bytes, no multiple of the " + values_of(type));
+  }
+  return length;
+}
+
+void turn_round(std::byte* bytes, std::size_t size, std::size_t part) noexcept {
+  for (std::size_t at = 0; at < size; at += part) std::reverse(bytes + at, bytes + at + part);
+}
+
+tensor decode(std::span<const byte_view> records, const shape& outer, dtype type,
+              const raw_options& options) {
+  const std::size_t length = length_of(records, type, options);
+  std::vector<std::int64_t> dimensions(outer.dimensions().begin(), outer.dimensions().end());
+  dimensions.push_back(length == 0 ? 0 : static_cast<std::int64_t>(length / size_of(type)));
+  tensor values = tensor_maker::values(type, shape(dimensions));
+  std::byte* out = tensor_maker::bytes(values);
+  for (const byte_view record : records) {
+    const std::size_t size = std::min(record.size(), length);
+    if (size > 0) std::memcpy(out, record.data(), size);
+    if (size < length) std::memset(out + size, 0, length - size);
+    out += length;
+  }
+  std::byte* const first = tensor_maker::bytes(values);
+  const std::size_t all = length * records.size();
+  if (options.order != std::endian::native) turn_round(first, all, size_of_part(type));
+  if (type == dtype::boolean) {
+    std::transform(first, first + all, first,
+                   [](std::byte b) { return std::byte{b != std::byte{0}}; });
+  }
+  return values;
+}
+
+}  // namespace
+
+tensor decode_raw(std::span<const byte_view> records, dtype type, const raw_options& options) {
+  return decode(records, {static_cast<std::int64_t>(records.size())}, type, options);
+}
+
+tensor decode_raw(const tensor& records, dtype type, const raw_options& options) {
+  std::vector<byte_view> views;
+  views.reserve(records.count());
+  for (const std::string_view text : records.strings()) views.push_back(as_bytes(text));
+  return decode(views, records.shape(), type, options);
+}
+
+}  // namespace leat

@@ -1,0 +1,112 @@
+// The cases J01 to J14 of decode_raw.
+
+#include "leat/codec/decode_raw.hpp"
+
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "support/hex.hpp"
+
+namespace {
+
+using leat::decode_raw;
+using leat::dtype;
+using leat::raw_options;
+using leat::tensor;
+using leat_test::from_hex;
+
+constexpr raw_options big_endian = {.order = std::endian::big};
+
+tensor strings(const std::vector<std::string>& all) {
+  return tensor::of({static_cast<std::int64_t>(all.size())}, std::span<const std::string>(all));
+}
+
+std::string error_of(const tensor& records, dtype type, const raw_options& options = {}) {
+  try {
+    static_cast<void>(decode_raw(records, type, options));
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == leat::errc::invalid_argument);
+    const std::string what = e.what();
+    return what.substr(0, what.rfind(": invalid argument"));
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("J01, J02: bytes", "[codec]") {
+  CHECK(decode_raw(strings({"A", "a"}), dtype::uint8) ==
+        tensor::of<std::uint8_t>({2, 1}, {65, 97}));
+  CHECK(decode_raw(strings({"wer", "XYZ"}), dtype::uint8) ==
+        tensor::of<std::uint8_t>({2, 3}, {119, 101, 114, 88, 89, 90}));
+}
+
+TEST_CASE("J03, J05: another size, and no multiple of a value's", "[codec]") {
+  CHECK(error_of(strings({"short", "longer"}), dtype::uint8) ==
+        "record 1 has 6 bytes, must have 5 as the first one");
+  CHECK(error_of(strings({"123", "456"}), dtype::int16) ==
+        "record 0 has 3 bytes, no multiple of the 2-byte values of int16");
+  CHECK(error_of(strings({"a"}), dtype::string) == "decode_raw: strings are no raw bytes");
+}
+
+TEST_CASE("J04, J06: both orders", "[codec]") {
+  CHECK(decode_raw(strings({"AaBC"}), dtype::int16) ==
+        tensor::of<std::int16_t>({1, 2}, {24897, 17218}));
+  const tensor four = strings({from_hex("01020304")});
+  CHECK(decode_raw(four, dtype::int32) == tensor::of<std::int32_t>({1, 1}, {67305985}));
+  CHECK(decode_raw(four, dtype::int32, big_endian) == tensor::of<std::int32_t>({1, 1}, {16909060}));
+  CHECK(decode_raw(four, dtype::uint8, big_endian) ==
+        tensor::of<std::uint8_t>({1, 4}, {1, 2, 3, 4}));
+  CHECK(decode_raw(strings({from_hex("3ff8000000000000")}), dtype::float64, big_endian) ==
+        tensor::of<double>({1, 1}, {1.5}));
+}
+
+TEST_CASE("J08, J09: half floats, and a bool for each byte that is not 0", "[codec]") {
+  const tensor halves = decode_raw(strings({from_hex("003c00c000c20044")}), dtype::float16);
+  CHECK(halves == tensor::of<leat::float16>({1, 4}, {{0x3c00}, {0xc000}, {0xc200}, {0x4400}}));
+  CHECK(decode_raw(strings({from_hex("01000002")}), dtype::boolean) ==
+        tensor::of<bool>({1, 4}, {true, false, false, true}));
+}
+
+TEST_CASE("D19, J11: a complex number keeps its real part in front, in both orders", "[codec]") {
+  const std::vector<leat::complex64> numbers = {{1, 1}, {2, -2}};
+  const tensor expected = tensor::of<leat::complex64>({1, 2}, numbers);
+  CHECK(decode_raw(strings({from_hex("0000803f0000803f"
+                                     "00000040000000c0")}),
+                   dtype::complex64) == expected);
+  CHECK(decode_raw(strings({from_hex("3f8000003f800000"
+                                     "40000000c0000000")}),
+                   dtype::complex64, big_endian) == expected);
+  const std::vector<leat::complex128> wide = {{1, -2}};
+  CHECK(decode_raw(strings({from_hex("3ff0000000000000c000000000000000")}), dtype::complex128,
+                   big_endian) == tensor::of<leat::complex128>({1, 1}, wide));
+}
+
+TEST_CASE("J13, J14: a fixed length cuts, and fills up with zeros", "[codec]") {
+  const tensor eight =
+      decode_raw(strings({"string", "longer_string"}), dtype::uint8, {.fixed_length = 8});
+  const std::string_view expected("string\0\0longer_s", 16);
+  CHECK(eight == tensor::of<std::uint8_t>(
+                     {2, 8}, std::vector<std::uint8_t>(expected.begin(), expected.end())));
+  // A short one, from the other end.
+  CHECK(decode_raw(strings({from_hex("0102")}), dtype::int32,
+                   {.order = std::endian::big, .fixed_length = 4}) ==
+        tensor::of<std::int32_t>({1, 1}, {0x01020000}));
+  CHECK(error_of(strings({"abc"}), dtype::int16, {.fixed_length = 3}) ==
+        "decode_raw: the fixed_length is 3, must be a multiple of the 2-byte values of int16");
+  CHECK(error_of(strings({"abc"}), dtype::int16, {.fixed_length = 0}).starts_with("decode_raw: "));
+}
+
+TEST_CASE("decode_raw: no bytes, and no records", "[codec]") {
+  CHECK(decode_raw(strings({"", ""}), dtype::float64) == tensor(dtype::float64, {2, 0}));
+  CHECK(decode_raw(strings({}), dtype::int16) == tensor(dtype::int16, {0, 0}));
+  CHECK(decode_raw(tensor::scalar("ab"), dtype::uint8) ==
+        tensor::of<std::uint8_t>({2}, {'a', 'b'}));
+  const std::vector<leat::byte_view> records = {leat::as_bytes("ab"), leat::as_bytes("cd")};
+  CHECK(decode_raw(records, dtype::uint8).shape() == leat::shape{2, 2});
+}
