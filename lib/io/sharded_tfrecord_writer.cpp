@@ -72,8 +72,9 @@ sharded_tfrecord_writer::sharded_tfrecord_writer(std::string prefix,
 
 void sharded_tfrecord_writer::add_shard() {
   const tfrecord_writer_options& o = options_.file;
-  shards_.emplace_back().output.emplace(o.compression_type, o.deflate, o.buffer_size,
-                                        o.output_buffer_size);
+  shard s;
+  s.output.emplace(o.compression_type, o.deflate, o.buffer_size, o.output_buffer_size);
+  shards_.push_back(std::move(s));
 }
 
 bool sharded_tfrecord_writer::is_full(const shard& s, std::size_t payload_size) const noexcept {

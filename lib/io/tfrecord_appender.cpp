@@ -78,17 +78,17 @@ class tfrecord_appender::note {
  public:
   static task<std::unique_ptr<note>> make(std::string path) {
     auto n = std::make_unique<note>();
+    n->path_ = note_path_of(path);
     try {
-      n->file_ = co_await file::open(note_path_of(path), open_mode::write_new);
+      n->file_ = co_await file::open(n->path_, open_mode::write_new);
     } catch (const failure& e) {
       if (e.code() != errc::already_exists) throw;
       throw failure(errc::already_exists,
-                    path + ": " + note_path_of(path) +
+                    path + ": " + n->path_ +
                         " says that somebody appends to the file, or was interrupted; if nobody "
                         "does, roll_back_append() makes it what it was before");
     }
     n->handle_ = n->file_.open_handle();
-    n->path_ = n->file_.path();
     co_return n;
   }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <optional>
 #include <string>
@@ -25,6 +26,8 @@
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/io/line_reader.hpp"
+#include "leat/io/sharded_tfrecord_writer.hpp"
+#include "leat/io/tfrecord_appender.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/io/tfrecord_writer.hpp"
 #include "leat/pipeline/batcher.hpp"
@@ -327,6 +330,57 @@ TEST_CASE("allocation: a file is written and read", "[faults]") {
   const temp_dir dir;
   const std::string path = dir / "a.tfrecord";
   fail_each_allocation([&] { leat::sync_wait(file_program(path)); });
+}
+
+task<> compressed_program(std::string path) {
+  const leat::tfrecord_writer_options options{
+      .buffer_size = 64, .compression_type = leat::compression::gzip, .output_buffer_size = 16};
+  auto writer = co_await leat::tfrecord_writer::open(path, options);
+  for (int i = 0; i < 5; ++i) co_await writer.write(leat::as_bytes("some record"));
+  co_await writer.close();
+}
+
+task<> sharded_program(std::string path) {
+  leat::sharded_tfrecord_writer_options options;
+  options.max_records = 2;
+  auto writer = co_await leat::sharded_tfrecord_writer::open(path, options);
+  for (int i = 0; i < 5; ++i) co_await writer.write(leat::as_bytes("some record"));
+  co_await writer.close();
+}
+
+task<> append_program(std::string path) {
+  leat::file empty = co_await leat::file::open(path, leat::open_mode::write);
+  co_await empty.close();
+  auto appender = co_await leat::tfrecord_appender::open(path, {.buffer_size = 16});
+  for (int i = 0; i < 5; ++i) co_await appender.write(leat::as_bytes("some record"));
+  co_await appender.close();
+}
+
+// Files that a writer has for itself.
+std::size_t unfinished_files(const temp_dir& dir) {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(dir.path())) {
+    const std::string name = entry.path().filename();
+    if (name.find(".partial") != name.npos || name.find(".append") != name.npos) ++count;
+  }
+  return count;
+}
+
+TEST_CASE("allocation: whatever writes records leaves nothing of its own behind", "[faults]") {
+  const temp_dir dir;
+  for (const auto program : {compressed_program, sharded_program, append_program}) {
+    fail_each_allocation([&] {
+      std::exception_ptr error;
+      try {
+        leat::sync_wait(program(dir / "a file with a name that is not short"));
+      } catch (...) {
+        error = std::current_exception();
+      }
+      if (!error) return;
+      CHECK(unfinished_files(dir) == 0);
+      std::rethrow_exception(error);
+    });
+  }
 }
 
 task<bool> read_next(leat::fifo_queue<std::string>& names,

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -115,7 +114,7 @@ class sharded_tfrecord_writer {
   detail::one_at_a_time in_use_;
   std::string prefix_;
   sharded_tfrecord_writer_options options_;
-  std::deque<shard> shards_;
+  std::vector<shard> shards_;
   std::size_t finished_ = 0;  // so many of the first shards
   std::uint64_t records_ = 0;
   std::uint64_t bytes_ = 0;
