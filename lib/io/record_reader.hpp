@@ -132,7 +132,10 @@ bool basic_record_reader<F>::find(batch_type& batch) {
   if (search_ && !at_candidate()) return false;
   const std::uint64_t offset = offset_;
   const std::uint64_t index = index_;
-  detail::framing_step step = framing_.find({unread(), left(), to_skip_, index}, batch.records_);
+  // Else the place to go to was somebody's choice: what is not there is the end, and no damage.
+  const bool in_header = next_offset() == framing_.first_record();
+  detail::framing_step step =
+      framing_.find({unread(), left(), in_header ? to_skip_ : 0, index}, batch.records_);
   count(step, batch);
   if (batch.empty()) {
     fault_ = std::move(step.fault);
@@ -175,7 +178,7 @@ void basic_record_reader<F>::settle(std::uint64_t offset) {
 template <class F>
 corruption_report basic_record_reader<F>::report_of(const detail::damage& d) const {
   return {.path = *path_,
-          .offset = offset_,
+          .offset = next_offset(),
           .index = index_,
           .what = d.what,
           .expected_crc = d.expected_crc,
@@ -188,7 +191,7 @@ corruption_report basic_record_reader<F>::report_of(const detail::damage& d) con
 template <class F>
 bool basic_record_reader<F>::read_again(const detail::damage& d) {
   if (d.reason != errc::data_loss || !stream_.can_jump()) return false;
-  if (doubted_ && doubted_->offset == offset_) return false;
+  if (doubted_ && doubted_->offset == next_offset()) return false;
   doubted_ = report_of(d);
   static_cast<void>(stream_.seek(offset_));
   unread_ = 0;
@@ -208,7 +211,7 @@ void basic_record_reader<F>::check_policy(const detail::damage& d) const {
            " were left out before: the limit is corruption_options::max_reports";
   }
   throw failure(d.reason, *path_ + ", " + framing_.place(index_) + " at offset " +
-                              std::to_string(offset_) + ": " + d.what + hint);
+                              std::to_string(next_offset()) + ": " + d.what + hint);
 }
 
 // Throws, or sees to it that the reader can go on.

@@ -73,7 +73,7 @@ class basic_record_reader {
 
   /// Where the next record to be delivered stands; lives as long as the reader.
   [[nodiscard]] record_position position() const noexcept {
-    return {*path_, offset_ + to_skip_, index_};
+    return {*path_, next_offset(), index_};
   }
 
   [[nodiscard]] const std::string& path() const noexcept { return *path_; }
@@ -92,6 +92,8 @@ class basic_record_reader {
     bool candidate = false;  // there may be a record at the present place
   };
 
+  // Of the next record.
+  [[nodiscard]] std::uint64_t next_offset() const noexcept { return offset_ + to_skip_; }
   [[nodiscard]] byte_view unread() const noexcept;
   [[nodiscard]] std::uint64_t left() const noexcept;
   [[nodiscard]] bool stream_failed() const noexcept;

@@ -28,7 +28,7 @@ struct framing_run {
   byte_view bytes;
   /// Bytes left of the stream, or unknown_size; where it is bytes.size(), nothing comes behind.
   std::uint64_t left = unknown_size;
-  std::uint64_t missing = 0;  ///< bytes before the next record by which the stream is too short
+  std::uint64_t missing = 0;  ///< bytes of the header by which the stream is too short
   std::uint64_t index = 0;    ///< of the next record
 };
 
