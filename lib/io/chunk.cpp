@@ -3,6 +3,8 @@
 #include <new>
 #include <sys/mman.h>
 
+#include "io/hand_over.hpp"
+
 namespace leat::detail {
 namespace {
 
@@ -60,6 +62,7 @@ chunk_reference chunk_pool::take() {
       chunk* c = free_.back();
       free_.pop_back();
       ++out_;
+      take_out(c->memory_, c->headroom_ + c->body_);
       return chunk_reference(c);
     }
   }
@@ -78,6 +81,7 @@ void chunk_pool::give_back(chunk& c) noexcept {
   {
     const lock_guard lock(mutex_);
     --out_;
+    put_away(c.memory_, c.headroom_ + c.body_);
     if (!c.own_memory_) free_.push_back(&c);  // there is room: it was reserved for all of these
     last = closed_ && out_ == 0;
   }

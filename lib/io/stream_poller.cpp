@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "io/backends.hpp"
+#include "io/hand_over.hpp"
 #include "io/worker_pool.hpp"
 #include "leat/core/assert.hpp"
 
@@ -17,6 +18,7 @@ constexpr std::size_t usual_count = 16;
 
 void end(file_request& request, std::int64_t result) noexcept {
   request.result = result;
+  take_back(request);
   request.home->post(request);  // the last access: the request may be gone now
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "io/fork.hpp"
+#include "io/hand_over.hpp"
 #include "io/uring_requests.hpp"
 #include "io/worker_pool.hpp"
 #include "leat/core/assert.hpp"
@@ -97,6 +98,7 @@ class uring_backend final : public file_backend {
       workers_.submit(request);
       return;
     }
+    hand_over(request);
     line_up(request);
     if (waiting_count_ < entries) {
       post_pump();
@@ -137,7 +139,7 @@ class uring_backend final : public file_backend {
       file_request& request = *take_waiting();
       if (request.cancelled) {
         request.result = -ECANCELED;
-        request.home->post(request);
+        complete(request);
         continue;
       }
       if (is_poll(request)) ++polls_;
@@ -183,8 +185,11 @@ class uring_backend final : public file_backend {
     return reaped;
   }
 
-  std::size_t reap() noexcept {
-    return reap([](file_request& request) noexcept { request.home->post(request); });
+  std::size_t reap() noexcept { return reap(&complete); }
+
+  static void complete(file_request& request) noexcept {
+    take_back(request);
+    request.home->post(request);
   }
 
   void line_up(file_request& request) noexcept {
@@ -195,6 +200,7 @@ class uring_backend final : public file_backend {
   // The kernel may still write to the buffers of requests that nobody waits for any more.
   void drain() noexcept {
     const auto end = [](file_request& request) noexcept {
+      take_back(request);
       request.cancelled = true;  // whatever it ends with, it is not submitted again
       request.run_(request);
     };

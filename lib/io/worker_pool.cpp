@@ -8,6 +8,7 @@
 
 #include "io/backends.hpp"
 #include "io/fork.hpp"
+#include "io/hand_over.hpp"
 #include "leat/core/assert.hpp"
 
 namespace leat::detail {
@@ -15,6 +16,7 @@ namespace {
 
 void end(file_request& request, std::int64_t result) noexcept {
   request.result = result;
+  take_back(request);
   request.home->post(request);
 }
 
@@ -42,6 +44,7 @@ bool worker_pool::is_of_this_process() const noexcept { return generation_ == fo
 
 void worker_pool::submit(file_request& request) noexcept {
   LEAT_ASSERT(is_of_this_process(), "a child of fork() must not use its parent's files");
+  hand_over(request);
   if (is_of_stream(request)) {
     wait_for_stream(request);
   } else {
@@ -87,6 +90,7 @@ void worker_pool::line_up(file_request& request) noexcept {
     if (threads_.empty()) {  // none could be started: do it here
       static_cast<void>(waiting_.pop_front());
       --waiting_count_;
+      take_back(request);
       execute(request);
       request.home->post(request);
       return;
@@ -112,8 +116,10 @@ void worker_pool::work(const std::stop_token& stop) {
     auto& request = static_cast<file_request&>(*waiting_.pop_front());
     --waiting_count_;
     lock.unlock();
+    take_back(request);
     execute(request);
     if (is_of_stream(request) && request.result == -EAGAIN) {
+      hand_over(request);
       wait_for_stream(request);  // somebody else was faster
     } else {
       request.home->post(request);  // the last access: the request may be gone now

@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "io/hand_over.hpp"
 #include "leat/core/scheduler.hpp"
 #include "sim/names.hpp"
 #include "sim/path_names.hpp"
@@ -152,6 +153,7 @@ void file_system::submit(file_request& request) noexcept {
     p.due = waits_for_data(request) ? no_deadline : now_ + latency();
     watch(p);
     line_up(std::move(p));
+    leat::detail::hand_over(request);
   } catch (const std::bad_alloc&) {
     request.result = -ENOMEM;
     request.home->post(request);
@@ -216,6 +218,7 @@ std::string file_system::complete(std::size_t index) {
   // From here on the operation completes, whatever the memory.
   const pending p = std::move(*at);
   pending_.erase(at);
+  leat::detail::take_back(r);
   try {
     check_watched(p);
     r.result = p.cancelled ? -ECANCELED : perform(r, p.what);

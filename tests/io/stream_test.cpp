@@ -5,6 +5,7 @@
 #include <chrono>
 #include <fcntl.h>
 #include <string>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -159,13 +160,10 @@ TEST_CASE("file: a stop while a pipe is empty loses nothing that comes later", "
 TEST_CASE("file: a stop of a read of a pipe gives what was taken from it", "[io]") {
   const temp_dir dir;
   const std::string path = make_fifo(dir, "fifo");
-  std::atomic<bool> read{false};
-  const std::jthread other([&] {
-    const writer w(path);
-    w.write("12345");
-    read.wait(false);
-  });
-  leat::sync_wait([](std::string p, std::atomic<bool>& done) -> task<> {
+  const int both_ends = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  REQUIRE(both_ends >= 0);
+  REQUIRE(::write(both_ends, "12345", 5) == 5);
+  leat::sync_wait([](std::string p, int pipe) -> task<> {
     leat::task_group group;
     std::size_t size = 0;
     std::array<std::byte, 100> buffer{};
@@ -174,13 +172,16 @@ TEST_CASE("file: a stop of a read of a pipe gives what was taken from it", "[io]
       CHECK(f.status().is_stream);
       n = co_await f.read_at(leat::next_byte, to);
     }(p, buffer, size));
-    while (buffer[4] == std::byte{0}) co_await leat::sleep_for(1ms);
+    for (int left = 5; left > 0;) {
+      co_await leat::sleep_for(1ms);
+      REQUIRE(::ioctl(pipe, FIONREAD, &left) == 0);
+    }
     group.request_stop();
     co_await group.join();
     CHECK(size == 5);
-    done = true;
-    done.notify_one();
-  }(path, read));
+    CHECK(buffer[4] == std::byte{'5'});
+  }(path, both_ends));
+  ::close(both_ends);
 }
 
 TEST_CASE("file: a pipe is written to as far as it has room", "[io]") {

@@ -197,6 +197,12 @@ TEST_CASE("file_system: after a crash at any point a file is as before or comple
   CHECK(outcomes.size() == 2);
 }
 
+// What the address sanitizer finds too, where it looks.
+[[gnu::noinline, gnu::no_sanitize_address]] void touch(std::vector<std::byte>& buffer) {
+  std::byte* const data = buffer.data();
+  data[5] = std::byte{1};
+}
+
 // Reads into a buffer that somebody else writes to meanwhile.
 task<> touch_while_reading(world& here) {
   const leat::file f = co_await leat::file::open("/a");
@@ -214,7 +220,7 @@ task<> touch_while_reading(world& here) {
   while (group.live_tasks() > 0 && here.files().next_completion() == leat::no_deadline) {
     co_await leat::this_task::yield();
   }
-  buffer[5] = std::byte{1};
+  touch(buffer);
   co_await group.join();
 }
 

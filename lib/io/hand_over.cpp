@@ -1,0 +1,66 @@
+#include "io/hand_over.hpp"
+
+#include <algorithm>
+
+#include "leat/core/detail/sanitizers.hpp"
+
+#if LEAT_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
+#if LEAT_TSAN
+extern "C" {
+void __tsan_acquire(void* address);
+void __tsan_release(void* address);
+void __tsan_read_range(void* address, unsigned long size);
+void __tsan_write_range(void* address, unsigned long size);
+}
+#endif
+
+namespace leat::detail {
+namespace {
+
+using op = file_request::operation;
+
+#if LEAT_TSAN
+// The thread sanitizer sees no kernel: this thread does in its place what the kernel does.
+void touch(const file_request& r, std::size_t size) noexcept {
+  if (r.what == op::read) __tsan_write_range(r.data, size);
+  if (r.what == op::write) __tsan_read_range(r.data, size);
+}
+#endif
+
+}  // namespace
+
+void hand_over([[maybe_unused]] const file_request& r) noexcept {
+#if LEAT_ASAN
+  if (r.what == op::read) ASAN_POISON_MEMORY_REGION(r.data, r.size);
+#endif
+#if LEAT_TSAN
+  touch(r, r.size);
+  __tsan_release(const_cast<file_request*>(&r));
+#endif
+}
+
+void take_back([[maybe_unused]] const file_request& r) noexcept {
+#if LEAT_ASAN
+  if (r.what == op::read) ASAN_UNPOISON_MEMORY_REGION(r.data, r.size);
+#endif
+#if LEAT_TSAN
+  __tsan_acquire(const_cast<file_request*>(&r));
+  if (r.result > 0) touch(r, std::min(r.size, static_cast<std::size_t>(r.result)));
+#endif
+}
+
+void put_away([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t size) noexcept {
+#if LEAT_ASAN
+  ASAN_POISON_MEMORY_REGION(memory, size);
+#endif
+}
+
+void take_out([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t size) noexcept {
+#if LEAT_ASAN
+  ASAN_UNPOISON_MEMORY_REGION(memory, size);
+#endif
+}
+
+}  // namespace leat::detail
