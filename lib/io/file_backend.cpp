@@ -12,12 +12,18 @@
 namespace leat {
 namespace {
 
-std::mutex reason_mutex;
-std::string reason = "not chosen yet";  // guarded by reason_mutex
+// What the process's schedulers were given so far.
+struct outcomes {
+  std::mutex mutex;
+  std::size_t rings = 0;
+  std::size_t threads = 0;  // because somebody asked for them
+  std::size_t refused = 0;  // threads in place of a ring
+  std::string refusal;      // why, the first time
+};
 
-void set_reason(std::string text) {
-  const std::lock_guard lock(reason_mutex);
-  reason = std::move(text);
+outcomes& given() {
+  static outcomes all;
+  return all;
 }
 
 file_backend_choice resolve(file_backend_choice choice) {
@@ -34,12 +40,15 @@ file_backend_choice resolve(file_backend_choice choice) {
 std::unique_ptr<file_backend> make(detail::event_loop_scheduler& home, file_backend_choice choice) {
   choice = resolve(choice);
   if (choice == file_backend_choice::threads) {
-    set_reason("threads: asked for");
-    return detail::make_thread_backend();
+    auto threads = detail::make_thread_backend();
+    const std::lock_guard lock(given().mutex);
+    ++given().threads;
+    return threads;
   }
   int refusal = 0;
   if (auto ring = detail::make_uring_backend(home, refusal)) {
-    set_reason("io_uring");
+    const std::lock_guard lock(given().mutex);
+    ++given().rings;
     return ring;
   }
   const std::string why = std::generic_category().message(refusal);
@@ -47,8 +56,10 @@ std::unique_ptr<file_backend> make(detail::event_loop_scheduler& home, file_back
     throw failure(errc::unavailable, "io_uring was asked for and is refused: " + why +
                                          "; use LEAT_IO=threads or lift the restriction");
   }
-  set_reason("threads: io_uring is refused: " + why);
-  return detail::make_thread_backend();
+  auto threads = detail::make_thread_backend();
+  const std::lock_guard lock(given().mutex);
+  if (given().refused++ == 0) given().refusal = why;
+  return threads;
 }
 
 }  // namespace
@@ -80,8 +91,18 @@ file_backend& get_file_backend(scheduler& s, file_backend_choice choice) {
 }
 
 std::string file_backend_reason() {
-  const std::lock_guard lock(reason_mutex);
-  return reason;
+  const outcomes& all = given();
+  const std::lock_guard lock(given().mutex);
+  if (all.refused > 0) {
+    std::string text = "threads: io_uring is refused: " + all.refusal;
+    if (all.rings > 0) {
+      text += " (" + std::to_string(all.refused) + " of " +
+              std::to_string(all.refused + all.rings) + " schedulers)";
+    }
+    return text;
+  }
+  if (all.rings > 0) return "io_uring";
+  return all.threads > 0 ? "threads: asked for" : "not chosen yet";
 }
 
 }  // namespace leat

@@ -1,8 +1,6 @@
 // Files of an embedded_scheduler, on both backends.
 
-#include <fcntl.h>
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -13,6 +11,7 @@
 #include "leat/core/this_task.hpp"
 #include "leat/io/file.hpp"
 #include "support/descriptors.hpp"
+#include "support/page_cache.hpp"
 #include "support/record_files.hpp"
 #include "support/temp_dir.hpp"
 
@@ -58,15 +57,6 @@ texts many_records() {
   return records;
 }
 
-// Takes a file out of the page cache, so that reads complete later.
-void evict(const std::string& path) {
-  const int f = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  REQUIRE(f >= 0);
-  ::fsync(f);
-  ::posix_fadvise(f, 0, 0, POSIX_FADV_DONTNEED);
-  ::close(f);
-}
-
 }  // namespace
 
 TEST_CASE("embedded_scheduler: TFRecord files are written and read", "[io]") {
@@ -80,7 +70,7 @@ TEST_CASE("embedded_scheduler: TFRecord files are written and read", "[io]") {
       run(leat_test::read_records_into(read, path, {.read = {.chunk_size = 4096, .depth = 3}}),
           choice);
       REQUIRE(read == records);
-      evict(path);
+      leat_test::evict(path);
     }
   }
 }
@@ -91,7 +81,7 @@ TEST_CASE("embedded_scheduler: it is not idle before the reads of a reader that 
   const std::string path = dir.write("lines", std::string(1 << 20, '\n'));
   for (const file_backend_choice choice : backends()) {
     for (int round = 0; round < 10; ++round) {
-      evict(path);
+      leat_test::evict(path);
       run(
           [](std::string p) -> task<> {
             auto reader = co_await leat::line_reader::open(

@@ -1,9 +1,7 @@
 // Reads that the kernel really completes later. Data in the page cache completes within the call
 // that submits, which hides a wake-up that never comes.
 
-#include <fcntl.h>
 #include <string>
-#include <unistd.h>
 
 #include <catch2/catch.hpp>
 
@@ -15,6 +13,7 @@
 #include "leat/io/file_backend.hpp"
 #include "leat/io/line_reader.hpp"
 #include "support/descriptors.hpp"
+#include "support/page_cache.hpp"
 #include "support/temp_dir.hpp"
 
 namespace {
@@ -28,15 +27,6 @@ std::string numbered_lines(const temp_dir& dir) {
   std::string text;
   for (std::size_t i = 0; i < lines; ++i) text += "line " + std::to_string(i) + '\n';
   return dir.write("lines", text);
-}
-
-// Takes a file out of the page cache.
-void evict(const std::string& path) {
-  const int f = ::open(path.c_str(), O_RDONLY);
-  REQUIRE(f >= 0);
-  ::fsync(f);
-  ::posix_fadvise(f, 0, 0, POSIX_FADV_DONTNEED);
-  ::close(f);
 }
 
 task<std::size_t> count_lines(std::string path, bool& in_order) {
@@ -67,7 +57,7 @@ TEST_CASE("io_uring: a read that completes later wakes its scheduler", "[uring]"
   const temp_dir dir;
   const std::string path = numbered_lines(dir);
   for (int round = 0; round < 5; ++round) {
-    evict(path);
+    leat_test::evict(path);
     bool in_order = true;
     REQUIRE(leat::sync_wait(count_lines(path, in_order)) == lines);
     REQUIRE(in_order);
@@ -77,7 +67,7 @@ TEST_CASE("io_uring: a read that completes later wakes its scheduler", "[uring]"
 TEST_CASE("io_uring: several readers of evicted data on two schedulers", "[uring]") {
   const temp_dir dir;
   const std::string path = numbered_lines(dir);
-  evict(path);
+  leat_test::evict(path);
   leat::runtime rt({.threads = 2});
   leat::task_group group;
   std::size_t counts[4] = {};
@@ -101,7 +91,7 @@ TEST_CASE("io_uring: a read that completes later makes an embedded_scheduler's d
   const std::string path = numbered_lines(dir);
   leat::embedded_scheduler s;
   for (int round = 0; round < 5; ++round) {
-    evict(path);
+    leat_test::evict(path);
     std::size_t count = 0;
     bool in_order = true;
     leat::task_group group;
@@ -119,7 +109,7 @@ TEST_CASE("io_uring: a reader is destroyed while its reads are under way", "[uri
   const temp_dir dir;
   const std::string path = numbered_lines(dir);
   for (int round = 0; round < 20; ++round) {
-    evict(path);
+    leat_test::evict(path);
     const auto first_batch = [](std::string p) -> task<std::string> {
       auto reader = co_await leat::line_reader::open(std::move(p));
       leat::line_batch batch;

@@ -125,7 +125,8 @@ enum class file_backend_choice {
     scheduler& s, file_backend_choice choice = file_backend_choice::automatic);
 
 /// Why `automatic` chose as it did, in one sentence: "io_uring", or "threads: io_uring is refused:
-/// Operation not permitted". Thread safety: shared-safe.
+/// Operation not permitted"; where only some schedulers of the process were refused a ring, as for
+/// want of descriptors, how many. Thread safety: shared-safe.
 [[nodiscard]] std::string file_backend_reason();
 
 }  // namespace leat
