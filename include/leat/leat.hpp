@@ -100,6 +100,7 @@
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/io/tfrecord_writer.hpp"
 #include "leat/io/whole_file_reader.hpp"
+#include "leat/io/whole_files.hpp"
 
 // Stages of a pipeline
 #include "leat/pipeline/batcher.hpp"

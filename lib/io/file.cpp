@@ -80,15 +80,18 @@ void detail::throw_file_error(std::int64_t negative_errno, std::string_view path
   std::rethrow_exception(file_error(negative_errno, path, what));
 }
 
+void detail::check_path(const std::string& path) {
+  if (path.find('\0') == std::string::npos) return;
+  throw failure(errc::invalid_argument,
+                std::string(path.c_str()) + ": this path goes on behind a NUL byte");
+}
+
 namespace {
 
 using op = file_request::operation;
 
 file_request on_path(op what, const std::string& path) {
-  if (path.find('\0') != std::string::npos) {
-    throw failure(errc::invalid_argument,
-                  std::string(path.c_str()) + ": this path goes on behind a NUL byte");
-  }
+  detail::check_path(path);
   file_request r;
   r.what = what;
   r.path = path.c_str();

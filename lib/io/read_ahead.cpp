@@ -2,59 +2,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <ostream>
 
 #include "leat/core/error.hpp"
 #include "leat/core/this_task.hpp"
 
 namespace leat::detail {
-
-// Waits for the read of one chunk. A stop lets go of the chunk, not of the read.
-class read_ahead::chunk_wait final : public wait {
- public:
-  chunk_wait(chunk& c, const file& f, const std::source_location& where) noexcept
-      : wait(read_kind, where), chunk_(c), file_(f) {}
-  ~chunk_wait() {
-    if (chunk_.reader_ == this) chunk_.reader_ = nullptr;
-  }
-
-  bool await_ready() const noexcept { return !chunk_.in_flight_; }
-  bool await_suspend(std::coroutine_handle<> h) noexcept {
-    if (!bound()) attach(h);
-    if (stop_requested()) {
-      cancelled_ = true;
-      return false;
-    }
-    begin_wait();
-    chunk_.reader_ = this;
-    return true;
-  }
-  void await_resume() const {
-    if (cancelled_) throw failure(errc::cancelled, file_.path() + ": read");
-  }
-
- private:
-  static void cancel(wait& w) noexcept {
-    auto& self = static_cast<chunk_wait&>(w);
-    if (self.chunk_.reader_ != &self) return;
-    self.chunk_.reader_ = nullptr;
-    self.cancelled_ = true;
-    self.wake();
-  }
-  static void describe(const wait& w, std::ostream& out) {
-    const auto& self = static_cast<const chunk_wait&>(w);
-    out << "'" << self.file_.path() << "'" << at_offset(self.chunk_.offset);
-  }
-  static const kind read_kind;
-
-  chunk& chunk_;
-  const file& file_;
-  bool cancelled_ = false;
-};
-
-const wait::kind read_ahead::chunk_wait::read_kind{"read", &chunk_wait::cancel,
-                                                   &chunk_wait::describe};
-
 namespace {
 
 constexpr std::size_t max_chunk_size = std::size_t{1} << 30;
@@ -101,7 +53,7 @@ read_ahead::~read_ahead() {
 // Of the reads that are under way; a stream's might never end otherwise.
 void read_ahead::let_go() noexcept {
   for (const chunk_reference& c : under_way_) {
-    if (c->in_flight_) c->file_->backend.cancel(*c);
+    if (c->under_way()) c->file_->backend.cancel(*c);
   }
   under_way_.clear();
 }
@@ -130,15 +82,14 @@ void read_ahead::ask(chunk_reference c) {
     auto& self = static_cast<chunk&>(static_cast<file_request&>(item));
     if (self.submit_again(self.file_->backend)) return;
     scheduler& home = *self.home;
-    self.in_flight_ = false;
     self.file_.reset();
-    if (wait* const reader = std::exchange(self.reader_, nullptr)) reader->wake();
+    self.end();
     self.drop_reference();  // the last access
     home.work_finished();
   };
   c->home = scheduler::current();
   c->home->work_started();  // also when the reader has left: the read has to be seen to its end
-  c->in_flight_ = true;
+  c->begin();
   next_offset_ += c->size;
   c->add_reference();
   c->file_ = file_.open_handle();
@@ -182,7 +133,8 @@ task<void> read_ahead::fetch(std::size_t carried, std::source_location where) {
     ask(std::move(c));
   }
   while (under_way_.size() < depth_ && left_to_ask() > 0) ask(fresh(0));
-  co_await chunk_wait(*under_way_.front(), file_, where);
+  chunk& next = *under_way_.front();
+  co_await read_wait(next, file_.path(), next.offset, where);
 }
 
 task<bool> read_ahead::advance(std::size_t carried, std::source_location where) {

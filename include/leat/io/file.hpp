@@ -167,6 +167,9 @@ class file {
 
 namespace detail {
 
+/// Errors: invalid_argument for a path with a NUL byte.
+void check_path(const std::string& path);
+
 /// " at offset 48", or nothing for `next_byte`.
 [[nodiscard]] std::string at_offset(std::uint64_t offset);
 

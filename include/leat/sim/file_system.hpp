@@ -106,6 +106,9 @@ class file_system final : public file_backend {
   /// Paths of all files.
   [[nodiscard]] std::vector<std::string> files() const;
 
+  /// Files that are open.
+  [[nodiscard]] std::size_t open_files() const noexcept { return open_.size(); }
+
   /// Operations asked for so far: what planned_fault counts.
   [[nodiscard]] std::uint64_t calls() const noexcept { return calls_; }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "leat/core/detail/mutex.hpp"
-#include "leat/core/wait.hpp"
+#include "leat/io/detail/read_wait.hpp"
 #include "leat/io/file.hpp"
 #include "leat/io/file_backend.hpp"
 
@@ -20,7 +20,7 @@ class chunk_pool;
 ///
 /// Memory: [ headroom | body ]. The body is read into; what the record at its beginning left in the
 /// piece before is copied to the end of the headroom, so that records always lie in one piece.
-class chunk : public file_request {
+class chunk : public file_request, public awaited_read {
  public:
   chunk(chunk_pool& pool, std::byte* memory, std::size_t headroom, std::size_t body) noexcept
       : pool_(pool), memory_(memory), headroom_(headroom), body_(body) {}
@@ -42,9 +42,6 @@ class chunk : public file_request {
 
   // Keeps the file open while the read is under way.
   std::shared_ptr<file_handle> file_;
-  // The wait of the reader for this chunk's read, thread-bound to the reader's scheduler.
-  wait* reader_ = nullptr;
-  bool in_flight_ = false;
 
  private:
   friend class chunk_pool;

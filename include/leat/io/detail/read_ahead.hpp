@@ -59,8 +59,6 @@ class read_ahead {
   [[nodiscard]] const window& view() const noexcept { return view_; }
 
  private:
-  class chunk_wait;
-
   [[nodiscard]] bool has_size() const noexcept { return file_.status().size > 0; }
   [[nodiscard]] std::uint64_t left_to_ask() const noexcept;
   void let_go() noexcept;

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <iosfwd>
+#include <source_location>
+#include <string_view>
+#include <utility>
+
+#include "leat/core/wait.hpp"
+
+namespace leat::detail {
+
+/// Something that is read, for which one task may wait.
+/// Thread safety: thread-bound.
+class awaited_read {
+ public:
+  [[nodiscard]] bool under_way() const noexcept { return under_way_; }
+  void begin() noexcept { under_way_ = true; }
+
+  /// Wakes who waits for it.
+  void end() noexcept {
+    under_way_ = false;
+    if (wait* const reader = std::exchange(reader_, nullptr)) reader->wake();
+  }
+
+ private:
+  friend class read_wait;
+
+  wait* reader_ = nullptr;
+  bool under_way_ = false;
+};
+
+/// Waits until something was read. A stop lets go of it, and it goes on.
+/// Errors: cancelled.
+class [[nodiscard]] read_wait final : public wait {
+ public:
+  /// `path` and `offset` are what a dump tells, and must live as long as the wait.
+  read_wait(awaited_read& read, std::string_view path, std::uint64_t offset,
+            const std::source_location& where) noexcept
+      : wait(read_kind, where), read_(read), path_(path), offset_(offset) {}
+  ~read_wait() {
+    if (read_.reader_ == this) read_.reader_ = nullptr;
+  }
+
+  bool await_ready() const noexcept { return !read_.under_way_; }
+  bool await_suspend(std::coroutine_handle<> h) noexcept;
+  void await_resume() const;
+
+ private:
+  static void cancel(wait& w) noexcept;
+  static void describe(const wait& w, std::ostream& out);
+  static const kind read_kind;
+
+  awaited_read& read_;
+  const std::string_view path_;
+  const std::uint64_t offset_;
+  bool cancelled_ = false;
+};
+
+}  // namespace leat::detail

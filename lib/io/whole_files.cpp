@@ -1,0 +1,383 @@
+#include "leat/io/whole_files.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <utility>
+
+#include "leat/core/assert.hpp"
+#include "leat/core/error.hpp"
+#include "leat/core/this_task.hpp"
+#include "leat/io/detail/read_wait.hpp"
+
+namespace leat {
+namespace {
+
+using op = file_request::operation;
+
+constexpr std::size_t max_depth = 4096;
+constexpr std::size_t small_size = std::size_t{128} << 10;  // has its memory set aside
+constexpr std::size_t max_piece = std::size_t{1} << 20;     // read in one go
+constexpr std::size_t share_of_turn = std::size_t{256} << 10;
+
+bool is_short_of_descriptors(std::int64_t result) noexcept {
+  return result == -EMFILE || result == -ENFILE;
+}
+
+}  // namespace
+
+// What the files of a reading have in common. Lives until the last of them has ended.
+//
+// What comes next is never held back but by others that are under way, and these rouse it: so the
+// reading goes on, however short descriptors and memory are.
+struct whole_files::shared {
+  explicit shared(const whole_files_options& o) : options(o) {
+    if (o.depth < 1 || o.depth > max_depth) {
+      throw failure(errc::invalid_argument, "whole_files_options::depth is " +
+                                                std::to_string(o.depth) + ", must be 1 to " +
+                                                std::to_string(max_depth));
+    }
+    pool = detail::chunk_pool::make(o.depth + 1, 0, small_size);
+  }
+  shared(const shared&) = delete;
+  shared& operator=(const shared&) = delete;
+  ~shared() { pool->close(); }
+
+  [[nodiscard]] detail::chunk_reference take_memory(std::size_t size) const {
+    return size <= small_size ? pool->take() : pool->take_large(0, size);
+  }
+
+  // Gives those that could not go on another chance.
+  void rouse() noexcept;
+
+  // Closes the files that wait for memory: true when that has freed descriptors.
+  bool put_off_waiting() noexcept;
+
+  const whole_files_options options;
+  detail::chunk_pool* pool;
+  file_backend* backend = nullptr;
+  const entry* first = nullptr;  // comes next
+  // For want of a place, of descriptors or of memory. Has room for all that were added.
+  std::vector<std::shared_ptr<entry>> held;
+  std::size_t begun = 0;      // and not given yet
+  std::size_t open = 0;       // files, closed ones too as long as that is under way
+  std::size_t under_way = 0;  // requests
+  std::uint64_t bytes = 0;    // of those that are begun and not given yet
+  std::size_t copied = 0;     // in the call, since others had their turn
+  bool left = false;          // nobody wants the files any more
+};
+
+// One file: opened, read and closed by one request after the other.
+struct whole_files::entry final : file_request,
+                                  detail::awaited_read,
+                                  std::enable_shared_from_this<entry> {
+  entry(std::string p, std::shared_ptr<shared> s, scheduler& here)
+      : name(std::move(p)), all(std::move(s)) {
+    home = &here;
+    awaited_read::begin();
+    run_ = [](work_item& item) noexcept {
+      static_cast<entry&>(static_cast<file_request&>(item)).completed();
+    };
+  }
+
+  // Goes on as far as it can without waiting. False: it is held.
+  bool go_on() noexcept {
+    for (;;) {
+      step next = step::end;
+      try {
+        next = prepare();
+      } catch (...) {
+        error = std::current_exception();
+        memory = {};
+        next = finish();
+      }
+      if (next == step::hold) return false;
+      if (next == step::end || !ask()) return true;
+    }
+  }
+
+  void give(whole_file& out) {
+    --all->begun;
+    all->bytes -= counted;
+    out.path_ = std::move(name);
+    out.error_ = error;
+    if (error) return;
+    out.contents_ = byte_view(memory->body(), got);
+    out.keeper_ = std::move(memory);
+  }
+
+  // As if it had not been begun.
+  bool put_off() noexcept {
+    if (at != state::waiting) return false;
+    file_request close;
+    close.what = op::close;
+    close.handle = std::exchange(file->number, -1);
+    file->run_anywhere(close);
+    memory = {};
+    got = 0;
+    all->bytes -= std::exchange(counted, 0);
+    not_begun();
+    return true;
+  }
+
+  void cancel_read() noexcept {
+    if (at == state::reading && self && !paused) all->backend->cancel(*this);
+  }
+
+  std::string name;
+  std::shared_ptr<shared> all;
+  std::exception_ptr error;
+
+ private:
+  enum class state { named, opening, waiting, reading, closing, closed };
+  enum class step { ask, hold, end };
+
+  // Decides by the result of the last request what comes next.
+  step prepare() {
+    switch (at) {
+      case state::named: return open_it();
+      case state::opening: return look_at_it();
+      case state::waiting: return ask_for_more();
+      case state::reading: return take_what_came();
+      case state::closing:
+      case state::closed: break;
+    }
+    return finish();
+  }
+
+  step open_it() {
+    if (all->first != this && all->begun >= all->options.depth) return step::hold;
+    ++all->begun;
+    ++all->open;
+    was_alone = all->open == 1;
+    file.emplace(*all->backend, -1);
+    detail::check_path(name);
+    what = op::open;
+    flags = O_RDONLY;
+    file_request::path = name.c_str();
+    status = &found;
+    retries = 0;
+    at = state::opening;
+    return step::ask;
+  }
+
+  void not_begun() noexcept {
+    file.reset();
+    --all->open;
+    --all->begun;
+    at = state::named;
+  }
+
+  step look_at_it() {
+    if (is_short_of_descriptors(result)) {
+      const bool is_first = all->first == this;
+      const bool others_wait = is_first && all->put_off_waiting();
+      if (!is_first || all->open > 1) {  // another time
+        not_begun();
+        return step::hold;
+      }
+      if (others_wait || !was_alone) {
+        not_begun();
+        return open_it();
+      }
+    }
+    if (result < 0) detail::throw_file_error(result, name, "cannot open");
+    file->number = static_cast<int>(result);
+    if (found.is_directory) detail::throw_file_error(-EISDIR, name, "cannot read");
+    if (found.is_stream) {
+      throw failure(errc::failed_precondition, name + ": a pipe or a device is no whole file");
+    }
+    check_size(found.size);
+    return ask_for_more();
+  }
+
+  step take_what_came() {
+    if (result < 0) {
+      detail::throw_file_error(result, name, "cannot read" + detail::at_offset(offset));
+    }
+    got += static_cast<std::size_t>(result);
+    if (found.size > 0 && result == 0) {
+      throw failure(
+          errc::data_loss,
+          name + ": the file became shorter while it was read: " + std::to_string(found.size) +
+              " bytes when it was opened, end at offset " + std::to_string(got));
+    }
+    if (result == 0 || got == found.size) return finish();
+    return ask_for_more();
+  }
+
+  step ask_for_more() {
+    if ((!memory || got == memory->body_size()) && !find_memory()) {
+      at = state::waiting;
+      return step::hold;
+    }
+    const std::size_t end =
+        found.size > 0 ? static_cast<std::size_t>(found.size) : memory->body_size();
+    what = op::read;
+    handle = file->number;
+    data = memory->body() + got;
+    size = std::min(end - got, max_piece);
+    offset = got;
+    retries = 0;
+    at = state::reading;
+    return step::ask;
+  }
+
+  // A file of size 0 may be one that does not tell its size: it gets twice the memory each time
+  // that it has filled it.
+  bool find_memory() {
+    const std::uint64_t needed =
+        found.size > 0 ? found.size : std::max<std::uint64_t>(small_size, 2 * got);
+    const std::uint64_t more = needed - counted;
+    if (got > 0) check_size(got + 1);
+    if (all->first != this && all->bytes + more > all->options.max_bytes_ahead) return false;
+    detail::chunk_reference larger = all->take_memory(static_cast<std::size_t>(needed));
+    if (memory) std::copy_n(memory->body(), got, larger->body());
+    memory = std::move(larger);
+    counted = needed;
+    all->bytes += more;
+    return true;
+  }
+
+  void check_size(std::uint64_t bytes) const {
+    if (bytes <= all->options.max_file_size) return;
+    throw failure(errc::resource_exhausted, name + ": " + std::to_string(bytes) +
+                                                " bytes are above the limit max_file_size of " +
+                                                std::to_string(all->options.max_file_size));
+  }
+
+  // It may be given; what is left to do is to close it.
+  step finish() noexcept {
+    if (at == state::closed) return step::end;
+    if (at != state::closing) awaited_read::end();
+    if (file->number >= 0 && !file->answers_at_once) {
+      what = op::close;
+      handle = std::exchange(file->number, -1);
+      at = state::closing;
+      return step::ask;
+    }
+    file.reset();
+    --all->open;
+    at = state::closed;
+    return step::end;
+  }
+
+  // True: the result is there.
+  bool ask() noexcept {
+    if (all->backend->try_now(*this)) {
+      if (what != op::read) return true;
+      file->answers_at_once = true;
+      all->copied += static_cast<std::size_t>(result);
+      if (all->copied < share_of_turn) return true;
+      all->copied = 0;
+      paused = true;
+    }
+    self = shared_from_this();
+    home->work_started();  // also when nobody wants the file any more: it has to be closed
+    if (paused) {
+      home->post(*this);
+    } else {
+      ++all->under_way;
+      all->backend->submit(*this);
+    }
+    return false;
+  }
+
+  void completed() noexcept {
+    if (submit_again(*all->backend)) return;
+    std::shared_ptr<entry> alive = std::move(self);
+    scheduler& here = *home;
+    if (!std::exchange(paused, false)) --all->under_way;
+    if (!all->left) {
+      if (!go_on()) all->held.push_back(alive);
+      all->rouse();
+    } else if (at == state::opening && result >= 0) {
+      file->number = static_cast<int>(result);  // to be closed by its destructor
+    }
+    alive.reset();
+    here.work_finished();
+  }
+
+  state at = state::named;
+  file_status found;
+  std::optional<detail::file_handle> file;
+  detail::chunk_reference memory;
+  std::size_t got = 0;
+  std::uint64_t counted = 0;    // of all->bytes
+  std::shared_ptr<entry> self;  // while a request is under way
+  bool was_alone = false;       // no other file was open when this one was to be opened
+  bool paused = false;          // the result is there, but others have their turn first
+};
+
+void whole_files::shared::rouse() noexcept {
+  std::erase_if(held, [](const std::shared_ptr<entry>& e) noexcept { return e->go_on(); });
+}
+
+// May be called from within rouse(): then some places of the list are empty.
+bool whole_files::shared::put_off_waiting() noexcept {
+  bool any = false;
+  for (const std::shared_ptr<entry>& e : held) any = (e && e->put_off()) || any;
+  return any;
+}
+
+whole_files::whole_files(source paths, const whole_files_options& options)
+    : source_(std::move(paths)), shared_(std::make_shared<shared>(options)) {}
+
+whole_files::whole_files(const whole_files_options& options) : whole_files(source(), options) {}
+
+whole_files::whole_files(std::vector<std::string> paths, const whole_files_options& options)
+    : whole_files(
+          [all = std::move(paths), index = std::size_t{0}]() mutable -> std::optional<std::string> {
+            if (index == all.size()) return std::nullopt;
+            return std::move(all[index++]);
+          },
+          options) {}
+
+whole_files::~whole_files() {
+  shared_->left = true;
+  shared_->held.clear();
+  for (const auto& file : files_) file->cancel_read();
+}
+
+bool whole_files::has_room() const noexcept {
+  return files_.empty() || (files_.size() < shared_->options.depth && shared_->under_way > 0);
+}
+
+void whole_files::add(std::string path) {
+  scheduler* const here = scheduler::current();
+  LEAT_ASSERT(here != nullptr, "whole_files::add() is called from a task");
+  if (!shared_->backend) shared_->backend = &get_file_backend(*here);
+  if (shared_->held.capacity() == files_.size()) shared_->held.reserve(2 * files_.size() + 8);
+  files_.push_back(std::make_shared<entry>(std::move(path), shared_, *here));
+  shared_->first = files_.front().get();
+  shared_->held.push_back(files_.back());
+  shared_->rouse();
+}
+
+task<bool> whole_files::next(whole_file& out, std::source_location where) {
+  const detail::one_at_a_time::use use(in_use_);
+  out = {};
+  if (co_await this_task::stop_requested()) throw failure(errc::cancelled, "whole_files: next");
+  if (error_) std::rethrow_exception(error_);
+  while (source_ && has_room()) {
+    std::optional<std::string> path = source_();
+    if (path) {
+      add(std::move(*path));
+    } else {
+      source_ = nullptr;
+    }
+  }
+  if (files_.empty()) co_return false;
+  co_await detail::read_wait(*files_.front(), files_.front()->name, next_byte, where);
+  files_.front()->give(out);
+  files_.pop_front();
+  shared_->first = files_.empty() ? nullptr : files_.front().get();
+  if (!shared_->held.empty()) shared_->rouse();
+  if (out.error() && shared_->options.first_error_ends) {
+    error_ = out.error();
+    std::rethrow_exception(error_);
+  }
+  co_return true;
+}
+
+}  // namespace leat

@@ -1,0 +1,255 @@
+#include "leat/io/whole_files.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <string>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/core/error.hpp"
+#include "leat/core/sync_wait.hpp"
+#include "leat/core/task_group.hpp"
+#include "support/child_process.hpp"
+#include "support/descriptors.hpp"
+#include "support/page_cache.hpp"
+#include "support/temp_dir.hpp"
+
+namespace {
+
+using leat::errc;
+using leat::task;
+using leat::whole_file;
+using leat::whole_files;
+using leat::whole_files_options;
+
+using contents = std::vector<std::pair<std::string, std::string>>;  // path, text or error
+
+std::string text_of(int i) {
+  return std::string(static_cast<std::size_t>(i * 997 % 150'000), static_cast<char>('a' + i % 26));
+}
+
+std::vector<std::string> make_files(const temp_dir& dir, int count) {
+  std::vector<std::string> paths;
+  for (int i = 0; i < count; ++i) paths.push_back(dir.write(std::to_string(i), text_of(i)));
+  return paths;
+}
+
+void evict(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) leat_test::evict(path);
+}
+
+std::string result_of(const whole_file& file) {
+  try {
+    return std::string(leat::as_text(file.contents()));
+  } catch (const leat::failure& e) {
+    return "error: " + std::string(e.what());
+  }
+}
+
+task<contents> read_all(whole_files& files) {
+  contents all;
+  whole_file file;
+  while (co_await files.next(file)) all.emplace_back(file.path(), result_of(file));
+  co_return all;
+}
+
+task<contents> read_list(std::vector<std::string> paths, whole_files_options options = {}) {
+  whole_files files(std::move(paths), options);
+  contents all = co_await read_all(files);
+  co_return all;
+}
+
+void check_all(const contents& all, const std::vector<std::string>& paths) {
+  REQUIRE(all.size() == paths.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    CHECK(all[i].first == paths[i]);
+    CHECK((all[i].second == text_of(static_cast<int>(i))));
+  }
+}
+
+TEST_CASE("whole_files: gives each file whole, in order, cached or not", "[io]") {
+  const temp_dir dir;
+  const std::vector<std::string> paths = make_files(dir, 200);
+  for (const std::size_t depth : std::vector<std::size_t>{1, 7, 64, 500}) {
+    evict(paths);
+    check_all(leat::sync_wait(read_list(paths, {.depth = depth})), paths);
+    check_all(leat::sync_wait(read_list(paths, {.depth = depth})), paths);
+  }
+}
+
+TEST_CASE("whole_files: a file that cannot be read is a result that names it", "[io]") {
+  const temp_dir dir;
+  const std::vector<std::string> good = make_files(dir, 3);
+  REQUIRE(::mkfifo((dir / "pipe").c_str(), 0600) == 0);
+  const std::vector<std::string> paths = {
+      good[0], dir / "no", good[1], dir / ".", dir / "pipe", std::string("a\0b", 3), good[2]};
+  const contents all = leat::sync_wait(read_list(paths));
+  REQUIRE(all.size() == paths.size());
+  CHECK(all[0].second == text_of(0));
+  CHECK(all[1].second.starts_with("error: " + (dir / "no") + ": cannot open"));
+  CHECK(all[2].second == text_of(1));
+  CHECK(all[3].second.starts_with("error: " + (dir / ".") + ": cannot read"));
+  CHECK(all[4].second.starts_with("error: " + (dir / "pipe") + ": a pipe"));
+  CHECK(all[5].second.find("NUL") != std::string::npos);
+  CHECK(all[6].second == text_of(2));
+}
+
+TEST_CASE("whole_files: the first error ends the reading where that is asked for", "[io]") {
+  const temp_dir dir;
+  std::vector<std::string> paths = make_files(dir, 5);
+  paths[2] = dir / "no";
+  leat::sync_wait([](std::vector<std::string> all) -> task<> {
+    whole_files files(all, {.first_error_ends = true});
+    whole_file file;
+    int read = 0;
+    int refused = 0;
+    for (int i = 0; i < 4; ++i) {
+      try {
+        read += co_await files.next(file) ? 1 : 0;
+      } catch (const leat::failure& e) {
+        CHECK(e.code() == errc::not_found);
+        ++refused;
+      }
+    }
+    CHECK(read == 2);
+    CHECK(refused == 2);
+  }(paths));
+}
+
+TEST_CASE("whole_files: sizes that are none, and limits", "[io]") {
+  const temp_dir dir;
+  const std::string large = dir.write("large", std::string(3'000'000, 'x'));
+  const std::string empty = dir.write("empty", "");
+  CHECK(leat::sync_wait(read_list({large}))[0].second.size() == 3'000'000);
+  CHECK(leat::sync_wait(read_list({empty}))[0].second.empty());
+  // Those tell 0 bytes, the second one has more than is set aside.
+  CHECK(leat::sync_wait(read_list({"/proc/self/cmdline"}))[0].second.find("test_io") !=
+        std::string::npos);
+  CHECK(leat::sync_wait(read_list({"/proc/kallsyms"}))[0].second.size() > 200'000);
+  const whole_files_options small{.max_file_size = 1000};
+  CHECK(leat::sync_wait(read_list({large}, small))[0].second.find("above the limit") !=
+        std::string::npos);
+  CHECK(leat::sync_wait(read_list({"/proc/kallsyms"}, small))[0].second.find("above the limit") !=
+        std::string::npos);
+  for (const std::size_t wrong : {std::size_t{0}, SIZE_MAX}) {
+    CHECK_THROWS_AS(whole_files(whole_files_options{.depth = wrong}), leat::failure);
+  }
+}
+
+TEST_CASE("whole_files: what is read ahead stays within its limit", "[io]") {
+  const temp_dir dir;
+  std::vector<std::string> paths;
+  for (int i = 0; i < 30; ++i) {
+    paths.push_back(dir.write(std::to_string(i), std::string(1'000'000, 'x')));
+  }
+  evict(paths);
+  // Less than one of them: they are read one after the other.
+  const contents all = leat::sync_wait(read_list(paths, {.depth = 30, .max_bytes_ahead = 500'000}));
+  REQUIRE(all.size() == paths.size());
+  for (const auto& [path, text] : all) CHECK(text.size() == 1'000'000);
+}
+
+TEST_CASE("whole_files: paths that come one by one", "[io]") {
+  const temp_dir dir;
+  const std::vector<std::string> paths = make_files(dir, 50);
+  evict(paths);
+  leat::sync_wait([](std::vector<std::string> all) -> task<> {
+    whole_files files(whole_files_options{.depth = 8});
+    whole_file file;
+    CHECK_FALSE(co_await files.next(file));
+    std::size_t added = 0;
+    std::size_t read = 0;
+    while (read < all.size()) {
+      while (added < all.size() && files.has_room()) files.add(all[added++]);
+      CHECK(files.count() <= 8);
+      const bool more = co_await files.next(file);
+      REQUIRE(more);
+      CHECK(file.path() == all[read]);
+      CHECK((file.contents().size() == text_of(static_cast<int>(read)).size()));
+      ++read;
+    }
+    // Without a look at whether there is room.
+    for (const std::string& path : all) files.add(path);
+    CHECK(files.count() == all.size());
+    const contents again = co_await read_all(files);
+    CHECK(again.size() == all.size());
+  }(paths));
+}
+
+TEST_CASE("whole_files: files outlive their reader", "[io]") {
+  const temp_dir dir;
+  const std::vector<std::string> paths = make_files(dir, 20);
+  leat::sync_wait([](std::vector<std::string> all) -> task<> {
+    std::map<std::string, whole_file> kept;
+    {
+      whole_files files(all);
+      whole_file file;
+      while (co_await files.next(file)) kept[file.path()] = file;
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      CHECK((leat::as_text(kept[all[i]].contents()) == text_of(static_cast<int>(i))));
+    }
+  }(paths));
+}
+
+TEST_CASE("whole_files: one that goes leaves no descriptor behind", "[io]") {
+  const temp_dir dir;
+  const std::vector<std::string> paths = make_files(dir, 100);
+  leat::sync_wait(read_list(paths));  // what is made once
+  const std::size_t before = leat_test::open_descriptors();
+  for (int round = 0; round < 10; ++round) {
+    evict(paths);
+    leat::sync_wait([](std::vector<std::string> all) -> task<> {
+      whole_files files(all);
+      whole_file file;
+      for (int i = 0; i < 3; ++i) co_await files.next(file);
+    }(paths));
+    CHECK(leat_test::open_descriptors() == before);
+  }
+}
+
+TEST_CASE("whole_files: a stop loses no file", "[io]") {
+  const temp_dir dir;
+  const std::vector<std::string> paths = make_files(dir, 40);
+  evict(paths);
+  leat::sync_wait([](std::vector<std::string> expected) -> task<> {
+    whole_files files(expected, {.depth = 4});
+    contents all;
+    const auto read_on = [](whole_files& from, contents& to, leat::task_group& g) -> task<> {
+      whole_file file;
+      while (co_await from.next(file)) {
+        to.emplace_back(file.path(), result_of(file));
+        if (to.size() % 5 == 0) g.request_stop();
+      }
+    };
+    while (all.size() < expected.size()) {
+      leat::task_group group;
+      group.spawn(read_on(files, all, group));
+      co_await group.join();
+    }
+    check_all(all, expected);
+  }(paths));
+}
+
+TEST_CASE("whole_files: few descriptors are enough", "[io]") {
+  const temp_dir dir;
+  const std::vector<std::string> paths = make_files(dir, 100);
+  evict(paths);
+  const std::string said = leat_test::said_by_child([&] {
+    const rlimit few{leat_test::open_descriptors() + 12, leat_test::open_descriptors() + 12};
+    ::setrlimit(RLIMIT_NOFILE, &few);
+    const contents all = leat::sync_wait(read_list(paths));
+    std::size_t right = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i].second == text_of(static_cast<int>(i))) ++right;
+    }
+    return std::to_string(right);
+  });
+  CHECK(said == "100");
+}
+
+}  // namespace
