@@ -56,6 +56,7 @@
 #include "leat/codec/features.hpp"
 #include "leat/codec/inflater.hpp"
 #include "leat/codec/line_splitter.hpp"
+#include "leat/codec/sequence_example_parser.hpp"
 #include "leat/codec/tfrecord.hpp"
 #include "leat/codec/tfrecord_index.hpp"
 

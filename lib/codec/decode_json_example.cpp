@@ -89,7 +89,7 @@ class json_example {
         refuse_field(name, "a Feature");
       }
     });
-    if (!found) builder_.add_without_kind(key_);
+    if (!found) builder_.add(key_, {});
   }
 
   template <class Use>

@@ -1,93 +1,114 @@
 #include "leat/codec/example_builder.hpp"
 
-#include <algorithm>
-#include <cstddef>
-
 #include <protozero/pbf_writer.hpp>
 
+#include "leat/core/error.hpp"
+
 namespace leat {
-namespace detail {
 namespace {
 
-// The fields of a Feature, and of a map's entry.
+using protozero::pbf_writer;
+
+// The fields of a Feature, of a map's entry, and of a SequenceExample.
 enum kind : std::uint32_t { bytes_list = 1, float_list = 2, int64_list = 3 };
 enum entry : std::uint32_t { key_field = 1, value_field = 2 };
-constexpr std::uint32_t values_field = 1;  // of a list
+enum part : std::uint32_t { context_field = 1, lists_field = 2 };
+constexpr std::uint32_t only = 1;  // of messages with one field
 
-void write_feature(std::string& feature, kind k, const std::string& list) {
-  feature.clear();
-  protozero::pbf_writer(feature).add_message(k, list);
+// A list, into the Feature that is its argument.
+struct list_writer {
+  std::string& feature;
+
+  void operator()(std::monostate) const {}
+  void operator()(feature_values::floats values) const {
+    std::string list;
+    pbf_writer(list).add_packed_float(only, values.begin(), values.end());
+    pbf_writer(feature).add_message(float_list, list);
+  }
+  void operator()(feature_values::ints values) const {
+    std::string list;
+    pbf_writer(list).add_packed_int64(only, values.begin(), values.end());
+    pbf_writer(feature).add_message(int64_list, list);
+  }
+  void operator()(feature_values::strings values) const {
+    std::string list;
+    pbf_writer out(list);
+    for (const std::string_view v : values) out.add_bytes(only, v.data(), v.size());
+    pbf_writer(feature).add_message(bytes_list, list);
+  }
+};
+
+std::string feature_of(const feature_values& values) {
+  std::string feature;
+  std::visit(list_writer{feature}, values.get());
+  return feature;
+}
+
+void add_entry(std::string& map, std::string_view key, const std::string& value) {
+  std::string e;
+  pbf_writer out(e);
+  out.add_bytes(key_field, key.data(), key.size());
+  out.add_message(value_field, value);
+  pbf_writer(map).add_message(only, e);
+}
+
+void add_unless_empty(std::string& message, std::uint32_t field, const std::string& map) {
+  if (!map.empty()) pbf_writer(message).add_message(field, map);
 }
 
 }  // namespace
 
-void feature_writer::add(std::string_view key, std::span<const float> values) {
-  list_.clear();
-  protozero::pbf_writer(list_).add_packed_float(values_field, values.begin(), values.end());
-  write_feature(feature_, float_list, list_);
-  add_entry(key);
-}
-
-void feature_writer::add(std::string_view key, std::span<const std::int64_t> values) {
-  list_.clear();
-  protozero::pbf_writer(list_).add_packed_int64(values_field, values.begin(), values.end());
-  write_feature(feature_, int64_list, list_);
-  add_entry(key);
-}
-
-void feature_writer::add(std::string_view key, std::span<const std::string_view> values) {
-  list_.clear();
-  protozero::pbf_writer list(list_);
-  for (const std::string_view value : values) {
-    list.add_bytes(values_field, value.data(), value.size());
-  }
-  write_feature(feature_, bytes_list, list_);
-  add_entry(key);
-}
-
-void feature_writer::add_without_kind(std::string_view key) {
-  feature_.clear();
-  add_entry(key);
-}
-
-void feature_writer::add_entry(std::string_view key) {
-  protozero::pbf_writer map(entries_);
-  protozero::pbf_writer e(map, 1);
-  e.add_bytes(key_field, key.data(), key.size());
-  e.add_message(value_field, feature_);
-}
-
-void feature_writer::append_to(std::string& message, std::uint32_t number) const {
-  if (!entries_.empty()) protozero::pbf_writer(message).add_message(number, entries_);
-}
-
-}  // namespace detail
-
-example_builder& example_builder::add(std::string_view key, std::span<const float> values) {
-  features_.add(key, values);
-  return *this;
-}
-
-example_builder& example_builder::add(std::string_view key, std::span<const std::int64_t> values) {
-  features_.add(key, values);
-  return *this;
-}
-
-example_builder& example_builder::add(std::string_view key,
-                                      std::span<const std::string_view> values) {
-  features_.add(key, values);
-  return *this;
-}
-
-example_builder& example_builder::add_without_kind(std::string_view key) {
-  features_.add_without_kind(key);
+example_builder& example_builder::add(std::string_view key, const feature_values& values) {
+  add_entry(features_, key, feature_of(values));
   return *this;
 }
 
 std::string example_builder::serialize() const {
   std::string message;
-  features_.append_to(message, 1);
+  add_unless_empty(message, only, features_);
   return message;
+}
+
+sequence_example_builder& sequence_example_builder::context(std::string_view key,
+                                                            const feature_values& values) {
+  add_entry(context_, key, feature_of(values));
+  return *this;
+}
+
+sequence_example_builder& sequence_example_builder::list(std::string_view key) {
+  append_list(lists_);
+  key_ = key;
+  steps_.clear();
+  in_list_ = true;
+  return *this;
+}
+
+sequence_example_builder& sequence_example_builder::step(const feature_values& values) {
+  if (!in_list_) {
+    throw failure(errc::failed_precondition, "sequence_example_builder: step() before list()");
+  }
+  pbf_writer(steps_).add_message(only, feature_of(values));
+  return *this;
+}
+
+void sequence_example_builder::append_list(std::string& lists) const {
+  if (in_list_) add_entry(lists, key_, steps_);
+}
+
+std::string sequence_example_builder::serialize() const {
+  std::string lists = lists_;
+  append_list(lists);
+  std::string message;
+  add_unless_empty(message, context_field, context_);
+  add_unless_empty(message, lists_field, lists);
+  return message;
+}
+
+void sequence_example_builder::clear() noexcept {
+  context_.clear();
+  lists_.clear();
+  steps_.clear();
+  in_list_ = false;
 }
 
 }  // namespace leat

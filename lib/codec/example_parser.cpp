@@ -50,31 +50,17 @@ example_parser::~example_parser() = default;
 
 parsed_features example_parser::parse(std::span<const byte_view> records,
                                       std::span<const std::string_view> names) const {
-  if (!names.empty() && names.size() != records.size()) {
-    throw failure(errc::invalid_argument, "example_parser: " + std::to_string(names.size()) +
-                                              " names for " + std::to_string(records.size()) +
-                                              " records");
-  }
+  detail::check_names("example_parser", names, records.size());
   std::vector<feature_column> columns = plan_->make_columns(records.size());
   detail::feature_finder finder(*plan_);
   for (std::size_t i = 0; i < records.size(); ++i) {
-    add_record(records[i], {i, names.empty() ? std::string_view() : names[i]}, finder, columns);
+    add_record(records[i], detail::place_of(i, names), finder, columns);
   }
-  parsed_features::value_map values;
-  auto column = columns.begin();
-  for (const auto& [name, f] : plan_->features()) {
-    values.emplace(name, std::visit([&](auto& c) { return c.take(records.size()); }, *column++));
-  }
-  return parsed_features(std::move(values));
+  return detail::take_all(*plan_, columns, records.size());
 }
 
 parsed_features example_parser::parse_one(byte_view record, std::string_view name) const {
-  const parsed_features batch =
-      parse(std::span(&record, 1), name.empty() ? std::span<const std::string_view>()
-                                                : std::span<const std::string_view>(&name, 1));
-  parsed_features::value_map values;
-  for (const auto& [key, v] : batch.values()) values.emplace(key, detail::of_one_record(v));
-  return parsed_features(std::move(values));
+  return detail::of_one_record(parse(std::span(&record, 1), std::span(&name, 1)));
 }
 
 }  // namespace leat

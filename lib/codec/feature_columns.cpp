@@ -23,10 +23,6 @@ void require_kind(const feature_list& list, dtype type, const record_place& plac
                "is of " + std::string(name(list.kind)) + ", must be of " + std::string(name(type)));
 }
 
-tensor vector_of(std::span<const std::int64_t> values) {
-  return tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
-}
-
 std::int64_t* ints(tensor& t) noexcept {
   return reinterpret_cast<std::int64_t*>(tensor_maker::bytes(t));
 }
@@ -41,7 +37,8 @@ tensor index_table(std::size_t count, std::size_t rank) {
 
 void record_place::refuse(std::string_view key, const std::string& why) const {
   std::string text = name.empty() ? "" : " ('" + std::string(name) + "')";
-  text += ", feature '" + std::string(key) + "': ";
+  text += ", feature '" + std::string(key) + "'";
+  text += step ? ", step " + std::to_string(*step) + ": " : ": ";
   throw decode_error(index, text + why);
 }
 
@@ -55,6 +52,17 @@ std::size_t add_list(value_column& values, const feature_list& list, const recor
   if (list.kind == feature_kind::none) return 0;
   require_kind(list, values.type(), place, key);
   return values.add(list.list);
+}
+
+void require_count(const record_place& place, std::string_view key, dtype type, std::size_t count,
+                   std::size_t wanted, const partial_shape& shape) {
+  if (count == wanted) return;
+  place.refuse(key, "has " + words(name(type), count) + ", must have " + std::to_string(wanted) +
+                        " for the shape " + to_string(shape));
+}
+
+tensor int_vector(std::span<const std::int64_t> values) {
+  return tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
 }
 
 shape in_front(std::initializer_list<std::size_t> dimensions, const partial_shape& inner) {
@@ -83,11 +91,8 @@ void dense_column::add(const record_place& place, record_lists lists) {
     values_.add(*feature_.default_value);
     return;
   }
-  const std::size_t count = add_list(values_, list, place, key_.text);
-  if (count == per_record_) return;
-  place.refuse(key_.text, "has " + words(name(feature_.type), count) + ", must have " +
-                              std::to_string(per_record_) + " for the shape " +
-                              to_string(feature_.shape));
+  require_count(place, key_.text, feature_.type, add_list(values_, list, place, key_.text),
+                per_record_, feature_.shape);
 }
 
 parsed_features::value dense_column::take(std::size_t records) {
@@ -119,7 +124,7 @@ parsed_features::value var_len_column::take(std::size_t records) {
   const std::int64_t dense[] = {static_cast<std::int64_t>(records),
                                 static_cast<std::int64_t>(longest)};
   return sparse_tensor{std::move(indices), values_.take(in_front({values_.count()}, {})),
-                       vector_of(dense)};
+                       int_vector(dense)};
 }
 
 // ----------------------------------------------------------------------------------------- sparse
@@ -185,7 +190,7 @@ parsed_features::value sparse_column::take(std::size_t records) {
   tensor indices = index_table(values_.count(), rank);
   std::ranges::copy(indices_, ints(indices));
   return sparse_tensor{std::move(indices), values_.take(in_front({values_.count()}, {})),
-                       vector_of(dense)};
+                       int_vector(dense)};
 }
 
 // --------------------------------------------------------------------------------------- sequence
@@ -233,7 +238,9 @@ tensor stack_rows(value_column& values, std::span<const std::size_t> rows, std::
 
 // ------------------------------------------------------------------------------------- one record
 
-parsed_features::value of_one_record(const parsed_features::value& batch) {
+namespace {
+
+parsed_features::value without_records(const parsed_features::value& batch) {
   if (const auto* dense = std::get_if<tensor>(&batch)) {
     return tensor_maker::in_shape(*dense, shape(dense->shape().dimensions().subspan(1)));
   }
@@ -246,7 +253,15 @@ parsed_features::value of_one_record(const parsed_features::value& batch) {
     std::ranges::copy(from.subspan(i * rank + 1, rank - 1), ints(indices) + i * (rank - 1));
   }
   return sparse_tensor{std::move(indices), sparse.values,
-                       vector_of(sparse.dense_shape.values<std::int64_t>().subspan(1))};
+                       int_vector(sparse.dense_shape.values<std::int64_t>().subspan(1))};
+}
+
+}  // namespace
+
+parsed_features of_one_record(const parsed_features& batch) {
+  parsed_features::value_map values;
+  for (const auto& [name, v] : batch.values()) values.emplace(name, without_records(v));
+  return parsed_features(std::move(values));
 }
 
 }  // namespace leat::detail

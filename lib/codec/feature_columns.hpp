@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@ namespace leat::detail {
 struct record_place {
   std::size_t index;
   std::string_view name;
+  std::optional<std::size_t> step = {};  // of a sequence
 
   /// Throws a decode_error; `key`: of the feature.
   [[noreturn]] void refuse(std::string_view key, const std::string& why) const;
@@ -114,6 +116,10 @@ using feature_column = std::variant<dense_column, var_len_column, sparse_column,
 std::size_t add_list(value_column& values, const feature_list& list, const record_place& place,
                      std::string_view key);
 
+/// Errors: decode_error unless a feature of a fixed shape has just its values.
+void require_count(const record_place& place, std::string_view key, dtype type, std::size_t count,
+                   std::size_t wanted, const partial_shape& shape);
+
 /// Rows of each record, filled up to as many as the longest has.
 [[nodiscard]] tensor stack_rows(value_column& values, std::span<const std::size_t> rows,
                                 std::size_t per_row, const fixed_len_sequence_feature& feature);
@@ -122,7 +128,10 @@ std::size_t add_list(value_column& values, const feature_list& list, const recor
 [[nodiscard]] shape in_front(std::initializer_list<std::size_t> dimensions,
                              const partial_shape& inner);
 
+/// Numbers as a tensor of one dimension.
+[[nodiscard]] tensor int_vector(std::span<const std::int64_t> values);
+
 /// What one record gives, of what a batch of one does.
-[[nodiscard]] parsed_features::value of_one_record(const parsed_features::value& batch);
+[[nodiscard]] parsed_features of_one_record(const parsed_features& batch);
 
 }  // namespace leat::detail

@@ -60,6 +60,9 @@ void feature_plan::check_default(const std::string& key, const tensor& value, dt
 }
 
 void feature_plan::check(const std::string& key, const fixed_len_feature& f) {
+  if (sequences_) {
+    refuse(key, "a fixed_len_feature cannot be read of a sequence: fixed_len_sequence_feature can");
+  }
   check_type(key, f.type);
   check_shape(key, f.shape);
   if (f.default_value) {
@@ -130,6 +133,22 @@ std::vector<feature_column> feature_plan::make_columns(std::size_t records) cons
   for (const auto& [name, f] : features_)
     columns.push_back(std::visit(maker{*this, name, records}, f));
   return columns;
+}
+
+void check_names(std::string_view owner, std::span<const std::string_view> names,
+                 std::size_t records) {
+  if (names.empty() || names.size() == records) return;
+  throw failure(errc::invalid_argument, std::string(owner) + ": " + std::to_string(names.size()) +
+                                            " names for " + std::to_string(records) + " records");
+}
+
+parsed_features take_all(const feature_plan& plan, std::vector<feature_column>& columns,
+                         std::size_t records) {
+  parsed_features::value_map values;
+  for (auto column = columns.begin(); const auto& [name, f] : plan.features()) {
+    values.emplace(name, std::visit([&](auto& c) { return c.take(records); }, *column++));
+  }
+  return parsed_features(std::move(values));
 }
 
 // ----------------------------------------------------------------------------------------- finder

@@ -58,6 +58,18 @@ class feature_plan {
   std::vector<use> uses_;  // of each slot
 };
 
+/// Errors: invalid_argument unless there are as many names as records, or none.
+void check_names(std::string_view owner, std::span<const std::string_view> names,
+                 std::size_t records);
+[[nodiscard]] inline record_place place_of(std::size_t record,
+                                           std::span<const std::string_view> names) {
+  return {record, names.empty() ? std::string_view() : names[record]};
+}
+
+/// What has become of the features in their columns.
+[[nodiscard]] parsed_features take_all(const feature_plan& plan,
+                                       std::vector<feature_column>& columns, std::size_t records);
+
 /// Finds the lists that are wanted in maps from keys to features. Records mostly have the same keys
 /// in the same order: that is expected first.
 class feature_finder {

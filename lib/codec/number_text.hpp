@@ -33,7 +33,12 @@ class digit_run {
   /// Gives how many there were.
   std::size_t take() noexcept {
     const char* const first = at_;
-    while (take_up_to_eight() == 8) {
+    while (end_ - at_ >= 8 && take_eight()) {
+    }
+    for (; at_ != end_; ++at_) {
+      const unsigned digit = static_cast<unsigned char>(*at_) - unsigned{'0'};
+      if (digit > 9) break;
+      value_ = value_ * 10 + digit;
     }
     return static_cast<std::size_t>(at_ - first);
   }
@@ -46,47 +51,21 @@ class digit_run {
   }
 
  private:
-  // Without a branch for each digit, which would be mispredicted where the lengths differ.
-  std::size_t take_up_to_eight() noexcept {
+  // Eight at a time: pairs, then fours, then all, each by one multiplication.
+  bool take_eight() noexcept {
     static_assert(std::endian::native == std::endian::little);
-    std::uint64_t digits = load() - 0x3030303030303030U;
-    // A byte above 9 has its high bit set, or gets it. Behind the first such one nothing counts.
-    const std::uint64_t others = (digits | (digits + 0x7676767676767676U)) & 0x8080808080808080U;
-    const auto count = static_cast<std::size_t>(std::countr_zero(others)) / 8;
-    if (count == 0) return 0;
-    digits <<= 64 - 8 * count;             // zeros in front
-    digits = digits * 10 + (digits >> 8);  // pairs; then fours, and all
+    std::uint64_t word;
+    std::memcpy(&word, at_, sizeof word);
+    const std::uint64_t digits = word - 0x3030303030303030U;
+    // A byte above 9 has one of its high bits set, or gets one.
+    if (((digits | (digits + 0x7676767676767676U)) & 0x8080808080808080U) != 0) return false;
+    word = digits * 10 + (digits >> 8);
     constexpr std::uint64_t mask = 0x000000FF000000FFU;
-    digits =
-        ((digits & mask) * 0x000F424000000064U + ((digits >> 16) & mask) * 0x0000271000000001U) >>
-        32;
-    constexpr std::uint32_t powers[] = {1,       10,        100,        1'000,      10'000,
-                                        100'000, 1'000'000, 10'000'000, 100'000'000};
-    value_ = value_ * powers[count] + digits;
-    at_ += count;
-    return count;
-  }
-
-  // The next eight bytes; zeros behind the end.
-  [[nodiscard]] std::uint64_t load() const noexcept {
-    const auto left = static_cast<std::size_t>(end_ - at_);
-    if (left >= 8) return load_as<std::uint64_t>(at_);
-    if (left >= 4) {
-      const std::uint64_t last = load_as<std::uint32_t>(end_ - 4);
-      return load_as<std::uint32_t>(at_) | last << (8 * (left - 4));
-    }
-    if (left == 0) return 0;
-    const auto byte = [this](std::size_t index) noexcept {
-      return std::uint64_t{static_cast<unsigned char>(at_[index])} << (8 * index);
-    };
-    return byte(0) | byte(left / 2) | byte(left - 1);
-  }
-
-  template <class Integer>
-  static Integer load_as(const char* from) noexcept {
-    Integer value;
-    std::memcpy(&value, from, sizeof value);
-    return value;
+    word =
+        ((word & mask) * 0x000F424000000064U + ((word >> 16) & mask) * 0x0000271000000001U) >> 32;
+    value_ = value_ * 100'000'000 + word;
+    at_ += 8;
+    return true;
   }
 
   const char* at_;

@@ -1,0 +1,218 @@
+// The cases S01 to S12: what becomes of the features of SequenceExamples.
+
+#include "leat/codec/sequence_example_parser.hpp"
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/codec/example_builder.hpp"
+#include "support/hex.hpp"
+
+namespace {
+
+using leat::dtype;
+using leat::feature_map;
+using leat::fixed_len_feature;
+using leat::fixed_len_sequence_feature;
+using leat::parsed_sequences;
+using leat::sequence_example_parser;
+using leat::sparse_tensor;
+using leat::tensor;
+using leat::var_len_feature;
+using builder = leat::sequence_example_builder;
+using longs = std::initializer_list<std::int64_t>;
+using floats = std::initializer_list<float>;
+using texts = std::initializer_list<std::string_view>;
+
+parsed_sequences parse_one(const std::string& bytes, const feature_map& context,
+                           const feature_map& sequences) {
+  const sequence_example_parser parser(context, sequences);
+  const parsed_sequences one = parser.parse_one(leat::as_bytes(bytes));
+  // S12: a batch of one gives the same, with one dimension more in front.
+  const leat::byte_view record = leat::as_bytes(bytes);
+  const parsed_sequences batch = parser.parse(std::span(&record, 1));
+  for (const auto* part : {&one.context, &one.sequences, &one.lengths}) {
+    const auto& of_batch = part == &one.context     ? batch.context
+                           : part == &one.sequences ? batch.sequences
+                                                    : batch.lengths;
+    for (const auto& [key, value] : part->values()) {
+      if (const auto* dense = std::get_if<tensor>(&value)) {
+        CHECK(of_batch.dense(key).shape().rank() == dense->shape().rank() + 1);
+        CHECK(of_batch.dense(key).count() == dense->count());
+      } else {
+        CHECK(of_batch.sparse(key).values == std::get<sparse_tensor>(value).values);
+      }
+    }
+  }
+  return one;
+}
+
+sparse_tensor sparse(leat::shape shape, longs indices, tensor values, longs dense_shape) {
+  return {tensor::of(std::move(shape), indices), std::move(values),
+          tensor::of({static_cast<std::int64_t>(dense_shape.size())}, dense_shape)};
+}
+tensor ints_of(longs values) {
+  return tensor::of({static_cast<std::int64_t>(values.size())}, values);
+}
+
+std::string error_of(const builder& b, const feature_map& sequences, std::string_view name = {}) {
+  const std::string bytes = b.serialize();
+  try {
+    static_cast<void>(
+        sequence_example_parser({}, sequences).parse_one(leat::as_bytes(bytes), name));
+  } catch (const leat::decode_error& e) {
+    CHECK(e.code() == leat::errc::invalid_argument);
+    const std::string what = e.what();
+    return what.substr(0, what.rfind(": invalid argument"));
+  }
+  return {};
+}
+
+const feature_map int_rows = {{"a", fixed_len_sequence_feature{dtype::int64, {}}}};
+
+}  // namespace
+
+TEST_CASE("S01: the context, and defaults of it", "[codec]") {
+  const std::string bytes = builder()
+                                .context("c", floats{3, 4})
+                                .context("st_a", floats{3, 4})
+                                .context("b", {})
+                                .serialize();
+  const parsed_sequences one =
+      parse_one(bytes,
+                {{"st_a", var_len_feature{dtype::float32}},
+                 {"c", fixed_len_feature{dtype::float32, {2}}},
+                 {"a", fixed_len_feature{dtype::int64, {1, 3}, ints_of({1, 2, 3})}},
+                 {"b", fixed_len_feature{dtype::string, {}, tensor::scalar("tmp")}}},
+                {});
+  CHECK(one.context.sparse("st_a") == sparse({2, 1}, {0, 1}, tensor::of<float>({2}, {3, 4}), {2}));
+  CHECK(one.context.dense("c") == tensor::of<float>({2}, {3, 4}));
+  CHECK(one.context.dense("a") == tensor::of<std::int64_t>({1, 3}, {1, 2, 3}));
+  CHECK(one.context.dense("b") == tensor::scalar("tmp"));
+}
+
+TEST_CASE("S03: lists of features", "[codec]") {
+  builder b;
+  b.list("st_a").step(floats{3, 4}).step(floats{5}).step(floats{});
+  b.list("st_b").step(texts{"a"}).step({}).step(texts{}).step(texts{"b", "c"});
+  b.list("a").step(longs{3, 4}).step(longs{1, 0});
+  const parsed_sequences one = parse_one(b.serialize(), {},
+                                         {{"st_a", var_len_feature{dtype::float32}},
+                                          {"st_b", var_len_feature{dtype::string}},
+                                          {"st_c", var_len_feature{dtype::int64}},
+                                          {"a", fixed_len_sequence_feature{dtype::int64, {2}}}});
+  CHECK(one.sequences.sparse("st_a") ==
+        sparse({3, 2}, {0, 0, 0, 1, 1, 0}, tensor::of<float>({3}, {3, 4, 5}), {3, 2}));
+  CHECK(one.sequences.sparse("st_b") ==
+        sparse({3, 2}, {0, 0, 3, 0, 3, 1}, tensor::of({3}, {"a", "b", "c"}), {4, 2}));
+  CHECK(one.sequences.sparse("st_c") == sparse({0, 2}, {}, tensor(dtype::int64, {0}), {0, 0}));
+  CHECK(one.sequences.dense("a") == tensor::of<std::int64_t>({2, 2}, {3, 4, 1, 0}));
+  CHECK(one.lengths.dense("a") == tensor::scalar(std::int64_t{2}));
+}
+
+TEST_CASE("S05 to S08: a step of another kind or number names the list and the step", "[codec]") {
+  CHECK(error_of(builder().list("a").step(longs{1}).step(floats{2}), int_rows) ==
+        "record 0, feature 'a', step 1: is of float32, must be of int64");
+  CHECK(error_of(builder().list("a").step(floats{2}), int_rows) ==
+        "record 0, feature 'a', step 0: is of float32, must be of int64");
+  CHECK(error_of(builder().list("a").step(longs{1}).step(longs{1}).step(floats{2}), int_rows,
+                 "in1") ==
+        "record 0 ('in1'), feature 'a', step 2: is of float32, must be of int64");
+  CHECK(error_of(builder().list("a").step(longs{2, 3}).step(longs{2, 3, 4}),
+                 {{"a", fixed_len_sequence_feature{dtype::int64, {2}}}}) ==
+        "record 0, feature 'a', step 1: has 3 int64 values, must have 2 for the shape [2]");
+  CHECK(error_of(builder().list("a").step({}), int_rows) ==
+        "record 0, feature 'a', step 0: has 0 int64 values, must have 1 for the shape []");
+}
+
+TEST_CASE("S09: a list that is missing", "[codec]") {
+  CHECK(error_of(builder(), int_rows) ==
+        "record 0, feature 'a': the list is required, and missing: set allow_missing if it may be");
+  const parsed_sequences one =
+      parse_one({}, {}, {{"a", fixed_len_sequence_feature{dtype::int64, {2}, true}}});
+  CHECK(one.sequences.dense("a") == tensor(dtype::int64, {0, 2}));
+  CHECK(one.lengths.dense("a") == tensor::scalar(std::int64_t{0}));
+}
+
+TEST_CASE("S11: bytes as protobuf writes them", "[codec]") {
+  const std::string bytes = leat_test::from_hex(
+      "0a130a110a0163120c120a0a08000040400000804012170a150a016112100a061a040a0203040a061a040a02010"
+      "0");
+  CHECK(builder()
+            .context("c", floats{3, 4})
+            .list("a")
+            .step(longs{3, 4})
+            .step(longs{1, 0})
+            .serialize() == bytes);
+  const parsed_sequences one = parse_one(bytes, {{"c", fixed_len_feature{dtype::float32, {2}}}},
+                                         {{"a", fixed_len_sequence_feature{dtype::int64, {2}}}});
+  CHECK(one.context.dense("c") == tensor::of<float>({2}, {3, 4}));
+  CHECK(one.sequences.dense("a") == tensor::of<std::int64_t>({2, 2}, {3, 4, 1, 0}));
+}
+
+TEST_CASE("sequence_example_parser: a batch is filled up, with lengths", "[codec]") {
+  const std::vector<std::string> bytes = {
+      builder().list("a").step(longs{1}).step(longs{2}).list("v").step(texts{"x", "y"}).serialize(),
+      builder().list("a").step(longs{3}).list("v").step({}).step(texts{"z"}).serialize()};
+  const std::vector<leat::byte_view> records = {leat::as_bytes(bytes[0]), leat::as_bytes(bytes[1])};
+  const parsed_sequences all =
+      sequence_example_parser(
+          {},
+          {{"a",
+            fixed_len_sequence_feature{dtype::int64, {}, false, tensor::scalar(std::int64_t{-1})}},
+           {"v", var_len_feature{dtype::string}}})
+          .parse(records);
+  CHECK(all.sequences.dense("a") == tensor::of<std::int64_t>({2, 2}, {1, 2, 3, -1}));
+  CHECK(all.lengths.dense("a") == ints_of({2, 1}));
+  CHECK(all.sequences.sparse("v") ==
+        sparse({3, 3}, {0, 0, 0, 0, 0, 1, 1, 1, 0}, tensor::of({3}, {"x", "y", "z"}), {2, 2, 2}));
+}
+
+TEST_CASE("sequence_example_parser: features that cannot be", "[codec]") {
+  const auto refused = [](const feature_map& context, const feature_map& sequences) {
+    try {
+      const sequence_example_parser made(context, sequences);
+    } catch (const leat::failure& e) {
+      return e.code() == leat::errc::invalid_argument;
+    }
+    return false;
+  };
+  CHECK(refused({}, {}));
+  CHECK(refused({}, {{"a", fixed_len_feature{dtype::int64, {}}}}));
+  CHECK(refused({}, {{"a", leat::sparse_feature{{"i"}, "v", dtype::int64, {1}}}}));
+  CHECK(refused({}, {{"a", var_len_feature{dtype::float64}}}));
+  CHECK_FALSE(refused({{"a", fixed_len_feature{dtype::int64, {}}}},
+                      {{"a", var_len_feature{dtype::float32}}}));
+}
+
+TEST_CASE("sequence_example_parser: what is cut short is an error or another record", "[codec]") {
+  const std::string whole =
+      builder().context("c", floats{3, 4}).list("a").step(longs{3, 400}).serialize();
+  const sequence_example_parser parser({{"c", var_len_feature{dtype::float32}}},
+                                       {{"a", var_len_feature{dtype::int64}}});
+  const std::size_t context_alone = builder().context("c", floats{3, 4}).serialize().size();
+  for (std::size_t size = 1; size < whole.size(); ++size) {
+    const std::string_view part = std::string_view(whole).substr(0, size);
+    if (size == context_alone) {
+      CHECK_NOTHROW(parser.parse_one(leat::as_bytes(part)));
+    } else {
+      CHECK_THROWS_AS(parser.parse_one(leat::as_bytes(part)), leat::decode_error);
+    }
+  }
+}
+
+TEST_CASE("sequence_example_builder: a step belongs to a list", "[codec]") {
+  CHECK_THROWS_AS(builder().step(longs{1}), leat::failure);
+  builder b;
+  b.list("a").step(longs{1});
+  const std::string one = b.serialize();
+  b.clear();
+  CHECK(b.serialize().empty());
+  b.list("a").step(longs{1});
+  CHECK(b.serialize() == one);
+}
