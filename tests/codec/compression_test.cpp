@@ -22,7 +22,7 @@ TEST_CASE("compression: its names are TensorFlow's, and none may be empty", "[co
   }
 }
 
-TEST_CASE("compression: an unknown name is refused, and named", "[codec]") {
+TEST_CASE("compression: D8 an unknown name is refused, and named", "[codec]") {
   for (const std::string text : {"BZ2", "5", "gzip", "ZLIB ", "NONE", "LZ4"}) {
     const std::string what = leat_test::refusal([&] { return leat::parse_compression(text); });
     CHECK(leat_test::contains(what, "'" + text + "'"));

@@ -163,7 +163,7 @@ TEST_CASE("compressed: K36 what is not compressed so is refused, and said", "[io
             .find("not a compressed one") != std::string::npos);
 }
 
-TEST_CASE("compressed: all members of a gzip file are read", "[io]") {
+TEST_CASE("compressed: D9 all members of a gzip file are read", "[io]") {
   const temp_dir dir;
   const std::string plain = tfrecord_bytes(sample);
   std::string members;

@@ -93,7 +93,7 @@ leat::tfrecord_reader_options with(corruption_policy policy) {
 
 }  // namespace
 
-TEST_CASE("corruption: a damaged payload is left out, and reported", "[io]") {
+TEST_CASE("corruption: D4 a damaged payload is left out, and reported", "[io]") {
   const temp_dir dir;
   const texts all = records(5);
   std::string bytes = bytes_of(all);
@@ -267,6 +267,35 @@ TEST_CASE("corruption: every bit of a file, with resync: no wrong record, no los
     REQUIRE(o.reports.size() == 1);
     REQUIRE(o.reports[0].offset == bit / 8 / frame * frame);
   }
+}
+
+TEST_CASE("corruption: D15 no error and no report tells what a record holds", "[io]") {
+  const temp_dir dir;
+  const std::string secret = "PASSWORD";
+  std::string bytes = bytes_of({secret, secret, secret});
+  bytes[3 * 24 - 1] ^= 1;  // checksum of the third payload
+  bytes[24] ^= 1;          // length of the second
+  const std::string damaged = dir.write("damaged", bytes);
+  const std::string cut = dir.write("cut", bytes_of({secret}).substr(0, 20));
+  const std::string text = dir.write("text", secret + secret + secret + "\n");
+  std::vector<outcome> all;
+  for (const auto policy : {corruption_policy::fail, corruption_policy::resync}) {
+    for (const std::string& path : {damaged, cut, text}) all.push_back(read(path, with(policy)));
+    leat::line_reader_options lines;
+    lines.max_line_size = 10;
+    lines.corruption.policy = policy;
+    all.push_back(read<leat::line_reader>(text, lines));
+  }
+  std::size_t told = 0;
+  for (const outcome& o : all) {
+    CHECK(o.error.find(secret) == std::string::npos);
+    if (!o.error.empty()) ++told;
+    for (const corruption_report& r : o.reports) {
+      CHECK(r.what.find(secret) == std::string::npos);
+      ++told;
+    }
+  }
+  CHECK(told == 8);
 }
 
 TEST_CASE("corruption: what was damaged on the way is read again, delivered and reported", "[io]") {

@@ -116,7 +116,7 @@ TEST_CASE("fixed_length_reader: F04, F18 records that overlap", "[io]") {
   CHECK(six.keys.back() == dir / "f" + ":5");
 }
 
-TEST_CASE("fixed_length_reader: F08, F13 what is too short at the end is counted", "[io]") {
+TEST_CASE("fixed_length_reader: F08, F13, D3 what is too short at the end is counted", "[io]") {
   const temp_dir dir;
   const result eight = read(dir, "abcdefgh", {.record_size = 3});
   CHECK(eight.records == texts{"abc", "def"});
@@ -126,7 +126,7 @@ TEST_CASE("fixed_length_reader: F08, F13 what is too short at the end is counted
   CHECK(hop.statistics.left_over == 1);
 }
 
-TEST_CASE("fixed_length_reader: a file shorter than its header is damaged", "[io]") {
+TEST_CASE("fixed_length_reader: D2 a file shorter than its header is damaged", "[io]") {
   const temp_dir dir;
   const std::string said = error_of(dir, "HHHH", upstream, errc::data_loss);
   CHECK(said.find("the file has 4 bytes, its header alone 5") != std::string::npos);
@@ -139,7 +139,7 @@ TEST_CASE("fixed_length_reader: a file shorter than its header is damaged", "[io
   CHECK(none.statistics.reports == 1);
 }
 
-TEST_CASE("fixed_length_reader: a size out of range is refused by its name", "[io]") {
+TEST_CASE("fixed_length_reader: D20 a size out of range is refused by its name", "[io]") {
   const temp_dir dir;
   CHECK(error_of(dir, "abc", {}, errc::invalid_argument).find("record_size is 0") !=
         std::string::npos);

@@ -52,7 +52,7 @@ std::string text_of(int count) {
 
 }  // namespace
 
-TEST_CASE("line_reader: lines, with and without an end of the last", "[io]") {
+TEST_CASE("line_reader: D18 lines, with and without an end of the last", "[io]") {
   const temp_dir dir;
   CHECK(leat::sync_wait(read_all(dir.write("a", "one\ntwo\r\n\nfour"))) ==
         lines{"one", "two", "", "four"});

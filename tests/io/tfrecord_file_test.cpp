@@ -81,7 +81,7 @@ TEST_CASE("tfrecord_reader: a record has a position", "[io]") {
   }(sample_file(dir)));
 }
 
-TEST_CASE("tfrecord_reader: every truncation is an error at its record, never a silent end",
+TEST_CASE("tfrecord_reader: D1 every truncation is an error at its record, never a silent end",
           "[io]") {
   const temp_dir dir;
   const std::string path = sample_file(dir);
@@ -145,7 +145,7 @@ std::string header_of(std::uint64_t length) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-TEST_CASE("tfrecord_reader: no memory is taken by a length that somebody wrote", "[io]") {
+TEST_CASE("tfrecord_reader: D16 no memory is taken by a length that somebody wrote", "[io]") {
   const temp_dir dir;
   const std::uint64_t lengths[] = {std::uint64_t{1} << 30, std::uint64_t{1} << 31,
                                    std::uint64_t{1} << 62, std::uint64_t{1} << 63,

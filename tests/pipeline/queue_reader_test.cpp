@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "leat/core/task_group.hpp"
+#include "leat/sync/coordinator.hpp"
+#include "leat/sync/queue_runner.hpp"
 #include "pipeline/queue_reader_support.hpp"
 
 using namespace queue_reader_test;
@@ -60,7 +62,7 @@ LEAT_TEST("queue_reader: R03, R04 a state is saved and restored; its bytes", "[p
   CHECK(reader.num_records_produced() == 3);
 }
 
-TEST_CASE("queue_reader: R05 to R10 bytes that are no state change nothing", "[pipeline]") {
+TEST_CASE("queue_reader: R05 to R10, D17 bytes that are no state change nothing", "[pipeline]") {
   names_queue q(1);
   identities reader(q, {}, "my reader");
   const std::string good("\x08\x01\x10\x01\x18\x01\x22\x01X");
@@ -103,7 +105,7 @@ LEAT_TEST("queue_reader: R12 reset forgets the current file, not the queue", "[p
   CHECK(co_await next_value(reader) == "K");
 }
 
-TEST_CASE("queue_reader: R14 a missing file is an error that names it, then comes the next",
+TEST_CASE("queue_reader: R14, D5 a missing file is an error that names it, then comes the next",
           "[pipeline]") {
   in_world([](world& w) -> task<> {
     w.files().write_file("/good", "one\ntwo\n");
@@ -192,7 +194,7 @@ TEST_CASE("queue_reader: R20, K13 read_up_to takes records of one file", "[pipel
   });
 }
 
-TEST_CASE("queue_reader: read_up_to gives what it has, and the error with the next call",
+TEST_CASE("queue_reader: D6 read_up_to gives what it has, and the error with the next call",
           "[pipeline]") {
   in_world([](world& w) -> task<> {
     std::string damaged = tfrecord_file(4);
@@ -232,7 +234,7 @@ LEAT_TEST("queue_reader: one that waits for a name does not hold up the others",
   CHECK(order == "210");
 }
 
-LEAT_TEST("queue_reader: counts can be asked while it waits for a name", "[pipeline]") {
+LEAT_TEST("queue_reader: D14 counts can be asked while it waits for a name", "[pipeline]") {
   names_queue q(1);
   identities reader(q);
   leat::task_group group;
@@ -241,6 +243,58 @@ LEAT_TEST("queue_reader: counts can be asked while it waits for a name", "[pipel
   CHECK(reader.num_records_produced() == 0);
   q.close();
   co_await group.join();
+}
+
+// ------------------------------------------------- errors on their way through a whole pipeline
+
+// The records of a file, by way of a queue that a runner fills: up to the end, and why it ended.
+task<std::string> consume(leat::fifo_queue<std::string>& q) {
+  std::string said = "the end";
+  try {
+    while (auto r = co_await q.pop()) static_cast<void>(*r);
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == errc::not_found);
+    said = e.what();
+  }
+  co_return said;
+}
+
+task<bool> read_one(lines& reader, leat::fifo_queue<std::string>& to) {
+  auto r = co_await reader.read();
+  if (!r) co_return false;
+  co_return co_await to.push(std::move(r->value));
+}
+
+TEST_CASE("queue_reader: D12, D13 the consumer hears of a missing file, coordinated or not",
+          "[pipeline]") {
+  for (const bool coordinated : {true, false}) {
+    in_world([&](world& w) -> task<> {
+      w.files().write_file("/good", "one\n");
+      names_queue q(9);
+      co_await fill(q, "/good /missing");
+      lines reader(q);
+      leat::fifo_queue<std::string> to(1);
+      leat::queue_runner runner(to);
+      runner.add([&] { return read_one(reader, to); });
+      leat::coordinator coord;
+      leat::task_group group;
+      if (coordinated) {
+        runner.start(coord);
+      } else {
+        runner.start(group);
+      }
+      const std::string said = co_await consume(to);
+      CHECK(said.find("/missing") != std::string::npos);
+      std::string joined;
+      try {
+        co_await coord.join();
+        co_await group.join();
+      } catch (const leat::failure& e) {
+        joined = e.what();
+      }
+      CHECK(joined == said);
+    });
+  }
 }
 
 // ---------------------------------------------------------------------------------- D. lines
