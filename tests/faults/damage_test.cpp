@@ -11,20 +11,16 @@
 #include <catch2/catch.hpp>
 
 #include "leat/codec/tfrecord.hpp"
-#include "leat/core/detail/sanitizers.hpp"
 #include "leat/core/random.hpp"
+#include "support/effort.hpp"
 
 namespace {
 
 constexpr std::size_t usual_sample_size = 64 * 1024;
 constexpr std::uint64_t limit = std::uint64_t{1} << 30;
 
-// Under a sanitizer, or without optimisation, some of them.
-#if LEAT_ASAN || LEAT_TSAN || !defined(__OPTIMIZE__)
-constexpr std::size_t stride = 61;
-#else
-constexpr std::size_t stride = 1;
-#endif
+// Some of the places, where each takes long.
+constexpr std::size_t stride = leat_test::slow_build ? 61 : 1;
 
 struct sample {
   std::vector<std::byte> bytes;

@@ -1,0 +1,143 @@
+#pragma once
+
+// What readers are compared with: each format read by its definition, one byte after the other, of
+// bytes that are there as a whole.
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "leat/codec/crc32c.hpp"
+#include "leat/codec/tfrecord.hpp"
+#include "leat/core/error.hpp"
+#include "leat/core/task.hpp"
+#include "leat/io/fixed_length_reader.hpp"
+
+namespace leat_test {
+
+/// What comes out of a file: its records, with their places, and the error it ends with, if any.
+struct read_outcome {
+  std::vector<std::string> records;
+  std::vector<std::uint64_t> offsets;
+  std::vector<std::uint64_t> indices;
+  std::string error;  ///< of a slow reader: only where it is, "record 3 at offset 48:"
+
+  void add(std::string_view record, std::uint64_t offset, std::uint64_t index) {
+    records.emplace_back(record);
+    offsets.push_back(offset);
+    indices.push_back(index);
+  }
+
+  [[nodiscard]] bool same_records(const read_outcome& other) const {
+    return records == other.records && offsets == other.offsets && indices == other.indices;
+  }
+};
+
+/// In what a reader's outcome differs from a slow one's; empty when it does not.
+inline std::string difference(const read_outcome& found, const read_outcome& expected) {
+  if (!found.same_records(expected)) return "other records; " + found.error;
+  if (found.error.empty() != expected.error.empty()) return "error: '" + found.error + "'";
+  const bool right_place = found.error.find(", " + expected.error) != std::string::npos;
+  if (expected.error.empty() || right_place) return {};
+  return found.error + ", not " + expected.error;
+}
+
+/// Reads a file with a reader, to its end or an error.
+template <class Reader>
+leat::task<read_outcome> read_outcome_of(std::string path, typename Reader::options_type options) {
+  read_outcome o;
+  try {
+    auto reader = co_await Reader::open(std::move(path), std::move(options));
+    typename Reader::batch_type batch;
+    for (bool more = true; more;) {
+      more = co_await reader->read_batch(batch);
+      for (std::size_t i = 0; i < batch.size(); ++i) {
+        const leat::record_position at = batch.position(i);
+        o.add({reinterpret_cast<const char*>(batch[i].data()), batch[i].size()}, at.offset,
+              at.index);
+      }
+    }
+  } catch (const leat::failure& e) {
+    o.error = e.what();
+  }
+  co_return o;
+}
+
+// Of the slow readers `whole` is false where the bytes are those before damage in a compression:
+// then what they end with is no record, and an error.
+
+inline std::string error_at(const std::string& record, std::uint64_t offset) {
+  return record + " at offset " + std::to_string(offset) + ":";
+}
+
+/// The payload of the whole and right record that stands in front, if one does.
+inline std::optional<std::string_view> tfrecord_in_front(std::string_view bytes) {
+  const auto checksum_is = [](std::string_view text, std::string_view stored) {
+    return leat::mask_crc32c(leat::crc32c(leat::as_bytes(text))) ==
+           leat::load_little_endian<std::uint32_t>(leat::as_bytes(stored).data());
+  };
+  if (bytes.size() < leat::tfrecord_overhead) return std::nullopt;
+  if (!checksum_is(bytes.substr(0, 8), bytes.substr(8, 4))) return std::nullopt;
+  const auto size = leat::load_little_endian<std::uint64_t>(leat::as_bytes(bytes).data());
+  if (size > bytes.size() - leat::tfrecord_overhead) return std::nullopt;
+  const std::string_view payload = bytes.substr(leat::tfrecord_header_size, size);
+  if (!checksum_is(payload, bytes.substr(leat::tfrecord_header_size + size))) return std::nullopt;
+  return payload;
+}
+
+inline read_outcome slow_tfrecords(std::string_view bytes, bool whole = true) {
+  read_outcome o;
+  std::size_t at = 0;
+  while (const auto payload = tfrecord_in_front(bytes.substr(at))) {
+    o.add(*payload, at, o.records.size());
+    at += payload->size() + leat::tfrecord_overhead;
+  }
+  if (at < bytes.size() || !whole) {
+    o.error = error_at("record " + std::to_string(o.records.size()), at);
+  }
+  return o;
+}
+
+inline read_outcome slow_lines(std::string_view bytes, std::uint64_t skip, bool whole = true) {
+  read_outcome o;
+  std::size_t at = 0;
+  std::uint64_t index = 0;
+  for (; at < bytes.size(); ++index) {
+    const std::size_t end = bytes.find('\n', at);
+    if (end == std::string_view::npos && !whole) break;
+    std::string_view line = bytes.substr(at, std::min(end, bytes.size()) - at);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (index >= skip) o.add(line, at, index);
+    at = end == std::string_view::npos ? bytes.size() : end + 1;
+  }
+  if (!whole) o.error = error_at("line " + std::to_string(index + 1), at);
+  return o;
+}
+
+inline read_outcome slow_fixed_lengths(std::string_view bytes,
+                                       const leat::fixed_length_reader_options& options,
+                                       bool whole = true) {
+  read_outcome o;
+  std::size_t at = options.header_size;
+  const std::size_t hop = options.hop_size == 0 ? options.record_size : options.hop_size;
+  for (; at + options.record_size + options.footer_size <= bytes.size(); at += hop) {
+    o.add(bytes.substr(at, options.record_size), at, o.records.size());
+  }
+  if (!whole || bytes.size() < options.header_size) {
+    o.error = error_at("record " + std::to_string(o.records.size()), at);
+  }
+  return o;
+}
+
+inline read_outcome slow_whole_file(std::string_view bytes, bool whole = true) {
+  read_outcome o;
+  if (whole) o.add(bytes, 0, 0);
+  if (!whole) o.error = error_at("the whole file", 0);
+  return o;
+}
+
+}  // namespace leat_test
