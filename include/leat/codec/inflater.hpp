@@ -56,7 +56,7 @@ struct inflate_result {
 struct inflate_options {
   std::uint64_t max_output = UINT64_MAX;  ///< bytes, over all members
   std::uint64_t max_ratio = 256;          ///< output to input, both from the beginning
-  std::uint64_t free_output = std::uint64_t{64} << 20;  ///< bytes from which max_ratio holds
+  std::uint64_t free_output = std::uint64_t{16} << 20;  ///< bytes from which max_ratio holds
 };
 
 /// Inflates a zlib or gzip stream that comes in pieces.

@@ -1,0 +1,130 @@
+// Files that ask for more than there is: lengths that somebody wrote, data that was compressed a
+// thousand times. An error that says what the limit is, and no memory for what cannot come.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include <catch2/catch.hpp>
+#include <sys/resource.h>
+
+#include "leat/codec/crc32c.hpp"
+#include "leat/codec/tfrecord.hpp"
+#include "leat/core/detail/sanitizers.hpp"
+#include "leat/core/error.hpp"
+#include "leat/core/sync_wait.hpp"
+#include "leat/io/fixed_length_reader.hpp"
+#include "leat/io/line_reader.hpp"
+#include "leat/io/tfrecord_reader.hpp"
+#include "leat/io/whole_file_reader.hpp"
+#include "support/child_process.hpp"
+#include "support/refusal.hpp"
+#include "support/temp_dir.hpp"
+#include "support/zlib_oracle.hpp"
+
+namespace {
+
+using leat::compression;
+using leat::task;
+using leat_test::contains;
+
+constexpr std::uint64_t exbibyte = std::uint64_t{1} << 60;
+constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30;
+
+std::size_t peak_memory() {
+  rusage u{};
+  ::getrusage(RUSAGE_SELF, &u);
+  return static_cast<std::size_t>(u.ru_maxrss) << 10;
+}
+
+// What a reader says about a file, read in a child, which must not need 64 MiB for it.
+template <class Reader>
+std::string said_of(const std::string& path, typename Reader::options_type options = {}) {
+  const std::string said = leat_test::said_by_child([&] {
+    const std::size_t before = peak_memory();
+    std::string what = "the end";
+    try {
+      leat::sync_wait([](std::string p, typename Reader::options_type o) -> task<> {
+        auto reader = co_await Reader::open(p, o);
+        typename Reader::batch_type batch;
+        for (bool more = true; more;) more = co_await reader->read_batch(batch);
+      }(path, options));
+    } catch (const leat::failure& e) {
+      what = e.what();
+    }
+    const std::size_t taken = peak_memory() - before;
+    if (taken > std::size_t{64} << 20) what += "; took " + std::to_string(taken) + " bytes";
+    return what;
+  });
+  CHECK(contains(said, path));
+  INFO(said);
+  CHECK_FALSE(contains(said, "took"));
+  return said;
+}
+
+// The header of a record of this length, with its right checksum.
+std::string header_of(std::uint64_t length) {
+  std::string bytes(leat::tfrecord_header_size, '\0');
+  auto* const at = reinterpret_cast<std::byte*>(bytes.data());
+  leat::store_little_endian(at, length);
+  leat::store_little_endian(at + 8, leat::mask_crc32c(leat::crc32c({at, 8})));
+  return bytes;
+}
+
+// `beginning` and 10 GiB of zeros behind it, in 10 MiB. Nobody gets to the trailer.
+std::string bomb(std::string_view beginning) {
+  leat_test::zlib_deflater deflater({.level = 9});
+  const std::string mebibyte(std::size_t{1} << 20, '\0');
+  std::string stream = deflater.add(beginning, Z_FULL_FLUSH);
+  const std::string piece = deflater.add(mebibyte, Z_FULL_FLUSH);
+  for (int i = 0; i < 10 * 1024; ++i) stream += piece;
+  return stream;
+}
+
+template <class Options>
+Options compressed(Options options) {
+  options.compression_type = compression::gzip;
+  return options;
+}
+
+TEST_CASE("limits: a record of 4 EiB is refused, and takes no memory", "[faults]") {
+  if (LEAT_ASAN || LEAT_TSAN) return;  // they have memory of their own
+  const temp_dir dir;
+  const std::string file = header_of(4 * exbibyte) + std::string(1000, 'x');
+  const std::string plain = dir.write("plain", file);
+  const std::string gzip = dir.write("gzip", leat_test::zlib_deflated(file));
+  const auto gzip_options = compressed(leat::tfrecord_reader_options{});
+  for (const std::string& said : {said_of<leat::tfrecord_reader>(plain),
+                                  said_of<leat::tfrecord_reader>(gzip, gzip_options)}) {
+    CHECK(contains(said,
+                   "record 0 at offset 0: a length of 4611686018427387904 bytes is above "
+                   "the limit max_record_size"));
+  }
+  leat::tfrecord_reader_options any{.max_record_size = UINT64_MAX};
+  CHECK(contains(said_of<leat::tfrecord_reader>(plain, any), "truncated: 1012 of"));
+  CHECK(contains(said_of<leat::tfrecord_reader>(gzip, compressed(any)), "truncated: 1012 of"));
+}
+
+TEST_CASE("limits: a bomb of 10 GiB in 10 MiB is stopped, and takes no memory", "[faults]") {
+  if (LEAT_ASAN || LEAT_TSAN) return;
+  const temp_dir dir;
+  const std::string zeros = dir.write("zeros", bomb(""));
+  const std::string lines = dir.write("lines", bomb("a line\n"));
+  const std::string record = dir.write("record", bomb(header_of(gibibyte - 1)));
+  CHECK(contains(
+      said_of<leat::whole_file_reader>(zeros, compressed(leat::whole_file_reader_options{})),
+      "max_ratio"));
+  CHECK(contains(said_of<leat::line_reader>(lines, compressed(leat::line_reader_options{})),
+                 "line 2 at offset 7"));
+  CHECK(
+      contains(said_of<leat::tfrecord_reader>(record, compressed(leat::tfrecord_reader_options{})),
+               "max_ratio"));
+  for (const std::size_t size : {std::size_t{1000}, std::size_t{gibibyte}}) {
+    leat::fixed_length_reader_options lengths;
+    lengths.record_size = size;
+    CHECK(contains(said_of<leat::fixed_length_reader>(zeros, compressed(lengths)), "max_ratio"));
+  }
+}
+
+}  // namespace
