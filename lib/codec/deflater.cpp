@@ -87,9 +87,14 @@ deflater::deflater(deflater&&) noexcept = default;
 deflater& deflater::operator=(deflater&&) noexcept = default;
 deflater::~deflater() = default;
 
+deflater::state& deflater::self() const noexcept {
+  LEAT_ASSERT(state_, "a deflater is used that was moved to another place: use that one");
+  return *state_;
+}
+
 deflate_result deflater::deflate(byte_view in, std::span<std::byte> out,
                                  deflate_flush flush) noexcept {
-  state& s = *state_;
+  state& s = self();
   LEAT_ASSERT(out.size() >= smallest_output, "the output of a deflater is too small");
   if (s.finished) {
     LEAT_ASSERT(in.empty(), "a deflater that has finished gets more input: reset() begins anew");
@@ -117,12 +122,13 @@ deflate_result deflater::deflate(byte_view in, std::span<std::byte> out,
 }
 
 void deflater::reset() noexcept {
-  ::deflateReset(&state_->stream);
-  state_->finished = false;
-  state_->consumed = state_->produced = 0;
+  state& s = self();
+  ::deflateReset(&s.stream);
+  s.finished = false;
+  s.consumed = s.produced = 0;
 }
 
-std::uint64_t deflater::bytes_consumed() const noexcept { return state_->consumed; }
-std::uint64_t deflater::bytes_produced() const noexcept { return state_->produced; }
+std::uint64_t deflater::bytes_consumed() const noexcept { return self().consumed; }
+std::uint64_t deflater::bytes_produced() const noexcept { return self().produced; }
 
 }  // namespace leat

@@ -7,6 +7,7 @@
 
 #include "codec/raw_inflater.hpp"
 #include "codec/stream_header.hpp"
+#include "leat/core/assert.hpp"
 
 namespace leat {
 namespace {
@@ -272,30 +273,39 @@ inflater::inflater(inflater&&) noexcept = default;
 inflater& inflater::operator=(inflater&&) noexcept = default;
 inflater::~inflater() = default;
 
+inflater::state& inflater::self() const noexcept {
+  LEAT_ASSERT(state_, "an inflater is used that was moved to another place: use that one");
+  return *state_;
+}
+
 inflate_result inflater::inflate(byte_view in, std::span<std::byte> out) noexcept {
-  return state_->run(in, out);
+  return self().run(in, out);
 }
 
 inflate_result inflater::finish() const noexcept {
-  if (state_->failure.failed()) return state_->failure;
+  const state& s = self();
+  if (s.failure.failed()) return s.failure;
   inflate_result r;
-  r.end = state_->at == state::part::between ? inflate_end::complete : inflate_end::truncated;
-  r.offset = state_->consumed;
+  r.end = s.at == state::part::between ? inflate_end::complete : inflate_end::truncated;
+  r.offset = s.consumed;
   return r;
 }
 
 void inflater::reset(compression format) {
-  if (format == compression::none) {
+  if (format != compression::zlib && format != compression::gzip) {
     throw failure(errc::invalid_argument, "an inflater is for ZLIB or GZIP");
   }
-  state_->begin(format);
+  self().begin(format);
 }
 
-void inflater::reset() noexcept { state_->begin(state_->format); }
+void inflater::reset() noexcept {
+  state& s = self();
+  s.begin(s.format);
+}
 
-compression inflater::format() const noexcept { return state_->format; }
-std::uint64_t inflater::bytes_consumed() const noexcept { return state_->consumed; }
-std::uint64_t inflater::bytes_produced() const noexcept { return state_->produced; }
-std::uint64_t inflater::members() const noexcept { return state_->members; }
+compression inflater::format() const noexcept { return self().format; }
+std::uint64_t inflater::bytes_consumed() const noexcept { return self().consumed; }
+std::uint64_t inflater::bytes_produced() const noexcept { return self().produced; }
+std::uint64_t inflater::members() const noexcept { return self().members; }
 
 }  // namespace leat

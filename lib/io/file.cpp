@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "io/backends.hpp"
+#include "leat/core/assert.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/this_task.hpp"
 
@@ -139,7 +140,8 @@ detail::file_handle::~file_handle() {
   scheduler* const home = scheduler::current();
   // Nobody waits for it: the request frees itself.
   struct last_close : file_request {};
-  auto* const last = home && !answers_at_once ? new (std::nothrow) last_close{request} : nullptr;
+  const bool in_turn = home && is_at_home() && !answers_at_once;
+  auto* const last = in_turn ? new (std::nothrow) last_close{request} : nullptr;
   if (!last) {
     run_anywhere(request);
     return;
@@ -155,9 +157,9 @@ detail::file_handle::~file_handle() {
   backend.submit(*last);
 }
 
-detail::file_handle& file::opened() const {
+detail::file_handle::use file::opened() const {
   if (!open_) throw failure(errc::failed_precondition, path_ + ": the file is not open");
-  return *open_;
+  return detail::file_handle::use(open_);
 }
 
 task<file> file::open(std::string path, open_mode mode, std::source_location where) {
@@ -178,14 +180,14 @@ task<file> file::open(std::string path, open_mode mode, std::source_location whe
 
 task<std::size_t> file::read_at(std::uint64_t offset, std::span<std::byte> to,
                                 std::source_location where) {
-  detail::file_handle& open = opened();
+  const detail::file_handle::use open = opened();
   std::size_t done = 0;
   while (done < to.size()) {
-    file_request request = on_handle(op::read, open.number);
+    file_request request = on_handle(op::read, open->number);
     request.data = to.data() + done;
     request.size = to.size() - done;
     request.offset = offset == next_byte ? next_byte : offset + done;
-    const auto n = co_await file_operation(open.backend, request, path_, where);
+    const auto n = co_await file_operation(open->backend, request, path_, where);
     const bool stopped =
         n == -ECANCELED && offset == next_byte && done > 0;  // what was taken stays
     if (n < 0 && !stopped) {
@@ -199,14 +201,14 @@ task<std::size_t> file::read_at(std::uint64_t offset, std::span<std::byte> to,
 
 task<void> file::write_at(std::uint64_t offset, std::span<const std::byte> from,
                           std::source_location where) {
-  detail::file_handle& open = opened();
+  const detail::file_handle::use open = opened();
   std::size_t done = 0;
   while (done < from.size()) {
-    file_request request = on_handle(op::write, open.number);
+    file_request request = on_handle(op::write, open->number);
     request.data = const_cast<std::byte*>(from.data()) + done;  // a write only reads it
     request.size = from.size() - done;
     request.offset = offset == next_byte ? next_byte : offset + done;
-    const auto n = co_await file_operation(open.backend, request, path_, where);
+    const auto n = co_await file_operation(open->backend, request, path_, where);
     if (n < 0) {
       detail::throw_file_error(n, path_, "cannot write" + detail::at_offset(request.offset));
     }
@@ -215,24 +217,27 @@ task<void> file::write_at(std::uint64_t offset, std::span<const std::byte> from,
 }
 
 task<void> file::truncate(std::uint64_t size, std::source_location where) {
-  detail::file_handle& open = opened();
-  file_request request = on_handle(op::truncate, open.number);
+  const detail::file_handle::use open = opened();
+  file_request request = on_handle(op::truncate, open->number);
   request.offset = size;
-  const auto r = co_await file_operation(open.backend, request, path_, where);
+  const auto r = co_await file_operation(open->backend, request, path_, where);
   if (r < 0) {
     detail::throw_file_error(r, path_, "cannot cut to " + std::to_string(size) + " bytes");
   }
 }
 
 task<void> file::sync(std::source_location where) {
-  detail::file_handle& open = opened();
-  const file_request request = on_handle(op::sync, open.number);
-  const auto r = co_await file_operation(open.backend, request, path_, where);
+  const detail::file_handle::use open = opened();
+  const file_request request = on_handle(op::sync, open->number);
+  const auto r = co_await file_operation(open->backend, request, path_, where);
   if (r < 0) detail::throw_file_error(r, path_, "cannot sync");
 }
 
 task<void> file::close(std::source_location where) {
   if (!open_) co_return;
+  LEAT_ASSERT(open_->is_at_home(),
+              "a file is closed on another scheduler than the one on which it was opened");
+  LEAT_ASSERT(!open_->in_use(), "a file is closed while a task uses it");
   const auto open = std::exchange(open_, nullptr);
   file_request request = on_handle(op::close, std::exchange(open->number, -1));
   if (open->answers_at_once) {

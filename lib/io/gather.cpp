@@ -10,7 +10,11 @@ const wait::kind gather::gather_kind{"read", &gather::cancel, &gather::describe}
 
 gather::gather(file& f, std::span<const file_piece> pieces, std::size_t depth,
                const std::source_location& where)
-    : wait(gather_kind, where), file_(f), pieces_(pieces), slots_(std::min(depth, pieces.size())) {}
+    : wait(gather_kind, where),
+      file_(f),
+      in_use_(f.open_handle()),
+      pieces_(pieces),
+      slots_(std::min(depth, pieces.size())) {}
 
 bool gather::await_ready() noexcept {
   if (stop_requested()) result_.error = -ECANCELED;

@@ -60,6 +60,7 @@ class [[nodiscard]] gather final : public wait {
   static const kind gather_kind;
 
   file& file_;
+  const file_handle::use in_use_;
   const std::span<const file_piece> pieces_;
   std::vector<slot> slots_;
   std::size_t next_ = 0;

@@ -21,6 +21,7 @@ std::size_t checked(std::size_t value, std::size_t limit, const char* option, co
 
 // No more than the file has, where that is known.
 std::size_t useful_chunk_size(const read_options& options, const file& f) {
+  if (!f.is_open()) throw failure(errc::failed_precondition, f.path() + ": the file is not open");
   const std::size_t wanted = checked(options.chunk_size, max_chunk_size, "chunk_size", f);
   const std::uint64_t size = f.status().size;
   return size == 0 ? wanted : static_cast<std::size_t>(std::min<std::uint64_t>(wanted, size));
@@ -139,6 +140,7 @@ task<void> read_ahead::fetch(std::size_t carried, std::source_location where) {
 
 task<bool> read_ahead::advance(std::size_t carried, std::source_location where) {
   const one_at_a_time::use use(in_use_);
+  const file_handle::use file_in_use(file_.open_handle());
   if (co_await this_task::stop_requested()) {
     throw failure(errc::cancelled, file_.path() + ": read");
   }

@@ -74,7 +74,10 @@ tfrecord_file::tfrecord_file(file f, tfrecord_index index, const tfrecord_file_o
     : file_(std::move(f)),
       path_(std::make_shared<const std::string>(file_.path())),
       index_(std::move(index)),
-      options_(options) {}
+      options_(options) {
+  check_options(options_, *path_);
+  if (!file_.is_open()) throw failure(errc::failed_precondition, *path_ + ": the file is not open");
+}
 
 // ---------------------------------------------------------------------------------------- a record
 

@@ -83,6 +83,9 @@ class deflater {
 
  private:
   struct state;
+  // Not of one that was moved from.
+  [[nodiscard]] state& self() const noexcept;
+
   std::unique_ptr<state> state_;
 };
 

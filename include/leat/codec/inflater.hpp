@@ -105,6 +105,9 @@ class inflater {
 
  private:
   struct state;
+  // Not of one that was moved from.
+  [[nodiscard]] state& self() const noexcept;
+
   std::unique_ptr<state> state_;
 };
 

@@ -8,9 +8,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "leat/core/assert.hpp"
 #include "leat/core/error.hpp"
+#include "leat/core/scheduler.hpp"
 #include "leat/core/task.hpp"
 #include "leat/core/wait.hpp"
 #include "leat/io/file_backend.hpp"
@@ -62,12 +65,41 @@ class file_handle {
   /// Carries out a request outside of the scheduler, which may be gone.
   void run_anywhere(file_request& request) const noexcept;
 
+  /// True on its scheduler, and where none runs.
+  [[nodiscard]] bool is_at_home() const noexcept {
+    const scheduler* const here = scheduler::current();
+    return !here || here->files() == &backend;
+  }
+
+  /// An operation of the file that is under way. Keeps the handle; until it ends the file must not
+  /// be closed, since its descriptor could be another file's by then.
+  class use {
+   public:
+    explicit use(std::shared_ptr<file_handle> h) noexcept : handle_(std::move(h)) {
+      LEAT_ASSERT(handle_->is_at_home(),
+                  "a file is used on another scheduler than the one on which it was opened");
+      ++handle_->under_way_;
+    }
+    use(const use&) = delete;
+    use& operator=(const use&) = delete;
+    ~use() { --handle_->under_way_; }
+
+    file_handle* operator->() const noexcept { return handle_.get(); }
+
+   private:
+    std::shared_ptr<file_handle> handle_;
+  };
+  [[nodiscard]] bool in_use() const noexcept { return under_way_ > 0; }
+
   file_backend& backend;
   int number;  // -1: closed
   const bool is_descriptor;
   // A read was answered from the page cache: so the file is on none of those file systems, such as
   // of the network, that may take their time to close one that was only read.
   bool answers_at_once = false;
+
+ private:
+  unsigned under_way_ = 0;  // operations
 };
 
 }  // namespace detail
@@ -86,6 +118,9 @@ enum class open_mode {
 ///
 /// Errors: failed_precondition for an operation on a file that is not open; invalid_argument for a
 ///         path with a NUL byte; those of the system, each with the path.
+/// Precondition: a close(), or the end of the file, is not while an operation of it is under way,
+///               and each operation is on the file's scheduler: else the process ends with a
+///               sentence that says so.
 /// Cancellation: no operation but close() begins once the task was asked to stop: it ends as
 ///               cancelled. One that has begun is awaited, except for a read or write of a stream
 ///               that has no data or no room.
@@ -105,6 +140,11 @@ class file {
   [[nodiscard]] static task<file> open(
       std::string path, open_mode mode = open_mode::read,
       std::source_location where = std::source_location::current());
+
+  file() = default;
+  file(file&&) noexcept = default;
+  file& operator=(file&&) noexcept = default;
+  ~file() { LEAT_ASSERT(!open_ || !open_->in_use(), "a file is destroyed while a task uses it"); }
 
   [[nodiscard]] bool is_open() const noexcept { return open_ != nullptr; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
@@ -141,7 +181,7 @@ class file {
   }
 
  private:
-  [[nodiscard]] detail::file_handle& opened() const;
+  [[nodiscard]] detail::file_handle::use opened() const;
 
   std::shared_ptr<detail::file_handle> open_;
   std::string path_;

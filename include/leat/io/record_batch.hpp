@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "leat/codec/bytes.hpp"
+#include "leat/core/assert.hpp"
 #include "leat/io/detail/chunk.hpp"
 
 namespace leat {
@@ -50,8 +51,9 @@ class basic_record_batch {
     return {path(), offset_ + static_cast<std::uint64_t>(at - data_) - frame_, index_ + i};
   }
 
-  /// Forgets the first `count` records. Cost: O(size).
+  /// Forgets the first `count` records, at most size(). Cost: O(size).
   void drop_front(std::size_t count) {
+    LEAT_ASSERT(count <= records_.size(), "more records are dropped than the batch has");
     records_.erase(records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(count));
     index_ += count;
   }

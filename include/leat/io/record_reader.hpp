@@ -48,6 +48,8 @@ class basic_record_reader {
       std::string path, options_type options = {},
       std::source_location where = std::source_location::current());
 
+  /// Reads an open file from its beginning. Errors: failed_precondition for one that is not open;
+  /// invalid_argument for an option out of range.
   basic_record_reader(file f, const options_type& options);
   basic_record_reader(const basic_record_reader&) = delete;
   basic_record_reader& operator=(const basic_record_reader&) = delete;

@@ -64,6 +64,8 @@ class tfrecord_file {
       std::string path, tfrecord_index index, tfrecord_file_options options = {},
       std::source_location where = std::source_location::current());
 
+  /// Of an open file and its own index. Errors: failed_precondition for a file that is not open;
+  /// invalid_argument for an option out of range.
   tfrecord_file(file f, tfrecord_index index, const tfrecord_file_options& options);
   tfrecord_file(const tfrecord_file&) = delete;
   tfrecord_file& operator=(const tfrecord_file&) = delete;
