@@ -9,6 +9,7 @@
 #include <catch2/catch.hpp>
 
 #include "leat/core/sync_wait.hpp"
+#include "leat/sim/world.hpp"
 #include "support/record_bytes.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
@@ -47,6 +48,13 @@ std::string written(const temp_dir& dir, const texts& records,
   return temp_dir::read(dir / "a");
 }
 
+// The same in memory, where nobody waits for a device.
+std::string written_in_memory(const texts& records, const leat::tfrecord_writer_options& options) {
+  leat::sim::world w(1);
+  w.run([&](leat::sim::world&) { return write_all("/a", records, options); });
+  return w.files().read_file("/a").value();
+}
+
 // The code with which an operation fails; none when it does not.
 template <class Operation>
 task<std::error_code> failure_of(Operation operation) {
@@ -63,18 +71,17 @@ task<std::error_code> failure_of(Operation operation) {
 
 TEST_CASE("tfrecord_writer: the same records in every compression and with every buffer size",
           "[io]") {
-  const temp_dir dir;
   const texts records = seven(0);
   for (const compression c : formats) {
     for (std::size_t size = 0; size <= 20; ++size) {
       for (const std::size_t output_size : {16U, 17U, 20U, 65536U}) {
-        const std::string bytes = written(
-            dir, records,
+        const std::string bytes = written_in_memory(
+            records,
             {.buffer_size = size, .compression_type = c, .output_buffer_size = output_size});
         REQUIRE(plain_of(c, bytes) == framed(records));
       }
     }
-    REQUIRE(plain_of(c, written(dir, {}, {.compression_type = c})) == "");
+    REQUIRE(plain_of(c, written_in_memory({}, {.compression_type = c})) == "");
   }
 }
 
@@ -102,9 +109,13 @@ TEST_CASE("tfrecord_writer: the options of the compressor are those of the file"
 
 TEST_CASE("tfrecord_writer: a record of 5 MB is written in any compression", "[io]") {
   const temp_dir dir;
-  const texts records = {"first", leat_test::prose(5'000'000), leat_test::noise(1'000'000), "last"};
+  std::string large;
+  for (const std::string part = leat_test::prose(100'000); large.size() < 5'000'000;) large += part;
+  const texts records = {"first", large, leat_test::noise(1'000'000), "last"};
   for (const compression c : formats) {
-    CHECK(plain_of(c, written(dir, records, {.compression_type = c})) == framed(records));
+    const std::string bytes =
+        written(dir, records, {.compression_type = c, .deflate = {.level = 1}});
+    CHECK(plain_of(c, bytes) == framed(records));
   }
 }
 

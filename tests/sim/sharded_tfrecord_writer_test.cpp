@@ -12,6 +12,7 @@
 
 #include "leat/core/error.hpp"
 #include "leat/sim/world.hpp"
+#include "support/effort.hpp"
 #include "support/record_bytes.hpp"
 #include "support/texts.hpp"
 
@@ -149,13 +150,14 @@ TEST_CASE(
     "there if the close has said so",
     "[sim]") {
   const texts records = numbered(60);
+  constexpr std::uint64_t seeds = leat_test::slow_build ? 2 : 10;
   for (const way& how : ways) {
     const auto expected = expected_files(records, how);
     std::set<std::size_t> outcomes;
     for (const fault f : {fault::crash_before, fault::crash_after}) {
       bool reached = true;
       for (std::uint64_t n = 1; reached; ++n) {
-        for (std::uint64_t seed = 0; seed < 10; ++seed) {
+        for (std::uint64_t seed = 0; seed < seeds; ++seed) {
           world w(seed, {.files = {.plan = leat::sim::planned_fault{n, f}}});
           bool closed = false;
           try {

@@ -11,6 +11,7 @@
 
 #include "leat/core/error.hpp"
 #include "leat/sim/world.hpp"
+#include "support/effort.hpp"
 #include "support/record_bytes.hpp"
 #include "support/texts.hpp"
 
@@ -35,6 +36,8 @@ const texts old_records = numbered("old ", 20);
 const texts new_records = numbered("new ", 40);
 const std::string old_file = framed(old_records);
 const std::string new_file = old_file + framed(new_records);
+// For each point of a crash.
+constexpr std::uint64_t seeds = leat_test::slow_build ? 3 : 20;
 constexpr leat::tfrecord_appender_options small{.buffer_size = 600};
 
 task<> append_all(std::string path) {
@@ -132,7 +135,7 @@ TEST_CASE(
   for (const fault f : {fault::crash_before, fault::crash_after}) {
     bool reached = true;
     for (std::uint64_t n = 1; reached; ++n) {
-      for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      for (std::uint64_t seed = 0; seed < seeds; ++seed) {
         world w(seed, {.files = {.plan = planned_fault{n, f}}});
         w.files().write_file("/a", old_file);
         bool closed = false;
@@ -165,8 +168,8 @@ TEST_CASE(
     }
   }
   CHECK(outcomes.size() == 2);
-  CHECK(rolled_back > 20);
-  CHECK(torn > 20);
+  CHECK(rolled_back > seeds);
+  CHECK(torn > seeds);
 }
 
 TEST_CASE("roll_back_append: after a crash at any point of it another one ends it", "[sim]") {
@@ -174,7 +177,7 @@ TEST_CASE("roll_back_append: after a crash at any point of it another one ends i
   for (const fault f : {fault::crash_before, fault::crash_after}) {
     bool reached = true;
     for (std::uint64_t n = 1; reached; ++n) {
-      for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      for (std::uint64_t seed = 0; seed < seeds; ++seed) {
         world w(seed, {.files = {.plan = planned_fault{n, f}}});
         w.files().write_file("/a", new_file.substr(0, old_file.size() + 100));
         w.files().write_file("/a.append", std::to_string(old_file.size()) + "\n");
@@ -194,7 +197,7 @@ TEST_CASE("roll_back_append: after a crash at any point of it another one ends i
       }
     }
   }
-  CHECK(crashes > 50);
+  CHECK(crashes > 2 * seeds);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "leat/core/error.hpp"
 #include "leat/sim/world.hpp"
+#include "support/effort.hpp"
 #include "support/record_bytes.hpp"
 #include "support/texts.hpp"
 
@@ -147,12 +148,13 @@ TEST_CASE("tfrecord_writer: after a crash at any point a compressed file is as b
           "[sim]") {
   const texts old_records = numbered("old ", 20);
   const texts new_records = numbered("new ", 45);
+  constexpr std::uint64_t seeds = leat_test::slow_build ? 2 : 10;
   for (const compression c : {compression::zlib, compression::gzip}) {
     std::set<std::string> outcomes;
     for (const fault f : {fault::crash_before, fault::crash_after}) {
       bool reached = true;
       for (std::uint64_t n = 1; reached; ++n) {
-        for (std::uint64_t seed = 0; seed < 10; ++seed) {
+        for (std::uint64_t seed = 0; seed < seeds; ++seed) {
           world w(seed, {.files = {.plan = leat::sim::planned_fault{n, f}}});
           bool published = false;
           try {

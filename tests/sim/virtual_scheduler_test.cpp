@@ -195,13 +195,11 @@ TEST_CASE("sim: a task that never ends after a deadlock ends the process with th
   const std::string said = leat_test::last_words([] {
     const auto stubborn = []() -> task<void> {
       manual_event never("godot");
-      for (;;) {
-        try {
-          co_await never.wait();
-        } catch (const leat::failure&) {
-        }
-        co_await leat::this_task::yield();
+      try {
+        co_await never.wait();
+      } catch (const leat::failure&) {
       }
+      for (;;) co_await leat::this_task::yield();
     };
     leat::sim::run(stubborn());
   });
