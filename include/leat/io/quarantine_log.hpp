@@ -21,7 +21,8 @@ namespace leat {
 ///                run there too.
 class quarantine_log {
  public:
-  /// Opens the log; lines are added behind those that are there.
+  /// Opens the log; lines are added behind those that are there. Of a path once at a time: a second
+  /// log of it would overwrite the lines of the first; readers share one.
   /// Errors: those of file::open().
   [[nodiscard]] static task<std::shared_ptr<quarantine_log>> open(std::string path);
 
