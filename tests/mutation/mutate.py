@@ -100,7 +100,7 @@ def configure(tree, build):
     if shutil.which('ccache'):
         compiler = 'ccache ' + compiler
     done = subprocess.run(
-        ['meson', 'setup', build, tree, '-Dtests=enabled', '-Dexamples=disabled',
+        ['meson', 'setup', build, tree, '-Dtests=enabled', '-Dtool=disabled', '-Dexamples=disabled',
          '-Dbenches=disabled', '-Dwarning_level=0', '--optimization=0', '-Dcpp_args=-w '
          '-ferror-limit=0 -Wno-error', '-Db_sanitize=address,undefined', '-Db_lundef=false'],
         env=dict(os.environ, CXX=compiler), capture_output=True, text=True)

@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+"""leat cat and leat head."""
+
+import base64
+import gzip
+import os
+import signal
+import subprocess
+import zlib
+
+from support import (LEAT, ToolTest, example, feature, field, framed, main, records_file,
+                     sequence_example, varint)
+
+
+class Cat(ToolTest):
+    def test_prints_one_record_a_line(self):
+        path = self.write('a', records_file('one', '', 'three'))
+        self.assertEqual(self.leat('cat', path), 'one\n\nthree\n')
+        self.assertEqual(self.errors, '')
+
+    def test_escapes_what_a_terminal_would_obey(self):
+        path = self.write('a', records_file(b'a\x1b[31m\n\t\\\xff\xc3\xa9\xc2\x9b'))
+        self.assertEqual(self.leat('cat', path), 'a\\x1b[31m\\n\\t\\\\\\xffé\\xc2\\x9b\n')
+
+    def test_raw_null_and_keys(self):
+        path = self.write('a', records_file(b'\xff\x00', 'x'))
+        self.leat('cat', '--raw', path)
+        self.assertEqual(self.raw, b'\xff\x00\nx\n')
+        self.leat('cat', '--raw', '-0', path)
+        self.assertEqual(self.raw, b'\xff\x00\0x\0')
+        self.assertEqual(self.leat('cat', '-k', path), f'{path}:0\t\\xff\\x00\n{path}:18\tx\n')
+
+    def test_several_files_patterns_and_standard_input(self):
+        self.write('a1.tfrecord', records_file('a'))
+        self.write('a2.tfrecord', records_file('b'))
+        self.assertEqual(self.leat('cat', 'a1.tfrecord', 'a2.tfrecord'), 'a\nb\n')
+        self.assertEqual(self.leat('cat', 'a*.tfrecord'), 'a\nb\n')
+        self.assertEqual(self.leat('cat', '-', input=records_file('c')), 'c\n')
+        self.assertEqual(self.leat('cat', input=records_file('c')), 'c\n')
+        self.leat('cat', 'none*', status=3)
+        self.assertIn('none*: no file matches this pattern', self.errors)
+
+    def test_compressed_files_are_recognised(self):
+        plain = records_file(*(f'record {i}' for i in range(1000)))
+        expected = ''.join(f'record {i}\n' for i in range(1000))
+        for name, content in (('z', zlib.compress(plain)), ('g', gzip.compress(plain))):
+            self.assertEqual(self.leat('cat', self.write(name, content)), expected)
+            self.assertEqual(self.leat('cat', input=content), expected)
+        self.leat('cat', '--compression', 'none', 'g', status=1)
+        self.assertIn('is this a TFRecord file', self.errors)
+
+    def test_a_part_of_the_records(self):
+        path = self.write('a', records_file(*map(str, range(20))))
+        self.assertEqual(self.leat('cat', '-n', 2, path), '0\n1\n')
+        self.assertEqual(self.leat('cat', '-n', 0, path), '')
+        self.assertEqual(self.leat('cat', '--from', 18, path), '18\n19\n')
+        self.assertEqual(self.leat('cat', '--from', 5, '-n', 1, path), '5\n')
+        self.assertEqual(self.leat('cat', '--records', '19,0-2,7', path), '19\n0\n1\n2\n7\n')
+        self.assertFalse(os.path.exists(path + '.index'))
+        self.leat('cat', '--records', '3,20', path, status=1)
+        self.assertIn('there is no record 20, the file has 20', self.errors)
+        for wrong in ('x', '3-', '5-2', '1,,2'):
+            self.leat('cat', '--records', wrong, path, status=2)
+            self.assertIn(wrong, self.errors)
+
+    def test_json(self):
+        path = self.write('a', records_file('text', b'\xff\x00'))
+        self.assertEqual(self.leat_json('cat', path), [
+            {'path': path, 'index': 0, 'offset': 0, 'size': 4, 'text': 'text'},
+            {'path': path, 'index': 1, 'offset': 20, 'size': 2, 'base64': '/wA='}])
+        sizes = [b'\x80' * n for n in range(10)]
+        path = self.write('b', records_file(*sizes))
+        got = [base64.b64decode(r.get('base64', '')) for r in self.leat_json('cat', path)]
+        self.assertEqual(got, sizes)
+
+    def test_a_huge_record(self):
+        record = b'0123456789abcdef' * (1 << 16)
+        path = self.write('a', framed(record) + framed(b'small'))
+        self.leat('cat', '--raw', path)
+        self.assertEqual(self.raw, record + b'\nsmall\n')
+        self.leat('cat', '--max-record-size', '1023KiB', path, status=1)
+        self.assertIn('above the limit', self.errors)
+        self.assertEqual(self.leat('cat', '--max-record-size', '1023KiB', '--on-damage', 'skip', path,
+                                   status=1), 'small\n')
+
+
+class Damage(ToolTest):
+    def setUp(self):
+        super().setUp()
+        whole = bytearray(records_file(*(f'record {i}' for i in range(10))))
+        whole[24 * 2 + 14] ^= 1  # in the payload of the third
+        whole[24 * 5] ^= 1       # in the length of the sixth
+        self.path = self.write('damaged', bytes(whole))
+
+    def lines(self, *numbers):
+        return ''.join(f'record {i}\n' for i in numbers)
+
+    def test_what_comes_before_is_printed_then_it_fails(self):
+        self.assertEqual(self.leat('cat', self.path, status=1), self.lines(0, 1))
+        self.assertIn('damaged, record 2 at offset 48: the checksum of the payload', self.errors)
+
+    def test_on_damage(self):
+        self.assertEqual(self.leat('cat', '--on-damage', 'skip', self.path, status=1),
+                         self.lines(0, 1, 3, 4))
+        self.assertEqual(self.leat('cat', '--on-damage', 'resync', self.path, status=1),
+                         self.lines(0, 1, 3, 4, 6, 7, 8, 9))
+        self.assertIn('24 bytes left out', self.errors)
+        self.assertEqual(self.leat('cat', '--on-damage', 'skip-file', self.path, status=1),
+                         self.lines(0, 1))
+        self.leat('cat', '--on-damage', 'ignore', self.path, status=2)
+
+    def test_json_tells_of_damage(self):
+        lines = self.leat_json('cat', '--on-damage', 'resync', self.path, status=1)
+        self.assertEqual(len(lines), 10)
+        self.assertEqual([(r['index'], r['skipped']) for r in lines if 'error' in r],
+                         [(2, 24), (5, 24)])
+        lines = self.leat_json('cat', self.path, status=1)
+        self.assertEqual(lines[-1]['error']['code'], 'data_loss')
+
+    def test_every_truncation(self):
+        whole = records_file('abc', '', 'de')
+        ends = [0, 19, 35, 53]
+        for size in range(len(whole) + 1):
+            path = self.write('cut', whole[:size])
+            count = max(i for i in range(4) if ends[i] <= size)
+            got = self.leat('cat', path, status=0 if size in ends else 1)
+            self.assertEqual(got, ''.join(['abc\n', '\n', 'de\n'][:count]))
+
+    def test_the_other_files_are_printed(self):
+        good = self.write('good', records_file('good'))
+        self.assertEqual(self.leat('cat', 'none', self.path, good, status=3),
+                         self.lines(0, 1) + 'good\n')
+        self.assertIn('none: cannot open', self.errors)
+        self.leat('cat', self.folder, status=3)
+        self.assertIn('directory', self.errors)
+
+
+class Example(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.record = example(age=[42, -1], name=[b'Ada', b'\xff'], weight=[0.1, float('inf')],
+                              none=[])
+        self.path = self.write('a', records_file(self.record))
+
+    def test_text(self):
+        self.assertEqual(self.leat('cat', '--example', self.path),
+                         f'record 0, {len(self.record)} bytes\n'
+                         '  age     int64  42, -1\n'
+                         '  name    bytes  "Ada", "\\xff"\n'
+                         '  none    empty\n'
+                         '  weight  float  0.1, inf\n')
+
+    def test_json(self):
+        [line] = self.leat_json('cat', '--example', self.path)
+        self.assertEqual(line['example'], {'features': {
+            'age': {'int64': [42, -1]}, 'name': {'bytes': ['Ada', {'base64': '/w=='}]},
+            'none': {}, 'weight': {'float': [0.1, 'Infinity']}}})
+
+    def test_long_values_are_shortened_unless_all_are_asked_for(self):
+        path = self.write('b', records_file(example(n=list(range(100)), t=[b'x' * 100])))
+        self.assertIn('0, 1, ... (100 in all)', self.leat('cat', '--example', '--values', 2, path))
+        self.assertIn(f'"{"x" * 16}"... (100 bytes)',
+                      self.leat('cat', '--example', '--values', 2, path))
+        full = self.leat('cat', '--example', '--full', path)
+        self.assertIn(', 98, 99\n', full)
+        self.assertIn('x' * 100, full)
+
+    def test_sequences(self):
+        record = sequence_example({'id': [7]}, words=[[b'a', b'b'], [], [b'c']], none=[])
+        path = self.write('s', records_file(record))
+        self.assertEqual(self.leat('cat', '--example', path),
+                         f'record 0, {len(record)} bytes\n'
+                         '  id        int64  7\n'
+                         '  words[0]  bytes  "a", "b"\n'
+                         '  words[1]  empty\n'
+                         '  words[2]  bytes  "c"\n')
+        self.assertIn('  words[...]  (3 in all)\n',
+                      self.leat('cat', '--example', '--values', 2, path))
+        [line] = self.leat_json('cat', '--example', path)
+        self.assertEqual(line['example'], {
+            'context': {'id': {'int64': [7]}},
+            'feature_lists': {'none': [], 'words': [{'bytes': ['a', 'b']}, {},
+                                                    {'bytes': ['c']}]}})
+
+    def test_numbers_that_are_not_packed_and_fields_that_are_unknown(self):
+        integers = field(3, b''.join(varint(1 << 3) + varint(v) for v in (1, -1)))
+        unknown = varint(9 << 3) + varint(5)
+        entry = field(1, b'n') + unknown + field(2, unknown + integers)
+        later = field(1, b'n') + field(2, feature([2]))
+        path = self.write('u', records_file(field(1, field(1, entry)), field(1, field(1, entry) +
+                                                                             field(1, later))))
+        features = [r['example']['features'] for r in self.leat_json('cat', '--example', path)]
+        self.assertEqual(features, [{'n': {'int64': [1, -1]}}, {'n': {'int64': [2]}}])
+
+    def test_what_is_none(self):
+        path = self.write('c', records_file('just text', self.record))
+        got = self.leat('cat', '--example', path, status=1)
+        self.assertIn('record 0 at offset 0: this is no tf.train.Example', self.errors)
+        self.assertIn('record 1', got)
+        lines = self.leat_json('cat', '--example', path, status=1)
+        self.assertEqual(lines[0]['error']['message'], 'this is no tf.train.Example')
+        self.assertIn('example', lines[1])
+
+    def test_every_truncation_of_a_record_is_told_or_shorter(self):
+        for size in range(len(self.record)):
+            path = self.write('d', records_file(self.record[:size]))
+            done = subprocess.run([LEAT, 'cat', '--example', path], capture_output=True)
+            self.assertIn(done.returncode, (0, 1))
+
+
+class Head(ToolTest):
+    def test_ten_records_or_as_many_as_one_says(self):
+        path = self.write('a', records_file(*map(str, range(20))))
+        self.assertEqual(self.leat('head', path), ''.join(f'{i}\n' for i in range(10)))
+        self.assertEqual(self.leat('head', '-n', 2, path), '0\n1\n')
+
+    def test_several_files_have_headings(self):
+        self.write('a', records_file('x'))
+        self.write('b', records_file('y'))
+        self.assertEqual(self.leat('head', 'a', 'b'), '==> a <==\nx\n\n==> b <==\ny\n')
+
+
+class Ends(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.path = self.write('a', records_file(*('x' * 1000 for _ in range(2000))))
+
+    def test_a_reader_that_leaves_ends_it_quietly(self):
+        cat = subprocess.Popen([LEAT, 'cat', self.path], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+        cat.stdout.readline()
+        cat.stdout.close()
+        self.assertEqual(cat.wait(30), -signal.SIGPIPE)
+        self.assertEqual(cat.stderr.read(), b'')
+        cat.stderr.close()
+
+    def test_also_where_the_signal_is_ignored(self):
+        cat = subprocess.Popen([LEAT, 'cat', self.path], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, restore_signals=False,
+                               preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN))
+        cat.stdout.readline()
+        cat.stdout.close()
+        self.assertEqual(cat.wait(30), -signal.SIGPIPE)
+        self.assertEqual(cat.stderr.read(), b'')
+        cat.stderr.close()
+
+    def test_a_full_device(self):
+        with open('/dev/full', 'wb') as full:
+            done = subprocess.run([LEAT, 'cat', self.path], stdout=full, stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn(b'standard output: cannot write: No space left on device', done.stderr)
+
+    def test_a_closed_standard_output(self):
+        done = subprocess.run(['sh', '-c', '"$0" cat "$1" >&-', LEAT, self.path],
+                              stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn(b'standard output: cannot write', done.stderr)
+
+    def test_an_interrupt(self):
+        cat = subprocess.Popen([LEAT, 'cat'], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        cat.stdin.write(records_file('first'))
+        cat.stdin.flush()
+        cat.send_signal(signal.SIGINT)
+        self.assertEqual(cat.wait(30), -signal.SIGINT)
+        cat.stdin.close()
+        cat.stdout.close()
+
+
+main()

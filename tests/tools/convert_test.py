@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+"""leat convert, leat repair and leat bench io."""
+
+import gzip
+import os
+import signal
+import subprocess
+import time
+import zlib
+
+from support import LEAT, ToolTest, framed, main, records_file
+
+
+class Convert(ToolTest):
+    def files(self):
+        return sorted(os.listdir(self.folder))
+
+    def content(self, name):
+        return (self.folder / name).read_bytes()
+
+    def test_lines_to_tfrecord_and_back(self):
+        self.write('a.txt', b'one\n\nthree\r\nfour')
+        self.assertEqual(self.leat('convert', 'a.txt', '-o', 'a.tfrecord'),
+                         '4 records in a.tfrecord\n')
+        self.assertEqual(self.content('a.tfrecord'), records_file('one', '', 'three', 'four'))
+        self.leat('convert', 'a.tfrecord', '-o', 'b.txt')
+        self.assertEqual(self.content('b.txt'), b'one\n\nthree\nfour\n')
+        self.assertEqual(self.files(), ['a.tfrecord', 'a.txt', 'b.txt'])
+
+    def test_compression_is_told_by_the_name_or_said(self):
+        self.write('a.txt', b'one\ntwo\n')
+        expected = records_file('one', 'two')
+        self.leat('convert', 'a.txt', '-o', 'a.tfrecord.gz')
+        self.assertEqual(gzip.decompress(self.content('a.tfrecord.gz')), expected)
+        self.leat('convert', 'a.txt', '-o', 'z', '--to-compression', 'zlib', '--level', 9)
+        self.assertEqual(zlib.decompress(self.content('z')), expected)
+        self.leat('convert', 'a.tfrecord.gz', '-o', 'b.txt.gz')
+        self.assertEqual(gzip.decompress(self.content('b.txt.gz')), b'one\ntwo\n')
+
+    def test_fixed_records(self):
+        self.write('a.bin', b'HHaabbccF')
+        self.leat('convert', 'a.bin', '--record-size', 2, '--header-size', 2, '--footer-size', 1,
+                  '-o', 'a.tfrecord')
+        self.assertEqual(self.content('a.tfrecord'), records_file('aa', 'bb', 'cc'))
+        self.leat('convert', 'a.tfrecord', '-o', 'b.bin')
+        self.assertEqual(self.content('b.bin'), b'aabbcc')
+        self.leat('convert', 'a.bin', '-o', 'c', status=2)
+        self.assertIn('need --record-size', self.errors)
+
+    def test_what_the_other_kind_cannot_hold_is_refused_and_leaves_nothing(self):
+        self.write('a.tfrecord', records_file('fine', 'not\nfine'))
+        self.leat('convert', 'a.tfrecord', '-o', 'a.txt', status=1)
+        self.assertIn('a.txt: record 1 holds a line', self.errors)
+        self.leat('convert', 'a.tfrecord', '-o', 'a.bin', status=1)
+        self.assertIn('a.bin: record 1 has 8 bytes, those before it 4', self.errors)
+        self.assertEqual(self.files(), ['a.tfrecord'])
+
+    def test_csv(self):
+        self.write('a.csv', b'\xef\xbb\xbfage,name\r\n42,"Ada ""L"", x"\n,"two\nlines"\n')
+        self.leat('convert', 'a.csv', '-o', 'a.tfrecord')
+        examples = [r['example']['features'] for r in
+                    self.leat_json('cat', '--example', 'a.tfrecord')]
+        self.assertEqual(examples, [
+            {'age': {'bytes': ['42']}, 'name': {'bytes': ['Ada "L", x']}},
+            {'age': {'bytes': ['']}, 'name': {'bytes': ['two\nlines']}}])
+        self.leat('convert', 'a.csv', '--columns', 'age:int64,name', '--skip-lines', 1,
+                  '-o', 'b.tfrecord')
+        examples = [r['example']['features'] for r in
+                    self.leat_json('cat', '--example', 'b.tfrecord')]
+        self.assertEqual([e['age'] for e in examples], [{'int64': [42]}, {'int64': []}])
+        self.write('t.csv', b'w\tn\n0.1\t-3\n')
+        self.leat('convert', 't.csv', '--delimiter', '\t', '--columns', 'w:float,n:int64',
+                  '--skip-lines', 1, '-o', 'c.tfrecord')
+        [line] = self.leat_json('cat', '--example', 'c.tfrecord')
+        self.assertEqual(line['example']['features'], {'w': {'float': [0.1]}, 'n': {'int64': [-3]}})
+
+    def test_csv_that_is_wrong_is_said_with_its_line(self):
+        for text, message in [
+                (b'a,b\n1,2\n1\n', 'a.csv, line 3: 1 fields, and 2 columns'),
+                (b'a,b\n1,2,3\n', 'line 2: 3 fields'),
+                (b'a,b\n1,"2\n', 'line 2: the file ends within a quoted field'),
+                (b'a,b\n1,"2"3\n', 'line 2: something stands behind a quoted field'),
+                (b'a,b\n1,2"3\n', 'line 2: a quote within a field')]:
+            self.write('a.csv', text)
+            self.leat('convert', 'a.csv', '-o', 'a.tfrecord', status=1)
+            self.assertIn(message, self.errors)
+            self.assertEqual(self.files(), ['a.csv'])
+        self.write('a.csv', b'1,x\n')
+        self.leat('convert', 'a.csv', '--columns', 'a:int64,b:int64', '-o', 'b', status=1)
+        self.assertIn("column b: 'x' is not of type int64", self.errors)
+        for columns in ('a:int32', ':int64', 'a,,b'):
+            self.leat('convert', 'a.csv', '--columns', columns, '-o', 'b', status=2)
+
+    def test_several_files_become_one_and_one_becomes_several(self):
+        for i in range(3):
+            self.write(f'{i}.txt', b''.join(b'%d.%d\n' % (i, k) for k in range(10)))
+        self.leat('convert', '?.txt', '-o', 'all.tfrecord')
+        expected = [f'{i}.{k}' for i in range(3) for k in range(10)]
+        self.assertEqual(self.content('all.tfrecord'), records_file(*expected))
+        [answer] = self.leat_json('convert', 'all.tfrecord', '--max-records', 8, '-o', 'part')
+        self.assertEqual(answer['outputs'], [f'part-0000{i}-of-00004.tfrecord' for i in range(4)])
+        self.assertEqual(answer['records'], 30)
+        self.assertEqual(self.leat('cat', 'part-*').split(), expected)
+        self.leat('convert', 'all.tfrecord', '--shards', 2, '--to-compression', 'gzip', '--index',
+                  '-o', 'x', status=2)
+        self.leat('convert', 'all.tfrecord', '--shards', 2, '--index', '-o', 'deal')
+        self.assertEqual(self.leat('count', 'deal-*.tfrecord').split()[0:5:2],
+                         ['15', '15', '30'])
+        self.leat('index', '--check', 'deal-*.tfrecord')
+
+    def test_pipes(self):
+        self.leat('convert', '--from', 'lines', '-', '-o', '-', input=b'one\ntwo\n')
+        self.assertEqual(self.raw, records_file('one', 'two'))
+        self.leat('convert', '--from', 'tfrecord', '--to', 'lines', '--to-compression', 'gzip',
+                  '-o', '-', input=self.raw)
+        self.assertEqual(gzip.decompress(self.raw), b'one\ntwo\n')
+        self.leat('convert', '--from', 'lines', '-o', '-', '--json', status=2)
+        self.leat('convert', '-o', 'x', status=2)
+        self.assertIn('say --from', self.errors)
+
+    def test_damage_is_a_failure_unless_one_goes_on(self):
+        whole = bytearray(records_file('one', 'two', 'three'))
+        whole[19 + 13] ^= 1
+        self.write('a.tfrecord', bytes(whole))
+        self.leat('convert', 'a.tfrecord', '-o', 'a.txt', status=1)
+        self.assertEqual(self.files(), ['a.tfrecord'])
+        [answer] = self.leat_json('convert', 'a.tfrecord', '--on-damage', 'resync', '-o', 'a.txt',
+                                  status=1)
+        self.assertEqual((answer['records'], answer['damaged'], answer['lost_bytes']), (2, 1, 19))
+        self.assertEqual(self.content('a.txt'), b'one\nthree\n')
+
+    def test_an_existing_file_is_replaced_only_by_a_whole_one(self):
+        self.write('a.txt', b'new\n')
+        self.write('out.tfrecord', b'old')
+        self.leat('convert', 'a.txt', 'none.txt', '-o', 'out.tfrecord', status=3)
+        self.assertEqual(self.content('out.tfrecord'), b'old')
+        self.leat('convert', 'a.txt', '-o', 'out.tfrecord')
+        self.assertEqual(self.content('out.tfrecord'), records_file('new'))
+        self.leat('convert', 'a.txt', '-o', 'a.txt', status=2)
+
+    def interrupted(self, *arguments):
+        """Begins a conversion of standard input, interrupts it, gives its errors."""
+        process = subprocess.Popen([LEAT, 'convert', '--from', 'lines', *arguments], bufsize=0,
+                                   cwd=self.folder, stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdin.write(b'line\n' * 100_000)
+        deadline = time.monotonic() + 30
+        while not any('.partial' in name for name in self.files()):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.001)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(30), -signal.SIGINT)
+        errors = process.stderr.read()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            stream.close()
+        return errors
+
+    def test_an_interrupt_leaves_nothing(self):
+        self.assertEqual(self.interrupted('-o', 'a.tfrecord'), b'')
+        self.assertEqual(self.interrupted('-o', 'a.txt'), b'')
+        self.assertEqual(self.interrupted('-o', 'a', '--max-records', '1000'), b'')
+        self.assertEqual(self.files(), [])
+
+
+class Repair(ToolTest):
+    def setUp(self):
+        super().setUp()
+        whole = bytearray(records_file(*(f'record {i}' for i in range(10))))
+        whole[24 * 2 + 14] ^= 1
+        whole[24 * 5] ^= 1
+        self.damaged = bytes(whole[:-3])
+        self.good = records_file(*(f'record {i}' for i in (0, 1, 3, 4, 6, 7, 8)))
+        self.write('a', self.damaged)
+
+    def content(self, name):
+        return (self.folder / name).read_bytes()
+
+    def test_what_is_whole_goes_to_a_new_file(self):
+        text = self.leat('repair', 'a', '-o', 'b', status=1)
+        self.assertIn('repaired b: 7 records; left out: 69 bytes in 3 places', text)
+        self.assertIn('a, record 2 at offset 48', self.errors)
+        self.assertEqual(self.content('b'), self.good)
+        self.assertEqual(self.content('a'), self.damaged)
+        self.assertEqual(self.leat_json('repair', 'b', '-o', 'c'), [
+            {'path': 'b', 'output': 'c', 'records': 7, 'damaged': 0, 'lost_bytes': 0}])
+
+    def test_in_place(self):
+        self.leat('repair', '--in-place', 'a', status=1)
+        self.assertEqual(self.content('a'), self.good)
+        before = os.stat(self.folder / 'a')
+        self.assertIn('nothing is damaged', self.leat('repair', '--in-place', 'a'))
+        self.assertEqual(os.stat(self.folder / 'a').st_mtime_ns, before.st_mtime_ns)
+        self.assertEqual(os.listdir(self.folder), ['a'])
+
+    def test_a_compressed_file_stays_compressed(self):
+        self.write('g', gzip.compress(self.damaged))
+        self.leat('repair', '--in-place', 'g', status=1)
+        self.assertEqual(gzip.decompress(self.content('g')), self.good)
+        self.write('cut', gzip.compress(records_file(*map(str, range(3000))))[:-2000])
+        self.leat('repair', '-o', 'h', 'cut', status=1)
+        self.assertTrue(records_file(*map(str, range(3000))).startswith(
+            gzip.decompress(self.content('h'))))
+
+    def test_pipes_and_usage(self):
+        self.leat('repair', '-', '-o', '-', input=self.damaged, status=1)
+        self.assertEqual(self.raw, self.good)
+        for wrong in (['a'], ['a', '-o', 'b', '--in-place'], ['-', '--in-place'],
+                      ['a', 'a', '-o', 'b'], ['a', '--roll-back', '-o', 'b']):
+            self.leat('repair', *wrong, status=2)
+
+    def test_roll_back(self):
+        self.write('b', records_file('x'))
+        self.assertEqual(self.leat_json('repair', '--roll-back', 'b'),
+                         [{'path': 'b', 'rolled_back': False}])
+
+
+class BenchIo(ToolTest):
+    def test_each_way_is_measured(self):
+        self.write('a', os.urandom(2 << 20))
+        lines = self.leat_json('bench', 'io', '--seconds', '0.01', 'a')
+        self.assertIn('threads', {line['backend'] for line in lines})
+        ways = [line for line in lines if line['backend'] == 'threads']
+        self.assertEqual(len(ways), 12)
+        for line in lines:
+            self.assertGreater(line['reads'], 0)
+            self.assertGreater(line['bytes_per_second'], 0)
+            self.assertLessEqual(line['p50_us'], line['p99_us'])
+        self.assertIn('sequential', self.leat('bench', 'io', '--seconds', '0.01', 'a'))
+
+    def test_usage(self):
+        self.leat('bench', status=2)
+        self.leat('bench', 'io', status=2)
+        self.write('small', b'x')
+        self.leat('bench', 'io', 'small', status=2)
+        self.assertIn('to measure takes a regular file', self.errors)
+        self.leat('bench', 'io', 'none', status=3)
+
+
+main()

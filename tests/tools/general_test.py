@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""What all of leat's subcommands have in common: help, usage errors, colours, leat doctor, the manual."""
+
+import os
+import pathlib
+import pty
+import re
+import subprocess
+
+from support import LEAT, ToolTest, main, records_file
+
+MANUAL = pathlib.Path(__file__).resolve().parents[2] / 'tools' / 'leat' / 'leat.1'
+COMMANDS = ['cat', 'head', 'count', 'stat', 'verify', 'index', 'convert', 'repair', 'doctor']
+
+
+class Help(ToolTest):
+    def test_each_command_has_help(self):
+        text = self.leat('--help')
+        for command in COMMANDS:
+            self.assertIn(f'  {command} ', text)
+            self.assertIn('--json', self.leat(command, '--help'))
+        self.assertIn('Exit status', text)
+        self.assertRegex(self.leat('--version'), r'^leat \d+\.\d+\.\d+\n$')
+
+    def test_no_line_is_longer_than_a_terminal(self):
+        for command in ([], *([c] for c in COMMANDS)):
+            for line in self.leat(*command, '--help').splitlines():
+                self.assertLessEqual(len(line), 100, line)
+
+    def test_the_manual_names_every_command_and_option(self):
+        manual = MANUAL.read_text().replace('\\-', '-')
+        for command in COMMANDS:
+            self.assertRegex(manual, rf'(?m)^\.SS {command}\b')
+            for option in re.findall(r'(?m)^  (?:-\w,)?(--[a-z-]+)', self.leat(command, '--help')):
+                self.assertIn(option, manual, f'{command} {option}')
+        for option in re.findall(r'(?m)^  (?:-\w,)?(--[a-z-]+)', self.leat('--help')):
+            self.assertIn(option, manual, option)
+
+
+class Usage(ToolTest):
+    def test_errors_say_what_is_wrong_and_where_to_look(self):
+        for arguments, message in [
+                ([], 'subcommand is required'),
+                (['frob'], 'frob: no such command'),
+                (['cat', '--frob'], '--frob'),
+                (['cat', '-n', 'x'], 'x'),
+                (['count', '-j', '9999', 'a'], '9999'),
+                (['cat', '--raw', '--json', 'a'], '--raw')]:
+            self.leat(*arguments, status=2)
+            self.assertIn(message, self.errors)
+            self.assertRegex(self.errors, r"Try 'leat( \w+)? --help'\.")
+            self.assertEqual(len(self.errors.splitlines()), 2, self.errors)
+
+    def test_the_backend_can_be_named(self):
+        path = self.write('a', records_file('x'))
+        self.assertEqual(self.leat('--io', 'threads', 'cat', path), 'x\n')
+        self.assertEqual(self.leat('cat', '--io', 'threads', path), 'x\n')
+        self.leat('--io', 'magic', 'cat', path, status=2)
+
+
+class Colors(ToolTest):
+    def on_terminal(self, *arguments, errors=False, **environment):
+        """What the command prints on a terminal: its output, or its errors."""
+        ours, its = pty.openpty()
+        to = {'stdout': its, 'stderr': subprocess.DEVNULL}
+        if errors:
+            to = {'stdout': subprocess.DEVNULL, 'stderr': its}
+        done = subprocess.Popen([LEAT, *arguments], stdin=subprocess.PIPE, cwd=self.folder, **to,
+                                env={**os.environ, 'TERM': 'xterm', **environment})
+        os.close(its)
+        text = b''
+        try:
+            while part := os.read(ours, 4096):
+                text += part
+                done.stdin.close()  # once it has said something
+        except OSError:  # the other end is closed
+            pass
+        os.close(ours)
+        done.stdin.close()
+        done.wait(30)
+        return text
+
+    def test_on_a_terminal_only_and_not_against_ones_will(self):
+        self.write('a', records_file('x'))
+        self.assertIn(b'\x1b[32mok', self.on_terminal('verify', 'a'))
+        self.assertNotIn(b'\x1b', self.on_terminal('verify', 'a', NO_COLOR='1'))
+        self.assertNotIn(b'\x1b', self.on_terminal('verify', 'a', TERM='dumb'))
+        self.assertNotIn(b'\x1b', self.on_terminal('verify', 'a', '--color', 'never'))
+        self.assertNotIn('\x1b', self.leat('verify', 'a'))
+        self.assertIn('\x1b[32mok', self.leat('verify', 'a', '--color', 'always'))
+
+    def test_progress_is_for_terminals(self):
+        self.write('a', records_file('x'))
+        self.leat('verify', 'a')
+        self.assertEqual(self.errors, '')
+        text = self.on_terminal('verify', '-', errors=True)
+        self.assertTrue(text.startswith(b'\r\x1b[Kverify: 0 bytes, 0 bytes/s'), text)
+        self.assertTrue(text.endswith(b'\r\x1b[K'), text)
+
+
+class Doctor(ToolTest):
+    def test_tells_of_everything(self):
+        text = self.leat('doctor')
+        for name in ('kernel', 'io_uring', 'open files', 'locked memory', 'container',
+                     'memory pages', 'working directory', 'processor'):
+            self.assertIn(name, text)
+
+    def test_json(self):
+        [answer] = self.leat_json('doctor')
+        checks = {c['name']: c for c in answer['checks']}
+        self.assertIn(checks['io_uring']['details']['backend'], ('io_uring', 'threads'))
+        self.assertGreaterEqual(checks['processor']['details']['count'], 1)
+        for check in checks.values():
+            self.assertIn(check['state'], ('ok', 'note', 'problem'))
+            if check['state'] != 'ok':
+                self.assertTrue(check['advice'])
+
+    def test_advice_for_what_is_not_as_it_should_be(self):
+        text = self.leat('doctor', '--io', 'threads')
+        self.assertRegex(text, r'note +io_uring')
+        self.assertIn('-> ', text)
+        self.leat('doctor', status=1, env={**os.environ, 'LEAT_IO': 'magic'})
+        self.assertIn('LEAT_IO=magic', self.raw.decode())
+
+    def test_few_descriptors(self):
+        done = subprocess.run(['sh', '-c', 'ulimit -n 64; "$0" doctor', LEAT], capture_output=True,
+                              text=True, timeout=60)
+        self.assertRegex(done.stdout, r'note +open files +64 at most')
+        self.assertIn('ulimit -n', done.stdout)
+
+
+main()

@@ -1,0 +1,301 @@
+// leat convert: records of one kind as records of another.
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <leat/core/error.hpp>
+#include <leat/io/fixed_length_reader.hpp>
+#include <leat/io/line_reader.hpp>
+#include <leat/io/tfrecord_index_file.hpp>
+
+#include "csv.hpp"
+#include "inputs.hpp"
+#include "program.hpp"
+#include "progress.hpp"
+#include "signals.hpp"
+#include "sink.hpp"
+#include "text.hpp"
+
+namespace tool {
+namespace {
+
+struct convert_options {
+  inputs files;
+  std::optional<format> from;
+  std::optional<format> to;
+  std::optional<leat::compression> to_compression;
+  std::size_t record_size = 0;  // of fixed records
+  std::size_t header_size = 0;
+  std::size_t footer_size = 0;
+  std::size_t skip_lines = 0;
+  std::string columns;  // of csv
+  char delimiter = ',';
+  bool index = false;
+  sink_options sink;
+};
+
+struct converted {
+  copied all;
+  damage lost;
+  std::vector<std::string> outputs;
+};
+
+// Where the records of all files go through.
+struct conversion {
+  const convert_options& options;
+  record_sink& sink;
+  progress& shown;
+  converted& result;
+
+  // Begins with what is set only for this kind of reader.
+  template <class Options>
+  [[nodiscard]] Options reading(Options how) const {
+    options.files.set_reading(how, complain_of_damage(result.lost));
+    return how;
+  }
+};
+
+template <class Reader>
+leat::task<> copy_file_with(std::string path, typename Reader::options_type how,
+                            const conversion& c) {
+  const auto reader = co_await Reader::open(std::move(path), c.reading(std::move(how)));
+  co_await copy_records(*reader, c.sink, c.shown, c.result.all);
+}
+
+std::string_view without_byte_order_mark(std::string_view text) {
+  return text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text;
+}
+
+[[noreturn]] void refuse_row(const std::string& path, std::uint64_t line, const leat::failure& e) {
+  const std::string meaning = ": " + e.code().message();
+  std::string what = e.what();
+  if (what.ends_with(meaning)) what.resize(what.size() - meaning.size());
+  if (!what.starts_with("line ")) what = fmt::format("line {}: {}", line, what);
+  throw leat::failure(e.code(), path + ", " + what);
+}
+
+// One row is one tf.train.Example. Without columns the first row names them.
+class csv_conversion {
+ public:
+  csv_conversion(const std::string& path, const convert_options& options)
+      : path_(path), rows_(options.delimiter) {
+    if (!options.columns.empty()) columns_ = parse_columns(options.columns);
+  }
+
+  // The example of the row that ends with this line; none where there is none.
+  std::optional<std::string> add(std::string_view line) {
+    try {
+      if (rows_.line() == 0) line = without_byte_order_mark(line);
+      if (!rows_.add(line)) return std::nullopt;
+      if (!columns_.empty()) return to_example(columns_, rows_.fields());
+    } catch (const leat::failure& e) {
+      refuse_row(path_, rows_.line(), e);
+    }
+    for (const std::string& name : rows_.fields()) {
+      columns_.push_back({name, csv_column::kind::bytes});
+    }
+    return std::nullopt;
+  }
+
+  void finish() const {
+    try {
+      rows_.finish();
+    } catch (const leat::failure& e) {
+      refuse_row(path_, rows_.line(), e);
+    }
+  }
+
+ private:
+  const std::string path_;
+  csv_rows rows_;
+  std::vector<csv_column> columns_;
+};
+
+leat::task<> copy_rows(std::string path, leat::line_reader_options how, const conversion& c) {
+  csv_conversion rows(path, c.options);
+  const auto reader = co_await leat::line_reader::open(std::move(path), c.reading(std::move(how)));
+  leat::line_batch batch;
+  for (bool more = true; more;) {
+    more = co_await reader->read_batch(batch);
+    for (const std::string_view line : batch) {
+      const std::optional<std::string> example = rows.add(line);
+      c.shown.add(line.size() + 1);
+      if (!example) continue;
+      co_await c.sink.write(leat::as_bytes(*example));
+      ++c.result.all.records;
+      c.result.all.payload_bytes += example->size();
+    }
+  }
+  rows.finish();
+}
+
+format format_of(const std::string& path, const convert_options& options) {
+  if (options.from) return *options.from;
+  if (const auto told = tell_by_name(path).records) return *told;
+  if (options.record_size > 0) return format::fixed;
+  throw usage_error(shown(path) + ": the name does not tell what it holds: say --from");
+}
+
+leat::task<> copy_file(std::string path, const conversion& c) {
+  const convert_options& options = c.options;
+  leat::tfrecord_reader_options records;
+  records.max_record_size = options.files.max_record_size;
+  leat::fixed_length_reader_options fixed;
+  fixed.record_size = options.record_size;
+  fixed.header_size = options.header_size;
+  fixed.footer_size = options.footer_size;
+  leat::line_reader_options lines;
+  lines.skip_header_lines = options.skip_lines;
+  lines.max_line_size = static_cast<std::size_t>(options.files.max_record_size);
+  switch (format_of(path, options)) {
+    case format::fixed: return copy_file_with<leat::fixed_length_reader>(path, fixed, c);
+    case format::lines: return copy_file_with<leat::line_reader>(path, lines, c);
+    case format::csv: return copy_rows(path, lines, c);
+    case format::tfrecord: break;
+  }
+  return copy_file_with<leat::tfrecord_reader>(path, records, c);
+}
+
+leat::task<> convert_all(std::vector<std::string> paths, const convert_options& options,
+                         output& out, progress& shown, converted& result) {
+  const std::unique_ptr<record_sink> sink = co_await open_sink(options.sink, out);
+  const conversion c{options, *sink, shown, result};
+  for (const std::string& path : paths) co_await copy_file(path, c);
+  co_await sink->close();
+  result.outputs = sink->paths();
+  if (!options.index) co_return;
+  for (const std::string& path : result.outputs) {
+    const leat::tfrecord_index index = co_await leat::build_tfrecord_index(path);
+    co_await leat::save_tfrecord_index(path, index);
+  }
+}
+
+// Makes the options of the sink what the name says where nothing else does; refuses what cannot be.
+void complete(convert_options& options, const std::vector<std::string>& paths) {
+  sink_options& sink = options.sink;
+  const told_by_name told = tell_by_name(sink.path);
+  sink.records = options.to.value_or(told.records.value_or(format::tfrecord));
+  sink.compression = options.to_compression.value_or(told.compression);
+  if (sink.records == format::csv) throw usage_error("csv can be read, not written");
+  for (const std::string& path : paths) {
+    if (format_of(path, options) == format::fixed && options.record_size == 0) {
+      throw usage_error(shown(path) + ": records of one size need --record-size");
+    }
+    std::error_code ignored;
+    if (std::filesystem::equivalent(path, sink.path, ignored)) {
+      throw usage_error(path + ": the output would replace it; choose another name");
+    }
+  }
+  if (options.index && (sink.records != format::tfrecord || sink.path == "-" ||
+                        sink.compression != leat::compression::none)) {
+    throw usage_error("--index is for TFRecord files that are not compressed");
+  }
+}
+
+void print(const converted& r, const std::vector<std::string>& paths, program& p, bool to_stdout) {
+  if (p.json) {
+    json inputs = json::array();
+    for (const std::string& path : paths) inputs.push_back(shown(path));
+    const json line{{"inputs", std::move(inputs)}, {"outputs", r.outputs},
+                    {"records", r.all.records},    {"payload_bytes", r.all.payload_bytes},
+                    {"damaged", r.lost.places},    {"lost_bytes", r.lost.bytes}};
+    p.out.write_line(line);
+  } else if (!to_stdout) {
+    std::string where = r.outputs.front();
+    if (r.outputs.size() > 1) where += " to " + r.outputs.back();
+    p.out.write(fmt::format("{} in {}\n", count_text(r.all.records, "record"), where));
+  }
+}
+
+void run_convert(convert_options& options, program& p) {
+  const std::vector<std::string> paths = paths_of(options.files.names);
+  const bool to_stdout = options.sink.path == "-";
+  if (to_stdout && p.json) throw usage_error("--json and records do not go together to '-'");
+  complete(options, paths);
+  progress shown_progress("convert", bytes_of(paths), p.quiet);
+  converted result;
+  run_until_signal(1, [&] { return convert_all(paths, options, p.out, shown_progress, result); });
+  if (result.lost.places > 0) p.note(status::data);
+  print(result, paths, p, to_stdout);
+}
+
+const std::map<std::string, format> from_names{{"tfrecord", format::tfrecord},
+                                               {"lines", format::lines},
+                                               {"fixed", format::fixed},
+                                               {"csv", format::csv}};
+const std::map<std::string, format> to_names{
+    {"tfrecord", format::tfrecord}, {"lines", format::lines}, {"fixed", format::fixed}};
+const std::map<std::string, leat::compression> compression_names{{"none", leat::compression::none},
+                                                                 {"zlib", leat::compression::zlib},
+                                                                 {"gzip", leat::compression::gzip}};
+
+void add_input_options(CLI::App& command, convert_options& o) {
+  add_choice(command, "--from", o.from, from_names,
+             "What the files hold: tfrecord, lines, csv or fixed;\n"
+             "else told by their names")
+      ->type_name("WHAT");
+  command.add_option("--record-size", o.record_size, "Bytes of a record in files of fixed records")
+      ->transform(CLI::AsSizeValue(false).description(""))
+      ->type_name("SIZE");
+  command.add_option("--header-size", o.header_size, "Bytes before the first fixed record")
+      ->type_name("N");
+  command.add_option("--footer-size", o.footer_size, "Bytes behind the last fixed record")
+      ->type_name("N");
+  command.add_option("--skip-lines", o.skip_lines, "Lines left out at the beginning of each file")
+      ->type_name("N");
+  command
+      .add_option("--columns", o.columns,
+                  "Columns of csv: name:int64,name:float,name. Without them the first\n"
+                  "line names them, and all are bytes")
+      ->type_name("LIST");
+  command.add_option("--delimiter", o.delimiter, "Between columns of csv; a comma unless told")
+      ->type_name("C");
+}
+
+void add_output_options(CLI::App& command, convert_options& o) {
+  command
+      .add_option("-o,--output", o.sink.path,
+                  "The file that is made, or with shards the beginning of their names;\n"
+                  "'-' is standard output")
+      ->required()
+      ->type_name("PATH");
+  add_choice(command, "--to", o.to, to_names,
+             "What is written: tfrecord, lines or fixed;\n"
+             "else told by the name, or tfrecord")
+      ->type_name("WHAT");
+  add_choice(command, "--to-compression", o.to_compression, compression_names,
+             "none, zlib or gzip; else told by the name: .zz, .gz")
+      ->type_name("HOW");
+  command.add_option("--level", o.sink.level, "Of compression, 0 to 9")
+      ->check(CLI::Range(0, 9).description(""))
+      ->type_name("N");
+  command.add_option("--shards", o.sink.shards, "Deal the records to so many files")
+      ->check(CLI::Range(1, 10000).description(""))
+      ->type_name("N");
+  command.add_option("--max-records", o.sink.max_records, "Records of a file, then comes the next")
+      ->check(CLI::PositiveNumber.description(""))
+      ->type_name("N");
+  command.add_option("--max-bytes", o.sink.max_bytes, "Bytes of a file, then comes the next")
+      ->transform(CLI::AsSizeValue(false).description(""))
+      ->type_name("SIZE");
+  command.add_flag("--index", o.index, "Make index files too");
+}
+
+}  // namespace
+
+void add_convert(CLI::App& app, program& p) {
+  CLI::App* command =
+      add_command(app, p, "convert", "Write records as TFRecord files, lines or fixed records");
+  const auto options = std::make_shared<convert_options>();
+  options->files.add_to(*command, true);
+  add_input_options(*command, *options);
+  add_output_options(*command, *options);
+  command->callback([options, &p] { p.run = [options, &p] { run_convert(*options, p); }; });
+}
+
+}  // namespace tool

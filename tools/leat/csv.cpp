@@ -1,0 +1,159 @@
+#include "csv.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include <fmt/format.h>
+#include <protozero/pbf_writer.hpp>
+
+#include <leat/core/error.hpp>
+
+#include "status.hpp"
+
+namespace tool {
+namespace {
+
+// A quote that is never closed swallows no more than this.
+constexpr std::size_t largest_row = std::size_t{16} << 20;
+
+[[noreturn]] void refuse_row(const std::string& what) {
+  throw leat::failure(leat::errc::data_loss, what);
+}
+
+}  // namespace
+
+void csv_rows::refuse(std::string_view what) const {
+  refuse_row(fmt::format("line {}: {}", line_, what));
+}
+
+bool csv_rows::add(std::string_view line) {
+  ++line_;
+  bool after_quotes = false;
+  if (quoted_) {
+    fields_.back() += '\n';
+  } else {
+    fields_.assign(1, {});
+    row_size_ = 0;
+  }
+  row_size_ += line.size() + 1;
+  if (row_size_ > largest_row) refuse("a row of more than 16 MiB: is a quote not closed?");
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quoted_) {
+      if (c != '"') {
+        fields_.back() += c;
+      } else if (i + 1 < line.size() && line[i + 1] == '"') {
+        fields_.back() += line[++i];
+      } else {
+        quoted_ = false;
+        after_quotes = true;
+      }
+    } else if (c == delimiter_) {
+      fields_.emplace_back();
+      after_quotes = false;
+    } else if (after_quotes) {
+      refuse("something stands behind a quoted field");
+    } else if (c == '"') {
+      if (!fields_.back().empty()) refuse("a quote within a field that does not begin with one");
+      quoted_ = true;
+    } else {
+      fields_.back() += c;
+    }
+  }
+  return !quoted_;
+}
+
+void csv_rows::finish() const {
+  if (quoted_) refuse("the file ends within a quoted field");
+}
+
+std::vector<csv_column> parse_columns(const std::string& text) {
+  static const std::map<std::string, csv_column::kind, std::less<>> kinds{
+      {"bytes", csv_column::kind::bytes},
+      {"int64", csv_column::kind::int64},
+      {"float", csv_column::kind::float32},
+  };
+  std::vector<csv_column> columns;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const std::string_view part = std::string_view(text).substr(at, comma - at);
+    const std::size_t colon = part.rfind(':');
+    const std::string_view type =
+        colon == std::string_view::npos ? "bytes" : part.substr(colon + 1);
+    const auto found = kinds.find(type);
+    const std::string name(part.substr(0, colon));
+    if (name.empty() || found == kinds.end()) {
+      throw usage_error(fmt::format(
+          "--columns {}: write it as name:int64,name:float,name:bytes; bytes may be left out",
+          text));
+    }
+    columns.push_back({name, found->second});
+    at = comma + 1;
+  }
+  return columns;
+}
+
+namespace {
+
+template <class Number>
+Number number_in(const std::string& text, const csv_column& column) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    refuse_row(fmt::format("column {}: '{}' is not of type {}", column.name, text,
+                           column.type == csv_column::kind::int64 ? "int64" : "float"));
+  }
+  return value;
+}
+
+// The list of one value, or of none.
+std::string to_feature(const csv_column& column, const std::string& text) {
+  std::string list;
+  protozero::pbf_writer values(list);
+  std::string feature;
+  protozero::pbf_writer to(feature);
+  switch (column.type) {
+    case csv_column::kind::bytes:
+      values.add_bytes(1, text);
+      to.add_message(1, list);
+      break;
+    case csv_column::kind::float32:
+      if (!text.empty()) {
+        const float value = number_in<float>(text, column);
+        values.add_packed_float(1, &value, &value + 1);
+      }
+      to.add_message(2, list);
+      break;
+    case csv_column::kind::int64:
+      if (!text.empty()) {
+        const auto value = number_in<std::int64_t>(text, column);
+        values.add_packed_int64(1, &value, &value + 1);
+      }
+      to.add_message(3, list);
+      break;
+  }
+  return feature;
+}
+
+}  // namespace
+
+std::string to_example(const std::vector<csv_column>& columns,
+                       const std::vector<std::string>& fields) {
+  if (fields.size() != columns.size()) {
+    refuse_row(fmt::format("{} fields, and {} columns", fields.size(), columns.size()));
+  }
+  std::string features;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    std::string entry;
+    protozero::pbf_writer to(entry);
+    to.add_string(1, columns[i].name);
+    to.add_message(2, to_feature(columns[i], fields[i]));
+    protozero::pbf_writer(features).add_message(1, entry);
+  }
+  std::string example;
+  protozero::pbf_writer(example).add_message(1, features);
+  return example;
+}
+
+}  // namespace tool

@@ -1,0 +1,132 @@
+#include "inputs.hpp"
+
+#include <filesystem>
+#include <map>
+
+#include <fmt/format.h>
+
+#include <leat/core/error.hpp>
+#include <leat/core/sync_wait.hpp>
+#include <leat/io/file.hpp>
+#include <leat/pipeline/match_files.hpp>
+
+#include "output.hpp"
+#include "text.hpp"
+
+namespace tool {
+namespace {
+
+constexpr const char* standard_input = "/dev/stdin";
+
+const std::map<std::string, leat::corruption_policy> policies{
+    {"fail", leat::corruption_policy::fail},
+    {"skip", leat::corruption_policy::skip_record},
+    {"resync", leat::corruption_policy::resync},
+    {"skip-file", leat::corruption_policy::skip_file},
+};
+
+const std::map<std::string, std::optional<leat::compression>> compressions{
+    {"auto", std::nullopt},
+    {"none", leat::compression::none},
+    {"zlib", leat::compression::zlib},
+    {"gzip", leat::compression::gzip},
+};
+
+bool has_wildcard(const std::string& name) {
+  return name.find_first_of("*?[") != std::string::npos;
+}
+
+}  // namespace
+
+bool damage::add(const leat::corruption_report& r) noexcept {
+  if (r.transient) return false;
+  ++places;
+  bytes += r.skipped;
+  return true;
+}
+
+report_function complain_of_damage(damage& sum) {
+  return [&sum](const leat::corruption_report& r) {
+    if (!sum.add(r)) return;
+    complain(fmt::format("{}, record {} at offset {}: {} ({} left out)", shown(r.path), r.index,
+                         r.offset, r.what, size_text(r.skipped)));
+  };
+}
+
+void inputs::add_to(CLI::App& command, bool with_policy) {
+  command
+      .add_option("FILE", names,
+                  "Files; '-' is standard input, and so is none.\n"
+                  "A quoted pattern such as 'data/*.tfrecord' is matched")
+      ->type_name("");
+  add_choice(command, "--compression", compression, compressions,
+             "auto, none, zlib or gzip; auto: told by the first bytes")
+      ->type_name("HOW");
+  command
+      .add_option("--max-record-size", max_record_size,
+                  "A larger record is damage; 1 GiB unless told otherwise")
+      ->transform(CLI::AsSizeValue(false).description(""))
+      ->type_name("SIZE");
+  if (!with_policy) return;
+  add_choice(command, "--on-damage", on_damage, policies,
+             "What follows a damaged record. fail: nothing; skip: the next one,\n"
+             "where that is known; resync: the next whole one that is found;\n"
+             "skip-file: the next file")
+      ->type_name("WHAT");
+}
+
+leat::tfrecord_reader_options inputs::reading(report_function on_report) const {
+  leat::tfrecord_reader_options options;
+  options.max_record_size = max_record_size;
+  set_reading(options, std::move(on_report));
+  return options;
+}
+
+std::vector<std::string> paths_of(const std::vector<std::string>& names) {
+  if (names.empty()) return {standard_input};
+  std::vector<std::string> paths;
+  for (const std::string& name : names) {
+    std::error_code ignored;
+    if (name == "-") {
+      paths.emplace_back(standard_input);
+    } else if (!has_wildcard(name) || std::filesystem::exists(name, ignored)) {
+      paths.push_back(name);
+    } else {
+      leat::match_options options;
+      options.regular_only = true;
+      std::vector<std::string> matches = leat::sync_wait(leat::match_files({name}, options));
+      if (matches.empty()) {
+        throw leat::failure(leat::errc::not_found, name + ": no file matches this pattern");
+      }
+      for (std::string& match : matches) paths.push_back(std::move(match));
+    }
+  }
+  return paths;
+}
+
+bool is_standard_input(std::string_view path) { return path == standard_input; }
+
+std::string shown(std::string_view path) {
+  return std::string(is_standard_input(path) ? "-" : path);
+}
+
+leat::task<std::optional<leat::compression>> compression_of(std::string path, const inputs& how) {
+  if (how.compression) co_return how.compression;
+  leat::file f = co_await leat::file::open(std::move(path));
+  if (!f.status().is_regular) co_return std::nullopt;
+  std::vector<std::byte> beginning(leat::tfrecord_header_size);
+  beginning.resize(co_await f.read_at(0, beginning));
+  co_return leat::detect_tfrecord_compression(beginning);
+}
+
+std::uint64_t bytes_of(const std::vector<std::string>& paths) {
+  std::uint64_t bytes = 0;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    const std::uintmax_t size = std::filesystem::file_size(path, error);
+    if (!error) bytes += size;
+  }
+  return bytes;
+}
+
+}  // namespace tool

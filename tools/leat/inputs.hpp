@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <CLI/App.hpp>
+
+#include <leat/codec/compression.hpp>
+#include <leat/core/task.hpp>
+#include <leat/io/corruption.hpp>
+#include <leat/io/tfrecord_reader.hpp>
+
+namespace tool {
+
+/// What was left out as damaged.
+struct damage {
+  std::uint64_t places = 0;
+  std::uint64_t bytes = 0;
+
+  /// Counts a report; one that was transient does not count: false.
+  bool add(const leat::corruption_report& r) noexcept;
+};
+
+using report_function = std::function<void(const leat::corruption_report&)>;
+
+/// The files of a command line, and how they are read.
+struct inputs {
+  std::vector<std::string> names;
+  std::optional<leat::compression> compression;  ///< empty: told by the first bytes
+  std::uint64_t max_record_size = std::uint64_t{1} << 30;
+  leat::corruption_policy on_damage = leat::corruption_policy::fail;
+
+  /// Adds FILE... and the options for reading. `with_policy`: --on-damage too.
+  void add_to(CLI::App& command, bool with_policy);
+
+  /// Sets what all readers have in common. Each report goes to `on_report`.
+  template <class Options>
+  void set_reading(Options& how, report_function on_report) const {
+    how.compression_type = compression;
+    how.corruption.policy = on_damage;
+    how.corruption.max_reports = UINT64_MAX;
+    how.corruption.on_report = std::move(on_report);
+  }
+
+  /// Options of a reader of TFRecord files.
+  [[nodiscard]] leat::tfrecord_reader_options reading(report_function on_report = {}) const;
+};
+
+/// Complains of each report and counts it in `sum`, which must live as long as what is returned.
+[[nodiscard]] report_function complain_of_damage(damage& sum);
+
+/// The paths that the names stand for: "-" is standard input, what is no file but has wildcards is
+/// matched. Errors: leat::failure not_found for a pattern without a match.
+[[nodiscard]] std::vector<std::string> paths_of(const std::vector<std::string>& names);
+
+/// What stands for standard input as a path.
+[[nodiscard]] bool is_standard_input(std::string_view path);
+
+/// The name under which people know a path.
+[[nodiscard]] std::string shown(std::string_view path);
+
+/// The compression of a file: the one that was named, or what its first bytes tell. Empty for what
+/// can only be read once, such as a pipe.
+[[nodiscard]] leat::task<std::optional<leat::compression>> compression_of(std::string path,
+                                                                          const inputs& how);
+
+/// Bytes of all files whose size is known.
+[[nodiscard]] std::uint64_t bytes_of(const std::vector<std::string>& paths);
+
+/// Adds an option that is one of a set of names. `choices` must live as long as the command.
+template <class Value, class Choices>
+CLI::Option* add_choice(CLI::App& command, const std::string& name, Value& to,
+                        const Choices& choices, const std::string& what) {
+  std::vector<std::string> names;
+  for (const auto& [text, value] : choices) names.push_back(text);
+  return command
+      .add_option_function<std::string>(
+          name, [&to, &choices](const std::string& text) { to = choices.at(text); }, what)
+      ->check(CLI::IsMember(names).description(""));
+}
+
+}  // namespace tool

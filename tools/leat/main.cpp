@@ -1,0 +1,143 @@
+// leat: looks into record files, checks, indexes and converts them, and says what this machine can.
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <fcntl.h>
+#include <map>
+#include <unistd.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "inputs.hpp"
+#include "program.hpp"
+#include "signals.hpp"
+
+namespace tool {
+
+CLI::App* add_command(CLI::App& app, program& p, const std::string& name, const std::string& what) {
+  CLI::App* command = app.add_subcommand(name, what);
+  command->add_flag("--json", p.json, "Print JSON; see leat(1)");
+  command->fallthrough();
+  return command;
+}
+
+void program::report(const std::string& path, const problem& why) {
+  out.flush();  // first what came before
+  complain(why.text);
+  note(why.result);
+  if (!json) return;
+  tool::json line = tool::json::object();
+  if (!path.empty()) line["path"] = shown(path);
+  line["error"] = {{"code", why.code}, {"message", why.text}};
+  out.write_line(line);
+}
+
+namespace {
+
+const std::map<std::string, colors> color_names{
+    {"auto", colors::automatic}, {"always", colors::always}, {"never", colors::never}};
+
+void add_general_options(CLI::App& app, program& p) {
+  app.set_version_flag("--version", "leat " LEAT_VERSION, "Print the version");
+  app.add_option("--color", p.color, "auto, always or never; auto heeds NO_COLOR")
+      ->transform(CLI::CheckedTransformer(color_names, CLI::ignore_case).description(""))
+      ->type_name("WHEN");
+  app.add_option("-j,--jobs", p.jobs, "Files at a time; 0: one for each processor")
+      ->check(CLI::Range(0U, 1024U).description(""))
+      ->type_name("N");
+  app.add_flag("-q,--quiet", p.quiet, "No progress on standard error");
+  app.add_option_function<std::string>(
+         "--io", [](const std::string& backend) { ::setenv("LEAT_IO", backend.c_str(), 1); },
+         "Read and write through uring or threads; else as the system allows")
+      ->check(CLI::IsMember({"uring", "threads"}).description(""))
+      ->type_name("HOW");
+}
+
+void add_commands(CLI::App& app, program& p) {
+  add_cat(app, p);
+  add_head(app, p);
+  add_count(app, p);
+  add_stat(app, p);
+  add_verify(app, p);
+  add_index(app, p);
+  add_convert(app, p);
+  add_repair(app, p);
+  add_doctor(app, p);
+  add_bench(app, p);
+}
+
+// A descriptor that is closed would go to the first file that is opened, and what is printed would
+// go there. What is open in their place can be neither read nor written.
+void occupy_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(descriptor, F_GETFD) < 0) {
+      static_cast<void>(::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY));
+    }
+  }
+}
+
+// What is wrong, and where to look.
+int refuse_usage(const CLI::App& app, const std::string& what) {
+  const auto named = app.get_subcommands();
+  std::string command = "leat";
+  if (!named.empty()) command += " " + named.front()->get_name();
+  complain(what);
+  std::fprintf(stderr, "Try '%s --help'.\n", command.c_str());
+  return static_cast<int>(status::usage);
+}
+
+int run(int argc, char** argv) {
+  program p;
+  CLI::App app("Looks into files of records, checks them and makes them.", "leat");
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(28);
+  app.footer(
+      "leat COMMAND --help tells more of each. Exit status: 0 all is well, 1 a file is\n"
+      "damaged or not what it should be, 2 the command line makes no sense, 3 a file\n"
+      "cannot be read or written.");
+  add_general_options(app, p);
+  add_commands(app, p);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& e) {
+    return app.exit(e) == 0 && std::fflush(stdout) == 0 ? 0 : static_cast<int>(status::io);
+  } catch (const CLI::RequiredError& e) {
+    const auto unknown = app.remaining(true);
+    return refuse_usage(app, unknown.empty() ? e.what() : unknown.front() + ": no such command");
+  } catch (const CLI::ParseError& e) {
+    return refuse_usage(app, e.what());
+  }
+  try {
+    p.run();
+  } catch (const usage_error& e) {
+    return refuse_usage(app, e.what());
+  } catch (const ended_by_signal&) {
+    throw;
+  } catch (...) {
+    p.report({}, describe(std::current_exception()));
+  }
+  p.out.flush();
+  return static_cast<int>(p.result);
+}
+
+}  // namespace
+}  // namespace tool
+
+int main(int argc, char** argv) {
+  try {
+    tool::occupy_standard_descriptors();
+    // Who writes finds out by the error, and cleans up.
+    std::signal(SIGPIPE, SIG_IGN);
+    return tool::run(argc, argv);
+  } catch (const tool::ended_by_signal& s) {
+    tool::end_by_signal(s.number);
+  } catch (...) {
+    const tool::problem why = tool::describe(std::current_exception());
+    tool::complain(why.text);
+    return static_cast<int>(why.result);
+  }
+}

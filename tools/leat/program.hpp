@@ -1,0 +1,46 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <CLI/App.hpp>
+
+#include "output.hpp"
+#include "status.hpp"
+
+namespace tool {
+
+/// What all subcommands share: the options of the program, what it is to do, and how that went.
+struct program {
+  bool json = false;
+  bool quiet = false;  ///< no progress
+  colors color = colors::automatic;
+  unsigned jobs = 0;  ///< files at a time; 0: one for each processor
+  output out;
+  std::function<void()> run;   ///< set by the subcommand that was named
+  status result = status::ok;  ///< the worst so far
+
+  /// That much is wrong.
+  void note(status s) noexcept { result = worse(result, s); }
+
+  /// Says what is wrong with a file, or with none of them; with --json as an object too.
+  void report(const std::string& path, const problem& why);
+};
+
+/// The subcommands. Each adds itself, with its options, and sets `run` when it is named.
+void add_cat(CLI::App& app, program& p);
+void add_head(CLI::App& app, program& p);
+void add_count(CLI::App& app, program& p);
+void add_stat(CLI::App& app, program& p);
+void add_verify(CLI::App& app, program& p);
+void add_index(CLI::App& app, program& p);
+void add_convert(CLI::App& app, program& p);
+void add_repair(CLI::App& app, program& p);
+void add_doctor(CLI::App& app, program& p);
+void add_bench(CLI::App& app, program& p);
+
+/// A subcommand with the options that all have: --json.
+[[nodiscard]] CLI::App* add_command(CLI::App& app, program& p, const std::string& name,
+                                    const std::string& what);
+
+}  // namespace tool

@@ -1,0 +1,65 @@
+#include "progress.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string_view>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "text.hpp"
+
+namespace tool {
+namespace {
+
+std::mutex line_mutex;
+bool line_shown = false;  // guarded by line_mutex
+
+void show_line(std::string_view text) {
+  const std::string line = fmt::format("\r\x1b[K{}", text);
+  static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));
+}
+
+}  // namespace
+
+progress::progress(std::string what, std::uint64_t total, bool quiet)
+    : what_(std::move(what)), total_(total) {
+  if (quiet || ::isatty(STDERR_FILENO) == 0) return;
+  shower_ = std::jthread([this](const std::stop_token& stop) { show(stop); });
+}
+
+progress::~progress() = default;
+
+void progress::show(const std::stop_token& stop) {
+  using clock = std::chrono::steady_clock;
+  constexpr auto interval = std::chrono::milliseconds(200);
+  const auto begin = clock::now();
+  std::condition_variable_any stopped;
+  std::unique_lock lock(line_mutex);
+  while (!stopped.wait_for(lock, stop, interval, [&stop] { return stop.stop_requested(); })) {
+    show_line(line(std::chrono::duration<double>(clock::now() - begin).count()));
+    line_shown = true;
+  }
+  lock.unlock();
+  hide_progress();
+}
+
+std::string progress::line(double seconds) const {
+  const auto done = static_cast<double>(done_.load(std::memory_order_relaxed));
+  const auto total = static_cast<double>(total_);
+  std::string text = what_ + ": " + size_text(static_cast<std::uint64_t>(done));
+  // What is compressed comes to more than its files have.
+  if (total > 0 && done <= total) {
+    text += fmt::format(" of {}, {:.0f} %", size_text(total_), 100 * done / total);
+  }
+  return text + ", " + size_text(static_cast<std::uint64_t>(done / seconds)) + "/s";
+}
+
+void hide_progress() {
+  const std::lock_guard lock(line_mutex);
+  if (std::exchange(line_shown, false)) show_line("");
+}
+
+}  // namespace tool

@@ -1,0 +1,132 @@
+// leat repair: what is whole in a damaged file, as a new one.
+
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <leat/core/error.hpp>
+#include <leat/io/tfrecord_appender.hpp>
+
+#include "inputs.hpp"
+#include "program.hpp"
+#include "progress.hpp"
+#include "signals.hpp"
+#include "sink.hpp"
+#include "text.hpp"
+
+namespace tool {
+namespace {
+
+struct repair_options {
+  inputs files;
+  std::string output;
+  bool in_place = false;
+  bool roll_back = false;
+};
+
+struct repaired {
+  std::string output;
+  copied whole;
+  damage lost;
+};
+
+// Compressed as it was.
+leat::task<> copy_whole_records(std::string path, const repair_options& options, output& out,
+                                progress& shown, repaired& result) {
+  sink_options to;
+  to.path = result.output = options.in_place ? path : options.output;
+  const auto compression = co_await compression_of(path, options.files);
+  to.compression = compression.value_or(leat::compression::none);
+  leat::tfrecord_reader_options how = options.files.reading(complain_of_damage(result.lost));
+  how.corruption.policy = leat::corruption_policy::resync;
+  const auto reader = co_await leat::tfrecord_reader::open(std::move(path), std::move(how));
+  const std::unique_ptr<record_sink> sink = co_await open_sink(std::move(to), out);
+  co_await copy_records(*reader, *sink, shown, result.whole);
+  // A file that is in order already keeps its time of change.
+  if (!options.in_place || result.lost.places > 0) co_await sink->close();
+}
+
+void print(const std::string& path, const repaired& r, program& p) {
+  const palette paint(p.color);
+  const std::string records = count_text(r.whole.records, "record");
+  if (p.json) {
+    const json line{{"path", shown(path)},
+                    {"output", r.output},
+                    {"records", r.whole.records},
+                    {"damaged", r.lost.places},
+                    {"lost_bytes", r.lost.bytes}};
+    p.out.write_line(line);
+  } else if (r.output == "-") {
+    return;
+  } else if (r.lost.places == 0) {
+    p.out.write(
+        fmt::format("{} {}: {}, nothing is damaged\n", paint.good("ok      "), r.output, records));
+  } else {
+    p.out.write(fmt::format("{} {}: {}; left out: {} in {}\n", paint.doubtful("repaired"), r.output,
+                            records, size_text(r.lost.bytes), count_text(r.lost.places, "place")));
+  }
+}
+
+void run_copy(const repair_options& options, const std::string& path, program& p) {
+  if (options.output.empty() == !options.in_place) {
+    throw usage_error("say where the whole records go: --output PATH, or --in-place");
+  }
+  if (options.in_place && is_standard_input(path)) {
+    throw usage_error("standard input cannot be replaced: say --output");
+  }
+  if (options.output == "-" && p.json) {
+    throw usage_error("--json and records do not go together to '-'");
+  }
+  progress shown_progress("repair", bytes_of({path}), p.quiet);
+  repaired result;
+  run_until_signal(
+      1, [&] { return copy_whole_records(path, options, p.out, shown_progress, result); });
+  if (result.lost.places > 0) p.note(status::data);
+  print(path, result, p);
+}
+
+leat::task<> roll_back(std::string path, bool& done) {
+  done = co_await leat::roll_back_append(std::move(path));
+}
+
+void run_roll_back(const std::string& path, program& p) {
+  bool done = false;
+  run_until_signal(1, [&] { return roll_back(path, done); });
+  if (p.json) {
+    p.out.write_line(json{{"path", path}, {"rolled_back", done}});
+  } else {
+    p.out.write(fmt::format(
+        "{}: {}\n", path,
+        done ? "the append that was interrupted is undone" : "no append was interrupted"));
+  }
+}
+
+void run_repair(const repair_options& options, program& p) {
+  const std::vector<std::string> paths = paths_of(options.files.names);
+  if (paths.size() != 1) throw usage_error("repair takes one file at a time");
+  if (!options.roll_back) return run_copy(options, paths.front(), p);
+  if (options.in_place || !options.output.empty() || is_standard_input(paths.front())) {
+    throw usage_error("--roll-back cuts the file itself: it needs a FILE and no place to write to");
+  }
+  run_roll_back(paths.front(), p);
+}
+
+}  // namespace
+
+void add_repair(CLI::App& app, program& p) {
+  CLI::App* command =
+      add_command(app, p, "repair", "Write what is whole in a damaged TFRecord file to a new one");
+  const auto options = std::make_shared<repair_options>();
+  options->files.add_to(*command, false);
+  command->add_option("-o,--output", options->output, "The new file; '-' is standard output")
+      ->type_name("PATH");
+  command->add_flag("--in-place", options->in_place,
+                    "Replace the file, in one step, if something is damaged");
+  command->add_flag("--roll-back", options->roll_back,
+                    "Instead undo an append that was interrupted: its records were\n"
+                    "no part of the file yet");
+  command->callback([options, &p] { p.run = [options, &p] { run_repair(*options, p); }; });
+}
+
+}  // namespace tool

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <functional>
+
+#include <leat/core/task.hpp>
+
+namespace tool {
+
+/// Runs a task on each of `threads` threads and waits for all; the first error stops the others and
+/// is thrown.
+///
+/// SIGINT, SIGTERM and SIGHUP, where they are not ignored, stop the tasks, which clean up as for
+/// any other error: then ended_by_signal is thrown. A second signal ends the process at once.
+void run_until_signal(unsigned threads, const std::function<leat::task<>()>& make);
+
+/// Ends the process by this signal, as if nobody had intervened.
+[[noreturn]] void end_by_signal(int number);
+
+}  // namespace tool

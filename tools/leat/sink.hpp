@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <leat/codec/bytes.hpp>
+#include <leat/codec/compression.hpp>
+#include <leat/core/task.hpp>
+
+#include "output.hpp"
+#include "progress.hpp"
+
+namespace tool {
+
+/// How records lie in a file.
+enum class format { tfrecord, lines, fixed, csv };
+
+/// What the name of a file tells: "a.csv.gz" holds csv, compressed with gzip.
+struct told_by_name {
+  std::optional<format> records;  ///< empty: the name does not tell
+  leat::compression compression = leat::compression::none;
+};
+[[nodiscard]] told_by_name tell_by_name(std::string_view path);
+
+/// Where records go, and how they lie there.
+struct sink_options {
+  std::string path;  ///< "-": standard output; with shards what their names begin with
+  format records = format::tfrecord;
+  leat::compression compression = leat::compression::none;
+  int level = -1;  ///< of compression
+  std::size_t shards = 0;
+  std::uint64_t max_records = UINT64_MAX;  ///< of a shard
+  std::uint64_t max_bytes = UINT64_MAX;    ///< of a shard
+
+  [[nodiscard]] bool is_sharded() const noexcept {
+    return shards > 0 || max_records != UINT64_MAX || max_bytes != UINT64_MAX;
+  }
+};
+
+/// Takes records. What it writes has its name when it is closed, and not before: dropped without
+/// that it leaves nothing.
+class record_sink {
+ public:
+  record_sink() = default;
+  record_sink(const record_sink&) = delete;
+  record_sink& operator=(const record_sink&) = delete;
+  virtual ~record_sink() = default;
+
+  [[nodiscard]] virtual leat::task<> write(leat::byte_view record) = 0;
+  [[nodiscard]] virtual leat::task<> close() = 0;
+  /// The files that there are once it is closed.
+  [[nodiscard]] virtual std::vector<std::string> paths() const = 0;
+};
+
+/// Opens a sink. `out` is standard output. Errors: usage_error for options that contradict each
+/// other; leat::failure.
+[[nodiscard]] leat::task<std::unique_ptr<record_sink>> open_sink(sink_options options, output& out);
+
+/// What went from readers to a sink.
+struct copied {
+  std::uint64_t records = 0;
+  std::uint64_t payload_bytes = 0;
+};
+
+/// Writes the records of a reader to a sink, and adds them to `sum`.
+template <class Reader>
+leat::task<> copy_records(Reader& from, record_sink& to, progress& shown, copied& sum) {
+  typename Reader::batch_type batch;
+  for (bool more = true; more;) {
+    more = co_await from.read_batch(batch);
+    std::uint64_t bytes = 0;
+    for (const auto record : batch) {
+      co_await to.write(std::as_bytes(std::span(record.data(), record.size())));
+      bytes += record.size();
+    }
+    sum.records += batch.size();
+    sum.payload_bytes += bytes;
+    shown.add(bytes);
+  }
+}
+
+}  // namespace tool
