@@ -1,0 +1,51 @@
+// Decodes records of comma-separated values for csv.py: standard input has one after the other its
+// delimiter, how many fields it has (32 bits), its size (32 bits) and its bytes; standard output
+// how many fields were found, and of each its size and bytes; UINT32_MAX where it was refused.
+
+#include <cstdint>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "leat/codec/csv_decoder.hpp"
+#include "leat/core/error.hpp"
+
+namespace {
+
+bool read(std::uint32_t& number) {
+  return static_cast<bool>(std::cin.read(reinterpret_cast<char*>(&number), sizeof number));
+}
+
+void write(std::uint32_t number) {
+  std::cout.write(reinterpret_cast<const char*>(&number), sizeof number);
+}
+
+void decode(char delimiter, std::size_t fields, const std::string& record) {
+  const leat::csv_decoder decoder(
+      std::vector<leat::csv_column>(fields, leat::csv_column::optional("")),
+      {.delimiter = delimiter});
+  try {
+    const leat::tensor_tuple columns = decoder.decode_one(record);
+    write(static_cast<std::uint32_t>(columns.count()));
+    for (const leat::tensor& column : columns) {
+      const std::string_view text = column.strings()[0];
+      write(static_cast<std::uint32_t>(text.size()));
+      std::cout << text;
+    }
+  } catch (const leat::decode_error&) {
+    write(UINT32_MAX);
+  }
+}
+
+}  // namespace
+
+int main() {
+  std::uint32_t fields = 0;
+  std::uint32_t size = 0;
+  for (char delimiter = 0; std::cin.get(delimiter);) {
+    if (!read(fields) || !read(size)) return 1;
+    std::string record(size, '\0');
+    if (!std::cin.read(record.data(), size)) return 1;
+    decode(delimiter, fields, record);
+  }
+}

@@ -1,0 +1,241 @@
+// example_parser, sequence_example_parser and the builders beside protobuf's own reader and writer:
+// whatever protobuf reads, they read the same.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <catch2/catch.hpp>
+#include <google/protobuf/stubs/logging.h>
+
+#include "example.pb.h"
+#include "leat/codec/example_builder.hpp"
+#include "leat/codec/example_parser.hpp"
+#include "leat/codec/sequence_example_parser.hpp"
+#include "leat/core/random.hpp"
+
+namespace {
+
+using leat::dtype;
+using leat::feature_map;
+using leat::sparse_tensor;
+using leat::tensor;
+using leat::var_len_feature;
+using leat::oracle::Example;
+using leat::oracle::Feature;
+using leat::oracle::SequenceExample;
+
+const std::vector<std::string> keys = {"", "a", "bytes", "\xC3\xA4", "numbers/of/things"};
+
+class generator {
+ public:
+  explicit generator(std::uint64_t seed) : random_(seed) {}
+
+  std::uint64_t below(std::uint64_t n) { return random_.below(n); }
+
+  std::int64_t number() {
+    const std::int64_t wide = static_cast<std::int64_t>(random_());
+    return below(2) == 0 ? wide : wide >> below(64);
+  }
+
+  Feature feature() {
+    Feature f;
+    const auto count = below(5) == 0 ? below(200) : below(4);
+    switch (below(4)) {
+      case 0: break;  // no kind
+      case 1:
+        f.mutable_bytes_list();
+        for (auto n = count; n > 0; --n)
+          f.mutable_bytes_list()->add_value(std::string(below(40), 'x'));
+        break;
+      case 2:
+        f.mutable_float_list();
+        for (auto n = count; n > 0; --n) {
+          f.mutable_float_list()->add_value(static_cast<float>(number()) / 7);
+        }
+        break;
+      default:
+        f.mutable_int64_list();
+        for (auto n = count; n > 0; --n) f.mutable_int64_list()->add_value(number());
+    }
+    return f;
+  }
+
+  template <class Map>
+  void fill(Map& features) {
+    for (auto n = below(5); n > 0; --n) features[keys[below(keys.size())]] = feature();
+  }
+
+  Example example() {
+    Example e;
+    fill(*e.mutable_features()->mutable_feature());
+    return e;
+  }
+
+  SequenceExample sequence_example() {
+    SequenceExample e;
+    fill(*e.mutable_context()->mutable_feature());
+    for (auto n = below(4); n > 0; --n) {
+      auto& list = (*e.mutable_feature_lists()->mutable_feature_list())[keys[below(keys.size())]];
+      for (auto steps = below(4); steps > 0; --steps) *list.add_feature() = feature();
+    }
+    return e;
+  }
+
+  // A few bytes changed, left out, doubled or cut off.
+  std::string damaged(std::string bytes) {
+    for (auto n = 1 + below(3); n > 0 && !bytes.empty(); --n) {
+      const std::size_t at = below(bytes.size());
+      switch (below(4)) {
+        case 0: bytes[at] = static_cast<char>(below(256)); break;
+        case 1: bytes.erase(at, 1 + below(4)); break;
+        case 2: bytes.insert(at, bytes.substr(at, 1 + below(20))); break;
+        default: bytes.resize(at);
+      }
+    }
+    return bytes;
+  }
+
+ private:
+  leat::random_engine random_;
+};
+
+dtype type_of(const Feature& f) {
+  if (f.has_bytes_list()) return dtype::string;
+  return f.has_float_list() ? dtype::float32 : dtype::int64;
+}
+
+// The values of a feature as protobuf has them.
+tensor values_of(const Feature& f) {
+  const auto shape = [](int n) { return leat::shape{n}; };
+  if (f.has_bytes_list()) {
+    const auto& v = f.bytes_list().value();
+    const std::vector<std::string> all(v.begin(), v.end());
+    return tensor::of(shape(v.size()), std::span<const std::string>(all));
+  }
+  if (f.has_float_list()) {
+    const auto& v = f.float_list().value();
+    return tensor::of<float>(shape(v.size()),
+                             std::span(v.data(), static_cast<std::size_t>(v.size())));
+  }
+  const auto& v = f.int64_list().value();
+  const std::vector<std::int64_t> all(v.begin(), v.end());
+  return tensor::of<std::int64_t>(shape(v.size()), all);
+}
+
+template <class Map>
+feature_map wanted(const Map& features) {
+  feature_map all;
+  for (const std::string& key : keys) {
+    const auto found = features.find(key);
+    all.emplace(key,
+                var_len_feature{found == features.end() ? dtype::int64 : type_of(found->second)});
+  }
+  return all;
+}
+
+template <class Map>
+void check_same(const Map& expected, const leat::parsed_features& parsed) {
+  for (const std::string& key : keys) {
+    const auto found = expected.find(key);
+    const Feature none;
+    if (parsed.sparse(key).values != values_of(found == expected.end() ? none : found->second)) {
+      FAIL("another value of '" << key << "'");
+    }
+  }
+}
+
+// Protobuf takes a feature of a kind that it does not know for one without a kind.
+bool is_unknown_kind(const leat::decode_error& e) {
+  return std::string_view(e.what()).find("a feature of a kind") != std::string_view::npos;
+}
+
+bool check_example(const std::string& bytes) {
+  const google::protobuf::LogSilencer quiet;  // it speaks of what is not UTF-8
+  Example e;
+  const bool read = e.ParseFromString(bytes);
+  const auto& features = e.features().feature();
+  try {
+    const auto parsed = leat::example_parser(wanted(features)).parse_one(leat::as_bytes(bytes));
+    if (read) check_same(features, parsed);
+  } catch (const leat::decode_error& error) {
+    if (read && !is_unknown_kind(error)) FAIL("refused: " << error.what());
+  }
+  return read;
+}
+
+}  // namespace
+
+TEST_CASE("Example: whatever protobuf writes is read the same", "[oracle]") {
+  generator random(1);
+  for (int i = 0; i < 5'000; ++i) {
+    if (!check_example(random.example().SerializeAsString())) FAIL("not read");
+  }
+}
+
+TEST_CASE("Example: whatever protobuf reads of damaged bytes is read the same", "[oracle]") {
+  generator random(2);
+  int read = 0;
+  for (int i = 0; i < 50'000; ++i) {
+    read += check_example(random.damaged(random.example().SerializeAsString()));
+  }
+  CHECK(read > 1'000);
+  CHECK(read < 49'000);
+}
+
+TEST_CASE("Example: the builder's bytes are protobuf's", "[oracle]") {
+  generator random(3);
+  for (int i = 0; i < 2'000; ++i) {
+    const Feature f = random.feature();
+    Example e;
+    (*e.mutable_features()->mutable_feature())["key"] = f;
+    const tensor values = values_of(f);
+    leat::example_builder builder;
+    if (f.has_bytes_list()) {
+      const std::vector<std::string_view> all(values.strings().begin(), values.strings().end());
+      builder.add("key", all);
+    } else if (f.has_float_list()) {
+      builder.add("key", values.values<float>());
+    } else if (f.has_int64_list()) {
+      builder.add("key", values.values<std::int64_t>());
+    } else {
+      builder.add("key", {});
+    }
+    if (builder.serialize() != e.SerializeAsString()) FAIL("other bytes");
+  }
+}
+
+TEST_CASE("SequenceExample: whatever protobuf writes is read the same", "[oracle]") {
+  generator random(4);
+  for (int i = 0; i < 5'000; ++i) {
+    const SequenceExample e = random.sequence_example();
+    const std::string bytes = e.SerializeAsString();
+    feature_map lists;
+    for (const auto& [key, list] : e.feature_lists().feature_list()) {
+      const dtype type = list.feature_size() == 0 ? dtype::int64 : type_of(list.feature(0));
+      lists.emplace(key, var_len_feature{type});
+    }
+    const leat::sequence_example_parser parser(wanted(e.context().feature()), lists);
+    bool mixed = false;  // steps of several kinds are no error of protobuf's
+    for (const auto& [key, list] : e.feature_lists().feature_list()) {
+      for (const Feature& f : list.feature()) {
+        mixed = mixed || (f.kind_case() != Feature::KIND_NOT_SET &&
+                          type_of(f) != std::get<var_len_feature>(lists.at(key)).type);
+      }
+    }
+    if (mixed) {
+      CHECK_THROWS_AS(parser.parse_one(leat::as_bytes(bytes)), leat::decode_error);
+      continue;
+    }
+    const auto parsed = parser.parse_one(leat::as_bytes(bytes));
+    check_same(e.context().feature(), parsed.context);
+    for (const auto& [key, list] : e.feature_lists().feature_list()) {
+      const sparse_tensor& found = parsed.sequences.sparse(key);
+      std::size_t count = 0;
+      for (const Feature& f : list.feature()) count += values_of(f).count();
+      CHECK(found.values.count() == count);
+      CHECK(found.dense_shape.values<std::int64_t>()[0] == list.feature_size());
+    }
+  }
+}
