@@ -1,0 +1,89 @@
+// Makes typed columns of records: of a CSV file, then of tf.train.Examples that are written from
+// it.
+
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include <leat/leat.hpp>
+
+namespace {
+
+using leat::dtype;
+
+//! [csv]
+leat::task<double> mean_price(std::string path) {
+  const leat::csv_decoder decoder(
+      {leat::csv_column::required(dtype::string, "name"),
+       leat::csv_column::required(dtype::float64, "price"),
+       leat::csv_column::optional(std::int64_t{1}, "pieces")});  // where the field is empty
+  auto reader = co_await leat::line_reader::open(path, {.skip_header_lines = 1});
+  leat::line_batch lines;
+  double sum = 0;
+  std::int64_t pieces = 0;
+  while (co_await reader->read_batch(lines)) {
+    const leat::tensor_tuple columns = decoder.decode(std::span<const std::string_view>(lines));
+    const auto prices = columns["price"].values<double>();
+    const auto counts = columns["pieces"].values<std::int64_t>();
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      sum += prices[i] * static_cast<double>(counts[i]);
+      pieces += counts[i];
+    }
+  }
+  co_return sum / static_cast<double>(pieces);
+}
+//! [/csv]
+
+leat::task<> write_examples(std::string path) {
+  auto writer = co_await leat::tfrecord_writer::open(path);
+  //! [build]
+  leat::example_builder example;
+  for (std::int64_t label = 0; label < 3; ++label) {
+    example.clear();
+    example.add("label", {label});
+    example.add("words", std::vector<std::string_view>(static_cast<std::size_t>(label), "word"));
+    const std::string record = example.serialize();
+    co_await writer.write(leat::as_bytes(record));
+  }
+  //! [/build]
+  co_await writer.close();
+}
+
+//! [examples]
+leat::task<std::size_t> count_words(std::string path) {
+  const leat::example_parser parser({{"label", leat::fixed_len_feature{.type = dtype::int64}},
+                                     {"words", leat::var_len_feature{.type = dtype::string}}});
+  auto reader = co_await leat::tfrecord_reader::open(path);
+  leat::record_batch records;
+  std::size_t words = 0;
+  while (co_await reader->read_batch(records)) {
+    const auto features = parser.parse(std::span<const leat::byte_view>(records));
+    std::printf("%zu labels\n", features.dense("label").count());  // a tensor of [records]
+    words += features.sparse("words").values.count();
+  }
+  co_return words;
+}
+//! [/examples]
+
+leat::task<bool> run(std::string directory) {
+  std::ofstream(directory + "/prices.csv")
+      << "name,price,pieces\n\"nuts, small\",0.25,3\nnail,0.5,\n";
+  const double mean = co_await mean_price(directory + "/prices.csv");
+  co_await write_examples(directory + "/examples.tfrecord");
+  const std::size_t words = co_await count_words(directory + "/examples.tfrecord");
+  std::printf("mean price %.4f, %zu words\n", mean, words);
+  co_return mean == 0.3125 && words == 3;
+}
+
+}  // namespace
+
+int main() {
+  std::string directory = (std::filesystem::temp_directory_path() / "leat-XXXXXX").string();
+  if (!::mkdtemp(directory.data())) return 1;
+  const bool right = leat::sync_wait(run(directory));
+  std::filesystem::remove_all(directory);
+  return right ? 0 : 1;
+}
