@@ -1,0 +1,77 @@
+// Any bytes as an Example, as a SequenceExample and as the JSON text of an Example: refused, or
+// values that come back the same when they are written anew.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "leat/codec/decode_json_example.hpp"
+#include "leat/codec/example_builder.hpp"
+#include "leat/codec/example_parser.hpp"
+#include "leat/codec/sequence_example_parser.hpp"
+
+namespace {
+
+using leat::dtype;
+using leat::fixed_len_feature;
+using leat::fixed_len_sequence_feature;
+using leat::sparse_feature;
+using leat::var_len_feature;
+
+// Lists of each type, and features that want more of them.
+const leat::example_parser& lists() {
+  static const leat::example_parser parser({{"f", var_len_feature{dtype::float32}},
+                                            {"i", var_len_feature{dtype::int64}},
+                                            {"s", var_len_feature{dtype::string}}});
+  return parser;
+}
+const leat::example_parser& shapes() {
+  static const leat::example_parser parser(
+      {{"f", fixed_len_sequence_feature{dtype::float32, {2}, true}},
+       {"s", fixed_len_feature{dtype::string, {}, leat::tensor::scalar("")}},
+       {"at", sparse_feature{{"i", "j"}, "v", dtype::int64, {8, 8}}}});
+  return parser;
+}
+const leat::sequence_example_parser& steps() {
+  static const leat::sequence_example_parser parser(
+      {{"i", var_len_feature{dtype::int64}}},
+      {{"f", fixed_len_sequence_feature{dtype::float32, {}, true}},
+       {"s", var_len_feature{dtype::string}}});
+  return parser;
+}
+
+void check_lists(leat::byte_view bytes) {
+  const leat::parsed_features first = lists().parse_one(bytes);
+  const leat::string_values strings = first.sparse("s").values.strings();
+  const std::vector<std::string_view> views(strings.begin(), strings.end());
+  const std::string again = leat::example_builder()
+                                .add("f", first.sparse("f").values.values<float>())
+                                .add("i", first.sparse("i").values.values<std::int64_t>())
+                                .add("s", views)
+                                .serialize();
+  if (lists().parse_one(leat::as_bytes(again)) != first) std::abort();
+}
+
+template <class Check>
+void unless_refused(Check check) {
+  try {
+    check();
+  } catch (const leat::decode_error&) {
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const leat::byte_view bytes(reinterpret_cast<const std::byte*>(data), size);
+  unless_refused([&] { check_lists(bytes); });
+  unless_refused([&] { static_cast<void>(shapes().parse_one(bytes)); });
+  unless_refused([&] { static_cast<void>(steps().parse_one(bytes)); });
+  unless_refused([&] {
+    const std::string message = leat::decode_json_example(leat::as_text(bytes));
+    unless_refused([&] { check_lists(leat::as_bytes(message)); });
+  });
+  return 0;
+}
