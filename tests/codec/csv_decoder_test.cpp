@@ -277,7 +277,7 @@ TEST_CASE("csv_decoder: strings keep spaces and NULs", "[codec]") {
 TEST_CASE("csv_decoder: records of every length, beside the definition", "[codec]") {
   // Blocks are 64 bytes: fields and records end at every place of one.
   for (std::size_t length = 0; length < 200; ++length) {
-    for (const std::size_t field : {1, 7, 64}) {
+    for (const std::size_t field : {1U, 7U, 64U}) {
       std::string record(length, 'x');
       for (std::size_t at = field; at < length; at += field + 1) record[at] = ',';
       texts expected;
