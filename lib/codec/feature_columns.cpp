@@ -169,11 +169,11 @@ void sparse_column::add_in_order(const record_place& place, std::size_t count) {
   order_.resize(count);
   std::iota(order_.begin(), order_.end(), std::size_t{0});
   if (!feature_.already_sorted) {
-    std::ranges::stable_sort(order_, [this](std::size_t a, std::size_t b) {
+    std::ranges::sort(order_, [this](std::size_t a, std::size_t b) {
       for (std::size_t d = 0; d < index_keys_.size(); ++d) {
         if (index(a, d) != index(b, d)) return index(a, d) < index(b, d);
       }
-      return false;
+      return a < b;
     });
   }
   for (const std::size_t i : order_) {
