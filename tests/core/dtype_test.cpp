@@ -12,7 +12,7 @@ TEST_CASE("dtype: each has a name of its own and the size of its C++ type", "[co
   for (int i = 0; i <= static_cast<int>(dtype::string); ++i) {
     names.insert(name(static_cast<dtype>(i)));
   }
-  CHECK(names.size() == 14);
+  CHECK(names.size() == 16);
   CHECK(names.count("unknown") == 0);
   CHECK(name(dtype::boolean) == "bool");
   CHECK(name(dtype::bfloat16) == "bfloat16");
@@ -42,6 +42,8 @@ TEST_CASE("dtype: of C++ types", "[core]") {
   CHECK(is<leat::bfloat16>(dtype::bfloat16));
   CHECK(is<float>(dtype::float32));
   CHECK(is<double>(dtype::float64));
+  CHECK(is<leat::complex64>(dtype::complex64));
+  CHECK(is<leat::complex128>(dtype::complex128));
   STATIC_REQUIRE_FALSE(leat::tensor_value<std::string_view>);
   STATIC_REQUIRE_FALSE(leat::tensor_value<char>);
 }
