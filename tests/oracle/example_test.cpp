@@ -14,6 +14,7 @@
 #include "leat/codec/example_parser.hpp"
 #include "leat/codec/sequence_example_parser.hpp"
 #include "leat/core/random.hpp"
+#include "support/effort.hpp"
 
 namespace {
 
@@ -25,6 +26,7 @@ using leat::var_len_feature;
 using leat::oracle::Example;
 using leat::oracle::Feature;
 using leat::oracle::SequenceExample;
+using leat_test::some_of;
 
 const std::vector<std::string> keys = {"", "a", "bytes", "\xC3\xA4", "numbers/of/things"};
 
@@ -169,24 +171,24 @@ bool check_example(const std::string& bytes) {
 
 TEST_CASE("Example: whatever protobuf writes is read the same", "[oracle]") {
   generator random(1);
-  for (int i = 0; i < 5'000; ++i) {
+  for (auto n = some_of(5'000); n > 0; --n) {
     if (!check_example(random.example().SerializeAsString())) FAIL("not read");
   }
 }
 
 TEST_CASE("Example: whatever protobuf reads of damaged bytes is read the same", "[oracle]") {
   generator random(2);
-  int read = 0;
-  for (int i = 0; i < 50'000; ++i) {
+  std::uint64_t read = 0;
+  for (auto n = some_of(50'000); n > 0; --n) {
     read += check_example(random.damaged(random.example().SerializeAsString()));
   }
-  CHECK(read > 1'000);
-  CHECK(read < 49'000);
+  CHECK(read > some_of(1'000));
+  CHECK(read < some_of(49'000));
 }
 
 TEST_CASE("Example: the builder's bytes are protobuf's", "[oracle]") {
   generator random(3);
-  for (int i = 0; i < 2'000; ++i) {
+  for (auto n = some_of(2'000); n > 0; --n) {
     const Feature f = random.feature();
     Example e;
     (*e.mutable_features()->mutable_feature())["key"] = f;
@@ -208,7 +210,7 @@ TEST_CASE("Example: the builder's bytes are protobuf's", "[oracle]") {
 
 TEST_CASE("SequenceExample: whatever protobuf writes is read the same", "[oracle]") {
   generator random(4);
-  for (int i = 0; i < 5'000; ++i) {
+  for (auto n = some_of(5'000); n > 0; --n) {
     const SequenceExample e = random.sequence_example();
     const std::string bytes = e.SerializeAsString();
     feature_map lists;
