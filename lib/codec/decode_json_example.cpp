@@ -142,11 +142,9 @@ class json_example {
   // 1e2 and 3.0 are integers too.
   std::int64_t int_of(const json& value) const {
     std::int64_t number = 0;
-    if (value.is_number_unsigned()) {
-      if (value.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
-        refuse_value("int64");
-      }
-      return value.get<std::int64_t>();
+    if (value.is_number_unsigned() &&
+        value.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
+      refuse_value("int64");
     }
     if (value.is_number_integer()) return value.get<std::int64_t>();
     if (value.is_string()) {

@@ -14,17 +14,11 @@ std::string words(std::string_view type, std::size_t count) {
   return std::to_string(count) + ' ' + std::string(type) + (count == 1 ? " value" : " values");
 }
 
-std::size_t count_of(const partial_shape& s) { return shape(s.dimensions()).count(); }
-
 void require_kind(const feature_list& list, dtype type, const record_place& place,
                   std::string_view key) {
   if (list.kind == kind_of(type)) return;
   place.refuse(key,
                "is of " + std::string(name(list.kind)) + ", must be of " + std::string(name(type)));
-}
-
-std::int64_t* ints(tensor& t) noexcept {
-  return reinterpret_cast<std::int64_t*>(tensor_maker::bytes(t));
 }
 
 tensor index_table(std::size_t count, std::size_t rank) {
@@ -35,17 +29,20 @@ tensor index_table(std::size_t count, std::size_t rank) {
 
 // ----------------------------------------------------------------------------------------- shared
 
+std::string record_place::who() const {
+  return name.empty() ? std::string() : " ('" + std::string(name) + "')";
+}
+
 void record_place::refuse(std::string_view key, const std::string& why) const {
-  std::string text = name.empty() ? "" : " ('" + std::string(name) + "')";
-  text += ", feature '" + std::string(key) + "'";
-  text += step ? ", step " + std::to_string(*step) + ": " : ": ";
-  throw decode_error(index, text + why);
+  const std::string where = step ? ", step " + std::to_string(*step) : std::string();
+  throw decode_error(index, who() + ", feature '" + std::string(key) + "'" + where + ": " + why);
 }
 
 void record_place::refuse(const wire_damage& damage, std::string_view message) const {
-  const std::string who = name.empty() ? "" : " ('" + std::string(name) + "')";
-  throw decode_error(index, who + " is no " + std::string(message) + ": there is " + damage.what);
+  throw decode_error(index, who() + " is no " + std::string(message) + ": there is " + damage.what);
 }
+
+std::size_t count_of(const partial_shape& s) { return shape(s.dimensions()).count(); }
 
 std::size_t add_list(value_column& values, const feature_list& list, const record_place& place,
                      std::string_view key) {
@@ -112,7 +109,7 @@ void var_len_column::add(const record_place& place, record_lists lists) {
 
 parsed_features::value var_len_column::take(std::size_t records) {
   tensor indices = index_table(values_.count(), 2);
-  std::int64_t* out = ints(indices);
+  auto out = indices.mutable_values<std::int64_t>().begin();
   std::size_t longest = 0;
   for (std::size_t record = 0; record < records; ++record) {
     longest = std::max(longest, counts_[record]);
@@ -188,7 +185,7 @@ parsed_features::value sparse_column::take(std::size_t records) {
   std::vector<std::int64_t> dense = {static_cast<std::int64_t>(records)};
   dense.insert(dense.end(), feature_.size.begin(), feature_.size.end());
   tensor indices = index_table(values_.count(), rank);
-  std::ranges::copy(indices_, ints(indices));
+  std::ranges::copy(indices_, indices.mutable_values<std::int64_t>().begin());
   return sparse_tensor{std::move(indices), values_.take(in_front({values_.count()}, {})),
                        int_vector(dense)};
 }
@@ -249,8 +246,9 @@ parsed_features::value without_records(const parsed_features::value& batch) {
   const auto rank = static_cast<std::size_t>(sparse.indices.shape()[1]);
   const auto from = sparse.indices.values<std::int64_t>();
   tensor indices = index_table(count, rank - 1);
+  auto out = indices.mutable_values<std::int64_t>().begin();
   for (std::size_t i = 0; i < count; ++i) {
-    std::ranges::copy(from.subspan(i * rank + 1, rank - 1), ints(indices) + i * (rank - 1));
+    out = std::ranges::copy(from.subspan(i * rank + 1, rank - 1), out).out;
   }
   return sparse_tensor{std::move(indices), sparse.values,
                        int_vector(sparse.dense_shape.values<std::int64_t>().subspan(1))};

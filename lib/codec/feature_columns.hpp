@@ -25,6 +25,9 @@ struct record_place {
   [[noreturn]] void refuse(std::string_view key, const std::string& why) const;
   /// The same for bytes that are no message.
   [[noreturn]] void refuse(const wire_damage& damage, std::string_view message) const;
+
+ private:
+  [[nodiscard]] std::string who() const;
 };
 
 /// The lists of one record: of each key that is wanted, in the order in which those were counted.
@@ -123,6 +126,9 @@ void require_count(const record_place& place, std::string_view key, dtype type, 
 /// Rows of each record, filled up to as many as the longest has.
 [[nodiscard]] tensor stack_rows(value_column& values, std::span<const std::size_t> rows,
                                 std::size_t per_row, const fixed_len_sequence_feature& feature);
+
+/// How many values a known shape has.
+[[nodiscard]] std::size_t count_of(const partial_shape& s);
 
 /// A shape with dimensions in front of it.
 [[nodiscard]] shape in_front(std::initializer_list<std::size_t> dimensions,

@@ -66,7 +66,7 @@ void feature_plan::check(const std::string& key, const fixed_len_feature& f) {
   check_type(key, f.type);
   check_shape(key, f.shape);
   if (f.default_value) {
-    check_default(key, *f.default_value, f.type, shape(f.shape.dimensions()).count());
+    check_default(key, *f.default_value, f.type, count_of(f.shape));
   }
   want(key, f.type, true);
 }
@@ -95,7 +95,7 @@ void feature_plan::check(const std::string& key, const sparse_feature& f) {
 void feature_plan::check(const std::string& key, const fixed_len_sequence_feature& f) {
   check_type(key, f.type);
   check_shape(key, f.shape);
-  if (shape(f.shape.dimensions()).count() == 0) {
+  if (count_of(f.shape) == 0) {
     refuse(key, "rows of the shape " + to_string(f.shape) +
                     " have no values: none could be told "
                     "from many");
@@ -142,15 +142,6 @@ void check_names(std::string_view owner, std::span<const std::string_view> names
                                             " names for " + std::to_string(records) + " records");
 }
 
-parsed_features take_all(const feature_plan& plan, std::vector<feature_column>& columns,
-                         std::size_t records) {
-  parsed_features::value_map values;
-  for (auto column = columns.begin(); const auto& [name, f] : plan.features()) {
-    values.emplace(name, std::visit([&](auto& c) { return c.take(records); }, *column++));
-  }
-  return parsed_features(std::move(values));
-}
-
 // ----------------------------------------------------------------------------------------- finder
 
 void feature_finder::clear() {
@@ -180,7 +171,5 @@ void feature_finder::add_features(std::string_view features) {
     if (slot < lists_.size()) lists_[slot] = read_feature(entry.value, joined_);
   });
 }
-
-record_lists feature_finder::lists() { return lists_; }
 
 }  // namespace leat::detail

@@ -66,9 +66,16 @@ void check_names(std::string_view owner, std::span<const std::string_view> names
   return {record, names.empty() ? std::string_view() : names[record]};
 }
 
-/// What has become of the features in their columns.
-[[nodiscard]] parsed_features take_all(const feature_plan& plan,
-                                       std::vector<feature_column>& columns, std::size_t records);
+/// What has become of the features in their columns, which stand in the order of features().
+template <class Column>
+[[nodiscard]] parsed_features take_all(const feature_plan& plan, std::vector<Column>& columns,
+                                       std::size_t records) {
+  parsed_features::value_map values;
+  for (auto column = columns.begin(); const auto& [name, f] : plan.features()) {
+    values.emplace(name, std::visit([&](auto& c) { return c.take(records); }, *column++));
+  }
+  return parsed_features(std::move(values));
+}
 
 /// Finds the lists that are wanted in maps from keys to features. Records mostly have the same keys
 /// in the same order: that is expected first.
@@ -80,8 +87,8 @@ class feature_finder {
   void clear();
   /// Reads a Features message; of a key that comes again the last one counts. Errors: wire_damage.
   void add_features(std::string_view features);
-  /// What was found, since clear(). Errors: wire_damage.
-  [[nodiscard]] record_lists lists();
+  /// What was found, since clear().
+  [[nodiscard]] record_lists lists() const noexcept { return lists_; }
 
  private:
   std::size_t slot_of(std::string_view key, std::size_t position);

@@ -61,7 +61,7 @@ class record_reader {
                            [this](std::string_view lists) { add_lists(lists); });
   }
 
-  [[nodiscard]] detail::record_lists context() { return finder_.lists(); }
+  [[nodiscard]] detail::record_lists context() const noexcept { return finder_.lists(); }
   // Of the sequences' feature with this number; null when the record has no such list.
   [[nodiscard]] const std::string_view* steps(std::size_t feature) const noexcept {
     return lists_[feature] ? &*lists_[feature] : nullptr;
@@ -121,16 +121,15 @@ parsed_sequences sequence_example_parser::parse(std::span<const byte_view> recor
   for (std::size_t i = 0; i < records.size(); ++i) {
     add_record(records[i], detail::place_of(i, names), reader, context, sequences);
   }
-  parsed_features::value_map values;
   parsed_features::value_map lengths;
   for (auto column = sequences.begin(); const auto& [name, f] : plan_->sequences.features()) {
-    if (const auto* rows = std::get_if<detail::row_column>(&*column)) {
+    if (const auto* rows = std::get_if<detail::row_column>(&*column++)) {
       lengths.emplace(name, rows->lengths());
     }
-    values.emplace(name, std::visit([&](auto& c) { return c.take(records.size()); }, *column++));
   }
   return {detail::take_all(plan_->context, context, records.size()),
-          parsed_features(std::move(values)), parsed_features(std::move(lengths))};
+          detail::take_all(plan_->sequences, sequences, records.size()),
+          parsed_features(std::move(lengths))};
 }
 
 parsed_sequences sequence_example_parser::parse_one(byte_view record, std::string_view name) const {

@@ -28,7 +28,7 @@ std::int64_t as_index(std::size_t n) noexcept { return static_cast<std::int64_t>
 row_column::row_column(std::string key, const fixed_len_sequence_feature& feature)
     : key_(std::move(key)),
       feature_(feature),
-      per_row_(shape(feature.shape.dimensions()).count()),
+      per_row_(count_of(feature.shape)),
       values_(feature.type) {}
 
 void row_column::add(const record_place& place, const std::string_view* steps,
