@@ -5,8 +5,8 @@
 #include <map>
 
 #include <fmt/format.h>
-#include <protozero/pbf_writer.hpp>
 
+#include <leat/codec/example_builder.hpp>
 #include <leat/core/error.hpp>
 
 #include "status.hpp"
@@ -107,33 +107,20 @@ Number number_in(const std::string& text, const csv_column& column) {
   return value;
 }
 
-// The list of one value, or of none.
-std::string to_feature(const csv_column& column, const std::string& text) {
-  std::string list;
-  protozero::pbf_writer values(list);
-  std::string feature;
-  protozero::pbf_writer to(feature);
+// A feature of one value, or of none.
+template <class Number>
+void add_number(leat::example_builder& to, const csv_column& column, const std::string& text) {
+  std::vector<Number> values;
+  if (!text.empty()) values.push_back(number_in<Number>(text, column));
+  to.add(column.name, values);
+}
+
+void add_field(leat::example_builder& to, const csv_column& column, const std::string& text) {
   switch (column.type) {
-    case csv_column::kind::bytes:
-      values.add_bytes(1, text);
-      to.add_message(1, list);
-      break;
-    case csv_column::kind::float32:
-      if (!text.empty()) {
-        const float value = number_in<float>(text, column);
-        values.add_packed_float(1, &value, &value + 1);
-      }
-      to.add_message(2, list);
-      break;
-    case csv_column::kind::int64:
-      if (!text.empty()) {
-        const auto value = number_in<std::int64_t>(text, column);
-        values.add_packed_int64(1, &value, &value + 1);
-      }
-      to.add_message(3, list);
-      break;
+    case csv_column::kind::bytes: to.add(column.name, {std::string_view(text)}); break;
+    case csv_column::kind::float32: add_number<float>(to, column, text); break;
+    case csv_column::kind::int64: add_number<std::int64_t>(to, column, text); break;
   }
-  return feature;
 }
 
 }  // namespace
@@ -143,17 +130,9 @@ std::string to_example(const std::vector<csv_column>& columns,
   if (fields.size() != columns.size()) {
     refuse_row(fmt::format("{} fields, and {} columns", fields.size(), columns.size()));
   }
-  std::string features;
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    std::string entry;
-    protozero::pbf_writer to(entry);
-    to.add_string(1, columns[i].name);
-    to.add_message(2, to_feature(columns[i], fields[i]));
-    protozero::pbf_writer(features).add_message(1, entry);
-  }
-  std::string example;
-  protozero::pbf_writer(example).add_message(1, features);
-  return example;
+  leat::example_builder example;
+  for (std::size_t i = 0; i < fields.size(); ++i) add_field(example, columns[i], fields[i]);
+  return example.serialize();
 }
 
 }  // namespace tool
