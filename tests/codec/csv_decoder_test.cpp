@@ -12,6 +12,7 @@
 #include <catch2/catch.hpp>
 
 #include "leat/core/error.hpp"
+#include "support/refusal.hpp"
 
 namespace {
 
@@ -51,8 +52,7 @@ std::string error_of(const records& lines, columns all, csv_options options = {}
     static_cast<void>(decode(lines, std::move(all), std::move(options)));
   } catch (const leat::failure& e) {
     CHECK(e.code() == leat::errc::invalid_argument);
-    const std::string what = e.what();
-    return what.substr(0, what.rfind(": invalid argument"));
+    return leat_test::sentence_of(e);
   }
   return {};
 }

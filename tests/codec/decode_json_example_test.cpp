@@ -12,6 +12,7 @@
 
 #include "leat/codec/example_builder.hpp"
 #include "leat/codec/example_parser.hpp"
+#include "support/refusal.hpp"
 
 namespace {
 
@@ -40,8 +41,7 @@ std::string error_of(const std::string& text) {
     static_cast<void>(decode_json_example(text));
   } catch (const leat::decode_error& e) {
     CHECK(e.code() == leat::errc::invalid_argument);
-    const std::string what = e.what();
-    return what.substr(0, what.rfind(": invalid argument"));
+    return leat_test::sentence_of(e);
   }
   return {};
 }

@@ -11,6 +11,7 @@
 #include <catch2/catch.hpp>
 
 #include "support/hex.hpp"
+#include "support/refusal.hpp"
 
 namespace {
 
@@ -31,8 +32,7 @@ std::string error_of(const tensor& records, dtype type, const raw_options& optio
     static_cast<void>(decode_raw(records, type, options));
   } catch (const leat::failure& e) {
     CHECK(e.code() == leat::errc::invalid_argument);
-    const std::string what = e.what();
-    return what.substr(0, what.rfind(": invalid argument"));
+    return leat_test::sentence_of(e);
   }
   return {};
 }

@@ -11,6 +11,7 @@
 #include <catch2/catch.hpp>
 
 #include "leat/codec/example_builder.hpp"
+#include "support/refusal.hpp"
 
 namespace {
 
@@ -73,8 +74,7 @@ std::string error_of(const batch& b, const feature_map& features,
     static_cast<void>(b.parse(features, names));
   } catch (const leat::failure& e) {
     CHECK(e.code() == leat::errc::invalid_argument);
-    const std::string what = e.what();
-    return what.substr(0, what.rfind(": invalid argument"));
+    return leat_test::sentence_of(e);
   }
   return {};
 }

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "leat/codec/tfrecord.hpp"
+#include "support/hex.hpp"
 #include "support/inflating.hpp"
 #include "support/refusal.hpp"
 #include "support/texts.hpp"
@@ -18,19 +19,12 @@ namespace {
 
 using leat::compression;
 using end = leat::inflate_end;
+using leat_test::from_hex;
 using leat_test::gzip_window;
 using leat_test::inflate_all;
 using leat_test::inflated;
 using leat_test::zlib_deflated;
 using leat_test::zlib_window;
-
-std::string from_hex(std::string_view hex) {
-  std::string bytes;
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
-    bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
-  }
-  return bytes;
-}
 
 int window_of(compression c) { return c == compression::zlib ? zlib_window : gzip_window; }
 

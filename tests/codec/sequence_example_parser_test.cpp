@@ -12,6 +12,7 @@
 
 #include "leat/codec/example_builder.hpp"
 #include "support/hex.hpp"
+#include "support/refusal.hpp"
 
 namespace {
 
@@ -67,8 +68,7 @@ std::string error_of(const builder& b, const feature_map& sequences, std::string
         sequence_example_parser({}, sequences).parse_one(leat::as_bytes(bytes), name));
   } catch (const leat::decode_error& e) {
     CHECK(e.code() == leat::errc::invalid_argument);
-    const std::string what = e.what();
-    return what.substr(0, what.rfind(": invalid argument"));
+    return leat_test::sentence_of(e);
   }
   return {};
 }

@@ -12,6 +12,7 @@
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/io/detail/one_at_a_time.hpp"
+#include "support/error_of.hpp"
 #include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
@@ -21,6 +22,7 @@ using leat::errc;
 using leat::file;
 using leat::open_mode;
 using leat::task;
+using leat_test::error_of;
 
 std::vector<std::byte> bytes_of(std::string_view text) {
   const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
@@ -29,17 +31,6 @@ std::vector<std::byte> bytes_of(std::string_view text) {
 
 std::string text_of(const std::vector<std::byte>& bytes, std::size_t size) {
   return {reinterpret_cast<const char*>(bytes.data()), size};
-}
-
-// What a task fails with; empty when it does not.
-std::string error_of(task<> t, errc expected) {
-  try {
-    leat::sync_wait(std::move(t));
-  } catch (const leat::failure& e) {
-    CHECK(e.code() == expected);
-    return e.what();
-  }
-  return {};
 }
 
 task<> open_and_close(std::string path, open_mode mode) {

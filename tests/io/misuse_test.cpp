@@ -22,6 +22,7 @@
 #include "leat/io/tfrecord_writer.hpp"
 #include "leat/sim/world.hpp"
 #include "support/descriptors.hpp"
+#include "support/error_of.hpp"
 #include "support/leat_test.hpp"
 #include "support/record_bytes.hpp"
 #include "support/refusal.hpp"
@@ -34,6 +35,7 @@ using leat::file;
 using leat::task;
 using leat::sim::world;
 using leat_test::contains;
+using leat_test::error_of;
 using leat_test::last_words;
 
 // What the process says that ends while it runs the body in a world with a TFRecord file, and a
@@ -54,16 +56,6 @@ std::string last_words_of_moved() {
     const auto second = std::move(first);
     co_await first.write(leat::as_bytes("x"));
   });
-}
-
-std::string error_of(task<> t, errc expected) {
-  try {
-    leat::sync_wait(std::move(t));
-  } catch (const leat::failure& e) {
-    CHECK(e.code() == expected);
-    return e.what();
-  }
-  return "no error";
 }
 
 TEST_CASE("misuse: a writer that was moved from ends the process with a sentence", "[io]") {

@@ -21,6 +21,7 @@
 #include "leat/core/task_group.hpp"
 #include "leat/io/file.hpp"
 #include "leat/io/line_reader.hpp"
+#include "support/error_of.hpp"
 #include "support/record_files.hpp"
 #include "support/temp_dir.hpp"
 
@@ -30,6 +31,7 @@ using namespace std::chrono_literals;
 using leat::errc;
 using leat::file;
 using leat::task;
+using leat_test::error_of;
 using leat_test::texts;
 
 std::string make_fifo(const temp_dir& dir, const std::string& name) {
@@ -56,17 +58,6 @@ class writer {
  private:
   int number_;
 };
-
-// What a task fails with.
-std::string error_of(task<> t, errc expected) {
-  try {
-    leat::sync_wait(std::move(t));
-  } catch (const leat::failure& e) {
-    CHECK(e.code() == expected);
-    return e.what();
-  }
-  return {};
-}
 
 }  // namespace
 

@@ -18,6 +18,12 @@ std::string refusal(Call call) {
   return {};
 }
 
+/// What a failure says, without the meaning of its code.
+[[nodiscard]] inline std::string sentence_of(const leat::failure& e) {
+  const std::string what = e.what();
+  return what.substr(0, what.rfind(": " + e.code().message()));
+}
+
 [[nodiscard]] inline bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }

@@ -9,6 +9,7 @@
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/queue_runner.hpp"
 #include "leat/sync/queue_runner_registry.hpp"
+#include "support/hex.hpp"
 #include "support/leat_test.hpp"
 
 namespace {
@@ -17,6 +18,7 @@ using namespace std::string_literals;
 using leat::errc;
 using leat::queue_runner_def;
 using leat::task;
+using leat_test::from_hex;
 
 queue_runner_def round_trip_definition() {
   return {.queue_name = "queue",
@@ -24,14 +26,6 @@ queue_runner_def round_trip_definition() {
           .close_op_name = "close",
           .cancel_op_name = "cancel",
           .queue_closed_errors = {errc::out_of_range, errc::cancelled}};
-}
-
-std::string from_hex(std::string_view hex) {
-  std::string bytes;
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
-    bytes.push_back(static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16)));
-  }
-  return bytes;
 }
 
 std::string damage_in(std::string_view bytes) {

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include <catch2/catch.hpp>
+
+#include "leat/core/error.hpp"
+#include "leat/core/sync_wait.hpp"
+#include "leat/core/task.hpp"
+
+namespace leat_test {
+
+/// What a task fails with, which is checked to be `expected`; empty when it does not fail.
+inline std::string error_of(leat::task<> t, leat::errc expected) {
+  try {
+    leat::sync_wait(std::move(t));
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == expected);
+    return e.what();
+  }
+  return {};
+}
+
+}  // namespace leat_test
