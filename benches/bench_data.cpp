@@ -2,9 +2,11 @@
 //   bench_data tfrecord FILE BYTES RECORD_SIZE
 //   bench_data text FILE BYTES                  lines of 40 to 120 bytes
 //   bench_data gzip FILE BYTES                  rows of numbers and words, compressed to two fifths
+//   bench_data fixed FILE BYTES                 records of 3073 bytes
+//   bench_data files DIRECTORY BYTES            files of 4 to 100 KiB
 
 #include <cstdlib>
-#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -13,12 +15,17 @@
 
 namespace {
 
+std::string noise(leat::random_engine& random, std::size_t size) {
+  std::string text(size, ' ');
+  for (char& c : text) c = static_cast<char>(random());
+  return text;
+}
+
 leat::task<> write_records(std::string path, std::size_t bytes, std::size_t size) {
   leat::random_engine random(1);
-  std::string payload(size, ' ');
   auto writer = co_await leat::tfrecord_writer::open(path);
   while (writer.bytes_written() < bytes) {
-    for (char& c : payload) c = static_cast<char>(random());
+    const std::string payload = noise(random, size);
     co_await writer.write(leat::as_bytes(payload));
   }
   co_await writer.close();
@@ -33,6 +40,22 @@ void write_lines(const std::string& path, std::size_t bytes) {
     line += '\n';
     out << line;
     written += line.size();
+  }
+}
+
+void write_fixed(const std::string& path, std::size_t bytes) {
+  leat::random_engine random(1);
+  std::ofstream out(path, std::ios::binary);
+  for (std::size_t written = 0; written < bytes; written += 3073) out << noise(random, 3073);
+}
+
+void write_files(const std::string& directory, std::size_t bytes) {
+  leat::random_engine random(1);
+  std::filesystem::create_directory(directory);
+  for (std::size_t written = 0, i = 0; written < bytes; ++i) {
+    const std::size_t size = (4 << 10) + random.below(96 << 10);
+    std::ofstream(directory + '/' + std::to_string(i), std::ios::binary) << noise(random, size);
+    written += size;
   }
 }
 
@@ -71,18 +94,22 @@ void write_gzip(const std::string& path, std::size_t bytes) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 5 && std::strcmp(argv[1], "tfrecord") == 0) {
-    leat::sync_wait(write_records(argv[2], std::strtoull(argv[3], nullptr, 10),
-                                  std::strtoull(argv[4], nullptr, 10)));
-    return 0;
+  if (argc < 4) return 2;
+  const std::string kind = argv[1];
+  const std::string path = argv[2];
+  const std::size_t bytes = std::strtoull(argv[3], nullptr, 10);
+  if (kind == "tfrecord" && argc == 5) {
+    leat::sync_wait(write_records(path, bytes, std::strtoull(argv[4], nullptr, 10)));
+  } else if (kind == "text") {
+    write_lines(path, bytes);
+  } else if (kind == "gzip") {
+    write_gzip(path, bytes);
+  } else if (kind == "fixed") {
+    write_fixed(path, bytes);
+  } else if (kind == "files") {
+    write_files(path, bytes);
+  } else {
+    return 2;
   }
-  if (argc == 4 && std::strcmp(argv[1], "text") == 0) {
-    write_lines(argv[2], std::strtoull(argv[3], nullptr, 10));
-    return 0;
-  }
-  if (argc == 4 && std::strcmp(argv[1], "gzip") == 0) {
-    write_gzip(argv[2], std::strtoull(argv[3], nullptr, 10));
-    return 0;
-  }
-  return 2;
+  return 0;
 }

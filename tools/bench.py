@@ -52,12 +52,19 @@ def task(workload, *peers, count=items):
     return compare(workload, 'leat_task_bench', *peers, count=count)
 
 
-def tfrecord(label, record_size):
-    file = data_file('tfrecord', record_size)
-    name = f'tfrecord/hot-verified/{label}'
-    return name, [['leat_record_bench', '--workload', name, '--file', str(file)],
-                  ['tfrecord_peer', '--workload', name, '--file', str(file)],
-                  ['tfrecord_peer', '--workload', name + '/plain', '--file', str(file)]]
+def reading(workload, file, *programs, measure='time'):
+    """A program may be one of its name's ways: 'tfrecord_peer/plain'."""
+    commands = []
+    for program in programs:
+        program, _, way = program.partition('/')
+        commands.append([program, '--workload', workload + ('/' + way if way else ''), '--file',
+                         str(file), '--measure', measure])
+    return workload + (', cpu' if measure == 'cpu' else ''), commands
+
+
+def tfrecord(workload, record_size, *peers, **options):
+    return reading('tfrecord/' + workload, data_file('tfrecord', record_size), 'leat_record_bench',
+                   *peers, **options)
 
 
 def at_random(temperature, label, record_size, count, *peers):
@@ -67,22 +74,11 @@ def at_random(temperature, label, record_size, count, *peers):
                   for p in ('leat_record_bench', 'tfrecord_peer', *peers)]
 
 
-def lines():
-    file = str(data_file('text'))
-    return 'lines/hot', [['leat_record_bench', '--workload', 'lines/hot', '--file', file],
-                         ['lines_peer', '--workload', 'lines/hot', '--file', file],
-                         ['lines_peer', '--workload', 'lines/hot/memchr', '--file', file]]
-
-
-def inflate():
-    file = str(data_file('gzip'))
-    return 'inflate/gzip', [['leat_inflate_bench', '--workload', 'inflate/gzip', '--file', file],
-                            ['inflate_peer', '--workload', 'inflate/gzip', '--file', file],
-                            ['inflate_peer', '--workload', 'inflate/gzip/zlib', '--file', file]]
-
-
 one_thread = ['asio_channel_peer', 'fiber_channel_peer']
 two_threads = ['condvar_queue_peer', 'tbb_queue_peer', 'moodycamel_queue_peer']
+record_sizes = [('100B', 100), ('1KiB', 1024), ('100KiB', 102400)]
+fio = ['fio_peer.py'] if shutil.which('fio') else []
+file_peers = ['file_peer', 'asio_file_peer', 'libuv_file_peer']
 comparisons = [
     *(queue(f'queue/1-thread/capacity-{c}', *one_thread) for c in (1, 64, 1024)),
     *(queue(f'queue/2-threads/capacity-{c}', *two_threads) for c in (64, 1024)),
@@ -93,12 +89,30 @@ comparisons = [
     *(task(f'task/ping-pong-p{p}', 'condvar_queue_peer', count=items // 100) for p in (50, 99)),
     task('task/stop', 'condvar_queue_peer'),
     task('task/stop-as-tuple', 'condvar_queue_peer'),
-    tfrecord('100B', 100), tfrecord('1KiB', 1024), tfrecord('100KiB', 102400),
+    *(tfrecord(f'hot-verified/{label}', n, 'tfrecord_peer', 'tfrecord_peer/plain')
+      for label, n in record_sizes),
+    *(tfrecord(f'hot-unverified/{label}', n, 'tfrecord_peer') for label, n in record_sizes),
+    *(tfrecord('cold-direct/1KiB', 1024, *fio, measure=m) for m in ('time', 'cpu')),
+    *(tfrecord('cold/1KiB', 1024, 'tfrecord_peer', 'tfrecord_peer/plain', measure=m)
+      for m in ('time', 'cpu')),
     at_random('hot', '100B', 100, items // 3), at_random('hot', '1KiB', 1024, items // 3),
     at_random('hot', '100KiB', 102400, items // 300),
     # With its frame such a record is one page, as what fio reads.
-    at_random('cold', '4KiB', 4080, items // 150, *(['fio_peer.py'] if shutil.which('fio') else [])),
-    lines(), inflate(),
+    at_random('cold', '4KiB', 4080, items // 150, *fio),
+    reading('lines/hot', data_file('text'), 'leat_record_bench', 'lines_peer', 'lines_peer/memchr'),
+    reading('lines/gzip', data_file('gzip'), 'leat_record_bench', 'lines_peer'),
+    reading('inflate/gzip', data_file('gzip'), 'leat_inflate_bench', 'inflate_peer',
+            'inflate_peer/zlib'),
+    reading('fixed/hot', data_file('fixed'), 'leat_record_bench', 'file_peer'),
+    reading('file/hot', data_file('fixed'), 'leat_file_bench', *file_peers),
+    *(reading('file/cold', data_file('fixed'), 'leat_file_bench', *file_peers, measure=m)
+      for m in ('time', 'cpu')),
+    *(reading('file/cold-direct', data_file('fixed'), 'leat_file_bench', 'file_peer', *fio,
+              measure=m) for m in ('time', 'cpu')),
+    reading('files/small-hot', data_file('files'), 'leat_file_bench', 'file_peer',
+            'libuv_file_peer'),
+    *(reading('files/small-cold', data_file('files'), 'leat_file_bench', 'file_peer',
+              'libuv_file_peer', measure=m) for m in ('time', 'cpu')),
 ]
 
 

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
-"""fio reads blocks of a file in random order, through io_uring and the page cache, none of it cached; 64
-reads under way. Called like the other benches; the block size is that of a record with its frame."""
+"""fio reads a file of which nothing is cached, through io_uring. Called like the other benches.
+
+tfrecord/random-cold: blocks in random order, through the page cache, 64 reads under way; the size of a
+block is that of a record with its frame. .../cold-direct: all of it in order, past the page cache, four
+reads of 1 MiB under way."""
 
 import argparse
 import json
@@ -10,14 +13,29 @@ parser = argparse.ArgumentParser()
 parser.add_argument('--workload')
 parser.add_argument('--items', type=int)
 parser.add_argument('--file')
+parser.add_argument('--measure', default='time')
 options = parser.parse_args()
 
-BLOCK = 4096
-done = subprocess.run(
-    ['fio', '--name=randread', f'--filename={options.file}', '--readonly', '--rw=randread',
-     '--ioengine=io_uring', '--direct=0', '--invalidate=1', '--iodepth=64', f'--bs={BLOCK}',
-     f'--io_size={options.items * BLOCK}', '--output-format=json'],
-    check=True, capture_output=True, text=True)
-read = json.loads(done.stdout)['jobs'][0]['read']
-print(json.dumps({'workload': options.workload, 'subject': 'fio, io_uring, depth 64',
-                  'value': 1e9 / read['iops'], 'unit': 'ns/record'}))
+
+def fio(*arguments):
+    done = subprocess.run(
+        ['fio', '--name=read', f'--filename={options.file}', '--readonly', '--ioengine=io_uring',
+         '--invalidate=1', '--output-format=json', *arguments],
+        check=True, capture_output=True, text=True)
+    return json.loads(done.stdout)['jobs'][0]
+
+
+if 'random' in options.workload:
+    BLOCK = 4096
+    job = fio('--rw=randread', '--direct=0', '--iodepth=64', f'--bs={BLOCK}',
+              f'--io_size={options.items * BLOCK}')
+    subject, value, unit = 'fio, io_uring, depth 64', 1e9 / job['read']['iops'], 'ns/record'
+else:
+    job = fio('--rw=read', '--direct=1', '--iodepth=4', '--bs=1M')
+    seconds = job['read']['runtime'] / 1000
+    gigabytes = job['read']['io_bytes'] / 1e9
+    subject, value, unit = 'fio, direct, 4 of 1 MiB', gigabytes / max(seconds, 0.001), 'GB/s'
+    if options.measure == 'cpu':
+        value = (job['usr_cpu'] + job['sys_cpu']) / 100 * seconds / gigabytes
+        unit = 'cpu s/GB'
+print(json.dumps({'workload': options.workload, 'subject': subject, 'value': value, 'unit': unit}))

@@ -1,4 +1,5 @@
-// std::getline, and a read loop with memchr; the workload of leat_record_bench's lines/hot.
+// std::getline, and a loop of reads with memchr: read(), or zlib's gzread(); the workloads of
+// leat_record_bench.
 
 #include <cstring>
 #include <fcntl.h>
@@ -7,7 +8,10 @@
 #include <unistd.h>
 #include <vector>
 
+#include <zlib.h>
+
 #include "support/bench.hpp"
+#include "support/page_cache.hpp"
 
 namespace {
 
@@ -22,13 +26,14 @@ std::size_t with_getline(const std::string& path) {
   return bytes;
 }
 
-std::size_t with_memchr(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY);
+// `read` is called with the room there is, and gives the bytes read.
+template <class Read>
+std::size_t with_memchr(Read read) {
   std::vector<char> buffer(256 << 10);
   std::size_t kept = 0;
   std::size_t bytes = 0;
   for (;;) {
-    const ssize_t n = ::read(file, buffer.data() + kept, buffer.size() - kept);
+    const std::ptrdiff_t n = read(buffer.data() + kept, buffer.size() - kept);
     if (n <= 0) break;
     const char* at = buffer.data();
     const char* const end = at + kept + n;
@@ -40,20 +45,36 @@ std::size_t with_memchr(const std::string& path) {
     kept = static_cast<std::size_t>(end - at);
     std::memmove(buffer.data(), at, kept);
   }
+  return bytes;
+}
+
+std::size_t with_read(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY);
+  const std::size_t bytes =
+      with_memchr([file](char* to, std::size_t size) { return ::read(file, to, size); });
   ::close(file);
+  return bytes;
+}
+
+std::size_t with_gzread(const std::string& path) {
+  const gzFile file = ::gzopen(path.c_str(), "rb");
+  ::gzbuffer(file, 256 << 10);
+  const std::size_t bytes = with_memchr([file](char* to, std::size_t size) {
+    return ::gzread(file, to, static_cast<unsigned>(size));
+  });
+  ::gzclose(file);
   return bytes;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::request r = bench::parse(argc, argv);
-  const bool memchr = r.workload == "lines/hot/memchr";
-  r.workload = "lines/hot";
-  const auto run = [&] { return memchr ? with_memchr(r.file) : with_getline(r.file); };
-  run();
-  const bench::stopwatch watch;
-  const std::size_t bytes = run();
-  return bench::report(r, memchr ? "read + memchr" : "std::getline, 1 MiB",
-                       static_cast<double>(bytes) / watch.seconds() / 1e9, "GB/s");
+  const bench::request r = bench::parse(argc, argv);
+  if (r.workload == "lines/gzip") {
+    return bench::report_reading(r, "zlib's gzread + memchr", [&] { return with_gzread(r.file); });
+  }
+  if (r.workload == "lines/hot/memchr") {
+    return bench::report_reading(r, "read + memchr", [&] { return with_read(r.file); });
+  }
+  return bench::report_reading(r, "std::getline, 1 MiB", [&] { return with_getline(r.file); });
 }

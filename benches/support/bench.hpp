@@ -22,9 +22,10 @@ struct request {
   std::string workload;
   long items = 1'000'000;
   std::string file;
+  bool cpu = false;  // asks for the processor's time
 };
 
-/// Reads `--workload NAME --items N --file PATH`.
+/// Reads `--workload NAME --items N --file PATH --measure time|cpu`.
 inline request parse(int argc, char** argv) {
   request r;
   for (int i = 1; i + 1 < argc; i += 2) {
@@ -32,6 +33,7 @@ inline request parse(int argc, char** argv) {
     if (option == "--workload") r.workload = argv[i + 1];
     if (option == "--items") r.items = std::atol(argv[i + 1]);
     if (option == "--file") r.file = argv[i + 1];
+    if (option == "--measure") r.cpu = std::string_view(argv[i + 1]) == "cpu";
   }
   return r;
 }

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <fcntl.h>
 #include <mutex>
 #include <system_error>
 
@@ -77,6 +78,12 @@ bool file_request::submit_again(file_backend& backend) noexcept {
   result = 0;
   backend.submit(*this);
   return true;
+}
+
+int file_backend::set_direct(int handle, bool direct) noexcept {
+  const int flags = ::fcntl(handle, F_GETFL);
+  if (flags < 0) return -errno;
+  return ::fcntl(handle, F_SETFL, direct ? flags | O_DIRECT : flags & ~O_DIRECT) == 0 ? 0 : -errno;
 }
 
 file_backend& get_file_backend(scheduler& s, file_backend_choice choice) {

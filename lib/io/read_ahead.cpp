@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <utility>
 
 #include "leat/core/error.hpp"
 #include "leat/core/this_task.hpp"
@@ -11,6 +13,11 @@ namespace {
 
 constexpr std::size_t max_chunk_size = std::size_t{1} << 30;
 constexpr std::size_t max_depth = 1024;
+// Of direct reads' offsets, sizes and memory; a chunk's body is aligned to it.
+constexpr std::size_t direct_unit = 4096;
+
+std::uint64_t round_down(std::uint64_t n) noexcept { return n / direct_unit * direct_unit; }
+std::uint64_t round_up(std::uint64_t n) noexcept { return round_down(n + direct_unit - 1); }
 
 std::size_t checked(std::size_t value, std::size_t limit, const char* option, const file& f) {
   if (value >= 1 && value <= limit) return value;
@@ -24,7 +31,15 @@ std::size_t useful_chunk_size(const read_options& options, const file& f) {
   if (!f.is_open()) throw failure(errc::failed_precondition, f.path() + ": the file is not open");
   const std::size_t wanted = checked(options.chunk_size, max_chunk_size, "chunk_size", f);
   const std::uint64_t size = f.status().size;
-  return size == 0 ? wanted : static_cast<std::size_t>(std::min<std::uint64_t>(wanted, size));
+  if (size == 0) return wanted;
+  const std::uint64_t useful = std::min<std::uint64_t>(wanted, size);
+  return static_cast<std::size_t>(options.direct ? round_up(useful) : useful);
+}
+
+bool try_direct(const read_options& options, const file& f) noexcept {
+  if (!options.direct || f.status().size == 0) return false;
+  const file_handle& open = *f.open_handle();
+  return open.backend.set_direct(open.number, true) == 0;
 }
 
 // A file without a size is read in sequence: where it ends, and so where the next read has to
@@ -36,8 +51,29 @@ std::size_t useful_depth(const read_options& options, const file& f) {
 
 }  // namespace
 
+// Meanwhile reads of the file need no alignment.
+class read_ahead::through_cache {
+ public:
+  explicit through_cache(const read_ahead& r) noexcept : reader_(r) { set(false); }
+  through_cache(const through_cache&) = delete;
+  through_cache& operator=(const through_cache&) = delete;
+  ~through_cache() { set(true); }
+
+ private:
+  void set(bool direct) const noexcept {
+    const file_handle& open = *reader_.file_.open_handle();
+    if (reader_.direct_) static_cast<void>(open.backend.set_direct(open.number, direct));
+  }
+
+  const read_ahead& reader_;
+};
+
 read_ahead::read_ahead(file& f, const read_options& options, std::size_t headroom)
-    : file_(f), chunk_size_(useful_chunk_size(options, f)), depth_(useful_depth(options, f)) {
+    : file_(f),
+      chunk_size_(useful_chunk_size(options, f)),
+      depth_(useful_depth(options, f)),
+      asked_direct_(options.direct),
+      direct_(try_direct(options, f)) {
   // One more than are under way: the one that is looked at; and one that a consumer keeps.
   const std::uint64_t needed =
       has_size() ? (f.status().size + chunk_size_ - 1) / chunk_size_ : depth_;
@@ -65,6 +101,12 @@ std::uint64_t read_ahead::left_to_ask() const noexcept {
   return file_.status().size - next_offset_;
 }
 
+// How much of what a chunk asks for the file had when it was opened.
+std::size_t read_ahead::in_file(const chunk& c) const noexcept {
+  if (!has_size()) return c.size;
+  return static_cast<std::size_t>(std::min<std::uint64_t>(c.size, file_.status().size - c.offset));
+}
+
 chunk_reference read_ahead::fresh(std::size_t carried) {
   chunk_reference c = window::room_for(*pool_, carried, chunk_size_);
   c->what = file_request::operation::read;
@@ -72,7 +114,9 @@ chunk_reference read_ahead::fresh(std::size_t carried) {
   c->cancelled = false;
   c->handle = file_.open_handle()->number;
   c->data = c->body();
-  c->size = static_cast<std::size_t>(std::min<std::uint64_t>(c->body_size(), left_to_ask()));
+  const std::uint64_t wanted = direct_ ? round_up(left_to_ask()) : left_to_ask();
+  const std::uint64_t room = direct_ ? round_down(c->body_size()) : c->body_size();
+  c->size = static_cast<std::size_t>(std::min(room, wanted));
   c->offset = file_.status().is_stream ? next_byte : next_offset_;
   return c;
 }
@@ -91,7 +135,7 @@ void read_ahead::ask(chunk_reference c) {
   c->home = scheduler::current();
   c->home->work_started();  // also when the reader has left: the read has to be seen to its end
   c->begin();
-  next_offset_ += c->size;
+  next_offset_ += in_file(*c);
   c->add_reference();
   c->file_ = file_.open_handle();
   c->file_->backend.submit(*c);
@@ -100,14 +144,29 @@ void read_ahead::ask(chunk_reference c) {
 
 // What the read of a chunk has brought, and the rest of it where it was cut short.
 task<std::size_t> read_ahead::complete(chunk& c, std::source_location where) {
-  if (c.result < 0) {
+  const bool refused = c.result == -EINVAL && asked_direct_;
+  if (c.result < 0 && !refused) {
     throw_file_error(c.result, file_.path(), "cannot read" + at_offset(c.offset));
   }
-  auto got = static_cast<std::size_t>(c.result);
-  if (got < c.size && got > 0 && c.offset != next_byte) {
-    got += co_await file_.read_at(c.offset + got, {c.body() + got, c.size - got}, where);
+  if (refused && direct_) {
+    const file_handle& open = *file_.open_handle();
+    static_cast<void>(open.backend.set_direct(open.number, false));
+    direct_ = false;
+  }
+  const std::size_t wanted = in_file(c);
+  std::size_t got = refused ? 0 : std::min(static_cast<std::size_t>(c.result), wanted);
+  if (got < wanted && (got > 0 || refused) && c.offset != next_byte) {
+    const through_cache rest(*this);
+    got += co_await file_.read_at(c.offset + got, {c.body() + got, wanted - got}, where);
   }
   co_return got;
+}
+
+// After seek() to the midst of a unit: moves what was sought to the front of the chunk.
+std::size_t read_ahead::leave_out(chunk& c, std::size_t got) noexcept {
+  const std::size_t count = std::min(std::exchange(unwanted_, 0), got);
+  if (count > 0) std::memmove(c.body(), c.body() + count, got - count);
+  return got - count;
 }
 
 // The file ended within a chunk. One with a size has become shorter: what comes behind is not the
@@ -125,9 +184,10 @@ task<void> read_ahead::fetch(std::size_t carried, std::source_location where) {
     if (left_to_ask() == 0) co_return;
     chunk_reference c = fresh(carried);
     file_handle& open = *file_.open_handle();
-    if (open.backend.try_now(*c) && c->result > 0) {
+    // Past the page cache there is nothing that needs no waiting.
+    if (!direct_ && open.backend.try_now(*c) && c->result > 0) {
       open.answers_at_once = true;
-      next_offset_ += c->size;
+      next_offset_ += in_file(*c);
       under_way_.push_back(std::move(c));
       co_return;
     }
@@ -152,7 +212,8 @@ task<bool> read_ahead::advance(std::size_t carried, std::source_location where) 
     got = co_await complete(*under_way_.front(), where);
     c = std::move(under_way_.front());
     under_way_.pop_front();
-    if (got < c->size) end_here(got, *c);
+    if (got < in_file(*c)) end_here(got, *c);
+    got = leave_out(*c, got);
   }
   if (got == 0) {
     ended_ = true;
@@ -172,7 +233,8 @@ task<bool> read_ahead::advance(std::size_t carried, std::source_location where) 
 void read_ahead::seek(std::uint64_t offset) noexcept {
   let_go();
   view_.restart(offset);
-  next_offset_ = offset;
+  next_offset_ = direct_ ? round_down(offset) : offset;
+  unwanted_ = static_cast<std::size_t>(offset - next_offset_);
   ended_ = false;
 }
 

@@ -318,6 +318,7 @@ std::int64_t file_system::read(file_request& r, bool shortened, bool flipped) {
   open_file& f = found->second;
   if (!f.target) return -EISDIR;
   const auto& data = f.target->data;
+  if (refuses(r, f)) return -EINVAL;
   if (waits_for_data(r)) return -EAGAIN;  // somebody else was faster
   std::uint64_t& position = f.target->is_pipe ? f.target->taken : f.position;
   const std::uint64_t from = r.offset == next_byte ? position : r.offset;

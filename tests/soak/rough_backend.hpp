@@ -52,6 +52,9 @@ class rough_backend final : public leat::file_backend {
   bool try_now(leat::file_request& request) noexcept override;
   void cancel(leat::file_request& request) noexcept override;
   void run_now(leat::file_request& request) noexcept override { real_.run_now(request); }
+  int set_direct(int handle, bool direct) noexcept override {
+    return real_.set_direct(handle, direct);
+  }
 
   [[nodiscard]] std::uint64_t faults() const noexcept { return faults_; }
 

@@ -104,6 +104,11 @@ class file_backend {
   /// Carries out a request here and now, whatever it takes: for a destructor outside a scheduler.
   virtual void run_now(file_request& request) noexcept = 0;
 
+  /// Has reads of an open file go past the page cache, straight from the device, or no more: then
+  /// offset, size and memory of a read must be aligned, as the file system wants it, or it ends as
+  /// -EINVAL. 0, or a negative errno where there is no way past it. Never waits.
+  virtual int set_direct(int handle, bool direct) noexcept;
+
   /// True: handles are descriptors of the process, and paths those of the system.
   [[nodiscard]] virtual bool gives_descriptors() const noexcept { return true; }
 };

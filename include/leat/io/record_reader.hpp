@@ -82,6 +82,9 @@ class basic_record_reader {
   /// Size and kind of the file when it was opened.
   [[nodiscard]] const file_status& status() const noexcept { return file_.status(); }
   [[nodiscard]] const reader_statistics& statistics() const noexcept { return statistics_; }
+  /// True: the file is read past the page cache, as read_options::direct asks, and the file system
+  /// has not refused it.
+  [[nodiscard]] bool is_direct() const noexcept { return stream_.is_direct(); }
 
   /// What names a record among all: its path and place, as TensorFlow's readers write it.
   [[nodiscard]] static std::string key(const record_position& p) { return Framing::key(p); }

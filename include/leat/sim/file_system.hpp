@@ -60,6 +60,8 @@ struct file_system_options {
   std::optional<planned_fault> plan = {};
   std::uint64_t size = UINT64_MAX;        ///< bytes; a write beyond is ENOSPC
   std::size_t max_open_files = SIZE_MAX;  ///< an open beyond is EMFILE
+  /// Bytes: what a direct read must be a multiple of, in the file and in memory; 0: there are none.
+  std::size_t direct_unit = 4096;
 };
 
 /// A file system in memory, whose time, order and faults are decided by choices.
@@ -146,6 +148,7 @@ class file_system final : public file_backend {
   bool try_now(file_request& request) noexcept override;
   void cancel(file_request& request) noexcept override;
   void run_now(file_request& request) noexcept override;
+  int set_direct(int handle, bool direct) noexcept override;
   [[nodiscard]] bool gives_descriptors() const noexcept override { return false; }
 
  private:
@@ -168,6 +171,7 @@ class file_system final : public file_backend {
     std::shared_ptr<node> target;  // null: a directory
     std::string path;
     std::uint64_t position = 0;
+    bool is_direct = false;
   };
   struct pending {
     file_request* request;
@@ -190,6 +194,7 @@ class file_system final : public file_backend {
   [[nodiscard]] std::int64_t carry_out(file_request& r, bool shortened, bool flipped);
   [[nodiscard]] std::int64_t open(const file_request& r);
   [[nodiscard]] std::int64_t read(file_request& r, bool shortened, bool flipped);
+  [[nodiscard]] bool refuses(const file_request& r, const open_file& f) const noexcept;
   [[nodiscard]] std::int64_t write(file_request& r, bool shortened);
   [[nodiscard]] std::int64_t sync(const file_request& r);
   [[nodiscard]] std::int64_t sync_directory(const std::string& directory);

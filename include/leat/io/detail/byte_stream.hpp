@@ -54,6 +54,9 @@ class byte_stream {
     return can_jump() ? file_.status().size : unknown_size;
   }
 
+  /// True: the file is read past the page cache.
+  [[nodiscard]] bool is_direct() const noexcept { return source_.is_direct(); }
+
   /// True: seek() costs no more than to read on.
   [[nodiscard]] bool can_jump() const noexcept {
     return type_ == compression::none && file_.status().size > 0;

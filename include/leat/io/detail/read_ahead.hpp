@@ -19,6 +19,10 @@ struct read_options {
   std::size_t chunk_size = std::size_t{256} << 10;
   /// Chunks under way at a time where the data is not in the page cache, at most 1024.
   std::size_t depth = 4;
+  /// Straight from the device, past the page cache: for data that is not in there and is read once.
+  /// Best with chunks of 1 MiB; they are made up to a multiple of 4 KiB. Where the file system has
+  /// no such way, wants larger units, or for a pipe, it is read as else.
+  bool direct = false;
 };
 
 namespace detail {
@@ -28,6 +32,9 @@ namespace detail {
 /// Data in the page cache is copied by a plain read on the spot, one chunk at a time, which keeps
 /// it in the processor's cache too. At the first chunk that is not there, `depth` reads go to the
 /// backend and stay under way until the end of the file.
+///
+/// Direct reads begin and end at multiples of 4 KiB, also in memory, and the last one goes beyond
+/// the end of the file. What a short one leaves is read through the page cache.
 ///
 /// A reader that is destroyed cancels its reads, which for a file has no effect any more once the
 /// kernel is at it, and leaves them to themselves: the chunks free themselves when it is done.
@@ -55,26 +62,36 @@ class read_ahead {
   /// Precondition: a regular file, `offset` at most its size.
   void seek(std::uint64_t offset) noexcept;
 
+  /// True: it is read past the page cache. No more so once the file system has refused a read.
+  [[nodiscard]] bool is_direct() const noexcept { return direct_; }
+
   /// What is in view of the file.
   [[nodiscard]] const window& view() const noexcept { return view_; }
 
  private:
   [[nodiscard]] bool has_size() const noexcept { return file_.status().size > 0; }
+  class through_cache;
+
   [[nodiscard]] std::uint64_t left_to_ask() const noexcept;
+  [[nodiscard]] std::size_t in_file(const chunk& c) const noexcept;
   void let_go() noexcept;
   chunk_reference fresh(std::size_t carried);
   void ask(chunk_reference c);
   void end_here(std::size_t got, const chunk& c) noexcept;
   [[nodiscard]] task<void> fetch(std::size_t carried, std::source_location where);
   [[nodiscard]] task<std::size_t> complete(chunk& c, std::source_location where);
+  [[nodiscard]] std::size_t leave_out(chunk& c, std::size_t got) noexcept;
 
   file& file_;
   one_at_a_time in_use_;
   const std::size_t chunk_size_;
   const std::size_t depth_;
+  const bool asked_direct_;
+  bool direct_;
   chunk_pool* pool_;
   window view_;
   std::uint64_t next_offset_ = 0;  // to ask for
+  std::size_t unwanted_ = 0;       // bytes at the beginning of the next chunk
   bool ended_ = false;
   std::deque<chunk_reference> under_way_;
 };

@@ -1,0 +1,60 @@
+// leat's files through the public coroutine interface; GB/s, or the processor's seconds for a GB.
+//
+// file/hot             a file in the page cache, 256 KiB at a time, by file::read_at()
+// file/cold            a file on the device, by a reader of records of 3073 bytes
+// file/cold-direct     the same, past the page cache
+// files/small-hot      whole small files in the page cache
+// files/small-cold     on the device; what the directory tells is cached
+
+#include <string>
+#include <vector>
+
+#include <leat/leat.hpp>
+
+#include "support/bench.hpp"
+#include "support/page_cache.hpp"
+
+namespace {
+
+leat::task<std::size_t> read_pieces(std::string path) {
+  leat::file f = co_await leat::file::open(std::move(path));
+  std::vector<std::byte> buffer(256 << 10);
+  std::size_t bytes = 0;
+  for (std::size_t n = 1; n > 0; bytes += n) n = co_await f.read_at(bytes, buffer);
+  co_return bytes;
+}
+
+leat::task<std::size_t> read_records(std::string path, leat::read_options how) {
+  auto reader =
+      co_await leat::fixed_length_reader::open(std::move(path), {.record_size = 3073, .read = how});
+  leat::record_batch batch;
+  std::size_t bytes = 0;
+  for (bool more = true; more; bytes += 3073 * batch.size()) {
+    more = co_await reader->read_batch(batch);
+  }
+  co_return bytes;
+}
+
+leat::task<std::size_t> read_files(std::vector<std::string> paths) {
+  leat::whole_files files(std::move(paths));
+  leat::whole_file file;
+  std::size_t bytes = 0;
+  while (co_await files.next(file)) bytes += file.contents().size();
+  co_return bytes;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bench::request r = bench::parse(argc, argv);
+  return bench::report_reading(r, "leat", [&] {
+    if (r.workload == "file/hot") return leat::sync_wait(read_pieces(r.file));
+    if (r.workload == "file/cold") return leat::sync_wait(read_records(r.file, {}));
+    if (r.workload == "file/cold-direct") {
+      return leat::sync_wait(read_records(r.file, {.chunk_size = 1 << 20, .direct = true}));
+    }
+    if (r.workload.starts_with("files/"))
+      return leat::sync_wait(read_files(bench::files_at(r.file)));
+    bench::unknown(r);
+  });
+}
