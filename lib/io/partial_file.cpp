@@ -11,9 +11,23 @@ namespace {
 // So many unfinished files of one path are too many: somebody forgets to clean up.
 constexpr int max_partial_files = 1000;
 
+// A rename would put a file in the place of a device or a pipe, for all who use it.
+task<void> require_replaceable(std::string path) {
+  file_status there;
+  there.is_regular = true;
+  try {
+    there = co_await get_status(path);
+  } catch (const failure&) {  // most often since there is none; else the next step tells
+  }
+  if (there.is_regular) co_return;
+  throw failure(errc::invalid_argument,
+                path + ": what has this name is no regular file, and is not replaced by one");
+}
+
 }  // namespace
 
 task<partial_file> partial_file::create(std::string path) {
+  co_await require_replaceable(path);
   path += ".partial";
   for (int i = 0;; ++i) {
     std::string name = path;

@@ -1,8 +1,9 @@
 // What is no file to read, and files that change under who reads them, with every reader and
 // writer.
 
-#include <functional>
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 #include <sys/stat.h>
@@ -70,12 +71,17 @@ TEST_CASE("files: a directory is none, for no reader and no writer", "[io]") {
   CHECK(leat::sync_wait(leat::list_directory(dir.path())) == std::vector<std::string>{"folder"});
 }
 
-TEST_CASE("files: what only runs through is refused where records have places", "[io]") {
+TEST_CASE("files: a pipe is refused where records have places, and is replaced by no file",
+          "[io]") {
   const temp_dir dir;
   const std::string path = dir / "pipe";
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   CHECK(contains(error_of(open_by_index(path)), path));
   CHECK(contains(error_of(write_one<leat::tfrecord_appender>(path)), path));
+  CHECK(contains(error_of(write_one<leat::tfrecord_writer>(path)),
+                 path + ": what has this name is no regular file"));
+  CHECK(std::filesystem::is_fifo(path));
+  CHECK(leat::sync_wait(leat::list_directory(dir.path())) == std::vector<std::string>{"pipe"});
 }
 
 // Reads on in a file that has become shorter behind the first batch.

@@ -51,7 +51,7 @@ struct tfrecord_writer_options {
 class tfrecord_writer {
  public:
   /// Errors: permission_denied, not_found for a missing directory, ...; invalid_argument for an
-  ///         option out of range.
+  ///         option out of range, and where a directory, a device or a pipe has the name.
   [[nodiscard]] static task<tfrecord_writer> open(std::string path,
                                                   tfrecord_writer_options options = {});
 

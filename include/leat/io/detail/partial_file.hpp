@@ -18,7 +18,8 @@ namespace leat::detail {
 /// Thread safety: thread-bound to the scheduler on which it was created.
 class partial_file {
  public:
-  /// Errors: permission_denied, not_found for a missing directory, ...
+  /// Errors: invalid_argument where something that is no regular file has the name;
+  ///         permission_denied, not_found for a missing directory, ...
   [[nodiscard]] static task<partial_file> create(std::string path);
 
   partial_file(partial_file&&) noexcept = default;
