@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "fuzz/tfrecord_mutator.hpp"
 #include "leat/codec/crc32c.hpp"
 
 namespace {
@@ -29,20 +30,6 @@ bool whole_record(leat::byte_view bytes, checks c, std::uint64_t& length) {
   const auto payload = bytes.subspan(12, static_cast<std::size_t>(length));
   return leat::load_little_endian<std::uint32_t>(payload.data() + payload.size()) ==
          leat::mask_crc32c(leat::crc32c(payload));
-}
-
-// Makes the checksums right, so that the search gets behind them.
-void mend(std::vector<std::byte>& bytes) {
-  for (std::size_t at = 0; at + 12 <= bytes.size();) {
-    leat::store_little_endian(bytes.data() + at + 8,
-                              leat::mask_crc32c(leat::crc32c({bytes.data() + at, 8})));
-    const auto length = leat::load_little_endian<std::uint64_t>(bytes.data() + at);
-    if (length > bytes.size() - at - 12 || bytes.size() - at - 12 - length < 4) return;
-    const auto size = static_cast<std::size_t>(length);
-    std::byte* const payload = bytes.data() + at + 12;
-    leat::store_little_endian(payload + size, leat::mask_crc32c(leat::crc32c({payload, size})));
-    at += 16 + size;
-  }
 }
 
 void check_scan(leat::byte_view bytes, checks c) {
@@ -90,12 +77,17 @@ void check(leat::byte_view bytes) {
 
 }  // namespace
 
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
+                                               std::size_t max_size, unsigned seed) {
+  return leat_test::mutate_tfrecords(data, size, max_size, seed, 0);
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   std::vector<std::byte> bytes(size);
   for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(data[i]);
   check(bytes);
   check_round_trip(bytes);
-  mend(bytes);
+  leat_test::mend_tfrecords(bytes);
   check(bytes);
   return 0;
 }
