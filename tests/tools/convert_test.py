@@ -72,6 +72,8 @@ class Convert(ToolTest):
         self.leat('convert', 't.csv', '--delimiter', '\t', '--columns', 'w:float,n:int64',
                   '--skip-lines', 1, '-o', 'c.tfrecord')
         [line] = self.leat_json('cat', '--example', 'c.tfrecord')
+        self.leat('convert', 't.csv', '--delimiter', 'tab', '-o', 'd.tfrecord')
+        self.assertEqual(self.leat_json('cat', '--example', 'd.tfrecord')[0]['size'], 29)
         self.assertEqual(line['example']['features'], {'w': {'float': [0.1]}, 'n': {'int64': [-3]}})
 
     def test_csv_that_is_wrong_is_said_with_its_line(self):
@@ -87,7 +89,11 @@ class Convert(ToolTest):
             self.assertEqual(self.files(), ['a.csv'])
         self.write('a.csv', b'1,x\n')
         self.leat('convert', 'a.csv', '--columns', 'a:int64,b:int64', '-o', 'b', status=1)
-        self.assertIn("column b: 'x' is not of type int64", self.errors)
+        self.assertIn("a.csv, line 1: column b: 'x' is not of type int64", self.errors)
+        self.leat('convert', 'a.csv', '--skip-lines', 1, '--columns', 'a', '-o', 'b')
+        self.write('a.csv', b'title\na,b\n1\n')
+        self.leat('convert', 'a.csv', '--skip-lines', 1, '-o', 'b', status=1)
+        self.assertIn('a.csv, line 3: 1 fields, and 2 columns', self.errors)
         for columns in ('a:int32', ':int64', 'a,,b'):
             self.leat('convert', 'a.csv', '--columns', columns, '-o', 'b', status=2)
 

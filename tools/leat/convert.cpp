@@ -71,67 +71,61 @@ std::string_view without_byte_order_mark(std::string_view text) {
   return text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text;
 }
 
-[[noreturn]] void refuse_row(const std::string& path, std::uint64_t line, const leat::failure& e) {
-  const std::string meaning = ": " + e.code().message();
-  std::string what = e.what();
-  if (what.ends_with(meaning)) what.resize(what.size() - meaning.size());
-  if (!what.starts_with("line ")) what = fmt::format("line {}: {}", line, what);
-  throw leat::failure(e.code(), path + ", " + what);
-}
-
 // One row is one tf.train.Example. Without columns the first row names them.
 class csv_conversion {
  public:
-  csv_conversion(const std::string& path, const convert_options& options)
-      : path_(path), rows_(options.delimiter) {
+  explicit csv_conversion(const convert_options& options) : rows_(options.delimiter) {
     if (!options.columns.empty()) columns_ = parse_columns(options.columns);
   }
 
   // The example of the row that ends with this line; none where there is none.
   std::optional<std::string> add(std::string_view line) {
-    try {
-      if (rows_.line() == 0) line = without_byte_order_mark(line);
-      if (!rows_.add(line)) return std::nullopt;
-      if (!columns_.empty()) return to_example(columns_, rows_.fields());
-    } catch (const leat::failure& e) {
-      refuse_row(path_, rows_.line(), e);
-    }
+    if (!rows_.add(line)) return std::nullopt;
+    if (!columns_.empty()) return to_example(columns_, rows_.fields());
     for (const std::string& name : rows_.fields()) {
       columns_.push_back({name, csv_column::kind::bytes});
     }
     return std::nullopt;
   }
 
-  void finish() const {
-    try {
-      rows_.finish();
-    } catch (const leat::failure& e) {
-      refuse_row(path_, rows_.line(), e);
-    }
-  }
+  void finish() const { rows_.finish(); }
 
  private:
-  const std::string path_;
   csv_rows rows_;
   std::vector<csv_column> columns_;
 };
 
-leat::task<> copy_rows(std::string path, leat::line_reader_options how, const conversion& c) {
-  csv_conversion rows(path, c.options);
-  const auto reader = co_await leat::line_reader::open(std::move(path), c.reading(std::move(how)));
-  leat::line_batch batch;
-  for (bool more = true; more;) {
-    more = co_await reader->read_batch(batch);
-    for (const std::string_view line : batch) {
-      const std::optional<std::string> example = rows.add(line);
-      c.shown.add(line.size() + 1);
-      if (!example) continue;
-      co_await c.sink.write(leat::as_bytes(*example));
-      ++c.result.all.records;
-      c.result.all.payload_bytes += example->size();
-    }
+// Writes the examples of some lines; `line`: the number of the one at hand, from 1.
+leat::task<> write_rows(const leat::line_batch& batch, csv_conversion& rows, std::uint64_t& line,
+                        const conversion& c) {
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    line = batch.position(i).index + 1;
+    const std::string_view text = line == 1 ? without_byte_order_mark(batch[i]) : batch[i];
+    const std::optional<std::string> example = rows.add(text);
+    c.shown.add(batch[i].size() + 1);
+    if (!example) continue;
+    co_await c.sink.write(leat::as_bytes(*example));
+    ++c.result.all.records;
+    c.result.all.payload_bytes += example->size();
   }
-  rows.finish();
+}
+
+leat::task<> copy_rows(std::string path, leat::line_reader_options how, const conversion& c) {
+  const std::string name = shown(path);
+  const auto reader = co_await leat::line_reader::open(std::move(path), c.reading(std::move(how)));
+  csv_conversion rows(c.options);
+  leat::line_batch batch;
+  std::uint64_t line = 0;
+  try {
+    for (bool more = true; more;) {
+      more = co_await reader->read_batch(batch);
+      co_await write_rows(batch, rows, line, c);
+    }
+    rows.finish();
+  } catch (const row_error& e) {
+    throw leat::failure(leat::errc::data_loss,
+                        fmt::format("{}, line {}: {}", name, line, e.what()));
+  }
 }
 
 format format_of(const std::string& path, const convert_options& options) {
@@ -234,6 +228,8 @@ const std::map<std::string, leat::compression> compression_names{{"none", leat::
                                                                  {"zlib", leat::compression::zlib},
                                                                  {"gzip", leat::compression::gzip}};
 
+const std::map<std::string, std::string> tab_names{{"tab", "\t"}, {"\\t", "\t"}};
+
 void add_input_options(CLI::App& command, convert_options& o) {
   add_choice(command, "--from", o.from, from_names,
              "What the files hold: tfrecord, lines, csv or fixed;\n"
@@ -253,7 +249,8 @@ void add_input_options(CLI::App& command, convert_options& o) {
                   "Columns of csv: name:int64,name:float,name. Without them the first\n"
                   "line names them, and all are bytes")
       ->type_name("LIST");
-  command.add_option("--delimiter", o.delimiter, "Between columns of csv; a comma unless told")
+  command.add_option("--delimiter", o.delimiter, "Between columns of csv: a character, or 'tab'")
+      ->transform(CLI::Transformer(tab_names).description(""))
       ->type_name("C");
 }
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <map>
 
 #include <fmt/format.h>
 
 #include <leat/codec/example_builder.hpp>
-#include <leat/core/error.hpp>
 
 #include "status.hpp"
 
@@ -17,18 +17,9 @@ namespace {
 // A quote that is never closed swallows no more than this.
 constexpr std::size_t largest_row = std::size_t{16} << 20;
 
-[[noreturn]] void refuse_row(const std::string& what) {
-  throw leat::failure(leat::errc::data_loss, what);
-}
-
 }  // namespace
 
-void csv_rows::refuse(std::string_view what) const {
-  refuse_row(fmt::format("line {}: {}", line_, what));
-}
-
 bool csv_rows::add(std::string_view line) {
-  ++line_;
   bool after_quotes = false;
   if (quoted_) {
     fields_.back() += '\n';
@@ -37,7 +28,7 @@ bool csv_rows::add(std::string_view line) {
     row_size_ = 0;
   }
   row_size_ += line.size() + 1;
-  if (row_size_ > largest_row) refuse("a row of more than 16 MiB: is a quote not closed?");
+  if (row_size_ > largest_row) throw row_error("a row of more than 16 MiB: is a quote not closed?");
   for (std::size_t i = 0; i < line.size(); ++i) {
     const char c = line[i];
     if (quoted_) {
@@ -53,9 +44,11 @@ bool csv_rows::add(std::string_view line) {
       fields_.emplace_back();
       after_quotes = false;
     } else if (after_quotes) {
-      refuse("something stands behind a quoted field");
+      throw row_error("something stands behind a quoted field");
     } else if (c == '"') {
-      if (!fields_.back().empty()) refuse("a quote within a field that does not begin with one");
+      if (!fields_.back().empty()) {
+        throw row_error("a quote within a field that does not begin with one");
+      }
       quoted_ = true;
     } else {
       fields_.back() += c;
@@ -65,7 +58,7 @@ bool csv_rows::add(std::string_view line) {
 }
 
 void csv_rows::finish() const {
-  if (quoted_) refuse("the file ends within a quoted field");
+  if (quoted_) throw row_error("the file ends within a quoted field");
 }
 
 std::vector<csv_column> parse_columns(const std::string& text) {
@@ -101,8 +94,8 @@ Number number_in(const std::string& text, const csv_column& column) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
-    refuse_row(fmt::format("column {}: '{}' is not of type {}", column.name, text,
-                           column.type == csv_column::kind::int64 ? "int64" : "float"));
+    throw row_error(fmt::format("column {}: '{}' is not of type {}", column.name, text,
+                                column.type == csv_column::kind::int64 ? "int64" : "float"));
   }
   return value;
 }
@@ -128,7 +121,7 @@ void add_field(leat::example_builder& to, const csv_column& column, const std::s
 std::string to_example(const std::vector<csv_column>& columns,
                        const std::vector<std::string>& fields) {
   if (fields.size() != columns.size()) {
-    refuse_row(fmt::format("{} fields, and {} columns", fields.size(), columns.size()));
+    throw row_error(fmt::format("{} fields, and {} columns", fields.size(), columns.size()));
   }
   leat::example_builder example;
   for (std::size_t i = 0; i < fields.size(); ++i) add_field(example, columns[i], fields[i]);

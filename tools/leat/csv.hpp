@@ -1,12 +1,18 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tool {
+
+/// What is wrong with a row.
+class row_error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 /// Rows of comma separated values, RFC 4180: a field in quotes may hold commas, line ends and
 /// doubled quotes.
@@ -16,24 +22,19 @@ class csv_rows {
 
   /// Takes the next line, without its end. True: fields() are those of a whole row. False: a quoted
   /// field goes on in the next line.
-  /// Errors: leat::failure data_loss for a quote where none can be, or one that is never closed.
+  /// Errors: row_error for a quote where none can be, or one that is never closed.
   bool add(std::string_view line);
 
-  /// Errors: leat::failure data_loss when the last row is not complete.
+  /// Errors: row_error when the last row is not complete.
   void finish() const;
 
   [[nodiscard]] const std::vector<std::string>& fields() const noexcept { return fields_; }
-  /// Lines so far.
-  [[nodiscard]] std::uint64_t line() const noexcept { return line_; }
 
  private:
-  [[noreturn]] void refuse(std::string_view what) const;
-
   char delimiter_;
   bool quoted_ = false;  // within quotes
   std::vector<std::string> fields_;
   std::size_t row_size_ = 0;
-  std::uint64_t line_ = 0;
 };
 
 /// A column of a table, as a feature of a tf.train.Example.
@@ -47,7 +48,7 @@ struct csv_column {
 [[nodiscard]] std::vector<csv_column> parse_columns(const std::string& text);
 
 /// A row as a tf.train.Example. A number that is left empty is a feature without values.
-/// Errors: leat::failure data_loss for another number of fields, or one that is no number.
+/// Errors: row_error for another number of fields, or one that is no number.
 [[nodiscard]] std::string to_example(const std::vector<csv_column>& columns,
                                      const std::vector<std::string>& fields);
 
