@@ -109,7 +109,7 @@ void inflater::state::begin(compression f) noexcept {
   failure = {};
   consumed = produced = members = member_begin = member_output = 0;
   header.begin(f);
-  engine.begin(f);
+  engine.forget();
   held_taken = 0;
 }
 

@@ -1,14 +1,17 @@
 #include "codec/raw_inflater.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace leat::detail {
 
 void raw_inflater::begin(compression format) noexcept {
-  ::isal_inflate_reset(&engine_);
+  // A damaged stream may lead to places of its tables that no code has set, and copy over a distance
+  // of 0 what its history held before: let both be empty, not what is left of another stream.
+  std::memset(&engine_, 0, sizeof engine_);
+  ::isal_inflate_init(&engine_);
   engine_.crc_flag = format == compression::zlib ? ISAL_ZLIB_NO_HDR : ISAL_GZIP_NO_HDR;
-  last_size_ = 0;
-  behind_end_ = 0;
+  forget();
 }
 
 raw_inflater::step raw_inflater::run(byte_view in, std::span<std::byte> out) noexcept {

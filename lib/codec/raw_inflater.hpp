@@ -18,10 +18,12 @@ namespace leat::detail {
 /// gzip header that comes in pieces, and up to 2.31 keeps to itself what it read behind the end.
 class raw_inflater {
  public:
-  raw_inflater() noexcept { ::isal_inflate_init(&engine_); }
-
-  /// Begins a stream; the checksum of what it gives is that of `format`.
+  /// Begins a stream, the first one too; the checksum of what it gives is that of `format`.
+  /// Cost: 90 KiB are cleared.
   void begin(compression format) noexcept;
+
+  /// Forgets what stood behind the end.
+  void forget() noexcept { last_size_ = behind_end_ = 0; }
 
   struct step {
     std::size_t consumed = 0;
