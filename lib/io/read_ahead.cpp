@@ -122,8 +122,8 @@ chunk_reference read_ahead::fresh(std::size_t carried) {
 }
 
 // Hands a chunk to the backend, which then holds a reference to it.
-void read_ahead::ask(chunk_reference c) {
-  c->run_ = [](work_item& item) noexcept {
+void read_ahead::submit(chunk& c) noexcept {
+  c.run_ = [](work_item& item) noexcept {
     auto& self = static_cast<chunk&>(static_cast<file_request&>(item));
     if (self.submit_again(self.file_->backend)) return;
     scheduler& home = *self.home;
@@ -132,14 +132,13 @@ void read_ahead::ask(chunk_reference c) {
     self.drop_reference();  // the last access
     home.work_finished();
   };
-  c->home = scheduler::current();
-  c->home->work_started();  // also when the reader has left: the read has to be seen to its end
-  c->begin();
-  next_offset_ += in_file(*c);
-  c->add_reference();
-  c->file_ = file_.open_handle();
-  c->file_->backend.submit(*c);
-  under_way_.push_back(std::move(c));
+  c.home = scheduler::current();
+  c.home->work_started();  // also when the reader has left: the read has to be seen to its end
+  c.begin();
+  next_offset_ += in_file(c);
+  c.add_reference();
+  c.file_ = file_.open_handle();
+  c.file_->backend.submit(c);
 }
 
 // What the read of a chunk has brought, and the rest of it where it was cut short.
@@ -182,18 +181,20 @@ void read_ahead::end_here(std::size_t got, const chunk& c) noexcept {
 task<void> read_ahead::fetch(std::size_t carried, std::source_location where) {
   if (under_way_.empty()) {
     if (left_to_ask() == 0) co_return;
-    chunk_reference c = fresh(carried);
+    // First its place, for which there may be no memory, then the read.
+    chunk& c = *under_way_.emplace_back(fresh(carried));
     file_handle& open = *file_.open_handle();
     // Past the page cache there is nothing that needs no waiting.
-    if (!direct_ && open.backend.try_now(*c) && c->result > 0) {
+    if (!direct_ && open.backend.try_now(c) && c.result > 0) {
       open.answers_at_once = true;
-      next_offset_ += in_file(*c);
-      under_way_.push_back(std::move(c));
+      next_offset_ += in_file(c);
       co_return;
     }
-    ask(std::move(c));
+    submit(c);
   }
-  while (under_way_.size() < depth_ && left_to_ask() > 0) ask(fresh(0));
+  while (under_way_.size() < depth_ && left_to_ask() > 0) {
+    submit(*under_way_.emplace_back(fresh(0)));
+  }
   chunk& next = *under_way_.front();
   co_await read_wait(next, file_.path(), next.offset, where);
 }
@@ -205,29 +206,25 @@ task<bool> read_ahead::advance(std::size_t carried, std::source_location where) 
     throw failure(errc::cancelled, file_.path() + ": read");
   }
   if (!ended_) co_await fetch(carried, where);
-  chunk_reference c;
-  std::size_t got = 0;
   if (!under_way_.empty()) {
-    // It stays in front until it is whole: a stop meanwhile loses nothing.
-    got = co_await complete(*under_way_.front(), where);
-    c = std::move(under_way_.front());
+    // It stays in front until it is in view: neither a stop nor a lack of memory loses it.
+    const chunk_reference c = under_way_.front();
+    const std::size_t read = co_await complete(*c, where);
+    const std::size_t got = leave_out(*c, read);
+    if (got > 0) view_.slide(*pool_, c, carried, got);
     under_way_.pop_front();
-    if (got < in_file(*c)) end_here(got, *c);
-    got = leave_out(*c, got);
+    if (read < in_file(*c)) end_here(read, *c);
+    if (got > 0) co_return true;
   }
-  if (got == 0) {
-    ended_ = true;
-    if (view_.end() < file_.status().size) {
-      throw failure(errc::data_loss,
-                    file_.path() + ": the file became shorter while it was read: " +
-                        std::to_string(file_.status().size) +
-                        " bytes when it was opened, end at offset " + std::to_string(view_.end()));
-    }
-    view_.shrink(carried);
-    co_return false;
+  ended_ = true;
+  if (view_.end() < file_.status().size) {
+    throw failure(errc::data_loss, file_.path() + ": the file became shorter while it was read: " +
+                                       std::to_string(file_.status().size) +
+                                       " bytes when it was opened, end at offset " +
+                                       std::to_string(view_.end()));
   }
-  view_.slide(*pool_, std::move(c), carried, got);
-  co_return true;
+  view_.shrink(carried);
+  co_return false;
 }
 
 void read_ahead::seek(std::uint64_t offset) noexcept {

@@ -332,6 +332,47 @@ TEST_CASE("allocation: a file is written and read", "[faults]") {
   fail_each_allocation([&] { leat::sync_wait(file_program(path)); });
 }
 
+// Records far longer than a chunk; the reader goes on where it had no memory.
+task<> read_long_records(std::string path, std::size_t& records) {
+  auto reader = co_await leat::tfrecord_reader::open(path, {.read = {.chunk_size = 1000}});
+  leat::record_batch batch;
+  records = 0;
+  for (bool more = true; more;) {
+    try {
+      more = co_await reader->read_batch(batch);
+    } catch (const std::bad_alloc&) {
+      batch.clear();
+    }
+    for (const leat::byte_view record : batch) {
+      const auto letter = static_cast<char>('a' + records);
+      const bool whole =
+          record.size() == 60'000 &&
+          std::ranges::all_of(leat::as_text(record), [=](char c) { return c == letter; });
+      if (!whole) FAIL("another record " << records);
+      ++records;
+    }
+  }
+}
+
+TEST_CASE("allocation: a reader without memory for a record has it when asked again", "[faults]") {
+  const temp_dir dir;
+  const std::string path = dir / "long.tfrecord";
+  leat::sync_wait([](std::string p) -> task<> {
+    auto writer = co_await leat::tfrecord_writer::open(p);
+    for (char c = 'a'; c < 'd'; ++c) {
+      const std::string record(60'000, c);
+      co_await writer.write(leat::as_bytes(record));
+    }
+    co_await writer.close();
+  }(path));
+  std::size_t records = 0;
+  fail_each_allocation([&] {
+    records = 3;
+    leat::sync_wait(read_long_records(path, records));
+    CHECK(records == 3);
+  });
+}
+
 task<> compressed_program(std::string path) {
   const leat::tfrecord_writer_options options{
       .buffer_size = 64, .compression_type = leat::compression::gzip, .output_buffer_size = 16};

@@ -20,8 +20,8 @@ struct read_options {
   /// Chunks under way at a time where the data is not in the page cache, at most 1024.
   std::size_t depth = 4;
   /// Straight from the device, past the page cache: for data that is not in there and is read once.
-  /// Best with chunks of 1 MiB; they are made up to a multiple of 4 KiB. Where the file system has
-  /// no such way, wants larger units, or for a pipe, it is read as else.
+  /// Best with chunks of 512 KiB; they are made up to a multiple of 4 KiB. Where the file system
+  /// has no such way, wants larger units, or for a pipe, it is read as else.
   bool direct = false;
 };
 
@@ -76,7 +76,7 @@ class read_ahead {
   [[nodiscard]] std::size_t in_file(const chunk& c) const noexcept;
   void let_go() noexcept;
   chunk_reference fresh(std::size_t carried);
-  void ask(chunk_reference c);
+  void submit(chunk& c) noexcept;
   void end_here(std::size_t got, const chunk& c) noexcept;
   [[nodiscard]] task<void> fetch(std::size_t carried, std::source_location where);
   [[nodiscard]] task<std::size_t> complete(chunk& c, std::source_location where);
