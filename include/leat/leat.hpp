@@ -48,6 +48,7 @@
 #include "leat/codec/csv_decoder.hpp"
 #include "leat/codec/decode_compressed.hpp"
 #include "leat/codec/decode_error.hpp"
+#include "leat/codec/decode_example.hpp"
 #include "leat/codec/decode_json_example.hpp"
 #include "leat/codec/decode_raw.hpp"
 #include "leat/codec/deflater.hpp"

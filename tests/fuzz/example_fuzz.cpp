@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "leat/codec/decode_example.hpp"
 #include "leat/codec/decode_json_example.hpp"
 #include "leat/codec/example_builder.hpp"
 #include "leat/codec/example_parser.hpp"
@@ -54,6 +55,18 @@ void check_lists(leat::byte_view bytes) {
   if (lists().parse_one(leat::as_bytes(again)) != first) std::abort();
 }
 
+// Who asks for a feature finds what everything has.
+void check_contents(leat::byte_view bytes) {
+  const leat::example_contents all = leat::decode_example(bytes);
+  const leat::parsed_features some = lists().parse_one(bytes);
+  for (const auto& [key, found] : some.values()) {
+    const leat::tensor& values = some.sparse(key).values;
+    const auto feature = all.features.find(key);
+    const bool missing = feature == all.features.end() || !feature->second;
+    if (missing ? values.count() != 0 : values != *feature->second) std::abort();
+  }
+}
+
 template <class Check>
 void unless_refused(Check check) {
   try {
@@ -67,6 +80,7 @@ void unless_refused(Check check) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const leat::byte_view bytes(reinterpret_cast<const std::byte*>(data), size);
   unless_refused([&] { check_lists(bytes); });
+  unless_refused([&] { check_contents(bytes); });
   unless_refused([&] { static_cast<void>(shapes().parse_one(bytes)); });
   unless_refused([&] { static_cast<void>(steps().parse_one(bytes)); });
   unless_refused([&] {

@@ -10,6 +10,7 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include "example.pb.h"
+#include "leat/codec/decode_example.hpp"
 #include "leat/codec/example_builder.hpp"
 #include "leat/codec/example_parser.hpp"
 #include "leat/codec/sequence_example_parser.hpp"
@@ -148,6 +149,18 @@ void check_same(const Map& expected, const leat::parsed_features& parsed) {
   }
 }
 
+void check_same(const google::protobuf::Map<std::string, Feature>& expected,
+                const leat::example_contents& all) {
+  if (all.features.size() != expected.size()) FAIL("another number of features");
+  for (const auto& [key, feature] : expected) {
+    const leat::example_contents::values& found = all.features.at(key);
+    const bool has_kind = feature.kind_case() != Feature::KIND_NOT_SET;
+    if (found.has_value() != has_kind || (has_kind && *found != values_of(feature))) {
+      FAIL("another value of '" << key << "'");
+    }
+  }
+}
+
 // Protobuf takes a feature of a kind that it does not know for one without a kind.
 bool is_unknown_kind(const leat::decode_error& e) {
   return std::string_view(e.what()).find("a feature of a kind") != std::string_view::npos;
@@ -172,7 +185,10 @@ bool check_example(const std::string& bytes) {
 TEST_CASE("Example: whatever protobuf writes is read the same", "[oracle]") {
   generator random(1);
   for (auto n = some_of(5'000); n > 0; --n) {
-    if (!check_example(random.example().SerializeAsString())) FAIL("not read");
+    const Example e = random.example();
+    const std::string bytes = e.SerializeAsString();
+    if (!check_example(bytes)) FAIL("not read");
+    check_same(e.features().feature(), leat::decode_example(leat::as_bytes(bytes)));
   }
 }
 

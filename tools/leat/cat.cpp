@@ -113,7 +113,7 @@ class printer {
     if (!options_.example) {
       const bool text = is_utf8(payload);
       line[text ? "text" : "base64"] = text ? std::string(payload) : base64(payload);
-    } else if (const auto example = parse_example(payload)) {
+    } else if (const auto example = decode_example(payload)) {
       line["example"] = to_json(*example);
     } else {
       line["error"] = {{"code", "invalid_argument"}, {"message", "this is no tf.train.Example"}};
@@ -123,7 +123,7 @@ class printer {
   }
 
   void print_example(std::string_view payload, const leat::record_position& position) {
-    const auto example = parse_example(payload);
+    const auto example = decode_example(payload);
     if (!example) {
       program_.out.flush();
       complain(fmt::format("{}, record {} at offset {}: this is no tf.train.Example",

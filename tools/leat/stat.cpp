@@ -45,14 +45,15 @@ struct file_facts {
 
 void look_at(std::string_view record, content& c) {
   ++c.looked_at;
-  const auto example = parse_example(record);
+  const auto example = decode_example(record);
   if (!example) return;
   ++c.examples;
-  for (const auto& [name, value] : example->context) {
-    auto& facts = c.features[std::string(name)];
+  for (const auto& [name, value] : example->features) {
+    const std::size_t count = value ? value->count() : 0;
+    auto& facts = c.features[name];
     ++facts.kinds[std::string(kind_of(value))];
-    facts.fewest = std::min(facts.fewest, count_of(value));
-    facts.most = std::max(facts.most, count_of(value));
+    facts.fewest = std::min(facts.fewest, count);
+    facts.most = std::max(facts.most, count);
   }
 }
 
