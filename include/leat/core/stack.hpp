@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -37,6 +38,9 @@ namespace leat {
 /// The rows of a batch along its first dimension, each with memory of its own, so that one row does
 /// not keep the others alive. Errors: invalid_argument for a scalar.
 [[nodiscard]] std::vector<tensor> unstack(const tensor& batch);
+
+/// One of these rows. Errors: also invalid_argument for an index beyond the last.
+[[nodiscard]] tensor row_of(const tensor& batch, std::size_t index);
 
 /// The elements of a batch. Errors: invalid_argument for components that differ in the first
 /// dimension, or for a scalar. Source: enqueue_many.
