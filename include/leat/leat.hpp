@@ -108,6 +108,7 @@
 #include "leat/pipeline/batcher.hpp"
 #include "leat/pipeline/input_producer.hpp"
 #include "leat/pipeline/match_files.hpp"
+#include "leat/pipeline/queue_fullness.hpp"
 #include "leat/pipeline/queue_reader.hpp"
 #include "leat/pipeline/reader_state.hpp"
 #include "leat/pipeline/stage_metrics.hpp"

@@ -10,6 +10,7 @@
 
 #include "leat/core/error.hpp"
 #include "leat/core/task.hpp"
+#include "leat/pipeline/queue_fullness.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/queue_runner.hpp"
@@ -88,6 +89,9 @@ class basic_batcher {
 
   [[nodiscard]] Queue& queue() noexcept { return queue_; }
   [[nodiscard]] std::size_t batch_size() const noexcept { return batch_size_; }
+
+  /// How full the queue is now. Thread safety: shared-safe.
+  [[nodiscard]] leat::fullness fullness() const { return queue_fullness(queue_); }
 
  protected:
   template <class... Arguments>
