@@ -107,6 +107,8 @@
 // Stages of a pipeline
 #include "leat/pipeline/batcher.hpp"
 #include "leat/pipeline/input_producer.hpp"
+#include "leat/pipeline/limit_epochs.hpp"
+#include "leat/pipeline/match_filenames_once.hpp"
 #include "leat/pipeline/match_files.hpp"
 #include "leat/pipeline/queue_fullness.hpp"
 #include "leat/pipeline/queue_reader.hpp"
