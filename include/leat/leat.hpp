@@ -105,6 +105,7 @@
 #include "leat/io/whole_files.hpp"
 
 // Stages of a pipeline
+#include "leat/pipeline/basic_producer.hpp"
 #include "leat/pipeline/batcher.hpp"
 #include "leat/pipeline/input_producer.hpp"
 #include "leat/pipeline/limit_epochs.hpp"
@@ -112,8 +113,11 @@
 #include "leat/pipeline/match_files.hpp"
 #include "leat/pipeline/queue_fullness.hpp"
 #include "leat/pipeline/queue_reader.hpp"
+#include "leat/pipeline/range_input_producer.hpp"
 #include "leat/pipeline/reader_state.hpp"
+#include "leat/pipeline/slice_input_producer.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
+#include "leat/pipeline/tensor_input_producer.hpp"
 
 // Virtual time, for tests
 #include "leat/sim/choices.hpp"

@@ -1,87 +1,69 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
+#include <functional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "leat/core/error.hpp"
-#include "leat/core/random.hpp"
-#include "leat/sync/coordinator.hpp"
-#include "leat/sync/fifo_queue.hpp"
-#include "leat/sync/queue_runner.hpp"
+#include "leat/core/task.hpp"
+#include "leat/pipeline/basic_producer.hpp"
 
 namespace leat {
 
-/// How a producer goes over its items.
-struct producer_options {
-  std::optional<std::uint64_t> num_epochs = {};  ///< times; none: again and again
-  bool shuffle = true;                           ///< a new order in each epoch
-  std::optional<std::uint64_t> seed = {};        ///< of the orders; none: others each time
-  std::size_t capacity = 32;                     ///< of the queue, in items
-  std::string name = "input_producer";           ///< of the queue, for messages and reports
-};
+/// Something that finds a list of items when it is called: gives task<std::vector<T>>.
+template <class F, class T>
+concept item_finder =
+    std::copy_constructible<F> && std::invocable<F&> &&
+    std::same_as<std::remove_cvref_t<std::invoke_result_t<F&>>, task<std::vector<T>>>;
 
-/// Puts a list of items into a queue, epoch by epoch, each in full before the next begins.
+/// Puts the items of a list into a queue, epoch by epoch; see basic_producer.
 ///
-/// The order of epoch e is a function of (seed, e). After the last epoch the queue is closed; what
-/// is in it stays.
+///     leat::string_input_producer names({"a.txt", "b.txt"}, {.num_epochs = 2, .seed = 17});
+///     names.start(coord);
+///     while (auto name = co_await names.queue().pop()) ...
 ///
-/// Lives until the coordinator was joined. Thread safety: as queue_runner; the queue is
-/// shared-safe.
+/// For the rows of arrays see tensor_input_producer and slice_input_producer.
+///
 /// Source: tf.train.input_producer.
 template <queue_element T>
   requires std::copy_constructible<T>
-class input_producer {
+class input_producer final : public basic_producer<T> {
  public:
-  /// Errors: invalid_argument for no items, no epoch, or a capacity of 0.
-  input_producer(std::vector<T> items, producer_options options = {})
-      : options_(std::move(options)),
-        items_(std::move(items)),
-        random_(seed_or_entropy(options_.seed)),
-        queue_(options_.capacity, options_.name),
-        runner_(queue_) {
-    if (items_.empty()) {
-      throw failure(errc::invalid_argument,
-                    "producer '" + options_.name + "': the list of items is empty");
-    }
-    if (options_.num_epochs == std::uint64_t{0}) {
-      throw failure(errc::invalid_argument,
-                    "producer '" + options_.name + "': num_epochs is 0; leave it out for no limit");
-    }
-    runner_.add([this] { return run_epoch(); }, "epochs");
+  /// Errors: invalid_argument for no items, and as basic_producer: num_epochs below 1, a capacity
+  ///         of 0, an unbounded queue without num_epochs, a shared queue that differs.
+  explicit input_producer(std::vector<T> items, const producer_options& options = {})
+      : basic_producer<T>(options), items_(std::move(items)) {
+    this->require_items(items_.size(), "the list of items");
+    this->run([this] { return epoch(); });
   }
-  input_producer(const input_producer&) = delete;
-  input_producer& operator=(const input_producer&) = delete;
 
-  /// Starts filling the queue on the scheduler that runs now, or on `home`.
-  void start(coordinator& coord) { runner_.start(coord); }
-  void start(coordinator& coord, scheduler& home) { runner_.start(coord, home); }
+  /// The same with a list that is found when the first epoch begins, such as match_filenames_once.
+  ///
+  /// What `find` throws the producer fails with; with invalid_argument when it finds no items.
+  template <item_finder<T> Find>
+  explicit input_producer(Find find, const producer_options& options = {})
+      : basic_producer<T>(options), find_(std::move(find)) {
+    this->run([this] { return epoch(); });
+  }
 
-  [[nodiscard]] fifo_queue<T>& queue() noexcept { return queue_; }
+  /// How many items there are; 0 as long as the list is not found.
   [[nodiscard]] std::size_t items() const noexcept { return items_.size(); }
 
  private:
-  task<bool> run_epoch() {
-    if (options_.num_epochs && epoch_ == *options_.num_epochs) co_return false;
-    std::vector<T> order = items_;
-    if (options_.shuffle) {
-      random_engine random = random_.stream(epoch_);
-      leat::shuffle(order.begin(), order.end(), random);
+  task<bool> epoch() {
+    if (items_.empty()) {
+      items_ = co_await find_();
+      this->require_items(items_.size(), "the list of items that was found");
     }
-    ++epoch_;
-    co_return co_await queue_.push_many(order) == order.size();
+    const auto item = [this](std::size_t i) { return items_[i]; };
+    co_return co_await this->run_epoch(items_.size(), items_.size(), item);
   }
 
-  const producer_options options_;
-  const std::vector<T> items_;
-  const random_engine random_;
-  std::uint64_t epoch_ = 0;
-  fifo_queue<T> queue_;
-  queue_runner runner_;
+  std::vector<T> items_;
+  std::function<task<std::vector<T>>()> find_;
 };
 
 /// Produces strings, such as filenames. Source: tf.train.string_input_producer.
