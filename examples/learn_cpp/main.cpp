@@ -55,9 +55,7 @@ leat::task<void> read_file(training& t, const source& s) {
   auto reader = co_await source_reader::open(s);
   std::uint64_t bytes = 0;
   for (;;) {
-    leat::waiting input(t.readers, home, leat::waiting::for_input);
-    std::vector<sample> samples = co_await reader->next();
-    input.stop();
+    std::vector<sample> samples = co_await reader->next();  // to wait for a device is their work
     if (samples.empty()) co_return;
     t.readers.add(samples.size(), reader->bytes_read() - bytes);
     bytes = reader->bytes_read();
@@ -70,6 +68,7 @@ leat::task<void> read_file(training& t, const source& s) {
 // One step of a reader: the next file. False when there is none.
 leat::task<bool> read_next_file(training& t) {
   leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  const leat::at_work here(t.readers, home);
   leat::waiting input(t.readers, home, leat::waiting::for_input);
   const std::optional<source> next = co_await t.files.queue().pop();
   input.stop();
@@ -91,6 +90,7 @@ leat::task<bool> read_next_file(training& t) {
 // Draws batches and learns from them until none comes.
 leat::task<void> consume(training& t, model& m) {
   leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  const leat::at_work here(t.consumer, home);
   const leat::time_point begin = home.now();
   leat::time_point next_line = begin + 200ms;
   progress now;

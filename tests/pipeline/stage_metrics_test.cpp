@@ -1,32 +1,82 @@
 #include "leat/pipeline/stage_metrics.hpp"
 
-#include <catch2/catch.hpp>
+#include "leat/core/sleep.hpp"
+#include "leat/core/this_task.hpp"
+#include "leat/sync/fifo_queue.hpp"
+#include "support/leat_test.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
+using leat::at_work;
+using leat::stage_metrics;
+using leat::task;
+using leat::waiting;
 
-// A verdict on two stages that waited for so many of 10 seconds.
-std::string judged(leat::duration reader_for_room, leat::duration consumer_for_input) {
-  leat::stage_metrics reader("reader");
-  leat::stage_metrics consumer("consumer");
-  reader.add_task();
-  consumer.add_task();
-  reader.add_wait_for_room(reader_for_room);
-  consumer.add_wait_for_input(consumer_for_input);
-  const leat::stage_metrics* const stages[] = {&reader, &consumer};
-  return leat::verdict(stages, 10s);
+// Waits for an item, in vain once the queue is closed.
+task<> wait_for_input(stage_metrics& stage, leat::fifo_queue<int>& queue) {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  const at_work here(stage, home);
+  waiting w(stage, home, waiting::for_input);
+  co_await queue.pop();
+  w.stop();
+  co_await leat::sleep_for(5s);
 }
 
 }  // namespace
 
-TEST_CASE("verdict: names the stage that hardly waits", "[pipeline]") {
-  CHECK(
-      judged(1s, 9s) ==
-      "The bottleneck is 'reader': its tasks waited 10 % of the time, while 'consumer' waited 90 % "
-      "for input.");
-  CHECK(
-      judged(9s, 0s) ==
-      "The bottleneck is 'consumer': its tasks waited 0 % of the time, while 'reader' waited 90 % "
-      "for room.");
+LEAT_TEST("stage_metrics: counts what goes through and how long it waits", "[pipeline]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  stage_metrics stage("reader");
+  stage.add_task();
+  stage.add(3, 100);
+  stage.add(2, 50);
+  CHECK(stage.name() == "reader");
+  CHECK(stage.tasks() == 1);
+  CHECK(stage.records() == 5);
+  CHECK(stage.bytes() == 150);
+  {
+    waiting input(stage, home, waiting::for_input);
+    co_await leat::sleep_for(2s);
+    input.stop();
+    co_await leat::sleep_for(1s);
+    input.stop();  // once is enough
+    const waiting room(stage, home, waiting::for_room);
+    co_await leat::sleep_for(3s);
+  }
+  stage.add_wait_for_room(1s);
+  CHECK((stage.waited_for_input() == 2s));
+  CHECK((stage.waited_for_room() == 4s));
+  CHECK((stage.time_at_work() == 0s));
+}
+
+LEAT_TEST("stage_metrics: a wait that lasts is told by who knows the time", "[pipeline]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  stage_metrics stage("reader");
+  leat::fifo_queue<int> queue(1);
+  leat::task_group group;
+  for (int i = 0; i < 3; ++i) group.spawn(wait_for_input(stage, queue));
+  co_await leat::sleep_for(4s);
+  CHECK((stage.waited_for_input() == 0s));
+  CHECK((stage.waited_for_input(home.now()) == 12s));
+  CHECK((stage.time_at_work(home.now()) == 12s));
+  queue.close();
+  co_await group.join();
+  CHECK((stage.waited_for_input() == 12s));
+  CHECK((stage.waited_for_input(home.now()) == 12s));
+  CHECK((stage.time_at_work() == 27s));
+}
+
+LEAT_TEST("stage_metrics: a wait that is cancelled has ended", "[pipeline]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  stage_metrics stage("reader");
+  leat::fifo_queue<int> queue(1);
+  leat::task_group group;
+  group.spawn(wait_for_input(stage, queue));
+  co_await leat::sleep_for(4s);
+  group.request_stop();
+  co_await group.join();
+  co_await leat::sleep_for(4s);
+  CHECK((stage.waited_for_input(home.now()) == 4s));
+  CHECK((stage.time_at_work(home.now()) == 4s));
 }

@@ -2,19 +2,24 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
+#include <utility>
 
 #include "leat/core/clock.hpp"
 #include "leat/core/scheduler.hpp"
+#include "leat/pipeline/detail/span_clock.hpp"
 
 namespace leat {
 
-/// What a stage of a pipeline counts: what went through it, and how long it waited, for input and
-/// for room to put its output. The sum over all its tasks.
+/// What a stage of a pipeline counts: what went through it, how long its tasks were there, and how
+/// long they waited, for input and for room to put their output. The sum over all its tasks.
 ///
-/// Thread safety: shared-safe, and the counters never wait for the stage.
+/// Times come in two forms: of what has ended, and, given the time now, of what lasts as well: a
+/// task that has waited since the beginning would not be seen otherwise.
+///
+/// Thread safety: shared-safe; to read never waits for the stage.
 class stage_metrics {
  public:
   explicit stage_metrics(std::string name) : name_(std::move(name)) {}
@@ -31,67 +36,91 @@ class stage_metrics {
   }
   /// Counts a task that shares the work of the stage.
   void add_task() noexcept { tasks_.fetch_add(1, std::memory_order_relaxed); }
-  /// Counts time in which a task of the stage could not work.
-  void add_wait_for_input(duration d) noexcept { add_time(input_, d); }
+  /// Counts time in which a task of the stage could not work; see `waiting`.
+  void add_wait_for_input(duration d) noexcept { input_.add(d); }
   /// Counts time in which a task of the stage could not put its output.
-  void add_wait_for_room(duration d) noexcept { add_time(room_, d); }
+  void add_wait_for_room(duration d) noexcept { room_.add(d); }
 
   [[nodiscard]] std::uint64_t records() const noexcept { return get(records_); }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return get(bytes_); }
-  /// Tasks that share the work; the waiting times are their sum.
+  /// Tasks that share the work; the times are their sum.
   [[nodiscard]] std::uint64_t tasks() const noexcept { return get(tasks_); }
-  [[nodiscard]] duration waited_for_input() const noexcept { return time(input_); }
-  [[nodiscard]] duration waited_for_room() const noexcept { return time(room_); }
+  /// Time in which tasks of the stage waited for input.
+  [[nodiscard]] duration waited_for_input(std::optional<time_point> now = {}) const noexcept {
+    return input_.total(now);
+  }
+  /// Time in which they waited for room.
+  [[nodiscard]] duration waited_for_room(std::optional<time_point> now = {}) const noexcept {
+    return room_.total(now);
+  }
+  /// Time in which they were there, waiting or not; see `at_work`.
+  [[nodiscard]] duration time_at_work(std::optional<time_point> now = {}) const noexcept {
+    return at_work_.total(now);
+  }
 
  private:
+  friend class at_work;
+  friend class waiting;
   using counter = std::atomic<std::uint64_t>;
 
   static std::uint64_t get(const counter& c) noexcept { return c.load(std::memory_order_relaxed); }
-  static duration time(const counter& c) noexcept {
-    return duration(static_cast<duration::rep>(get(c)));
-  }
-  static void add_time(counter& c, duration d) noexcept {
-    c.fetch_add(static_cast<std::uint64_t>(d.count()), std::memory_order_relaxed);
-  }
 
   const std::string name_;
   counter records_{0};
   counter bytes_{0};
   counter tasks_{0};
-  counter input_{0};
-  counter room_{0};
+  detail::span_clock input_;
+  detail::span_clock room_;
+  detail::span_clock at_work_;
 };
 
-/// Measures one wait of a stage: from its making to stop().
+/// Measures one wait of a stage: from its making to stop(), or to its own end when the wait throws.
 ///
 ///     waiting w(metrics, home, waiting::for_room);
 ///     co_await queue.push_many(items);
 ///     w.stop();
+///
+/// Thread safety: thread-bound. Cost: two looks at the clock of `home`.
 class waiting {
  public:
-  /// What the stage waits for.
+  /// What the stage waits for: others. To wait for a device is a reader's work.
   enum kind { for_input, for_room };
 
   waiting(stage_metrics& stage, scheduler& home, kind k) noexcept
-      : stage_(stage), home_(home), kind_(k), begin_(home.now()) {}
+      : span_(k == for_input ? stage.input_ : stage.room_, home) {}
 
-  /// The wait is over: counts it.
-  void stop() noexcept {
-    const duration d = home_.now() - begin_;
-    kind_ == for_input ? stage_.add_wait_for_input(d) : stage_.add_wait_for_room(d);
-  }
+  /// The wait is over: counts it, once.
+  void stop() noexcept { span_.stop(); }
 
  private:
-  stage_metrics& stage_;
-  scheduler& home_;
-  const kind kind_;
-  const time_point begin_;
+  detail::span_of_time span_;
+};
+
+/// Says how long a task of a stage is there, from its making to its own end: the first line of the
+/// task, or of each of its steps. A stage without it counts as there all the time, and so as busy
+/// when it ended long before the others.
+///
+/// Thread safety and cost: as waiting.
+class at_work {
+ public:
+  at_work(stage_metrics& stage, scheduler& home) noexcept : span_(stage.at_work_, home) {}
+
+ private:
+  detail::span_of_time span_;
 };
 
 /// Names the bottleneck of a pipeline in one sentence, for stages listed from source to consumer.
 ///
-/// The stage that limits the others is the one that hardly waits: those before it wait for room,
-/// those behind it for input. `elapsed`: how long the pipeline has run.
-[[nodiscard]] std::string verdict(std::span<const stage_metrics* const> stages, duration elapsed);
+/// What limits the others is the stage that is busy nearly all the time: those before it wait for
+/// room, those behind it for input. Busy is a task that is there and does not wait. Stages within
+/// ten percentage points of the busiest are named with it. Where none is busy half of the time, as
+/// when tasks share a thread, it is the one for which all others wait; or else what feeds or empties
+/// the pipeline is to blame, or the queues between are too small. A stage through which nothing has
+/// gone at all comes before all others.
+///
+/// `elapsed`: how long the pipeline has run. With `now` waits that have not ended count too: for a
+/// pipeline that still runs.
+[[nodiscard]] std::string verdict(std::span<const stage_metrics* const> stages, duration elapsed,
+                                  std::optional<time_point> now = {});
 
 }  // namespace leat

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "leat/core/clock.hpp"
+#include "leat/core/detail/mutex.hpp"
+#include "leat/core/scheduler.hpp"
+
+namespace leat::detail {
+
+// Adds up spans of time, which may overlap. Shared-safe.
+class span_clock {
+ public:
+  void begin(time_point now) noexcept {
+    const lock_guard lock(mutex_);
+    ++open_;
+    begins_ += ticks(now.time_since_epoch());
+  }
+  void end(time_point begin, time_point now) noexcept {
+    const lock_guard lock(mutex_);
+    --open_;
+    begins_ -= ticks(begin.time_since_epoch());
+    ended_ += now - begin;
+  }
+  // A span that has ended.
+  void add(duration d) noexcept {
+    const lock_guard lock(mutex_);
+    ended_ += d;
+  }
+
+  // The sum of all that have ended and, with `now`, of those that have not, up to then.
+  [[nodiscard]] duration total(std::optional<time_point> now) const noexcept {
+    const lock_guard lock(mutex_);
+    if (!now) return ended_;
+    const std::uint64_t lasting = open_ * ticks(now->time_since_epoch()) - begins_;
+    return ended_ + std::max(duration(static_cast<duration::rep>(lasting)), duration(0));
+  }
+
+ private:
+  // Sums of points in time are taken modulo 2^64: what counts is their difference.
+  static std::uint64_t ticks(duration d) noexcept { return static_cast<std::uint64_t>(d.count()); }
+
+  mutable mutex mutex_;
+  std::uint64_t open_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::uint64_t begins_ LEAT_GUARDED_BY(mutex_) = 0;
+  duration ended_ LEAT_GUARDED_BY(mutex_){0};
+};
+
+// One span, from its making to its end, or to stop().
+class span_of_time {
+ public:
+  span_of_time(span_clock& clock, scheduler& home) noexcept
+      : clock_(&clock), home_(home), begin_(home.now()) {
+    clock.begin(begin_);
+  }
+  span_of_time(const span_of_time&) = delete;
+  span_of_time& operator=(const span_of_time&) = delete;
+  ~span_of_time() { stop(); }
+
+  void stop() noexcept {
+    if (clock_) std::exchange(clock_, nullptr)->end(begin_, home_.now());
+  }
+
+ private:
+  span_clock* clock_;
+  scheduler& home_;
+  const time_point begin_;
+};
+
+}  // namespace leat::detail
