@@ -111,6 +111,7 @@
 #include "leat/pipeline/limit_epochs.hpp"
 #include "leat/pipeline/match_filenames_once.hpp"
 #include "leat/pipeline/match_files.hpp"
+#include "leat/pipeline/prometheus_text.hpp"
 #include "leat/pipeline/queue_fullness.hpp"
 #include "leat/pipeline/queue_reader.hpp"
 #include "leat/pipeline/range_input_producer.hpp"
