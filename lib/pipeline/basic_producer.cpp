@@ -11,7 +11,7 @@ std::string quoted(const std::string& name) { return "producer '" + name + "'"; 
 
 }  // namespace
 
-epoch_order::epoch_order(const producer_options& options)
+producer_order::producer_order(const producer_options& options)
     : limit_(options.num_epochs, quoted(options.name)),
       shuffle_(options.shuffle),
       random_(seed_or_entropy(options.seed)) {
@@ -21,7 +21,7 @@ epoch_order::epoch_order(const producer_options& options)
                                             "it a capacity");
 }
 
-bool epoch_order::begin_epoch(std::size_t items) {
+bool producer_order::begin_epoch(std::size_t items) {
   const std::optional<std::uint64_t> epoch = limit_.next();
   if (!epoch) return false;
   epoch_ = *epoch;

@@ -43,10 +43,10 @@ namespace detail {
 }
 
 // In which order each epoch goes over its items: a function of seed, epoch and number of items.
-class epoch_order {
+class producer_order {
  public:
   // Errors: invalid_argument, see basic_producer.
-  explicit epoch_order(const producer_options& options);
+  explicit producer_order(const producer_options& options);
 
   // Begins the next epoch, of so many items; false: there is none.
   [[nodiscard]] bool begin_epoch(std::size_t items);
@@ -152,7 +152,7 @@ class basic_producer {
   }
 
  private:
-  detail::epoch_order order_;
+  detail::producer_order order_;
   const bool shared_;
   const std::shared_ptr<fifo_queue<T>> queue_;
   queue_runner runner_;
