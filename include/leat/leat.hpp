@@ -32,6 +32,8 @@
 #include "leat/core/random.hpp"
 
 // Values in shapes, elements and batches of them
+#include "leat/core/batch_columns.hpp"
+#include "leat/core/batch_spec.hpp"
 #include "leat/core/dtype.hpp"
 #include "leat/core/element_spec.hpp"
 #include "leat/core/shape.hpp"
@@ -107,6 +109,7 @@
 // Stages of a pipeline
 #include "leat/pipeline/basic_producer.hpp"
 #include "leat/pipeline/batcher.hpp"
+#include "leat/pipeline/element_source.hpp"
 #include "leat/pipeline/input_producer.hpp"
 #include "leat/pipeline/limit_epochs.hpp"
 #include "leat/pipeline/match_filenames_once.hpp"
@@ -118,6 +121,7 @@
 #include "leat/pipeline/reader_state.hpp"
 #include "leat/pipeline/slice_input_producer.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
+#include "leat/pipeline/tensor_batcher.hpp"
 #include "leat/pipeline/tensor_input_producer.hpp"
 
 // Virtual time, for tests

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <new>
 #include <string>
 #include <utility>
 
 #include "core/tensor_maker.hpp"
+#include "core/tensor_rows.hpp"
 #include "leat/core/error.hpp"
 
 namespace leat {
@@ -182,25 +182,43 @@ tensor stack_any_rows(std::size_t count, Row row, const component_spec& spec) {
                 "nothing to stack, and no shape is known that the batch could have");
 }
 
-// The row of a batch that begins with value `first`.
-tensor copy_row(const tensor& batch, const shape& row, std::size_t first) {
+}  // namespace
+
+namespace detail {
+
+tensor stack_component(std::span<const tensor_tuple> elements, std::size_t c,
+                       const component_spec& spec) {
+  return stack_any_rows(
+      elements.size(), [&](std::size_t i) -> const tensor& { return elements[i][c]; }, spec);
+}
+
+tensor concatenate_component(std::span<const tensor_tuple> elements, std::size_t c, dtype type) {
+  std::int64_t count = 0;
   std::size_t bytes = 0;
-  if (batch.type() == dtype::string && row.count() > 0) {
-    const auto offsets = batch.strings().offsets();
-    bytes = static_cast<std::size_t>(offsets[first + row.count()] - offsets[first]);
+  for (const tensor_tuple& e : elements) {
+    count += static_cast<std::int64_t>(e[c].count());
+    bytes += string_size(e[c]);
   }
-  tensor result = make(batch.type(), row, bytes, false);
-  write_into(result, [&](auto& writer) { writer.add(batch, first, row.count(), 0); });
+  tensor result = make(type, {count}, bytes, false);
+  write_into(result, [&](auto& writer) {
+    std::size_t at = 0;
+    for (const tensor_tuple& e : elements) {
+      writer.add(e[c], 0, e[c].count(), at);
+      at += e[c].count();
+    }
+  });
   return result;
 }
 
-// An empty list with room for `count` rows. A batch of rows without values may claim any number.
-template <class T>
-std::vector<T> room_for(std::size_t count) {
-  std::vector<T> rows;
-  if (count > rows.max_size()) throw std::bad_alloc();
-  rows.reserve(count);
-  return rows;
+tensor copy_values(const tensor& from, const shape& row, std::size_t first) {
+  std::size_t bytes = 0;
+  if (from.type() == dtype::string && row.count() > 0) {
+    const auto offsets = from.strings().offsets();
+    bytes = static_cast<std::size_t>(offsets[first + row.count()] - offsets[first]);
+  }
+  tensor result = make(from.type(), row, bytes, false);
+  write_into(result, [&](auto& writer) { writer.add(from, first, row.count(), 0); });
+  return result;
 }
 
 shape row_shape(const tensor& batch) {
@@ -208,7 +226,7 @@ shape row_shape(const tensor& batch) {
   throw failure(errc::invalid_argument, "a scalar has no rows");
 }
 
-}  // namespace
+}  // namespace detail
 
 tensor stack(std::span<const tensor> rows) {
   if (rows.empty()) {
@@ -231,8 +249,7 @@ tensor_tuple stack(std::span<const tensor_tuple> elements, const element_spec& s
   std::vector<tensor> batch;
   batch.reserve(spec.count());
   for (std::size_t c = 0; c < spec.count(); ++c) {
-    batch.push_back(stack_any_rows(
-        elements.size(), [&](std::size_t i) -> const tensor& { return elements[i][c]; }, spec[c]));
+    batch.push_back(detail::stack_component(elements, c, spec[c]));
   }
   return spec.make_tuple(std::move(batch));
 }
@@ -251,10 +268,11 @@ tensor pad(const tensor& t, const shape& to) {
 }
 
 std::vector<tensor> unstack(const tensor& batch) {
-  const shape row = row_shape(batch);
+  const shape row = detail::row_shape(batch);
   const auto count = static_cast<std::size_t>(batch.shape()[0]);
-  auto rows = room_for<tensor>(count);
-  for (std::size_t i = 0; i < count; ++i) rows.push_back(copy_row(batch, row, i * row.count()));
+  auto rows = detail::room_for<tensor>(count);
+  for (std::size_t i = 0; i < count; ++i)
+    rows.push_back(detail::copy_values(batch, row, i * row.count()));
   return rows;
 }
 
@@ -270,19 +288,19 @@ tensor row_of(const tensor& batch, std::size_t index) {
 std::vector<tensor_tuple> unstack(const tensor_tuple& batch) {
   std::vector<shape> rows;
   for (const tensor& t : batch) {
-    rows.push_back(row_shape(t));
+    rows.push_back(detail::row_shape(t));
     if (t.shape()[0] == batch[0].shape()[0]) continue;
     throw failure(errc::invalid_argument,
                   "the components of a batch differ in dimension 0: " + to_string(t.shape()) +
                       " and " + to_string(batch[0].shape()));
   }
   const std::size_t count = batch.empty() ? 0 : static_cast<std::size_t>(batch[0].shape()[0]);
-  auto elements = room_for<tensor_tuple>(count);
+  auto elements = detail::room_for<tensor_tuple>(count);
   for (std::size_t i = 0; i < count; ++i) {
     std::vector<tensor> components;
     components.reserve(batch.count());
     for (std::size_t c = 0; c < batch.count(); ++c) {
-      components.push_back(copy_row(batch[c], rows[c], i * rows[c].count()));
+      components.push_back(detail::copy_values(batch[c], rows[c], i * rows[c].count()));
     }
     elements.push_back(tensor_tuple(std::move(components), batch.names_));
   }

@@ -10,10 +10,14 @@
 
 #include "leat/core/error.hpp"
 #include "leat/core/task.hpp"
+#include "leat/core/task_group.hpp"
 #include "leat/pipeline/queue_fullness.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/fifo_queue.hpp"
+#include "leat/sync/memory_budget.hpp"
+#include "leat/sync/queue_options.hpp"
 #include "leat/sync/queue_runner.hpp"
+#include "leat/sync/queue_statistics.hpp"
 #include "leat/sync/random_shuffle_queue.hpp"
 
 namespace leat {
@@ -22,15 +26,17 @@ namespace leat {
 /// dropped ones are counted.
 enum class remainder { keep, drop };
 
-/// How items are batched.
+/// How items are batched; max_weight and budget are for batchers with a weigher.
 struct batch_options {
   std::size_t batch_size = 0;
-  std::size_t capacity = 32;         ///< of the queue, in items
-  remainder last = remainder::keep;  ///< keep: the last batch may be smaller
-  std::string name = "batch";        ///< of the queue, for messages and reports
+  std::size_t capacity = 32;           ///< of the queue, in items
+  remainder last = remainder::keep;    ///< keep: the last batch may be smaller
+  std::string name = "batch";          ///< of the queue, for messages and reports
+  std::size_t max_weight = unbounded;  ///< of all items in the queue
+  memory_budget* budget = nullptr;     ///< shared with other queues; must outlive them
 };
 
-/// How items are shuffled and batched.
+/// How items are shuffled and batched; as batch_options.
 struct shuffle_batch_options {
   std::size_t batch_size = 0;
   std::size_t capacity = 0;           ///< of the queue, in items
@@ -38,6 +44,8 @@ struct shuffle_batch_options {
   std::optional<std::uint64_t> seed = {};
   remainder last = remainder::keep;
   std::string name = "shuffle_batch";
+  std::size_t max_weight = unbounded;
+  memory_budget* budget = nullptr;
 };
 
 /// Collects items from enqueue operations and gives them out in batches; what batch and
@@ -46,7 +54,8 @@ struct shuffle_batch_options {
 /// add() the operations that push into queue(), start() them, then take batches until none comes.
 /// When the last operation has ended the queue closes, and what is left is drained.
 ///
-/// Lives until the coordinator was joined. Thread safety: as queue_runner; next() is shared-safe.
+/// Lives until the coordinator or group was joined. Thread safety: as queue_runner; next() is
+/// shared-safe.
 template <class Queue>
 class basic_batcher {
  public:
@@ -64,6 +73,10 @@ class basic_batcher {
   /// Starts the operations on the scheduler that runs now, or on `home`.
   void start(coordinator& coord) { runner_.start(coord); }
   void start(coordinator& coord, scheduler& home) { runner_.start(coord, home); }
+  /// The same without a coordinator. What an operation fails with next() throws, once the others
+  /// have ended and what they gave was taken.
+  void start(task_group& group) { runner_.start(group); }
+  void start(task_group& group, scheduler& home) { runner_.start(group, home); }
 
   /// The next batch. Empty: the input has ended.
   /// Errors: cancelled; what befell an enqueue operation.
@@ -105,8 +118,10 @@ class basic_batcher {
 
  private:
   static std::size_t checked(std::size_t batch_size, const std::string& name) {
-    if (batch_size > 0) return batch_size;
-    throw failure(errc::invalid_argument, "'" + name + "': batch_size must be 1 or more");
+    if (batch_size > 0 && batch_size <= PTRDIFF_MAX) return batch_size;
+    throw failure(errc::invalid_argument,
+                  "'" + name + "': batch_size must be 1 or more, not " +
+                      std::to_string(static_cast<std::ptrdiff_t>(batch_size)));
   }
 
   const std::size_t batch_size_;
@@ -116,29 +131,37 @@ class basic_batcher {
 };
 
 /// Batches in the order in which the items come. Source: tf.train.batch.
-template <queue_element T>
-class batch final : public basic_batcher<fifo_queue<T>> {
+template <queue_element T, queue_weigher<T> Weigh = unweighed>
+class batch final : public basic_batcher<fifo_queue<T, Weigh>> {
  public:
-  /// Errors: invalid_argument for a batch size or a capacity of 0.
-  explicit batch(const batch_options& o)
-      : basic_batcher<fifo_queue<T>>(o.batch_size, o.last, o.name, o.capacity, o.name) {}
+  /// Errors: invalid_argument for a batch size or a capacity of 0, or a weight without a weigher.
+  explicit batch(const batch_options& o, Weigh weigh = {})
+      : basic_batcher<fifo_queue<T, Weigh>>(o.batch_size, o.last, o.name,
+                                            queue_options{.capacity = o.capacity,
+                                                          .max_weight = o.max_weight,
+                                                          .budget = o.budget,
+                                                          .name = o.name},
+                                            std::move(weigh)) {}
 };
 
 /// Batches of items drawn at random from those in the queue. Source: tf.train.shuffle_batch.
 ///
 /// Recommended capacity: min_after_dequeue + (enqueue operations + a few) * batch_size.
-template <queue_element T>
-class shuffle_batch final : public basic_batcher<random_shuffle_queue<T>> {
+template <queue_element T, queue_weigher<T> Weigh = unweighed>
+class shuffle_batch final : public basic_batcher<random_shuffle_queue<T, Weigh>> {
  public:
-  /// Errors: invalid_argument for a batch size or a capacity of 0, or a minimum not below the
-  ///         capacity.
-  explicit shuffle_batch(const shuffle_batch_options& o)
-      : basic_batcher<random_shuffle_queue<T>>(
+  /// Errors: invalid_argument for a batch size or a capacity of 0, a minimum not below the
+  ///         capacity, or a weight without a weigher.
+  explicit shuffle_batch(const shuffle_batch_options& o, Weigh weigh = {})
+      : basic_batcher<random_shuffle_queue<T, Weigh>>(
             o.batch_size, o.last, o.name,
             shuffle_options{.capacity = o.capacity,
                             .min_after_dequeue = o.min_after_dequeue,
                             .seed = o.seed,
-                            .name = o.name}) {}
+                            .name = o.name,
+                            .max_weight = o.max_weight,
+                            .budget = o.budget},
+            std::move(weigh)) {}
 };
 
 }  // namespace leat

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <list>
+#include <vector>
+
+#include "leat/core/detail/mutex.hpp"
+#include "leat/core/tensor_tuple.hpp"
+
+namespace leat::detail {
+
+/// Elements that were taken from a queue and of which no batch could be made, for want of memory:
+/// kept for the next try. Shared-safe.
+class held_batches {
+ public:
+  /// The elements of one batch, or of none.
+  using batch = std::list<std::vector<tensor_tuple>>;
+
+  /// Those that have waited longest.
+  [[nodiscard]] batch take() noexcept {
+    batch first;
+    const lock_guard lock(mutex_);
+    if (!held_.empty()) first.splice(first.begin(), held_, held_.begin());
+    return first;
+  }
+  void give_back(batch& b) noexcept {
+    const lock_guard lock(mutex_);
+    held_.splice(held_.end(), b);
+  }
+
+ private:
+  mutex mutex_;
+  batch held_ LEAT_GUARDED_BY(mutex_);
+};
+
+}  // namespace leat::detail

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "leat/core/scheduler.hpp"
+#include "leat/core/shape.hpp"
+#include "leat/core/task.hpp"
+#include "leat/core/tensor.hpp"
+#include "leat/core/tensor_tuple.hpp"
+
+namespace leat {
+
+/// An element, or a batch of them, and whether it is wanted: a source that filters gives these.
+///
+///     co_return leat::maybe_element{std::move(line), is_wanted};
+///
+/// Source: keep_input of tf.train.maybe_batch.
+struct maybe_element {
+  tensor_tuple element;
+  /// One for all of it, or, of a batch, a boolean tensor with one for each row.
+  std::variant<bool, tensor> keep = true;
+};
+
+/// How a source is run.
+struct source_options {
+  /// Tasks that call it, each again and again, all on one scheduler. TensorFlow: num_threads.
+  std::size_t tasks = 1;
+  /// True: each call gives a batch, of 0, 1 or more elements, which enter one by one.
+  bool enqueue_many = false;
+  /// True: what several tasks get enters in the order of their calls, whatever each call takes.
+  bool ordered = false;
+  /// What says which elements are wanted, in a maybe_element: [] one for all that a call gives, [?]
+  /// or [n] one for each row.
+  partial_shape keep = {};
+  std::string name = {};      ///< for messages and dumps; empty: "source" and its number
+  scheduler* home = nullptr;  ///< where its tasks run; null: where the batcher is started
+};
+
+namespace detail {
+
+/// Refuses options that make no sense. `filters`: the source gives maybe_elements.
+/// Errors: invalid_argument; the message begins with `owner`.
+void check_source(const source_options& how, bool filters, std::string_view owner);
+
+/// What of an element or a batch is wanted.
+struct wanted_rows {
+  bool any = true;
+  std::optional<std::span<const bool>> each = {};  // of the rows; none: all alike
+};
+
+/// What a source says of what it gave, which must live on. Errors: as above.
+wanted_rows wanted(const maybe_element& got, const source_options& how, std::string_view owner);
+
+template <class Awaitable>
+struct awaited : std::type_identity<decltype(std::declval<Awaitable&>().await_resume())> {};
+template <class T>
+struct awaited<task<T>> : std::type_identity<T> {};
+
+}  // namespace detail
+
+/// What a call of a source gives, once it is awaited.
+template <class Source>
+using source_result = typename detail::awaited<std::invoke_result_t<Source&>>::type;
+
+/// A source of elements: a callable that gives a task, or something else to be awaited, of an
+/// element, of a batch of them, or of either with a wish; empty at the end.
+///
+///     task<std::optional<tensor_tuple>> next();
+///     task<std::optional<maybe_element>> next();
+///     [&] { return queue.pop(); }  // of a queue of tensor_tuple
+template <class Source>
+concept element_source = std::copy_constructible<Source> && std::invocable<Source&> &&
+                         (std::same_as<source_result<Source>, std::optional<tensor_tuple>> ||
+                          std::same_as<source_result<Source>, std::optional<maybe_element>>);
+
+}  // namespace leat

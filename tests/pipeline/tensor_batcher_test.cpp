@@ -1,0 +1,188 @@
+#include "leat/pipeline/tensor_batcher.hpp"
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "leat/core/sleep.hpp"
+#include "leat/core/task_group.hpp"
+#include "leat/sync/fifo_queue.hpp"
+#include "leat/sync/memory_budget.hpp"
+#include "pipeline/batching.hpp"
+#include "support/leat_test.hpp"
+#include "support/refusal.hpp"
+
+// What batchers of tensors do beyond the cases of TensorFlow's tests.
+
+namespace {
+
+using namespace batching;
+using leat::tensor_batch;
+using leat_test::refusal;
+using sizes = std::vector<std::size_t>;
+
+}  // namespace
+
+LEAT_TEST("tensor_batch: what several tasks get enters in the order of their calls", "[pipeline]") {
+  // Call x takes a time of its own.
+  struct slow {
+    std::int64_t next = 0;
+    task<element> operator()() {
+      const std::int64_t x = next++;
+      if (x >= 50) co_return std::nullopt;
+      co_await leat::sleep_for(std::chrono::milliseconds(x * 7919 % 13));
+      co_return one(x);
+    }
+  };
+  for (const std::size_t tasks : {1U, 2U, 8U}) {
+    tensor_batch b(number_spec(), {.batch_size = 7});
+    b.add(slow(), {.tasks = tasks, .ordered = true});
+    const batches all = co_await batches_of(b);
+    CHECK(values_of(all) == from_to(0, 50));
+  }
+  tensor_batch free(number_spec(), {.batch_size = 7});
+  free.add(slow(), {.tasks = 8});
+  const batches all = co_await batches_of(free);
+  CHECK_FALSE(values_of(all) == from_to(0, 50));
+  CHECK(counted(values_of(all)) == counted(from_to(0, 50)));
+}
+
+LEAT_TEST("tensor_batch: an error keeps its place in that order", "[pipeline]") {
+  struct failing {
+    std::int64_t next = 0;
+    task<element> operator()() {
+      const std::int64_t x = next++;
+      if (x == 20) throw leat::failure(leat::errc::data_loss, "record 20");
+      co_await leat::sleep_for(std::chrono::milliseconds(5));
+      co_return one(x);
+    }
+  };
+  tensor_batch b(number_spec(), {.batch_size = 6});
+  b.add(failing(), {.tasks = 4, .ordered = true});
+  leat::coordinator coord;
+  b.start(coord);
+  batches all;
+  std::string said;
+  try {
+    while (auto batch = co_await b.next()) all.push_back(std::move(*batch));
+  } catch (const leat::failure& e) {
+    said = leat_test::sentence_of(e);
+  }
+  CHECK(said == "record 20");
+  CHECK(values_of(all) == from_to(0, 20));
+  CHECK_THROWS_AS(co_await coord.join(), leat::failure);
+}
+
+LEAT_TEST("tensor_batch: without a coordinator an error comes to the consumer too", "[pipeline]") {
+  struct failing {
+    task<element> operator()() {
+      co_await leat::this_task::yield();
+      throw leat::failure(leat::errc::not_found, "/data/x is not there");
+    }
+  };
+  tensor_batch b(number_spec(), {.batch_size = 6});
+  b.add(failing());
+  b.add(count_to(8, one));
+  leat::task_group group;
+  b.start(group);
+  std::vector<std::size_t> got;
+  std::string said;
+  try {
+    while (auto batch = co_await b.next()) got.push_back(batch->rows());
+  } catch (const leat::failure& e) {
+    said = leat_test::sentence_of(e);
+  }
+  CHECK(said == "/data/x is not there");
+  CHECK(got == sizes{6, 2});  // the other source went on to its end
+  std::string joined;
+  try {
+    co_await group.join();
+  } catch (const leat::failure& e) {
+    joined = leat_test::sentence_of(e);
+  }
+  CHECK(joined == said);
+}
+
+LEAT_TEST("tensor_batch: no more than so many bytes wait", "[pipeline]") {
+  leat::memory_budget budget(200, "ram");
+  tensor_batch b(number_spec(), {.batch_size = 5, .capacity = 1000, .budget = &budget});
+  b.add(count_to(200, one));
+  const batches all = co_await batches_of(b);
+  CHECK(values_of(all) == from_to(0, 200));
+  CHECK(budget.statistics().peak <= 200);
+  CHECK(budget.statistics().peak > 0);
+
+  tensor_batch small(number_spec(), {.batch_size = 1, .max_size = 4});
+  leat::errc code{};
+  try {
+    static_cast<void>(co_await small.push(one(1)));
+  } catch (const leat::failure& e) {
+    code = static_cast<leat::errc>(e.code().value());
+  }
+  CHECK(code == leat::errc::resource_exhausted);
+}
+
+LEAT_TEST("tensor_batch: elements of which no batch can be made stay", "[pipeline]") {
+  tensor_batch b(batch_spec({{.type = dtype::int64, .shape = {any, any}}}),
+                 {.batch_size = 2, .dynamic_pad = true});
+  const std::int64_t huge = std::int64_t{1} << 40;
+  const tensor_tuple tall(tensor(dtype::int64, {huge, 0}));
+  const tensor_tuple wide(tensor(dtype::int64, {0, huge}));
+  CHECK(co_await b.push(tall));
+  CHECK(co_await b.push(wide));
+  b.close();
+  int refused = 0;
+  for (int i = 0; i < 2; ++i) {
+    try {
+      static_cast<void>(co_await b.next());
+    } catch (const leat::failure& e) {
+      refused += e.code() == leat::errc::invalid_argument ? 1 : 0;
+    }
+  }
+  CHECK(refused == 2);
+}
+
+TEST_CASE("tensor_batch: by hand, in threads", "[pipeline]") {
+  tensor_batch b(number_and_text(), {.batch_size = 4, .capacity = 2});
+  std::thread pushing([&] {
+    CHECK(b.wait_push(pair(0, "a")));
+    const std::vector<std::string> texts(9, "b");
+    CHECK(b.wait_push_many(tensor_tuple(vector_of(from_to(1, 10)),
+                                        tensor::of({9}, std::span<const std::string>(texts)))) ==
+          9);
+    b.close();
+  });
+  batches all;
+  while (auto batch = b.wait_next()) all.push_back(std::move(*batch));
+  pushing.join();
+  CHECK(rows_of(all) == sizes{4, 4, 2});
+  CHECK(values_of(all) == from_to(0, 10));
+  CHECK(refusal([&] { return b.wait_push(one(1)); }) != "");
+}
+
+LEAT_TEST("tensor_batch: by hand, into a closed queue", "[pipeline]") {
+  tensor_batch b(number_spec(), {.batch_size = 4});
+  b.close();
+  CHECK_FALSE(co_await b.push(one(1)));
+  const tensor_tuple two(vector_of({1, 2}));
+  const tensor_tuple of_none(vector_of(numbers()));
+  CHECK(co_await b.push_many(two) == 0);
+  CHECK(co_await b.push_many(of_none) == 0);
+  const auto none = co_await b.next();
+  CHECK_FALSE(none);
+}
+
+LEAT_TEST("tensor_batch: from another queue", "[pipeline]") {
+  leat::fifo_queue<tensor_tuple> elements(4);
+  tensor_batch b(number_spec(), {.batch_size = 3});
+  b.add([&] { return elements.pop(); });
+  leat::coordinator coord;
+  b.start(coord);
+  for (int i = 0; i < 4; ++i) CHECK(co_await elements.push(one(i)));
+  elements.close();
+  const batches all = co_await rest_of(b);
+  co_await coord.join();
+  CHECK(columns_of(all) == std::vector<numbers>{{0, 1, 2}, {3}});
+}
