@@ -32,8 +32,10 @@
 #include "leat/core/random.hpp"
 
 // Values in shapes, elements and batches of them
+#include "leat/core/arrow.hpp"
 #include "leat/core/batch_columns.hpp"
 #include "leat/core/batch_spec.hpp"
+#include "leat/core/dlpack.hpp"
 #include "leat/core/dtype.hpp"
 #include "leat/core/element_spec.hpp"
 #include "leat/core/shape.hpp"
