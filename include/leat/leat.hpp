@@ -116,6 +116,7 @@
 #include "leat/pipeline/limit_epochs.hpp"
 #include "leat/pipeline/match_filenames_once.hpp"
 #include "leat/pipeline/match_files.hpp"
+#include "leat/pipeline/preloaded.hpp"
 #include "leat/pipeline/prometheus_text.hpp"
 #include "leat/pipeline/queue_fullness.hpp"
 #include "leat/pipeline/queue_reader.hpp"
