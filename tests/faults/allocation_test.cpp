@@ -18,7 +18,9 @@
 #include <asio/io_context.hpp>
 #include <catch2/catch.hpp>
 
+#include "leat/core/arrow.hpp"
 #include "leat/core/asio_scheduler.hpp"
+#include "leat/core/dlpack.hpp"
 #include "leat/core/embedded_scheduler.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/sleep.hpp"
@@ -33,6 +35,7 @@
 #include "leat/pipeline/batcher.hpp"
 #include "leat/pipeline/input_producer.hpp"
 #include "leat/pipeline/match_files.hpp"
+#include "leat/pipeline/tensor_batcher.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/looper.hpp"
 #include "leat/sync/padding_fifo_queue.hpp"
@@ -312,6 +315,43 @@ task<> padding_program() {
 
 TEST_CASE("allocation: a queue with padding", "[faults]") {
   fail_each_allocation([] { leat::sync_wait(padding_program()); });
+}
+
+// Elements of which no batch could be made are there for the next try; what hands a batch on leaves
+// nothing behind.
+task<> batching_program() {
+  leat::batch_spec spec({{.type = leat::dtype::int32, .shape = {}},
+                         {.type = leat::dtype::boolean, .shape = {2}, .sparse = true}});
+  leat::tensor_batch b(spec, {.batch_size = 3, .name = "a name that is not short at all"});
+  const leat::tensor expected = leat::tensor::of<int>({3}, {0, 1, 2});
+  const leat::tensor two = leat::tensor::of<std::int64_t>({1}, {2});
+  for (int i = 0; i < 3; ++i) {
+    leat::tensor_tuple element(leat::tensor::scalar(i), leat::tensor(leat::dtype::int64, {1, 1}),
+                               leat::tensor(leat::dtype::boolean, {1}), two);
+    co_await b.push(element);
+  }
+  std::optional<leat::batch_columns> batch;
+  std::exception_ptr error;
+  try {
+    batch = co_await b.next();
+  } catch (const std::bad_alloc&) {
+    error = std::current_exception();
+  }
+  if (error) batch = co_await b.next();
+  CHECK((batch && (*batch)[0] == expected));
+  CHECK((batch && batch->sparse(1).values.count() == 3));
+  if (error) std::rethrow_exception(error);
+  const leat::tensor again = leat::from_dlpack(leat::to_dlpack((*batch)[0]));
+  CHECK(again == (*batch)[0]);
+  leat::arrow_schema schema;
+  leat::arrow_array array;
+  leat::to_arrow(*batch, schema, array);
+  schema.release(&schema);
+  array.release(&array);
+}
+
+TEST_CASE("allocation: a batch of tensors", "[faults]") {
+  fail_each_allocation([] { leat::sync_wait(batching_program()); });
 }
 
 task<> file_program(std::string path) {

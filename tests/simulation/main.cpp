@@ -28,6 +28,7 @@ const std::vector<scenario>& scenarios() {
       {"running", {.threads = 2}, running},
       {"reading", {.threads = 2, .files = {.faults = rough}}, reading},
       {"changing", {.threads = 2, .files = {.faults = meddled}}, changing},
+      {"batching", {.threads = 3}, batching},
       {"pipeline", {.threads = 2, .files = {.faults = rough}}, pipeline},
       {"crashes", {}, crashes},
   };

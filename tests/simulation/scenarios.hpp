@@ -26,6 +26,7 @@ leat::task<> coordination(leat::sim::world& w);
 leat::task<> running(leat::sim::world& w);
 leat::task<> reading(leat::sim::world& w);
 leat::task<> changing(leat::sim::world& w);
+leat::task<> batching(leat::sim::world& w);
 leat::task<> pipeline(leat::sim::world& w);
 leat::task<> crashes(leat::sim::world& w);
 

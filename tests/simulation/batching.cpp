@@ -1,0 +1,237 @@
+// Sources of elements, in one task or several, on other threads, that filter and expand, fail or
+// are stopped; batches of columns taken by several consumers. Every element that was let in comes
+// out whole and once, or is counted as dropped; what befell a source comes to the consumers.
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "leat/core/error.hpp"
+#include "leat/core/sleep.hpp"
+#include "leat/core/this_task.hpp"
+#include "leat/pipeline/tensor_batcher.hpp"
+#include "leat/sync/coordinator.hpp"
+#include "simulation/scenarios.hpp"
+
+namespace simulation {
+namespace {
+
+using namespace std::chrono_literals;
+using leat::dtype;
+using leat::task;
+using leat::tensor;
+using leat::tensor_tuple;
+using leat::sim::world;
+
+// A number, its text, and as many sparse values as its last digit mod 3 says.
+leat::batch_spec spec() {
+  return leat::batch_spec(
+      {{.type = dtype::int64, .shape = {}},
+       {.type = dtype::string, .shape = {}},
+       {.type = dtype::int64, .shape = {leat::unknown_dimension}, .sparse = true}});
+}
+
+std::int64_t weights_of(std::int64_t id) { return id % 10 % 3; }
+
+tensor_tuple element_of(std::int64_t id) {
+  const std::int64_t count = weights_of(id);
+  tensor at(dtype::int64, {count, 1});
+  tensor values(dtype::int64, {count});
+  for (std::int64_t i = 0; i < count; ++i) {
+    at.mutable_values<std::int64_t>()[static_cast<std::size_t>(i)] = i;
+    values.mutable_values<std::int64_t>()[static_cast<std::size_t>(i)] = id;
+  }
+  return tensor_tuple(tensor::scalar(id), tensor::scalar(std::to_string(id)), at, values,
+                      tensor::of<std::int64_t>({1}, {count}));
+}
+
+// What all sources of a run have in common.
+struct account {
+  world& w;
+  std::set<std::int64_t> given;  // and wanted
+  bool failed = false;
+};
+
+// Numbers from `next` to before `end`, after a while each, in batches when it expands.
+struct numbers {
+  account& all;
+  std::int64_t next;
+  std::int64_t end;
+  bool expands;
+  bool fails;
+
+  task<std::optional<leat::maybe_element>> operator()() {
+    leat::random_engine& random = all.w.random();
+    const std::int64_t first = next;
+    const auto rows = static_cast<std::int64_t>(expands ? random.below(4) : 1);
+    next = std::min(end, first + rows);
+    const std::int64_t behind = next;
+    if (random.below(3) > 0) co_await leat::sleep_for(1ms * random.below(5));
+    if (fails && behind == end) {
+      all.failed = true;
+      throw leat::failure(leat::errc::data_loss, "planted");
+    }
+    if (first >= end) co_return std::nullopt;
+    leat::maybe_element result;
+    if (!expands) {
+      result = {element_of(first), random.below(4) > 0};
+      if (std::get<bool>(result.keep)) all.given.insert(first);
+      co_return result;
+    }
+    tensor keep(dtype::boolean, {behind - first});
+    std::vector<tensor_tuple> elements;
+    for (std::int64_t id = first; id < behind; ++id) {
+      const bool wanted = random.below(4) > 0;
+      keep.mutable_values<bool>()[static_cast<std::size_t>(id - first)] = wanted;
+      if (wanted) all.given.insert(id);
+      elements.push_back(element_of(id));
+    }
+    result = {spec().stack(elements).components(), keep};
+    co_return result;
+  }
+};
+
+// What a consumer has got, batch by batch.
+struct consumer {
+  std::vector<std::int64_t> ids;
+  std::vector<std::size_t> sizes;
+  bool data_loss = false;
+};
+
+void take(const leat::batch_columns& batch, consumer& c) {
+  const auto ids = batch[0].values<std::int64_t>();
+  const leat::sparse_tensor weights = batch.sparse(2);
+  std::size_t at = 0;
+  for (std::size_t row = 0; row < ids.size(); ++row) {
+    require(batch[1].strings()[row] == std::to_string(ids[row]), "columns are not aligned");
+    for (std::int64_t i = 0; i < weights_of(ids[row]); ++i, ++at) {
+      require(weights.indices.values<std::int64_t>()[2 * at] == static_cast<std::int64_t>(row) &&
+                  weights.values.values<std::int64_t>()[at] == ids[row],
+              "sparse values of another row");
+    }
+  }
+  require(at == weights.values.count(), "sparse values of no row");
+  c.ids.insert(c.ids.end(), ids.begin(), ids.end());
+  c.sizes.push_back(batch.rows());
+}
+
+template <class Batcher>
+task<> consume(Batcher& b, consumer& c) {
+  try {
+    while (const auto batch = co_await b.next()) take(*batch, c);
+  } catch (const leat::failure& e) {
+    c.data_loss = e.code() == leat::errc::data_loss;
+  }
+}
+
+template <class Batcher>
+task<> run(world& w, Batcher& b, leat::remainder last, bool in_order) {
+  account all{w, {}, false};
+  const bool one_fails = w.random().below(6) == 0;
+  const bool stopped = !one_fails && w.random().below(6) == 0;
+  const auto sources = static_cast<std::int64_t>(1 + w.random().below(3));
+  bool ordered = in_order;
+  for (std::int64_t s = 0; s < sources; ++s) {
+    leat::source_options how;
+    how.tasks = static_cast<std::size_t>(1 + w.random().below(4));
+    how.ordered = w.random().below(2) == 0;
+    how.enqueue_many = w.random().below(2) == 0;
+    if (how.enqueue_many) how.keep = {leat::unknown_dimension};
+    const auto count = static_cast<std::int64_t>(w.random().below(30));
+    b.add(numbers{all, 1000 * s, 1000 * s + count, how.enqueue_many, one_fails && s == 0}, how);
+    ordered = ordered && (how.ordered || how.tasks == 1);
+  }
+  w.watch(b.queue());
+  leat::coordinator coord({.name = "batching"});
+  leat::task_group group("batching");
+  // Sources note what they give in one account: all on one thread.
+  const bool with_coordinator = stopped || w.random().below(2) == 0;
+  leat::scheduler& home = w.thread(w.threads() - 1);
+  if (with_coordinator) {
+    b.start(coord, home);
+  } else {
+    b.start(group, home);
+  }
+  std::vector<consumer> consumers(1 + w.random().below(2));
+  leat::task_group consuming("consumers");
+  for (std::size_t i = 0; i < consumers.size(); ++i) {
+    consuming.spawn_on(w.thread(i % w.threads()), consume(b, consumers[i]), "consumer");
+  }
+  if (stopped) {
+    co_await leat::sleep_for(1ms * w.random().below(30));
+    coord.request_stop();
+  }
+  co_await consuming.join();
+  bool joined_with_loss = false;
+  try {
+    if (with_coordinator) {
+      co_await coord.join({.grace = 240h});
+    } else {
+      co_await group.join();
+    }
+  } catch (const leat::failure& e) {
+    joined_with_loss = e.code() == leat::errc::data_loss;
+  }
+  w.unwatch();
+
+  std::multiset<std::int64_t> got;
+  std::size_t smaller = 0;
+  for (const consumer& c : consumers) {
+    got.insert(c.ids.begin(), c.ids.end());
+    for (const std::size_t size : c.sizes) {
+      require(size > 0 && size <= b.batch_size(), "a batch of another size");
+      if (size < b.batch_size()) ++smaller;
+    }
+    require(c.data_loss == all.failed, "the consumer does not see what befell a source");
+  }
+  require(joined_with_loss == all.failed, "the owner does not see what befell a source");
+  require(smaller <= (last == leat::remainder::keep ? 1U : 0U), "a batch that is not full");
+  for (const std::int64_t id : got) {
+    require(got.count(id) == 1 && all.given.count(id) == 1, "an element too many");
+  }
+  if (!all.failed && !stopped) {
+    require(got.size() + b.dropped() == all.given.size(), "elements are missing");
+    require(b.dropped() < b.batch_size(), "a whole batch was dropped");
+  }
+  if (ordered && consumers.size() == 1) {
+    for (std::int64_t s = 0; s < sources; ++s) {
+      std::int64_t before = -1;
+      for (const std::int64_t id : consumers[0].ids) {
+        if (id / 1000 != s) continue;
+        require(id > before, "elements of one source in another order");
+        before = id;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+task<> batching(world& w) {
+  const auto batch_size = static_cast<std::size_t>(1 + w.random().below(6));
+  const auto capacity = static_cast<std::size_t>(2 + w.random().below(10));
+  const leat::remainder last =
+      w.random().below(2) == 0 ? leat::remainder::keep : leat::remainder::drop;
+  // The largest element has 64 bytes.
+  const std::size_t max_size = w.random().below(3) == 0 ? 200 : leat::unbounded;
+  if (w.random().below(2) == 0) {
+    leat::tensor_batch b(
+        spec(),
+        {.batch_size = batch_size, .capacity = capacity, .last = last, .max_size = max_size});
+    co_await run(w, b, last, true);
+  } else {
+    leat::tensor_shuffle_batch b(
+        spec(), {.batch_size = batch_size,
+                 .capacity = capacity,
+                 .min_after_dequeue = static_cast<std::size_t>(w.random().below(capacity)),
+                 .seed = w.random()(),
+                 .last = last,
+                 .max_size = max_size});
+    co_await run(w, b, last, false);
+  }
+}
+
+}  // namespace simulation
