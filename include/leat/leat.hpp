@@ -29,7 +29,9 @@
 #include "leat/core/dump_on_request.hpp"
 #include "leat/core/embedded_scheduler.hpp"
 #include "leat/core/error.hpp"
+#include "leat/core/permutation.hpp"
 #include "leat/core/random.hpp"
+#include "leat/core/shuffle_quality.hpp"
 
 // Values in shapes, elements and batches of them
 #include "leat/core/arrow.hpp"
