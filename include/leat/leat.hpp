@@ -58,6 +58,7 @@
 #include "leat/codec/decode_json_example.hpp"
 #include "leat/codec/decode_raw.hpp"
 #include "leat/codec/deflater.hpp"
+#include "leat/codec/epoch_fingerprint.hpp"
 #include "leat/codec/example_builder.hpp"
 #include "leat/codec/example_parser.hpp"
 #include "leat/codec/features.hpp"
