@@ -93,6 +93,7 @@
 
 // Files and records
 #include "leat/io/corruption.hpp"
+#include "leat/io/epoch_order.hpp"
 #include "leat/io/file.hpp"
 #include "leat/io/file_backend.hpp"
 #include "leat/io/fixed_length_reader.hpp"

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "leat/core/permutation.hpp"
+
+namespace leat {
+
+/// What is cut into parts for the ranks of a job.
+enum class shard_by {
+  records,  ///< all ranks together go through one order of all records
+  files,    ///< each rank goes through the records of its own files
+};
+
+/// What becomes of records that do not go evenly into the ranks.
+enum class shard_remainder {
+  keep,    ///< some ranks have more records than others
+  drop,    ///< all have as many as the one with the fewest; the others' are left out
+  repeat,  ///< all have as many as the one with the most; the others have some of theirs again
+};
+
+/// Which part of the records is read here.
+struct shard_options {
+  std::uint64_t rank = 0;        ///< of this reader, below world_size
+  std::uint64_t world_size = 1;  ///< readers that share the records, at most 2^32
+  shard_by by = shard_by::records;
+  shard_remainder last = shard_remainder::keep;
+};
+
+/// How many records a rank gets.
+struct shard_counts {
+  std::uint64_t records = 0;   ///< in all
+  std::uint64_t repeated = 0;  ///< of these, how many it had before in the epoch, or another rank
+  std::uint64_t dropped = 0;   ///< how many of its own it does not get
+
+  friend bool operator==(const shard_counts&, const shard_counts&) = default;
+};
+
+/// Which record of some files comes when: the order of an epoch, as one rank of several reads it.
+///
+/// A function of (records of the files, seed, epoch, shard). All ranks together get each record
+/// exactly once, except for those that `last` drops or repeats.
+///
+/// By records, all files are one list. Ranks take turns: in the step from position p of the epoch's
+/// order on, rank r has the record at p + r, and the next step begins at p + world_size. So what
+/// has been read after each step is the beginning of the order, whatever the number of ranks, and
+/// another number of ranks can go on from there.
+///
+/// By files, rank r has the files r, r + world_size, ... of the epoch's order of files, and goes
+/// through an order of their records. Files without records count for nothing. A position is how
+/// many records the rank has had.
+///
+/// Without a shuffle the order is that of the files.
+///
+/// A value type. Thread safety: distinct-safe; shared-safe where nobody calls begin().
+class epoch_order {
+ public:
+  /// A record, and where it stands.
+  struct entry {
+    std::size_t file = 0;       ///< index of its file
+    std::uint64_t index = 0;    ///< of the record in the file
+    std::uint64_t ordinal = 0;  ///< of the record among those of all files
+    bool repeated = false;      ///< it was there before in this epoch
+  };
+
+  /// Of files with so many records each, in epoch 0.
+  /// Errors: invalid_argument for a rank or world_size out of range, or more than 2^63 records.
+  epoch_order(std::span<const std::uint64_t> records_of_files, bool shuffle, std::uint64_t seed,
+              const shard_options& shard);
+
+  /// Goes over to another epoch. Cost: by records O(1), by files O(files).
+  void begin(std::uint64_t epoch);
+  [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
+
+  [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
+
+  /// Records of all files.
+  [[nodiscard]] std::uint64_t size() const noexcept { return firsts_.back(); }
+
+  /// What this rank gets from a position on; from 0, in the whole epoch.
+  [[nodiscard]] shard_counts left_from(std::uint64_t position) const noexcept;
+
+  /// The record of the step at a position from which on there are some left.
+  /// Cost: that of a permutation, and O(log files).
+  [[nodiscard]] entry at(std::uint64_t position) const noexcept;
+
+  /// The position of the next step.
+  [[nodiscard]] std::uint64_t next(std::uint64_t position) const noexcept {
+    return position + (by_files() ? 1 : shard_.world_size);
+  }
+
+  /// True at a position at which the epoch is over for all ranks; by files, for this one.
+  [[nodiscard]] bool ended(std::uint64_t position) const noexcept;
+
+ private:
+  // What a rank would get if each had its own, and the ranks with the fewest and the most.
+  struct shares {
+    std::uint64_t own;
+    std::uint64_t least;
+    std::uint64_t most;
+  };
+
+  [[nodiscard]] bool by_files() const noexcept { return shard_.by == shard_by::files; }
+  [[nodiscard]] shares shares_from(std::uint64_t position) const noexcept;
+  [[nodiscard]] std::uint64_t records_of(std::size_t file) const noexcept {
+    return firsts_[file + 1] - firsts_[file];
+  }
+  void choose_files();
+
+  std::vector<std::uint64_t> firsts_;  // ordinal of the first record of each file; the end
+  bool shuffle_;
+  std::uint64_t seed_;
+  shard_options shard_;
+  std::uint64_t epoch_ = 0;
+  permutation order_;  // of all records, or of those of this rank's files
+
+  // By files.
+  std::vector<std::size_t> with_records_;
+  std::vector<std::size_t> files_;         // of this rank
+  std::vector<std::uint64_t> own_firsts_;  // as firsts_, of files_
+  std::uint64_t least_ = 0;
+  std::uint64_t most_ = 0;
+};
+
+}  // namespace leat
