@@ -88,19 +88,18 @@ void gather::describe(const wait& w, std::ostream& out) {
       << self.pieces_.size() << " pieces are read, " << self.under_way_ << " under way)";
 }
 
-cached_pieces gather_cached(file& f, std::span<const file_piece> pieces) noexcept {
+cached_pieces gather_cached(std::span<const file_piece> pieces) noexcept {
   constexpr std::size_t share_of_turn = std::size_t{1} << 20;
   constexpr std::size_t price_of_read = 4096;  // costs about as much as to copy so many bytes
-  file_backend& backend = f.open_handle()->backend;
   cached_pieces done;
   for (std::size_t spent = 0; done.count < pieces.size() && spent < share_of_turn; ++done.count) {
     const file_piece& p = pieces[done.count];
     file_request now;
-    now.handle = f.open_handle()->number;
+    now.handle = p.from->number;
     now.data = p.to;
     now.size = p.size;
     now.offset = p.offset;
-    done.missed = !backend.try_now(now) || now.result != static_cast<std::int64_t>(p.size);
+    done.missed = !p.from->backend.try_now(now) || now.result != static_cast<std::int64_t>(p.size);
     if (done.missed) break;
     spent += p.size + price_of_read;
   }

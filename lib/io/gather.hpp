@@ -14,6 +14,7 @@ namespace leat::detail {
 
 /// A piece of a file, and where in memory it goes.
 struct file_piece {
+  file_handle* from = nullptr;
   std::uint64_t offset = 0;
   std::size_t size = 0;
   std::byte* to = nullptr;
@@ -75,6 +76,6 @@ struct cached_pieces {
 };
 
 /// Reads pieces that need no waiting for a device, from the front, at most about 1 MiB of them.
-[[nodiscard]] cached_pieces gather_cached(file& f, std::span<const file_piece> pieces) noexcept;
+[[nodiscard]] cached_pieces gather_cached(std::span<const file_piece> pieces) noexcept;
 
 }  // namespace leat::detail

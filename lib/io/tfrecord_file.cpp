@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "io/frame_layout.hpp"
 #include "io/gather.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/this_task.hpp"
@@ -12,31 +13,8 @@
 
 namespace leat {
 
-// The frame of a record, and which of those asked for it is.
-struct tfrecord_file::wanted {
-  std::uint64_t offset = 0;
-  std::uint64_t size = 0;  // frame included
-  std::uint64_t index = 0;
-  std::size_t position = 0;
-  std::size_t at = 0;  // in memory
-
-  [[nodiscard]] std::uint64_t end() const noexcept { return offset + size; }
-  [[nodiscard]] std::span<std::byte> frame(std::byte* memory) const noexcept {
-    return {memory + at, static_cast<std::size_t>(size)};
-  }
-  [[nodiscard]] byte_view payload(const std::byte* memory) const noexcept {
-    return {memory + at + tfrecord_header_size, static_cast<std::size_t>(size - tfrecord_overhead)};
-  }
-};
-
-namespace {
-
-constexpr std::size_t max_depth = 1024;
-
-// Neighbours are read together up to here: more would only be copied at a time.
-constexpr std::uint64_t large_piece = std::uint64_t{256} << 10;
-
-void check_options(const tfrecord_file_options& options, const std::string& path) {
+void tfrecord_file::check_options(const tfrecord_file_options& options, const std::string& path) {
+  constexpr std::size_t max_depth = 1024;
   if (options.depth < 1 || options.depth > max_depth) {
     throw failure(errc::invalid_argument, path + ": tfrecord_file_options::depth is " +
                                               std::to_string(options.depth) + ", must be 1 to " +
@@ -46,8 +24,6 @@ void check_options(const tfrecord_file_options& options, const std::string& path
     throw failure(errc::invalid_argument, path + ": max_record_size must be 1 or more");
   }
 }
-
-}  // namespace
 
 task<std::unique_ptr<tfrecord_file>> tfrecord_file::open(std::string path,
                                                          tfrecord_file_options options,
@@ -81,19 +57,27 @@ tfrecord_file::tfrecord_file(file f, tfrecord_index index, const tfrecord_file_o
 
 // ---------------------------------------------------------------------------------------- a record
 
-tfrecord_file::wanted tfrecord_file::find(std::uint64_t i, std::size_t position) const {
+detail::record_frame tfrecord_file::find(std::uint64_t i, std::size_t position) const {
   if (i >= index_.size()) {
     throw failure(errc::out_of_range, path() + ": there is no record " + std::to_string(i) +
                                           ", the file has " + std::to_string(index_.size()));
   }
   const tfrecord_index::entry e = index_[i];
-  const wanted w{e.offset, e.size + tfrecord_overhead, i, position};
-  if (e.size > options_.max_record_size) {
-    throw failure(errc::resource_exhausted, place(w) + ": a length of " + std::to_string(e.size) +
-                                                " bytes is above the limit max_record_size of " +
-                                                std::to_string(options_.max_record_size));
-  }
+  const wanted w{
+      .offset = e.offset, .size = e.size + tfrecord_overhead, .index = i, .position = position};
+  if (is_too_large(w)) refuse(w, too_large(w));
   return w;
+}
+
+bool tfrecord_file::is_too_large(const wanted& w) const noexcept {
+  return w.size - tfrecord_overhead > options_.max_record_size;
+}
+
+detail::damage tfrecord_file::too_large(const wanted& w) const {
+  return {.reason = errc::resource_exhausted,
+          .what = "a length of " + std::to_string(w.size - tfrecord_overhead) +
+                  " bytes is above the limit max_record_size of " +
+                  std::to_string(options_.max_record_size)};
 }
 
 std::string tfrecord_file::place(const wanted& w) const {
@@ -101,22 +85,24 @@ std::string tfrecord_file::place(const wanted& w) const {
          std::to_string(w.offset);
 }
 
-// Says what is wrong with a record that is not in order.
-void tfrecord_file::refuse(const wanted& w, byte_view frame) const {
+// What is wrong with a record that is not in order.
+detail::damage tfrecord_file::fault_of(const wanted& w, byte_view frame) const {
   detail::tfrecord_framing::options how;
   how.checks = options_.checks;
   how.max_record_size = options_.max_record_size;
   std::vector<byte_view> found;
   const detail::tfrecord_framing framing(how, path());
   const auto step = framing.find({.bytes = frame, .index = w.index}, found);
-  if (found.empty() && step.fault) {
-    throw failure(step.fault->reason, place(w) + ": " + step.fault->what);
-  }
-  throw failure(errc::failed_precondition,
-                place(w) + ": it has a length of " +
-                    std::to_string(load_little_endian<std::uint64_t>(frame.data())) +
-                    " bytes, by the index " + std::to_string(w.size - tfrecord_overhead) +
-                    "; make the index anew");
+  if (found.empty() && step.fault) return *step.fault;
+  return {.reason = errc::failed_precondition,
+          .what = "it has a length of " +
+                  std::to_string(load_little_endian<std::uint64_t>(frame.data())) +
+                  " bytes, by the index " + std::to_string(w.size - tfrecord_overhead) +
+                  "; make the index anew"};
+}
+
+void tfrecord_file::refuse(const wanted& w, const detail::damage& d) const {
+  throw failure(d.reason, place(w) + ": " + d.what);
 }
 
 void tfrecord_file::fail(const wanted& w, std::int64_t error) const {
@@ -127,11 +113,18 @@ void tfrecord_file::fail(const wanted& w, std::int64_t error) const {
   detail::throw_file_error(error, place(w), "cannot read");
 }
 
-task<void> tfrecord_file::read_again(const wanted& w, std::span<std::byte> frame,
+// True when the record is in order now.
+task<bool> tfrecord_file::read_again(const wanted& w, std::span<std::byte> frame,
                                      std::source_location where) {
   const std::size_t got = co_await file_.read_at(w.offset, frame, where);
   if (got < frame.size()) fail(w, -ENODATA);
-  if (!is_tfrecord(frame, options_.checks)) refuse(w, frame);
+  co_return is_tfrecord(frame, options_.checks);
+}
+
+task<void> tfrecord_file::mend(const wanted& w, std::span<std::byte> frame,
+                               std::source_location where) {
+  const bool mended = co_await read_again(w, frame, where);
+  if (!mended) refuse(w, fault_of(w, frame));
   ++statistics_.transient;
 }
 
@@ -139,10 +132,10 @@ task<owned_record> tfrecord_file::at(std::uint64_t i, std::source_location where
   const wanted w = find(i, 0);
   owned_record record;
   record.memory_ = detail::aligned_bytes(static_cast<std::size_t>(w.size));
-  const std::span<std::byte> frame = w.frame(record.memory_.data());
+  const std::span<std::byte> frame = w.bytes(record.memory_.data());
   const std::size_t got = co_await file_.read_at(w.offset, frame, where);
   if (got < frame.size()) fail(w, -ENODATA);
-  if (!is_tfrecord(frame, options_.checks)) co_await read_again(w, frame, where);
+  if (!is_tfrecord(frame, options_.checks)) co_await mend(w, frame, where);
   record.payload_ = w.payload(record.memory_.data());
   record.path_ = path_;
   record.offset_ = w.offset;
@@ -174,60 +167,22 @@ task<void> tfrecord_file::read_range(std::uint64_t first, std::uint64_t count,
   co_await fill(std::move(all), selection, where);
 }
 
-namespace {
-
-// Memory for so many bytes; that which is at hand where nobody else looks at it.
-detail::aligned_bytes memory_for(std::uint64_t size, detail::aligned_bytes at_hand) {
-  if (at_hand.sole_owner() && at_hand.size() >= size) return at_hand;
-  at_hand = {};
-  return detail::aligned_bytes(static_cast<std::size_t>(size));
-}
-
-}  // namespace
-
 task<void> tfrecord_file::fill(std::vector<wanted> all, record_selection& selection,
                                std::source_location where) {
-  const auto before = [](const wanted& a, const wanted& b) { return a.offset < b.offset; };
-  if (!std::is_sorted(all.begin(), all.end(), before)) std::sort(all.begin(), all.end(), before);
-
-  // Each record is put behind the others, in one piece with its neighbour or in one of its own.
-  std::vector<piece> pieces;
-  std::uint64_t size = 0;
-  std::uint64_t end = 0;  // of the last piece in the file
-  for (wanted& w : all) {
-    const bool near = !pieces.empty() && w.offset <= end + options_.max_gap &&
-                      (w.end() <= end || w.end() - pieces.back().offset <= large_piece);
-    if (!near) {
-      pieces.push_back({.offset = w.offset});
-      end = w.offset;
-    }
-    const std::uint64_t more = std::max(w.end(), end) - end;
-    if (more > PTRDIFF_MAX - size) {
-      throw failure(errc::invalid_argument, path() + ": " + std::to_string(all.size()) +
-                                                " records in one go are too large");
-    }
-    size += more;
-    end += more;
-    pieces.back().size += static_cast<std::size_t>(more);
-    w.at = static_cast<std::size_t>(size - (end - w.offset));
-  }
-
-  detail::aligned_bytes memory = memory_for(size, std::move(selection.memory_));
-  std::byte* to = memory.data();
-  for (piece& p : pieces) {
-    p.to = to;
-    to += p.size;
-  }
-  co_await fetch(all, pieces, memory.data(), where);
+  detail::frame_layout layout =
+      detail::lay_out(all, std::span(&file_.open_handle(), 1), options_.max_gap, path());
+  detail::aligned_bytes memory = detail::memory_for(layout.size, std::move(selection.memory_));
+  detail::put_into(layout.pieces, memory.data());
+  co_await fetch(all, layout.pieces, memory.data(), where);
 
   selection.records_.resize(all.size());
   selection.places_.resize(all.size());
   for (const wanted& w : all) {
     selection.records_[w.position] = w.payload(memory.data());
-    selection.places_[w.position] = {w.offset, w.index};
+    selection.places_[w.position] = {w.offset, w.index, w.index, path_.get()};
   }
   selection.memory_ = std::move(memory);
-  selection.path_ = path_;
+  selection.paths_ = path_;
   statistics_.records += all.size();
 }
 
@@ -237,7 +192,7 @@ task<void> tfrecord_file::fetch(std::span<const wanted> all, std::span<const pie
   while (!pieces.empty()) {
     const bool stopped = co_await this_task::stop_requested();
     if (stopped) fail(all.front(), -ECANCELED);
-    const detail::cached_pieces cached = detail::gather_cached(file_, pieces);
+    const detail::cached_pieces cached = detail::gather_cached(pieces);
     pieces = pieces.subspan(cached.count);
     if (cached.missed) {
       const detail::gather_result result =
@@ -266,8 +221,8 @@ task<void> tfrecord_file::check(std::span<const wanted> all, std::byte* memory,
   constexpr std::uint64_t share_of_turn = std::uint64_t{4} << 20;
   std::uint64_t checked = 0;
   for (const wanted& w : all) {
-    const std::span<std::byte> frame = w.frame(memory);
-    if (!is_tfrecord(frame, options_.checks)) co_await read_again(w, frame, where);
+    const std::span<std::byte> frame = w.bytes(memory);
+    if (!is_tfrecord(frame, options_.checks)) co_await mend(w, frame, where);
     checked += w.size;
     if (checked < share_of_turn) continue;
     checked = 0;

@@ -13,11 +13,12 @@
 
 namespace leat {
 
-/// Records from anywhere in a file, in the order in which they were asked for: views into memory
-/// that the selection keeps alive.
+/// Records from anywhere in a file, or in several, in the order in which they were asked for: views
+/// into memory that the selection keeps alive.
 ///
-/// Filled by tfrecord_file::read(), again and again. Its memory is used again where nobody else has
-/// it. May be moved to another thread and outlive the file. A copy shares the memory.
+/// Filled by tfrecord_file::read() and indexed_reader::read_batch(), again and again. Its memory is
+/// used again where nobody else has it. May be moved to another thread and outlive the file. A copy
+/// shares the memory.
 ///
 /// Thread safety: distinct-safe.
 class record_selection {
@@ -30,14 +31,19 @@ class record_selection {
   [[nodiscard]] auto begin() const noexcept { return records_.begin(); }
   [[nodiscard]] auto end() const noexcept { return records_.end(); }
 
+  /// Of the file of the first record; empty where there is none.
   [[nodiscard]] std::string_view path() const noexcept {
-    return path_ ? *path_ : std::string_view();
+    return empty() ? std::string_view() : *places_[0].path;
   }
 
   /// Where the i-th record stands in its file. Cost: O(1).
   [[nodiscard]] record_position position(std::size_t i) const noexcept {
-    return {path(), places_[i].offset, places_[i].index};
+    return {*places_[i].path, places_[i].offset, places_[i].index};
   }
+
+  /// The number of the i-th record among those of all files that were read from, from 0; of one
+  /// file, its index.
+  [[nodiscard]] std::uint64_t ordinal(std::size_t i) const noexcept { return places_[i].ordinal; }
 
   /// Forgets the records and lets go of their memory.
   void clear() noexcept {
@@ -46,11 +52,14 @@ class record_selection {
   }
 
  private:
+  friend class indexed_reader;
   friend class tfrecord_file;
 
   struct place {
     std::uint64_t offset;
     std::uint64_t index;
+    std::uint64_t ordinal;
+    const std::string* path;  // kept by paths_
   };
 
   void forget() noexcept {
@@ -61,7 +70,7 @@ class record_selection {
   std::vector<byte_view> records_;
   std::vector<place> places_;
   detail::aligned_bytes memory_;
-  std::shared_ptr<const std::string> path_;
+  std::shared_ptr<const void> paths_;
 };
 
 /// One record, with the memory that it lies in.

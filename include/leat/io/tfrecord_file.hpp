@@ -18,8 +18,10 @@
 namespace leat {
 
 namespace detail {
+struct damage;
 struct file_piece;
-}
+struct record_frame;
+}  // namespace detail
 
 /// How records of a TFRecord file are read by index.
 struct tfrecord_file_options {
@@ -108,9 +110,12 @@ class tfrecord_file {
   [[nodiscard]] const reader_statistics& statistics() const noexcept { return statistics_; }
 
  private:
-  struct wanted;  // a record of a selection
+  friend class indexed_reader;
+
+  using wanted = detail::record_frame;
   using piece = detail::file_piece;
 
+  static void check_options(const tfrecord_file_options& options, const std::string& path);
   [[nodiscard]] wanted find(std::uint64_t i, std::size_t position) const;
   [[nodiscard]] std::string place(const wanted& w) const;
   [[nodiscard]] task<void> fill(std::vector<wanted> all, record_selection& selection,
@@ -119,9 +124,14 @@ class tfrecord_file {
                                  std::byte* memory, std::source_location where);
   [[nodiscard]] task<void> check(std::span<const wanted> all, std::byte* memory,
                                  std::source_location where);
-  [[nodiscard]] task<void> read_again(const wanted& w, std::span<std::byte> frame,
+  [[nodiscard]] task<bool> read_again(const wanted& w, std::span<std::byte> frame,
                                       std::source_location where);
-  [[noreturn]] void refuse(const wanted& w, byte_view frame) const;
+  [[nodiscard]] task<void> mend(const wanted& w, std::span<std::byte> frame,
+                                std::source_location where);
+  [[nodiscard]] bool is_too_large(const wanted& w) const noexcept;
+  [[nodiscard]] detail::damage too_large(const wanted& w) const;
+  [[nodiscard]] detail::damage fault_of(const wanted& w, byte_view frame) const;
+  [[noreturn]] void refuse(const wanted& w, const detail::damage& d) const;
   [[noreturn]] void fail(const wanted& w, std::int64_t error) const;
 
   file file_;
