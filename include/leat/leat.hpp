@@ -98,6 +98,8 @@
 #include "leat/io/file_backend.hpp"
 #include "leat/io/fixed_length_reader.hpp"
 #include "leat/io/identity_reader.hpp"
+#include "leat/io/indexed_reader.hpp"
+#include "leat/io/indexed_reader_state.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/io/quarantine_log.hpp"
 #include "leat/io/record_batch.hpp"

@@ -1,0 +1,189 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leat/core/detail/aligned_bytes.hpp"
+#include "leat/core/task.hpp"
+#include "leat/io/corruption.hpp"
+#include "leat/io/detail/one_at_a_time.hpp"
+#include "leat/io/epoch_order.hpp"
+#include "leat/io/indexed_reader_state.hpp"
+#include "leat/io/record_selection.hpp"
+#include "leat/io/tfrecord_file.hpp"
+
+namespace leat {
+
+namespace detail {
+class piece_reads;
+}
+
+/// How an indexed_reader goes over its records.
+struct indexed_reader_options {
+  std::optional<std::uint64_t> num_epochs = {};  ///< times; none: again and again
+  bool shuffle = true;                           ///< a new order in each epoch
+  std::optional<std::uint64_t> seed = {};        ///< of the orders; none: others each time
+  shard_options shard = {};                      ///< the part that is read here
+  std::size_t batch_size = 128;                  ///< records of a batch, at most
+  /// Records that are read, or being read, before they are asked for, where the data is not in the
+  /// page cache; 0: none. The batch that comes next is not counted.
+  std::size_t records_ahead = 1024;
+  /// Bytes of the batches that are read and not given yet. A batch takes at most half of it, and at
+  /// least one record.
+  std::uint64_t max_bytes = std::uint64_t{64} << 20;
+  /// How the files are read; `depth` reads are under way in all files together.
+  tfrecord_file_options file = {.max_gap = 0};
+  /// fail, skip_record or resync, which are one here: an index says where the next record is.
+  corruption_options corruption = {};
+  std::string name = "indexed_reader";  ///< for messages
+};
+
+/// What an indexed_reader has done so far.
+struct indexed_reader_statistics {
+  std::uint64_t records = 0;    ///< delivered
+  std::uint64_t repeated = 0;   ///< of these, given again to make the ranks equal
+  std::uint64_t dropped = 0;    ///< not given, to make the ranks equal
+  std::uint64_t reports = 0;    ///< records that were left out as damaged
+  std::uint64_t transient = 0;  ///< records that were damaged, and in order when read once more
+};
+
+/// Reads the records of TFRecord files epoch by epoch, each in an order of its own: a global
+/// shuffle, without a buffer.
+///
+///     auto reader = co_await leat::indexed_reader::open(paths, {.num_epochs = 3, .seed = 1});
+///     leat::record_selection batch;
+///     while (co_await reader->read_batch(batch))
+///       for (leat::byte_view record : batch) use(record);
+///
+/// The order of an epoch is a permutation of all records of all files, a function of (seed, epoch);
+/// see permutation and epoch_order. Records are found by the indexes of their files, see
+/// tfrecord_file, and read many at a time; those of a batch lie in one memory, from where they are
+/// not copied. A batch has records of one epoch only.
+///
+/// Of a job with several ranks each reads its part; see shard_options.
+///
+/// Records that are in the page cache are copied in the call. After the first one in an epoch that
+/// is not, the reader reads ahead.
+///
+/// All files are open as long as the reader lives. Memory: max_bytes, the indexes of the files, and
+/// the batches that the program keeps.
+///
+/// Thread safety: thread-bound to the scheduler on which it was opened; one operation at a time.
+class indexed_reader {
+ public:
+  /// Opens files, with the indexes that stand beside them; makes those where there are none.
+  ///
+  /// Errors: those of tfrecord_file::open(), for the first file that has one; invalid_argument for
+  ///         an option out of range, for no files, for a skip of whole files, and for so many ranks
+  ///         that one of them would have nothing to read.
+  [[nodiscard]] static task<std::unique_ptr<indexed_reader>> open(
+      std::vector<std::string> paths, indexed_reader_options options = {},
+      std::source_location where = std::source_location::current());
+
+  /// Of files that are open; how they were opened counts, of `options.file` but depth and max_gap.
+  /// Errors: invalid_argument, as open().
+  indexed_reader(std::vector<std::unique_ptr<tfrecord_file>> files, indexed_reader_options options);
+  indexed_reader(const indexed_reader&) = delete;
+  indexed_reader& operator=(const indexed_reader&) = delete;
+
+  /// Leaves the reads that are under way to themselves; their files are closed when they end.
+  ~indexed_reader();
+
+  /// Replaces the contents of `batch` by the next records of the epoch; at least one. False after
+  /// the last epoch, and where the files have no records: the batch is empty then.
+  ///
+  /// Errors:       data_loss for damage, resource_exhausted for a record above the limit,
+  ///               failed_precondition for one of another size than the index says, with path,
+  ///               record, offset and checksums, as the corruption policy says, after the records
+  ///               before it; those of the system. The next call tries again.
+  /// Cancellation: total: no record is lost, the next call goes on.
+  /// Cost:         a read for each record that has no neighbour in the batch, and a few allocations
+  ///               for the batch.
+  [[nodiscard]] task<bool> read_batch(record_selection& batch,
+                                      std::source_location where = std::source_location::current());
+
+  /// Records of all files, for all ranks.
+  [[nodiscard]] std::uint64_t size() const noexcept { return order_.size(); }
+
+  /// How many records of an epoch are given here, if none is damaged. By files it is another number
+  /// in each epoch; this is that of the present one.
+  [[nodiscard]] shard_counts counts() const;
+
+  /// The epoch of the batch that was delivered last, from 0.
+  [[nodiscard]] std::uint64_t epoch() const noexcept { return batch_epoch_; }
+
+  /// Of the orders: the one that was given, or found.
+  [[nodiscard]] std::uint64_t seed() const noexcept { return order_.seed(); }
+
+  /// Where the reader stands: behind the last record that was delivered. Not while an operation is
+  /// under way.
+  ///
+  /// It is the state of all ranks together. Ranks that have delivered equally many records have
+  /// equal states, and one of them is enough to save.
+  [[nodiscard]] indexed_reader_state state() const;
+  [[nodiscard]] std::string serialize_state() const { return state().to_bytes(); }
+
+  /// Goes on where another reader stood, as the rank that this one is. By records, world_size may
+  /// be another one than there; by files only at the beginning of an epoch.
+  ///
+  /// Errors: failed_precondition where the files have changed or are others, or the options give
+  ///         other orders; the message says what differs. invalid_argument for bytes that are no
+  ///         state. Nothing has changed then.
+  void restore_state(std::string_view bytes);
+
+  [[nodiscard]] const indexed_reader_statistics& statistics() const noexcept { return statistics_; }
+  [[nodiscard]] const std::string& name() const noexcept { return options_.name; }
+
+ private:
+  struct block;
+  struct finding;
+  struct verdict;
+  struct place {
+    std::uint64_t epoch = 0;
+    std::uint64_t position = 0;
+  };
+
+  static void check_options(const indexed_reader_options& o);
+  void check_ranks() const;
+  void check_state(const indexed_reader_state& s) const;
+
+  [[nodiscard]] bool at_end(const place& p) const noexcept;
+  [[nodiscard]] std::shared_ptr<block> plan();
+  void begin(std::shared_ptr<block> b);
+  [[nodiscard]] bool has_room(const block& b) const noexcept;
+  void look_ahead();
+  void forget_ahead() noexcept;
+
+  [[nodiscard]] task<void> bring(std::shared_ptr<block> b, std::source_location where);
+  [[nodiscard]] task<std::vector<finding>> check(const block& b, std::source_location where);
+  [[nodiscard]] verdict judge(const block& b, const std::vector<finding>& found) const;
+  void give(const block& b, const verdict& v, record_selection& batch);
+  [[nodiscard]] task<void> tell(std::vector<corruption_report> reports);
+
+  const std::vector<std::unique_ptr<tfrecord_file>> files_;
+  const indexed_reader_options options_;
+  detail::one_at_a_time in_use_;
+  epoch_order order_;              // in the epoch of ahead_
+  indexed_reader_state identity_;  // at the beginning
+  std::shared_ptr<const void> paths_;
+  std::shared_ptr<detail::piece_reads> reads_;
+  place next_;                                 // behind what was delivered
+  place ahead_;                                // behind what is in blocks
+  std::deque<std::shared_ptr<block>> blocks_;  // begun, and not given yet
+  std::shared_ptr<block> planned_;             // for which there is no room yet
+  bool reads_ahead_ = false;
+  detail::aligned_bytes spare_;
+  std::uint64_t batch_epoch_ = 0;
+  std::exception_ptr error_;  // for the next call
+  indexed_reader_statistics statistics_;
+};
+
+}  // namespace leat

@@ -1,0 +1,464 @@
+#include "leat/io/indexed_reader.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "io/frame_layout.hpp"
+#include "io/piece_reads.hpp"
+#include "leat/core/error.hpp"
+#include "leat/core/random.hpp"
+#include "leat/core/this_task.hpp"
+#include "leat/io/detail/framing.hpp"
+#include "leat/io/quarantine_log.hpp"
+
+namespace leat {
+
+// Records that are read together, in the order of their epoch.
+struct indexed_reader::block : detail::piece_batch {
+  struct item {
+    detail::record_frame frame;
+    std::uint64_t position;  // in the epoch's order
+    std::uint64_t ordinal;
+    bool repeated;
+    bool too_large;  // it is not read
+  };
+
+  std::uint64_t epoch = 0;
+  std::vector<item> items;
+  place end;                  // behind it
+  std::uint64_t dropped = 0;  // at the end of the epoch
+  std::uint64_t size = 0;     // of all pieces, bytes
+  bool asked = false;         // it was left to reads_
+};
+
+// A record that was not in order when it was read at first.
+struct indexed_reader::finding {
+  std::size_t item;
+  detail::damage fault;
+  bool transient = false;
+};
+
+// What becomes of the records of a block.
+struct indexed_reader::verdict {
+  std::vector<bool> left_out;
+  std::size_t end;                  // of those that are given or left out
+  std::exception_ptr refusal = {};  // of the one there
+  std::vector<corruption_report> reports = {};
+};
+
+// --------------------------------------------------------------------------------------- beginning
+
+namespace {
+
+std::vector<std::uint64_t> records_of(const std::vector<std::unique_ptr<tfrecord_file>>& files) {
+  std::vector<std::uint64_t> records;
+  for (const auto& f : files) records.push_back(f->size());
+  return records;
+}
+
+template <class... Numbers>
+void add_numbers(epoch_fingerprint& to, std::uint64_t key, Numbers... numbers) {
+  const std::uint64_t all[] = {static_cast<std::uint64_t>(numbers)...};
+  to.add(key, std::as_bytes(std::span(all)));
+}
+
+}  // namespace
+
+void indexed_reader::check_options(const indexed_reader_options& o) {
+  const auto refuse = [&](const std::string& why) {
+    throw failure(errc::invalid_argument, o.name + ": " + why);
+  };
+  tfrecord_file::check_options(o.file, o.name);
+  static_cast<void>(epoch_order({}, o.shuffle, 0, o.shard));  // refuses what cannot be
+  if (o.batch_size == 0) refuse("batch_size is 0, must be 1 or more");
+  if (o.num_epochs == std::uint64_t{0}) refuse("num_epochs is 0; leave it out for no limit");
+  if (o.corruption.policy == corruption_policy::skip_file) {
+    refuse(
+        "corruption_policy::skip_file: the rest of a file is nowhere in an order of all files; "
+        "take skip_record");
+  }
+}
+
+// A rank that never has a record would look for one without end.
+void indexed_reader::check_ranks() const {
+  const shard_options& shard = options_.shard;
+  const bool by_files = shard.by == shard_by::files;
+  const std::uint64_t parts = by_files ? static_cast<std::uint64_t>(std::ranges::count_if(
+                                             files_, [](const auto& f) { return f->size() > 0; }))
+                                       : size();
+  const bool repeats = !by_files && shard.last == shard_remainder::repeat;
+  if (size() == 0 || repeats || shard.world_size <= parts) return;
+  throw failure(errc::invalid_argument,
+                options_.name + ": there are " + std::to_string(parts) +
+                    (by_files ? " files with records for " : " records for ") +
+                    std::to_string(shard.world_size) + " ranks: one would have nothing to read" +
+                    (by_files ? "; take shard_by::records" : ""));
+}
+
+task<std::unique_ptr<indexed_reader>> indexed_reader::open(std::vector<std::string> paths,
+                                                           indexed_reader_options options,
+                                                           std::source_location where) {
+  check_options(options);
+  std::vector<std::unique_ptr<tfrecord_file>> files;
+  for (std::string& path : paths) {
+    files.push_back(co_await tfrecord_file::open(std::move(path), options.file, where));
+  }
+  co_return std::make_unique<indexed_reader>(std::move(files), std::move(options));
+}
+
+indexed_reader::indexed_reader(std::vector<std::unique_ptr<tfrecord_file>> files,
+                               indexed_reader_options options)
+    : files_(std::move(files)),
+      options_(std::move(options)),
+      order_(records_of(files_), options_.shuffle, seed_or_entropy(options_.seed), options_.shard) {
+  check_options(options_);
+  if (files_.empty()) throw failure(errc::invalid_argument, options_.name + ": no files");
+  check_ranks();
+
+  std::vector<std::shared_ptr<detail::file_handle>> handles;
+  auto paths = std::make_shared<std::vector<std::shared_ptr<const std::string>>>();
+  identity_.files = files_.size();
+  identity_.records = size();
+  for (std::uint64_t number = 0; const auto& f : files_) {
+    handles.push_back(f->file_.open_handle());
+    paths->push_back(f->path_);
+    const tfrecord_stamp& stamp = f->index().stamp();
+    identity_.size += stamp.size;
+    add_numbers(identity_.contents, number, stamp.size, f->size(), stamp.sample);
+    add_numbers(identity_.times, number, stamp.modified_ns);
+    ++number;
+  }
+  identity_.shuffle = options_.shuffle;
+  identity_.seed = order_.seed();
+  identity_.by = options_.shard.by;
+  identity_.world_size = options_.shard.world_size;
+  paths_ = std::move(paths);
+  reads_ = std::make_shared<detail::piece_reads>(std::move(handles), options_.file.depth);
+}
+
+indexed_reader::~indexed_reader() { reads_->let_go(); }
+
+shard_counts indexed_reader::counts() const {
+  epoch_order present = order_;
+  present.begin(next_.epoch);
+  return present.left_from(0);
+}
+
+// ----------------------------------------------------------------------------------- what to read
+
+bool indexed_reader::at_end(const place& p) const noexcept {
+  return size() == 0 || (options_.num_epochs && p.epoch >= *options_.num_epochs);
+}
+
+// The block that comes behind those that are planned; null at the end.
+std::shared_ptr<indexed_reader::block> indexed_reader::plan() {
+  for (;;) {
+    if (at_end(ahead_)) return nullptr;
+    if (order_.epoch() != ahead_.epoch) {
+      order_.begin(ahead_.epoch);
+      reads_ahead_ = false;  // by now it may all be in the page cache
+    }
+    if (order_.left_from(ahead_.position).records > 0) break;
+    ahead_ = {ahead_.epoch + 1, 0};
+  }
+
+  auto b = std::make_shared<block>();
+  b->epoch = ahead_.epoch;
+  std::vector<detail::record_frame> wanted;
+  std::uint64_t bytes = 0;
+  std::uint64_t position = ahead_.position;
+  while (b->items.size() < options_.batch_size && order_.left_from(position).records > 0) {
+    const epoch_order::entry e = order_.at(position);
+    const tfrecord_file& file = *files_[e.file];
+    const tfrecord_index::entry at = file.index()[e.index];
+    const detail::record_frame frame{.offset = at.offset,
+                                     .size = at.size + tfrecord_overhead,
+                                     .index = e.index,
+                                     .file = e.file,
+                                     .position = b->items.size()};
+    const bool too_large = file.is_too_large(frame);
+    if (!too_large) {
+      bytes += frame.size + options_.file.max_gap;
+      if (!b->items.empty() && bytes > options_.max_bytes / 2) break;
+      wanted.push_back(frame);
+    }
+    b->items.push_back({frame, position, e.ordinal, e.repeated, too_large});
+    position = order_.next(position);
+  }
+  detail::frame_layout layout =
+      detail::lay_out(wanted, reads_->files(), options_.file.max_gap, options_.name);
+  for (const detail::record_frame& f : wanted) b->items[f.position].frame.at = f.at;
+  b->pieces = std::move(layout.pieces);
+  b->size = layout.size;
+  b->end = order_.ended(position) ? place{ahead_.epoch + 1, 0} : place{ahead_.epoch, position};
+  const shard_counts left = order_.left_from(position);
+  if (left.records == 0) b->dropped = left.dropped;
+  ahead_ = {b->epoch, position};
+  return b;
+}
+
+void indexed_reader::begin(std::shared_ptr<block> b) {
+  // A little more than is needed, for the next batch that is to be put there.
+  const std::uint64_t size = b->size <= spare_.size() ? b->size : b->size + b->size / 8;
+  b->memory = detail::memory_for(size, std::move(spare_));
+  detail::put_into(b->pieces, b->memory.data());
+  block& begun = *blocks_.emplace_back(std::move(b));
+  if (!reads_ahead_ || begun.pieces.empty()) return;
+  reads_->add(blocks_.back());
+  begun.asked = true;
+}
+
+bool indexed_reader::has_room(const block& b) const noexcept {
+  if (blocks_.empty()) return true;
+  if (!reads_ahead_) return false;
+  std::uint64_t records = b.items.size();
+  std::uint64_t bytes = b.size + b.size / 8;
+  for (const auto& other : blocks_) {
+    if (other != blocks_.front()) records += other->items.size();
+    bytes += other->memory.size();
+  }
+  return records <= options_.records_ahead && bytes <= options_.max_bytes;
+}
+
+// Begins the block that comes next, and those behind it for which there is room.
+void indexed_reader::look_ahead() {
+  for (;;) {
+    if (!planned_) planned_ = plan();
+    if (!planned_ || !has_room(*planned_)) return;
+    begin(std::exchange(planned_, nullptr));
+  }
+}
+
+void indexed_reader::forget_ahead() noexcept {
+  reads_->let_go();
+  blocks_.clear();
+  planned_.reset();
+  ahead_ = next_;
+}
+
+// --------------------------------------------------------------------------------------- a batch
+
+task<bool> indexed_reader::read_batch(record_selection& batch, std::source_location where) {
+  const detail::one_at_a_time::use use(in_use_);
+  batch.forget();
+  if (batch.memory_.sole_owner() && batch.memory_.size() > spare_.size()) {
+    spare_ = std::move(batch.memory_);
+  }
+  batch.memory_ = {};
+  while (batch.empty()) {
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+    const bool stopped = co_await this_task::stop_requested();
+    if (stopped) throw failure(errc::cancelled, options_.name + ": read");
+    look_ahead();
+    if (blocks_.empty()) co_return false;
+    const std::shared_ptr<block> b = blocks_.front();
+    co_await bring(b, where);
+    const std::vector<finding> found = co_await check(*b, where);
+    verdict v = judge(*b, found);
+    give(*b, v, batch);
+    co_await tell(std::move(v.reports));
+    if (batch.empty() && v.refusal) std::rethrow_exception(v.refusal);
+  }
+  co_return true;
+}
+
+// Sees to it that a block is in memory.
+task<void> indexed_reader::bring(std::shared_ptr<block> b, std::source_location where) {
+  while (!b->asked && b->next < b->pieces.size()) {
+    const auto cached = detail::gather_cached(std::span(b->pieces).subspan(b->next));
+    b->next += cached.count;
+    if (cached.missed) {
+      reads_->add(b);
+      b->asked = true;
+      reads_ahead_ = true;
+      look_ahead();
+    } else if (b->next < b->pieces.size()) {
+      co_await this_task::yield();
+    }
+  }
+  co_await detail::read_wait(*b, options_.name, next_byte, where);
+  if (b->result.error == 0) co_return;
+  const detail::file_piece& hit = b->pieces[b->result.piece];
+  const auto is_hit = [&](const block::item& i) {
+    return reads_->files()[i.frame.file].get() == hit.from && !i.too_large &&
+           i.frame.offset >= hit.offset && i.frame.offset - hit.offset < hit.size;
+  };
+  const block::item& first = *std::ranges::find_if(b->items, is_hit);
+  forget_ahead();
+  files_[first.frame.file]->fail(first.frame, b->result.error);
+}
+
+// What of a block is not in order, and whether it is when it is read once more.
+task<std::vector<indexed_reader::finding>> indexed_reader::check(const block& b,
+                                                                 std::source_location where) {
+  constexpr std::uint64_t share_of_turn = std::uint64_t{4} << 20;
+  std::vector<finding> found;
+  std::uint64_t checked = 0;
+  for (std::size_t i = 0; i < b.items.size(); ++i) {
+    const detail::record_frame& frame = b.items[i].frame;
+    tfrecord_file& file = *files_[frame.file];
+    if (b.items[i].too_large) {
+      found.push_back({i, file.too_large(frame)});
+      continue;
+    }
+    const std::span<std::byte> bytes = frame.bytes(b.memory.data());
+    if (!is_tfrecord(bytes, file.options_.checks)) {
+      finding f{i, file.fault_of(frame, bytes)};
+      f.transient = co_await file.read_again(frame, bytes, where);
+      if (!f.transient) f.fault = file.fault_of(frame, bytes);
+      found.push_back(std::move(f));
+    }
+    checked += frame.size;
+    if (checked < share_of_turn) continue;
+    checked = 0;
+    co_await this_task::yield();
+  }
+  co_return found;
+}
+
+indexed_reader::verdict indexed_reader::judge(const block& b,
+                                              const std::vector<finding>& found) const {
+  verdict v{.left_out = std::vector<bool>(b.items.size()), .end = b.items.size()};
+  std::uint64_t reports = statistics_.reports;
+  for (const finding& f : found) {
+    const detail::record_frame& frame = b.items[f.item].frame;
+    const tfrecord_file& file = *files_[frame.file];
+    if (!f.transient) {
+      const bool fails = options_.corruption.policy == corruption_policy::fail;
+      if (fails || reports >= options_.corruption.max_reports) {
+        std::string hint;
+        if (!fails) {
+          hint = "; " + std::to_string(reports) +
+                 " were left out before: the limit is corruption_options::max_reports";
+        }
+        v.refusal = std::make_exception_ptr(
+            failure(f.fault.reason, file.place(frame) + ": " + f.fault.what + hint));
+        v.end = f.item;
+        break;
+      }
+      ++reports;
+      v.left_out[f.item] = true;
+    }
+    v.reports.push_back({.path = file.path(),
+                         .offset = frame.offset,
+                         .index = frame.index,
+                         .what = f.fault.what,
+                         .expected_crc = f.fault.expected_crc,
+                         .actual_crc = f.fault.actual_crc,
+                         .skipped = f.transient ? 0 : frame.size,
+                         .transient = f.transient});
+  }
+  return v;
+}
+
+// Puts the good records of the first block into the batch, and goes on behind them.
+void indexed_reader::give(const block& b, const verdict& v, record_selection& batch) {
+  batch.records_.reserve(v.end);
+  batch.places_.reserve(v.end);
+  std::uint64_t repeated = 0;
+  for (std::size_t i = 0; i < v.end; ++i) {
+    if (v.left_out[i]) continue;
+    const block::item& item = b.items[i];
+    const detail::record_frame& frame = item.frame;
+    batch.records_.push_back(frame.payload(b.memory.data()));
+    batch.places_.push_back(
+        {frame.offset, frame.index, item.ordinal, files_[frame.file]->path_.get()});
+    if (item.repeated) ++repeated;
+  }
+  batch.memory_ = b.memory;
+  batch.paths_ = paths_;
+  batch_epoch_ = b.epoch;
+
+  statistics_.records += batch.size();
+  statistics_.repeated += repeated;
+  for (const corruption_report& r : v.reports) {
+    ++(r.transient ? statistics_.transient : statistics_.reports);
+  }
+  if (v.refusal) {
+    next_ = {b.epoch, b.items[v.end].position};
+    forget_ahead();
+  } else {
+    next_ = b.end;
+    statistics_.dropped += b.dropped;
+    blocks_.pop_front();
+  }
+}
+
+// The batch is delivered whatever becomes of the reports.
+task<void> indexed_reader::tell(std::vector<corruption_report> reports) {
+  const corruption_options& o = options_.corruption;
+  for (const corruption_report& r : reports) {
+    if (o.on_report) o.on_report(r);
+    if (!o.log) continue;
+    try {
+      co_await o.log->add(r);
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------- state
+
+indexed_reader_state indexed_reader::state() const {
+  indexed_reader_state s = identity_;
+  s.epoch = next_.epoch;
+  s.position = next_.position;
+  return s;
+}
+
+void indexed_reader::restore_state(std::string_view bytes) {
+  const detail::one_at_a_time::use use(in_use_);
+  const indexed_reader_state s = indexed_reader_state::from_bytes(bytes, options_.name);
+  check_state(s);
+  order_ = epoch_order(records_of(files_), options_.shuffle, s.seed, options_.shard);
+  identity_.seed = s.seed;
+  next_ = {s.epoch, s.position};
+  batch_epoch_ = s.epoch;
+  error_ = nullptr;
+  reads_ahead_ = false;
+  forget_ahead();
+}
+
+void indexed_reader::check_state(const indexed_reader_state& s) const {
+  const auto refuse = [this](const std::string& why) {
+    throw failure(errc::failed_precondition, options_.name + ": cannot go on: " + why);
+  };
+  const auto compare = [&](std::uint64_t then, std::uint64_t now, const std::string& what) {
+    if (then == now) return;
+    refuse("the state is of " + std::to_string(then) + ' ' + what + ", these are " +
+           std::to_string(now));
+  };
+  compare(s.files, identity_.files, "files");
+  compare(s.records, identity_.records, "records");
+  compare(s.size, identity_.size, "bytes");
+  if (s.contents != identity_.contents) {
+    refuse("the files have other sizes or contents than those of the state, or another order");
+  }
+  if (s.times != identity_.times) {
+    refuse("a file has been changed since the state was saved: its time is another one");
+  }
+  if (s.shuffle != identity_.shuffle) {
+    refuse(s.shuffle ? "the state is of a shuffled order: set shuffle"
+                     : "the state is of an order without shuffle");
+  }
+  if (options_.seed && s.seed != *options_.seed) {
+    refuse("the state has the seed " + std::to_string(s.seed) + ", the options have " +
+           std::to_string(*options_.seed));
+  }
+  if (s.position == 0) return;
+  const bool by_files = s.by == shard_by::files;
+  if (s.by != options_.shard.by) {
+    refuse(std::string("the state is in the middle of an epoch that is shared by ") +
+           (by_files ? "files" : "records"));
+  }
+  if (by_files && s.world_size != options_.shard.world_size) {
+    refuse("the state is in the middle of an epoch whose files are shared by " +
+           std::to_string(s.world_size) + " ranks, here by " +
+           std::to_string(options_.shard.world_size) +
+           "; by records another number of ranks can go on");
+  }
+}
+
+}  // namespace leat

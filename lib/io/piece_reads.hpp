@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "io/gather.hpp"
+#include "leat/core/detail/aligned_bytes.hpp"
+#include "leat/io/detail/read_wait.hpp"
+#include "leat/io/file.hpp"
+
+namespace leat::detail {
+
+/// Pieces of files that go into one memory, for all of which one task may wait.
+struct piece_batch : awaited_read {
+  std::vector<file_piece> pieces;
+  aligned_bytes memory;
+  std::size_t next = 0;     // piece to begin
+  std::size_t reading = 0;  // pieces under way
+  gather_result result;     // of the first piece that failed; then no further one is begun
+
+  [[nodiscard]] bool may_begin() const noexcept {
+    return next < pieces.size() && result.error == 0;
+  }
+  [[nodiscard]] bool settled() const noexcept { return reading == 0 && !may_begin(); }
+  void fail(std::size_t piece, std::int64_t error) noexcept {
+    if (result.error == 0 || piece < result.piece) result = {error, piece};
+  }
+};
+
+/// Reads pieces of several files through the backend, batch after batch, `depth` pieces at a time,
+/// whoever waits for them.
+///
+/// Lives as long as it reads something, and keeps the files open and the batches there until then.
+/// Thread safety: thread-bound to the scheduler of the files.
+class piece_reads : public std::enable_shared_from_this<piece_reads> {
+ public:
+  /// Errors: std::bad_alloc.
+  piece_reads(std::vector<std::shared_ptr<file_handle>> files, std::size_t depth);
+  piece_reads(const piece_reads&) = delete;
+  piece_reads& operator=(const piece_reads&) = delete;
+
+  [[nodiscard]] const std::vector<std::shared_ptr<file_handle>>& files() const noexcept {
+    return files_;
+  }
+
+  /// Reads a batch, from its next piece on, behind those that were added before.
+  /// Errors: std::bad_alloc; then it is not read.
+  void add(std::shared_ptr<piece_batch> batch);
+
+  /// Nobody wants the batches any more: begins no further piece, and cancels those under way.
+  void let_go() noexcept;
+
+ private:
+  struct slot : file_request {
+    piece_reads* owner = nullptr;
+    std::shared_ptr<piece_reads> alive;  // while it is under way
+    std::shared_ptr<piece_batch> batch;
+    std::size_t piece = 0;
+  };
+
+  void go_on() noexcept;
+  void submit(slot& s) noexcept;
+  void complete(slot& s) noexcept;
+
+  const std::vector<std::shared_ptr<file_handle>> files_;
+  std::vector<slot> slots_;
+  std::vector<slot*> idle_;
+  std::deque<std::shared_ptr<piece_batch>> batches_;
+};
+
+}  // namespace leat::detail
