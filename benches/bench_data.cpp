@@ -3,6 +3,7 @@
 //   bench_data text FILE BYTES                  lines of 40 to 120 bytes
 //   bench_data gzip FILE BYTES                  rows of numbers and words, compressed to two fifths
 //   bench_data fixed FILE BYTES                 records of 3073 bytes
+//   bench_data examples DIRECTORY BYTES         four files of Examples of 1 KiB
 //   bench_data files DIRECTORY BYTES            files of 4 to 100 KiB
 
 #include <cstdlib>
@@ -12,6 +13,8 @@
 #include <vector>
 
 #include <leat/leat.hpp>
+
+#include "support/training_example.hpp"
 
 namespace {
 
@@ -29,6 +32,30 @@ leat::task<> write_records(std::string path, std::size_t bytes, std::size_t size
     co_await writer.write(leat::as_bytes(payload));
   }
   co_await writer.close();
+}
+
+std::string example(leat::random_engine& random, std::int64_t label) {
+  std::vector<float> features(bench::training_example::features);
+  for (float& f : features) f = static_cast<float>(random.below(1000)) / 1000;
+  const std::string image = noise(random, bench::training_example::image_size);
+  return leat::example_builder()
+      .add("image", {std::string_view(image)})
+      .add("features", features)
+      .add("label", {label})
+      .serialize();
+}
+
+leat::task<> write_examples(std::string directory, std::size_t bytes) {
+  leat::random_engine random(1);
+  std::filesystem::create_directory(directory);
+  for (int file = 0; file < 4; ++file) {
+    auto writer = co_await leat::tfrecord_writer::open(directory + '/' + std::to_string(file));
+    while (writer.bytes_written() < bytes / 4) {
+      const std::string record = example(random, static_cast<std::int64_t>(random.below(10)));
+      co_await writer.write(leat::as_bytes(record));
+    }
+    co_await writer.close();
+  }
 }
 
 void write_lines(const std::string& path, std::size_t bytes) {
@@ -100,6 +127,8 @@ int main(int argc, char** argv) {
   const std::size_t bytes = std::strtoull(argv[3], nullptr, 10);
   if (kind == "tfrecord" && argc == 5) {
     leat::sync_wait(write_records(path, bytes, std::strtoull(argv[4], nullptr, 10)));
+  } else if (kind == "examples") {
+    leat::sync_wait(write_examples(path, bytes));
   } else if (kind == "text") {
     write_lines(path, bytes);
   } else if (kind == "gzip") {

@@ -58,6 +58,22 @@ class basic_record_batch {
     index_ += count;
   }
 
+  /// `count` records from `first` on; they share the memory. Precondition: there are as many.
+  /// Cost: O(count), one allocation.
+  [[nodiscard]] basic_record_batch slice(std::size_t first, std::size_t count) const {
+    LEAT_ASSERT(first <= size() && count <= size() - first, "a slice behind the end of the batch");
+    basic_record_batch part;
+    const auto begin = records_.begin() + static_cast<std::ptrdiff_t>(first);
+    part.records_.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
+    part.keeper_ = keeper_;
+    part.path_ = path_;
+    part.data_ = data_;
+    part.offset_ = offset_;
+    part.index_ = index_ + first;
+    part.frame_ = frame_;
+    return part;
+  }
+
   /// Forgets the records and lets go of their memory.
   void clear() noexcept {
     records_.clear();

@@ -1,0 +1,74 @@
+// leat's pipeline: Examples of 1 KiB, verified, shuffled in a buffer of 10,000, parsed into
+// columns in batches of 128; ns an Example.
+//
+// pipeline/1-core     all on one thread
+// pipeline/2-cores    parsed on two others
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <leat/leat.hpp>
+
+#include "support/bench.hpp"
+#include "support/page_cache.hpp"
+#include "support/training_example.hpp"
+
+namespace {
+
+using leat::dtype;
+using leat::fixed_len_feature;
+
+leat::tensor_tuple parse(const leat::example_parser& parser, const leat::record_rows& batch) {
+  return parser.parse(batch.views()).take();
+}
+
+std::span<const std::int64_t> labels_of(const leat::tensor_tuple& columns) {
+  return columns["label"].values<std::int64_t>();
+}
+
+template <class Pipeline>
+leat::task<std::size_t> consume(Pipeline& batches) {
+  std::size_t examples = 0;
+  double sum = 0;
+  while (const auto batch = co_await batches.next()) {
+    const auto labels = labels_of(*batch);
+    for (const std::int64_t value : labels) sum += static_cast<double>(value);
+    examples += labels.size();
+  }
+  co_return sum < 0 ? 0 : examples;
+}
+
+std::size_t run(const bench::request& r) {
+  const leat::example_parser parser(
+      {{"features",
+        fixed_len_feature{.type = dtype::float32, .shape = {bench::training_example::features}}},
+       {"image", fixed_len_feature{.type = dtype::string}},
+       {"label", fixed_len_feature{.type = dtype::int64}}});
+  const std::size_t workers = bench::cores_of(r) == 2 ? 2 : 0;
+  std::optional<leat::runtime> rt;
+  if (workers > 0) rt.emplace(leat::runtime_options{.threads = workers});
+  auto batches =
+      leat::read_files<leat::tfrecord_reader>(
+          {.files = bench::files_at(r.file), .interleave = 2},
+          {.workers = rt ? leat::schedulers_of(*rt) : std::vector<leat::scheduler*>{}})
+          .shuffle({.capacity = bench::shuffle_capacity, .seed = 1})
+          .batch({.size = bench::batch_size})
+          .map("parse", [&parser](const leat::record_rows& batch) { return parse(parser, batch); },
+               {.workers = workers});
+  return leat::sync_wait(consume(batches));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bench::request r = bench::parse(argc, argv);
+  bench::use_cores(r);
+  run(r);
+  const bench::stopwatch watch;
+  const std::size_t examples = run(r);
+  return bench::report(r, "leat", watch.seconds() * 1e9 / static_cast<double>(examples),
+                       "ns/Example");
+}

@@ -1,0 +1,197 @@
+// The same pipeline as TensorFlow's input system has it: threads that read and parse record by
+// record push into a shuffling queue of a mutex and two condition variables, from which the
+// consumer takes batches; parsed by protobuf's generated code.
+//
+// Tuned: the reader's buffer and the message are used again, who waits is counted so that nobody is
+// notified in vain, a batch is taken under one lock, and an element is three values that are moved.
+
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <fcntl.h>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include <isa-l/crc.h>
+
+#include "example.pb.h"
+#include "support/bench.hpp"
+#include "support/page_cache.hpp"
+#include "support/training_example.hpp"
+
+namespace {
+
+struct element {
+  std::int64_t label = 0;
+  std::vector<float> features;
+  std::string image;
+};
+
+// As random_shuffle_queue: takes at random, from min_after_dequeue elements on.
+class shuffle_queue {
+ public:
+  shuffle_queue(std::size_t capacity, std::size_t minimum)
+      : capacity_(capacity), minimum_(minimum) {
+    items_.reserve(capacity);
+  }
+
+  void push(element e) {
+    std::unique_lock lock(mutex_);
+    while (items_.size() == capacity_) {
+      ++producers_;
+      room_.wait(lock);
+      --producers_;
+    }
+    items_.push_back(std::move(e));
+    const bool wake = consumers_ > 0 && items_.size() > minimum_;
+    lock.unlock();
+    if (wake) there_.notify_one();
+  }
+
+  void close() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    there_.notify_all();
+  }
+
+  // Empty at the end.
+  std::vector<element> pop_up_to(std::size_t count) {
+    std::vector<element> batch;
+    batch.reserve(count);
+    std::unique_lock lock(mutex_);
+    while (batch.size() < count) {
+      if (items_.empty() ? closed_ : closed_ || items_.size() > minimum_) {
+        if (items_.empty()) break;
+        std::swap(items_[random_() % items_.size()], items_.back());
+        batch.push_back(std::move(items_.back()));
+        items_.pop_back();
+      } else {
+        if (producers_ > 0) room_.notify_all();
+        ++consumers_;
+        there_.wait(lock);
+        --consumers_;
+      }
+    }
+    if (producers_ > 0) room_.notify_all();
+    return batch;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable room_;
+  std::condition_variable there_;
+  std::vector<element> items_;
+  std::mt19937_64 random_{1};
+  const std::size_t capacity_;
+  const std::size_t minimum_;
+  int producers_ = 0;  // that wait
+  int consumers_ = 0;
+  bool closed_ = false;
+};
+
+std::uint32_t checksum(const char* data, std::size_t size) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(data);
+  const std::uint32_t crc =
+      ~::crc32_iscsi(const_cast<unsigned char*>(bytes), static_cast<int>(size), ~0U);
+  return ((crc >> 15) | (crc << 17)) + 0xA282EAD8U;
+}
+
+// Calls use(record) for each record of a file, read 256 KiB at a time.
+template <class Use>
+void for_each_record(const std::string& path, Use use) {
+  const int file = ::open(path.c_str(), O_RDONLY);
+  std::vector<char> buffer(512 << 10);
+  std::size_t kept = 0;
+  for (;;) {
+    const ssize_t n = ::read(file, buffer.data() + kept, 256 << 10);
+    if (n <= 0) break;
+    const char* at = buffer.data();
+    std::size_t left = kept + static_cast<std::size_t>(n);
+    while (left >= 12) {
+      std::uint64_t length;
+      std::uint32_t crcs[2];
+      std::memcpy(&length, at, sizeof length);
+      if (left < length + 16) break;
+      std::memcpy(&crcs[0], at + 8, 4);
+      std::memcpy(&crcs[1], at + 12 + length, 4);
+      if (checksum(at, 8) != crcs[0] || checksum(at + 12, length) != crcs[1]) std::abort();
+      use(at + 12, length);
+      at += length + 16;
+      left -= length + 16;
+    }
+    kept = left;
+    std::memmove(buffer.data(), at, kept);
+  }
+  ::close(file);
+}
+
+void parse_into(shuffle_queue& queue, const std::string& path) {
+  leat::oracle::Example message;
+  for_each_record(path, [&](const char* data, std::size_t size) {
+    if (!message.ParseFromArray(data, static_cast<int>(size))) std::abort();
+    auto& all = *message.mutable_features()->mutable_feature();
+    element e;
+    e.label = all.at("label").int64_list().value(0);
+    const auto& features = all.at("features").float_list().value();
+    e.features.assign(features.begin(), features.end());
+    e.image = std::move(*all.at("image").mutable_bytes_list()->mutable_value(0));
+    queue.push(std::move(e));
+  });
+}
+
+struct batch {
+  std::vector<std::int64_t> labels;
+  std::vector<float> features;
+  std::vector<std::string> images;
+};
+
+batch columns_of(std::vector<element> elements) {
+  batch b;
+  b.features.reserve(elements.size() * bench::training_example::features);
+  for (element& e : elements) {
+    b.labels.push_back(e.label);
+    b.features.insert(b.features.end(), e.features.begin(), e.features.end());
+    b.images.push_back(std::move(e.image));
+  }
+  return b;
+}
+
+std::size_t run(const bench::request& r) {
+  constexpr std::size_t minimum = bench::shuffle_capacity - 10 * bench::batch_size;
+  shuffle_queue queue(bench::shuffle_capacity, minimum);
+  const std::vector<std::string> files = bench::files_at(r.file);
+  std::atomic<std::size_t> next_file{0};
+  std::atomic<std::size_t> live = bench::cores_of(r);
+  std::vector<std::jthread> readers;
+  for (std::size_t i = 0; i < bench::cores_of(r); ++i) {
+    readers.emplace_back([&] {
+      for (std::size_t f; (f = next_file++) < files.size();) parse_into(queue, files[f]);
+      if (--live == 0) queue.close();
+    });
+  }
+  std::size_t examples = 0;
+  double sum = 0;
+  for (;;) {
+    const batch b = columns_of(queue.pop_up_to(bench::batch_size));
+    if (b.labels.empty()) break;
+    for (const std::int64_t label : b.labels) sum += static_cast<double>(label);
+    examples += b.labels.size();
+  }
+  return sum < 0 ? 0 : examples;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bench::request r = bench::parse(argc, argv);
+  bench::use_cores(r);
+  run(r);
+  const bench::stopwatch watch;
+  const std::size_t examples = run(r);
+  return bench::report(r, "threads, mutex + condvar",
+                       watch.seconds() * 1e9 / static_cast<double>(examples), "ns/Example");
+}

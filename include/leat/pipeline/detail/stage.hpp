@@ -1,0 +1,53 @@
+#pragma once
+
+#include <exception>
+#include <utility>
+
+#include "leat/core/scheduler.hpp"
+#include "leat/core/task.hpp"
+#include "leat/pipeline/detail/pipeline_core.hpp"
+#include "leat/pipeline/stage_metrics.hpp"
+
+namespace leat::detail {
+
+/// A stage of a pipeline: gives elements in runs, as many at a time as suits it. Where one run ends
+/// and the next begins means nothing.
+///
+/// One call a run, so that what an element costs is the stage's work alone.
+template <class Run>
+class stage {
+ public:
+  using run_type = Run;
+
+  explicit stage(stage_metrics& metrics) noexcept : metrics_(metrics) {}
+  stage(const stage&) = delete;
+  stage& operator=(const stage&) = delete;
+  virtual ~stage() = default;
+
+  /// Starts the tasks of this stage and of those before it. Once, before the first next().
+  virtual void start(pipeline_core& core) = 0;
+
+  /// Replaces the contents of `run` by the next elements, at least one; false at the end. Not again
+  /// after the end or an error.
+  [[nodiscard]] virtual task<bool> next(Run& run) = 0;
+
+  [[nodiscard]] stage_metrics& metrics() const noexcept { return metrics_; }
+
+ private:
+  stage_metrics& metrics_;
+};
+
+/// Measures a wait of a stage on the scheduler that runs now.
+class stage_wait {
+ public:
+  stage_wait(stage_metrics& metrics, waiting::kind kind) noexcept
+      : wait_(metrics, *scheduler::current(), kind) {}
+  stage_wait(const stage_wait&) = delete;
+  stage_wait& operator=(const stage_wait&) = delete;
+  ~stage_wait() { wait_.stop(); }
+
+ private:
+  waiting wait_;
+};
+
+}  // namespace leat::detail

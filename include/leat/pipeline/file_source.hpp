@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace leat {
+
+/// Which files a pipeline reads, how often and in which order.
+///
+/// `interleave` files are read side by side, `block` records of each in turn, which is an order as
+/// fixed as that of one after the other: it depends on no speed. In the place of one that ends comes
+/// the next one, in the same turn. An epoch is read to its end before
+/// the next one begins. The order of the files in epoch e is a function of (seed, e).
+template <class Reader>
+struct file_source {
+  /// Files, or patterns as match_files() takes them. Of what they match the files are sorted.
+  std::vector<std::string> files;
+  std::optional<std::uint64_t> num_epochs = 1;  ///< none: again and again
+  bool shuffle = false;                         ///< the files, another order in each epoch
+  std::optional<std::uint64_t> seed = {};       ///< of the orders; none: others each time
+  std::size_t interleave = 1;
+  std::size_t block = 64;
+  typename Reader::options_type reader = {};
+  std::string name = "files";  ///< of the stage
+};
+
+}  // namespace leat

@@ -1,0 +1,228 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "leat/core/random.hpp"
+#include "leat/core/task.hpp"
+#include "leat/pipeline/batcher.hpp"
+#include "leat/pipeline/detail/buffer_stages.hpp"
+#include "leat/pipeline/detail/file_stage.hpp"
+#include "leat/pipeline/detail/map_stage.hpp"
+#include "leat/pipeline/detail/pipeline_core.hpp"
+#include "leat/pipeline/file_source.hpp"
+#include "leat/pipeline/pipeline_options.hpp"
+#include "leat/pipeline/rows.hpp"
+
+namespace leat {
+
+/// Tasks in which a stage works. 0: in none of its own, but where its output is asked for.
+struct map_options {
+  std::size_t workers = 0;
+};
+
+/// What a shuffle holds, from which it draws.
+struct shuffle_buffer_options {
+  std::size_t capacity = 0;                ///< elements
+  std::optional<std::uint64_t> seed = {};  ///< none: another order each time
+  std::string name = "shuffle";
+};
+
+/// How elements are put together.
+struct batches_options {
+  std::size_t size = 0;              ///< elements
+  remainder last = remainder::keep;  ///< keep: the last batch may be smaller
+  std::string name = "batch";
+};
+
+/// A stream of elements, declared stage by stage from its source on, and read by its consumer.
+///
+///     auto batches = leat::read_files<leat::tfrecord_reader>({.files = {"data/*.tfrecord"}})
+///                        .shuffle({.capacity = 10'000, .seed = 1})
+///                        .batch({.size = 128})
+///                        .map("parse", parse, {.workers = 2})
+///                        .prefetch(2);
+///     while (auto batch = co_await batches.next()) learn(*batch);
+///
+/// `Run`: how the stage before gives elements: a batch of views, rows, or a vector. What a
+/// declaration gets wrong is refused at once, before anything is opened. Nothing runs before the
+/// first next(); then the tasks of the stages are tasks of the consumer's: its stop is theirs.
+///
+/// With ordering::deterministic, elements come in an order that is a function of the input and the
+/// seeds, whatever the number of workers; an error comes where its element would have been.
+///
+/// Movable until it runs. Thread safety: thread-bound to the consumer's scheduler; the metrics are
+/// shared-safe.
+template <class Run>
+class pipeline {
+ public:
+  using value_type = typename Run::value_type;
+
+  /// Made by read_files() and by the stages.
+  pipeline(std::unique_ptr<detail::pipeline_core> core, std::unique_ptr<detail::stage<Run>> last)
+      : core_(std::move(core)), last_(std::move(last)) {}
+
+  // ---- Stages. Each takes the pipeline and gives it with the stage behind it.
+  // Errors, of all: invalid_argument for an option out of range, or a name that another stage has;
+  // the message says what to change.
+
+  /// Applies `f` to each element: f(element) gives one of the output; with std::optional one or
+  /// none. A function that throws ends the pipeline: the error comes where the element would have.
+  /// With workers it is called from several threads at a time.
+  template <class Function>
+  [[nodiscard]] auto map(std::string name, Function f, const map_options& options = {}) && {
+    using result = detail::mapped<std::decay_t<std::invoke_result_t<const Function&, value_type>>>;
+    return std::move(*this).template mapped<result::how, typename result::type>(
+        std::move(name), std::move(f), options);
+  }
+
+  /// The same for a function that gives a range of any number of elements.
+  template <class Function>
+  [[nodiscard]] auto flat_map(std::string name, Function f, const map_options& options = {}) && {
+    using range = std::decay_t<std::invoke_result_t<const Function&, value_type>>;
+    return std::move(*this).template mapped<detail::arity::many, typename range::value_type>(
+        std::move(name), std::move(f), options);
+  }
+
+  /// Mixes the elements: each one comes at random out of a buffer that is full as long as the input
+  /// lasts.
+  /// Cost: the buffer; a copy of each record or line, for which it has the memory already.
+  [[nodiscard]] auto shuffle(const shuffle_buffer_options& options) && {
+    if (options.capacity == 0) core_->refuse(options.name, "give a capacity of 1 or more");
+    stage_metrics& metrics = core_->add_stage(options.name);
+    using stage = detail::shuffle_stage<Run>;
+    return continue_with(std::make_unique<stage>(std::move(last_), metrics, options.capacity,
+                                                 seed_or_entropy(options.seed)));
+  }
+
+  /// Puts elements together: each batch is an element from here on; of records record_rows, of
+  /// lines line_rows, of others a std::vector.
+  [[nodiscard]] auto batch(const batches_options& options) && {
+    if (options.size == 0) core_->refuse(options.name, "give a size of 1 or more");
+    stage_metrics& metrics = core_->add_stage(options.name);
+    using stage = detail::batch_stage<Run>;
+    return continue_with(
+        std::make_unique<stage>(std::move(last_), metrics, options.size, options.last));
+  }
+
+  /// Runs what stands before in a task of its own, up to `runs` runs of elements ahead.
+  [[nodiscard]] auto prefetch(std::size_t runs, std::string name = "prefetch") && {
+    if (runs == 0) core_->refuse(name, "let it run ahead by 1 or more");
+    stage_metrics& metrics = core_->add_stage(std::move(name));
+    return continue_with(
+        std::make_unique<detail::prefetch_stage<Run>>(std::move(last_), metrics, runs));
+  }
+
+  // ---- Consumption.
+
+  /// The next element. Empty: the input has ended. At the end, and with an error, no task of the
+  /// pipeline lives any more.
+  ///
+  /// Errors: those of the stages; after one the pipeline has ended.
+  /// Cancellation: cancelled; the pipeline has ended then.
+  [[nodiscard]] task<std::optional<value_type>> next() {
+    static_assert(
+        !std::is_same_v<value_type, byte_view> && !std::is_same_v<value_type, std::string_view>,
+        "records and lines are views: batch() or map() them before next()");
+    if (!core_->runs()) start();
+    if (taken_ == run_.size()) {
+      const bool more = co_await read();
+      if (!more) co_return std::nullopt;
+    }
+    co_return std::move(run_[taken_++]);
+  }
+
+  /// Ends the pipeline before its end, and waits until its tasks have: call it before the pipeline
+  /// is destroyed, unless next() has said that it has ended.
+  [[nodiscard]] task<void> stop() {
+    ended_ = true;
+    run_.clear();
+    taken_ = 0;
+    co_await core_->stop();
+  }
+
+  /// From the source to the end, for verdict() and reports.
+  [[nodiscard]] std::vector<const stage_metrics*> stages() const { return core_->stages(); }
+  /// Elements at the end that filled no batch, and were dropped.
+  [[nodiscard]] std::uint64_t dropped() const noexcept { return core_->dropped(); }
+
+ private:
+  template <class Stage>
+  auto continue_with(std::unique_ptr<Stage> s) {
+    using run = typename Stage::run_type;
+    return pipeline<run>(std::move(core_), std::unique_ptr<detail::stage<run>>(std::move(s)));
+  }
+
+  template <detail::arity How, class Out, class Function>
+  auto mapped(std::string name, Function f, const map_options& options) && {
+    constexpr std::size_t max_workers = 1024;
+    if (options.workers > max_workers) core_->refuse(name, "take at most 1024 workers");
+    stage_metrics& metrics = core_->add_stage(std::move(name));
+    std::unique_ptr<detail::stage<std::vector<Out>>> made;
+    if (options.workers == 0) {
+      made = std::make_unique<detail::map_stage<How, Run, Out, Function>>(std::move(last_), metrics,
+                                                                          std::move(f));
+    } else {
+      made = std::make_unique<detail::parallel_map_stage<How, Run, Out, Function>>(
+          std::move(last_), metrics, std::move(f), options.workers);
+    }
+    return pipeline<std::vector<Out>>(std::move(core_), std::move(made));
+  }
+
+  void start() {
+    core_->start();
+    last_->start(*core_);
+  }
+
+  task<bool> read() {
+    if (ended_) co_return false;
+    std::exception_ptr error;
+    bool more = false;
+    taken_ = 0;
+    try {
+      more = co_await last_->next(run_);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    if (more) co_return true;
+    co_await stop();
+    if (error) std::rethrow_exception(error);
+    co_return false;
+  }
+
+  std::unique_ptr<detail::pipeline_core> core_;
+  std::unique_ptr<detail::stage<Run>> last_;
+  Run run_;
+  std::size_t taken_ = 0;  // elements of it
+  bool ended_ = false;
+};
+
+/// A pipeline that begins with the records of files; see file_source.
+///
+/// Errors: invalid_argument for no file, an epoch, interleave or block of 0, as of every stage.
+template <class Reader>
+[[nodiscard]] auto read_files(file_source<Reader> source, pipeline_options options = {}) {
+  auto core = std::make_unique<detail::pipeline_core>(std::move(options));
+  const std::string& name = source.name;
+  if (source.files.empty()) core->refuse(name, "name at least one file or pattern");
+  if (source.num_epochs == std::uint64_t{0}) {
+    core->refuse(name, "num_epochs is 0: give 1 or more, or none for no end");
+  }
+  if (source.interleave == 0) core->refuse(name, "let it interleave 1 file or more");
+  if (source.block == 0) core->refuse(name, "give a block of 1 record or more");
+  stage_metrics& metrics = core->add_stage(name);
+  using stage = detail::file_stage<Reader>;
+  using run = typename Reader::batch_type;
+  std::unique_ptr<detail::stage<run>> first = std::make_unique<stage>(metrics, std::move(source));
+  return pipeline<run>(std::move(core), std::move(first));
+}
+
+}  // namespace leat

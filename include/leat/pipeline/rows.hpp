@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <iterator>
+#include <string_view>
+#include <vector>
+
+#include "leat/codec/bytes.hpp"
+#include "leat/io/record_batch.hpp"
+
+namespace leat {
+
+/// Records or lines that own their bytes, one behind the other in one piece of memory: what is left
+/// of a file's batch when it has been shuffled and batched anew.
+///
+///     for (const leat::byte_view record : rows) use(record);
+///     const auto features = parser.parse(rows.views());
+///
+/// A value type. Thread safety: distinct-safe. Cost: no allocation for a row but the growth of the
+/// whole.
+template <class View>
+class basic_rows {
+ public:
+  using value_type = View;
+
+  /// Goes from row to row.
+  class iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using iterator_concept = std::forward_iterator_tag;
+    using value_type = View;
+    using difference_type = std::ptrdiff_t;
+    using pointer = void;
+    using reference = View;
+
+    iterator() noexcept = default;
+    View operator*() const noexcept { return (*rows_)[index_]; }
+    iterator& operator++() noexcept {
+      ++index_;
+      return *this;
+    }
+    iterator operator+(std::ptrdiff_t n) const noexcept {
+      return {*rows_, index_ + static_cast<std::size_t>(n)};
+    }
+    iterator operator++(int) noexcept {
+      iterator before = *this;
+      ++index_;
+      return before;
+    }
+    friend bool operator==(const iterator& a, const iterator& b) noexcept {
+      return a.index_ == b.index_;
+    }
+
+   private:
+    friend class basic_rows;
+    iterator(const basic_rows& rows, std::size_t index) noexcept : rows_(&rows), index_(index) {}
+    const basic_rows* rows_ = nullptr;
+    std::size_t index_ = 0;
+  };
+
+  [[nodiscard]] std::size_t size() const noexcept { return ends_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return ends_.empty(); }
+  /// Bytes of all rows.
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_.size(); }
+
+  /// Lives until rows are added. Precondition: i < size().
+  [[nodiscard]] View operator[](std::size_t i) const noexcept {
+    const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
+    const char* const at = bytes_.data() + begin;
+    return View(reinterpret_cast<typename View::const_pointer>(at), ends_[i] - begin);
+  }
+  [[nodiscard]] iterator begin() const noexcept { return {*this, 0}; }
+  [[nodiscard]] iterator end() const noexcept { return {*this, size()}; }
+
+  /// All of them, for decoders; live until rows are added. Cost: one allocation.
+  [[nodiscard]] std::vector<View> views() const { return {begin(), end()}; }
+
+  /// Adds a copy of a row. Errors: std::bad_alloc; then nothing was added.
+  void push_back(View row) {
+    const std::size_t before = bytes_.size();
+    bytes_.resize(before + row.size());
+    if (!row.empty()) std::memcpy(bytes_.data() + before, row.data(), row.size());
+    try {
+      ends_.push_back(bytes_.size());
+    } catch (...) {
+      bytes_.resize(before);
+      throw;
+    }
+  }
+
+  /// Sees to memory for so many rows and bytes of them. Errors: std::bad_alloc.
+  void reserve(std::size_t rows, std::size_t bytes) {
+    ends_.reserve(rows);
+    bytes_.reserve(bytes);
+  }
+
+  /// Forgets the rows, not the memory.
+  void clear() noexcept {
+    bytes_.clear();
+    ends_.clear();
+  }
+
+ private:
+  std::vector<char> bytes_;
+  std::vector<std::size_t> ends_;  // of each row
+};
+
+using record_rows = basic_rows<byte_view>;
+using line_rows = basic_rows<std::string_view>;
+
+}  // namespace leat
