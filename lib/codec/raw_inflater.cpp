@@ -6,8 +6,8 @@
 namespace leat::detail {
 
 void raw_inflater::begin(compression format) noexcept {
-  // A damaged stream may lead to places of its tables that no code has set, and copy over a distance
-  // of 0 what its history held before: let both be empty, not what is left of another stream.
+  // A damaged stream may lead to places of its tables that no code has set, and copy over a
+  // distance of 0 what its history held before: let both be empty, not what another stream left.
   std::memset(&engine_, 0, sizeof engine_);
   ::isal_inflate_init(&engine_);
   engine_.crc_flag = format == compression::zlib ? ISAL_ZLIB_NO_HDR : ISAL_GZIP_NO_HDR;

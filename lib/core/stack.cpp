@@ -277,12 +277,12 @@ std::vector<tensor> unstack(const tensor& batch) {
 }
 
 tensor row_of(const tensor& batch, std::size_t index) {
-  const shape row = row_shape(batch);
+  const shape row = detail::row_shape(batch);
   if (index >= static_cast<std::size_t>(batch.shape()[0])) {
     throw failure(errc::invalid_argument, "row " + std::to_string(index) + " of a batch of shape " +
                                               to_string(batch.shape()) + " does not exist");
   }
-  return copy_row(batch, row, index * row.count());
+  return detail::copy_values(batch, row, index * row.count());
 }
 
 std::vector<tensor_tuple> unstack(const tensor_tuple& batch) {

@@ -15,11 +15,19 @@ std::vector<scheduler*> schedulers_of(const runtime& rt) {
 
 namespace detail {
 
+void require_files(const std::vector<std::string>& found, const std::vector<std::string>& patterns,
+                   std::string_view stage) {
+  if (!found.empty()) return;
+  std::string text = "stage '" + std::string(stage) + "': no file matches";
+  for (const std::string& pattern : patterns) text += " '" + pattern + "'";
+  throw failure(errc::not_found, text);
+}
+
 pipeline_core::pipeline_core(pipeline_options options) : options_(std::move(options)) {}
 
 stage_metrics& pipeline_core::add_stage(std::string name) {
   if (name.empty()) refuse(name, "give the stage a name");
-  for (const auto& stage : stages_) {
+  for (const stage_metrics* stage : stages()) {
     if (stage->name() == name) refuse(name, "there are two stages of that name: rename one");
   }
   return *stages_.emplace_back(std::make_unique<stage_metrics>(std::move(name)));
@@ -28,6 +36,7 @@ stage_metrics& pipeline_core::add_stage(std::string name) {
 std::vector<const stage_metrics*> pipeline_core::stages() const {
   std::vector<const stage_metrics*> all;
   for (const auto& stage : stages_) all.push_back(stage.get());
+  all.push_back(&consumer_);
   return all;
 }
 
@@ -40,6 +49,8 @@ void pipeline_core::start() {
   home_ = scheduler::current();
   LEAT_ASSERT(home_ != nullptr, "a pipeline runs in a task: call next() in one");
   group_.emplace(options_.name);
+  consumer_.add_task();
+  consuming_.emplace(consumer_, *home_);
 }
 
 void pipeline_core::spawn(task<void> t, const stage_metrics& stage, std::string_view what) {
@@ -56,6 +67,7 @@ task<void> pipeline_core::stop() {
   if (!group_) co_return;
   group_->request_stop();
   co_await group_->join();
+  consuming_.reset();
 }
 
 }  // namespace detail

@@ -26,15 +26,15 @@ shares shares_of(const stage_metrics& s, duration elapsed, std::optional<time_po
   const auto share = [all](duration d) {
     return std::min(1.0, static_cast<double>(d.count()) / all);
   };
-  const duration there = s.time_at_work(now);
+  const bool known = s.knows_time_at_work();
   const double input = share(s.waited_for_input(now));
   const double room = share(s.waited_for_room(now));
-  const double at_work = there == duration(0) ? 1 : share(there);
+  const double at_work = known ? share(s.time_at_work(now)) : 1;
   return {.name = &s.name(),
           .input = input,
           .room = room,
           .busy = std::max(0.0, at_work - input - room),
-          .silent = s.records() == 0 && input == 0 && room == 0 && there == duration(0)};
+          .silent = s.records() == 0 && input == 0 && room == 0 && !known};
 }
 
 std::string percent(double x) { return std::to_string(std::lround(100 * x)) + " %"; }

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
-#include <filesystem>
 #include <new>
 #include <optional>
 #include <string>
@@ -18,6 +17,9 @@
 #include <asio/io_context.hpp>
 #include <catch2/catch.hpp>
 
+#include "faults/failing_allocations.hpp"
+#include "leat/codec/example_builder.hpp"
+#include "leat/codec/example_parser.hpp"
 #include "leat/core/arrow.hpp"
 #include "leat/core/asio_scheduler.hpp"
 #include "leat/core/dlpack.hpp"
@@ -28,13 +30,12 @@
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/io/line_reader.hpp"
-#include "leat/io/sharded_tfrecord_writer.hpp"
-#include "leat/io/tfrecord_appender.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/io/tfrecord_writer.hpp"
 #include "leat/pipeline/batcher.hpp"
 #include "leat/pipeline/input_producer.hpp"
 #include "leat/pipeline/match_files.hpp"
+#include "leat/pipeline/pipeline.hpp"
 #include "leat/pipeline/tensor_batcher.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/looper.hpp"
@@ -42,11 +43,20 @@
 #include "leat/sync/queue_runner.hpp"
 #include "support/temp_dir.hpp"
 
-namespace {
+namespace leat_test {
 
-std::atomic<std::ptrdiff_t> until_failure{-1};  // below 0: never
+std::atomic<std::ptrdiff_t> until_failure{-1};
 std::atomic<std::ptrdiff_t> alive{0};
 std::atomic<std::ptrdiff_t> made{0};
+
+}  // namespace leat_test
+
+namespace {
+
+using leat_test::alive;
+using leat_test::fail_each_allocation;
+using leat_test::made;
+using leat_test::until_failure;
 
 bool fails() noexcept {
   ++made;
@@ -98,46 +108,6 @@ void operator delete(void* p, std::size_t, std::align_val_t) noexcept { release(
 namespace {
 
 using leat::task;
-
-// How a run ended.
-enum class end { well, out_of_memory };
-
-template <class Run>
-end run_once(Run run, bool& reached) {
-  std::exception_ptr error;
-  try {
-    run();
-  } catch (...) {
-    error = std::current_exception();
-  }
-  reached = until_failure.exchange(-1) < 0;
-  if (!error) return end::well;
-  // Asio passes its own on as std::bad_alloc too; a code may stand for it.
-  if (leat::to_error_code(error) == leat::errc::resource_exhausted) return end::out_of_memory;
-  std::rethrow_exception(error);
-}
-
-// Runs with the n-th allocation failing, n from 1 until it is not reached.
-template <class Run>
-void fail_each_allocation(Run run) {
-  bool reached = false;
-  run_once(run, reached);  // what is made once: thread pools, caches, locales
-  int failed = 0;
-  for (int n = 0;; ++n) {
-    INFO("allocation " << n);
-    const std::ptrdiff_t before = alive;
-    until_failure = n;
-    const end e = run_once(run, reached);
-    if (e == end::out_of_memory) ++failed;
-    CHECK(alive - before <= 64);  // caches of threads may grow, a leak would add up
-    if (!reached) {
-      REQUIRE(e == end::well);
-      break;
-    }
-    REQUIRE(n < 100'000);
-  }
-  CHECK(failed > 3);
-}
 
 TEST_CASE("allocation: a scheduler is woken without one", "[faults]") {
   struct count : leat::work_item {
@@ -354,116 +324,6 @@ TEST_CASE("allocation: a batch of tensors", "[faults]") {
   fail_each_allocation([] { leat::sync_wait(batching_program()); });
 }
 
-task<> file_program(std::string path) {
-  {
-    auto writer = co_await leat::tfrecord_writer::open(path, {.buffer_size = 64});
-    for (int i = 0; i < 5; ++i) co_await writer.write(leat::as_bytes("some record"));
-    co_await writer.close();
-  }
-  auto reader = co_await leat::tfrecord_reader::open(path, {.read = {.chunk_size = 32}});
-  leat::record_batch batch;
-  while (co_await reader->read_batch(batch)) {
-  }
-}
-
-TEST_CASE("allocation: a file is written and read", "[faults]") {
-  const temp_dir dir;
-  const std::string path = dir / "a.tfrecord";
-  fail_each_allocation([&] { leat::sync_wait(file_program(path)); });
-}
-
-// Records far longer than a chunk; the reader goes on where it had no memory.
-task<> read_long_records(std::string path, std::size_t& records) {
-  auto reader = co_await leat::tfrecord_reader::open(path, {.read = {.chunk_size = 1000}});
-  leat::record_batch batch;
-  records = 0;
-  for (bool more = true; more;) {
-    try {
-      more = co_await reader->read_batch(batch);
-    } catch (const std::bad_alloc&) {
-      batch.clear();
-    }
-    for (const leat::byte_view record : batch) {
-      const auto letter = static_cast<char>('a' + records);
-      const bool whole =
-          record.size() == 60'000 &&
-          std::ranges::all_of(leat::as_text(record), [=](char c) { return c == letter; });
-      if (!whole) FAIL("another record " << records);
-      ++records;
-    }
-  }
-}
-
-TEST_CASE("allocation: a reader without memory for a record has it when asked again", "[faults]") {
-  const temp_dir dir;
-  const std::string path = dir / "long.tfrecord";
-  leat::sync_wait([](std::string p) -> task<> {
-    auto writer = co_await leat::tfrecord_writer::open(p);
-    for (char c = 'a'; c < 'd'; ++c) {
-      const std::string record(60'000, c);
-      co_await writer.write(leat::as_bytes(record));
-    }
-    co_await writer.close();
-  }(path));
-  std::size_t records = 0;
-  fail_each_allocation([&] {
-    records = 3;
-    leat::sync_wait(read_long_records(path, records));
-    CHECK(records == 3);
-  });
-}
-
-task<> compressed_program(std::string path) {
-  const leat::tfrecord_writer_options options{
-      .buffer_size = 64, .compression_type = leat::compression::gzip, .output_buffer_size = 16};
-  auto writer = co_await leat::tfrecord_writer::open(path, options);
-  for (int i = 0; i < 5; ++i) co_await writer.write(leat::as_bytes("some record"));
-  co_await writer.close();
-}
-
-task<> sharded_program(std::string path) {
-  leat::sharded_tfrecord_writer_options options;
-  options.max_records = 2;
-  auto writer = co_await leat::sharded_tfrecord_writer::open(path, options);
-  for (int i = 0; i < 5; ++i) co_await writer.write(leat::as_bytes("some record"));
-  co_await writer.close();
-}
-
-task<> append_program(std::string path) {
-  leat::file empty = co_await leat::file::open(path, leat::open_mode::write);
-  co_await empty.close();
-  auto appender = co_await leat::tfrecord_appender::open(path, {.buffer_size = 16});
-  for (int i = 0; i < 5; ++i) co_await appender.write(leat::as_bytes("some record"));
-  co_await appender.close();
-}
-
-// Files that a writer has for itself.
-std::size_t unfinished_files(const temp_dir& dir) {
-  std::size_t count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(dir.path())) {
-    const std::string name = entry.path().filename();
-    if (name.find(".partial") != name.npos || name.find(".append") != name.npos) ++count;
-  }
-  return count;
-}
-
-TEST_CASE("allocation: whatever writes records leaves nothing of its own behind", "[faults]") {
-  const temp_dir dir;
-  for (const auto program : {compressed_program, sharded_program, append_program}) {
-    fail_each_allocation([&] {
-      std::exception_ptr error;
-      try {
-        leat::sync_wait(program(dir / "a file with a name that is not short"));
-      } catch (...) {
-        error = std::current_exception();
-      }
-      if (!error) return;
-      CHECK(unfinished_files(dir) == 0);
-      std::rethrow_exception(error);
-    });
-  }
-}
-
 task<bool> read_next(leat::fifo_queue<std::string>& names,
                      leat::random_shuffle_queue<std::string>& samples) {
   const auto name = co_await names.pop();
@@ -514,6 +374,43 @@ TEST_CASE("allocation: a pipeline", "[faults]") {
   dir.write("a.txt", "one\ntwo\nthree\n");
   dir.write("b.txt", "four\nfive\n");
   fail_each_allocation([&] { leat::sync_wait(pipeline_program(dir / ".")); });
+}
+
+task<> write_examples(std::string path, int count) {
+  auto writer = co_await leat::tfrecord_writer::open(std::move(path));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::string record = leat::example_builder().add("label", {i}).serialize();
+    co_await writer.write(leat::as_bytes(record));
+  }
+  co_await writer.close();
+}
+
+std::ptrdiff_t allocations_of_pipeline(std::string path) {
+  const leat::example_parser parser({{"label", leat::fixed_len_feature{leat::dtype::int64}}});
+  const auto parse = [&](const leat::record_rows& batch) {
+    return parser.parse(batch.views()).take();
+  };
+  auto batches = leat::read_files<leat::tfrecord_reader>({.files = {std::move(path)}})
+                     .shuffle({.capacity = 1000, .seed = 1})
+                     .batch({.size = 128})
+                     .map("parse", parse)
+                     .prefetch(2);
+  const std::ptrdiff_t before = made;
+  leat::sync_wait([](auto& source) -> task<> {
+    while (const auto batch = co_await source.next()) CHECK(batch->count() == 1);
+  }(batches));
+  return made - before;
+}
+
+TEST_CASE("allocation: a pipeline makes some for a batch, none for a record", "[faults]") {
+  const temp_dir dir;
+  leat::sync_wait(write_examples(dir / "some", 10'000));
+  leat::sync_wait(write_examples(dir / "more", 30'000));
+  const std::ptrdiff_t some = allocations_of_pipeline(dir / "some");
+  const std::ptrdiff_t more = allocations_of_pipeline(dir / "more");
+  constexpr std::ptrdiff_t batches = 20'000 / 128;
+  INFO((more - some) / batches << " a batch of 128");
+  CHECK(more - some < 30 * batches);
 }
 
 }  // namespace

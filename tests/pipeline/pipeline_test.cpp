@@ -19,6 +19,8 @@
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/io/line_reader.hpp"
+#include "leat/io/tfrecord_writer.hpp"
+#include "leat/pipeline/read_indexed.hpp"
 #include "leat/sim/world.hpp"
 #include "support/leat_test.hpp"
 #include "support/refusal.hpp"
@@ -99,6 +101,49 @@ TEST_CASE("pipeline: an epoch ends before the next begins, each in its own order
     CHECK(epoch == texts{"a0", "b0", "c0", "d0", "e0", "f0", "g0", "h0"});
   }
   CHECK(orders.size() == 5);
+}
+
+TEST_CASE("pipeline: ranks share the files of each epoch", "[pipeline]") {
+  const temp_dir dir;
+  const texts files = make_files(dir, std::vector<int>(7, 2));
+  texts all;
+  for (std::uint64_t rank = 0; rank < 3; ++rank) {
+    const texts own = read({.files = files,
+                            .num_epochs = 2,
+                            .shuffle = true,
+                            .seed = 4,
+                            .rank = rank,
+                            .world_size = 3});
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  texts twice = read({.files = files, .num_epochs = 2});
+  std::sort(all.begin(), all.end());
+  std::sort(twice.begin(), twice.end());
+  CHECK(all == twice);
+}
+
+TEST_CASE("pipeline: all records in an order of all of them", "[pipeline]") {
+  const temp_dir dir;
+  leat::sync_wait([](std::string path) -> task<> {
+    auto writer = co_await leat::tfrecord_writer::open(std::move(path));
+    for (int i = 0; i < 300; ++i) {
+      const std::string record = std::to_string(i);
+      co_await writer.write(leat::as_bytes(record));
+    }
+    co_await writer.close();
+  }(dir / "a.tfrecord"));
+  const auto epoch = [&](std::uint64_t seed) {
+    auto p =
+        leat::read_indexed({dir / "*.tfrecord"}, {.num_epochs = 1, .seed = seed})
+            .map("text", [](leat::byte_view record) { return std::string(leat::as_text(record)); });
+    return leat::sync_wait(read_all(p));
+  };
+  texts once = epoch(1);
+  CHECK(once == epoch(1));
+  CHECK(once != epoch(2));
+  std::sort(once.begin(), once.end());
+  CHECK(std::unique(once.begin(), once.end()) == once.end());
+  CHECK(once.size() == 300);
 }
 
 TEST_CASE("pipeline: files without a record, again and again, are an end", "[pipeline]") {
@@ -266,6 +311,8 @@ TEST_CASE("pipeline: what is declared wrong is refused before anything is opened
   CHECK(contains(refused({.files = {"x"}, .num_epochs = 0}), "num_epochs is 0"));
   CHECK(contains(refused({.files = {"x"}, .interleave = 0}), "interleave 1 file or more"));
   CHECK(contains(refused({.files = {"x"}, .block = 0}), "block of 1 record"));
+  CHECK(contains(refused({.files = {"x"}, .rank = 2, .world_size = 2}), "below world_size"));
+  CHECK(contains(refused({.files = {"x"}, .shuffle = true, .world_size = 2}), "the same seed"));
   CHECK(contains(refused({.files = {"x"}, .name = ""}), "give the stage a name"));
   const auto stage = [](auto add) {
     return leat_test::refusal([&] {
@@ -333,6 +380,29 @@ TEST_CASE("pipeline: the order is the same whatever the world does", "[pipeline]
     }
   }
   CHECK(expected.size() == 120);
+}
+
+// A consumer that takes its time, which is virtual.
+task<std::string> verdict_of(leat::duration consuming) {
+  auto p = leat::read_files<line_reader>({.files = {"/data/*"}})
+               .map("text", text_of)
+               .batch({.size = 5})
+               .prefetch(2);
+  const leat::time_point begin = leat::scheduler::current()->now();
+  while (auto next = co_await p.next()) co_await leat::sleep_for(consuming);
+  const leat::duration elapsed = leat::scheduler::current()->now() - begin;
+  const auto stages = p.stages();
+  co_return leat::verdict(stages, elapsed);
+}
+
+TEST_CASE("pipeline: the verdict names a consumer for which all wait", "[pipeline]") {
+  leat::sim::world w(1);
+  w.files().write_file("/data/a", std::string(500, '\n'));
+  std::string text;
+  w.run([&](leat::sim::world&) -> task<> {
+    text = co_await verdict_of(std::chrono::milliseconds(5));
+  });
+  CHECK(contains(text, "The bottleneck is 'consumer'"));
 }
 
 TEST_CASE("pipeline: a stop of the consumer at any time ends all of it", "[pipeline]") {

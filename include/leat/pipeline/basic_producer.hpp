@@ -88,8 +88,8 @@ void require_items(std::size_t count, const std::string& producer, std::string_v
 ///
 /// Lives until the coordinator was joined. Thread safety: as queue_runner; the queue is
 /// shared-safe.
-/// Cost: 8 bytes an item to shuffle. Items are made as they are needed, some at a time: a list's all
-///       at once, of rows up to 64 and no more than the capacity.
+/// Cost: 8 bytes an item to shuffle. Items are made as they are needed, some at a time: a list's
+///       all at once, of rows up to 64 and no more than the capacity.
 template <queue_element T>
 class basic_producer {
  public:

@@ -11,9 +11,9 @@ namespace leat {
 /// Which files a pipeline reads, how often and in which order.
 ///
 /// `interleave` files are read side by side, `block` records of each in turn, which is an order as
-/// fixed as that of one after the other: it depends on no speed. In the place of one that ends comes
-/// the next one, in the same turn. An epoch is read to its end before
-/// the next one begins. The order of the files in epoch e is a function of (seed, e).
+/// fixed as that of one after the other: it depends on no speed. In the place of one that ends
+/// comes the next one, in the same turn. An epoch is read to its end before the next one begins.
+/// The order of the files in epoch e is a function of (seed, e).
 template <class Reader>
 struct file_source {
   /// Files, or patterns as match_files() takes them. Of what they match the files are sorted.
@@ -23,6 +23,11 @@ struct file_source {
   std::optional<std::uint64_t> seed = {};       ///< of the orders; none: others each time
   std::size_t interleave = 1;
   std::size_t block = 64;
+  /// Of several jobs that share the files: this one reads the files rank, rank + world_size, ... of
+  /// each epoch's order. Such jobs need a seed to shuffle; see read_indexed() for shares of equal
+  /// size.
+  std::uint64_t rank = 0;
+  std::uint64_t world_size = 1;
   typename Reader::options_type reader = {};
   std::string name = "files";  ///< of the stage
 };

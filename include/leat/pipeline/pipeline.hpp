@@ -137,6 +137,7 @@ class pipeline {
       const bool more = co_await read();
       if (!more) co_return std::nullopt;
     }
+    core_->consumer().add(1, 0);
     co_return std::move(run_[taken_++]);
   }
 
@@ -149,7 +150,7 @@ class pipeline {
     co_await core_->stop();
   }
 
-  /// From the source to the end, for verdict() and reports.
+  /// From the source to the last one and the consumer, for verdict() and prometheus_text().
   [[nodiscard]] std::vector<const stage_metrics*> stages() const { return core_->stages(); }
   /// Elements at the end that filled no batch, and were dropped.
   [[nodiscard]] std::uint64_t dropped() const noexcept { return core_->dropped(); }
@@ -188,6 +189,7 @@ class pipeline {
     bool more = false;
     taken_ = 0;
     try {
+      const waiting w(core_->consumer(), *scheduler::current(), waiting::for_input);
       more = co_await last_->next(run_);
     } catch (...) {
       error = std::current_exception();
@@ -218,6 +220,10 @@ template <class Reader>
   }
   if (source.interleave == 0) core->refuse(name, "let it interleave 1 file or more");
   if (source.block == 0) core->refuse(name, "give a block of 1 record or more");
+  if (source.rank >= source.world_size) core->refuse(name, "the rank must be below world_size");
+  if (source.world_size > 1 && source.shuffle && !source.seed) {
+    core->refuse(name, "give all ranks the same seed, else files are read twice or never");
+  }
   stage_metrics& metrics = core->add_stage(name);
   using stage = detail::file_stage<Reader>;
   using run = typename Reader::batch_type;

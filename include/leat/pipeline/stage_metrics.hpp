@@ -53,7 +53,9 @@ class stage_metrics {
   [[nodiscard]] duration waited_for_room(std::optional<time_point> now = {}) const noexcept {
     return room_.total(now);
   }
-  /// Time in which they were there, waiting or not; see `at_work`.
+  /// True: it is known how long they were there; see `at_work`.
+  [[nodiscard]] bool knows_time_at_work() const noexcept { return at_work_.used(); }
+  /// Time in which they were there, waiting or not.
   [[nodiscard]] duration time_at_work(std::optional<time_point> now = {}) const noexcept {
     return at_work_.total(now);
   }
@@ -114,9 +116,9 @@ class at_work {
 /// What limits the others is the stage that is busy nearly all the time: those before it wait for
 /// room, those behind it for input. Busy is a task that is there and does not wait. Stages within
 /// ten percentage points of the busiest are named with it. Where none is busy half of the time, as
-/// when tasks share a thread, it is the one for which all others wait; or else what feeds or empties
-/// the pipeline is to blame, or the queues between are too small. A stage through which nothing has
-/// gone at all comes before all others.
+/// when tasks share a thread, it is the one for which all others wait; or else what feeds or
+/// empties the pipeline is to blame, or the queues between are too small. A stage through which
+/// nothing has gone at all comes before all others.
 ///
 /// `elapsed`: how long the pipeline has run. With `now` waits that have not ended count too: for a
 /// pipeline that still runs.

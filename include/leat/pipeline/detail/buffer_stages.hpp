@@ -13,6 +13,7 @@
 
 #include "leat/core/random.hpp"
 #include "leat/io/record_batch.hpp"
+#include "leat/io/record_selection.hpp"
 #include "leat/pipeline/batcher.hpp"
 #include "leat/pipeline/detail/stage.hpp"
 #include "leat/pipeline/rows.hpp"
@@ -28,6 +29,10 @@ struct owned {
 template <class View>
 struct owned<basic_record_batch<View>> {
   using type = basic_rows<View>;
+};
+template <>
+struct owned<record_selection> {
+  using type = record_rows;
 };
 template <class Run>
 using owned_run = typename owned<Run>::type;
@@ -68,10 +73,11 @@ class shuffle_stage final : public stage<owned_run<In>> {
   }
 
   task<bool> next(out& run) override {
+    const at_work here = this->working();
     run.clear();
     while (run.size() < run_size) {
       if (taken_ == in_.size() && !ended_) {
-        const bool more = co_await input_->next(in_);
+        const bool more = co_await this->pull(*input_, in_);
         taken_ = 0;
         if (!more) end();
       }
@@ -138,11 +144,13 @@ class batch_stage final : public stage<std::vector<owned_run<In>>> {
   }
 
   task<bool> next(std::vector<batch>& run) override {
+    const at_work here = this->working();
     run.clear();
     batch b = fresh();
     while (b.size() < size_) {
       if (taken_ == in_.size()) {
-        const bool more = !ended_ && co_await input_->next(in_);
+        if (ended_) break;
+        const bool more = co_await this->pull(*input_, in_);
         taken_ = 0;
         if (!more) {
           ended_ = true;
@@ -212,14 +220,15 @@ class prefetch_stage final : public stage<Run> {
 
  private:
   task<void> fill() {
+    const at_work here = this->working();
     std::exception_ptr error;
     try {
       for (;;) {
         Run run;
-        const bool more = co_await input_->next(run);
+        const bool more = co_await this->pull(*input_, run);
         if (!more) break;
         this->metrics().add(run.size(), 0);
-        const stage_wait w(this->metrics(), waiting::for_room);
+        const waiting w = this->waits(waiting::for_room);
         const bool taken = co_await queue_.push(std::move(run));
         if (!taken) break;
       }

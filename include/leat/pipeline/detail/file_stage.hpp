@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/error.hpp"
 #include "leat/core/random.hpp"
 #include "leat/pipeline/detail/stage.hpp"
 #include "leat/pipeline/file_source.hpp"
@@ -31,6 +30,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
   void start(pipeline_core&) override { this->metrics().add_task(); }
 
   task<bool> next(batch& run) override {
+    const at_work here = this->working();
     run.clear();
     while (run.empty()) {
       if (closed_ == open_.size()) {
@@ -61,10 +61,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
   task<bool> begin_epoch() {
     if (epoch_ == 0) {
       paths_ = co_await match_files(source_.files);
-      if (paths_.empty()) {
-        throw failure(errc::not_found, "stage '" + this->metrics().name() + "': no file matches '" +
-                                           source_.files.front() + "'");
-      }
+      require_files(paths_, source_.files, this->metrics().name());
     }
     // An epoch without a record would be repeated for ever.
     const bool nothing = epoch_ > 0 && this->metrics().records() == 0;
@@ -74,11 +71,21 @@ class file_stage final : public stage<typename Reader::batch_type> {
       random_engine random = random_.stream(epoch_);
       leat::shuffle(order_.begin(), order_.end(), random);
     }
+    keep_own_files();
     ++epoch_;
     next_file_ = turn_ = closed_ = 0;
     left_ = source_.block;
     for (open_file& f : open_) f.ended = false;
     co_return true;
+  }
+
+  // Of the epoch's order those of this rank.
+  void keep_own_files() {
+    std::size_t kept = 0;
+    for (std::uint64_t i = source_.rank; i < order_.size(); i += source_.world_size) {
+      order_[kept++] = std::move(order_[i]);
+    }
+    order_.resize(kept);
   }
 
   // Some records of a file, or of the one that comes in its place; none where no file is left.
@@ -93,7 +100,6 @@ class file_stage final : public stage<typename Reader::batch_type> {
         f.reader = co_await Reader::open(order_[next_file_++], source_.reader);
       }
       f.taken = 0;
-      const stage_wait w(this->metrics(), waiting::for_input);
       const bool more = co_await f.reader->read_batch(f.read);
       if (!more) f.reader.reset();
     }

@@ -60,9 +60,10 @@ class map_stage final : public stage<std::vector<Out>> {
   }
 
   task<bool> next(std::vector<Out>& run) override {
+    const at_work here = this->working();
     run.clear();
     while (run.empty()) {
-      const bool more = co_await input_->next(in_);
+      const bool more = co_await this->pull(*input_, in_);
       if (!more) co_return false;
       apply<How>(function_, in_, run);
     }
@@ -155,6 +156,7 @@ class parallel_map_stage final : public stage<std::vector<Out>> {
   // The first error ends the input, for all workers of the lane; the last one passes it on, behind
   // what they had begun.
   task<void> work(lane& l) {
+    const at_work here = this->working();
     try {
       for (;;) {
         std::optional<In> in = co_await pop(l);
@@ -162,7 +164,7 @@ class parallel_map_stage final : public stage<std::vector<Out>> {
         std::vector<Out> out;
         apply<How>(function_, *in, out);
         this->metrics().add(out.size(), 0);
-        const stage_wait w(this->metrics(), waiting::for_room);
+        const waiting w = this->waits(waiting::for_room);
         const bool taken = co_await l.out.push(std::move(out));
         if (!taken) break;
       }
@@ -178,7 +180,7 @@ class parallel_map_stage final : public stage<std::vector<Out>> {
   }
 
   task<std::optional<In>> pop(lane& l) {
-    const stage_wait w(this->metrics(), waiting::for_input);
+    const waiting w = this->waits(waiting::for_input);
     co_return co_await l.in.pop();
   }
 

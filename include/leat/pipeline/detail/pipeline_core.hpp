@@ -16,6 +16,10 @@
 
 namespace leat::detail {
 
+/// Refuses patterns that match no file. Errors: not_found, with the stage and the patterns.
+void require_files(const std::vector<std::string>& found, const std::vector<std::string>& patterns,
+                   std::string_view stage);
+
 /// What the stages of a pipeline share: its options and metrics and, once it runs, its tasks.
 ///
 /// Thread safety: thread-bound, apart from the metrics.
@@ -28,7 +32,9 @@ class pipeline_core {
   /// Adds a stage behind those that are there. Errors: invalid_argument for a name that is empty or
   /// that another stage has.
   stage_metrics& add_stage(std::string name);
+  /// All of them and, as the last one, the consumer.
   [[nodiscard]] std::vector<const stage_metrics*> stages() const;
+  [[nodiscard]] stage_metrics& consumer() noexcept { return consumer_; }
 
   /// Refuses a declaration: "pipeline 'train', stage 'shuffle': " and why.
   [[noreturn]] void refuse(std::string_view stage, std::string_view why) const;
@@ -49,9 +55,11 @@ class pipeline_core {
  private:
   const pipeline_options options_;
   std::vector<std::unique_ptr<stage_metrics>> stages_;
+  stage_metrics consumer_{"consumer"};
   std::atomic<std::uint64_t> dropped_{0};
   scheduler* home_ = nullptr;
   std::optional<task_group> group_;
+  std::optional<at_work> consuming_;
 };
 
 }  // namespace leat::detail

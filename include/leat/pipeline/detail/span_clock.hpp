@@ -17,6 +17,7 @@ class span_clock {
   void begin(time_point now) noexcept {
     const lock_guard lock(mutex_);
     ++open_;
+    used_ = true;
     begins_ += ticks(now.time_since_epoch());
   }
   void end(time_point begin, time_point now) noexcept {
@@ -29,6 +30,12 @@ class span_clock {
   void add(duration d) noexcept {
     const lock_guard lock(mutex_);
     ended_ += d;
+  }
+
+  // Whether any span has begun.
+  [[nodiscard]] bool used() const noexcept {
+    const lock_guard lock(mutex_);
+    return used_;
   }
 
   // The sum of all that have ended and, with `now`, of those that have not, up to then.
@@ -44,6 +51,7 @@ class span_clock {
   static std::uint64_t ticks(duration d) noexcept { return static_cast<std::uint64_t>(d.count()); }
 
   mutable mutex mutex_;
+  bool used_ LEAT_GUARDED_BY(mutex_) = false;
   std::uint64_t open_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t begins_ LEAT_GUARDED_BY(mutex_) = 0;
   duration ended_ LEAT_GUARDED_BY(mutex_){0};

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <exception>
-#include <utility>
-
 #include "leat/core/scheduler.hpp"
 #include "leat/core/task.hpp"
 #include "leat/pipeline/detail/pipeline_core.hpp"
@@ -33,21 +30,23 @@ class stage {
 
   [[nodiscard]] stage_metrics& metrics() const noexcept { return metrics_; }
 
+ protected:
+  /// What work in this scope takes is the stage's.
+  [[nodiscard]] at_work working() const noexcept { return {metrics_, *scheduler::current()}; }
+  /// In this scope the stage waits for others.
+  [[nodiscard]] waiting waits(waiting::kind kind) const noexcept {
+    return {metrics_, *scheduler::current(), kind};
+  }
+
+  /// The next run of the stage before.
+  template <class In>
+  [[nodiscard]] task<bool> pull(stage<In>& input, In& run) {
+    const waiting w = waits(waiting::for_input);
+    co_return co_await input.next(run);
+  }
+
  private:
   stage_metrics& metrics_;
-};
-
-/// Measures a wait of a stage on the scheduler that runs now.
-class stage_wait {
- public:
-  stage_wait(stage_metrics& metrics, waiting::kind kind) noexcept
-      : wait_(metrics, *scheduler::current(), kind) {}
-  stage_wait(const stage_wait&) = delete;
-  stage_wait& operator=(const stage_wait&) = delete;
-  ~stage_wait() { wait_.stop(); }
-
- private:
-  waiting wait_;
 };
 
 }  // namespace leat::detail

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "leat/io/indexed_reader.hpp"
+#include "leat/io/record_selection.hpp"
+#include "leat/pipeline/detail/buffer_stages.hpp"
+#include "leat/pipeline/pipeline.hpp"
+#include "leat/pipeline/pipeline_options.hpp"
+
+namespace leat {
+
+/// A pipeline that begins with the records of TFRecord files, each epoch in an order of all of
+/// them: a global shuffle, for which no buffer is needed. See indexed_reader.
+///
+///     auto batches = leat::read_indexed({"data/*.tfrecord"}, {.num_epochs = 3, .seed = 1})
+///                        .batch({.size = 128});
+///
+/// `files`: as file_source::files. The name of the stage is that of the reader's options.
+///
+/// Errors: invalid_argument for no file, as of every stage; those of indexed_reader when it runs.
+[[nodiscard]] pipeline<record_selection> read_indexed(std::vector<std::string> files,
+                                                      indexed_reader_options reader = {},
+                                                      pipeline_options options = {});
+
+}  // namespace leat

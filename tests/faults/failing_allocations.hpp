@@ -1,0 +1,58 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <exception>
+
+#include <catch2/catch.hpp>
+
+#include "leat/core/error.hpp"
+
+namespace leat_test {
+
+/// The allocations of this program: operator new is its own, see allocation_test.cpp.
+extern std::atomic<std::ptrdiff_t> until_failure;  ///< that succeed before; below 0: all do
+extern std::atomic<std::ptrdiff_t> alive;
+extern std::atomic<std::ptrdiff_t> made;
+
+/// How a run ended.
+enum class end { well, out_of_memory };
+
+template <class Run>
+end run_once(Run run, bool& reached) {
+  std::exception_ptr error;
+  try {
+    run();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  reached = until_failure.exchange(-1) < 0;
+  if (!error) return end::well;
+  // Asio passes its own on as std::bad_alloc too; a code may stand for it.
+  if (leat::to_error_code(error) == leat::errc::resource_exhausted) return end::out_of_memory;
+  std::rethrow_exception(error);
+}
+
+/// Runs with the n-th allocation failing, n from 1 until it is not reached.
+template <class Run>
+void fail_each_allocation(Run run) {
+  bool reached = false;
+  run_once(run, reached);  // what is made once: thread pools, caches, locales
+  int failed = 0;
+  for (int n = 0;; ++n) {
+    INFO("allocation " << n);
+    const std::ptrdiff_t before = alive;
+    until_failure = n;
+    const end e = run_once(run, reached);
+    if (e == end::out_of_memory) ++failed;
+    CHECK(alive - before <= 64);  // caches of threads may grow, a leak would add up
+    if (!reached) {
+      REQUIRE(e == end::well);
+      break;
+    }
+    REQUIRE(n < 100'000);
+  }
+  CHECK(failed > 3);
+}
+
+}  // namespace leat_test

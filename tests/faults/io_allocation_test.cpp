@@ -1,0 +1,134 @@
+// The n-th allocation fails while files are read and written.
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <new>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "faults/failing_allocations.hpp"
+#include "leat/core/sync_wait.hpp"
+#include "leat/io/sharded_tfrecord_writer.hpp"
+#include "leat/io/tfrecord_appender.hpp"
+#include "leat/io/tfrecord_reader.hpp"
+#include "leat/io/tfrecord_writer.hpp"
+#include "support/temp_dir.hpp"
+
+namespace {
+
+using leat::task;
+using leat_test::fail_each_allocation;
+
+task<> file_program(std::string path) {
+  {
+    auto writer = co_await leat::tfrecord_writer::open(path, {.buffer_size = 64});
+    for (int i = 0; i < 5; ++i) co_await writer.write(leat::as_bytes("some record"));
+    co_await writer.close();
+  }
+  auto reader = co_await leat::tfrecord_reader::open(path, {.read = {.chunk_size = 32}});
+  leat::record_batch batch;
+  while (co_await reader->read_batch(batch)) {
+  }
+}
+
+TEST_CASE("allocation: a file is written and read", "[faults]") {
+  const temp_dir dir;
+  const std::string path = dir / "a.tfrecord";
+  fail_each_allocation([&] { leat::sync_wait(file_program(path)); });
+}
+
+// Records far longer than a chunk; the reader goes on where it had no memory.
+task<> read_long_records(std::string path, std::size_t& records) {
+  auto reader = co_await leat::tfrecord_reader::open(path, {.read = {.chunk_size = 1000}});
+  leat::record_batch batch;
+  records = 0;
+  for (bool more = true; more;) {
+    try {
+      more = co_await reader->read_batch(batch);
+    } catch (const std::bad_alloc&) {
+      batch.clear();
+    }
+    for (const leat::byte_view record : batch) {
+      const auto letter = static_cast<char>('a' + records);
+      const bool whole =
+          record.size() == 60'000 &&
+          std::ranges::all_of(leat::as_text(record), [=](char c) { return c == letter; });
+      if (!whole) FAIL("another record " << records);
+      ++records;
+    }
+  }
+}
+
+TEST_CASE("allocation: a reader without memory for a record has it when asked again", "[faults]") {
+  const temp_dir dir;
+  const std::string path = dir / "long.tfrecord";
+  leat::sync_wait([](std::string p) -> task<> {
+    auto writer = co_await leat::tfrecord_writer::open(p);
+    for (char c = 'a'; c < 'd'; ++c) {
+      const std::string record(60'000, c);
+      co_await writer.write(leat::as_bytes(record));
+    }
+    co_await writer.close();
+  }(path));
+  std::size_t records = 0;
+  fail_each_allocation([&] {
+    records = 3;
+    leat::sync_wait(read_long_records(path, records));
+    CHECK(records == 3);
+  });
+}
+
+task<> compressed_program(std::string path) {
+  const leat::tfrecord_writer_options options{
+      .buffer_size = 64, .compression_type = leat::compression::gzip, .output_buffer_size = 16};
+  auto writer = co_await leat::tfrecord_writer::open(path, options);
+  for (int i = 0; i < 5; ++i) co_await writer.write(leat::as_bytes("some record"));
+  co_await writer.close();
+}
+
+task<> sharded_program(std::string path) {
+  leat::sharded_tfrecord_writer_options options;
+  options.max_records = 2;
+  auto writer = co_await leat::sharded_tfrecord_writer::open(path, options);
+  for (int i = 0; i < 5; ++i) co_await writer.write(leat::as_bytes("some record"));
+  co_await writer.close();
+}
+
+task<> append_program(std::string path) {
+  leat::file empty = co_await leat::file::open(path, leat::open_mode::write);
+  co_await empty.close();
+  auto appender = co_await leat::tfrecord_appender::open(path, {.buffer_size = 16});
+  for (int i = 0; i < 5; ++i) co_await appender.write(leat::as_bytes("some record"));
+  co_await appender.close();
+}
+
+// Files that a writer has for itself.
+std::size_t unfinished_files(const temp_dir& dir) {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(dir.path())) {
+    const std::string name = entry.path().filename();
+    if (name.find(".partial") != name.npos || name.find(".append") != name.npos) ++count;
+  }
+  return count;
+}
+
+TEST_CASE("allocation: whatever writes records leaves nothing of its own behind", "[faults]") {
+  const temp_dir dir;
+  for (const auto program : {compressed_program, sharded_program, append_program}) {
+    fail_each_allocation([&] {
+      std::exception_ptr error;
+      try {
+        leat::sync_wait(program(dir / "a file with a name that is not short"));
+      } catch (...) {
+        error = std::current_exception();
+      }
+      if (!error) return;
+      CHECK(unfinished_files(dir) == 0);
+      std::rethrow_exception(error);
+    });
+  }
+}
+
+}  // namespace
