@@ -22,6 +22,16 @@ queue_run_state::queue_run_state(std::shared_ptr<const queue_runner_plan> plan,
   errors_.reserve(running_ + 3);
 }
 
+std::exception_ptr run_owner::stop_error() const noexcept {
+  if (group) return group->first_error();
+  try {
+    coord->raise_requested_exception();
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
 // ------------------------------------------------------------------------------------------ start
 
 void queue_run_state::start(const std::shared_ptr<queue_run_state>& self, scheduler& home) {
@@ -41,7 +51,7 @@ void queue_run_state::start(const std::shared_ptr<queue_run_state>& self, schedu
     throw;
   }
   if (!plan.options.cancel_op.run) {
-    self->on_stop_.emplace(self->owner_.get_stop_token(), cancel_queue{&plan.queue});
+    self->on_stop_.emplace(self->owner_.get_stop_token(), cancel_queue{self.get()});
   }
   self->go_.close();
 }
@@ -153,6 +163,13 @@ task<void> queue_run_state::close_queue(bool failed) {
     plan_->queue.close();
   }
   ended_by_itself_ = true;
+}
+
+// Whoever reads the queue must not take a failure elsewhere for the end of the input.
+void queue_run_state::cancel_queue::operator()() const noexcept {
+  queue_base& queue = self->plan_->queue;
+  std::exception_ptr error = self->owner_.stop_error();
+  error ? queue.fail(std::move(error)) : queue.close_and_cancel();
 }
 
 task<void> queue_run_state::cancel_after_stop(std::shared_ptr<queue_run_state> self) {

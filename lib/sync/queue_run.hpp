@@ -45,6 +45,8 @@ struct run_owner {
   [[nodiscard]] std::stop_token get_stop_token() const {
     return coord ? coord->get_stop_token() : group->get_stop_token();
   }
+  // The error that has stopped it; null for none.
+  [[nodiscard]] std::exception_ptr stop_error() const noexcept;
 };
 
 // One start of a runner. Shared by its tasks, the runner and the user: a task that has closed the
@@ -71,8 +73,8 @@ class queue_run_state {
 
  private:
   struct cancel_queue {
-    queue_base* queue;
-    void operator()() const noexcept { queue->close_and_cancel(); }
+    queue_run_state* self;
+    void operator()() const noexcept;
   };
   using producer = queue_runner_plan::producer;
 

@@ -217,6 +217,45 @@ LEAT_TEST("queue_runner: one that has ended is not stopped with the coordinator"
   coord.request_stop();  // must not reach the queue through a runner that is gone
 }
 
+// Starts a runner that never ends by itself beside a task that fails; what its consumer hears.
+template <class Owner>
+task<std::string> end_beside_failure(Owner& owner) {
+  leat::fifo_queue<int> q(10);
+  leat::queue_runner runner(q);
+  counter a{q, 2};
+  runner.add([&] { return a.step(); });
+  runner.add([]() -> task<bool> {
+    co_await leat::sleep_for(std::chrono::hours(1));
+    co_return true;
+  });
+  runner.start(owner);
+  owner.spawn([]() -> task<> {
+    co_await leat::sleep_for(std::chrono::seconds(1));
+    throw leat::failure(errc::data_loss, "a file is damaged");
+  }());
+  int items = 0;
+  std::string end = "the end";
+  try {
+    while (co_await q.pop()) ++items;
+  } catch (const leat::failure& e) {
+    end = std::to_string(items) + " items, " + e.what();
+  }
+  try {
+    co_await owner.join();
+  } catch (const leat::failure&) {
+  }
+  co_return end;
+}
+
+LEAT_TEST("queue_runner: an error elsewhere is why its queue has ended, too", "[sync]") {
+  leat::coordinator coord;
+  leat::task_group group;
+  const std::string coordinated = co_await end_beside_failure(coord);
+  const std::string grouped = co_await end_beside_failure(group);
+  CHECK(coordinated.find("2 items, a file is damaged") == 0);
+  CHECK(grouped == coordinated);
+}
+
 LEAT_TEST("queue_runner: a stop cancels pushes of others that wait in its queue", "[sync]") {
   leat::fifo_queue<int> q(1);
   leat::coordinator coord;

@@ -96,9 +96,12 @@ class task_group final : public task_scope {
   /// The same for an OS thread that runs no scheduler.
   void wait_join();
 
+  /// The error that join() throws when all have ended; null as long as there is none.
+  /// Thread safety: shared-safe.
+  [[nodiscard]] std::exception_ptr first_error() const noexcept;
+
  private:
   void task_ended(std::string_view name, std::exception_ptr error) noexcept override;
-  [[nodiscard]] std::exception_ptr first_error() const noexcept;
   void rethrow_first() const;
 
   mutable detail::mutex error_mutex_;

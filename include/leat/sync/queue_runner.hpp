@@ -40,7 +40,9 @@ struct queue_runner_options {
 ///
 /// The last one that ends closes the queue; its items stay. A stop of the coordinator closes the
 /// queue with cancel, so that nobody waits in it. An operation that fails stops the coordinator
-/// with its error, and the queue passes that error on: a consumer sees why its input ended.
+/// with its error, and the queue passes that error on: a consumer sees why its input ended. So do
+/// the queues of all runners of that coordinator or group, whoever has failed: none of them looks
+/// as if its input were complete.
 ///
 ///     leat::queue_runner runner(lines);
 ///     runner.add([&] { return read_one_file(names, lines); }, "reader");
