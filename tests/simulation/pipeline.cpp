@@ -61,7 +61,7 @@ task<> pipeline(world& w) {
        .seed = w.random()()});
   w.watch(names.queue());
   w.watch(batches.queue());
-  for (std::uint64_t i = 0, readers = 1 + w.random().below(3); i < readers; ++i) {
+  for (std::uint64_t i = 0, readers = 1 + w.random().below(16); i < readers; ++i) {
     batches.add([&] { return read_next(w, names.queue(), batches.queue()); },
                 "reader " + std::to_string(i));
   }
