@@ -1,0 +1,92 @@
+/// What feeds a pipeline: names of files that are looked up when they are needed, epoch by epoch,
+/// and rows of arrays in memory. At the end it tells how full the queues are, and what the
+/// bottleneck was.
+
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include <leat/leat.hpp>
+
+namespace {
+
+//! [names]
+leat::task<std::size_t> count_lines(std::string pattern, std::int64_t epochs) {
+  const leat::match_filenames_once files(std::move(pattern), {.regular_only = true});
+  leat::string_input_producer names(files, {.num_epochs = epochs, .seed = 17});  // asks them later
+  std::size_t count = 0;
+  co_await leat::with_coordinator([&](leat::coordinator& coord) -> leat::task<> {
+    names.start(coord);
+    leat::queue_reader<leat::line_reader> reader(names.queue());
+    while (co_await reader.read()) ++count;  // until all epochs are read
+  });
+  co_return count;
+}
+//! [/names]
+
+leat::tensor_tuple samples() {
+  //! [columns]
+  return leat::tensor_tuple::named(
+      {{"point", leat::tensor::of<float>({4, 2}, {0, 0, 0, 1, 1, 0, 1, 1})},
+       {"label", leat::tensor::of<std::uint8_t>({4}, {0, 1, 1, 0})}});
+  //! [/columns]
+}
+
+//! [learn]
+leat::task<std::uint64_t> learn(leat::slice_input_producer& rows, leat::stage_metrics& learner) {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  const leat::at_work here(learner, home);
+  std::uint64_t labels = 0;
+  for (;;) {
+    leat::waiting input(learner, home, leat::waiting::for_input);
+    const auto row = co_await rows.queue().pop();
+    input.stop();
+    if (!row) co_return labels;
+    labels += (*row)["label"].value<std::uint8_t>();
+    learner.add(1, row->size());
+  }
+}
+//! [/learn]
+
+leat::task<bool> learn_from_memory() {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = home.now();
+  //! [slices]
+  leat::slice_input_producer rows(samples(), {.num_epochs = 1000, .seed = 17, .name = "rows"});
+  //! [/slices]
+  leat::stage_metrics learner("learner");
+  learner.add_task();
+  std::uint64_t labels = 0;
+  co_await leat::with_coordinator([&](leat::coordinator& coord) -> leat::task<> {
+    rows.start(coord);
+    labels = co_await learn(rows, learner);
+  });
+  //! [metrics]
+  const leat::stage_metrics* const stages[] = {&learner};
+  const leat::queue_base* const queues[] = {&rows.queue()};
+  std::puts(leat::verdict(stages, home.now() - begin).c_str());
+  std::printf("%s: %g\n", rows.fullness().tag.c_str(), static_cast<double>(rows.fullness().value));
+  std::fputs(leat::prometheus_text(stages, queues, home.now()).c_str(), stdout);
+  //! [/metrics]
+  co_return learner.records() == 4000 && labels == 2000;
+}
+
+leat::task<bool> run(std::string pattern) {
+  const std::size_t once = co_await count_lines(pattern, 1);
+  const std::size_t twice = co_await count_lines(pattern, 2);
+  std::printf("%zu lines in two epochs\n", twice);
+  const bool learnt = co_await learn_from_memory();
+  co_return learnt&& twice == 2 * once;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return leat::sync_wait(run(argc > 1 ? argv[1] : "/usr/include/std*.h")) ? 0 : 1;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "producers: %s\n", e.what());
+    return 1;
+  }
+}
