@@ -33,6 +33,7 @@ def commands(folder):
     yield 'queue', []
     yield 'asio_service', []
     yield 'read_lines', [f'{folder}/in/*.txt']
+    yield 'producers', [f'{folder}/in/*.txt']
     yield 'tfrecord', [f'{folder}/RUN.tfrecord']
     yield 'simulation', []
     yield 'learn_cpp', ['--cpp', f'{folder}/in', '--c', f'{folder}/in', '--epochs', '1']
