@@ -67,7 +67,7 @@ leat::task<perceptron> train(std::string folder) {
                           {.workers = 2})
                      .prefetch(2);
   perceptron model;
-  while (auto batch = co_await batches.next()) model.learn(*batch);
+  co_await batches.for_each([&](leat::tensor_tuple batch) { model.learn(batch); });
   co_return model;
 }
 //! [/pipeline]

@@ -131,6 +131,7 @@
 #include "leat/pipeline/queue_reader.hpp"
 #include "leat/pipeline/range_input_producer.hpp"
 #include "leat/pipeline/read_indexed.hpp"
+#include "leat/pipeline/read_queue.hpp"
 #include "leat/pipeline/reader_state.hpp"
 #include "leat/pipeline/rows.hpp"
 #include "leat/pipeline/slice_input_producer.hpp"

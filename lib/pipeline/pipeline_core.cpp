@@ -1,9 +1,15 @@
 #include "leat/pipeline/detail/pipeline_core.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <utility>
 
 #include "leat/core/assert.hpp"
 #include "leat/core/error.hpp"
+#include "leat/core/sleep.hpp"
+#include "leat/core/this_task.hpp"
+#include "leat/pipeline/match_files.hpp"
 
 namespace leat {
 
@@ -14,16 +20,47 @@ std::vector<scheduler*> schedulers_of(const runtime& rt) {
 }
 
 namespace detail {
+namespace {
 
-void require_files(const std::vector<std::string>& found, const std::vector<std::string>& patterns,
-                   std::string_view stage) {
-  if (!found.empty()) return;
-  std::string text = "stage '" + std::string(stage) + "': no file matches";
-  for (const std::string& pattern : patterns) text += " '" + pattern + "'";
-  throw failure(errc::not_found, text);
+// What `s` has waited for input since it had waited `before`.
+duration waited_since(const stage_metrics& s, duration before, time_point now) {
+  return s.waited_for_input(now) - before;
 }
 
-pipeline_core::pipeline_core(pipeline_options options) : options_(std::move(options)) {}
+}  // namespace
+
+task<std::vector<std::string>> find_files(std::vector<std::string> patterns, std::string stage) {
+  std::vector<std::string> all;
+  for (const std::string& pattern : patterns) {
+    std::vector<std::string> one;
+    one.push_back(pattern);
+    const std::vector<std::string> found = co_await match_files(std::move(one));
+    if (found.empty()) {
+      throw failure(errc::not_found, "stage '" + stage + "': no file matches '" + pattern + "'");
+    }
+    all.insert(all.end(), found.begin(), found.end());
+  }
+  std::ranges::sort(all);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  co_return all;
+}
+
+void require_files_for(std::uint64_t ranks, std::size_t files, std::string_view stage) {
+  if (ranks <= files) return;
+  throw failure(errc::invalid_argument,
+                "stage '" + std::string(stage) + "': " + std::to_string(files) + " files for " +
+                    std::to_string(ranks) + " ranks: one would have nothing to read");
+}
+
+pipeline_core::pipeline_core(pipeline_options options) : options_(std::move(options)) {
+  const auto refuse_options = [this](const char* why) {
+    throw failure(errc::invalid_argument, "pipeline '" + options_.name + "': " + why);
+  };
+  if (options_.patience && *options_.patience <= duration::zero()) {
+    refuse_options("give a patience above 0, or none");
+  }
+  if (std::ranges::count(options_.workers, nullptr) > 0) refuse_options("one worker is null");
+}
 
 stage_metrics& pipeline_core::add_stage(std::string name) {
   if (name.empty()) refuse(name, "give the stage a name");
@@ -51,6 +88,7 @@ void pipeline_core::start() {
   group_.emplace(options_.name);
   consumer_.add_task();
   consuming_.emplace(consumer_, *home_);
+  if (options_.patience) group_->spawn_on(*home_, watch(*options_.patience), "watchdog");
 }
 
 void pipeline_core::spawn(task<void> t, const stage_metrics& stage, std::string_view what) {
@@ -59,8 +97,45 @@ void pipeline_core::spawn(task<void> t, const stage_metrics& stage, std::string_
 
 void pipeline_core::spawn_worker(task<void> t, const stage_metrics& stage, std::size_t index) {
   const auto& workers = options_.workers;
-  scheduler& where = workers.empty() ? *home_ : *workers[index % workers.size()];
+  scheduler& where = workers.empty() ? *home_ : *workers[next_worker_++ % workers.size()];
   group_->spawn_on(where, std::move(t), stage.name() + ' ' + std::to_string(index));
+}
+
+// Looks once in a while whether the consumer has got anything since the last look.
+task<void> pipeline_core::watch(duration patience) {
+  std::vector<duration> before;
+  for (;;) {
+    before.clear();
+    const time_point now = home_->now();
+    for (const stage_metrics* s : stages()) before.push_back(s->waited_for_input(now));
+    const std::uint64_t given = consumer_.records();
+    co_await sleep_for(patience);
+    // What came while this thread was busy reaches the consumer first, one stage after the other.
+    for (std::size_t i = 0; i <= stages_.size(); ++i) co_await this_task::yield();
+    const bool waits = waited_since(consumer_, before.back(), home_->now()) >= patience;
+    if (given != consumer_.records() || !waits) continue;
+    stalled_ = std::make_exception_ptr(stall(patience, before));
+    group_->request_stop();
+    co_return;
+  }
+}
+
+// Before the consumer the stages wait for each other, back to the one that is to blame.
+failure pipeline_core::stall(duration patience, const std::vector<duration>& before) const {
+  const auto all = stages();
+  const time_point now = home_->now();
+  const auto waits = [&](std::size_t i) {
+    const auto tasks = static_cast<duration::rep>(all[i]->tasks());
+    return waited_since(*all[i], before[i], now) >=
+           patience / 2 * tasks;  // maybe not from the start
+  };
+  std::size_t blamed = all.size() - 1;
+  while (blamed > 0 && waits(blamed)) --blamed;
+  const std::string name = "stage '" + all[blamed]->name() + "'";
+  return {errc::deadline_exceeded,
+          "pipeline '" + options_.name + "': no element for " +
+              std::to_string(std::chrono::duration<double>(patience).count()) +
+              " s: " + (waits(blamed) ? "nobody feeds " + name : "all wait for " + name)};
 }
 
 task<void> pipeline_core::stop() {

@@ -3,9 +3,6 @@
 #include <memory>
 #include <utility>
 
-#include "leat/core/error.hpp"
-#include "leat/pipeline/match_files.hpp"
-
 namespace leat {
 namespace {
 
@@ -20,8 +17,7 @@ class indexed_stage final : public detail::stage<record_selection> {
   task<bool> next(record_selection& run) override {
     const at_work here = working();
     if (!reader_) {
-      std::vector<std::string> paths = co_await match_files(files_);
-      detail::require_files(paths, files_, metrics().name());
+      std::vector<std::string> paths = co_await detail::find_files(files_, metrics().name());
       reader_ = co_await indexed_reader::open(std::move(paths), options_);
     }
     const bool more = co_await reader_->read_batch(run);

@@ -94,7 +94,7 @@ TEST_CASE("misuse: a reader is neither shared by two reads nor destroyed under o
     group.spawn(read_batch(*reader));
     co_await group.join();
   });
-  CHECK(contains(shared, "two tasks use one reader or writer at the same time"));
+  CHECK(contains(shared, "two tasks use one reader, writer or pipeline at the same time"));
   const std::string destroyed = last_words_in_world([](world&) -> task<> {
     auto reader = co_await leat::line_reader::open("/pipe");
     leat::task_group group;

@@ -3,7 +3,6 @@
 #include "leat/pipeline/pipeline.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -15,13 +14,11 @@
 #include <catch2/catch.hpp>
 
 #include "leat/core/runtime.hpp"
-#include "leat/core/sleep.hpp"
 #include "leat/core/sync_wait.hpp"
-#include "leat/core/task_group.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/io/tfrecord_writer.hpp"
 #include "leat/pipeline/read_indexed.hpp"
-#include "leat/sim/world.hpp"
+#include "pipeline/lines_pipeline.hpp"
 #include "support/leat_test.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
@@ -32,10 +29,10 @@ using leat::line_reader;
 using leat::ordering;
 using leat::task;
 using leat_test::contains;
-
-using texts = std::vector<std::string>;
-
-std::string text_of(std::string_view line) { return std::string(line); }
+using leat_test::lines_of;
+using leat_test::read_all;
+using leat_test::text_of;
+using leat_test::texts;
 
 // Files a, b, c ... of so many lines each: "a0", "a1" ...
 texts make_files(const temp_dir& dir, const std::vector<int>& sizes) {
@@ -47,17 +44,6 @@ texts make_files(const temp_dir& dir, const std::vector<int>& sizes) {
     all.push_back(dir.write(std::string(1, name), text));
   }
   return all;
-}
-
-template <class Pipeline>
-task<texts> read_all(Pipeline& p) {
-  texts all;
-  while (auto next = co_await p.next()) all.push_back(std::move(*next));
-  co_return all;
-}
-
-auto lines_of(leat::file_source<line_reader> source, leat::pipeline_options options = {}) {
-  return leat::read_files<line_reader>(std::move(source), std::move(options)).map("text", text_of);
 }
 
 texts read(leat::file_source<line_reader> source) {
@@ -149,6 +135,19 @@ TEST_CASE("pipeline: all records in an order of all of them", "[pipeline]") {
 TEST_CASE("pipeline: files without a record, again and again, are an end", "[pipeline]") {
   const temp_dir dir;
   CHECK(read({.files = make_files(dir, {0, 0}), .num_epochs = std::nullopt}).empty());
+  // Of two ranks the one that begins with the empty file has the other one later.
+  const texts files = make_files(dir, {0, 1});
+  std::size_t records = 0;
+  for (const std::uint64_t rank : std::vector<std::uint64_t>{0, 1}) {
+    records += read({.files = files,
+                     .num_epochs = 20,
+                     .shuffle = true,
+                     .seed = 3,
+                     .rank = rank,
+                     .world_size = 2})
+                   .size();
+  }
+  CHECK(records == 20);
 }
 
 TEST_CASE("pipeline: the same order with any number of workers", "[pipeline]") {
@@ -241,29 +240,70 @@ TEST_CASE("pipeline: an error comes where its element would have", "[pipeline]")
   const texts files = make_files(dir, {100});
   leat::runtime rt({.threads = 2});
   for (const std::size_t workers : std::vector<std::size_t>{0, 1, 2, 5}) {
-    auto p = leat::read_files<line_reader>({.files = files, .interleave = 2, .block = 1},
-                                           {.workers = leat::schedulers_of(rt)})
-                 .map("parse",
-                      [](std::string_view line) {
-                        if (line == "a42") throw std::invalid_argument("forty-two");
-                        return std::string(line);
-                      },
-                      {.workers = workers})
-                 .prefetch(3);
-    texts seen;
-    std::string error;
-    rt.block_on([](auto& source, texts& s, std::string& e) -> task<> {
-      try {
-        while (auto next = co_await source.next()) s.push_back(*next);
-      } catch (const std::invalid_argument& failed) {
-        e = failed.what();
-      }
-      const auto after = co_await source.next();
-      CHECK_FALSE(after.has_value());
-    }(p, seen, error));
-    CHECK(error == "forty-two");
-    CHECK(seen.size() == 42);
+    for (const std::size_t chunk_size : std::vector<std::size_t>{1, 20, 100, 100'000}) {
+      auto p = leat::read_files<line_reader>(
+                   {.files = files, .reader = {.read = {.chunk_size = chunk_size}}},
+                   {.workers = leat::schedulers_of(rt)})
+                   .map("parse",
+                        [](std::string_view line) {
+                          if (line == "a42") throw std::invalid_argument("forty-two");
+                          return std::string(line);
+                        },
+                        {.workers = workers})
+                   .prefetch(3);
+      texts seen;
+      std::string error;
+      rt.block_on([](auto& source, texts& s, std::string& e) -> task<> {
+        try {
+          while (auto next = co_await source.next()) s.push_back(*next);
+        } catch (const std::invalid_argument& failed) {
+          e = failed.what();
+        }
+        const auto after = co_await source.next();
+        CHECK_FALSE(after.has_value());
+      }(p, seen, error));
+      CHECK(error == "forty-two");
+      CHECK(seen.size() == 42);
+    }
   }
+}
+
+TEST_CASE("pipeline: one that was stopped does not begin", "[pipeline]") {
+  leat::sync_wait([]() -> task<> {
+    auto p = lines_of({.files = {"/nowhere"}}).prefetch(1);
+    co_await p.stop();
+    const auto next = co_await p.next();
+    CHECK_FALSE(next.has_value());
+  }());
+}
+
+TEST_CASE("pipeline: shuffled twice, and flags", "[pipeline]") {
+  const temp_dir dir;
+  const texts files = make_files(dir, {200});
+  auto p = leat::read_files<line_reader>({.files = files})
+               .shuffle({.capacity = 20, .seed = 1})
+               .shuffle({.capacity = 30, .seed = 2, .name = "again"})
+               .map("text", text_of);
+  texts all = leat::sync_wait(read_all(p));
+  texts sorted = read({.files = files});
+  CHECK(all != sorted);
+  std::sort(all.begin(), all.end());
+  std::sort(sorted.begin(), sorted.end());
+  CHECK(all == sorted);
+  auto flags = leat::read_files<line_reader>({.files = files})
+                   .map("flag", [](std::string_view line) { return line.size() == 2; })
+                   .shuffle({.capacity = 20, .seed = 1});
+  int set = 0;
+  leat::sync_wait(flags.for_each([&](bool flag) { set += flag; }));
+  CHECK(set == 10);
+}
+
+TEST_CASE("pipeline: a function that lends a range keeps it", "[pipeline]") {
+  const temp_dir dir;
+  const texts words{"one", "two"};
+  auto p = lines_of({.files = make_files(dir, {2})})
+               .flat_map("words", [&](const std::string&) -> const texts& { return words; });
+  CHECK(leat::sync_wait(read_all(p)) == texts{"one", "two", "one", "two"});
 }
 
 TEST_CASE("pipeline: a missing file is told to the consumer", "[pipeline]") {
@@ -277,6 +317,11 @@ TEST_CASE("pipeline: a missing file is told to the consumer", "[pipeline]") {
     CHECK(e.code() == leat::errc::not_found);
     CHECK(contains(e.what(), path));
   }
+  auto some = lines_of({.files = {make_files(dir, {1})[0], path}});
+  CHECK_THROWS_AS(leat::sync_wait(read_all(some)), leat::failure);
+  auto ranks = lines_of({.files = make_files(dir, {1}), .rank = 1, .world_size = 2});
+  CHECK(contains(leat_test::refusal([&] { return leat::sync_wait(read_all(ranks)); }),
+                 "1 files for 2 ranks"));
 }
 
 TEST_CASE("pipeline: it ends before its end when it is told to", "[pipeline]") {
@@ -309,7 +354,7 @@ TEST_CASE("pipeline: what is declared wrong is refused before anything is opened
   };
   CHECK(contains(refused({}), "pipeline 'train', stage 'files': name at least one file"));
   CHECK(contains(refused({.files = {"x"}, .num_epochs = 0}), "num_epochs is 0"));
-  CHECK(contains(refused({.files = {"x"}, .interleave = 0}), "interleave 1 file or more"));
+  CHECK(contains(refused({.files = {"x"}, .interleave = 0}), "interleave 1 to 1024 files"));
   CHECK(contains(refused({.files = {"x"}, .block = 0}), "block of 1 record"));
   CHECK(contains(refused({.files = {"x"}, .rank = 2, .world_size = 2}), "below world_size"));
   CHECK(contains(refused({.files = {"x"}, .shuffle = true, .world_size = 2}), "the same seed"));
@@ -330,102 +375,6 @@ TEST_CASE("pipeline: what is declared wrong is refused before anything is opened
                    return std::move(p).map("m", [](std::string s) { return s; }, {.workers = 5000});
                  }),
                  "at most 1024"));
-}
-
-// The whole way, in a world that reads short, late and in another order each time.
-task<texts> read_in(leat::sim::world& w, std::size_t workers, ordering order) {
-  std::vector<leat::scheduler*> threads;
-  for (std::size_t i = 0; i < w.threads(); ++i) threads.push_back(&w.thread(i));
-  auto p = leat::read_files<line_reader>({.files = {"/data/*"},
-                                          .num_epochs = 2,
-                                          .shuffle = true,
-                                          .seed = 5,
-                                          .interleave = 2,
-                                          .block = 3,
-                                          .reader = {.read = {.chunk_size = 16}}},
-                                         {.order = order, .workers = threads})
-               .map("text", text_of, {.workers = workers})
-               .shuffle({.capacity = 10, .seed = 6})
-               .batch({.size = 4})
-               .prefetch(1);
-  texts all;
-  while (auto batch = co_await p.next()) {
-    for (std::string& text : *batch) all.push_back(std::move(text));
-  }
-  co_return all;
-}
-
-TEST_CASE("pipeline: the order is the same whatever the world does", "[pipeline]") {
-  texts expected;
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const std::size_t workers = seed % 4;
-    texts seen;
-    leat::sim::world w(
-        seed, {.threads = 1 + seed % 3, .files = {.faults = {.short_transfer = 0.3, .slow = 0.2}}});
-    for (char name = 'a'; name < 'e'; ++name) {
-      std::string text;
-      for (int i = 0; i < 10 * (name - 'a'); ++i) text += name + std::to_string(i) + "\n";
-      w.files().write_file(std::string("/data/") + name, text);
-    }
-    const ordering order = seed % 5 == 4 ? ordering::free : ordering::deterministic;
-    w.run([&](leat::sim::world& here) -> task<> { seen = co_await read_in(here, workers, order); });
-    if (expected.empty()) expected = seen;
-    if (order == ordering::free) {
-      texts sorted = expected;
-      std::sort(sorted.begin(), sorted.end());
-      std::sort(seen.begin(), seen.end());
-      CHECK(seen == sorted);
-    } else {
-      CHECK(seen == expected);
-    }
-  }
-  CHECK(expected.size() == 120);
-}
-
-// A consumer that takes its time, which is virtual.
-task<std::string> verdict_of(leat::duration consuming) {
-  auto p = leat::read_files<line_reader>({.files = {"/data/*"}})
-               .map("text", text_of)
-               .batch({.size = 5})
-               .prefetch(2);
-  const leat::time_point begin = leat::scheduler::current()->now();
-  while (auto next = co_await p.next()) co_await leat::sleep_for(consuming);
-  const leat::duration elapsed = leat::scheduler::current()->now() - begin;
-  const auto stages = p.stages();
-  co_return leat::verdict(stages, elapsed);
-}
-
-TEST_CASE("pipeline: the verdict names a consumer for which all wait", "[pipeline]") {
-  leat::sim::world w(1);
-  w.files().write_file("/data/a", std::string(500, '\n'));
-  std::string text;
-  w.run([&](leat::sim::world&) -> task<> {
-    text = co_await verdict_of(std::chrono::milliseconds(5));
-  });
-  CHECK(contains(text, "The bottleneck is 'consumer'"));
-}
-
-TEST_CASE("pipeline: a stop of the consumer at any time ends all of it", "[pipeline]") {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    leat::sim::world w(seed, {.threads = 2, .files = {.faults = {.slow = 0.5}}});
-    w.files().write_file("/data/a", std::string(300, '\n'));
-    w.run([&](leat::sim::world& here) -> task<> {
-      leat::task_group group;
-      group.spawn([](leat::sim::world& there) -> task<> {
-        auto p = leat::read_files<line_reader>({.files = {"/data/*"}, .num_epochs = std::nullopt},
-                                               {.workers = {&there.thread(1)}})
-                     .map("text", text_of, {.workers = 2})
-                     .prefetch(1);
-        for (bool more = true; more;) {
-          const auto next = co_await p.next();
-          more = next.has_value();
-        }
-      }(here));
-      co_await leat::sleep_for(std::chrono::microseconds(here.random().below(3000)));
-      group.request_stop();
-      co_await group.join();
-    });
-  }
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ namespace leat {
 /// The order of the files in epoch e is a function of (seed, e).
 template <class Reader>
 struct file_source {
-  /// Files, or patterns as match_files() takes them. Of what they match the files are sorted.
+  /// Files, or patterns as match_files() takes them: each has to match a file. All are sorted, and
+  /// each is read once, however often it is named.
   std::vector<std::string> files;
   std::optional<std::uint64_t> num_epochs = 1;  ///< none: again and again
   bool shuffle = false;                         ///< the files, another order in each epoch

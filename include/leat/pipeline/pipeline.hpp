@@ -11,8 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "leat/core/assert.hpp"
 #include "leat/core/random.hpp"
 #include "leat/core/task.hpp"
+#include "leat/io/detail/one_at_a_time.hpp"
 #include "leat/pipeline/batcher.hpp"
 #include "leat/pipeline/detail/buffer_stages.hpp"
 #include "leat/pipeline/detail/file_stage.hpp"
@@ -50,7 +52,7 @@ struct batches_options {
 ///                        .batch({.size = 128})
 ///                        .map("parse", parse, {.workers = 2})
 ///                        .prefetch(2);
-///     while (auto batch = co_await batches.next()) learn(*batch);
+///     co_await batches.for_each([&](leat::tensor_tuple batch) { learn(batch); });
 ///
 /// `Run`: how the stage before gives elements: a batch of views, rows, or a vector. What a
 /// declaration gets wrong is refused at once, before anything is opened. Nothing runs before the
@@ -59,8 +61,8 @@ struct batches_options {
 /// With ordering::deterministic, elements come in an order that is a function of the input and the
 /// seeds, whatever the number of workers; an error comes where its element would have been.
 ///
-/// Movable until it runs. Thread safety: thread-bound to the consumer's scheduler; the metrics are
-/// shared-safe.
+/// Movable until it runs. Thread safety: thread-bound to the consumer's scheduler, one operation at
+///                a time; the metrics are shared-safe.
 template <class Run>
 class pipeline {
  public:
@@ -69,6 +71,12 @@ class pipeline {
   /// Made by read_files() and by the stages.
   pipeline(std::unique_ptr<detail::pipeline_core> core, std::unique_ptr<detail::stage<Run>> last)
       : core_(std::move(core)), last_(std::move(last)) {}
+  pipeline(pipeline&&) noexcept = default;
+  pipeline& operator=(pipeline&&) = delete;
+  ~pipeline() {
+    LEAT_ASSERT(!core_ || !core_->is_running(),
+                "a pipeline is destroyed while it runs: use for_each(), or stop() on all ways out");
+  }
 
   // ---- Stages. Each takes the pipeline and gives it with the stage behind it.
   // Errors, of all: invalid_argument for an option out of range, or a name that another stage has;
@@ -123,6 +131,27 @@ class pipeline {
 
   // ---- Consumption.
 
+  /// Gives each element to `body`, a function or a coroutine that takes it by value, and has ended
+  /// the pipeline on all ways out: its end, an error, a stop, what `body` throws.
+  /// Errors: those of next(), and what `body` throws.
+  template <class Body>
+  [[nodiscard]] task<void> for_each(Body body) {
+    std::exception_ptr error;
+    try {
+      while (std::optional<value_type> element = co_await next()) {
+        if constexpr (std::is_void_v<std::invoke_result_t<Body&, value_type>>) {
+          body(std::move(*element));
+        } else {
+          co_await body(std::move(*element));
+        }
+      }
+    } catch (...) {
+      error = std::current_exception();
+    }
+    co_await stop();
+    if (error) std::rethrow_exception(error);
+  }
+
   /// The next element. Empty: the input has ended. At the end, and with an error, no task of the
   /// pipeline lives any more.
   ///
@@ -132,7 +161,7 @@ class pipeline {
     static_assert(
         !std::is_same_v<value_type, byte_view> && !std::is_same_v<value_type, std::string_view>,
         "records and lines are views: batch() or map() them before next()");
-    if (!core_->runs()) start();
+    const detail::one_at_a_time::use use(in_use_);
     if (taken_ == run_.size()) {
       const bool more = co_await read();
       if (!more) co_return std::nullopt;
@@ -141,13 +170,12 @@ class pipeline {
     co_return std::move(run_[taken_++]);
   }
 
-  /// Ends the pipeline before its end, and waits until its tasks have: call it before the pipeline
-  /// is destroyed, unless next() has said that it has ended.
+  /// Ends the pipeline before its end, and waits until its tasks have: for who calls next(), on all
+  /// ways on which that has not said that it has ended; for_each() does it itself. Not while next()
+  /// is under way: what ends that is a stop of its task.
   [[nodiscard]] task<void> stop() {
-    ended_ = true;
-    run_.clear();
-    taken_ = 0;
-    co_await core_->stop();
+    const detail::one_at_a_time::use use(in_use_);
+    co_await end();
   }
 
   /// From the source to the last one and the consumer, for verdict() and prometheus_text().
@@ -166,6 +194,9 @@ class pipeline {
   auto mapped(std::string name, Function f, const map_options& options) && {
     constexpr std::size_t max_workers = 1024;
     if (options.workers > max_workers) core_->refuse(name, "take at most 1024 workers");
+    static_assert(!std::is_same_v<Out, byte_view> && !std::is_same_v<Out, std::string_view>,
+                  "the function gives views of elements that are gone soon: let it give what owns "
+                  "its bytes, such as std::string");
     stage_metrics& metrics = core_->add_stage(std::move(name));
     std::unique_ptr<detail::stage<std::vector<Out>>> made;
     if (options.workers == 0) {
@@ -179,6 +210,9 @@ class pipeline {
   }
 
   void start() {
+    if (core_->options().patience) {  // what cannot go on can be left waiting then
+      last_ = std::make_unique<detail::prefetch_stage<Run>>(std::move(last_), core_->watched(), 1);
+    }
     core_->start();
     last_->start(*core_);
   }
@@ -188,18 +222,29 @@ class pipeline {
     std::exception_ptr error;
     bool more = false;
     taken_ = 0;
+    run_.clear();
     try {
+      if (!core_->has_started()) start();  // what of it has begun is ended when the rest fails
       const waiting w(core_->consumer(), *scheduler::current(), waiting::for_input);
       more = co_await last_->next(run_);
     } catch (...) {
       error = std::current_exception();
     }
     if (more) co_return true;
-    co_await stop();
-    if (error) std::rethrow_exception(error);
+    co_await end();
+    if (const auto reason = core_->reason_for(error)) std::rethrow_exception(reason);
     co_return false;
   }
 
+  task<void> end() {
+    ended_ = true;
+    run_.clear();
+    taken_ = 0;
+    co_await core_->stop();
+    last_.reset();  // here, since readers belong to this scheduler
+  }
+
+  detail::one_at_a_time in_use_;
   std::unique_ptr<detail::pipeline_core> core_;
   std::unique_ptr<detail::stage<Run>> last_;
   Run run_;
@@ -218,7 +263,10 @@ template <class Reader>
   if (source.num_epochs == std::uint64_t{0}) {
     core->refuse(name, "num_epochs is 0: give 1 or more, or none for no end");
   }
-  if (source.interleave == 0) core->refuse(name, "let it interleave 1 file or more");
+  constexpr std::size_t max_interleave = 1024;
+  if (source.interleave == 0 || source.interleave > max_interleave) {
+    core->refuse(name, "let it interleave 1 to 1024 files");
+  }
   if (source.block == 0) core->refuse(name, "give a block of 1 record or more");
   if (source.rank >= source.world_size) core->refuse(name, "the rank must be below world_size");
   if (source.world_size > 1 && source.shuffle && !source.seed) {

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "leat/core/clock.hpp"
 #include "leat/core/runtime.hpp"
 #include "leat/core/scheduler.hpp"
 
@@ -21,9 +23,14 @@ enum class ordering {
 struct pipeline_options {
   std::string name = "pipeline";  ///< for messages, reports and dumps
   ordering order = ordering::deterministic;
-  /// Where the workers of its stages run, one after the other; none: on the consumer's scheduler.
-  /// They outlive the pipeline.
+  /// Where the workers of its stages run, dealt out in turn over all stages; none: on the
+  /// consumer's scheduler. They outlive the pipeline.
   std::vector<scheduler*> workers = {};
+  /// How long the consumer waits for an element before next() fails with deadline_exceeded, and
+  /// names the stage for which all wait: one that nobody feeds, or whose input does not come. It
+  /// may take twice as long until that is noticed. A function that does not return cannot be ended,
+  /// and is waited for still; dump() shows it. None: for ever.
+  std::optional<duration> patience = {};
 };
 
 /// All schedulers of a runtime, for pipeline_options::workers.

@@ -74,7 +74,12 @@ class basic_rows {
   [[nodiscard]] iterator end() const noexcept { return {*this, size()}; }
 
   /// All of them, for decoders; live until rows are added. Cost: one allocation.
-  [[nodiscard]] std::vector<View> views() const { return {begin(), end()}; }
+  [[nodiscard]] std::vector<View> views() const {
+    std::vector<View> all;
+    all.reserve(size());
+    for (const View row : *this) all.push_back(row);
+    return all;
+  }
 
   /// Adds a copy of a row. Errors: std::bad_alloc; then nothing was added.
   void push_back(View row) {

@@ -6,9 +6,9 @@
 
 namespace leat::detail {
 
-/// Catches what nobody may do with a reader or writer: two tasks that use it at the same time, the
-/// second of which would overwrite what the first one waits for; a move or an end while one does;
-/// and use of one that was moved from.
+/// Catches what nobody may do with a reader, writer or pipeline: two tasks that use it at the same
+/// time, the second of which would overwrite what the first one waits for; a move or an end while
+/// one does; and use of one that was moved from.
 ///
 /// A member of it, in front of what the tasks use. Thread safety: thread-bound.
 class one_at_a_time {
@@ -16,10 +16,12 @@ class one_at_a_time {
   class use {
    public:
     explicit use(one_at_a_time& o) noexcept : o_(o) {
-      LEAT_ASSERT(o.state_ != state::moved_from,
-                  "a reader or writer is used that was moved to another place: use that one");
-      LEAT_ASSERT(o.state_ != state::busy,
-                  "two tasks use one reader or writer at the same time: give each its own");
+      LEAT_ASSERT(
+          o.state_ != state::moved_from,
+          "a reader, writer or pipeline is used that was moved to another place: use that one");
+      LEAT_ASSERT(
+          o.state_ != state::busy,
+          "two tasks use one reader, writer or pipeline at the same time: give each its own");
       o.state_ = state::busy;
     }
     use(const use&) = delete;
@@ -33,11 +35,13 @@ class one_at_a_time {
   one_at_a_time() = default;
   one_at_a_time(one_at_a_time&& from) noexcept
       : state_(std::exchange(from.state_, state::moved_from)) {
-    LEAT_ASSERT(state_ != state::busy, "a reader or writer is moved while a task uses it");
+    LEAT_ASSERT(state_ != state::busy,
+                "a reader, writer or pipeline is moved while a task uses it");
   }
   one_at_a_time& operator=(one_at_a_time&&) = delete;
   ~one_at_a_time() {
-    LEAT_ASSERT(state_ != state::busy, "a reader or writer is destroyed while a task uses it");
+    LEAT_ASSERT(state_ != state::busy,
+                "a reader, writer or pipeline is destroyed while a task uses it");
   }
 
  private:

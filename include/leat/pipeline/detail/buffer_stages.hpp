@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -37,17 +38,33 @@ struct owned<record_selection> {
 template <class Run>
 using owned_run = typename owned<Run>::type;
 
-/// One place of a shuffle buffer: the element itself, or the bytes of a row, whose memory stays.
+/// Rows of what are views; of others nothing.
 template <class Element>
-struct buffer_place {
+struct rows_of {
+  using type = void;
+};
+template <class View>
+  requires std::same_as<View, byte_view> || std::same_as<View, std::string_view>
+struct rows_of<View> {
+  using type = basic_rows<View>;
+};
+template <class Element>
+using basic_rows_of = typename rows_of<Element>::type;
+
+/// One place of a shuffle buffer that holds elements.
+template <class Element>
+struct element_place {
   void put(Element&& e) { element = std::move(e); }
   Element&& take() noexcept { return std::move(element); }
   Element element{};
 };
+
+/// One that holds the bytes of a row: their memory is used again, but what one large row needed is
+/// not kept for small ones.
 template <class View>
-  requires std::same_as<View, byte_view> || std::same_as<View, std::string_view>
-struct buffer_place<View> {
+struct row_place {
   void put(View v) {
+    if (bytes.capacity() / 4 > std::max(v.size(), std::size_t{256})) bytes = {};
     const auto* const from = reinterpret_cast<const char*>(v.data());
     bytes.assign(from, from + v.size());
   }
@@ -77,9 +94,9 @@ class shuffle_stage final : public stage<owned_run<In>> {
     run.clear();
     while (run.size() < run_size) {
       if (taken_ == in_.size() && !ended_) {
-        const bool more = co_await this->pull(*input_, in_);
-        taken_ = 0;
-        if (!more) end();
+        co_await refill();
+        if (error_ && !run.empty()) break;
+        if (error_) std::rethrow_exception(error_);
       }
       if (ended_ && places_.empty()) break;
       draw(run);
@@ -90,11 +107,20 @@ class shuffle_stage final : public stage<owned_run<In>> {
 
  private:
   static constexpr std::size_t run_size = 64;
-  using place = buffer_place<typename In::value_type>;
+  using value = typename In::value_type;
+  using place = std::conditional_t<std::same_as<out, basic_rows_of<value>>, row_place<value>,
+                                   element_place<value>>;
 
-  void end() {
-    ended_ = true;
-    in_.clear();
+  // What goes wrong is for the call that has nothing to give.
+  task<void> refill() {
+    taken_ = 0;
+    if (error_) co_return;
+    try {
+      ended_ = !co_await this->pull(*input_, in_);
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+    if (ended_ || error_) in_.clear();
   }
 
   // As many elements as the present run of the input allows.
@@ -116,7 +142,7 @@ class shuffle_stage final : public stage<owned_run<In>> {
       }
     }
   }
-  auto&& take() { return std::move(*(in_.begin() + static_cast<std::ptrdiff_t>(taken_++))); }
+  value take() { return std::move(*(in_.begin() + static_cast<std::ptrdiff_t>(taken_++))); }
 
   const std::unique_ptr<stage<In>> input_;
   const std::size_t capacity_;
@@ -125,6 +151,7 @@ class shuffle_stage final : public stage<owned_run<In>> {
   In in_;
   std::size_t taken_ = 0;  // elements of in_
   bool ended_ = false;
+  std::exception_ptr error_;
 };
 
 /// Collects elements in batches of one size.

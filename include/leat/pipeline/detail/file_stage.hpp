@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,7 +13,6 @@
 #include "leat/core/random.hpp"
 #include "leat/pipeline/detail/stage.hpp"
 #include "leat/pipeline/file_source.hpp"
-#include "leat/pipeline/match_files.hpp"
 
 namespace leat::detail {
 
@@ -55,18 +56,20 @@ class file_stage final : public stage<typename Reader::batch_type> {
     std::unique_ptr<Reader> reader;
     batch read;
     std::size_t taken = 0;  // records of it
+    std::size_t file = 0;   // index in paths_
+    bool any = false;       // it has records
     bool ended = true;      // there is no file any more in this epoch
   };
 
   task<bool> begin_epoch() {
     if (epoch_ == 0) {
-      paths_ = co_await match_files(source_.files);
-      require_files(paths_, source_.files, this->metrics().name());
+      paths_ = co_await find_files(source_.files, this->metrics().name());
+      require_files_for(source_.world_size, paths_.size(), this->metrics().name());
+      is_empty_.resize(paths_.size());
     }
-    // An epoch without a record would be repeated for ever.
-    const bool nothing = epoch_ > 0 && this->metrics().records() == 0;
-    if (nothing || epoch_ == source_.num_epochs) co_return false;
-    order_ = paths_;
+    if (epoch_ == source_.num_epochs || nothing_is_left()) co_return false;
+    order_.resize(paths_.size());
+    std::iota(order_.begin(), order_.end(), 0);
     if (source_.shuffle) {
       random_engine random = random_.stream(epoch_);
       leat::shuffle(order_.begin(), order_.end(), random);
@@ -83,9 +86,19 @@ class file_stage final : public stage<typename Reader::batch_type> {
   void keep_own_files() {
     std::size_t kept = 0;
     for (std::uint64_t i = source_.rank; i < order_.size(); i += source_.world_size) {
-      order_[kept++] = std::move(order_[i]);
+      order_[kept++] = order_[i];
     }
     order_.resize(kept);
+  }
+
+  // Files without records would be read again and again: true when there are no others among those
+  // that may be this rank's.
+  [[nodiscard]] bool nothing_is_left() const {
+    if (epoch_ == 0) return false;
+    const auto is_empty = [this](std::size_t file) { return is_empty_[file]; };
+    const bool others_next = source_.shuffle && source_.world_size > 1;
+    if (!others_next) return std::ranges::all_of(order_, is_empty);
+    return std::ranges::all_of(is_empty_, std::identity());
   }
 
   // Some records of a file, or of the one that comes in its place; none where no file is left.
@@ -97,11 +110,17 @@ class file_stage final : public stage<typename Reader::batch_type> {
           ++closed_;
           co_return;
         }
-        f.reader = co_await Reader::open(order_[next_file_++], source_.reader);
+        f.file = order_[next_file_++];
+        f.any = false;
+        f.reader = co_await Reader::open(paths_[f.file], source_.reader);
       }
       f.taken = 0;
       const bool more = co_await f.reader->read_batch(f.read);
-      if (!more) f.reader.reset();
+      f.any = f.any || more;
+      if (!more) {
+        is_empty_[f.file] = !f.any;
+        f.reader.reset();
+      }
     }
     if (open_.size() == 1 && f.taken == 0) {
       std::swap(run, f.read);
@@ -117,7 +136,8 @@ class file_stage final : public stage<typename Reader::batch_type> {
   const file_source<Reader> source_;
   const random_engine random_;
   std::vector<std::string> paths_;
-  std::vector<std::string> order_;  // of this epoch
+  std::vector<bool> is_empty_;      // of these, as far as is known
+  std::vector<std::size_t> order_;  // of this epoch: indices in paths_
   std::uint64_t epoch_ = 0;         // epochs that have begun
   std::size_t next_file_ = 0;
   std::vector<open_file> open_;

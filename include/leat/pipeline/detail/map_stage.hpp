@@ -5,6 +5,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -29,9 +30,15 @@ struct mapped<std::optional<T>> {
   static constexpr arity how = arity::maybe;
 };
 
-/// Applies a function to the elements of a run.
+/// What a range gives that a function has made, or only lent.
+template <class Range>
+constexpr bool lends =
+    std::is_lvalue_reference_v<Range> || std::ranges::view<std::remove_cvref_t<Range>>;
+
+/// Applies a function to the elements of a run. Gives what it threw; `out` has what was made
+/// before.
 template <arity How, class Function, class In, class Out>
-void apply(const Function& f, In& in, std::vector<Out>& out) {
+[[nodiscard]] std::exception_ptr apply(const Function& f, In& in, std::vector<Out>& out) try {
   out.clear();
   if constexpr (How != arity::many) out.reserve(in.size());
   for (auto&& element : in) {
@@ -40,11 +47,19 @@ void apply(const Function& f, In& in, std::vector<Out>& out) {
     } else if constexpr (How == arity::maybe) {
       if (auto made = f(std::move(element))) out.push_back(std::move(*made));
     } else {
+      using range = decltype(f(std::move(element)));
       for (auto&& made : f(std::move(element))) {
-        out.push_back(std::move(made));
+        if constexpr (lends<range>) {
+          out.push_back(made);
+        } else {
+          out.push_back(std::move(made));
+        }
       }
     }
   }
+  return nullptr;
+} catch (...) {
+  return std::current_exception();
 }
 
 /// Applies a function to each element where the stage is asked.
@@ -63,9 +78,10 @@ class map_stage final : public stage<std::vector<Out>> {
     const at_work here = this->working();
     run.clear();
     while (run.empty()) {
+      if (error_) std::rethrow_exception(error_);
       const bool more = co_await this->pull(*input_, in_);
       if (!more) co_return false;
-      apply<How>(function_, in_, run);
+      error_ = apply<How>(function_, in_, run);
     }
     this->metrics().add(run.size(), 0);
     co_return true;
@@ -75,6 +91,7 @@ class map_stage final : public stage<std::vector<Out>> {
   const std::unique_ptr<stage<In>> input_;
   const Function function_;
   In in_;
+  std::exception_ptr error_;  // for the next call
 };
 
 /// The same in several tasks. A task of its own asks the stage before and deals out its runs.
@@ -154,7 +171,7 @@ class parallel_map_stage final : public stage<std::vector<Out>> {
   }
 
   // The first error ends the input, for all workers of the lane; the last one passes it on, behind
-  // what they had begun.
+  // what was in the queue.
   task<void> work(lane& l) {
     const at_work here = this->working();
     try {
@@ -162,11 +179,12 @@ class parallel_map_stage final : public stage<std::vector<Out>> {
         std::optional<In> in = co_await pop(l);
         if (!in) break;
         std::vector<Out> out;
-        apply<How>(function_, *in, out);
+        const std::exception_ptr error = apply<How>(function_, *in, out);
         this->metrics().add(out.size(), 0);
         const waiting w = this->waits(waiting::for_room);
         const bool taken = co_await l.out.push(std::move(out));
         if (!taken) break;
+        if (error) std::rethrow_exception(error);
       }
     } catch (...) {
       l.in.fail(std::current_exception());

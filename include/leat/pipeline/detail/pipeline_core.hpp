@@ -3,12 +3,14 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "leat/core/error.hpp"
 #include "leat/core/task.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/pipeline/pipeline_options.hpp"
@@ -16,15 +18,20 @@
 
 namespace leat::detail {
 
-/// Refuses patterns that match no file. Errors: not_found, with the stage and the patterns.
-void require_files(const std::vector<std::string>& found, const std::vector<std::string>& patterns,
-                   std::string_view stage);
+/// What the patterns match, sorted, each file once. Errors: not_found, with the stage, for a
+/// pattern that matches none; those of match_files().
+[[nodiscard]] task<std::vector<std::string>> find_files(std::vector<std::string> patterns,
+                                                        std::string stage);
+
+/// Refuses fewer files than ranks: one would have nothing to read. Errors: invalid_argument.
+void require_files_for(std::uint64_t ranks, std::size_t files, std::string_view stage);
 
 /// What the stages of a pipeline share: its options and metrics and, once it runs, its tasks.
 ///
 /// Thread safety: thread-bound, apart from the metrics.
 class pipeline_core {
  public:
+  /// Errors: invalid_argument for options that make no sense.
   explicit pipeline_core(pipeline_options options);
 
   [[nodiscard]] const pipeline_options& options() const noexcept { return options_; }
@@ -35,31 +42,46 @@ class pipeline_core {
   /// All of them and, as the last one, the consumer.
   [[nodiscard]] std::vector<const stage_metrics*> stages() const;
   [[nodiscard]] stage_metrics& consumer() noexcept { return consumer_; }
+  /// Of the stage that is there for patience's sake, and not among these.
+  [[nodiscard]] stage_metrics& watched() noexcept { return watched_; }
 
   /// Refuses a declaration: "pipeline 'train', stage 'shuffle': " and why.
   [[noreturn]] void refuse(std::string_view stage, std::string_view why) const;
 
   /// The pipeline begins to run, in the task of its consumer.
   void start();
-  [[nodiscard]] bool runs() const noexcept { return group_.has_value(); }
-  /// Starts a task of a stage, on the consumer's scheduler or on that of worker `index`.
+  [[nodiscard]] bool has_started() const noexcept { return group_.has_value(); }
+  /// True between start() and the end of stop().
+  [[nodiscard]] bool is_running() const noexcept { return consuming_.has_value(); }
+  /// Starts a task of a stage, on the consumer's scheduler or on those of the workers in turn.
   void spawn(task<void> t, const stage_metrics& stage, std::string_view what);
   void spawn_worker(task<void> t, const stage_metrics& stage, std::size_t index);
   /// Elements that were left over, and are not given out.
   void add_dropped(std::uint64_t count) noexcept { dropped_ += count; }
   [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
 
+  /// What the consumer is told in the place of `error`: that patience has ended, where it has.
+  [[nodiscard]] std::exception_ptr reason_for(std::exception_ptr error) const noexcept {
+    return stalled_ ? stalled_ : error;
+  }
+
   /// Stops all tasks and waits for their ends. Errors: none of theirs.
   [[nodiscard]] task<void> stop();
 
  private:
+  [[nodiscard]] task<void> watch(duration patience);
+  [[nodiscard]] failure stall(duration patience, const std::vector<duration>& waited) const;
+
   const pipeline_options options_;
   std::vector<std::unique_ptr<stage_metrics>> stages_;
   stage_metrics consumer_{"consumer"};
+  stage_metrics watched_{"watched"};
   std::atomic<std::uint64_t> dropped_{0};
   scheduler* home_ = nullptr;
   std::optional<task_group> group_;
   std::optional<at_work> consuming_;
+  std::size_t next_worker_ = 0;  // whose turn it is among options_.workers
+  std::exception_ptr stalled_;
 };
 
 }  // namespace leat::detail

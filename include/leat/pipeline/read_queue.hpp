@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leat/pipeline/detail/stage.hpp"
+#include "leat/pipeline/pipeline.hpp"
+#include "leat/pipeline/pipeline_options.hpp"
+
+namespace leat {
+
+namespace detail {
+
+/// Gives what others push into a queue, as much as is there at a time.
+template <class Queue>
+class queue_stage final : public stage<std::vector<typename Queue::value_type>> {
+ public:
+  using run_type = std::vector<typename Queue::value_type>;
+
+  queue_stage(stage_metrics& metrics, Queue& queue) : stage<run_type>(metrics), queue_(queue) {}
+
+  void start(pipeline_core&) override { this->metrics().add_task(); }
+
+  task<bool> next(run_type& run) override {
+    const at_work here = this->working();
+    run.clear();
+    auto first = co_await pop();
+    while (first) {
+      run.push_back(std::move(*first));
+      if (run.size() == most) break;
+      first = queue_.try_pop();
+    }
+    this->metrics().add(run.size(), 0);
+    co_return !run.empty();
+  }
+
+ private:
+  static constexpr std::size_t most = 64;
+
+  task<std::optional<typename Queue::value_type>> pop() {
+    const waiting w = this->waits(waiting::for_input);
+    co_return co_await queue_.pop();
+  }
+
+  Queue& queue_;
+};
+
+}  // namespace detail
+
+/// A pipeline that begins with what the program pushes into a queue, until it closes it; a failure
+/// of the queue is an error of the stage. The stage has the name of the queue. What the pipeline
+/// has taken and not given out is lost when it is stopped.
+///
+/// The queue must outlive the pipeline. Errors: invalid_argument for a queue without a name.
+template <class Queue>
+[[nodiscard]] auto read_queue(Queue& queue, pipeline_options options = {}) {
+  auto core = std::make_unique<detail::pipeline_core>(std::move(options));
+  stage_metrics& metrics = core->add_stage(queue.name());
+  using stage = detail::queue_stage<Queue>;
+  using run = typename stage::run_type;
+  std::unique_ptr<detail::stage<run>> first = std::make_unique<stage>(metrics, queue);
+  return pipeline<run>(std::move(core), std::move(first));
+}
+
+}  // namespace leat

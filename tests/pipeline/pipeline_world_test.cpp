@@ -1,0 +1,204 @@
+// Pipelines in simulated worlds: the order, stops at any time, who is waited for.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/core/error.hpp"
+#include "leat/core/sleep.hpp"
+#include "leat/core/task_group.hpp"
+#include "leat/pipeline/read_queue.hpp"
+#include "leat/sim/world.hpp"
+#include "leat/sync/fifo_queue.hpp"
+#include "pipeline/lines_pipeline.hpp"
+#include "support/leat_test.hpp"
+#include "support/refusal.hpp"
+
+namespace {
+
+using leat::line_reader;
+using leat::ordering;
+using leat::task;
+using leat_test::contains;
+using leat_test::lines_of;
+using leat_test::text_of;
+using leat_test::texts;
+
+TEST_CASE("pipeline: for_each ends it, whatever happens in its body", "[pipeline]") {
+  leat::sim::world w(8);
+  w.files().write_file("/data/a", "1\n2\n3\n4\n");
+  const auto lines = [] {
+    return lines_of({.files = {"/data/a"}, .num_epochs = std::nullopt}).prefetch(1);
+  };
+  w.run([&](leat::sim::world&) -> task<> {
+    auto p = lines();
+    int seen = 0;
+    bool thrown = false;
+    try {
+      co_await p.for_each([&](const std::string&) {
+        if (++seen == 7) throw std::runtime_error("seven");
+      });
+    } catch (const std::runtime_error&) {
+      thrown = true;
+    }
+    CHECK(thrown);
+    CHECK(seen == 7);
+    leat::task_group group;
+    group.spawn([](auto other) -> task<> {
+      co_await other.for_each([](std::string) { return leat::sleep_for(std::chrono::hours(1)); });
+    }(lines()));
+    co_await leat::sleep_for(std::chrono::minutes(90));
+    group.request_stop();
+    co_await group.join();
+  });
+}
+
+TEST_CASE("pipeline: what is pushed by hand goes the same way", "[pipeline]") {
+  leat::sim::world w(3);
+  w.run([](leat::sim::world&) -> task<> {
+    leat::fifo_queue<int> numbers(4, "numbers");
+    leat::task_group group;
+    group.spawn([](leat::fifo_queue<int>& to) -> task<> {
+      for (int i = 0; i < 100; ++i) co_await to.push(int{i});
+      to.close();
+    }(numbers));
+    auto p = leat::read_queue(numbers).batch({.size = 30});
+    std::vector<std::size_t> sizes;
+    int next = 0;
+    while (const auto batch = co_await p.next()) {
+      sizes.push_back(batch->size());
+      for (const int n : *batch) CHECK(n == next++);
+    }
+    CHECK((sizes == std::vector<std::size_t>{30, 30, 30, 10}));
+    co_await group.join();
+  });
+}
+
+TEST_CASE("pipeline: a stage that nobody feeds is named, not waited for", "[pipeline]") {
+  for (const std::size_t workers : std::vector<std::size_t>{0, 2}) {
+    leat::sim::world w(5);
+    std::string error;
+    w.run([&](leat::sim::world&) -> task<> {
+      leat::fifo_queue<int> numbers(4, "numbers");
+      co_await numbers.push(1);
+      auto p = leat::read_queue(numbers, {.name = "serve", .patience = std::chrono::seconds(10)})
+                   .map("double", [](int n) { return 2 * n; }, {.workers = workers});
+      const auto first = co_await p.next();
+      CHECK((first == 2));
+      co_await leat::sleep_for(std::chrono::minutes(1));  // a consumer may take its time
+      try {
+        const auto next = co_await p.next();
+        FAIL("an element from nowhere: " << *next);
+      } catch (const leat::failure& e) {
+        CHECK(e.code() == leat::errc::deadline_exceeded);
+        error = e.what();
+      }
+    });
+    CHECK(contains(error, "pipeline 'serve': no element for 10"));
+    CHECK(contains(error, "nobody feeds stage 'numbers'"));
+  }
+}
+
+// The whole way, in a world that reads short, late and in another order each time.
+task<texts> read_in(leat::sim::world& w, std::size_t workers, ordering order) {
+  std::vector<leat::scheduler*> threads;
+  for (std::size_t i = 0; i < w.threads(); ++i) threads.push_back(&w.thread(i));
+  auto p = leat::read_files<line_reader>({.files = {"/data/*"},
+                                          .num_epochs = 2,
+                                          .shuffle = true,
+                                          .seed = 5,
+                                          .interleave = 2,
+                                          .block = 3,
+                                          .reader = {.read = {.chunk_size = 16}}},
+                                         {.order = order, .workers = threads})
+               .map("text", text_of, {.workers = workers})
+               .shuffle({.capacity = 10, .seed = 6})
+               .batch({.size = 4})
+               .prefetch(1);
+  texts all;
+  while (auto batch = co_await p.next()) {
+    for (std::string& text : *batch) all.push_back(std::move(text));
+  }
+  co_return all;
+}
+
+TEST_CASE("pipeline: the order is the same whatever the world does", "[pipeline]") {
+  texts expected;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const std::size_t workers = seed % 4;
+    texts seen;
+    leat::sim::world w(
+        seed, {.threads = 1 + seed % 3, .files = {.faults = {.short_transfer = 0.3, .slow = 0.2}}});
+    for (char name = 'a'; name < 'e'; ++name) {
+      std::string text;
+      for (int i = 0; i < 10 * (name - 'a'); ++i) text += name + std::to_string(i) + "\n";
+      w.files().write_file(std::string("/data/") + name, text);
+    }
+    const ordering order = seed % 5 == 4 ? ordering::free : ordering::deterministic;
+    w.run([&](leat::sim::world& here) -> task<> { seen = co_await read_in(here, workers, order); });
+    if (expected.empty()) expected = seen;
+    if (order == ordering::free) {
+      texts sorted = expected;
+      std::sort(sorted.begin(), sorted.end());
+      std::sort(seen.begin(), seen.end());
+      CHECK(seen == sorted);
+    } else {
+      CHECK(seen == expected);
+    }
+  }
+  CHECK(expected.size() == 120);
+}
+
+// A consumer that takes its time, which is virtual.
+task<std::string> verdict_of(leat::duration consuming) {
+  auto p = leat::read_files<line_reader>({.files = {"/data/*"}})
+               .map("text", text_of)
+               .batch({.size = 5})
+               .prefetch(2);
+  const leat::time_point begin = leat::scheduler::current()->now();
+  while (auto next = co_await p.next()) co_await leat::sleep_for(consuming);
+  const leat::duration elapsed = leat::scheduler::current()->now() - begin;
+  const auto stages = p.stages();
+  co_return leat::verdict(stages, elapsed);
+}
+
+TEST_CASE("pipeline: the verdict names a consumer for which all wait", "[pipeline]") {
+  leat::sim::world w(1);
+  w.files().write_file("/data/a", std::string(500, '\n'));
+  std::string text;
+  w.run([&](leat::sim::world&) -> task<> {
+    text = co_await verdict_of(std::chrono::milliseconds(5));
+  });
+  CHECK(contains(text, "The bottleneck is 'consumer'"));
+}
+
+TEST_CASE("pipeline: a stop of the consumer at any time ends all of it", "[pipeline]") {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    leat::sim::world w(seed, {.threads = 2, .files = {.faults = {.slow = 0.5}}});
+    w.files().write_file("/data/a", std::string(300, '\n'));
+    w.run([&](leat::sim::world& here) -> task<> {
+      leat::task_group group;
+      group.spawn([](leat::sim::world& there) -> task<> {
+        auto p = leat::read_files<line_reader>({.files = {"/data/*"}, .num_epochs = std::nullopt},
+                                               {.workers = {&there.thread(1)}})
+                     .map("text", text_of, {.workers = 2})
+                     .prefetch(1);
+        for (bool more = true; more;) {
+          const auto next = co_await p.next();
+          more = next.has_value();
+        }
+      }(here));
+      co_await leat::sleep_for(std::chrono::microseconds(here.random().below(3000)));
+      group.request_stop();
+      co_await group.join();
+    });
+  }
+}
+
+}  // namespace
