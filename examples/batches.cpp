@@ -23,7 +23,7 @@ using lines = leat::queue_reader<leat::line_reader>;
 
 // The people in the files that a queue names; without the children.
 struct adults {
-  std::shared_ptr<lines> reader;
+  std::unique_ptr<lines> reader;
 
   leat::task<std::optional<leat::maybe_element>> operator()() {
     const auto line = co_await reader->read();
@@ -40,7 +40,7 @@ leat::task<std::int64_t> sum_of_ages(std::vector<std::string> paths) {
   leat::string_input_producer files(paths, {.num_epochs = 2, .seed = 1});
   leat::tensor_shuffle_batch people(
       decoder.spec(), {.batch_size = 4, .capacity = 32, .min_after_dequeue = 8, .seed = 1});
-  for (int i = 0; i < 2; ++i) people.add(adults{std::make_shared<lines>(files.queue())});
+  for (int i = 0; i < 2; ++i) people.add(adults{std::make_unique<lines>(files.queue())});
   std::int64_t sum = 0;
   co_await leat::with_coordinator([&](leat::coordinator& coord) -> leat::task<> {
     files.start(coord);

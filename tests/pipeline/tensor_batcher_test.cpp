@@ -1,11 +1,16 @@
 #include "leat/pipeline/tensor_batcher.hpp"
 
 #include <chrono>
+#include <map>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "leat/codec/example_builder.hpp"
+#include "leat/codec/example_parser.hpp"
+#include "leat/core/runtime.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/sync/fifo_queue.hpp"
@@ -185,4 +190,86 @@ LEAT_TEST("tensor_batch: from another queue", "[pipeline]") {
   const batches all = co_await rest_of(b);
   co_await coord.join();
   CHECK(columns_of(all) == std::vector<numbers>{{0, 1, 2}, {3}});
+}
+
+LEAT_TEST("tensor_batch: parsed Examples, one by one and all at once", "[pipeline]") {
+  const leat::example_parser parser({{"label", leat::fixed_len_feature{.type = dtype::int64}},
+                                     {"words", leat::var_len_feature{.type = dtype::string}}});
+  std::vector<std::string> records;
+  std::vector<leat::byte_view> views;
+  for (std::int64_t i = 0; i < 5; ++i) {
+    leat::example_builder example;
+    example.add("label", {i});
+    example.add("words", std::vector<std::string_view>(static_cast<std::size_t>(i % 3), "word"));
+    records.push_back(example.serialize());
+  }
+  for (const std::string& r : records) views.push_back(leat::as_bytes(r));
+  const tensor_tuple expected = parser.parse(views).take();
+
+  const batch_spec spec({{.type = dtype::string, .shape = {any}, .name = "words", .sparse = true},
+                         {.type = dtype::int64, .shape = {}, .name = "label"}});
+  tensor_batch b(spec, {.batch_size = 5});
+  for (const leat::byte_view& record : views) {
+    CHECK(co_await b.push(parser.parse_one(record).take()));
+  }
+  CHECK(co_await b.push_many(expected) == 5);
+  for (int i = 0; i < 2; ++i) {
+    const auto batch = co_await b.next();
+    CHECK(batch->components() == expected);
+  }
+}
+
+TEST_CASE("tensor_batch: sources and consumers on several threads", "[pipeline]") {
+  leat::runtime threads({.threads = 3});
+  leat::tensor_shuffle_batch b(
+      number_and_text(), {.batch_size = 16, .capacity = 64, .min_after_dequeue = 32, .seed = 1});
+  auto make = [](std::int64_t x) { return pair(x, std::to_string(x)); };
+  for (std::size_t i = 0; i < 3; ++i) {
+    leat::source_options how;
+    how.tasks = 2;
+    how.ordered = i == 1;
+    how.home = &threads.get_scheduler(i);
+    b.add(count_to(500, make), how);
+  }
+  std::vector<batches> got(3);
+  const auto consume = [](leat::tensor_shuffle_batch& from, batches& all) -> task<> {
+    all = co_await rest_of(from);
+  };
+  const auto run = [&]() -> task<> {
+    leat::coordinator coord;
+    b.start(coord);
+    leat::task_group consumers;
+    for (std::size_t i = 0; i < 3; ++i) {
+      consumers.spawn_on(threads.get_scheduler(i), consume(b, got[i]));
+    }
+    co_await consumers.join();
+    co_await coord.join();
+  };
+  threads.block_on(run());
+  std::map<std::int64_t, int> seen;
+  for (const batches& all : got) {
+    for (const batch_columns& batch : all) {
+      for (std::size_t r = 0; r < batch.rows(); ++r) {
+        const std::int64_t x = batch[0].values<std::int64_t>()[r];
+        CHECK(batch[1].strings()[r] == std::to_string(x));
+        ++seen[x];
+      }
+    }
+  }
+  CHECK(seen.size() == 500);
+  for (const auto& [x, times] : seen) CHECK(times == 3);
+}
+
+LEAT_TEST("tensor_batch: a source that can only be moved", "[pipeline]") {
+  struct owning {
+    std::unique_ptr<std::int64_t> next;
+    task<element> operator()() {
+      if (*next == 3) co_return std::nullopt;
+      co_return one((*next)++);
+    }
+  };
+  tensor_batch b(number_spec(), {.batch_size = 3});
+  b.add(owning{std::make_unique<std::int64_t>(0)});
+  const batches all = co_await batches_of(b);
+  CHECK(values_of(all) == from_to(0, 3));
 }

@@ -77,7 +77,7 @@ using source_result = typename detail::awaited<std::invoke_result_t<Source&>>::t
 ///     task<std::optional<maybe_element>> next();
 ///     [&] { return queue.pop(); }  // of a queue of tensor_tuple
 template <class Source>
-concept element_source = std::copy_constructible<Source> && std::invocable<Source&> &&
+concept element_source = std::move_constructible<Source> && std::invocable<Source&> &&
                          (std::same_as<source_result<Source>, std::optional<tensor_tuple>> ||
                           std::same_as<source_result<Source>, std::optional<maybe_element>>);
 
