@@ -40,6 +40,7 @@
 #include "leat/core/dlpack.hpp"
 #include "leat/core/dtype.hpp"
 #include "leat/core/element_spec.hpp"
+#include "leat/core/ragged_tensor.hpp"
 #include "leat/core/shape.hpp"
 #include "leat/core/sparse_tensor.hpp"
 #include "leat/core/stack.hpp"

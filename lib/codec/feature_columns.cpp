@@ -10,10 +10,6 @@
 namespace leat::detail {
 namespace {
 
-std::string words(std::string_view type, std::size_t count) {
-  return std::to_string(count) + ' ' + std::string(type) + (count == 1 ? " value" : " values");
-}
-
 void require_kind(const feature_list& list, dtype type, const record_place& place,
                   std::string_view key) {
   if (list.kind == kind_of(type)) return;
@@ -40,6 +36,10 @@ void record_place::refuse(std::string_view key, const std::string& why) const {
 
 void record_place::refuse(const wire_damage& damage, std::string_view message) const {
   throw decode_error(index, who() + " is no " + std::string(message) + ": there is " + damage.what);
+}
+
+std::string words(std::string_view type, std::size_t count) {
+  return std::to_string(count) + ' ' + std::string(type) + (count == 1 ? " value" : " values");
 }
 
 std::size_t count_of(const partial_shape& s) { return shape(s.dimensions()).count(); }
@@ -237,28 +237,34 @@ tensor stack_rows(value_column& values, std::span<const std::size_t> rows, std::
 
 namespace {
 
-parsed_features::value without_records(const parsed_features::value& batch) {
-  if (const auto* dense = std::get_if<tensor>(&batch)) {
-    return tensor_maker::in_shape(*dense, shape(dense->shape().dimensions().subspan(1)));
+struct without_records {
+  parsed_features::value operator()(const tensor& dense) const {
+    return tensor_maker::in_shape(dense, shape(dense.shape().dimensions().subspan(1)));
   }
-  const auto& sparse = std::get<sparse_tensor>(batch);
-  const auto count = static_cast<std::size_t>(sparse.indices.shape()[0]);
-  const auto rank = static_cast<std::size_t>(sparse.indices.shape()[1]);
-  const auto from = sparse.indices.values<std::int64_t>();
-  tensor indices = index_table(count, rank - 1);
-  auto out = indices.mutable_values<std::int64_t>().begin();
-  for (std::size_t i = 0; i < count; ++i) {
-    out = std::ranges::copy(from.subspan(i * rank + 1, rank - 1), out).out;
+  parsed_features::value operator()(const sparse_tensor& sparse) const {
+    const auto count = static_cast<std::size_t>(sparse.indices.shape()[0]);
+    const auto rank = static_cast<std::size_t>(sparse.indices.shape()[1]);
+    const auto from = sparse.indices.values<std::int64_t>();
+    tensor indices = index_table(count, rank - 1);
+    auto out = indices.mutable_values<std::int64_t>().begin();
+    for (std::size_t i = 0; i < count; ++i) {
+      out = std::ranges::copy(from.subspan(i * rank + 1, rank - 1), out).out;
+    }
+    return sparse_tensor{std::move(indices), sparse.values,
+                         int_vector(sparse.dense_shape.values<std::int64_t>().subspan(1))};
   }
-  return sparse_tensor{std::move(indices), sparse.values,
-                       int_vector(sparse.dense_shape.values<std::int64_t>().subspan(1))};
-}
+  parsed_features::value operator()(const ragged_tensor& ragged) const {
+    if (ragged.row_splits.size() == 1) return ragged.values;
+    return ragged_tensor{{ragged.row_splits.begin() + 1, ragged.row_splits.end()}, ragged.values};
+  }
+};
 
 }  // namespace
 
 parsed_features of_one_record(const parsed_features& batch) {
   parsed_features::value_map values;
-  for (const auto& [name, v] : batch.values()) values.emplace(name, without_records(v));
+  for (const auto& [name, v] : batch.values())
+    values.emplace(name, std::visit(without_records(), v));
   return parsed_features(std::move(values));
 }
 

@@ -112,7 +112,36 @@ class sequence_column {
   std::vector<std::size_t> rows_;  // of each record
 };
 
-using feature_column = std::variant<dense_column, var_len_column, sparse_column, sequence_column>;
+/// Of a ragged_feature.
+class partitioned_column {
+ public:
+  /// `partition_keys`: one for each partition, also where it has none. The feature outlives this.
+  partitioned_column(wanted_key value_key, std::vector<wanted_key> partition_keys,
+                     const ragged_feature& feature);
+  void add(const record_place& place, record_lists lists);
+  parsed_features::value take(std::size_t records);
+
+ private:
+  class row_writer;
+
+  std::int64_t add_rows(const record_place& place, record_lists lists, std::size_t partition,
+                        std::int64_t items);
+  void add_ends(row_writer& rows, ragged_partition::kind how,
+                std::span<const std::int64_t> numbers) const;
+  [[nodiscard]] tensor splits_of(std::span<const std::int64_t> splits) const;
+
+  wanted_key value_key_;
+  std::vector<wanted_key> partition_keys_;
+  const ragged_feature& feature_;
+  std::size_t levels_;  // partitions that are not dimensions of an item
+  std::size_t values_of_item_ = 1;
+  value_column values_;
+  std::vector<std::vector<std::int64_t>> splits_;  // of the records, then of each level
+  value_column numbers_;                           // of a partition of the present record
+};
+
+using feature_column =
+    std::variant<dense_column, var_len_column, sparse_column, sequence_column, partitioned_column>;
 
 /// Adds the list of a feature of any length, and gives how many values it had: none when it is
 /// missing. Errors: decode_error for another kind; wire_damage.
@@ -126,6 +155,9 @@ void require_count(const record_place& place, std::string_view key, dtype type, 
 /// Rows of each record, filled up to as many as the longest has.
 [[nodiscard]] tensor stack_rows(value_column& values, std::span<const std::size_t> rows,
                                 std::size_t per_row, const fixed_len_sequence_feature& feature);
+
+/// "3 int64 values".
+[[nodiscard]] std::string words(std::string_view type, std::size_t count);
 
 /// How many values a known shape has.
 [[nodiscard]] std::size_t count_of(const partial_shape& s);

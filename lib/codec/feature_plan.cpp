@@ -107,6 +107,31 @@ void feature_plan::check(const std::string& key, const fixed_len_sequence_featur
   want(key, f.type, true);
 }
 
+void feature_plan::check(const std::string& key, const ragged_feature& f) {
+  if (sequences_) refuse(key, "a ragged_feature cannot be read of a sequence");
+  check_type(key, f.type);
+  if (f.row_splits_type != dtype::int32 && f.row_splits_type != dtype::int64) {
+    refuse(key, "its row_splits_type is " + std::string(leat::name(f.row_splits_type)) +
+                    ", must be int32 or int64");
+  }
+  if (f.value_key && f.value_key->empty()) {
+    refuse(key, "its value_key is empty; leave it out for the feature's own name");
+  }
+  want(f.value_key.value_or(key), f.type, false);
+  std::int64_t product = 1;
+  for (const ragged_partition& p : f.partitions) {
+    if (p.how == ragged_partition::uniform_row_length) {
+      if (p.length < 1 || p.length > INT64_MAX / product) {
+        refuse(key, "a uniform_row_length of " + std::to_string(p.length));
+      }
+      product *= p.length;
+    } else {
+      if (p.key.empty()) refuse(key, "a partition without a key");
+      want(p.key, dtype::int64, false);
+    }
+  }
+}
+
 std::vector<feature_column> feature_plan::make_columns(std::size_t records) const {
   struct maker {
     const feature_plan& plan;
@@ -126,6 +151,11 @@ std::vector<feature_column> feature_plan::make_columns(std::size_t records) cons
     }
     feature_column operator()(const fixed_len_sequence_feature& f) const {
       return sequence_column(plan.key(name), f, records);
+    }
+    feature_column operator()(const ragged_feature& f) const {
+      std::vector<wanted_key> partitions;
+      for (const ragged_partition& p : f.partitions) partitions.push_back(plan.key(p.key));
+      return partitioned_column(plan.key(f.value_key.value_or(name)), std::move(partitions), f);
     }
   };
   std::vector<feature_column> columns;

@@ -39,6 +39,7 @@ class feature_plan {
   void check(const std::string& key, const var_len_feature& f);
   void check(const std::string& key, const sparse_feature& f);
   void check(const std::string& key, const fixed_len_sequence_feature& f);
+  void check(const std::string& key, const ragged_feature& f);
   void check_type(const std::string& key, dtype type) const;
   void check_shape(const std::string& key, const partial_shape& s) const;
   void check_default(const std::string& key, const tensor& value, dtype type,

@@ -9,7 +9,7 @@ ALLOWED = {
     'core': set(),
     'sync': {'core'},
     'codec': {'core/assert.hpp', 'core/error.hpp', 'core/dtype.hpp', 'core/element_spec.hpp',
-              'core/shape.hpp', 'core/sparse_tensor.hpp', 'core/tensor.hpp', 'core/tensor_maker.hpp',
+              'core/ragged_tensor.hpp', 'core/shape.hpp', 'core/sparse_tensor.hpp', 'core/tensor.hpp', 'core/tensor_maker.hpp',
               'core/tensor_tuple.hpp', 'core/wire_reader.hpp'},
     'io': {'core', 'codec'},
     'pipeline': {'core', 'sync', 'codec', 'io'},

@@ -1,10 +1,13 @@
 // Any bytes as an Example, as a SequenceExample and as the JSON text of an Example: refused, or
 // values that come back the same when they are written anew.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "leat/codec/decode_example.hpp"
@@ -18,6 +21,8 @@ namespace {
 using leat::dtype;
 using leat::fixed_len_feature;
 using leat::fixed_len_sequence_feature;
+using leat::ragged_feature;
+using leat::ragged_partition;
 using leat::sparse_feature;
 using leat::var_len_feature;
 
@@ -33,6 +38,24 @@ const leat::example_parser& shapes() {
       {{"f", fixed_len_sequence_feature{dtype::float32, {2}, true}},
        {"s", fixed_len_feature{dtype::string, {}, leat::tensor::scalar("")}},
        {"at", sparse_feature{{"i", "j"}, "v", dtype::int64, {8, 8}}}});
+  return parser;
+}
+// Rows told in each of the ways; those by lengths are rows of the ones by splits.
+const leat::example_parser& rows() {
+  using partition = ragged_partition;
+  const auto by = [](partition::kind how, const char* key) {
+    return ragged_feature{dtype::float32, "f", {{how, key}}, dtype::int64};
+  };
+  const partition pairs{.how = partition::uniform_row_length, .length = 2};
+  static const leat::example_parser parser(
+      {{"splits", by(partition::row_splits, "i")},
+       {"starts", by(partition::row_starts, "j")},
+       {"limits", by(partition::row_limits, "v")},
+       {"ids", by(partition::value_row_ids, "k")},
+       {"two",
+        ragged_feature{dtype::string,
+                       "s",
+                       {{partition::row_splits, "i"}, {partition::row_lengths, "n"}, pairs}}}});
   return parser;
 }
 const leat::sequence_example_parser& steps() {
@@ -67,6 +90,36 @@ void check_contents(leat::byte_view bytes) {
   }
 }
 
+// Splits begin at 0, never fall and end at the number of items below.
+template <class Integer>
+void check_splits(std::span<const Integer> splits, std::int64_t items) {
+  if (splits.empty() || splits.front() != 0 || splits.back() != items) std::abort();
+  if (!std::ranges::is_sorted(splits)) std::abort();
+}
+
+void check_rows(const leat::ragged_tensor& r) {
+  std::int64_t items = r.values.shape()[0];
+  for (auto level = r.row_splits.rbegin(); level != r.row_splits.rend(); ++level) {
+    if (level->type() == dtype::int64) {
+      check_splits(level->values<std::int64_t>(), items);
+    } else {
+      check_splits(level->values<std::int32_t>(), items);
+    }
+    items = level->shape()[0] - 1;
+  }
+}
+
+void check_rows(leat::byte_view bytes) {
+  const leat::byte_view twice[] = {bytes, bytes};
+  const leat::parsed_features both = rows().parse(twice);
+  const leat::parsed_features one = rows().parse_one(bytes);
+  for (const auto* parsed : {&both, &one}) {
+    for (const auto& [name, value] : parsed->values()) {
+      check_rows(std::get<leat::ragged_tensor>(value));
+    }
+  }
+}
+
 template <class Check>
 void unless_refused(Check check) {
   try {
@@ -83,6 +136,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   unless_refused([&] { check_contents(bytes); });
   unless_refused([&] { static_cast<void>(shapes().parse_one(bytes)); });
   unless_refused([&] { static_cast<void>(steps().parse_one(bytes)); });
+  unless_refused([&] { check_rows(bytes); });
   unless_refused([&] {
     const std::string message = leat::decode_json_example(leat::as_text(bytes));
     unless_refused([&] { check_lists(leat::as_bytes(message)); });

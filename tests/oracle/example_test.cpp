@@ -21,6 +21,8 @@ namespace {
 
 using leat::dtype;
 using leat::feature_map;
+using leat::ragged_feature;
+using leat::ragged_partition;
 using leat::sparse_tensor;
 using leat::tensor;
 using leat::var_len_feature;
@@ -127,13 +129,18 @@ tensor values_of(const Feature& f) {
   return tensor::of<std::int64_t>(shape(v.size()), all);
 }
 
+// Each key as a list of any length, and as a row.
 template <class Map>
 feature_map wanted(const Map& features) {
   feature_map all;
   for (const std::string& key : keys) {
     const auto found = features.find(key);
-    all.emplace(key,
-                var_len_feature{found == features.end() ? dtype::int64 : type_of(found->second)});
+    const dtype type = found == features.end() ? dtype::int64 : type_of(found->second);
+    all.emplace(key, var_len_feature{type});
+    if (key.empty()) continue;  // no value_key
+    const ragged_partition row{.how = ragged_partition::row_limits, .key = "end of " + key};
+    all.emplace("row of " + key, ragged_feature{type, key});
+    all.emplace("no row of " + key, ragged_feature{type, "not " + key, {row}});
   }
   return all;
 }
@@ -143,9 +150,11 @@ void check_same(const Map& expected, const leat::parsed_features& parsed) {
   for (const std::string& key : keys) {
     const auto found = expected.find(key);
     const Feature none;
-    if (parsed.sparse(key).values != values_of(found == expected.end() ? none : found->second)) {
-      FAIL("another value of '" << key << "'");
-    }
+    const tensor values = values_of(found == expected.end() ? none : found->second);
+    if (parsed.sparse(key).values != values) FAIL("another value of '" << key << "'");
+    if (key.empty()) continue;
+    if (parsed.dense("row of " + key) != values) FAIL("another row of '" << key << "'");
+    if (parsed.ragged("no row of " + key).row_splits[0].count() != 1) FAIL("a row of nothing");
   }
 }
 

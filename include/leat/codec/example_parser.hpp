@@ -34,7 +34,9 @@ class example_parser {
   /// Errors: invalid_argument, which names the feature: none at all; a type that an Example has
   ///         not; a shape that is not known; a default_value of another type or number; a sequence
   ///         without allow_missing; a sparse feature without keys, or with another number of sizes
-  ///         than of index keys; a key that is wanted of two types, or both dense and sparse.
+  ///         than of index keys; a ragged feature with an empty key, another type of splits than
+  ///         int32 and int64, or a length below 1; a key that is wanted of two types, or both dense
+  ///         and sparse.
   explicit example_parser(feature_map features);
   example_parser(example_parser&&) noexcept;
   example_parser& operator=(example_parser&&) noexcept;
@@ -46,12 +48,14 @@ class example_parser {
   ///     var_len_feature             sparse; indices (record, position), [B, most values]
   ///     sparse_feature              sparse; indices (record, those of the record), [B] + size
   ///     fixed_len_sequence_feature  [B, most rows] + shape
+  ///     ragged_feature              ragged; the rows of each record, then as its partitions say
   ///
   /// `names`: of the records, for messages; as many as records, or none.
   ///
   /// Errors: decode_error, for the first record that is wrong, with the feature: no message; a
-  ///         value that is missing, of another kind or number; an index out of range. Another
-  ///         number of names than of records is invalid_argument. std::bad_alloc.
+  ///         value that is missing, of another kind or number; an index out of range; a partition
+  ///         that does not fit the values. invalid_argument for another number of names than of
+  ///         records, or more items than int32 splits can count. std::bad_alloc.
   /// Cost:   O(bytes); some allocations for all records together.
   [[nodiscard]] parsed_features parse(std::span<const byte_view> records,
                                       std::span<const std::string_view> names = {}) const;
@@ -62,6 +66,8 @@ class example_parser {
   ///     var_len_feature             sparse; indices (position), [values]
   ///     sparse_feature              sparse; indices, size
   ///     fixed_len_sequence_feature  [rows] + shape
+  ///     ragged_feature              ragged, as its partitions say; without any that has a key the
+  ///                                 values, [n] or [n / lengths] + lengths
   [[nodiscard]] parsed_features parse_one(byte_view record, std::string_view name = {}) const;
 
  private:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "leat/core/dtype.hpp"
+#include "leat/core/ragged_tensor.hpp"
 #include "leat/core/shape.hpp"
 #include "leat/core/sparse_tensor.hpp"
 #include "leat/core/tensor.hpp"
@@ -57,32 +58,64 @@ struct fixed_len_sequence_feature {
   std::optional<tensor> default_value = {};
 };
 
+/// How the values of a ragged_feature, or the rows of the next finer partition, are cut into rows:
+/// by an int64 feature of the record, or all into the same length.
+struct ragged_partition {
+  /// What the numbers of the feature are.
+  enum kind : std::uint8_t {
+    row_splits,          ///< where each row begins, and at last where the last one ends
+    row_lengths,         ///< how long each row is
+    row_starts,          ///< where each row begins; the first one at 0
+    row_limits,          ///< where each row ends; the last one behind the last value
+    value_row_ids,       ///< of each value the index of its row; no empty rows at the end
+    uniform_row_length,  ///< no feature: all rows are `length` long
+  };
+
+  kind how = row_splits;
+  std::string key = {};     ///< of the feature
+  std::int64_t length = 0;  ///< for uniform_row_length, at least 1
+};
+
+/// Values in rows, and these in rows again, as the partitions say. Gives a ragged_tensor; of one
+/// record without a partition by a feature, a tensor.
+struct ragged_feature {
+  dtype type = dtype::float32;
+  /// Where the values are. None: under the feature's own name.
+  std::optional<std::string> value_key = {};
+  /// The outermost first. The finest ones, as far as they are of uniform_row_length, become
+  /// dimensions of the values; each other one a level of rows.
+  std::vector<ragged_partition> partitions = {};
+  dtype row_splits_type = dtype::int32;  ///< or int64
+};
+
 /// One of them, by the name under which its result is found: of the others the key in the record
 /// too.
-using feature =
-    std::variant<fixed_len_feature, var_len_feature, sparse_feature, fixed_len_sequence_feature>;
+using feature = std::variant<fixed_len_feature, var_len_feature, sparse_feature,
+                             fixed_len_sequence_feature, ragged_feature>;
 using feature_map = std::map<std::string, feature, std::less<>>;
 
-/// What was read: a tensor or a sparse tensor for each feature that was asked for.
+/// What was read: a tensor, a sparse or a ragged one for each feature that was asked for.
 ///
 /// A value type. Thread safety: distinct-safe.
 class parsed_features {
  public:
-  using value = std::variant<tensor, sparse_tensor>;
+  using value = std::variant<tensor, sparse_tensor, ragged_tensor>;
   using value_map = std::map<std::string, value, std::less<>>;
 
   parsed_features() noexcept = default;
   explicit parsed_features(value_map values) noexcept : values_(std::move(values)) {}
 
-  /// Of a feature that gives a tensor, or a sparse tensor.
+  /// Of a feature that gives a tensor, a sparse tensor or a ragged one.
   /// Errors: not_found; the message lists what there is.
   [[nodiscard]] const tensor& dense(std::string_view name) const;
   [[nodiscard]] const sparse_tensor& sparse(std::string_view name) const;
+  [[nodiscard]] const ragged_tensor& ragged(std::string_view name) const;
 
   [[nodiscard]] const value_map& values() const noexcept { return values_; }
 
   /// All as components with names, as queues and batchers take them: a sparse tensor as three,
-  /// NAME/indices, NAME/values and NAME/dense_shape. This is empty then.
+  /// NAME/indices, NAME/values and NAME/dense_shape; a ragged one as NAME/values and, for each
+  /// level, NAME/row_splits/0 and so on. This is empty then.
   [[nodiscard]] tensor_tuple take() &&;
 
   friend bool operator==(const parsed_features&, const parsed_features&) noexcept = default;
