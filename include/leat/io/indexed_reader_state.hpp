@@ -9,7 +9,7 @@
 
 namespace leat {
 
-/// What an indexed_reader needs to go on where it was, and to know its files again: some hundred
+/// What an indexed_reader needs to go on where it was, and to know its files again: at most 160
 /// bytes, however many files, records and epochs there are.
 ///
 /// In protobuf's wire format.
