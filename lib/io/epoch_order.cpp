@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "leat/core/error.hpp"
 #include "leat/core/random.hpp"
@@ -66,30 +67,33 @@ epoch_order::epoch_order(std::span<const std::uint64_t> records_of_files, bool s
 }
 
 void epoch_order::begin(std::uint64_t epoch) {
-  epoch_ = epoch;
   if (by_files()) {
-    choose_files();
+    choose_files(epoch);
     order_ = permutation(own_firsts_.back(), seed_of_rank(seed_, shard_.rank), epoch);
   } else {
     order_ = permutation(size(), seed_, epoch);
   }
+  epoch_ = epoch;
 }
 
-void epoch_order::choose_files() {
-  const permutation files(with_records_.size(), seed_of_files(seed_), epoch_);
-  const std::uint64_t ranks = std::min<std::uint64_t>(shard_.world_size, files.size());
+void epoch_order::choose_files(std::uint64_t epoch) {
+  const permutation order(with_records_.size(), seed_of_files(seed_), epoch);
+  const std::uint64_t ranks = std::min<std::uint64_t>(shard_.world_size, order.size());
   std::vector<std::uint64_t> records(static_cast<std::size_t>(ranks));  // of each rank that has any
-  files_.clear();
-  own_firsts_ = {0};
-  for (std::uint64_t place = 0; place < files.size(); ++place) {
+  std::vector<std::size_t> files;
+  std::vector<std::uint64_t> firsts = {0};
+  for (std::uint64_t place = 0; place < order.size(); ++place) {
     const std::size_t file =
-        with_records_[static_cast<std::size_t>(shuffle_ ? files[place] : place)];
+        with_records_[static_cast<std::size_t>(shuffle_ ? order[place] : place)];
     const std::uint64_t rank = place % shard_.world_size;
     records[static_cast<std::size_t>(rank)] += records_of(file);
     if (rank != shard_.rank) continue;
-    files_.push_back(file);
-    own_firsts_.push_back(own_firsts_.back() + records_of(file));
+    files.push_back(file);
+    firsts.push_back(firsts.back() + records_of(file));
   }
+  // From here on nothing fails.
+  files_ = std::move(files);
+  own_firsts_ = std::move(firsts);
   most_ = records.empty() ? 0 : std::ranges::max(records);
   least_ = ranks < shard_.world_size ? 0 : std::ranges::min(records);
 }

@@ -1,6 +1,7 @@
 #include "leat/io/indexed_reader.hpp"
 
 #include <algorithm>
+#include <new>
 #include <span>
 #include <utility>
 
@@ -198,15 +199,18 @@ std::shared_ptr<indexed_reader::block> indexed_reader::plan() {
   return b;
 }
 
-void indexed_reader::begin(std::shared_ptr<block> b) {
+// Begins the block that is planned; on an error it stays so.
+void indexed_reader::begin_planned() {
+  block& b = *planned_;
   // A little more than is needed, for the next batch that is to be put there.
-  const std::uint64_t size = b->size <= spare_.size() ? b->size : b->size + b->size / 8;
-  b->memory = detail::memory_for(size, std::move(spare_));
-  detail::put_into(b->pieces, b->memory.data());
-  block& begun = *blocks_.emplace_back(std::move(b));
-  if (!reads_ahead_ || begun.pieces.empty()) return;
+  const std::uint64_t size = b.size <= spare_.size() ? b.size : b.size + b.size / 8;
+  b.memory = detail::memory_for(size, std::move(spare_));
+  detail::put_into(b.pieces, b.memory.data());
+  blocks_.push_back(planned_);
+  planned_.reset();
+  if (!reads_ahead_ || b.pieces.empty()) return;
   reads_->add(blocks_.back());
-  begun.asked = true;
+  b.asked = true;
 }
 
 bool indexed_reader::has_room(const block& b) const noexcept {
@@ -223,10 +227,14 @@ bool indexed_reader::has_room(const block& b) const noexcept {
 
 // Begins the block that comes next, and those behind it for which there is room.
 void indexed_reader::look_ahead() {
-  for (;;) {
-    if (!planned_) planned_ = plan();
-    if (!planned_ || !has_room(*planned_)) return;
-    begin(std::exchange(planned_, nullptr));
+  try {
+    for (;;) {
+      if (!planned_) planned_ = plan();
+      if (!planned_ || !has_room(*planned_)) return;
+      begin_planned();
+    }
+  } catch (const std::bad_alloc&) {
+    if (blocks_.empty()) throw;  // else it is read later
   }
 }
 
@@ -241,6 +249,7 @@ void indexed_reader::forget_ahead() noexcept {
 
 task<bool> indexed_reader::read_batch(record_selection& batch, std::source_location where) {
   const detail::one_at_a_time::use use(in_use_);
+  reads_->check_home();
   batch.forget();
   if (batch.memory_.sole_owner() && batch.memory_.size() > spare_.size()) {
     spare_ = std::move(batch.memory_);
@@ -257,7 +266,13 @@ task<bool> indexed_reader::read_batch(record_selection& batch, std::source_locat
     const std::vector<finding> found = co_await check(*b, where);
     verdict v = judge(*b, found);
     give(*b, v, batch);
-    co_await tell(std::move(v.reports));
+    if (!v.reports.empty()) {
+      try {
+        co_await tell(std::move(v.reports));
+      } catch (...) {
+        error_ = std::current_exception();
+      }
+    }
     if (batch.empty() && v.refusal) std::rethrow_exception(v.refusal);
   }
   co_return true;

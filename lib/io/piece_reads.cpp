@@ -21,9 +21,12 @@ piece_reads::piece_reads(std::vector<std::shared_ptr<file_handle>> files, std::s
   }
 }
 
-void piece_reads::add(std::shared_ptr<piece_batch> batch) {
+void piece_reads::check_home() const noexcept {
   LEAT_ASSERT(files_.front()->is_at_home(),
               "a file is used on another scheduler than the one on which it was opened");
+}
+
+void piece_reads::add(std::shared_ptr<piece_batch> batch) {
   piece_batch& b = *batch;
   batches_.push_back(std::move(batch));
   b.begin();

@@ -45,6 +45,9 @@ class piece_reads : public std::enable_shared_from_this<piece_reads> {
     return files_;
   }
 
+  /// Ends the process when this is not the scheduler of the files.
+  void check_home() const noexcept;
+
   /// Reads a batch, from its next piece on, behind those that were added before.
   /// Errors: std::bad_alloc; then it is not read.
   void add(std::shared_ptr<piece_batch> batch);

@@ -2,18 +2,25 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
 #include <filesystem>
 #include <new>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
 #include "faults/failing_allocations.hpp"
+#include "leat/codec/epoch_fingerprint.hpp"
+#include "leat/core/error.hpp"
 #include "leat/core/sync_wait.hpp"
+#include "leat/io/indexed_reader.hpp"
 #include "leat/io/sharded_tfrecord_writer.hpp"
 #include "leat/io/tfrecord_appender.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/io/tfrecord_writer.hpp"
+#include "support/record_files.hpp"
 #include "support/temp_dir.hpp"
 
 namespace {
@@ -37,6 +44,36 @@ TEST_CASE("allocation: a file is written and read", "[faults]") {
   const temp_dir dir;
   const std::string path = dir / "a.tfrecord";
   fail_each_allocation([&] { leat::sync_wait(file_program(path)); });
+}
+
+// Goes on after each failure: all records come.
+task<> shuffled_program(std::vector<std::string> paths) {
+  leat::indexed_reader_options options;
+  options.num_epochs = 2;
+  options.seed = 1;
+  options.batch_size = 4;
+  const auto reader = co_await leat::indexed_reader::open(std::move(paths), options);
+  leat::record_selection batch;
+  leat::epoch_fingerprint seen;
+  for (bool more = true; more;) {
+    try {
+      more = co_await reader->read_batch(batch);
+    } catch (const std::exception&) {
+      if (leat::to_error_code(std::current_exception()) != leat::errc::resource_exhausted) throw;
+    }
+    for (std::size_t i = 0; i < batch.size(); ++i) seen.add(batch.ordinal(i), batch[i]);
+  }
+  if (seen.count() != 2 * reader->size()) throw std::logic_error("records are lost");
+}
+
+TEST_CASE("allocation: an indexed_reader loses no record", "[faults]") {
+  const temp_dir dir;
+  std::vector<std::string> paths;
+  for (const char* name : {"a", "b"}) {
+    paths.push_back(dir / name);
+    leat::sync_wait(leat_test::write_records(paths.back(), leat_test::texts(9, "a record"), 4096));
+  }
+  fail_each_allocation([&] { leat::sync_wait(shuffled_program(paths)); });
 }
 
 // Records far longer than a chunk; the reader goes on where it had no memory.

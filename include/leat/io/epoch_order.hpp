@@ -71,7 +71,8 @@ class epoch_order {
   epoch_order(std::span<const std::uint64_t> records_of_files, bool shuffle, std::uint64_t seed,
               const shard_options& shard);
 
-  /// Goes over to another epoch. Cost: by records O(1), by files O(files).
+  /// Goes over to another epoch. Errors: std::bad_alloc, by files; then nothing has changed.
+  /// Cost: by records O(1), by files O(files).
   void begin(std::uint64_t epoch);
   [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
 
@@ -108,7 +109,7 @@ class epoch_order {
   [[nodiscard]] std::uint64_t records_of(std::size_t file) const noexcept {
     return firsts_[file + 1] - firsts_[file];
   }
-  void choose_files();
+  void choose_files(std::uint64_t epoch);
 
   std::vector<std::uint64_t> firsts_;  // ordinal of the first record of each file; the end
   bool shuffle_;

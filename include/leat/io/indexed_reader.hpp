@@ -157,7 +157,7 @@ class indexed_reader {
 
   [[nodiscard]] bool at_end(const place& p) const noexcept;
   [[nodiscard]] std::shared_ptr<block> plan();
-  void begin(std::shared_ptr<block> b);
+  void begin_planned();
   [[nodiscard]] bool has_room(const block& b) const noexcept;
   void look_ahead();
   void forget_ahead() noexcept;
