@@ -97,7 +97,7 @@ class tfrecord_file {
   /// Errors:       as at(), for one of the records; the selection is empty then. invalid_argument
   ///               where all together are larger than what can be addressed.
   /// Cancellation: begins no further read and awaits those under way; the selection is empty then.
-  /// Cost:         memory for the records, for the gaps between neighbours, and 80 bytes each.
+  /// Cost:         memory for the records, for the gaps between neighbours, and 130 bytes each.
   [[nodiscard]] task<void> read(std::span<const std::uint64_t> indices, record_selection& selection,
                                 std::source_location where = std::source_location::current());
 
