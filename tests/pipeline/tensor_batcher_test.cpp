@@ -80,6 +80,25 @@ LEAT_TEST("tensor_batch: an error keeps its place in that order", "[pipeline]") 
   CHECK_THROWS_AS(co_await coord.join(), leat::failure);
 }
 
+LEAT_TEST("tensor_batch: an error whose turn does not come is kept", "[pipeline]") {
+  struct failing {
+    int calls = 0;
+    task<element> operator()() {
+      if (calls++ > 0) throw leat::failure(leat::errc::data_loss, "second call");
+      co_await leat::sleep_for(std::chrono::hours(1));
+      co_return std::nullopt;
+    }
+  };
+  tensor_batch b(number_spec(), {.batch_size = 6});
+  b.add(failing(), {.tasks = 2, .ordered = true});
+  leat::coordinator coord;
+  b.start(coord);
+  co_await leat::sleep_for(std::chrono::seconds(1));
+  coord.request_stop();
+  co_await coord.join();
+  CHECK(coord.secondary_errors().size() == 1);
+}
+
 LEAT_TEST("tensor_batch: without a coordinator an error comes to the consumer too", "[pipeline]") {
   struct failing {
     task<element> operator()() {

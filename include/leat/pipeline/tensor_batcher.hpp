@@ -209,10 +209,10 @@ class basic_tensor_batcher {
   // One step of a source's task: false when there is no more.
   template <class Source>
   task<bool> run(feed<Source>& f) {
-    if (f.ended) return at_end();
+    if (f.ended) return result(false);
     return f.how.ordered ? run_in_turn(f) : run_freely(f);
   }
-  static task<bool> at_end() { co_return false; }
+  static task<bool> result(bool more) { co_return more; }
 
   template <class Source>
   task<bool> run_freely(feed<Source>& f) {
@@ -230,7 +230,13 @@ class basic_tensor_batcher {
     } catch (...) {
       error = std::current_exception();
     }
-    co_await f.line.wait_for(ticket);
+    std::exception_ptr stopped;
+    try {
+      co_await f.line.wait_for(ticket);
+    } catch (...) {
+      stopped = std::current_exception();
+    }
+    if (stopped) std::rethrow_exception(error ? error : stopped);  // nobody's turn comes any more
     const let_next_go when_in{f.line, ticket};
     if (error) std::rethrow_exception(error);
     co_return co_await enter(f, std::move(got));
@@ -247,7 +253,7 @@ class basic_tensor_batcher {
   task<bool> enter(feed<Source>& f, std::optional<maybe_element> got) {
     if (!got) return end(f);
     const detail::wanted_rows wanted = detail::wanted(*got, f.how, f.owner);
-    if (!wanted.any) return skip();
+    if (!wanted.any) return result(true);
     if (!f.how.enqueue_many) return enter_one(std::move(got->element), f.owner);
     return enter_all(spec_.rows(std::move(got->element), wanted.each, f.owner));
   }
@@ -255,9 +261,8 @@ class basic_tensor_batcher {
   template <class Source>
   task<bool> end(feed<Source>& f) {
     f.ended = true;
-    return at_end();
+    return result(false);
   }
-  static task<bool> skip() { co_return true; }
 
   task<bool> enter_one(tensor_tuple element, const std::string& owner) {
     spec_.check(element, owner);
