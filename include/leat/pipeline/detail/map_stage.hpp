@@ -125,22 +125,29 @@ class parallel_map_stage final : public stage<std::vector<Out>> {
   }
 
   task<bool> next(std::vector<Out>& run) override {
-    for (;;) {
-      std::optional<std::vector<Out>> made = co_await lanes_[taken_]->out.pop();
-      if (!made) co_return false;
+    run.clear();
+    while (run.empty()) {
+      if (error_) std::rethrow_exception(error_);
+      std::optional<made> m = co_await lanes_[taken_]->out.pop();
+      if (!m) co_return false;
       taken_ = (taken_ + 1) % lanes_.size();
-      if (made->empty()) continue;  // all left out
-      run = std::move(*made);
-      co_return true;
+      run = std::move(m->run);
+      error_ = m->error;
     }
+    co_return true;
   }
 
  private:
+  // Of one run of the input: its elements, and what went wrong behind them.
+  struct made {
+    std::vector<Out> run;
+    std::exception_ptr error;
+  };
   struct lane {
     lane(const std::string& name, std::size_t capacity, std::size_t live_workers)
         : in(capacity, name + " in"), out(capacity, name + " out"), live(live_workers) {}
     fifo_queue<In> in;
-    fifo_queue<std::vector<Out>> out;
+    fifo_queue<made> out;
     std::atomic<std::size_t> live;  // workers
   };
 
@@ -170,21 +177,21 @@ class parallel_map_stage final : public stage<std::vector<Out>> {
     }
   }
 
-  // The first error ends the input, for all workers of the lane; the last one passes it on, behind
-  // what was in the queue.
+  // An error of the function comes behind what it has made; one of the input when all workers of
+  // the lane have ended.
   task<void> work(lane& l) {
     const at_work here = this->working();
     try {
-      for (;;) {
+      for (bool more = true; more;) {
         std::optional<In> in = co_await pop(l);
         if (!in) break;
-        std::vector<Out> out;
-        const std::exception_ptr error = apply<How>(function_, *in, out);
-        this->metrics().add(out.size(), 0);
+        made m;
+        m.error = apply<How>(function_, *in, m.run);
+        more = !m.error;
+        this->metrics().add(m.run.size(), 0);
         const waiting w = this->waits(waiting::for_room);
-        const bool taken = co_await l.out.push(std::move(out));
+        const bool taken = co_await l.out.push(std::move(m));
         if (!taken) break;
-        if (error) std::rethrow_exception(error);
       }
     } catch (...) {
       l.in.fail(std::current_exception());
@@ -206,7 +213,8 @@ class parallel_map_stage final : public stage<std::vector<Out>> {
   const Function function_;
   const std::size_t workers_;
   std::vector<std::unique_ptr<lane>> lanes_;
-  std::size_t taken_ = 0;  // the lane that is next
+  std::size_t taken_ = 0;     // the lane that is next
+  std::exception_ptr error_;  // for the next call
 };
 
 }  // namespace leat::detail
