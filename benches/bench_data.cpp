@@ -2,6 +2,7 @@
 //   bench_data tfrecord FILE BYTES RECORD_SIZE
 //   bench_data text FILE BYTES                  lines of 40 to 120 bytes
 //   bench_data gzip FILE BYTES                  rows of numbers and words, compressed to two fifths
+//   bench_data csv FILE BYTES                   rows of five columns
 //   bench_data fixed FILE BYTES                 records of 3073 bytes
 //   bench_data examples DIRECTORY BYTES         four files of Examples of 1 KiB
 //   bench_data files DIRECTORY BYTES            files of 4 to 100 KiB
@@ -96,6 +97,17 @@ std::string row(leat::random_engine& random, std::size_t index) {
   return text + '\n';
 }
 
+void write_csv(const std::string& path, std::size_t bytes) {
+  leat::random_engine random(1);
+  constexpr const char* states[] = {"pending", "delivered", "returned"};
+  std::ofstream out(path, std::ios::binary);
+  for (std::size_t i = 0; static_cast<std::size_t>(out.tellp()) < bytes; ++i) {
+    out << 1'000'000 + i << ',' << random.below(100'000) << '.' << random.below(100) << ",0."
+        << random.below(10'000) << ',' << states[random.below(3)] << ',' << random.below(1'000)
+        << '\n';
+  }
+}
+
 void write_gzip(const std::string& path, std::size_t bytes) {
   leat::random_engine random(1);
   leat::deflater deflater(leat::compression::gzip);
@@ -131,6 +143,8 @@ int main(int argc, char** argv) {
     leat::sync_wait(write_examples(path, bytes));
   } else if (kind == "text") {
     write_lines(path, bytes);
+  } else if (kind == "csv") {
+    write_csv(path, bytes);
   } else if (kind == "gzip") {
     write_gzip(path, bytes);
   } else if (kind == "fixed") {

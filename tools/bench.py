@@ -109,6 +109,8 @@ comparisons = [
       for m in ('time', 'cpu')),
     *(reading('file/cold-direct', data_file('fixed'), 'leat_file_bench', 'file_peer', *fio,
               measure=m) for m in ('time', 'cpu')),
+    reading('decode/csv', data_file('csv'), 'leat_decode_bench', 'csv_peer'),
+    reading('decode/examples', data_file('examples'), 'leat_decode_bench', 'examples_peer'),
     *(reading(f'pipeline/{cores}', data_file('examples'), 'leat_pipeline_bench',
               'thread_pipeline_peer') for cores in ('1-core', '2-cores')),
     reading('files/small-hot', data_file('files'), 'leat_file_bench', 'file_peer',

@@ -10,19 +10,13 @@
 #include <unistd.h>
 #include <vector>
 
-#include <isa-l/crc.h>
-
 #include "support/bench.hpp"
 #include "support/page_cache.hpp"
+#include "support/record_loop.hpp"
 
 namespace {
 
-std::uint32_t checksum(const char* data, std::size_t size) {
-  const auto* bytes = reinterpret_cast<const unsigned char*>(data);
-  const std::uint32_t crc =
-      ~::crc32_iscsi(const_cast<unsigned char*>(bytes), static_cast<int>(size), ~0U);
-  return ((crc >> 15) | (crc << 17)) + 0xA282EAD8U;
-}
+using bench::checksum;
 
 template <class Number>
 Number load(const char* from) {

@@ -7,20 +7,16 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <cstring>
-#include <fcntl.h>
 #include <mutex>
 #include <random>
 #include <string>
 #include <thread>
-#include <unistd.h>
 #include <vector>
-
-#include <isa-l/crc.h>
 
 #include "example.pb.h"
 #include "support/bench.hpp"
 #include "support/page_cache.hpp"
+#include "support/record_loop.hpp"
 #include "support/training_example.hpp"
 
 namespace {
@@ -93,45 +89,9 @@ class shuffle_queue {
   bool closed_ = false;
 };
 
-std::uint32_t checksum(const char* data, std::size_t size) {
-  const auto* bytes = reinterpret_cast<const unsigned char*>(data);
-  const std::uint32_t crc =
-      ~::crc32_iscsi(const_cast<unsigned char*>(bytes), static_cast<int>(size), ~0U);
-  return ((crc >> 15) | (crc << 17)) + 0xA282EAD8U;
-}
-
-// Calls use(record) for each record of a file, read 256 KiB at a time.
-template <class Use>
-void for_each_record(const std::string& path, Use use) {
-  const int file = ::open(path.c_str(), O_RDONLY);
-  std::vector<char> buffer(512 << 10);
-  std::size_t kept = 0;
-  for (;;) {
-    const ssize_t n = ::read(file, buffer.data() + kept, 256 << 10);
-    if (n <= 0) break;
-    const char* at = buffer.data();
-    std::size_t left = kept + static_cast<std::size_t>(n);
-    while (left >= 12) {
-      std::uint64_t length;
-      std::uint32_t crcs[2];
-      std::memcpy(&length, at, sizeof length);
-      if (left < length + 16) break;
-      std::memcpy(&crcs[0], at + 8, 4);
-      std::memcpy(&crcs[1], at + 12 + length, 4);
-      if (checksum(at, 8) != crcs[0] || checksum(at + 12, length) != crcs[1]) std::abort();
-      use(at + 12, length);
-      at += length + 16;
-      left -= length + 16;
-    }
-    kept = left;
-    std::memmove(buffer.data(), at, kept);
-  }
-  ::close(file);
-}
-
 void parse_into(shuffle_queue& queue, const std::string& path) {
   leat::oracle::Example message;
-  for_each_record(path, [&](const char* data, std::size_t size) {
+  bench::for_each_record(path, [&](const char* data, std::size_t size) {
     if (!message.ParseFromArray(data, static_cast<int>(size))) std::abort();
     auto& all = *message.mutable_features()->mutable_feature();
     element e;
