@@ -1,5 +1,7 @@
 #include "leat/pipeline/range_input_producer.hpp"
 
+#include <algorithm>
+
 #include "pipeline/producing.hpp"
 
 using namespace producing;
@@ -23,6 +25,19 @@ LEAT_TEST("range_input_producer: orders that every platform has", "[pipeline]") 
   range_input_producer p(8, {.num_epochs = 3, .seed = 1});
   const numbers out = co_await all_of(p);
   CHECK(out == numbers{3, 7, 4, 6, 5, 2, 1, 0, 2, 4, 1, 7, 0, 6, 3, 5, 0, 6, 3, 7, 5, 4, 1, 2});
+}
+
+LEAT_TEST("range_input_producer: a range that does not fit is whole in each epoch", "[pipeline]") {
+  for (const bool shuffle : {false, true}) {
+    range_input_producer p(2500, {.num_epochs = 2, .shuffle = shuffle, .seed = 3, .capacity = 100});
+    numbers out = co_await all_of(p);
+    REQUIRE(out.size() == 5000);
+    CHECK(std::is_sorted(out.begin(), out.begin() + 2500) != shuffle);
+    for (const auto begin : {out.begin(), out.begin() + 2500}) {
+      std::sort(begin, begin + 2500);
+      for (std::int32_t i = 0; i < 2500; ++i) REQUIRE(begin[i] == i);
+    }
+  }
 }
 
 LEAT_TEST("range_input_producer: the largest range needs no memory in order", "[pipeline]") {

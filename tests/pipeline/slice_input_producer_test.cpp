@@ -59,6 +59,19 @@ LEAT_TEST("slice_input_producer: elements have the columns' names, and rows of a
   CHECK_FALSE(out[1]["image"].shared());
 }
 
+LEAT_TEST("slice_input_producer: more rows than fit", "[pipeline]") {
+  std::vector<float> values;
+  for (int i = 0; i < 20; ++i) values.push_back(static_cast<float>(i));
+  const tensor rows = tensor::of({10, 2}, std::span<const float>(values));
+  slice_input_producer p(tensor_tuple(rows), {.num_epochs = 2, .shuffle = false, .capacity = 3});
+  const auto out = co_await all_of(p);
+  REQUIRE(out.size() == 20);
+  for (std::size_t i = 0; i < 20; ++i) {
+    REQUIRE(out[i][0].values<float>()[1] == static_cast<float>(2 * (i % 10) + 1));
+  }
+  CHECK(p.queue().statistics().peak_size == 3);
+}
+
 TEST_CASE("slice_input_producer: P18 no columns are refused, nor columns without rows",
           "[pipeline]") {
   CHECK(contains(refused({}), "no column is given"));
