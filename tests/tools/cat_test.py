@@ -185,7 +185,7 @@ class Example(ToolTest):
     def test_numbers_that_are_not_packed_and_fields_that_are_unknown(self):
         integers = field(3, b''.join(varint(1 << 3) + varint(v) for v in (1, -1)))
         unknown = varint(9 << 3) + varint(5)
-        entry = field(1, b'n') + unknown + field(2, unknown + integers)
+        entry = field(1, b'n') + unknown + field(2, integers)
         later = field(1, b'n') + field(2, feature([2]))
         path = self.write('u', records_file(field(1, field(1, entry)), field(1, field(1, entry) +
                                                                              field(1, later))))
