@@ -77,15 +77,16 @@ chunk_reference chunk_pool::take_large(std::size_t carried, std::size_t body) {
 }
 
 void chunk_pool::give_back(chunk& c) noexcept {
+  const bool own_memory = c.own_memory_;  // behind the lock another thread may be the last one
   bool last = false;
   {
     const lock_guard lock(mutex_);
     --out_;
     put_away(c.memory_, c.headroom_ + c.body_);
-    if (!c.own_memory_) free_.push_back(&c);  // there is room: it was reserved for all of these
+    if (!own_memory) free_.push_back(&c);  // there is room: it was reserved for all of these
     last = closed_ && out_ == 0;
   }
-  if (c.own_memory_) {
+  if (own_memory) {
     ::operator delete(c.memory_, std::align_val_t{page});
     delete &c;
   }
