@@ -1,14 +1,11 @@
 #pragma once
 
 #include <algorithm>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
-#include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -38,19 +35,6 @@ struct owned<record_selection> {
 template <class Run>
 using owned_run = typename owned<Run>::type;
 
-/// Rows of what are views; of others nothing.
-template <class Element>
-struct rows_of {
-  using type = void;
-};
-template <class View>
-  requires std::same_as<View, byte_view> || std::same_as<View, std::string_view>
-struct rows_of<View> {
-  using type = basic_rows<View>;
-};
-template <class Element>
-using basic_rows_of = typename rows_of<Element>::type;
-
 /// One place of a shuffle buffer that holds elements.
 template <class Element>
 struct element_place {
@@ -74,6 +58,16 @@ struct row_place {
   std::vector<char> bytes;
 };
 
+/// What holds an element of a run.
+template <class Run>
+struct place_in {
+  using type = element_place<typename Run::value_type>;
+};
+template <class View>
+struct place_in<basic_rows<View>> {
+  using type = row_place<View>;
+};
+
 /// Gives elements drawn at random from a buffer that is kept full while the input lasts.
 template <class In>
 class shuffle_stage final : public stage<owned_run<In>> {
@@ -93,7 +87,7 @@ class shuffle_stage final : public stage<owned_run<In>> {
     const at_work here = this->working();
     run.clear();
     while (run.size() < run_size) {
-      if (taken_ == in_.size() && !ended_) {
+      if (in_.left() == 0 && !ended_) {
         co_await refill();
         if (error_ && !run.empty()) break;
         if (error_) std::rethrow_exception(error_);
@@ -107,16 +101,13 @@ class shuffle_stage final : public stage<owned_run<In>> {
 
  private:
   static constexpr std::size_t run_size = 64;
-  using value = typename In::value_type;
-  using place = std::conditional_t<std::same_as<out, basic_rows_of<value>>, row_place<value>,
-                                   element_place<value>>;
+  using place = typename place_in<out>::type;
 
   // What goes wrong is for the call that has nothing to give.
   task<void> refill() {
-    taken_ = 0;
     if (error_) co_return;
     try {
-      ended_ = !co_await this->pull(*input_, in_);
+      ended_ = !co_await this->pull(*input_, in_.renew());
     } catch (...) {
       error_ = std::current_exception();
     }
@@ -127,29 +118,27 @@ class shuffle_stage final : public stage<owned_run<In>> {
   void draw(out& run) {
     while (run.size() < run_size) {
       if (places_.size() < capacity_ && !ended_) {
-        if (taken_ == in_.size()) return;
-        places_.emplace_back().put(take());
+        if (in_.left() == 0) return;
+        places_.emplace_back().put(in_.take());
       } else {
-        if (places_.empty() || (!ended_ && taken_ == in_.size())) return;
+        if (places_.empty() || (!ended_ && in_.left() == 0)) return;
         place& p = places_[random_.below(places_.size())];
         run.push_back(p.take());
         if (ended_) {
           std::swap(p, places_.back());
           places_.pop_back();
         } else {
-          p.put(take());
+          p.put(in_.take());
         }
       }
     }
   }
-  value take() { return std::move(*(in_.begin() + static_cast<std::ptrdiff_t>(taken_++))); }
 
   const std::unique_ptr<stage<In>> input_;
   const std::size_t capacity_;
   random_engine random_;
   std::vector<place> places_;
-  In in_;
-  std::size_t taken_ = 0;  // elements of in_
+  input_run<In> in_;
   bool ended_ = false;
   std::exception_ptr error_;
 };
@@ -175,19 +164,17 @@ class batch_stage final : public stage<std::vector<owned_run<In>>> {
     run.clear();
     batch b = fresh();
     while (b.size() < size_) {
-      if (taken_ == in_.size()) {
+      if (in_.left() == 0) {
         if (ended_) break;
-        const bool more = co_await this->pull(*input_, in_);
-        taken_ = 0;
+        const bool more = co_await this->pull(*input_, in_.renew());
         if (!more) {
           ended_ = true;
           in_.clear();
           break;
         }
       }
-      const std::size_t count = std::min(size_ - b.size(), in_.size() - taken_);
-      for (std::size_t i = 0; i < count; ++i) {
-        b.push_back(std::move(*(in_.begin() + static_cast<std::ptrdiff_t>(taken_++))));
+      for (std::size_t n = std::min(size_ - b.size(), in_.left()); n > 0; --n) {
+        b.push_back(in_.take());
       }
     }
     if (b.empty() || (b.size() < size_ && last_ == remainder::drop)) {
@@ -219,8 +206,7 @@ class batch_stage final : public stage<std::vector<owned_run<In>>> {
   const std::size_t size_;
   const remainder last_;
   pipeline_core* core_ = nullptr;
-  In in_;
-  std::size_t taken_ = 0;  // elements of in_
+  input_run<In> in_;
   std::size_t bytes_ = 0;  // of the last batch
   bool ended_ = false;
 };
@@ -262,11 +248,7 @@ class prefetch_stage final : public stage<Run> {
     } catch (...) {
       error = std::current_exception();
     }
-    if (error) {
-      queue_.fail(error);
-    } else {
-      queue_.close();
-    }
+    end_queue(queue_, error);
   }
 
   const std::unique_ptr<stage<Run>> input_;

@@ -168,12 +168,7 @@ class parallel_map_stage final : public stage<std::vector<Out>> {
       error = std::current_exception();
     }
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
-      auto& in = lanes_[(next + i) % lanes_.size()]->in;
-      if (error) {
-        in.fail(error);
-      } else {
-        in.close();
-      }
+      end_queue(lanes_[(next + i) % lanes_.size()]->in, error);
     }
   }
 
@@ -196,12 +191,7 @@ class parallel_map_stage final : public stage<std::vector<Out>> {
     } catch (...) {
       l.in.fail(std::current_exception());
     }
-    if (--l.live > 0) co_return;
-    if (const std::exception_ptr error = l.in.failure_cause()) {
-      l.out.fail(error);
-    } else {
-      l.out.close();
-    }
+    if (--l.live == 0) end_queue(l.out, l.in.failure_cause());
   }
 
   task<std::optional<In>> pop(lane& l) {

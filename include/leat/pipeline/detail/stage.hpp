@@ -1,9 +1,14 @@
 #pragma once
 
+#include <cstddef>
+#include <exception>
+#include <utility>
+
 #include "leat/core/scheduler.hpp"
 #include "leat/core/task.hpp"
 #include "leat/pipeline/detail/pipeline_core.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
+#include "leat/sync/queue_base.hpp"
 
 namespace leat::detail {
 
@@ -47,6 +52,42 @@ class stage {
 
  private:
   stage_metrics& metrics_;
+};
+
+/// Ends a queue of the pipeline: with an error, or as its input has ended.
+inline void end_queue(queue_base& queue, const std::exception_ptr& error) noexcept {
+  if (error) {
+    queue.fail(error);
+  } else {
+    queue.close();
+  }
+}
+
+/// A run of the stage before, and how much of it was taken.
+template <class Run>
+class input_run {
+ public:
+  using value_type = typename Run::value_type;
+
+  [[nodiscard]] std::size_t left() const noexcept { return run_.size() - taken_; }
+
+  /// The next element. Precondition: one is left.
+  [[nodiscard]] value_type take() {
+    return std::move(*(run_.begin() + static_cast<std::ptrdiff_t>(taken_++)));
+  }
+
+  /// Where the next run is to be put; none of this one is left then.
+  [[nodiscard]] Run& renew() noexcept {
+    taken_ = 0;
+    return run_;
+  }
+
+  /// There is none.
+  void clear() noexcept { renew().clear(); }
+
+ private:
+  Run run_;
+  std::size_t taken_ = 0;
 };
 
 }  // namespace leat::detail
