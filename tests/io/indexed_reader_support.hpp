@@ -11,6 +11,7 @@
 #include "leat/core/random.hpp"
 #include "leat/io/indexed_reader.hpp"
 #include "leat/sim/world.hpp"
+#include "support/outcome_of.hpp"
 #include "support/record_bytes.hpp"
 #include "support/record_files.hpp"
 
@@ -22,6 +23,8 @@ using leat::indexed_reader;
 using leat::indexed_reader_options;
 using leat::task;
 using leat::sim::world;
+using leat_test::outcome;
+using leat_test::outcome_of;
 using leat_test::texts;
 using numbers = std::vector<std::uint64_t>;
 
@@ -77,25 +80,6 @@ inline task<> read(indexed_reader& from, const data& d, reading& to, std::size_t
     REQUIRE(more == !batch.empty());
     add_batch(to, from, batch, d);
   }
-}
-
-/// Code and text of a failure.
-struct outcome {
-  errc code = {};
-  std::string text = {};
-};
-
-inline task<outcome> outcome_of(task<void> t) {
-  outcome o;
-  try {
-    co_await std::move(t);
-  } catch (const leat::failure& e) {
-    for (int code = 1; code <= 16; ++code) {
-      if (e.code() == static_cast<errc>(code)) o.code = static_cast<errc>(code);
-    }
-    o.text = e.what();
-  }
-  co_return o;
 }
 
 /// Runs a body in a world of its own.

@@ -19,6 +19,7 @@
 #include "leat/io/tfrecord_index_file.hpp"
 #include "leat/sim/world.hpp"
 #include "support/effort.hpp"
+#include "support/outcome_of.hpp"
 #include "support/record_files.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
@@ -29,6 +30,8 @@ using leat::errc;
 using leat::task;
 using leat::sim::world;
 using leat_test::contains;
+using leat_test::outcome;
+using leat_test::outcome_of;
 using leat_test::texts;
 using indices = std::vector<std::uint64_t>;
 
@@ -84,25 +87,6 @@ indices some(std::uint64_t count, std::uint64_t below, leat::random_engine& rand
   indices all(count);
   for (std::uint64_t& i : all) i = random.below(below);
   return all;
-}
-
-// Code and text of a failure of `t`.
-struct outcome {
-  errc code = {};
-  std::string text;
-};
-
-task<outcome> outcome_of(task<void> t) {
-  outcome o;
-  try {
-    co_await std::move(t);
-  } catch (const leat::failure& e) {
-    for (int code = 1; code <= 16; ++code) {
-      if (e.code() == static_cast<errc>(code)) o.code = static_cast<errc>(code);
-    }
-    o.text = e.what();
-  }
-  co_return o;
 }
 
 task<> read_at(leat::tfrecord_file& file, std::uint64_t i) {

@@ -15,6 +15,7 @@
 #include "leat/core/task_group.hpp"
 #include "leat/sim/world.hpp"
 #include "support/effort.hpp"
+#include "support/outcome_of.hpp"
 #include "support/record_files.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
@@ -26,6 +27,8 @@ using leat::task;
 using leat::sim::fault;
 using leat::sim::world;
 using leat_test::contains;
+using leat_test::outcome;
+using leat_test::outcome_of;
 using leat_test::texts;
 
 std::string file_of(const texts& records) {
@@ -61,24 +64,6 @@ void require_index_of(const leat::tfrecord_index& index, const texts& records) {
     offset += records[i].size() + leat::tfrecord_overhead;
   }
   REQUIRE(index.stamp().size == offset);
-}
-
-// How a call failed; its text too.
-struct outcome {
-  errc code = {};
-  std::string text;
-};
-
-template <class Call>
-outcome outcome_of(Call call) {
-  try {
-    call();
-  } catch (const leat::failure& e) {
-    for (int code = 1; code <= 16; ++code) {
-      if (e.code() == static_cast<errc>(code)) return {static_cast<errc>(code), e.what()};
-    }
-  }
-  return {};
 }
 
 outcome build_outcome(const std::string& path) {

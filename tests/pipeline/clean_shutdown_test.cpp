@@ -12,6 +12,7 @@
 #include "leat/pipeline/queue_reader.hpp"
 #include "leat/sim/world.hpp"
 #include "support/leat_test.hpp"
+#include "support/outcome_of.hpp"
 #include "support/refusal.hpp"
 
 namespace {
@@ -21,10 +22,13 @@ using leat::errc;
 using leat::task;
 using leat::sim::world;
 using leat_test::contains;
+using leat_test::outcome_of;
 using names = std::vector<std::string>;
 using lines = leat::queue_reader<leat::line_reader>;
 
 constexpr std::size_t minimum = 5;  // examples that stay in the queue while it is open
+
+task<> join(leat::coordinator& coord) { co_await coord.join(); }
 
 struct shape_of_it {
   std::size_t files;
@@ -192,18 +196,8 @@ TEST_CASE("clean shutdown: any other error stops all, and is the trainer's", "[p
         std::make_exception_ptr(leat::failure(errc::permission_denied, "/in is not for you")));
     leat::coordinator coord;
     const leat::queue_run run = in.start(coord);
-    std::string trainer;
-    try {
-      co_await in.train();
-    } catch (const leat::failure& e) {
-      trainer = e.what();
-    }
-    std::string joined;
-    try {
-      co_await coord.join();
-    } catch (const leat::failure& e) {
-      joined = e.what();
-    }
+    const std::string trainer = (co_await outcome_of(in.train())).text;
+    const std::string joined = (co_await outcome_of(join(coord))).text;
     REQUIRE(contains(trainer, "/in is not for you"));
     REQUIRE(joined == trainer);
     REQUIRE(run.running() == 0);
@@ -221,21 +215,11 @@ TEST_CASE("clean shutdown: a missing file stops all, whoever meets it", "[pipeli
     leat::coordinator coord;
     bad.start(coord);
     const leat::queue_run run = in.start(coord);
-    std::string trainer;
-    try {
-      co_await in.train();
-    } catch (const leat::failure& e) {
-      trainer = e.what();
-    }
-    std::string joined;
-    try {
-      co_await coord.join();
-    } catch (const leat::failure& e) {
-      REQUIRE(e.code() == errc::not_found);
-      joined = e.what();
-    }
-    REQUIRE(contains(joined, "/missing"));
-    REQUIRE(trainer == joined);
+    const std::string trainer = (co_await outcome_of(in.train())).text;
+    const leat_test::outcome joined = co_await outcome_of(join(coord));
+    REQUIRE(joined.code == errc::not_found);
+    REQUIRE(contains(joined.text, "/missing"));
+    REQUIRE(trainer == joined.text);
     REQUIRE(run.running() == 0);
     for (const auto& [line, count] : in.trained) REQUIRE(count <= in.expected[line]);
   });
