@@ -2,14 +2,18 @@
 //
 // decode/csv        a column each of int64, float64, float32, string and int64
 // decode/examples   records of 1 KiB with bytes, floats and a label; their checksums are verified
+// decode/examples-in-memory   256 of these records again and again, without reading and checksums
 
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <leat/leat.hpp>
 
 #include "support/bench.hpp"
+#include "support/contents.hpp"
 #include "support/page_cache.hpp"
 #include "support/training_example.hpp"
 
@@ -34,12 +38,16 @@ leat::task<std::size_t> decode_csv(std::string path) {
   co_return rows > 0 ? reader->status().size : 0;
 }
 
-leat::task<std::size_t> decode_examples(std::string path) {
-  const leat::example_parser parser(
+leat::example_parser training_parser() {
+  return leat::example_parser(
       {{"features",
         fixed_len_feature{.type = dtype::float32, .shape = {bench::training_example::features}}},
        {"image", fixed_len_feature{.type = dtype::string}},
        {"label", fixed_len_feature{.type = dtype::int64}}});
+}
+
+leat::task<std::size_t> decode_examples(std::string path) {
+  const leat::example_parser parser = training_parser();
   auto reader = co_await leat::tfrecord_reader::open(path);
   leat::record_batch records;
   std::size_t rows = 0;
@@ -50,10 +58,32 @@ leat::task<std::size_t> decode_examples(std::string path) {
   co_return rows > 0 ? reader->status().size : 0;
 }
 
+std::size_t decode_in_memory(std::span<const leat::byte_view> records, std::size_t times) {
+  const leat::example_parser parser = training_parser();
+  std::size_t bytes = 0;
+  for (; times > 0; --times) {
+    const auto columns = parser.parse(records);
+    if (columns.dense("label").count() != records.size()) return 0;
+    for (const leat::byte_view record : records) bytes += record.size() + 16;
+  }
+  return bytes;
+}
+
+int report_in_memory(const bench::request& r) {
+  const std::string file = bench::contents(bench::files_at(r.file)[0]);
+  std::vector<leat::byte_view> records;
+  for (const std::string_view record : bench::first_records(file)) {
+    records.push_back(leat::as_bytes(record));
+  }
+  const std::size_t times = file.size() >> 14;
+  return bench::report_reading(r, "leat", [&] { return decode_in_memory(records, times); });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const bench::request r = bench::parse(argc, argv);
+  if (r.workload == "decode/examples-in-memory") return report_in_memory(r);
   return bench::report_reading(r, "leat", [&] {
     std::size_t bytes = 0;
     for (const std::string& path : bench::files_at(r.file)) {

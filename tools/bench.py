@@ -109,10 +109,14 @@ comparisons = [
       for m in ('time', 'cpu')),
     *(reading('file/cold-direct', data_file('fixed'), 'leat_file_bench', 'file_peer', *fio,
               measure=m) for m in ('time', 'cpu')),
-    reading('decode/csv', data_file('csv'), 'leat_decode_bench', 'csv_peer'),
-    reading('decode/examples', data_file('examples'), 'leat_decode_bench', 'examples_peer'),
+    reading('decode/csv', data_file('csv'), 'leat_decode_bench', 'csv_peer', 'fccp_peer'),
+    *(reading('decode/' + w, data_file('examples'), 'leat_decode_bench', 'examples_peer')
+      for w in ('examples', 'examples-in-memory')),
     *(reading(f'pipeline/{cores}', data_file('examples'), 'leat_pipeline_bench',
               'thread_pipeline_peer') for cores in ('1-core', '2-cores')),
+    *((f'resume/{name}', [['leat_resume_bench', '--workload', f'resume/{name}', '--items',
+                           str(items // 3), '--file', str(data_file('tfrecord', 100))]])
+      for name in ('save', 'state', 'restore', 'saving', 'not-saving')),
     reading('files/small-hot', data_file('files'), 'leat_file_bench', 'file_peer',
             'libuv_file_peer'),
     *(reading('files/small-cold', data_file('files'), 'leat_file_bench', 'file_peer',

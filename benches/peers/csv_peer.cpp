@@ -1,33 +1,17 @@
 // Rows of CSV into vectors: std::getline, then std::strtoll and std::strtod field by field.
 
-#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "support/bench.hpp"
+#include "support/csv_rows.hpp"
 #include "support/page_cache.hpp"
 
 namespace {
 
-struct columns {
-  std::vector<std::int64_t> ids;
-  std::vector<double> prices;
-  std::vector<float> ratios;
-  std::vector<std::string> states;
-  std::vector<std::int64_t> counts;
-
-  void clear() {
-    ids.clear();
-    prices.clear();
-    ratios.clear();
-    states.clear();
-    counts.clear();
-  }
-};
-
-void add_row(const std::string& line, columns& to) {
+void add_row(const std::string& line, bench::csv_rows& to) {
   char* at = nullptr;
   to.ids.push_back(std::strtoll(line.c_str(), &at, 10));
   to.prices.push_back(std::strtod(at + 1, &at));
@@ -39,17 +23,16 @@ void add_row(const std::string& line, columns& to) {
   to.counts.push_back(std::strtoll(line.c_str() + end + 1, nullptr, 10));
 }
 
-// Some thousand rows at a time, as a reader gives them.
 std::size_t decode(const std::string& path) {
   std::vector<char> buffer(1 << 20);
   std::ifstream in;
   in.rdbuf()->pubsetbuf(buffer.data(), static_cast<std::streamsize>(buffer.size()));
   in.open(path);
   std::string line;
-  columns rows;
+  bench::csv_rows rows;
   std::size_t bytes = 0;
   while (std::getline(in, line)) {
-    if (rows.ids.size() == 4096) rows.clear();
+    rows.make_room();
     add_row(line, rows);
     bytes += line.size() + 1;
   }

@@ -32,3 +32,10 @@ double model::train(std::span<const sample> batch) {
   }
   return batch.empty() ? 0 : loss / static_cast<double>(batch.size());
 }
+
+void model::add_to(leat::checkpoint_registry& state) {
+  state.add("weights", weights_);
+  state.add("bias", bias_);
+}
+
+std::uint32_t model::checksum() const { return leat::crc32c(std::as_bytes(std::span(weights_))); }

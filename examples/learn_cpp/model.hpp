@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
+
+#include <leat/leat.hpp>
 
 #include "features.hpp"
 
@@ -15,6 +18,11 @@ class model {
 
   /// The probability that the line is C++.
   [[nodiscard]] double predict(const sample& s) const;
+
+  /// Has its weights saved with `state`.
+  void add_to(leat::checkpoint_registry& state);
+  /// Of its weights, to compare two models.
+  [[nodiscard]] std::uint32_t checksum() const;
 
  private:
   [[nodiscard]] double score(const sample& s) const;

@@ -6,7 +6,7 @@ namespace leat::detail {
 namespace {
 
 // -1: no digit.
-int digit_of(char c) noexcept {
+int sextet_of(char c) noexcept {
   if (c >= 'A' && c <= 'Z') return c - 'A';
   if (c >= 'a' && c <= 'z') return c - 'a' + 26;
   if (c >= '0' && c <= '9') return c - '0' + 52;
@@ -28,7 +28,7 @@ std::optional<std::string> decode_base64(std::string_view text) {
   std::uint32_t bits = 0;
   int count = 0;  // of bits that are not written yet
   for (const char c : text) {
-    const int digit = digit_of(c);
+    const int digit = sextet_of(c);
     if (digit < 0) return std::nullopt;
     bits = bits << 6 | static_cast<std::uint32_t>(digit);
     count += 6;

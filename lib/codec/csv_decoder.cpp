@@ -1,27 +1,23 @@
 #include "leat/codec/csv_decoder.hpp"
 
 #include <algorithm>
-#include <cstdint>
-#include <cstring>
 #include <limits>
 #include <utility>
 
+#include "codec/csv_block.hpp"
 #include "codec/csv_splitter.hpp"
+#include "codec/csv_values.hpp"
 #include "codec/excerpt.hpp"
-#include "codec/number_text.hpp"
-#include "codec/string_column.hpp"
-#include "core/tensor_maker.hpp"
 #include "leat/core/error.hpp"
 
 namespace leat {
 namespace {
 
 using detail::parsed;
-using detail::tensor_maker;
 
 constexpr std::size_t every_field = std::numeric_limits<std::size_t>::max();
 
-[[noreturn]] void refuse(const std::string& why) {
+[[noreturn]] void refuse_csv(const std::string& why) {
   throw failure(errc::invalid_argument, "csv_decoder: " + why);
 }
 
@@ -34,43 +30,35 @@ void check_column(const csv_column& column, std::size_t index) {
   const tensor& value = column.default_value;
   const std::string which = "column " + std::to_string(index);
   if (!can_be_decoded(value.type())) {
-    refuse(which + " is of " + std::string(name(value.type())) +
-           ": int32, int64, float32, float64 and string can be decoded");
+    refuse_csv(which + " is of " + std::string(name(value.type())) +
+               ": int32, int64, float32, float64 and string can be decoded");
   }
   if (value.shape().rank() > 1 || value.count() > 1) {
-    refuse(which + " has a default_value of shape " + to_string(value.shape()) +
-           ": give a scalar, or a vector of none for a field that must be there");
+    refuse_csv(which + " has a default_value of shape " + to_string(value.shape()) +
+               ": give a scalar, or a vector of none for a field that must be there");
   }
 }
 
 void check_options(const csv_options& o, std::size_t columns) {
   if (o.delimiter == '"' || o.delimiter == '\n' || o.delimiter == '\r') {
-    refuse("the delimiter cannot be a quote or a line end");
+    refuse_csv("the delimiter cannot be a quote or a line end");
   }
   if (o.select.empty()) return;
   if (o.select.size() != columns) {
-    refuse("select names " + std::to_string(o.select.size()) + " fields for " +
-           std::to_string(columns) + " columns");
+    refuse_csv("select names " + std::to_string(o.select.size()) + " fields for " +
+               std::to_string(columns) + " columns");
   }
-  if (!std::ranges::is_sorted(o.select, std::less_equal<>())) refuse("select has to rise");
+  if (!std::ranges::is_sorted(o.select, std::less_equal<>())) refuse_csv("select has to rise");
 }
 
 element_spec spec_of(const std::vector<csv_column>& columns) {
-  if (columns.empty()) refuse("no column");
+  if (columns.empty()) refuse_csv("no column");
   std::vector<component_spec> components;
   for (const csv_column& c : columns) {
     check_column(c, components.size());
     components.push_back({.type = c.default_value.type(), .shape = {}, .name = c.name});
   }
   return element_spec(std::move(components));
-}
-
-template <class T>
-parsed parse_into(std::byte* place, std::string_view text) noexcept {
-  T value{};
-  const parsed result = detail::parse_number(text, value);
-  std::memcpy(place, &value, sizeof value);
-  return result;
 }
 
 }  // namespace
@@ -84,70 +72,15 @@ struct csv_decoder::plan {
   [[nodiscard]] std::size_t field_of(std::size_t column) const noexcept {
     return options.select.empty() ? column : options.select[column];
   }
-  [[nodiscard]] bool is_missing(std::string_view text) const noexcept {
-    return text.empty() || (!options.na_value.empty() && text == options.na_value);
+  /// Whether records of so many fields have those of all columns, and no others.
+  [[nodiscard]] bool is_count(std::size_t fields) const noexcept {
+    return options.select.empty() ? fields == columns.size() : fields > options.select.back();
   }
 
   element_spec spec;
   std::vector<csv_column> columns;
   csv_options options;
 };
-
-namespace {
-
-// The values of one column, to which one record after the other is added.
-class column_values {
- public:
-  column_values(const csv_column& column, const shape& s)
-      : default_(&column.default_value), type_(default_->type()) {
-    if (type_ == dtype::string) {
-      strings_.reserve(s.count());
-    } else {
-      numbers_ = tensor_maker::values(type_, s);
-      place_ = tensor_maker::bytes(numbers_);
-      size_ = size_of(type_);
-    }
-  }
-
-  [[nodiscard]] dtype type() const noexcept { return type_; }
-
-  // False: there is none.
-  bool add_default() {
-    if (default_->count() == 0) return false;
-    if (type_ == dtype::string) {
-      strings_.add(default_->strings()[0]);
-    } else {
-      std::memcpy(place_, tensor_maker::bytes(*default_), size_);
-      place_ += size_;
-    }
-    return true;
-  }
-
-  parsed add(std::string_view text) {
-    std::byte* const place = std::exchange(place_, place_ + size_);
-    switch (type_) {
-      case dtype::int32: return parse_into<std::int32_t>(place, text);
-      case dtype::int64: return parse_into<std::int64_t>(place, text);
-      case dtype::float32: return parse_into<float>(place, text);
-      case dtype::float64: return parse_into<double>(place, text);
-      default: strings_.add(text); return parsed::ok;
-    }
-  }
-
-  [[nodiscard]] tensor take(const shape& s) {
-    return type_ == dtype::string ? strings_.take(s) : std::move(numbers_);
-  }
-
- private:
-  const tensor* default_;
-  dtype type_;
-  tensor numbers_;
-  std::byte* place_ = nullptr;  // of the next number
-  std::size_t size_ = 0;        // of one
-  detail::string_column strings_;
-};
-
-}  // namespace
 
 // Decodes the records of one call.
 class csv_decoder::run {
@@ -156,9 +89,22 @@ class csv_decoder::run {
       : plan_(p),
         shape_(std::move(s)),
         splitter_(p.options.delimiter, p.options.quotes,
-                  p.options.select.empty() ? p.columns.size() + 1 : p.options.select.back() + 1) {
+                  p.options.select.empty() ? p.columns.size() + 1 : p.options.select.back() + 1),
+        block_(p.options.delimiter, p.options.quotes) {
     values_.reserve(p.columns.size());
-    for (const csv_column& c : p.columns) values_.emplace_back(c, shape_);
+    for (const csv_column& c : p.columns) {
+      values_.emplace_back(c.default_value, p.options.na_value, shape_);
+    }
+  }
+
+  void add_all(std::span<const std::string_view> records) {
+    while (!records.empty()) {
+      const std::size_t count = block_.take(records);
+      if (!add_block()) {
+        for (const std::string_view record : records.first(count)) add(record);
+      }
+      records = records.subspan(count);
+    }
   }
 
   void add(std::string_view record) {
@@ -166,7 +112,7 @@ class csv_decoder::run {
     check_count(record, fields.size());
     for (std::size_t i = 0; i < values_.size(); ++i) {
       const std::string_view text = fields[plan_.field_of(i)];
-      if (plan_.is_missing(text)) {
+      if (values_[i].is_missing(text)) {
         if (!values_[i].add_default()) refuse_field(record, i, "required, and missing");
       } else if (const parsed result = values_[i].add(text); result != parsed::ok) {
         refuse_number(record, i, text, result);
@@ -178,20 +124,32 @@ class csv_decoder::run {
   [[nodiscard]] tensor_tuple take() {
     std::vector<tensor> columns;
     columns.reserve(values_.size());
-    for (column_values& v : values_) columns.push_back(v.take(shape_));
+    for (detail::csv_values& v : values_) columns.push_back(v.take(shape_));
     return plan_.spec.make_tuple(std::move(columns));
   }
 
  private:
+  // Column by column. False, and nothing is added: they have to be looked at one by one, to be read
+  // or to be told what is wrong.
+  bool add_block() {
+    if (!block_.plain() || !plan_.is_count(block_.fields())) return false;
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      if (values_[i].add_all(block_, plan_.field_of(i))) continue;
+      for (std::size_t before = 0; before < i; ++before) values_[before].drop_last(block_.count());
+      return false;
+    }
+    number_ += block_.count();
+    return true;
+  }
+
   void check_count(std::string_view record, std::size_t found) const {
+    if (plan_.is_count(found)) return;
     const std::vector<std::size_t>& select = plan_.options.select;
     if (select.empty()) {
-      if (found == values_.size()) return;
       // Of too many the splitter has found one too many only.
       detail::csv_splitter all(plan_.options.delimiter, plan_.options.quotes, every_field);
       if (found > values_.size()) found = all.split(record, number_).size();
     } else {
-      if (found > select.back()) return;
       found = static_cast<std::size_t>(std::ranges::lower_bound(select, found) - select.begin());
     }
     throw decode_error(number_, ": the number of fields is " + std::to_string(found) +
@@ -218,7 +176,8 @@ class csv_decoder::run {
   const plan& plan_;
   shape shape_;
   detail::csv_splitter splitter_;
-  std::vector<column_values> values_;
+  detail::csv_block block_;
+  std::vector<detail::csv_values> values_;
   std::size_t number_ = 0;  // of the present record
 };
 
@@ -231,19 +190,21 @@ csv_decoder::~csv_decoder() = default;
 
 tensor_tuple csv_decoder::decode(std::span<const std::string_view> records) const {
   run r(*plan_, {static_cast<std::int64_t>(records.size())});
-  for (const std::string_view record : records) r.add(record);
+  r.add_all(records);
   return r.take();
 }
 
 tensor_tuple csv_decoder::decode(std::span<const byte_view> records) const {
-  run r(*plan_, {static_cast<std::int64_t>(records.size())});
-  for (const byte_view record : records) r.add(as_text(record));
-  return r.take();
+  std::vector<std::string_view> texts(records.size());
+  std::ranges::transform(records, texts.begin(), as_text);
+  return decode(texts);
 }
 
 tensor_tuple csv_decoder::decode(const tensor& records) const {
+  const string_values strings = records.strings();
+  const std::vector<std::string_view> texts(strings.begin(), strings.end());
   run r(*plan_, records.shape());
-  for (const std::string_view record : records.strings()) r.add(record);
+  r.add_all(texts);
   return r.take();
 }
 

@@ -4,11 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "codec/byte_masks.hpp"
 #include "leat/codec/decode_error.hpp"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 namespace leat::detail {
 namespace {
@@ -22,27 +19,10 @@ struct marks {
 };
 
 #if defined(__x86_64__)
-#define LEAT_CSV_TARGET __attribute__((target("avx2")))
-
-LEAT_CSV_TARGET inline std::uint64_t mask(__m256i low, __m256i high) noexcept {
-  return static_cast<std::uint32_t>(_mm256_movemask_epi8(low)) |
-         (std::uint64_t{static_cast<std::uint32_t>(_mm256_movemask_epi8(high))} << 32);
+LEAT_AVX2 marks mark_avx2(const char* data, char delimiter, char quote) noexcept {
+  const byte_block block(data);
+  return {block.where(delimiter), block.where('\n', '\r') | block.where(quote)};
 }
-
-LEAT_CSV_TARGET marks mark_avx2(const char* block, char delimiter, char quote) noexcept {
-  const auto* in = reinterpret_cast<const __m256i*>(block);
-  const __m256i low = _mm256_loadu_si256(in);
-  const __m256i high = _mm256_loadu_si256(in + 1);
-  const auto special = [&](__m256i bytes) LEAT_CSV_TARGET {
-    return _mm256_or_si256(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(quote)),
-                           _mm256_or_si256(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('\n')),
-                                           _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('\r'))));
-  };
-  const __m256i wanted = _mm256_set1_epi8(delimiter);
-  return {mask(_mm256_cmpeq_epi8(low, wanted), _mm256_cmpeq_epi8(high, wanted)),
-          mask(special(low), special(high))};
-}
-#undef LEAT_CSV_TARGET
 #endif
 
 marks mark_portably(const char* block, char delimiter, char quote) noexcept {
@@ -58,8 +38,7 @@ marks mark_portably(const char* block, char delimiter, char quote) noexcept {
 
 marks mark(const char* block, char delimiter, char quote) noexcept {
 #if defined(__x86_64__)
-  static const bool avx2 = __builtin_cpu_supports("avx2");
-  if (avx2) return mark_avx2(block, delimiter, quote);
+  if (has_avx2()) return mark_avx2(block, delimiter, quote);
 #endif
   return mark_portably(block, delimiter, quote);
 }

@@ -13,7 +13,7 @@ namespace {
 
 using detail::tensor_maker;
 
-[[noreturn]] void refuse(const std::string& why) {
+[[noreturn]] void refuse_raw(const std::string& why) {
   throw failure(errc::invalid_argument, "decode_raw: " + why);
 }
 
@@ -29,12 +29,12 @@ std::string values_of(dtype type) {
 
 // How many bytes of each record become values.
 std::size_t length_of(std::span<const byte_view> records, dtype type, const raw_options& options) {
-  if (type == dtype::string) refuse("strings are no raw bytes");
+  if (type == dtype::string) refuse_raw("strings are no raw bytes");
   if (options.fixed_length) {
     const std::size_t length = *options.fixed_length;
     if (length == 0 || length % size_of(type) != 0) {
-      refuse("the fixed_length is " + std::to_string(length) + ", must be a multiple of the " +
-             values_of(type));
+      refuse_raw("the fixed_length is " + std::to_string(length) + ", must be a multiple of the " +
+                 values_of(type));
     }
     return length;
   }

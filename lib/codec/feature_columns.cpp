@@ -10,13 +10,6 @@
 namespace leat::detail {
 namespace {
 
-void require_kind(const feature_list& list, dtype type, const record_place& place,
-                  std::string_view key) {
-  if (list.kind == kind_of(type)) return;
-  place.refuse(key,
-               "is of " + std::string(name(list.kind)) + ", must be of " + std::string(name(type)));
-}
-
 tensor index_table(std::size_t count, std::size_t rank) {
   return tensor_maker::values(dtype::int64, in_front({count, rank}, {}));
 }
@@ -44,16 +37,12 @@ std::string words(std::string_view type, std::size_t count) {
 
 std::size_t count_of(const partial_shape& s) { return shape(s.dimensions()).count(); }
 
-std::size_t add_list(value_column& values, const feature_list& list, const record_place& place,
-                     std::string_view key) {
-  if (list.kind == feature_kind::none) return 0;
-  require_kind(list, values.type(), place, key);
-  return values.add(list.list);
+void refuse_kind(const record_place& place, std::string_view key, feature_kind kind, dtype type) {
+  place.refuse(key, "is of " + std::string(name(kind)) + ", must be of " + std::string(name(type)));
 }
 
-void require_count(const record_place& place, std::string_view key, dtype type, std::size_t count,
-                   std::size_t wanted, const partial_shape& shape) {
-  if (count == wanted) return;
+void refuse_count(const record_place& place, std::string_view key, dtype type, std::size_t count,
+                  std::size_t wanted, const partial_shape& shape) {
   place.refuse(key, "has " + words(name(type), count) + ", must have " + std::to_string(wanted) +
                         " for the shape " + to_string(shape));
 }
@@ -81,15 +70,19 @@ dense_column::dense_column(wanted_key key, const fixed_len_feature& feature, std
 void dense_column::add(const record_place& place, record_lists lists) {
   const feature_list& list = lists[key_.slot];
   if (list.kind == feature_kind::none) {
-    if (!feature_.default_value) {
-      place.refuse(key_.text, "required, of " + std::string(name(feature_.type)) +
-                                  ", and missing: give it a default_value if it may be");
-    }
-    values_.add(*feature_.default_value);
+    add_default(place);
     return;
   }
-  require_count(place, key_.text, feature_.type, add_list(values_, list, place, key_.text),
-                per_record_, feature_.shape);
+  const std::size_t count = add_list(values_, list, place, key_.text);
+  require_count(place, key_.text, feature_.type, count, per_record_, feature_.shape);
+}
+
+void dense_column::add_default(const record_place& place) {
+  if (!feature_.default_value) {
+    place.refuse(key_.text, "required, of " + std::string(name(feature_.type)) +
+                                ", and missing: give it a default_value if it may be");
+  }
+  values_.add(*feature_.default_value);
 }
 
 parsed_features::value dense_column::take(std::size_t records) {

@@ -52,6 +52,8 @@ class dense_column {
   parsed_features::value take(std::size_t records);
 
  private:
+  void add_default(const record_place& place);
+
   wanted_key key_;
   const fixed_len_feature& feature_;
   std::size_t per_record_;
@@ -143,14 +145,24 @@ class partitioned_column {
 using feature_column =
     std::variant<dense_column, var_len_column, sparse_column, sequence_column, partitioned_column>;
 
+[[noreturn]] void refuse_kind(const record_place& place, std::string_view key, feature_kind kind,
+                              dtype type);
 /// Adds the list of a feature of any length, and gives how many values it had: none when it is
 /// missing. Errors: decode_error for another kind; wire_damage.
-std::size_t add_list(value_column& values, const feature_list& list, const record_place& place,
-                     std::string_view key);
+inline std::size_t add_list(value_column& values, const feature_list& list,
+                            const record_place& place, std::string_view key) {
+  if (list.kind == values.kind()) return values.add(list.list);
+  if (list.kind == feature_kind::none) return 0;
+  refuse_kind(place, key, list.kind, values.type());
+}
 
+[[noreturn]] void refuse_count(const record_place& place, std::string_view key, dtype type,
+                               std::size_t count, std::size_t wanted, const partial_shape& shape);
 /// Errors: decode_error unless a feature of a fixed shape has just its values.
-void require_count(const record_place& place, std::string_view key, dtype type, std::size_t count,
-                   std::size_t wanted, const partial_shape& shape);
+inline void require_count(const record_place& place, std::string_view key, dtype type,
+                          std::size_t count, std::size_t wanted, const partial_shape& shape) {
+  if (count != wanted) refuse_count(place, key, type, count, wanted, shape);
+}
 
 /// Rows of each record, filled up to as many as the longest has.
 [[nodiscard]] tensor stack_rows(value_column& values, std::span<const std::size_t> rows,

@@ -5,9 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "codec/byte_masks.hpp"
 
 namespace leat {
 namespace {
@@ -23,61 +21,23 @@ struct positions {
 };
 
 #if defined(__x86_64__)
-#define LEAT_LINE_TARGET __attribute__((target("avx2,bmi,popcnt")))
-
-// Takes the lowest set bit out of `mask`: its position. 64 and no change when there is none.
-//
-// Not std::countr_zero: its test for 0 becomes a branch for each bit, which is mispredicted.
-LEAT_LINE_TARGET inline std::uint16_t take_bit(std::uint64_t& mask, std::size_t base) noexcept {
-  const auto bit = static_cast<std::size_t>(_tzcnt_u64(mask));
-  mask = _blsr_u64(mask);
-  return static_cast<std::uint16_t>(base + bit);
-}
-
-// Writes the positions of the set bits of `mask`, which stands for the 64 bytes from `base` on, and
-// gives the place behind the last. Lines of more than 16 bytes on the average have four ends in 64
-// bytes at most, and mostly: so four are always written, and the number of bits decides no branch.
-LEAT_LINE_TARGET inline std::uint16_t* write_bits(std::uint16_t* out, std::uint64_t mask,
-                                                  std::size_t base) noexcept {
-  std::uint16_t* const end = out + _mm_popcnt_u64(mask);
-  do {
-    // Written out: g++ 12 does not unroll a loop at -O2.
-    out[0] = take_bit(mask, base);
-    out[1] = take_bit(mask, base);
-    out[2] = take_bit(mask, base);
-    out[3] = take_bit(mask, base);
-    out += 4;
-  } while (mask != 0);
-  return end;
-}
-
-// A bit for each of 64 bytes: whether it is a line end.
-LEAT_LINE_TARGET inline std::uint64_t line_ends_of(const char* data, __m256i newline) noexcept {
-  const auto* in = reinterpret_cast<const __m256i*>(data);
-  const auto low = static_cast<std::uint32_t>(
-      _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_loadu_si256(in), newline)));
-  const auto high = static_cast<std::uint32_t>(
-      _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_loadu_si256(in + 1), newline)));
-  return low | (std::uint64_t{high} << 32);
-}
-
-LEAT_LINE_TARGET void find_line_ends_avx2(const char* data, positions& found) noexcept {
-  const __m256i newline = _mm256_set1_epi8('\n');
+// Lines of more than 16 bytes on the average have four ends in 64 bytes at most, and mostly.
+LEAT_AVX2 void find_line_ends_avx2(const char* data, positions& found) noexcept {
+  constexpr int at_once = 4;
   std::uint16_t* out = found.at.data();
   for (std::size_t base = 0; base < block_size; base += 256) {
-    const std::uint64_t m0 = line_ends_of(data + base, newline);
-    const std::uint64_t m1 = line_ends_of(data + base + 64, newline);
-    const std::uint64_t m2 = line_ends_of(data + base + 128, newline);
-    const std::uint64_t m3 = line_ends_of(data + base + 192, newline);
+    const std::uint64_t m0 = detail::byte_block(data + base).where('\n');
+    const std::uint64_t m1 = detail::byte_block(data + base + 64).where('\n');
+    const std::uint64_t m2 = detail::byte_block(data + base + 128).where('\n');
+    const std::uint64_t m3 = detail::byte_block(data + base + 192).where('\n');
     if ((m0 | m1 | m2 | m3) == 0) continue;  // lines are long: there is nothing in most places
-    out = write_bits(out, m0, base);
-    out = write_bits(out, m1, base + 64);
-    out = write_bits(out, m2, base + 128);
-    out = write_bits(out, m3, base + 192);
+    out = detail::write_bits<at_once>(out, m0, base);
+    out = detail::write_bits<at_once>(out, m1, base + 64);
+    out = detail::write_bits<at_once>(out, m2, base + 128);
+    out = detail::write_bits<at_once>(out, m3, base + 192);
   }
   found.count = static_cast<std::size_t>(out - found.at.data());
 }
-#undef LEAT_LINE_TARGET
 #endif
 
 void find_line_ends(const char* data, std::size_t size, positions& found) noexcept {
@@ -93,9 +53,7 @@ void find_line_ends(const char* data, std::size_t size, positions& found) noexce
 
 void find_in_block(const char* data, std::size_t size, positions& found) noexcept {
 #if defined(__x86_64__)
-  static const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-                           __builtin_cpu_supports("popcnt");
-  if (avx2 && size == block_size) return find_line_ends_avx2(data, found);
+  if (detail::has_avx2() && size == block_size) return find_line_ends_avx2(data, found);
 #endif
   find_line_ends(data, size, found);
 }

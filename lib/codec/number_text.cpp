@@ -19,7 +19,7 @@ std::string_view without_space(std::string_view text) noexcept {
   return text;
 }
 
-unsigned digit_of(char c) noexcept { return static_cast<unsigned char>(c) - unsigned{'0'}; }
+unsigned decimal_digit(char c) noexcept { return static_cast<unsigned char>(c) - unsigned{'0'}; }
 
 template <class Integer>
 parsed parse_integer(std::string_view text, Integer& out) noexcept {
@@ -35,7 +35,7 @@ parsed parse_integer(std::string_view text, Integer& out) noexcept {
   const wide limit = static_cast<wide>(std::numeric_limits<Integer>::max()) + (negative ? 1 : 0);
   bool fits = true;
   for (const char c : text) {
-    const unsigned digit = digit_of(c);
+    const unsigned digit = decimal_digit(c);
     if (digit > 9) return parsed::no_number;
     if (!safe && fits) fits = value <= limit / 10 && digit <= limit - value * 10;
     if (fits) value = value * 10 + digit;

@@ -87,34 +87,44 @@ template <class Integer>
   return parsed::ok;
 }
 
+/// `digits` / `power`, rounded to the nearest. False: more digits than are read so.
+/// Precondition: the power of 10 is a number without rounding.
+template <class Float>
+[[nodiscard]] inline bool round_quotient(bool negative, std::uint64_t digits, double power,
+                                         Float& out) noexcept {
+  // Both are numbers without rounding, so that the quotient is rounded once (Clinger).
+  constexpr std::uint64_t max_exact = std::uint64_t{1} << 53;
+  if (digits > max_exact) return false;
+  const double exact = static_cast<double>(static_cast<std::int64_t>(digits)) / power;
+  auto bits = std::bit_cast<std::uint64_t>(exact);
+  if constexpr (std::is_same_v<Float, float>) {
+    // Rounded twice it is wrong only where the first came to lie in the middle of two floats.
+    constexpr std::uint64_t below = (std::uint64_t{1} << 29) - 1;
+    if ((bits & below) == (below >> 1) + 1) return false;
+  }
+  bits |= std::uint64_t{negative} << 63;  // no branch: signs are often those of chance
+  out = static_cast<Float>(std::bit_cast<double>(bits));
+  return true;
+}
+
 /// A number as std::strtod has them, in the C locale and whole: decimal or, after 0x, hexadecimal;
 /// inf, infinity, nan in any case. White space around it. Rounded to the nearest; infinite when too
 /// large, 0 when too small.
 template <class Float>
   requires std::is_floating_point_v<Float>
 [[nodiscard]] inline parsed parse_number(std::string_view text, Float& out) noexcept {
-  // Both are numbers without rounding, so that the quotient is rounded once (Clinger).
-  constexpr std::uint64_t max_exact = std::uint64_t{1} << 53;
-  constexpr double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,
-                               1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19};
+  static constexpr double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,
+                                      1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19};
   if (text.size() > 20) return parse_slowly(text, out);  // more digits than fit
   digit_run run(text);
   const bool negative = run.take('-');
   std::size_t digits = run.take();
   const std::size_t fraction = run.take('.') ? run.take() : 0;
   digits += fraction;
-  if (!run.at_end() || digits == 0 || digits > 19 || run.value() > max_exact) {
+  if (!run.at_end() || digits == 0 || digits > 19 ||
+      !round_quotient(negative, run.value(), powers[fraction], out)) {
     return parse_slowly(text, out);
   }
-  const double exact = static_cast<double>(run.value()) / powers[fraction];
-  if constexpr (std::is_same_v<Float, float>) {
-    // Rounded twice it is wrong only where the first came to lie in the middle of two floats.
-    constexpr std::uint64_t below = (std::uint64_t{1} << 29) - 1;
-    if ((std::bit_cast<std::uint64_t>(exact) & below) == (below >> 1) + 1) {
-      return parse_slowly(text, out);
-    }
-  }
-  out = static_cast<Float>(negative ? -exact : exact);
   return parsed::ok;
 }
 

@@ -7,14 +7,16 @@
 #include <utility>
 
 #include "codec/crc32c.hpp"
+#include "codec/file_header.hpp"
 #include "leat/codec/crc32c.hpp"
 #include "leat/core/error.hpp"
 
 namespace leat {
-namespace {
 
-// No file is larger: an offset is a signed number to the system.
-constexpr std::uint64_t max_file_size = INT64_MAX;
+using detail::load_at;
+using detail::max_file_size;
+
+namespace {
 
 // ------------------------------------------------------------------------------------- the format
 
@@ -23,7 +25,7 @@ constexpr std::string_view magic = "\x89LIX\r\n\x1a\n";
 constexpr std::uint32_t version = 1;
 
 // Where the numbers of the header stand.
-enum place : std::size_t {
+enum : std::size_t {
   version_at = 8,
   sample_at = 12,
   size_at = 16,
@@ -35,13 +37,8 @@ enum place : std::size_t {
   header_crc_at = 60,
   header_size = 64,
 };
-constexpr std::size_t block_size = 24;
+constexpr std::size_t index_block_size = 24;
 constexpr std::size_t word_size = 8;
-
-template <class Integer>
-Integer load(byte_view bytes, std::size_t at) noexcept {
-  return load_little_endian<Integer>(bytes.data() + at);
-}
 
 [[noreturn]] void damaged(const std::string& what) {
   throw failure(errc::data_loss, "the index is damaged: " + what);
@@ -52,12 +49,12 @@ void check_header(byte_view bytes) {
     throw failure(errc::invalid_argument, "this is no index of a TFRecord file");
   }
   if (bytes.size() < sample_at) damaged("it ends within its header");
-  if (const auto v = load<std::uint32_t>(bytes, version_at); v != version) {
+  if (const auto v = load_at<std::uint32_t>(bytes, version_at); v != version) {
     throw failure(errc::unimplemented, "the index is of version " + std::to_string(v) +
                                            ", this leat knows version " + std::to_string(version));
   }
   if (bytes.size() < header_size) damaged("it ends within its header");
-  if (load<std::uint32_t>(bytes, header_crc_at) != crc32c(bytes.first(header_crc_at))) {
+  if (load_at<std::uint32_t>(bytes, header_crc_at) != crc32c(bytes.first(header_crc_at))) {
     damaged("the checksum of its header is wrong");
   }
 }
@@ -66,14 +63,14 @@ void check_header(byte_view bytes) {
 
 std::vector<std::byte> tfrecord_index::encode() const {
   const std::size_t words = used_words();
-  std::vector<std::byte> bytes(header_size + blocks_.size() * block_size + words * word_size);
+  std::vector<std::byte> bytes(header_size + blocks_.size() * index_block_size + words * word_size);
   std::byte* const header = bytes.data();
   std::byte* at = header + header_size;
   for (const block& b : blocks_) {
     store_little_endian(at, b.origin);
     store_little_endian(at + 8, b.stride);
     store_little_endian(at + 16, b.place);
-    at += block_size;
+    at += index_block_size;
   }
   for (std::size_t i = 0; i < words; ++i, at += word_size) store_little_endian(at, words_[i]);
   std::memcpy(header, magic.data(), magic.size());
@@ -92,34 +89,34 @@ std::vector<std::byte> tfrecord_index::encode() const {
 tfrecord_index tfrecord_index::decode(byte_view bytes) {
   check_header(bytes);
   tfrecord_index index;
-  index.stamp_ = {load<std::uint64_t>(bytes, size_at), load<std::int64_t>(bytes, modified_at),
-                  load<std::uint32_t>(bytes, sample_at)};
-  index.count_ = load<std::uint64_t>(bytes, count_at);
+  index.stamp_ = {load_at<std::uint64_t>(bytes, size_at), load_at<std::int64_t>(bytes, modified_at),
+                  load_at<std::uint32_t>(bytes, sample_at)};
+  index.count_ = load_at<std::uint64_t>(bytes, count_at);
   const std::uint64_t size = index.stamp_.size;
   if (size > max_file_size || index.count_ > size / tfrecord_overhead ||
-      index.payload_size() != load<std::uint64_t>(bytes, payload_at)) {
+      index.payload_size() != load_at<std::uint64_t>(bytes, payload_at)) {
     damaged("its numbers contradict each other");
   }
   // Neither overflows: there are less than 2^60 records.
   const std::uint64_t blocks = (index.count_ + block_records - 1) / block_records;
-  const std::uint64_t words = load<std::uint64_t>(bytes, words_at);
+  const std::uint64_t words = load_at<std::uint64_t>(bytes, words_at);
   const byte_view body = bytes.subspan(header_size);
-  if (body.size() < blocks * block_size ||
-      (body.size() - blocks * block_size) / word_size != words ||
-      (body.size() - blocks * block_size) % word_size != 0) {
+  if (body.size() < blocks * index_block_size ||
+      (body.size() - blocks * index_block_size) / word_size != words ||
+      (body.size() - blocks * index_block_size) % word_size != 0) {
     damaged("it has another length than it should");
   }
-  if (load<std::uint32_t>(bytes, body_crc_at) != crc32c(body)) {
+  if (load_at<std::uint32_t>(bytes, body_crc_at) != crc32c(body)) {
     damaged("the checksum of its offsets is wrong");
   }
   index.blocks_.reserve(static_cast<std::size_t>(blocks));
-  for (std::size_t at = 0; at < blocks * block_size; at += block_size) {
-    index.blocks_.push_back({load<std::uint64_t>(body, at), load<std::uint64_t>(body, at + 8),
-                             load<std::uint64_t>(body, at + 16)});
+  for (std::size_t at = 0; at < blocks * index_block_size; at += index_block_size) {
+    index.blocks_.push_back({load_at<std::uint64_t>(body, at), load_at<std::uint64_t>(body, at + 8),
+                             load_at<std::uint64_t>(body, at + 16)});
   }
   if (words > 0) {
     index.words_.resize(static_cast<std::size_t>(words) + 1);
-    std::memcpy(index.words_.data(), body.data() + blocks * block_size, words * word_size);
+    std::memcpy(index.words_.data(), body.data() + blocks * index_block_size, words * word_size);
   }
   index.check_places();
   index.check_offsets();

@@ -9,7 +9,8 @@
 
 namespace leat::detail {
 
-value_column::value_column(dtype type, std::size_t expected) : type_(type), size_(size_of(type)) {
+value_column::value_column(dtype type, std::size_t expected)
+    : type_(type), kind_(kind_of(type)), size_(size_of(type)) {
   if (type == dtype::string) {
     strings_.reserve(expected);
   } else if (expected > 0) {
@@ -18,47 +19,33 @@ value_column::value_column(dtype type, std::size_t expected) : type_(type), size
   }
 }
 
-std::byte* value_column::make_room(std::size_t count) {
-  if (count > capacity_ - count_) {
-    const std::size_t capacity = std::max(count_ + count, 2 * capacity_);
-    aligned_bytes larger(capacity * size_);
-    if (count_ > 0) std::memcpy(larger.data(), numbers_.data(), count_ * size_);
-    numbers_ = std::move(larger);
-    capacity_ = capacity;
-  }
-  return numbers_.data() + count_ * size_;
+void value_column::grow(std::size_t by) {
+  const std::size_t capacity = std::max(count_ + by, 2 * capacity_);
+  aligned_bytes larger(capacity * size_);
+  if (count_ > 0) std::memcpy(larger.data(), numbers_.data(), count_ * size_);
+  numbers_ = std::move(larger);
+  capacity_ = capacity;
 }
 
-std::size_t value_column::add(std::string_view list) {
-  const std::size_t before = count_;
-  switch (type_) {
-    case dtype::string: add_strings(list); break;
-    case dtype::float32: add_floats(list); break;
-    default: add_ints(list); break;
-  }
-  return count_ - before;
+inline void value_column::add_strings(std::string_view list) {
+  std::string_view text;
+  while (take_bytes(list, tag_of(1, wire::bytes), text)) add_string(text);
+  for_each_bytes(list, 1, [this](std::string_view value) { add_string(value); });
 }
 
-void value_column::add_strings(std::string_view list) {
-  for_each_bytes(list, 1, [this](std::string_view value) {
-    strings_.push_back(value);
-    ++count_;
-  });
+inline void value_column::add_string(std::string_view text) {
+  strings_.push_back(text);
+  ++count_;
 }
 
-void value_column::add_floats(std::string_view list) {
+inline void value_column::add_floats(std::string_view list) {
+  std::string_view packed;
+  if (take_bytes(list, tag_of(1, wire::bytes), packed)) add_packed_floats(packed);
   wire_reader in(list);
   while (!in.done()) {
     const std::uint32_t tag = in.tag();
     if (tag == tag_of(1, wire::bytes)) {
-      const std::string_view packed = in.bytes();
-      if (packed.size() % sizeof(float) != 0) {
-        throw wire_damage{"a list of floats that is cut short"};
-      }
-      if (packed.empty()) continue;
-      const std::size_t count = packed.size() / sizeof(float);
-      std::memcpy(make_room(count), packed.data(), packed.size());
-      count_ += count;
+      add_packed_floats(in.bytes());
     } else if (tag == tag_of(1, wire::fixed32)) {
       const std::uint32_t bits = in.fixed32();
       std::memcpy(make_room(1), &bits, sizeof bits);
@@ -69,7 +56,17 @@ void value_column::add_floats(std::string_view list) {
   }
 }
 
-void value_column::add_ints(std::string_view list) {
+inline void value_column::add_packed_floats(std::string_view packed) {
+  if (packed.size() % sizeof(float) != 0) throw wire_damage{"a list of floats that is cut short"};
+  if (packed.empty()) return;
+  const std::size_t count = packed.size() / sizeof(float);
+  std::memcpy(make_room(count), packed.data(), packed.size());
+  count_ += count;
+}
+
+inline void value_column::add_ints(std::string_view list) {
+  std::string_view packed;
+  if (take_bytes(list, tag_of(1, wire::bytes), packed)) add_packed_ints(packed);
   wire_reader in(list);
   while (!in.done()) {
     const std::uint32_t tag = in.tag();
@@ -85,27 +82,35 @@ void value_column::add_ints(std::string_view list) {
   }
 }
 
-void value_column::add_packed_ints(std::string_view packed) {
-  if (packed.empty()) return;
+inline void value_column::add_packed_ints(std::string_view packed) {
   // Each number ends with a byte whose high bit is clear.
-  const auto count = static_cast<std::size_t>(
-      std::ranges::count_if(packed, [](char c) { return static_cast<signed char>(c) >= 0; }));
+  const auto is_last = [](char c) { return static_cast<signed char>(c) >= 0; };
+  if (packed.size() == 1 && is_last(packed[0])) {  // a label
+    const std::int64_t value = packed[0];
+    std::memcpy(make_room(1), &value, sizeof value);
+    ++count_;
+    return;
+  }
+  if (packed.empty()) return;
+  const auto count = static_cast<std::size_t>(std::ranges::count_if(packed, is_last));
   std::byte* out = make_room(count);
-  if (count == packed.size()) {  // all below 128
-    for (const char c : packed) {
-      const std::int64_t value = c;
-      std::memcpy(out, &value, sizeof value);
-      out += sizeof value;
-    }
-  } else {
-    wire_reader in(packed);
-    while (!in.done()) {
-      const std::uint64_t value = in.varint();
-      std::memcpy(out, &value, sizeof value);
-      out += sizeof value;
-    }
+  wire_reader in(packed);
+  while (!in.done()) {
+    const std::uint64_t value = in.varint();
+    std::memcpy(out, &value, sizeof value);
+    out += sizeof value;
   }
   count_ += count;
+}
+
+std::size_t value_column::add(std::string_view list) {
+  const std::size_t before = count_;
+  switch (type_) {
+    case dtype::string: add_strings(list); break;
+    case dtype::float32: add_floats(list); break;
+    default: add_ints(list); break;
+  }
+  return count_ - before;
 }
 
 void value_column::add(const tensor& values) {

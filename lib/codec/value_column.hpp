@@ -18,6 +18,8 @@ class value_column {
   explicit value_column(dtype type, std::size_t expected = 0);
 
   [[nodiscard]] dtype type() const noexcept { return type_; }
+  /// Of the Features that have such values.
+  [[nodiscard]] feature_kind kind() const noexcept { return kind_; }
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
   /// Adds the values of a list of this type's kind, and gives how many there were.
@@ -45,13 +47,20 @@ class value_column {
   }
 
  private:
-  std::byte* make_room(std::size_t count);
+  std::byte* make_room(std::size_t count) {
+    if (count > capacity_ - count_) grow(count);
+    return numbers_.data() + count_ * size_;
+  }
+  void grow(std::size_t by);
   void add_strings(std::string_view list);
+  void add_string(std::string_view text);
   void add_floats(std::string_view list);
+  void add_packed_floats(std::string_view packed);
   void add_ints(std::string_view list);
   void add_packed_ints(std::string_view packed);
 
   dtype type_;
+  feature_kind kind_;
   std::size_t size_;  // of one; 0 for strings
   std::size_t count_ = 0;
   std::size_t capacity_ = 0;  // of `numbers_`

@@ -17,7 +17,7 @@
 namespace leat {
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) {
+[[noreturn]] void refuse_columns(const std::string& why) {
   throw failure(errc::invalid_argument, "Arrow: " + why);
 }
 
@@ -126,7 +126,7 @@ const char* format_of(dtype type) {
     case dtype::complex128: return "g";
     case dtype::string: return "Z";
   }
-  refuse("no such dtype");
+  refuse_columns("no such dtype");
 }
 
 // One bit for each byte, the lowest first.
@@ -160,7 +160,7 @@ column leaf(std::string name, dtype type, std::int64_t length, const tensor& t) 
 
 column list_of(std::string name, std::int64_t size, std::int64_t length, column items) {
   if (size > std::numeric_limits<std::int32_t>::max()) {
-    refuse("a list of " + std::to_string(size) + " values, more than 2^31 - 1");
+    refuse_columns("a list of " + std::to_string(size) + " values, more than 2^31 - 1");
   }
   pair p;
   p.schema->format = "+w:" + std::to_string(size);
@@ -179,7 +179,7 @@ column nested(std::string name, const tensor& t, std::span<const std::int64_t> d
   }
   std::int64_t items = 0;
   if (__builtin_mul_overflow(length, dimensions[0], &items)) {
-    refuse("more values than 64 bits can count");
+    refuse_columns("more values than 64 bits can count");
   }
   return list_of(std::move(name), dimensions[0], length,
                  nested("item", t, dimensions.subspan(1), items));
@@ -188,10 +188,10 @@ column nested(std::string name, const tensor& t, std::span<const std::int64_t> d
 // ---------------------------------------------------------------------------------------- columns
 
 column dense(std::string name, const tensor& t, std::int64_t rows) {
-  if (t.shape().rank() == 0) refuse("column '" + name + "' is a scalar and has no rows");
+  if (t.shape().rank() == 0) refuse_columns("column '" + name + "' is a scalar and has no rows");
   if (t.shape()[0] != rows) {
-    refuse("column '" + name + "' has " + std::to_string(t.shape()[0]) + " rows and others " +
-           std::to_string(rows));
+    refuse_columns("column '" + name + "' has " + std::to_string(t.shape()[0]) +
+                   " rows and others " + std::to_string(rows));
   }
   return nested(std::move(name), t, t.shape().dimensions().subspan(1), rows);
 }
@@ -245,7 +245,7 @@ column sparse(std::string name, const sparse_tensor& s, std::int64_t rows) {
 template <class Child>
 void export_struct(std::size_t count, std::int64_t rows, Child child, arrow_schema& schema,
                    arrow_array& array) {
-  if (count == 0) refuse("a batch without columns");
+  if (count == 0) refuse_columns("a batch without columns");
   pair p;
   p.schema->format = "+s";
   for (std::size_t i = 0; i < count; ++i) p.add_child(child(i));

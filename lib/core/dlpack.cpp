@@ -36,7 +36,7 @@ constexpr type_code types[] = {
     {dtype::float64, dl_float}, {dtype::complex64, dl_complex}, {dtype::complex128, dl_complex},
 };
 
-[[noreturn]] void refuse(const std::string& why) {
+[[noreturn]] void refuse_tensor(const std::string& why) {
   throw failure(errc::invalid_argument, "DLPack: " + why);
 }
 
@@ -46,28 +46,28 @@ dl_data_type exported(dtype type) {
   for (const type_code& t : types) {
     if (t.type == type) return {.code = t.code, .bits = bits_of(type), .lanes = 1};
   }
-  refuse("it has no strings; hand on numbers made of them");
+  refuse_tensor("it has no strings; hand on numbers made of them");
 }
 
 dtype imported(const dl_data_type& type) {
   for (const type_code& t : types) {
     if (t.code == type.code && bits_of(t.type) == type.bits && type.lanes == 1) return t.type;
   }
-  refuse("no dtype has code " + std::to_string(type.code) + ", " + std::to_string(type.bits) +
-         " bits and " + std::to_string(type.lanes) + " lanes");
+  refuse_tensor("no dtype has code " + std::to_string(type.code) + ", " +
+                std::to_string(type.bits) + " bits and " + std::to_string(type.lanes) + " lanes");
 }
 
 // ----------------------------------------------------------------------------------------- export
 
 // What an exported tensor owns, and what it is seen as.
 template <class Managed>
-struct owner {
+struct exported_tensor {
   Managed managed;
   tensor values;
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> strides;
 
-  explicit owner(tensor t)
+  explicit exported_tensor(tensor t)
       : values(std::move(t)),
         shape(values.shape().dimensions().begin(), values.shape().dimensions().end()),
         strides(shape.size(), 1) {
@@ -81,7 +81,9 @@ struct owner {
     view.shape = shape.data();
     view.strides = strides.data();
     managed.manager_ctx = this;
-    managed.deleter = [](Managed* self) { delete static_cast<owner*>(self->manager_ctx); };
+    managed.deleter = [](Managed* self) {
+      delete static_cast<exported_tensor*>(self->manager_ctx);
+    };
   }
 };
 
@@ -112,10 +114,10 @@ std::byte* copy_dimension(const dl_tensor& from, const std::byte* at, std::int32
 
 tensor copy_of(const dl_tensor& from) {
   if (from.device.device_type != dl_device().device_type) {
-    refuse("the values are on a device of type " + std::to_string(from.device.device_type) +
-           ", and only those of the CPU (1) can be read");
+    refuse_tensor("the values are on a device of type " + std::to_string(from.device.device_type) +
+                  ", and only those of the CPU (1) can be read");
   }
-  if (from.ndim < 0) refuse("a tensor of " + std::to_string(from.ndim) + " dimensions");
+  if (from.ndim < 0) refuse_tensor("a tensor of " + std::to_string(from.ndim) + " dimensions");
   const dtype type = imported(from.dtype);
   tensor result = detail::tensor_maker::values(
       type, shape(std::span(from.shape, static_cast<std::size_t>(from.ndim))));
@@ -137,28 +139,28 @@ tensor copy_of(const dl_tensor& from) {
 }  // namespace
 
 dl_managed_tensor* to_dlpack(tensor t) {
-  return &std::make_unique<owner<dl_managed_tensor>>(std::move(t)).release()->managed;
+  return &std::make_unique<exported_tensor<dl_managed_tensor>>(std::move(t)).release()->managed;
 }
 
 dl_managed_tensor_versioned* to_dlpack_versioned(tensor t) {
   const bool shared = t.shared();
-  auto made = std::make_unique<owner<dl_managed_tensor_versioned>>(std::move(t));
+  auto made = std::make_unique<exported_tensor<dl_managed_tensor_versioned>>(std::move(t));
   if (shared) made->managed.flags = dl_managed_tensor_versioned::read_only;
   return &made.release()->managed;
 }
 
 tensor from_dlpack(dl_managed_tensor* managed) {
-  if (!managed) refuse("there is no tensor");
+  if (!managed) refuse_tensor("there is no tensor");
   const std::unique_ptr<dl_managed_tensor, release> taken(managed);
   return copy_of(managed->dl_tensor);
 }
 
 tensor from_dlpack(dl_managed_tensor_versioned* managed) {
-  if (!managed) refuse("there is no tensor");
+  if (!managed) refuse_tensor("there is no tensor");
   const std::unique_ptr<dl_managed_tensor_versioned, release> taken(managed);
   if (managed->version.major != dl_version().major) {
-    refuse("a tensor of version " + std::to_string(managed->version.major) +
-           " has another layout than those of version 1");
+    refuse_tensor("a tensor of version " + std::to_string(managed->version.major) +
+                  " has another layout than those of version 1");
   }
   return copy_of(managed->dl_tensor);
 }

@@ -27,7 +27,7 @@ std::vector<std::string> checked_names(std::vector<std::string> names) {
   return names;
 }
 
-[[noreturn]] void refuse(std::string_view owner, const std::string& why) {
+[[noreturn]] void refuse_element(std::string_view owner, const std::string& why) {
   throw failure(errc::invalid_argument, owner.empty() ? why : std::string(owner) + ": " + why);
 }
 
@@ -36,13 +36,14 @@ std::vector<std::string> checked_names(std::vector<std::string> names) {
   std::string why = "Shape mismatch in tuple component " + std::to_string(index) + ". Expected " +
                     to_string(expected) + ", got " + to_string(got);
   if (expected == partial_shape{}) why += " (must be a scalar)";
-  refuse(owner, why);
+  refuse_element(owner, why);
 }
 
 void check_type(std::string_view owner, std::size_t index, dtype expected, dtype got) {
   if (expected == got) return;
-  refuse(owner, "Type mismatch in tuple component " + std::to_string(index) + ". Expected " +
-                    std::string(name(expected)) + ", got " + std::string(name(got)));
+  refuse_element(owner, "Type mismatch in tuple component " + std::to_string(index) +
+                            ". Expected " + std::string(name(expected)) + ", got " +
+                            std::string(name(got)));
 }
 
 }  // namespace
@@ -97,15 +98,16 @@ element_spec::element_spec(std::vector<component_spec> components)
 // The components of an element whose names are not the very ones of this spec.
 tensor_tuple element_spec::in_order(const tensor_tuple& element, std::string_view owner) const {
   if (!names_) {
-    refuse(owner, "the components have names, " + list(element.names()) + ", and should have none");
+    refuse_element(
+        owner, "the components have names, " + list(element.names()) + ", and should have none");
   }
   std::vector<tensor> components;
   const auto given = element.names();
   for (const std::string& n : *names_) {
     const auto found = std::find(given.begin(), given.end(), n);
     if (found == given.end() || given.size() != count()) {
-      refuse(owner,
-             "the components must have the names " + list(*names_) + "; given were " + list(given));
+      refuse_element(owner, "the components must have the names " + list(*names_) +
+                                "; given were " + list(given));
     }
     components.push_back(element[static_cast<std::size_t>(found - given.begin())]);
   }
@@ -121,8 +123,9 @@ void element_spec::check_in_order(tensor_tuple& element, std::string_view owner,
   tensor_tuple arranged = as_it_is ? tensor_tuple() : in_order(element, owner);
   const tensor_tuple& checked = as_it_is ? element : arranged;
   if (checked.count() != count()) {
-    refuse(owner, "an element of " + std::to_string(count()) + " components was expected, not of " +
-                      std::to_string(checked.count()));
+    refuse_element(owner, "an element of " + std::to_string(count()) +
+                              " components was expected, not of " +
+                              std::to_string(checked.count()));
   }
   for (std::size_t i = 0; i < count(); ++i) {
     check_type(owner, i, components_[i].type, checked[i].type());
@@ -143,14 +146,15 @@ std::size_t element_spec::check_batch(tensor_tuple& batch, std::string_view owne
   check_in_order(batch, owner, [&](const tensor_tuple& checked, std::size_t i) {
     const shape& got = checked[i].shape();
     if (got.rank() == 0) {
-      refuse(owner, "tuple component " + std::to_string(i) +
-                        " of a batch is a scalar: dimension 0 must count the elements");
+      refuse_element(owner, "tuple component " + std::to_string(i) +
+                                " of a batch is a scalar: dimension 0 must count the elements");
     }
     if (i == 0) length = got[0];
     if (got[0] != length) {
-      refuse(owner, "all components of a batch must have the same size in dimension 0. Component " +
-                        std::to_string(i) + " has " + std::to_string(got[0]) +
-                        ", component 0 has " + std::to_string(length));
+      refuse_element(
+          owner, "all components of a batch must have the same size in dimension 0. Component " +
+                     std::to_string(i) + " has " + std::to_string(got[0]) + ", component 0 has " +
+                     std::to_string(length));
     }
     const partial_shape expected = components_[i].shape.batch_of(length);
     if (!expected.compatible(got)) refuse_shape(owner, i, expected, got);
@@ -161,8 +165,9 @@ std::size_t element_spec::check_batch(tensor_tuple& batch, std::string_view owne
 void element_spec::check_stackable(std::string_view owner) const {
   for (std::size_t i = 0; i < count(); ++i) {
     if (components_[i].shape.has_rank()) continue;
-    refuse(owner, "batches need specified shapes, and the shape of component " + std::to_string(i) +
-                      " is not: name its dimensions, unknown ones as such");
+    refuse_element(owner, "batches need specified shapes, and the shape of component " +
+                              std::to_string(i) +
+                              " is not: name its dimensions, unknown ones as such");
   }
 }
 

@@ -1,5 +1,9 @@
 #include "leat/core/scheduler.hpp"
 
+#include <array>
+#include <chrono>
+#include <unistd.h>
+
 #include "leat/core/assert.hpp"
 #include "leat/core/detail/pause.hpp"
 #include "leat/core/wait.hpp"
@@ -31,6 +35,14 @@ work_item* scheduler::awake() noexcept { return &awake_mark; }
 scheduler::~scheduler() {
   LEAT_ASSERT(ready_.empty() && !remote_pending() && later_.empty(),
               "a scheduler was destroyed with work to run: join its tasks first");
+}
+
+wall_time_point scheduler::wall_time() const noexcept { return std::chrono::system_clock::now(); }
+
+process_identity scheduler::identity() const {
+  std::array<char, 256> host{};  // longer than a name can be, and so ended by a zero
+  if (::gethostname(host.data(), host.size() - 1) != 0) host = {"localhost"};
+  return {host.data(), ::getpid()};
 }
 
 void scheduler::post_remote(work_item& item) noexcept {

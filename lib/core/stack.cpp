@@ -20,9 +20,9 @@ using dimensions = std::span<const std::int64_t>;
 // --------------------------------------------------------------------------- writing into a tensor
 
 // Copies runs of values of a fixed size. Where nothing is copied to stays what is there.
-class value_writer {
+class row_writer {
  public:
-  explicit value_writer(tensor& to) noexcept
+  explicit row_writer(tensor& to) noexcept
       : to_(tensor_maker::bytes(to)), size_(size_of(to.type())) {}
 
   void add(const tensor& from, std::size_t first, std::size_t count, std::size_t at) noexcept {
@@ -78,7 +78,7 @@ void write_into(tensor& to, Write write) {
     write(w);
     w.finish();
   } else {
-    value_writer w(to);
+    row_writer w(to);
     write(w);
     w.finish();
   }

@@ -41,11 +41,16 @@ class wire_reader {
   [[nodiscard]] bool done() const noexcept { return at_ == end_; }
 
   std::uint64_t varint() {
-    try {
-      return protozero::decode_varint(&at_, end_);
-    } catch (const protozero::exception&) {
-      throw wire_damage{"a number that is cut short or too long"};
+    // Most are of one byte or two.
+    if (at_ != end_ && is_last(at_[0])) return byte(*at_++);
+    if (end_ - at_ >= 2 && is_last(at_[1])) {
+      const std::uint64_t value = (byte(at_[0]) & 0x7FU) | byte(at_[1]) << 7;
+      at_ += 2;
+      return value;
     }
+    const auto [value, at] = long_varint(at_, end_);
+    at_ = at;
+    return value;
   }
 
   std::uint32_t tag() {
@@ -61,6 +66,12 @@ class wire_reader {
 
   std::uint32_t fixed32() {
     std::uint32_t value;
+    std::memcpy(&value, take(sizeof value, "a field that is cut short").data(), sizeof value);
+    return value;
+  }
+
+  std::uint64_t fixed64() {
+    std::uint64_t value;
     std::memcpy(&value, take(sizeof value, "a field that is cut short").data(), sizeof value);
     return value;
   }
@@ -88,6 +99,25 @@ class wire_reader {
   }
 
  private:
+  struct read_varint {
+    std::uint64_t value;
+    const char* behind;
+  };
+
+  static std::uint64_t byte(char c) noexcept { return static_cast<unsigned char>(c); }
+  // Of a number: the others have their high bit set.
+  static bool is_last(char c) noexcept { return byte(c) < 0x80; }
+
+  // Not in line, nor of a reader: so that one which is read from can stay in registers.
+  [[gnu::noinline]] static read_varint long_varint(const char* at, const char* end) {
+    try {
+      const std::uint64_t value = protozero::decode_varint(&at, end);
+      return {value, at};
+    } catch (const protozero::exception&) {
+      throw wire_damage{"a number that is cut short or too long"};
+    }
+  }
+
   // A number in at most five bytes.
   std::uint64_t short_varint() {
     const char* const begin = at_;

@@ -3,13 +3,13 @@
 #include <new>
 #include <sys/mman.h>
 
+#include "core/huge_page.hpp"
 #include "io/hand_over.hpp"
 
 namespace leat::detail {
 namespace {
 
 constexpr std::size_t page = 4096;
-constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 std::size_t round_up(std::size_t size, std::size_t unit) noexcept {
   return (size + unit - 1) / unit * unit;

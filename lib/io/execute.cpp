@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 #include <poll.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "io/backends.hpp"
@@ -61,7 +62,7 @@ std::int64_t sync(int descriptor) noexcept {
   return uninterrupted([=] { return ::fsync(descriptor); });
 }
 
-std::int64_t sync_directory(const char* path) noexcept {
+std::int64_t open_and_sync(const char* path) noexcept {
   const std::int64_t opened =
       uninterrupted([=] { return ::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
   if (opened == -EACCES) {
@@ -75,6 +76,13 @@ std::int64_t sync_directory(const char* path) noexcept {
   const std::int64_t result = sync(descriptor);
   ::close(descriptor);
   return result;
+}
+
+// Of the open file, not of the process: another open() of the same process is refused too, and what
+// lets it go is the last close, also that of a process which is killed.
+std::int64_t lock(int descriptor) noexcept {
+  const std::int64_t result = uninterrupted([=] { return ::flock(descriptor, LOCK_EX | LOCK_NB); });
+  return result == -EWOULDBLOCK ? -EBUSY : result;
 }
 
 std::int64_t carry_out(file_request& r) noexcept {
@@ -93,11 +101,13 @@ std::int64_t carry_out(file_request& r) noexcept {
         if (r.offset == next_byte) return ::write(r.handle, r.data, r.size);
         return ::pwrite(r.handle, r.data, r.size, static_cast<off_t>(r.offset));
       });
-    case op::sync: return r.path ? sync_directory(r.path) : sync(r.handle);
+    case op::sync: return r.path ? open_and_sync(r.path) : sync(r.handle);
     case op::truncate:
       return uninterrupted([&] { return ::ftruncate(r.handle, static_cast<off_t>(r.offset)); });
+    case op::lock: return lock(r.handle);
     case op::rename: return or_errno(std::rename(r.path, r.new_path));
     case op::remove: return or_errno(::unlink(r.path));
+    case op::make_directory: return or_errno(::mkdir(r.path, 0777));
     case op::close: return or_errno(::close(r.handle));  // never again after EINTR: it is closed
   }
   return -ENOSYS;

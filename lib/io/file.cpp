@@ -10,6 +10,7 @@
 #include "leat/core/assert.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/this_task.hpp"
+#include "leat/io/detail/partial_file.hpp"
 
 namespace leat {
 
@@ -226,6 +227,14 @@ task<void> file::truncate(std::uint64_t size, std::source_location where) {
   }
 }
 
+task<bool> file::try_lock(std::source_location where) {
+  const detail::file_handle::use open = opened();
+  const file_request request = on_handle(op::lock, open->number);
+  const auto r = co_await file_operation(open->backend, request, path_, where);
+  if (r < 0 && r != -EBUSY) detail::throw_file_error(r, path_, "cannot lock");
+  co_return r == 0;
+}
+
 task<void> file::sync(std::source_location where) {
   const detail::file_handle::use open = opened();
   const file_request request = on_handle(op::sync, open->number);
@@ -279,6 +288,34 @@ task<void> rename_file(std::string from, std::string to) {
 task<void> remove_file(std::string path) {
   const auto r = co_await run(on_path(op::remove, path), path, std::source_location::current());
   if (r < 0) detail::throw_file_error(r, path, "cannot remove");
+}
+
+task<void> make_directories(std::string path) {
+  // From the top on, where the path is not there already.
+  std::size_t end = path.size();
+  std::vector<std::size_t> missing;
+  for (; end > 0; end = path.find_last_of('/', end - 1)) {
+    const std::string part = path.substr(0, end);
+    file_status there;
+    file_request request = on_path(op::status, part);
+    request.status = &there;
+    const auto r = co_await run(request, part, std::source_location::current());
+    if (r == 0 && !there.is_directory) detail::throw_file_error(-ENOTDIR, part, "cannot go in");
+    if (r == 0) break;
+    if (r != -ENOENT) detail::throw_file_error(r, part, "cannot get the status");
+    missing.push_back(end);
+    if (part.find('/') == std::string::npos) break;
+  }
+  while (!missing.empty()) {
+    const std::string part = path.substr(0, missing.back());
+    missing.pop_back();
+    const auto r =
+        co_await run(on_path(op::make_directory, part), part, std::source_location::current());
+    if (r < 0 && r != -EEXIST) detail::throw_file_error(r, part, "cannot make the directory");
+    const std::size_t slash = part.find_last_of('/');
+    std::string above = slash == std::string::npos ? "." : part.substr(0, slash + 1);
+    co_await sync_directory(std::move(above));
+  }
 }
 
 task<void> sync_directory(std::string path) {

@@ -1,10 +1,13 @@
 #include "leat/io/file_backend.hpp"
 
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <fcntl.h>
 #include <mutex>
 #include <system_error>
+#include <unistd.h>
 
 #include "io/backends.hpp"
 #include "leat/core/detail/event_loop_scheduler.hpp"
@@ -84,6 +87,12 @@ int file_backend::set_direct(int handle, bool direct) noexcept {
   const int flags = ::fcntl(handle, F_GETFL);
   if (flags < 0) return -errno;
   return ::fcntl(handle, F_SETFL, direct ? flags | O_DIRECT : flags & ~O_DIRECT) == 0 ? 0 : -errno;
+}
+
+std::string file_backend::process_name() const {
+  std::array<char, HOST_NAME_MAX + 1> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
+  return "process " + std::to_string(::getpid()) + " on host " + host.data();
 }
 
 file_backend& get_file_backend(scheduler& s, file_backend_choice choice) {

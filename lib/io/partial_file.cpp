@@ -54,14 +54,14 @@ partial_file::~partial_file() {
   handle_->run_anywhere(request);  // an error leaves the file: nothing better can be done
 }
 
-task<void> partial_file::finish() {
-  if (!synced_) co_await file_.sync();
-  synced_ = true;
+task<void> partial_file::finish(bool on_device) {
+  if (on_device && !finished_) co_await file_.sync();
+  finished_ = true;
   co_await file_.close();
 }
 
 task<void> partial_file::publish(std::string path) {
-  LEAT_ASSERT(synced_, "a file is given its name before it is on the device");
+  LEAT_ASSERT(finished_, "a file is given its name before it is finished");
   if (!published_as_.empty()) co_return;
   co_await rename_file(partial_path_, path);
   published_as_ = std::move(path);
@@ -77,13 +77,13 @@ void partial_file::withdraw() noexcept {
   if (request.result == 0) published_as_.clear();  // else the destructor removes it
 }
 
-task<void> write_new_file(std::string path, byte_view contents) {
+task<void> write_new_file(std::string path, byte_view contents, bool on_device) {
   partial_file f = co_await partial_file::create(path);
   co_await f.contents().write_at(0, contents);
-  co_await f.finish();
+  co_await f.finish(on_device);
   co_await f.publish(path);
   f.keep();
-  co_await sync_parent_directory(std::move(path));
+  if (on_device) co_await sync_parent_directory(std::move(path));
 }
 
 task<void> sync_parent_directory(std::string path) {

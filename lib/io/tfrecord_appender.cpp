@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/sentence_of.hpp"
 #include "io/tfrecord_options.hpp"
 #include "leat/codec/compression.hpp"
 #include "leat/core/error.hpp"
@@ -27,14 +28,6 @@ std::optional<std::uint64_t> parse_note(std::string_view text) {
   return whole ? std::optional(size) : std::nullopt;
 }
 
-// What the exception says, without the meaning of its code.
-std::string sentence_of(const failure& e) {
-  std::string text = e.what();
-  const std::string meaning = ": " + e.code().message();
-  if (text.ends_with(meaning)) text.resize(text.size() - meaning.size());
-  return text;
-}
-
 // Of a file that is whole; else an error.
 task<std::uint64_t> count_records(const file& f, tfrecord_appender_options options) {
   tfrecord_reader_options how;
@@ -46,7 +39,7 @@ task<std::uint64_t> count_records(const file& f, tfrecord_appender_options optio
     for (bool more = true; more;) more = co_await reader->read_batch(batch);
   } catch (const failure& e) {
     if (e.code() != errc::data_loss) throw;
-    throw failure(errc::data_loss, sentence_of(e) +
+    throw failure(errc::data_loss, detail::sentence_of(e) +
                                        "; nothing can be appended: write its whole records to a "
                                        "new file");
   }

@@ -32,9 +32,11 @@ io_uring_op code_of(const file_request& r) noexcept {
     case op::read: return IORING_OP_READ;
     case op::write: return IORING_OP_WRITE;
     case op::sync: return r.path ? IORING_OP_LAST : IORING_OP_FSYNC;
-    case op::truncate: return IORING_OP_LAST;
+    case op::truncate:
+    case op::lock: return IORING_OP_LAST;
     case op::rename: return IORING_OP_RENAMEAT;
     case op::remove: return IORING_OP_UNLINKAT;
+    case op::make_directory: return IORING_OP_MKDIRAT;
     case op::close: return IORING_OP_CLOSE;
   }
   return IORING_OP_LAST;
@@ -90,12 +92,14 @@ void uring_requests::prepare(io_uring_sqe& sqe, file_request& r) noexcept {
                             static_cast<struct statx*>(r.scratch));
       break;
     case op::list:
-    case op::truncate: break;
+    case op::truncate:
+    case op::lock: break;
     case op::read: ::io_uring_prep_read(&sqe, r.handle, r.data, size, r.offset); break;
     case op::write: ::io_uring_prep_write(&sqe, r.handle, r.data, size, r.offset); break;
     case op::sync: ::io_uring_prep_fsync(&sqe, r.handle, 0); break;
     case op::rename: ::io_uring_prep_rename(&sqe, r.path, r.new_path); break;
     case op::remove: ::io_uring_prep_unlink(&sqe, r.path, 0); break;
+    case op::make_directory: ::io_uring_prep_mkdir(&sqe, r.path, 0777); break;
     case op::close: ::io_uring_prep_close(&sqe, r.handle); break;
   }
   ::io_uring_sqe_set_data(&sqe, &r);

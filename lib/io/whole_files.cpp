@@ -16,8 +16,8 @@ namespace {
 using op = file_request::operation;
 
 constexpr std::size_t max_depth = 4096;
-constexpr std::size_t small_size = std::size_t{128} << 10;  // has its memory set aside
-constexpr std::size_t max_piece = std::size_t{1} << 20;     // read in one go
+constexpr std::size_t reserved_size = std::size_t{128} << 10;  // has its memory set aside
+constexpr std::size_t max_piece = std::size_t{1} << 20;        // read in one go
 constexpr std::size_t share_of_turn = std::size_t{256} << 10;
 
 bool is_short_of_descriptors(std::int64_t result) noexcept {
@@ -37,14 +37,14 @@ struct whole_files::shared {
                                                 std::to_string(o.depth) + ", must be 1 to " +
                                                 std::to_string(max_depth));
     }
-    pool = detail::chunk_pool::make(o.depth + 1, 0, small_size);
+    pool = detail::chunk_pool::make(o.depth + 1, 0, reserved_size);
   }
   shared(const shared&) = delete;
   shared& operator=(const shared&) = delete;
   ~shared() { pool->close(); }
 
   [[nodiscard]] detail::chunk_reference take_memory(std::size_t size) const {
-    return size <= small_size ? pool->take() : pool->take_large(0, size);
+    return size <= reserved_size ? pool->take() : pool->take_large(0, size);
   }
 
   // Gives those that could not go on another chance.
@@ -227,7 +227,7 @@ struct whole_files::entry final : file_request,
   // that it has filled it.
   bool find_memory() {
     const std::uint64_t needed =
-        found.size > 0 ? found.size : std::max<std::uint64_t>(small_size, 2 * got);
+        found.size > 0 ? found.size : std::max<std::uint64_t>(reserved_size, 2 * got);
     const std::uint64_t more = needed - counted;
     if (got > 0) check_size(got + 1);
     if (all->first != this && all->bytes + more > all->options.max_bytes_ahead) return false;

@@ -14,7 +14,7 @@
 namespace leat::detail {
 namespace {
 
-void end(file_request& request, std::int64_t result) noexcept {
+void finish(file_request& request, std::int64_t result) noexcept {
   request.result = result;
   take_back(request);
   request.home->post(request);
@@ -62,9 +62,9 @@ void worker_pool::wait_for_stream(file_request& request) noexcept {
   try {
     poller().add(request);
   } catch (const std::system_error& e) {
-    end(request, -e.code().value());
+    finish(request, -e.code().value());
   } catch (const std::bad_alloc&) {
-    end(request, -ENOMEM);
+    finish(request, -ENOMEM);
   }
 }
 

@@ -5,26 +5,26 @@
 namespace leat::detail {
 namespace {
 
-[[noreturn]] void refuse(std::string_view owner, const std::string& why) {
+[[noreturn]] void refuse_source(std::string_view owner, const std::string& why) {
   throw failure(errc::invalid_argument, std::string(owner) + ": " + why);
 }
 
 }  // namespace
 
 void check_source(const source_options& how, bool filters, std::string_view owner) {
-  if (how.tasks == 0) refuse(owner, "0 tasks; one or more have to call the source");
+  if (how.tasks == 0) refuse_source(owner, "0 tasks; one or more have to call the source");
   if (!how.keep.has_rank()) {
-    refuse(owner, "the rank of keep is unknown: it is [], or [?] with one for each row");
+    refuse_source(owner, "the rank of keep is unknown: it is [], or [?] with one for each row");
   }
   if (how.keep.rank() > 1) {
-    refuse(owner, "keep has the shape " + to_string(how.keep) +
-                      ": it is [], or [?] with one for each row");
+    refuse_source(owner, "keep has the shape " + to_string(how.keep) +
+                             ": it is [], or [?] with one for each row");
   }
   if (how.keep.rank() == 0) return;
-  if (!filters) refuse(owner, "keep is set, but the source gives no maybe_element");
+  if (!filters) refuse_source(owner, "keep is set, but the source gives no maybe_element");
   if (!how.enqueue_many) {
-    refuse(owner,
-           "keep has the shape " + to_string(how.keep) + ": one for each row needs enqueue_many");
+    refuse_source(owner, "keep has the shape " + to_string(how.keep) +
+                             ": one for each row needs enqueue_many");
   }
 }
 
@@ -33,11 +33,11 @@ wanted_rows wanted(const maybe_element& got, const source_options& how, std::str
   const tensor* const keep = std::get_if<tensor>(&got.keep);
   const shape given = keep ? keep->shape() : shape();
   if (!how.keep.compatible(given)) {
-    refuse(owner,
-           "keep was to have the shape " + to_string(how.keep) + ", and has " + to_string(given));
+    refuse_source(owner, "keep was to have the shape " + to_string(how.keep) + ", and has " +
+                             to_string(given));
   }
   if (keep->type() != dtype::boolean) {
-    refuse(owner, "keep must be of bool, and is of " + std::string(name(keep->type())));
+    refuse_source(owner, "keep must be of bool, and is of " + std::string(name(keep->type())));
   }
   if (how.keep.rank() == 0) return {keep->value<bool>()};
   return {.any = true, .each = keep->values<bool>()};

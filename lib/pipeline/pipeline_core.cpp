@@ -82,6 +82,13 @@ void pipeline_core::refuse(std::string_view stage, std::string_view why) const {
                                             std::string(stage) + "': " + std::string(why));
 }
 
+void pipeline_core::require_no(std::string_view obstacle) const {
+  if (obstacle.empty()) return;
+  throw failure(
+      errc::failed_precondition,
+      "pipeline '" + options_.name + "' cannot be saved or restored: " + std::string(obstacle));
+}
+
 void pipeline_core::start() {
   home_ = scheduler::current();
   LEAT_ASSERT(home_ != nullptr, "a pipeline runs in a task: call next() in one");

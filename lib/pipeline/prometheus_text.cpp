@@ -2,13 +2,13 @@
 
 #include <charconv>
 #include <cstdint>
-#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/utf8.hpp"
 #include "leat/pipeline/queue_fullness.hpp"
-#include "sync/utf8.hpp"
+#include "pipeline/unique_names.hpp"
 
 namespace leat {
 namespace {
@@ -53,19 +53,6 @@ template <class Thing>
 struct labelled {
   std::string label;
   Thing thing;
-};
-
-class unique_labels {
- public:
-  std::string of(const std::string& name) {
-    std::string label = escaped(name);
-    for (std::uint64_t n = 2; !used_.insert(label).second; ++n)
-      label = escaped(name) + "#" + to_text(n);
-    return label;
-  }
-
- private:
-  std::set<std::string> used_;
 };
 
 template <class Thing>
@@ -164,15 +151,15 @@ std::string prometheus_text(std::span<const stage_metrics* const> stages,
                             std::span<const queue_base* const> queues,
                             std::optional<time_point> now) {
   std::vector<labelled<stage>> stages_now;
-  unique_labels stage_labels;
+  detail::unique_names stage_labels;
   for (const stage_metrics* s : stages)
-    stages_now.push_back({stage_labels.of(s->name()), {s, now}});
+    stages_now.push_back({stage_labels.of(escaped(s->name())), {s, now}});
 
   std::vector<labelled<queue>> queues_now;
   std::vector<labelled<queue>> weighed;
-  unique_labels queue_labels;
+  detail::unique_names queue_labels;
   for (const queue_base* q : queues) {
-    queues_now.push_back({queue_labels.of(q->name()), q->statistics()});
+    queues_now.push_back({queue_labels.of(escaped(q->name())), q->statistics()});
     if (queues_now.back().thing.weighed) weighed.push_back(queues_now.back());
   }
 

@@ -1,10 +1,17 @@
 #include "leat/pipeline/read_indexed.hpp"
 
+#include <algorithm>
 #include <memory>
+#include <span>
 #include <utility>
+
+#include "leat/pipeline/detail/run_journal.hpp"
 
 namespace leat {
 namespace {
+
+using detail::origin;
+using detail::stage_state;
 
 class indexed_stage final : public detail::stage<record_selection> {
  public:
@@ -16,21 +23,118 @@ class indexed_stage final : public detail::stage<record_selection> {
 
   task<bool> next(record_selection& run) override {
     const at_work here = working();
-    if (!reader_) {
-      std::vector<std::string> paths = co_await detail::find_files(files_, metrics().name());
-      reader_ = co_await indexed_reader::open(std::move(paths), options_);
-    }
+    if (!reader_) co_await open(options_);
+    journal_.begin({reader_->state()});
+    const std::uint64_t left_out = reader_->statistics().reports;
     const bool more = co_await reader_->read_batch(run);
+    journal_.last().is_whole = reader_->statistics().reports == left_out;
     std::size_t bytes = 0;
     for (const byte_view record : run) bytes += record.size();
+    if (noting_) note(run);
     metrics().add(run.size(), bytes);
     co_return more;
   }
 
+  std::string obstacle() const override { return {}; }
+  void describe(std::vector<stage_state>& stages) const override {
+    stages.push_back({.kind = "read_indexed", .name = metrics().name()});
+  }
+  void save(detail::run_place before, std::vector<stage_state>& stages) const override {
+    describe(stages);
+    stages.back().skip = before.element;
+    if (!reader_) return;
+    const place* const at = journal_.find(before.run);
+    indexed_reader_state s = at ? at->before : reader_->state();
+    // Records are counted in positions, as far as none was left out: then it is the state of all
+    // ranks, whatever their number.
+    if (at && at->is_whole && before.element > 0) {
+      s.position += before.element * (s.by == shard_by::files ? 1 : s.world_size);
+      stages.back().skip = 0;
+    }
+    stages.back().reader = s.to_bytes();
+  }
+  void forget(std::uint64_t run) noexcept override { journal_.forget(run); }
+  task<void> restore(std::span<const stage_state> stages) override {
+    const stage_state& s = stages.back();
+    skip_ = s.skip;
+    if (s.reader.empty()) co_return;
+    indexed_reader_options options = options_;
+    if (!options.seed) options.seed = indexed_reader_state::from_bytes(s.reader, s.name).seed;
+    co_await open(std::move(options));
+    reader_->restore_state(s.reader);
+  }
+  std::uint64_t to_skip() const noexcept override { return skip_; }
+  void rewind() noexcept override {
+    reader_.reset();
+    skip_ = 0;
+  }
+
+  bool note_origins() override {
+    noting_ = true;
+    return true;
+  }
+  void take_origins(std::uint64_t run, std::vector<origin>& all) override {
+    all = std::move(journal_.find(run)->origins);
+  }
+  task<void> make_again(std::span<const origin> records, sink to) override {
+    constexpr std::size_t most = 1024;  // records in memory
+    record_selection run;
+    std::vector<std::uint64_t> indices;
+    for (std::size_t count = 0; !records.empty(); records = records.subspan(count)) {
+      const std::uint32_t file = records.front().file;
+      if (!reader_ || file >= reader_->files().size()) {
+        detail::refuse_state(metrics().name(), "its buffers hold records of other files");
+      }
+      tfrecord_file& from = *reader_->files()[file];
+      indices.clear();
+      for (const origin& o : records.first(std::min(most, records.size()))) {
+        if (o.file != file) break;
+        const bool is_there = o.index < from.size() && from.index()[o.index].offset == o.offset;
+        if (!is_there) detail::refuse_record(from.path(), o);
+        indices.push_back(o.index);
+      }
+      count = indices.size();
+      co_await from.read(indices, run);
+      to(run, records.first(count));
+    }
+  }
+
  private:
+  // Where the reader stood at the beginning of a run, and what that run then gave.
+  struct place {
+    indexed_reader_state before;
+    bool is_whole = false;  // no record of it was left out
+    std::vector<origin> origins = {};
+  };
+
+  task<void> open(indexed_reader_options options) {
+    std::vector<std::string> paths = co_await detail::find_files(files_, metrics().name());
+    reader_ = co_await indexed_reader::open(std::move(paths), std::move(options));
+    firsts_.clear();
+    std::uint64_t first = 0;
+    for (const auto& f : reader_->files()) {
+      firsts_.push_back(first);
+      first += f->size();
+    }
+  }
+
+  void note(const record_selection& run) {
+    std::vector<origin>& all = journal_.last().origins;
+    all.reserve(run.size());
+    for (std::size_t i = 0; i < run.size(); ++i) {
+      const auto file = std::ranges::upper_bound(firsts_, run.ordinal(i)) - firsts_.begin() - 1;
+      const record_position at = run.position(i);
+      all.push_back({static_cast<std::uint32_t>(file), at.offset, at.index, 0});
+    }
+  }
+
   const std::vector<std::string> files_;
   const indexed_reader_options options_;
   std::unique_ptr<indexed_reader> reader_;
+  std::vector<std::uint64_t> firsts_;  // ordinal of the first record of each file
+  detail::run_journal<place> journal_;
+  bool noting_ = false;
+  std::uint64_t skip_ = 0;
 };
 
 }  // namespace

@@ -15,21 +15,23 @@ std::string column_name(const tensor_tuple& columns, std::size_t i) {
                              : "column " + std::to_string(i);
 }
 
-[[noreturn]] void refuse(const std::string& producer, const std::string& why) {
+[[noreturn]] void refuse_rows(const std::string& producer, const std::string& why) {
   throw failure(errc::invalid_argument, "producer '" + producer + "': " + why);
 }
 
 // What the rows are, if the columns have the same number of them.
 element_spec spec_of_rows(const tensor_tuple& columns, const std::string& producer) {
-  if (columns.empty()) refuse(producer, "no column is given; give one or more");
+  if (columns.empty()) refuse_rows(producer, "no column is given; give one or more");
   std::vector<component_spec> components;
   for (std::size_t i = 0; i < columns.count(); ++i) {
     const shape& s = columns[i].shape();
-    if (s.rank() == 0) refuse(producer, column_name(columns, i) + " is a scalar: it has no rows");
+    if (s.rank() == 0)
+      refuse_rows(producer, column_name(columns, i) + " is a scalar: it has no rows");
     if (s[0] != columns[0].shape()[0]) {
-      refuse(producer, column_name(columns, 0) + " has " + std::to_string(columns[0].shape()[0]) +
-                           " rows, " + column_name(columns, i) + " has " + std::to_string(s[0]) +
-                           "; all columns must have the same number");
+      refuse_rows(producer, column_name(columns, 0) + " has " +
+                                std::to_string(columns[0].shape()[0]) + " rows, " +
+                                column_name(columns, i) + " has " + std::to_string(s[0]) +
+                                "; all columns must have the same number");
     }
     components.push_back({.type = columns[i].type(),
                           .shape = partial_shape(s.dimensions().subspan(1)),

@@ -31,7 +31,8 @@ bool changes_something(const file_request& r) noexcept {
     case op::sync:
     case op::truncate:
     case op::rename:
-    case op::remove: return true;
+    case op::remove:
+    case op::make_directory: return true;
     case op::open: return (r.flags & (O_CREAT | O_TRUNC)) != 0;
     default: return false;
   }
@@ -105,7 +106,8 @@ bool file_system::applies(fault f, const file_request& r) noexcept {
     case fault::replaced:
       return (r.what == op::read && r.offset != next_byte) || r.what == op::open;
     case fault::no_space:
-      return r.what == op::write || (r.what == op::open && (r.flags & O_CREAT) != 0);
+      return r.what == op::write || r.what == op::make_directory ||
+             (r.what == op::open && (r.flags & O_CREAT) != 0);
     case fault::crash_before:
     case fault::crash_after: return changes_something(r);
     case fault::interrupted:
@@ -260,6 +262,7 @@ std::int64_t file_system::carry_out(file_request& r, bool shortened, bool flippe
     case op::write: return write(r, shortened);
     case op::sync: return sync(r);
     case op::truncate: return truncate(r);
+    case op::lock: return lock(r);
     case op::rename: {
       const std::string from = canonical(r.path);
       const std::string to = canonical(r.new_path);
@@ -275,6 +278,7 @@ std::int64_t file_system::carry_out(file_request& r, bool shortened, bool flippe
       change_names({{{path, nullptr}}});
       return 0;
     }
+    case op::make_directory: return new_directory(canonical(r.path));
     case op::close: return open_.erase(r.handle) == 1 ? 0 : -EBADF;
   }
   return -ENOSYS;
@@ -368,30 +372,24 @@ std::int64_t file_system::sync(const file_request& r) {
   return 0;
 }
 
-// The changes of its entries, in order.
-std::int64_t file_system::sync_directory(const std::string& directory) {
-  if (!directories_.contains(directory)) return names_.contains(directory) ? -ENOTDIR : -ENOENT;
-  std::erase_if(changes_, [&](const change& c) {
-    const bool here = std::any_of(c.entries.begin(), c.entries.end(),
-                                  [&](const auto& e) { return parent_of(e.first) == directory; });
-    if (!here) return false;
-    for (const auto& [path, n] : c.entries) {
-      if (n) {
-        names_on_device_[path] = n;
-      } else {
-        names_on_device_.erase(path);
-      }
-    }
-    return true;
-  });
-  return 0;
-}
-
 std::int64_t file_system::truncate(const file_request& r) {
   const auto found = open_.find(r.handle);
   if (found == open_.end()) return -EBADF;
   if (!found->second.target) return -EINVAL;
   cut(*found->second.target, r.offset);
+  return 0;
+}
+
+// Of the open file, until it is closed; as flock(2).
+std::int64_t file_system::lock(const file_request& r) {
+  const auto found = open_.find(r.handle);
+  if (found == open_.end()) return -EBADF;
+  for (const auto& [handle, other] : open_) {
+    if (other.is_locked && other.target == found->second.target && handle != r.handle) {
+      return -EBUSY;
+    }
+  }
+  found->second.is_locked = true;
   return 0;
 }
 
@@ -417,20 +415,6 @@ std::int64_t file_system::status(const file_request& r) const {
   return 0;
 }
 
-std::int64_t file_system::list(const file_request& r) const {
-  const std::string directory = canonical(r.path);
-  if (names_.contains(directory)) return -ENOTDIR;
-  if (!directories_.contains(directory)) return -ENOENT;
-  const auto add = [&](const std::string& path) {
-    if (path != "/" && parent_of(path) == directory) {
-      r.names->push_back(path.substr(path.rfind('/') + 1));
-    }
-  };
-  for (const auto& [path, n] : names_) add(path);
-  for (const std::string& path : directories_) add(path);
-  return 0;
-}
-
 // What somebody else does to the file of an operation that is about to happen.
 void file_system::meddle(const file_request& r, fault f) {
   const auto opened = r.path ? open_.end() : open_.find(r.handle);
@@ -450,22 +434,6 @@ void file_system::meddle(const file_request& r, fault f) {
   cut(*fresh, choices_.choose(fresh->data.size() + 1, "size of a file that replaces another"));
   fresh->on_device = fresh->data;
   change_names({{{path, fresh}}});
-}
-
-void file_system::rename(const std::string& from, const std::string& to) {
-  if (from == to) return;
-  change_names({{{from, nullptr}, {to, names_.at(from)}}});
-}
-
-void file_system::change_names(change c) {
-  for (const auto& [path, n] : c.entries) {
-    if (n) {
-      names_[path] = n;
-    } else {
-      names_.erase(path);
-    }
-  }
-  changes_.push_back(std::move(c));
 }
 
 // ---------------------------------------------------------------------------------------- buffers

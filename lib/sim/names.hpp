@@ -17,8 +17,10 @@ inline const char* name_of(file_request::operation what) noexcept {
     case op::write: return "write";
     case op::sync: return "sync";
     case op::truncate: return "truncate";
+    case op::lock: return "lock";
     case op::rename: return "rename";
     case op::remove: return "remove";
+    case op::make_directory: return "make directory";
     case op::close: return "close";
   }
   return "?";

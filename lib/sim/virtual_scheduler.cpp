@@ -14,10 +14,18 @@ namespace {
 // Tasks that were asked to stop and go on for so many items do not intend to end.
 constexpr std::size_t patience = 1'000'000;
 
+// 2000-01-01 00:00 UTC.
+constexpr std::chrono::seconds wall_clock_begin{946'684'800};
+
 }  // namespace
 
 virtual_scheduler::~virtual_scheduler() {
   LEAT_ASSERT(pool_.empty(), "a scheduler was destroyed with work to run: join its tasks first");
+}
+
+wall_time_point virtual_scheduler::wall_time() const noexcept {
+  const auto since = wall_clock_begin + now_.time_since_epoch() + wall_offset_;
+  return wall_time_point(std::chrono::duration_cast<wall_time_point::duration>(since));
 }
 
 std::size_t virtual_scheduler::ready() {

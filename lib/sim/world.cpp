@@ -15,10 +15,7 @@ namespace leat::sim {
 namespace {
 
 // Tasks that were asked to stop and go on for so many steps do not intend to end.
-constexpr std::uint64_t patience = 1'000'000;
-
-// 2000-01-01 00:00 UTC.
-constexpr std::chrono::seconds wall_clock_begin{946'684'800};
+constexpr std::uint64_t max_idle_turns = 1'000'000;
 
 class installed_listener {
  public:
@@ -59,10 +56,14 @@ world::world(std::vector<std::uint32_t> script, std::uint64_t seed, const world_
 
 world::~world() = default;
 
-std::chrono::system_clock::time_point world::wall_clock() const noexcept {
-  using clock = std::chrono::system_clock;
-  const auto since = wall_clock_begin + now_.time_since_epoch() + wall_offset_;
-  return clock::time_point(std::chrono::duration_cast<clock::duration>(since));
+wall_time_point world::wall_clock() const noexcept { return threads_.front()->wall_time(); }
+
+void world::jump_wall_clock(std::chrono::nanoseconds by) noexcept {
+  for (const auto& t : threads_) t->jump_wall_clock(by);
+}
+
+void world::set_identity(const process_identity& identity) {
+  for (const auto& t : threads_) t->set_identity(identity);
 }
 
 // ------------------------------------------------------------------------------------- invariants
@@ -238,7 +239,7 @@ void world::run(const body& b) {
 void world::unwind() {
   unwatch();
   pre_empting_ = false;
-  std::uint64_t left = patience;
+  std::uint64_t left = max_idle_turns;
   const auto stop_all = [&] {
     bool any = false;
     for (const auto& t : threads_) any = leat::detail::scope_registry::stop_scopes_of(*t) || any;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/is_one_of.hpp"
 #include "core/where_everyone_is.hpp"
 #include "leat/core/detail/thread_place.hpp"
 #include "leat/core/error.hpp"
@@ -42,8 +43,7 @@ coordinator::~coordinator() {
 }
 
 bool coordinator::is_clean(const std::exception_ptr& error) const noexcept {
-  const std::error_code ec = to_error_code(error);
-  return std::any_of(clean_.begin(), clean_.end(), [&](errc c) { return ec == c; });
+  return detail::is_one_of(error, clean_);
 }
 
 // ------------------------------------------------------------------------------ who is coordinated

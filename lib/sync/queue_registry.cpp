@@ -7,17 +7,18 @@
 namespace leat {
 namespace {
 
-[[noreturn]] void refuse(const std::string& name, const std::string& why) {
+[[noreturn]] void refuse_queue(const std::string& name, const std::string& why) {
   throw failure(errc::invalid_argument, "shared queue '" + name + "': " + why);
 }
 
-std::string to_text(std::size_t limit) {
+std::string text_of_limit(std::size_t limit) {
   return limit == unbounded ? "unbounded" : std::to_string(limit);
 }
 
 void check_limit(const std::string& name, const char* what, std::size_t there, std::size_t wanted) {
   if (there == wanted) return;
-  refuse(name, std::string(what) + " is " + to_text(there) + ", not " + to_text(wanted));
+  refuse_queue(
+      name, std::string(what) + " is " + text_of_limit(there) + ", not " + text_of_limit(wanted));
 }
 
 }  // namespace
@@ -26,27 +27,29 @@ void detail::registered_queue::check(const registered_queue& wanted) const {
   const shuffle_options& there = options_;
   const shuffle_options& asked = wanted.options_;
   if (std::string(kind_) != wanted.kind_) {
-    refuse(name(), std::string("kind is ") + kind_ + ", not " + wanted.kind_);
+    refuse_queue(name(), std::string("kind is ") + kind_ + ", not " + wanted.kind_);
   }
   if (item_ != wanted.item_) {
-    refuse(name(), std::string("item type is ") + item_.name() + ", not " + wanted.item_.name());
+    refuse_queue(name(),
+                 std::string("item type is ") + item_.name() + ", not " + wanted.item_.name());
   }
   if (queue_ != wanted.queue_) {
-    refuse(name(), "comparison or weigher is of another type");
+    refuse_queue(name(), "comparison or weigher is of another type");
   }
   check_limit(name(), "capacity", there.capacity, asked.capacity);
   check_limit(name(), "min_after_dequeue", there.min_after_dequeue, asked.min_after_dequeue);
   check_limit(name(), "max_weight", there.max_weight, asked.max_weight);
-  if (there.budget != asked.budget) refuse(name(), "budget is another one");
+  if (there.budget != asked.budget) refuse_queue(name(), "budget is another one");
   if (asked.seed && there.seed != asked.seed) {
-    refuse(name(), "seed is " + (there.seed ? std::to_string(*there.seed) : "random") + ", not " +
-                       std::to_string(*asked.seed));
+    refuse_queue(name(), "seed is " + (there.seed ? std::to_string(*there.seed) : "random") +
+                             ", not " + std::to_string(*asked.seed));
   }
 }
 
 std::shared_ptr<void> queue_registry::get(detail::registered_queue wanted) {
   if (wanted.name().empty()) {
-    refuse("", "an empty name shares nothing; name it in the options, or make a queue of your own");
+    refuse_queue(
+        "", "an empty name shares nothing; name it in the options, or make a queue of your own");
   }
   std::string name = wanted.name();
   std::optional<detail::registered_queue> found;

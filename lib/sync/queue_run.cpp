@@ -1,10 +1,11 @@
-#include "sync/queue_run.hpp"
+#include "leat/sync/queue_run.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "leat/core/select.hpp"
 #include "leat/core/this_task.hpp"
+#include "sync/queue_run.hpp"
 
 namespace leat {
 namespace detail {

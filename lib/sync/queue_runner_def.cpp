@@ -4,8 +4,8 @@
 
 #include <protozero/pbf_writer.hpp>
 
+#include "core/utf8.hpp"
 #include "core/wire_reader.hpp"
-#include "sync/utf8.hpp"
 
 namespace leat {
 namespace {
@@ -15,7 +15,9 @@ using detail::wire;
 using detail::wire_damage;
 using detail::wire_reader;
 
-enum field : std::uint32_t { queue = 1, enqueue = 2, close = 3, cancel = 4, closed_errors = 5 };
+struct def_field {
+  enum : std::uint32_t { queue = 1, enqueue = 2, close = 3, cancel = 4, closed_errors = 5 };
+};
 
 // An enumerator has 32 bits, and ten bytes when it is negative.
 errc to_errc(std::uint64_t number) noexcept {
@@ -31,14 +33,16 @@ std::string name_of(wire_reader& in) {
 void read_field(wire_reader& in, queue_runner_def& def) {
   const std::uint32_t tag = in.tag();
   switch (tag) {
-    case tag_of(queue, wire::bytes): def.queue_name = name_of(in); return;
-    case tag_of(enqueue, wire::bytes): def.enqueue_op_names.push_back(name_of(in)); return;
-    case tag_of(close, wire::bytes): def.close_op_name = name_of(in); return;
-    case tag_of(cancel, wire::bytes): def.cancel_op_name = name_of(in); return;
-    case tag_of(closed_errors, wire::varint):
+    case tag_of(def_field::queue, wire::bytes): def.queue_name = name_of(in); return;
+    case tag_of(def_field::enqueue, wire::bytes):
+      def.enqueue_op_names.push_back(name_of(in));
+      return;
+    case tag_of(def_field::close, wire::bytes): def.close_op_name = name_of(in); return;
+    case tag_of(def_field::cancel, wire::bytes): def.cancel_op_name = name_of(in); return;
+    case tag_of(def_field::closed_errors, wire::varint):
       def.queue_closed_errors.push_back(to_errc(in.varint()));
       return;
-    case tag_of(closed_errors, wire::bytes): {
+    case tag_of(def_field::closed_errors, wire::bytes): {
       wire_reader packed(in.bytes());
       while (!packed.done()) def.queue_closed_errors.push_back(to_errc(packed.varint()));
       return;
@@ -47,7 +51,7 @@ void read_field(wire_reader& in, queue_runner_def& def) {
   }
 }
 
-const std::string& checked(const std::string& name) {
+const std::string& name_checked(const std::string& name) {
   if (!detail::is_utf8(name)) {
     throw failure(errc::invalid_argument,
                   "a name in a definition of a queue_runner is not UTF-8: '" + name + "'");
@@ -60,16 +64,17 @@ const std::string& checked(const std::string& name) {
 std::string queue_runner_def::to_bytes() const {
   std::string bytes;
   protozero::pbf_writer out(bytes);
-  if (!queue_name.empty()) out.add_string(queue, checked(queue_name));
-  for (const std::string& name : enqueue_op_names) out.add_string(enqueue, checked(name));
-  if (!close_op_name.empty()) out.add_string(close, checked(close_op_name));
-  if (!cancel_op_name.empty()) out.add_string(cancel, checked(cancel_op_name));
+  if (!queue_name.empty()) out.add_string(def_field::queue, name_checked(queue_name));
+  for (const std::string& name : enqueue_op_names)
+    out.add_string(def_field::enqueue, name_checked(name));
+  if (!close_op_name.empty()) out.add_string(def_field::close, name_checked(close_op_name));
+  if (!cancel_op_name.empty()) out.add_string(def_field::cancel, name_checked(cancel_op_name));
   const std::vector<std::int32_t> codes = [this] {
     std::vector<std::int32_t> numbers;
     for (const errc e : queue_closed_errors) numbers.push_back(static_cast<std::int32_t>(e));
     return numbers;
   }();
-  out.add_packed_enum(closed_errors, codes.begin(), codes.end());
+  out.add_packed_enum(def_field::closed_errors, codes.begin(), codes.end());
   return bytes;
 }
 

@@ -11,10 +11,11 @@ CODE = {'.hpp', '.cpp'}
 MAX_COLUMNS = 100
 MAX_LINES = {'.hpp': 400, '.cpp': 500}
 LOOSE = re.compile(r'\b(TODO(?!\((perf|later)\):)|FIXME|XXX|HACK)\b')  # style: words
+OF_CASES = re.compile(r'tests/\w+/\w+_test\.cpp')
 EXPENSIVE = re.compile(r'\s*#\s*include\s*[<"](asio\.hpp|liburing\.h)[>"]')
 
 
-def problems(path, name):
+def problems(root, path, name):
     lines = path.read_text().split('\n')
     if lines[-1] != '':
         yield len(lines), 'no newline at the end of the file'
@@ -23,6 +24,14 @@ def problems(path, name):
         yield len(lines), f'longer than {limit} lines'
     if path.suffix == '.hpp' and '#pragma once' not in lines[:10]:
         yield 1, '#pragma once is missing'
+    if OF_CASES.fullmatch(name):
+        # Several files of cases are compiled as one, and all call their helpers what they like.
+        if f'namespace {path.stem} {{' not in lines:
+            yield 1, f'its cases have to stand in namespace {path.stem}'
+        if 'namespace {' in lines:
+            yield lines.index('namespace {') + 1, 'an unnamed namespace, shared with other files'
+    if name.startswith('lib/') and path.suffix == '.cpp':
+        yield from header_not_first(root, name, lines)
     for number, line in enumerate(lines, 1):
         if '\t' in line:
             yield number, 'a tab'
@@ -36,6 +45,18 @@ def problems(path, name):
             yield number, f'{match[1]} must not be in a public header'
 
 
+def header_not_first(root, name, lines):
+    """What includes the header of its own name first shows that this needs no other before it."""
+    header = 'leat/' + name.removeprefix('lib/').removesuffix('.cpp') + '.hpp'
+    if not (root / 'include' / header).is_file():
+        return
+    for number, line in enumerate(lines, 1):
+        if line.startswith('#include '):
+            if line != f'#include "{header}"':
+                yield number, f'{header} has to be included first'
+            return
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     files = [f for f in root.iterdir() if f.is_file() and f.suffix in SUFFIXES]
@@ -45,7 +66,7 @@ def main():
     count = 0
     for path in sorted(files):
         name = str(path.relative_to(root))
-        for number, what in problems(path, name):
+        for number, what in problems(root, path, name):
             print(f'{name}:{number}: {what}')
             count += 1
     return 1 if count else 0

@@ -9,6 +9,8 @@
 #include "support/refusal.hpp"
 #include "support/zlib_oracle.hpp"
 
+namespace compression_test {
+
 using leat::as_bytes;
 using leat::compression;
 
@@ -63,3 +65,5 @@ TEST_CASE("detect_tfrecord_compression: a record's header outweighs a magic numb
     CHECK(leat::detect_tfrecord_compression(file) != compression::none);
   }
 }
+
+}  // namespace compression_test

@@ -9,7 +9,7 @@
 #include "leat/codec/bytes.hpp"
 #include "leat/core/random.hpp"
 
-namespace {
+namespace crc32c_test {
 
 // Bit by bit, from the definition.
 std::uint32_t slow_crc32c(leat::byte_view bytes) {
@@ -20,8 +20,6 @@ std::uint32_t slow_crc32c(leat::byte_view bytes) {
   }
   return ~crc;
 }
-
-}  // namespace
 
 TEST_CASE("crc32c: the vectors of RFC 3720", "[codec]") {
   std::array<std::byte, 32> bytes{};
@@ -99,3 +97,5 @@ TEST_CASE("crc32c: masking can be undone, twice too", "[codec]") {
   CHECK(leat::unmask_crc32c(leat::unmask_crc32c(leat::mask_crc32c(leat::mask_crc32c(crc)))) == crc);
   CHECK(leat::mask_crc32c(0) == 0xA282EAD8U);
 }
+
+}  // namespace crc32c_test

@@ -14,7 +14,7 @@
 #include "leat/core/error.hpp"
 #include "support/refusal.hpp"
 
-namespace {
+namespace csv_decoder_test {
 
 using leat::csv_column;
 using leat::csv_decoder;
@@ -67,8 +67,6 @@ using longs = std::vector<std::int64_t>;
 using floats = std::vector<float>;
 using doubles = std::vector<double>;
 using texts = std::vector<std::string>;
-
-}  // namespace
 
 // --------------------------------------------------------------------------------------- columns
 
@@ -404,3 +402,5 @@ TEST_CASE("csv_decoder: bytes, names, and what the elements are", "[codec]") {
                                               {.type = dtype::string, .shape = {}, .name = "b"}}));
   CHECK(decoder.decode(records{})[0].shape() == leat::shape{0});
 }
+
+}  // namespace csv_decoder_test

@@ -10,7 +10,7 @@
 #include "leat/codec/decode_raw.hpp"
 #include "support/zlib_oracle.hpp"
 
-namespace {
+namespace decode_compressed_test {
 
 using leat::compression;
 using leat::decode_compressed;
@@ -36,8 +36,6 @@ leat::errc code_of(const tensor& strings, compression type, std::size_t record,
   }
   return leat::errc::unknown;
 }
-
-}  // namespace
 
 TEST_CASE("J15, J16: strings are inflated one by one", "[codec]") {
   for (const auto type : {compression::none, compression::zlib, compression::gzip}) {
@@ -69,3 +67,5 @@ TEST_CASE("D7, J19: what is damaged, cut off or too large", "[codec]") {
   CHECK(code_of(second(good), compression::zlib, 0, {.max_output = 3}) ==
         leat::errc::resource_exhausted);
 }
+
+}  // namespace decode_compressed_test

@@ -12,7 +12,7 @@
 #include "support/hex.hpp"
 #include "support/refusal.hpp"
 
-namespace {
+namespace decode_example_test {
 
 using leat::example_contents;
 using leat::tensor;
@@ -80,4 +80,4 @@ TEST_CASE("decode_example: what is none is refused", "[codec]") {
       contains(refusal(from_hex("0a0e0a0c0a0161120712050a03000000")), "floats that is cut short"));
 }
 
-}  // namespace
+}  // namespace decode_example_test

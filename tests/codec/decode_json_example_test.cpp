@@ -14,7 +14,7 @@
 #include "leat/codec/example_parser.hpp"
 #include "support/refusal.hpp"
 
-namespace {
+namespace decode_json_example_test {
 
 using leat::decode_json_example;
 using leat::dtype;
@@ -45,8 +45,6 @@ std::string error_of(const std::string& text) {
   }
   return {};
 }
-
-}  // namespace
 
 TEST_CASE("J20: an Example of its JSON text, and the same shape", "[codec]") {
   const std::string floats = feature(R"({"floatList": {"value": [1, 1.0, 3]}})");
@@ -142,3 +140,5 @@ TEST_CASE("decode_json_example: what an Example has not", "[codec]") {
   CHECK(error_of(feature(R"({"int64List": {"value": 3}})")) ==
         "record 0: 'value' is an array in JSON");
 }
+
+}  // namespace decode_json_example_test

@@ -13,7 +13,7 @@
 #include "support/hex.hpp"
 #include "support/refusal.hpp"
 
-namespace {
+namespace decode_raw_test {
 
 using leat::decode_raw;
 using leat::dtype;
@@ -36,8 +36,6 @@ std::string error_of(const tensor& records, dtype type, const raw_options& optio
   }
   return {};
 }
-
-}  // namespace
 
 TEST_CASE("J01, J02: bytes", "[codec]") {
   CHECK(decode_raw(strings({"A", "a"}), dtype::uint8) ==
@@ -110,3 +108,5 @@ TEST_CASE("decode_raw: no bytes, and no records", "[codec]") {
   const std::vector<leat::byte_view> records = {leat::as_bytes("ab"), leat::as_bytes("cd")};
   CHECK(decode_raw(records, dtype::uint8).shape() == leat::shape{2, 2});
 }
+
+}  // namespace decode_raw_test

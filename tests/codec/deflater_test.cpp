@@ -11,7 +11,7 @@
 #include "support/texts.hpp"
 #include "support/zlib_oracle.hpp"
 
-namespace {
+namespace deflater_test {
 
 using leat::compression;
 using leat::deflate_flush;
@@ -52,8 +52,6 @@ std::string file_of_seven(int file) {
   }
   return std::string(leat::as_text(bytes));
 }
-
-}  // namespace
 
 TEST_CASE("deflater: small files are the same as those of zlib.compress()", "[codec]") {
   for (int file = 0; file < 2; ++file) {
@@ -170,3 +168,5 @@ TEST_CASE("deflater: an option out of range is refused by its name", "[codec]") 
   CHECK(contains(leat_test::refusal([] { return leat::deflater(compression::none); }),
                  "ZLIB or GZIP"));
 }
+
+}  // namespace deflater_test

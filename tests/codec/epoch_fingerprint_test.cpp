@@ -8,7 +8,7 @@
 #include "codec/murmur3.hpp"
 #include "leat/core/permutation.hpp"
 
-namespace {
+namespace epoch_fingerprint_test {
 
 using leat::as_bytes;
 using leat::epoch_fingerprint;
@@ -87,4 +87,4 @@ TEST_CASE("epoch_fingerprint: the same with every compiler; keys may be texts", 
   CHECK(to_string(epoch_fingerprint()) == "0 records, 00000000000000000000000000000000");
 }
 
-}  // namespace
+}  // namespace epoch_fingerprint_test

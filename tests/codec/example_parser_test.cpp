@@ -13,7 +13,7 @@
 #include "leat/codec/example_builder.hpp"
 #include "support/refusal.hpp"
 
-namespace {
+namespace example_parser_test {
 
 using leat::dtype;
 using leat::example_builder;
@@ -87,8 +87,6 @@ bool refused(const feature_map& features) {
   }
   return false;
 }
-
-}  // namespace
 
 // ---------------------------------------------------------------------------------- fixed length
 
@@ -357,3 +355,5 @@ TEST_CASE("parsed_features: components for queues, and what is not there", "[cod
   CHECK(t["v/indices"].shape() == leat::shape{2, 2});
   CHECK(t["v/dense_shape"] == ints_of({1, 2}));
 }
+
+}  // namespace example_parser_test

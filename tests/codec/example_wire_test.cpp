@@ -11,7 +11,7 @@
 #include "leat/codec/example_parser.hpp"
 #include "support/hex.hpp"
 
-namespace {
+namespace example_wire_test {
 
 using leat::dtype;
 using leat_test::from_hex;
@@ -44,8 +44,6 @@ std::string error_of(std::string_view hex, const std::string& key, dtype type) {
   }
   return {};
 }
-
-}  // namespace
 
 TEST_CASE("X01, X02: lists packed and not", "[codec]") {
   CHECK(ints("0a0e0a0c0a0361676512051a030a010d", "age") == longs{13});
@@ -152,3 +150,5 @@ TEST_CASE("Example: every record that is cut short is an error or another record
     CHECK_THROWS_AS(parser.parse_one(leat::as_bytes(part)), leat::decode_error);
   }
 }
+
+}  // namespace example_wire_test

@@ -12,7 +12,7 @@
 #include "support/texts.hpp"
 #include "support/zlib_oracle.hpp"
 
-namespace {
+namespace inflater_damage_test {
 
 using leat::compression;
 using end = leat::inflate_end;
@@ -65,8 +65,6 @@ std::string zeros_without_trailer(std::size_t pieces) {
   for (std::size_t i = 1; i < pieces; ++i) stream += other;
   return stream;
 }
-
-}  // namespace
 
 TEST_CASE("inflater: D7 a stream cut off anywhere is never taken for a whole one", "[codec]") {
   for (const sample& s : samples()) {
@@ -283,3 +281,5 @@ TEST_CASE("inflater: a member of more than 4 GiB has the right size and checksum
   CHECK(inflater.finish().end == end::complete);
   CHECK(inflater.bytes_produced() == pieces * piece.size());
 }
+
+}  // namespace inflater_damage_test

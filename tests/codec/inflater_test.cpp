@@ -15,7 +15,7 @@
 #include "support/texts.hpp"
 #include "support/zlib_oracle.hpp"
 
-namespace {
+namespace inflater_test {
 
 using leat::compression;
 using end = leat::inflate_end;
@@ -45,8 +45,6 @@ struct full_header {
   std::array<Bytef, 5> comment{'h', 'i'};
   gz_header header{};
 };
-
-}  // namespace
 
 TEST_CASE("inflater: gives what zlib compressed, at every level, strategy and size", "[codec]") {
   const std::string texts[] = {"",
@@ -207,8 +205,6 @@ TEST_CASE("inflater: refuses options that cannot be", "[codec]") {
                  "max_ratio"));
 }
 
-namespace {
-
 // Two pages, the second of which must not be touched.
 class guarded_page {
  public:
@@ -232,8 +228,6 @@ class guarded_page {
  private:
   void* memory_;
 };
-
-}  // namespace
 
 TEST_CASE("inflater: touches nothing behind its input and its output", "[codec]") {
   guarded_page in;
@@ -259,3 +253,5 @@ TEST_CASE("inflater: touches nothing behind its input and its output", "[codec]"
     }
   }
 }
+
+}  // namespace inflater_test

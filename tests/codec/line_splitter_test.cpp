@@ -7,7 +7,7 @@
 
 #include "leat/core/random.hpp"
 
-namespace {
+namespace line_splitter_test {
 
 using lines = std::vector<std::string>;
 
@@ -47,8 +47,6 @@ lines split_in_pieces(const std::string& text, std::size_t piece) {
   if (!window.empty()) all.emplace_back(leat::last_line(window));
   return all;
 }
-
-}  // namespace
 
 TEST_CASE("split_lines: line ends are left out, with one carriage return", "[codec]") {
   std::vector<std::string_view> views;
@@ -148,3 +146,5 @@ TEST_CASE("split_lines: lines are added behind what is there", "[codec]") {
   leat::split_lines("a\nb\n", views);
   CHECK(views == std::vector<std::string_view>{"before", "a", "b"});
 }
+
+}  // namespace line_splitter_test

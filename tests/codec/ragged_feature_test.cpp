@@ -14,7 +14,7 @@
 #include "leat/codec/sequence_example_parser.hpp"
 #include "support/refusal.hpp"
 
-namespace {
+namespace ragged_feature_test {
 
 using leat::dtype;
 using leat::example_builder;
@@ -89,8 +89,6 @@ const std::vector<ragged_partition> ways = {{ragged_partition::row_splits, "spli
                                             {ragged_partition::row_starts, "starts"},
                                             {ragged_partition::row_limits, "limits"},
                                             {ragged_partition::value_row_ids, "ids"}};
-
-}  // namespace
 
 TEST_CASE("Y01: without partitions each record is a row", "[codec]") {
   const std::vector<example_builder> four = {example().add("vals", longs{3, 4}),
@@ -283,3 +281,5 @@ TEST_CASE("ragged_feature: components for queues, and what is asked for by anoth
   CHECK(t["r/row_splits/0"] == narrow({0, 2}));
   CHECK(t["r/row_splits/1"] == narrow({0, 1, 4}));
 }
+
+}  // namespace ragged_feature_test

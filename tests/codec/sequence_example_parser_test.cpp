@@ -14,7 +14,7 @@
 #include "support/hex.hpp"
 #include "support/refusal.hpp"
 
-namespace {
+namespace sequence_example_parser_test {
 
 using leat::dtype;
 using leat::feature_map;
@@ -74,8 +74,6 @@ std::string error_of(const builder& b, const feature_map& sequences, std::string
 }
 
 const feature_map int_rows = {{"a", fixed_len_sequence_feature{dtype::int64, {}}}};
-
-}  // namespace
 
 TEST_CASE("S01: the context, and defaults of it", "[codec]") {
   const std::string bytes = builder()
@@ -216,3 +214,5 @@ TEST_CASE("sequence_example_builder: a step belongs to a list", "[codec]") {
   b.list("a").step(longs{1});
   CHECK(b.serialize() == one);
 }
+
+}  // namespace sequence_example_parser_test

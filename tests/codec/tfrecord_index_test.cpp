@@ -11,7 +11,7 @@
 #include "leat/core/error.hpp"
 #include "leat/core/random.hpp"
 
-namespace {
+namespace tfrecord_index_test {
 
 using leat::errc;
 using sizes = std::vector<std::uint64_t>;
@@ -328,4 +328,4 @@ TEST_CASE("index_tfrecords: follows no length that leads out of the file", "[cod
   }
 }
 
-}  // namespace
+}  // namespace tfrecord_index_test

@@ -12,7 +12,7 @@
 #include "leat/codec/crc32c.hpp"
 #include "leat/core/random.hpp"
 
-namespace {
+namespace tfrecord_test {
 
 using end = leat::tfrecord_scan_end;
 
@@ -81,8 +81,6 @@ scanned scan_in_pieces(const std::vector<std::byte>& file, std::size_t first, st
   CHECK(window.empty());
   return all;
 }
-
-}  // namespace
 
 TEST_CASE("tfrecord: records come back as they were written", "[codec]") {
   const auto file = file_of(sample);
@@ -309,3 +307,5 @@ TEST_CASE("find_tfrecord: a header that is cut off is not judged", "[codec]") {
   }
   CHECK(leat::find_tfrecord(header, 1 << 20) == std::size_t{0});
 }
+
+}  // namespace tfrecord_test

@@ -26,7 +26,7 @@ static_assert(std::is_standard_layout_v<arrow_schema> && sizeof(arrow_schema) ==
 static_assert(std::is_standard_layout_v<arrow_array> && sizeof(arrow_array) == 80);
 static_assert(offsetof(arrow_schema, release) == 56 && offsetof(arrow_array, release) == 64);
 
-namespace {
+namespace arrow_test {
 
 // A batch as the other side has it: it releases both.
 struct imported {
@@ -57,8 +57,6 @@ std::string formats(const arrow_schema& s) {
   }
   return out + ')';
 }
-
-}  // namespace
 
 TEST_CASE("to_arrow: numbers and strings stand where they stood", "[core]") {
   const tensor numbers = tensor::of<std::int32_t>({3}, {1, 2, 3});
@@ -232,3 +230,5 @@ TEST_CASE("to_arrow: what is no batch is refused, and nothing is written", "[cor
   const std::int64_t most = std::int64_t{1} << 40;
   CHECK(contains(refused(tensor_tuple(tensor(dtype::int8, {most, most, 0}))), "64 bits"));
 }
+
+}  // namespace arrow_test

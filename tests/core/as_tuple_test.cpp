@@ -23,7 +23,7 @@
 #include "support/foreign_coroutine.hpp"
 #include "support/leat_test.hpp"
 
-namespace {
+namespace as_tuple_test {
 
 using namespace std::chrono_literals;
 using leat::errc;
@@ -47,8 +47,6 @@ task<int> nap_and_fail(std::exception_ptr error) {
   if (error) std::rethrow_exception(error);
   co_return 1;
 }
-
-}  // namespace
 
 // ---- Operations of the core.
 
@@ -203,8 +201,6 @@ LEAT_TEST("as_tuple: a task that is stopped", "[core]") {
 
 // ---- In a coroutine that is none of leat's.
 
-namespace {
-
 foreign_coroutine nap(std::optional<std::error_code>& ended) {
   const auto [ec] = co_await leat::as_tuple(leat::sleep_for(1s));
   ended = ec;
@@ -217,8 +213,6 @@ foreign_coroutine await_task(std::exception_ptr error, std::error_code& ec, int&
 foreign_coroutine limited(std::stop_token token, std::error_code& ec) {
   std::tie(ec) = co_await leat::as_tuple(leat::with_stop(leat::sleep_for(1h), token));
 }
-
-}  // namespace
 
 LEAT_TEST("as_tuple: a foreign coroutine sleeps, and may be destroyed asleep", "[core]") {
   std::optional<std::error_code> ended;
@@ -263,15 +257,13 @@ LEAT_TEST("as_tuple: a foreign coroutine is stopped by a token", "[core]") {
 
 // ---- What it takes.
 
-namespace {
-
 template <class T>
 concept can_be_a_tuple = requires(T& t) { leat::as_tuple(t); };
-
-}  // namespace
 
 TEST_CASE("as_tuple: takes what can tell its error, nothing else", "[core]") {
   STATIC_REQUIRE(can_be_a_tuple<leat::sleep_wait>);
   STATIC_REQUIRE_FALSE(can_be_a_tuple<leat::detail::yield_wait>);
   STATIC_REQUIRE_FALSE(can_be_a_tuple<int>);
 }
+
+}  // namespace as_tuple_test

@@ -14,7 +14,7 @@
 #include "leat/core/this_task.hpp"
 #include "leat/sim/virtual_scheduler.hpp"
 
-namespace {
+namespace asio_scheduler_test {
 
 using namespace std::chrono_literals;
 using leat::get_scheduler;
@@ -52,6 +52,13 @@ TEST_CASE("asio_scheduler: the context of a scheduler, null for one of another k
   CHECK(leat::get_io_context(get_scheduler(io)) == &io);
   leat::sim::virtual_scheduler v;
   CHECK(leat::get_io_context(v) == nullptr);
+}
+
+TEST_CASE("asio_scheduler: its time of day is the system's", "[core]") {
+  asio::io_context io;
+  const auto before = std::chrono::system_clock::now() - 1h;  // somebody may set the clock
+  CHECK(get_scheduler(io).wall_time() > before);
+  CHECK(get_scheduler(io).wall_time() < before + 2h);
 }
 
 TEST_CASE("asio_scheduler: run does not return while a task lives", "[core]") {
@@ -165,4 +172,4 @@ TEST_CASE("asio_scheduler: a context may end before a timer that nobody waits fo
   CHECK(group.live_tasks() == 0);
 }
 
-}  // namespace
+}  // namespace asio_scheduler_test

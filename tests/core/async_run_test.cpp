@@ -30,7 +30,7 @@
 #include "support/counting_allocator.hpp"
 #include "support/tracked.hpp"
 
-namespace {
+namespace async_run_test {
 
 using namespace std::chrono_literals;
 using leat::async_run;
@@ -309,4 +309,4 @@ TEST_CASE("async_run: an Asio coroutine's cancellation stops the task it awaits"
   CHECK(what == "sleep: cancelled");
 }
 
-}  // namespace
+}  // namespace async_run_test

@@ -19,7 +19,7 @@ using leat::tensor_tuple;
 using leat_test::contains;
 using leat_test::refusal;
 
-namespace {
+namespace batch_spec_test {
 
 constexpr std::int64_t any = leat::unknown_dimension;
 using numbers = std::vector<std::int64_t>;
@@ -70,8 +70,6 @@ tensor_tuple random_batch(leat::random_engine& random, std::int64_t rows) {
                       tensor::of({count}, std::span<const std::string>(values)),
                       vector_of({rows, 4}));
 }
-
-}  // namespace
 
 TEST_CASE("batch_spec: columns with names stand in their order, sparse ones as three", "[core]") {
   const batch_spec spec = labels_and_words();
@@ -200,3 +198,5 @@ TEST_CASE("batch_columns: dense and sparse ones, by place and by name", "[core]"
   CHECK(batch.empty());
   CHECK(batch.rows() == 0);
 }
+
+}  // namespace batch_spec_test

@@ -34,7 +34,7 @@ static_assert(offsetof(dl_managed_tensor_versioned, deleter) == 16);
 static_assert(offsetof(dl_managed_tensor_versioned, flags) == 24);
 static_assert(offsetof(dl_managed_tensor_versioned, dl_tensor) == 32);
 
-namespace {
+namespace dlpack_test {
 
 tensor numbers() { return tensor::of<std::int32_t>({2, 3}, {1, 2, 3, 4, 5, 6}); }
 
@@ -57,8 +57,6 @@ struct foreign {
   dl_managed_tensor managed;
   int deleted = 0;
 };
-
-}  // namespace
 
 TEST_CASE("to_dlpack: the values as they stand, without a copy", "[core]") {
   tensor t = numbers();
@@ -160,3 +158,5 @@ TEST_CASE("from_dlpack: what cannot be read is refused, and released", "[core]")
   later->version.major = 2;
   CHECK(contains(refusal([&] { return from_dlpack(later).count(); }), "version 2"));
 }
+
+}  // namespace dlpack_test

@@ -19,14 +19,12 @@ TEST_CASE("dtype: each has a name of its own and the size of its C++ type", "[co
   CHECK(size_of(dtype::string) == 0);
 }
 
-namespace {
+namespace dtype_test {
 
 template <class T>
 bool is(dtype type) {
   return leat::dtype_of<T> == type && leat::size_of(type) == sizeof(T);
 }
-
-}  // namespace
 
 TEST_CASE("dtype: of C++ types", "[core]") {
   CHECK(is<bool>(dtype::boolean));
@@ -47,3 +45,5 @@ TEST_CASE("dtype: of C++ types", "[core]") {
   STATIC_REQUIRE_FALSE(leat::tensor_value<std::string_view>);
   STATIC_REQUIRE_FALSE(leat::tensor_value<char>);
 }
+
+}  // namespace dtype_test

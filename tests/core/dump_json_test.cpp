@@ -15,7 +15,7 @@
 #define LEAT_HAVE_JSON_PARSER 1
 #endif
 
-namespace {
+namespace dump_json_test {
 
 using namespace std::chrono_literals;
 using leat::task;
@@ -123,10 +123,10 @@ LEAT_TEST("dump: in JSON it tells scopes, tasks, waits and the chain", "[core]")
   CHECK(wait.at("words") == "event 'data'");
   CHECK(wait.at("seconds") == 3.204);
   CHECK(wait.at("at").at("file") == "dump_json_test.cpp");
-  CHECK(wait.at("at").at("function") == "read_file");
+  CHECK(wait.at("at").at("function") == "dump_json_test::read_file");
   CHECK(wait.at("object").is_null());  // the event says no more than words
   REQUIRE(reader.at("awaited_at").size() == 1);
-  CHECK(reader.at("awaited_at").at(0).at("function") == "run_reader");
+  CHECK(reader.at("awaited_at").at(0).at("function") == "dump_json_test::run_reader");
 }
 
 LEAT_TEST("dump: in JSON a join names the scope by its id", "[core]") {
@@ -161,4 +161,4 @@ LEAT_TEST("dump: in JSON any name is told", "[core]") {
 
 #endif
 
-}  // namespace
+}  // namespace dump_json_test

@@ -17,7 +17,7 @@
 #include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
-namespace {
+namespace dump_on_request_test {
 
 using namespace std::chrono_literals;
 using leat::dump_on_request;
@@ -271,4 +271,4 @@ TEST_CASE("dump_on_request: what cannot be done is refused", "[core]") {
   CHECK_FALSE(code_of({.signal = SIGUSR2}));
 }
 
-}  // namespace
+}  // namespace dump_on_request_test

@@ -18,7 +18,7 @@ using leat::unknown_dimension;
 using leat_test::contains;
 using leat_test::refusal;
 
-namespace {
+namespace element_spec_test {
 
 const element_spec& plain() {
   static const element_spec spec({{.type = dtype::float32, .shape = {2, 2}},
@@ -44,8 +44,6 @@ std::string batch_checked(const element_spec& spec, tensor_tuple batch) {
 }
 
 tensor zeros(dtype type, leat::shape s) { return {type, std::move(s)}; }
-
-}  // namespace
 
 TEST_CASE("tensor_tuple: components by index and by name", "[core]") {
   const tensor_tuple pair(tensor::scalar(1), tensor::scalar("b"));
@@ -166,3 +164,5 @@ TEST_CASE("element_spec: compatible and relaxed", "[core]") {
     CHECK(contains(refusal([&] { return relax(spec({}), other); }), "differ in number, types"));
   }
 }
+
+}  // namespace element_spec_test

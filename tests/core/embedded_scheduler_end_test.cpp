@@ -18,7 +18,7 @@
 #include "support/function_item.hpp"
 #include "support/leat_test.hpp"
 
-namespace {
+namespace embedded_scheduler_end_test {
 
 using namespace std::chrono_literals;
 using item = leat_test::function_item;
@@ -132,4 +132,4 @@ TEST_CASE("embedded_scheduler: to destroy it in its own turn ends the process", 
   CHECK(said.find("destroyed from within run_ready()") != said.npos);
 }
 
-}  // namespace
+}  // namespace embedded_scheduler_end_test

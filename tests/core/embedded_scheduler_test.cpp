@@ -22,7 +22,7 @@
 #include "support/descriptors.hpp"
 #include "support/function_item.hpp"
 
-namespace {
+namespace embedded_scheduler_test {
 
 using namespace std::chrono_literals;
 using item = leat_test::function_item;
@@ -386,4 +386,4 @@ TEST_CASE("embedded_scheduler: two of them on one thread pass work to each other
   CHECK(runs == 5);
 }
 
-}  // namespace
+}  // namespace embedded_scheduler_test

@@ -9,7 +9,7 @@
 #include <asio/error.hpp>
 #include <catch2/catch.hpp>
 
-namespace {
+namespace error_test {
 
 using leat::errc;
 using leat::make_error_code;
@@ -115,4 +115,4 @@ TEST_CASE("to_error_code: what an exception comes to as a code", "[core]") {
   CHECK(leat::to_error_code(std::make_exception_ptr(42)) == errc::unknown);
 }
 
-}  // namespace
+}  // namespace error_test

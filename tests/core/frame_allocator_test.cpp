@@ -9,7 +9,7 @@
 
 #include "leat/core/detail/sanitizers.hpp"
 
-namespace {
+namespace frame_allocator_test {
 
 using leat::detail::allocate_frame;
 using leat::detail::free_frame;
@@ -80,4 +80,4 @@ TEST_CASE("frame_allocator: many blocks at once are more than it keeps, and all 
   for (void* block : blocks) free_frame(block, 1000);
 }
 
-}  // namespace
+}  // namespace frame_allocator_test

@@ -12,7 +12,7 @@
 #include "leat/core/detail/mutex.hpp"
 #include "leat/core/detail/parker.hpp"
 
-namespace {
+namespace mutex_test {
 
 using namespace std::chrono_literals;
 
@@ -101,4 +101,4 @@ TEST_CASE("parker: a deadline ends the sleep", "[core]") {
   CHECK(parker.park_until(leat::no_deadline));
 }
 
-}  // namespace
+}  // namespace mutex_test

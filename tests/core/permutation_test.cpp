@@ -12,7 +12,7 @@
 #include "support/effort.hpp"
 #include "support/refusal.hpp"
 
-namespace {
+namespace permutation_test {
 
 using leat::permutation;
 using numbers = std::vector<std::uint64_t>;
@@ -154,4 +154,4 @@ TEST_CASE("permutation: more than 2^63 numbers are refused", "[core]") {
   CHECK(leat_test::contains(said, "a permutation of 9223372036854775809 numbers"));
 }
 
-}  // namespace
+}  // namespace permutation_test

@@ -9,7 +9,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace {
+namespace random_test {
 
 using leat::random_engine;
 
@@ -88,4 +88,4 @@ TEST_CASE("seed_or_entropy: the one given, else ever another one", "[core]") {
   CHECK(leat::seed_or_entropy(std::nullopt) != leat::seed_or_entropy(std::nullopt));
 }
 
-}  // namespace
+}  // namespace random_test

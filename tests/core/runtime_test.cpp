@@ -17,7 +17,7 @@
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
 
-namespace {
+namespace runtime_test {
 
 using namespace std::chrono_literals;
 using leat::runtime;
@@ -158,4 +158,4 @@ TEST_CASE("runtime: works without spinning", "[core]") {
   CHECK(n == 100);
 }
 
-}  // namespace
+}  // namespace runtime_test

@@ -11,7 +11,7 @@
 #include "support/function_item.hpp"
 #include "support/leat_test.hpp"
 
-namespace {
+namespace scheduler_test {
 
 using item = leat_test::function_item;
 using leat::time_point;
@@ -394,4 +394,4 @@ TEST_CASE("scheduler: to destroy one with work to run ends the process", "[core]
   CHECK(said.find("destroyed with work to run") != said.npos);
 }
 
-}  // namespace
+}  // namespace scheduler_test

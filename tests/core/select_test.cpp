@@ -9,7 +9,7 @@
 #include "leat/core/error.hpp"
 #include "support/leat_test.hpp"
 
-namespace {
+namespace select_test {
 
 using namespace std::chrono_literals;
 using leat::errc;
@@ -125,4 +125,4 @@ LEAT_TEST("with_timeout: one that is late ends with deadline_exceeded, and says 
   co_await group.join();
 }
 
-}  // namespace
+}  // namespace select_test

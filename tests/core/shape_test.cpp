@@ -17,10 +17,10 @@ using leat::unknown_dimension;
 using leat_test::contains;
 using leat_test::refusal;
 
-namespace {
+namespace shape_test {
+
 constexpr std::int64_t any = unknown_dimension;
 constexpr std::int64_t huge = std::int64_t{1} << 40;
-}  // namespace
 
 TEST_CASE("shape: a scalar has one value and no dimension", "[core]") {
   const shape s;
@@ -108,7 +108,9 @@ TEST_CASE("partial_shape: relax is what both have in common", "[core]") {
   const auto unknown = partial_shape::unknown_rank();
   CHECK(relax({2, 3}, {2, 4}) == partial_shape{2, any});
   CHECK(relax({any}, {3}) == partial_shape{any});
-  CHECK(relax({1}, {1, 1}) == unknown);
+  CHECK(relax(partial_shape{1}, {1, 1}) == unknown);
   CHECK(relax(unknown, {}) == unknown);
-  CHECK(relax({}, {}) == partial_shape{});
+  CHECK(relax(partial_shape{}, {}) == partial_shape{});
 }
+
+}  // namespace shape_test

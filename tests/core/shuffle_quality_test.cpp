@@ -10,7 +10,7 @@
 #include "leat/core/random.hpp"
 #include "support/refusal.hpp"
 
-namespace {
+namespace shuffle_quality_test {
 
 using leat::measure_shuffle;
 using order = std::vector<std::uint64_t>;
@@ -84,4 +84,4 @@ TEST_CASE("measure_shuffle: a place that there is not", "[core]") {
   CHECK(leat_test::contains(said, "measure_shuffle: 2 is no place of 2 items"));
 }
 
-}  // namespace
+}  // namespace shuffle_quality_test

@@ -10,7 +10,7 @@
 #include "leat/core/this_task.hpp"
 #include "support/leat_test.hpp"
 
-namespace {
+namespace sleep_test {
 
 using namespace std::chrono_literals;
 using leat::sleep_for;
@@ -159,4 +159,4 @@ LEAT_TEST("sleep_for: 1,000 sleepers of random length all wake at their time", "
   CHECK(right == 1000);
 }
 
-}  // namespace
+}  // namespace sleep_test

@@ -23,7 +23,7 @@ using leat::unstack;
 using leat_test::contains;
 using leat_test::refusal;
 
-namespace {
+namespace stack_test {
 
 constexpr std::int64_t any = leat::unknown_dimension;
 
@@ -65,8 +65,6 @@ tensor as_strings(const tensor& t) {
   }
   return tensor::of(t.shape(), std::span<const std::string>(texts));
 }
-
-}  // namespace
 
 TEST_CASE("stack: rows of the same shape stand one behind the other", "[core]") {
   CHECK(stack(rows({tensor::of({2}, {1, 2}), tensor::of({2}, {3, 4})})) ==
@@ -212,3 +210,5 @@ TEST_CASE("stack: elements become a batch and come apart again", "[core]") {
       "differ in dimension 0: [1] and [2]"));
   CHECK(unstack(tensor_tuple()).empty());
 }
+
+}  // namespace stack_test

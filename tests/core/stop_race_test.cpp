@@ -13,7 +13,7 @@
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
 
-namespace {
+namespace stop_race_test {
 
 using namespace std::chrono_literals;
 using leat::task;
@@ -146,4 +146,4 @@ TEST_CASE("runtime: a thread that sleeps is woken by every post", "[core][stress
   }
 }
 
-}  // namespace
+}  // namespace stop_race_test

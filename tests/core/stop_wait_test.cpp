@@ -12,7 +12,7 @@
 #include "support/foreign_coroutine.hpp"
 #include "support/leat_test.hpp"
 
-namespace {
+namespace stop_wait_test {
 
 using namespace std::chrono_literals;
 using leat::errc;
@@ -36,8 +36,6 @@ leat_test::foreign_coroutine choose(std::stop_token token, std::size_t& index) {
   const auto done = co_await leat::select(leat::sleep_for(1s), leat::wait_for_stop(token));
   index = done.index();
 }
-
-}  // namespace
 
 LEAT_TEST("wait_for_stop: ends with the request, before or meanwhile", "[core]") {
   for (const bool before : {true, false}) {
@@ -148,3 +146,5 @@ TEST_CASE("wait_for_stop: a stop of another thread", "[core]") {
     }(source.get_token()));
   }
 }
+
+}  // namespace stop_wait_test

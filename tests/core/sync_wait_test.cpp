@@ -8,7 +8,7 @@
 #include "leat/core/this_task.hpp"
 #include "support/leat_test.hpp"
 
-namespace {
+namespace sync_wait_test {
 
 using namespace std::chrono_literals;
 using leat::sync_wait;
@@ -57,4 +57,4 @@ TEST_CASE("sync_wait: on a scheduler's own thread it ends the process with a sen
   CHECK(said.find("co_await the task instead") != said.npos);
 }
 
-}  // namespace
+}  // namespace sync_wait_test

@@ -15,7 +15,7 @@
 #include "support/leat_test.hpp"
 #include "support/tracked.hpp"
 
-namespace {
+namespace task_group_test {
 
 using namespace std::chrono_literals;
 using leat::task;
@@ -415,4 +415,4 @@ TEST_CASE("task_group: a task on one scheduler joins tasks of another", "[core]"
   CHECK(n == 1000);
 }
 
-}  // namespace
+}  // namespace task_group_test

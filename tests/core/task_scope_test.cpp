@@ -15,7 +15,7 @@
 #include "leat/core/this_task.hpp"
 #include "support/leat_test.hpp"
 
-namespace {
+namespace task_scope_test {
 
 using namespace std::chrono_literals;
 using leat::task;
@@ -334,4 +334,4 @@ TEST_CASE("task_scope: one thread spawns, another stops, a third asks where they
   }
 }
 
-}  // namespace
+}  // namespace task_scope_test

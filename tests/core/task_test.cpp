@@ -18,7 +18,7 @@
 #include "support/leat_test.hpp"
 #include "support/tracked.hpp"
 
-namespace {
+namespace task_test {
 
 using leat::task;
 using leat_test::tracked;
@@ -424,4 +424,4 @@ TEST_CASE("task: to await one outside a scheduler ends the process with a senten
   CHECK(said.find("outside a scheduler") != said.npos);
 }
 
-}  // namespace
+}  // namespace task_test

@@ -18,7 +18,7 @@ using leat::tensor;
 using leat_test::contains;
 using leat_test::refusal;
 
-namespace {
+namespace tensor_test {
 
 bool aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % 64 == 0; }
 
@@ -33,8 +33,6 @@ std::vector<std::string> strings(const tensor& t) {
   for (const std::string_view s : t.strings()) out.emplace_back(s);
   return out;
 }
-
-}  // namespace
 
 TEST_CASE("tensor: values in a shape", "[core]") {
   const auto t = tensor::of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
@@ -164,3 +162,5 @@ TEST_CASE("tensor: copies go to other threads and are destroyed there", "[core]"
   threads.clear();
   CHECK(sums == std::vector<int>(4, 3000));
 }
+
+}  // namespace tensor_test

@@ -7,7 +7,7 @@
 #include "leat/core/task_group.hpp"
 #include "support/leat_test.hpp"
 
-namespace {
+namespace this_task_test {
 
 using leat::task;
 namespace this_task = leat::this_task;
@@ -133,4 +133,4 @@ LEAT_TEST("this_task: yield is not cancelled by a stop", "[core]") {
   CHECK(steps == 5);
 }
 
-}  // namespace
+}  // namespace this_task_test

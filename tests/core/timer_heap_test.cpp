@@ -8,7 +8,7 @@
 
 #include "leat/core/random.hpp"
 
-namespace {
+namespace timer_heap_test {
 
 using leat::time_point;
 using leat::detail::timer;
@@ -113,4 +113,4 @@ TEST_CASE("timer_heap: agrees with a sorted multimap over random operations", "[
   CHECK(agrees);
 }
 
-}  // namespace
+}  // namespace timer_heap_test

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace {
+namespace wait_cycles_test {
 
 using leat::task_id;
 using leat::detail::find_cycles;
@@ -120,4 +120,4 @@ TEST_CASE("find_cycles: threads take part", "[core]") {
   CHECK(find_cycles({s}, false).empty());
 }
 
-}  // namespace
+}  // namespace wait_cycles_test

@@ -5,7 +5,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace {
+namespace work_item_test {
 
 using leat::work_item;
 using leat::work_list;
@@ -64,4 +64,4 @@ TEST_CASE("work_list: moved from, it is empty", "[core]") {
   CHECK(one.pop_front() == &item);
 }
 
-}  // namespace
+}  // namespace work_item_test

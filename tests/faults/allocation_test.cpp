@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <optional>
@@ -48,10 +49,12 @@ namespace leat_test {
 std::atomic<std::ptrdiff_t> until_failure{-1};
 std::atomic<std::ptrdiff_t> alive{0};
 std::atomic<std::ptrdiff_t> made{0};
+std::atomic<std::ptrdiff_t> alive_bytes{0};
+std::atomic<std::ptrdiff_t> most_bytes{0};
 
 }  // namespace leat_test
 
-namespace {
+namespace counted_heap {
 
 using leat_test::alive;
 using leat_test::fail_each_allocation;
@@ -70,43 +73,73 @@ void* aligned(std::size_t alignment, std::size_t size) noexcept {
   return p;
 }
 
+// In front of the memory, at the end of as much as it is aligned to, stands how much was asked for:
+// of what it gave malloc may say more, that nobody touches.
+using header = std::ptrdiff_t;
+constexpr std::size_t usual_alignment = 16;
+
 void* allocate(std::size_t size, std::size_t alignment) {
-  void* const p = aligned(alignment, size);
+  auto* const p = static_cast<std::byte*>(aligned(alignment, alignment + size));
   if (!p) throw std::bad_alloc();
+  const auto asked = static_cast<header>(size);
+  std::memcpy(p + alignment - sizeof asked, &asked, sizeof asked);
   ++alive;
-  return p;
+  const header bytes = leat_test::alive_bytes += asked;
+  header most = leat_test::most_bytes;
+  while (bytes > most && !leat_test::most_bytes.compare_exchange_weak(most, bytes)) {
+  }
+  return p + alignment;
 }
-void release(void* p) noexcept {
-  if (p) --alive;
+void release(void* memory, std::size_t alignment) noexcept {
+  if (!memory) return;
+  auto* const p = static_cast<std::byte*>(memory) - alignment;
+  header asked = 0;
+  std::memcpy(&asked, p + alignment - sizeof asked, sizeof asked);
+  --alive;
+  leat_test::alive_bytes -= asked;
   std::free(p);
 }
+std::size_t at_least_usual(std::align_val_t a) noexcept {
+  return std::max(static_cast<std::size_t>(a), usual_alignment);
+}
 
-}  // namespace
+}  // namespace counted_heap
 
 // Asio's handlers come from here.
 extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
-  return aligned(alignment, size);
+  return counted_heap::aligned(alignment, size);
 }
 
-void* operator new(std::size_t size) { return allocate(size, 16); }
+void* operator new(std::size_t size) {
+  return counted_heap::allocate(size, counted_heap::usual_alignment);
+}
 void* operator new(std::size_t size, std::align_val_t a) {
-  return allocate(size, static_cast<std::size_t>(a));
+  return counted_heap::allocate(size, counted_heap::at_least_usual(a));
 }
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   try {
-    return allocate(size, 16);
+    return counted_heap::allocate(size, counted_heap::usual_alignment);
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
 }
-void operator delete(void* p) noexcept { release(p); }
-void operator delete(void* p, const std::nothrow_t&) noexcept { release(p); }
-void operator delete(void* p, std::size_t) noexcept { release(p); }
-void operator delete(void* p, std::align_val_t) noexcept { release(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { release(p); }
+void operator delete(void* p) noexcept { counted_heap::release(p, counted_heap::usual_alignment); }
+void operator delete(void* p, const std::nothrow_t&) noexcept {
+  counted_heap::release(p, counted_heap::usual_alignment);
+}
+void operator delete(void* p, std::size_t) noexcept {
+  counted_heap::release(p, counted_heap::usual_alignment);
+}
+void operator delete(void* p, std::align_val_t a) noexcept {
+  counted_heap::release(p, counted_heap::at_least_usual(a));
+}
+void operator delete(void* p, std::size_t, std::align_val_t a) noexcept {
+  counted_heap::release(p, counted_heap::at_least_usual(a));
+}
 
-namespace {
+namespace allocation_test {
 
+using namespace counted_heap;
 using leat::task;
 
 TEST_CASE("allocation: a scheduler is woken without one", "[faults]") {
@@ -413,4 +446,4 @@ TEST_CASE("allocation: a pipeline makes some for a batch, none for a record", "[
   CHECK(more - some < 64 * batches);  // 20; a sanitizer's frames are not used again
 }
 
-}  // namespace
+}  // namespace allocation_test

@@ -14,7 +14,7 @@
 #include "leat/core/random.hpp"
 #include "support/effort.hpp"
 
-namespace {
+namespace damage_test {
 
 constexpr std::size_t usual_sample_size = 64 * 1024;
 constexpr std::uint64_t limit = std::uint64_t{1} << 30;
@@ -100,4 +100,4 @@ TEST_CASE("damage: any bit wrong in a TFRecord file is found, and nothing wrong 
   CHECK(same(found, s, s.records.size()));
 }
 
-}  // namespace
+}  // namespace damage_test

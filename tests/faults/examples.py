@@ -13,9 +13,13 @@ import concurrent.futures
 import errno
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / 'support'))
+from tfrecord_bytes import framed
 
 build = pathlib.Path(sys.argv[1])
 places = int(sys.argv[2]) if len(sys.argv) > 2 else 1_000_000
@@ -37,6 +41,10 @@ def commands(folder):
     yield 'tfrecord', [f'{folder}/RUN.tfrecord']
     yield 'simulation', []
     yield 'learn_cpp', ['--cpp', f'{folder}/in', '--c', f'{folder}/in', '--epochs', '1']
+    (folder / 'shards').mkdir()
+    (folder / 'shards' / '0.tfrecord').write_bytes(framed(b'+int main() {}') * 300)
+    yield 'train_cpp', [f'{folder}/shards', f'{folder}/RUN.run', '1', '1']
+    yield 'summaries', [f'{folder}/RUN.events']
 
 
 def run(name, arguments, number, environment):
@@ -52,6 +60,8 @@ def run(name, arguments, number, environment):
         for argument in arguments:
             for left in pathlib.Path(argument).parent.glob(f'{number}.tfrecord*'):
                 left.unlink()
+            for left in ('run', 'events'):
+                shutil.rmtree(pathlib.Path(argument).parent / f'{number}.{left}', True)
     if done.returncode < 0:
         return f'signal {-done.returncode}', done.stderr
     if 'Sanitizer' in done.stderr:

@@ -14,6 +14,8 @@ namespace leat_test {
 extern std::atomic<std::ptrdiff_t> until_failure;  ///< that succeed before; below 0: all do
 extern std::atomic<std::ptrdiff_t> alive;
 extern std::atomic<std::ptrdiff_t> made;
+extern std::atomic<std::ptrdiff_t> alive_bytes;  ///< that were asked for
+extern std::atomic<std::ptrdiff_t> most_bytes;   ///< that were alive at a time
 
 /// How a run ended.
 enum class end { well, out_of_memory };

@@ -23,7 +23,7 @@
 #include "support/record_files.hpp"
 #include "support/temp_dir.hpp"
 
-namespace {
+namespace io_allocation_test {
 
 using leat::task;
 using leat_test::fail_each_allocation;
@@ -169,4 +169,4 @@ TEST_CASE("allocation: whatever writes records leaves nothing of its own behind"
   }
 }
 
-}  // namespace
+}  // namespace io_allocation_test

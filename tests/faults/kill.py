@@ -10,37 +10,18 @@ holds the records of the input from the first on, each once; whatever else lies 
 
 import pathlib
 import random
-import struct
 import subprocess
 import sys
 import tempfile
 import time
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / 'support'))
+from tfrecord_bytes import framed
+
 program = sys.argv[1]
 kills_wanted = int(sys.argv[2]) if len(sys.argv) > 2 else 50
 seed = int(sys.argv[3]) if len(sys.argv) > 3 else time.time_ns()
 chance = random.Random(seed)
-
-crc_table = []
-for value in range(256):
-    for _ in range(8):
-        value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)
-    crc_table.append(value)
-
-
-def masked_crc(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc = crc_table[(crc ^ byte) & 0xFF] ^ crc >> 8
-    crc ^= 0xFFFFFFFF
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-
-
-def framed(record):
-    head = struct.pack('<Q', len(record))
-    return head + struct.pack('<I', masked_crc(head)) + record + \
-        struct.pack('<I', masked_crc(record))
-
 
 def fail(what):
     sys.exit(f'kill: {what}; again: the same with {kills_wanted} {seed}')

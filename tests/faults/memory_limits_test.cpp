@@ -24,7 +24,7 @@
 #include "support/temp_dir.hpp"
 #include "support/zlib_oracle.hpp"
 
-namespace {
+namespace memory_limits_test {
 
 using leat::compression;
 using leat::task;
@@ -129,4 +129,4 @@ TEST_CASE("limits: a bomb of 10 GiB in 10 MiB is stopped, and takes no memory", 
   }
 }
 
-}  // namespace
+}  // namespace memory_limits_test

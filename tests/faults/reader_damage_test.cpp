@@ -26,7 +26,7 @@
 #include "support/texts.hpp"
 #include "support/zlib_oracle.hpp"
 
-namespace {
+namespace reader_damage_test {
 
 using leat::compression;
 using leat::task;
@@ -186,8 +186,6 @@ void check() {
   }
 }
 
-}  // namespace
-
 TEST_CASE("damage: every bit and every cut of TFRecord files, with their places", "[faults]") {
   check<tfrecords>();
 }
@@ -203,3 +201,5 @@ TEST_CASE("damage: every bit and every cut of fixed-length files, with their pla
 TEST_CASE("damage: every bit and every cut of files read as a whole", "[faults]") {
   check<whole_files>();
 }
+
+}  // namespace reader_damage_test

@@ -26,6 +26,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "faults/real_function.hpp"
+
 namespace {
 
 std::atomic<long> allocations{0};
@@ -51,11 +53,6 @@ bool is_file(int fd) noexcept {
 bool is_system_path(const char* path) noexcept {
   return std::strncmp(path, "/proc/", 6) == 0 || std::strncmp(path, "/dev/", 5) == 0 ||
          std::strncmp(path, "/sys/", 5) == 0;
-}
-
-template <class Function>
-Function* real(const char* name) noexcept {
-  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
 }
 
 // What ends here by an exception was thrown where nobody catches, or could not leave a function:

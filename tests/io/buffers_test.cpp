@@ -19,7 +19,7 @@
 #include "leat/io/file.hpp"
 #include "support/temp_dir.hpp"
 
-namespace {
+namespace buffers_test {
 
 using leat::task;
 
@@ -67,6 +67,6 @@ TEST_CASE("chunk: one that came back is nobody's to touch", "[io]") {
   pool->close();
 }
 
-}  // namespace
+}  // namespace buffers_test
 
 #endif

@@ -16,7 +16,7 @@
 #include "support/temp_dir.hpp"
 #include "support/zlib_oracle.hpp"
 
-namespace {
+namespace compressed_reader_test {
 
 using leat::compression;
 using leat::errc;
@@ -116,8 +116,6 @@ leat::tfrecord_reader_options as(compression format) {
 }
 
 const texts sample = {"hello", "", std::string(3000, 'x'), "the end"};
-
-}  // namespace
 
 TEST_CASE("compressed: every reader, both formats, told or found out, any chunk size", "[io]") {
   const temp_dir dir;
@@ -254,3 +252,5 @@ TEST_CASE("compressed: a bomb is stopped by its limit", "[io]") {
   const std::string large = error_of<leat::line_reader>(path, options, errc::resource_exhausted);
   CHECK(large.find("max_output") != std::string::npos);
 }
+
+}  // namespace compressed_reader_test

@@ -18,7 +18,7 @@
 #include "support/record_files.hpp"
 #include "support/temp_dir.hpp"
 
-namespace {
+namespace corruption_test {
 
 using leat::corruption_policy;
 using leat::corruption_report;
@@ -105,8 +105,6 @@ leat::tfrecord_reader_options with(corruption_policy policy) {
   o.corruption.policy = policy;
   return o;
 }
-
-}  // namespace
 
 TEST_CASE("corruption: D4 a damaged payload is left out, and reported", "[io]") {
   const temp_dir dir;
@@ -373,3 +371,5 @@ TEST_CASE("quarantine_log: a line of JSON for each report, behind those that are
   CHECK(lines[0]["expected"].get<std::string>().starts_with("0x"));
   CHECK(lines[1]["record"] == 3);
 }
+
+}  // namespace corruption_test

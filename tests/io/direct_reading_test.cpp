@@ -14,7 +14,7 @@
 #include "support/record_files.hpp"
 #include "support/temp_dir.hpp"
 
-namespace {
+namespace direct_reading_test {
 
 using leat::task;
 
@@ -95,4 +95,4 @@ TEST_CASE("read_options: direct reads of what is empty, made up, or one record",
   }(path));
 }
 
-}  // namespace
+}  // namespace direct_reading_test

@@ -15,7 +15,7 @@
 #include "support/record_files.hpp"
 #include "support/temp_dir.hpp"
 
-namespace {
+namespace embedded_files_test {
 
 using leat::embedded_scheduler;
 using leat::file_backend_choice;
@@ -56,8 +56,6 @@ texts many_records() {
   }
   return records;
 }
-
-}  // namespace
 
 TEST_CASE("embedded_scheduler: TFRecord files are written and read", "[io]") {
   const temp_dir dir;
@@ -129,3 +127,5 @@ TEST_CASE("embedded_scheduler: two schedulers, each with files of its own", "[io
   CHECK(first == records);
   CHECK(second == records);
 }
+
+}  // namespace embedded_files_test

@@ -12,7 +12,7 @@
 #include "support/effort.hpp"
 #include "support/refusal.hpp"
 
-namespace {
+namespace epoch_order_test {
 
 using leat::epoch_order;
 using leat::shard_by;
@@ -243,4 +243,4 @@ TEST_CASE("epoch_order: shards that cannot be", "[io]") {
       "more than 2^63 records"));
 }
 
-}  // namespace
+}  // namespace epoch_order_test

@@ -16,7 +16,7 @@
 #include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
-namespace {
+namespace file_test {
 
 using leat::errc;
 using leat::file;
@@ -150,6 +150,37 @@ class plain_user {
   const uid_t was_ = ::geteuid();
 };
 
+TEST_CASE("file: directories are made, with those above them", "[io]") {
+  const temp_dir dir;
+  leat::sync_wait([](const temp_dir& d) -> task<> {
+    co_await leat::make_directories(d / "a" + "/b//c/");
+    const leat::file_status made = co_await leat::get_status(d / "a" + "/b/c");
+    CHECK(made.is_directory);
+    co_await leat::make_directories(d / "a");
+    co_await leat::make_directories("");
+    co_await leat::make_directories("/");
+    co_await leat::make_directories(".");
+  }(dir));
+  dir.write("file", "");
+  const std::string said =
+      error_of(leat::make_directories(dir / "file" + "/below"), errc::failed_precondition);
+  CHECK(said.find(dir / "file") == 0);
+  CHECK(error_of(leat::make_directories(dir / "file"), errc::failed_precondition) != "");
+}
+
+TEST_CASE("file: who has a lock keeps it until the file is closed", "[io]") {
+  const temp_dir dir;
+  leat::sync_wait([](std::string path) -> task<> {
+    file first = co_await file::open(path, open_mode::append);
+    file second = co_await file::open(path, open_mode::append);
+    CHECK(co_await first.try_lock());
+    CHECK(co_await first.try_lock());
+    CHECK_FALSE(co_await second.try_lock());
+    co_await first.close();
+    CHECK(co_await second.try_lock());
+  }(dir / "lock"));
+}
+
 TEST_CASE("file: a directory that may be written to but not read is synced", "[io]") {
   const temp_dir dir;
   const std::string inner = dir / "inner";
@@ -241,4 +272,4 @@ TEST_CASE("file: a stopped task may close what it has open", "[io]") {
   CHECK(closed);
 }
 
-}  // namespace
+}  // namespace file_test

@@ -11,7 +11,7 @@
 #include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
-namespace {
+namespace fixed_length_reader_test {
 
 using leat::errc;
 using leat::task;
@@ -75,8 +75,6 @@ std::string upstream_file(int file, int records, const std::string& gap) {
   }
   return text + "FF";
 }
-
-}  // namespace
 
 TEST_CASE("fixed_length_reader: F01 records between a header and a footer", "[io]") {
   const temp_dir dir;
@@ -178,3 +176,5 @@ TEST_CASE("fixed_length_reader: seek goes to any record, forwards and backwards"
     CHECK(leat::as_text(batch[0]) == "000");
   }(dir.write("f", upstream_file(0, 7, ""))));
 }
+
+}  // namespace fixed_length_reader_test

@@ -15,7 +15,7 @@
 #include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
-namespace {
+namespace fork_test {
 
 using leat::file_request;
 using leat::task;
@@ -62,4 +62,4 @@ TEST_CASE("file: to use the parent's files in a child of fork ends the child", "
   }());
 }
 
-}  // namespace
+}  // namespace fork_test

@@ -25,7 +25,7 @@
 #include "support/temp_dir.hpp"
 #include "support/zlib_oracle.hpp"
 
-namespace {
+namespace hostile_files_test {
 
 using leat::task;
 using leat_test::contains;
@@ -169,4 +169,4 @@ TEST_CASE("files: an index goes with its file, not with the one that replaced it
   });
 }
 
-}  // namespace
+}  // namespace hostile_files_test

@@ -16,7 +16,7 @@ using namespace indexed_reader_test;
 using leat_test::contains;
 using leat_test::some_of;
 
-namespace {
+namespace indexed_reader_damage_test {
 
 constexpr std::uint64_t records = 60;
 constexpr std::uint64_t seed = 5;
@@ -267,4 +267,4 @@ TEST_CASE("indexed_reader: a file that becomes shorter is told of", "[io]") {
   });
 }
 
-}  // namespace
+}  // namespace indexed_reader_damage_test

@@ -17,7 +17,7 @@ using leat::shard_by;
 using leat::shard_remainder;
 using leat_test::contains;
 
-namespace {
+namespace indexed_reader_resume_test {
 
 const numbers files = {13, 0, 5, 30, 2};
 constexpr std::uint64_t records = 50;
@@ -307,4 +307,4 @@ TEST_CASE("indexed_reader_state: one of a later version is told apart", "[io]") 
   CHECK(contains(said, "it is of version 2, this is version 1"));
 }
 
-}  // namespace
+}  // namespace indexed_reader_resume_test

@@ -22,7 +22,7 @@ using namespace indexed_reader_test;
 using leat_test::contains;
 using leat_test::some_of;
 
-namespace {
+namespace indexed_reader_test {
 
 const numbers three_files = {40, 0, 7, 90};
 
@@ -315,4 +315,4 @@ TEST_CASE("indexed_reader: real files, in the page cache", "[io]") {
   }(d));
 }
 
-}  // namespace
+}  // namespace indexed_reader_test

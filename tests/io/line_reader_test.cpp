@@ -15,7 +15,7 @@
 #include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
-namespace {
+namespace line_reader_test {
 
 using leat::errc;
 using leat::task;
@@ -49,8 +49,6 @@ std::string text_of(int count) {
     text += "line " + std::to_string(i) + std::string(static_cast<std::size_t>(i % 90), '.') + "\n";
   return text;
 }
-
-}  // namespace
 
 TEST_CASE("line_reader: D18 lines, with and without an end of the last", "[io]") {
   const temp_dir dir;
@@ -289,3 +287,5 @@ TEST_CASE("line_reader: a stop ends a read that waits, and nothing is lost", "[i
   }(path, cancelled, may_end));
   CHECK(cancelled);
 }
+
+}  // namespace line_reader_test

@@ -28,7 +28,7 @@
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
-namespace {
+namespace misuse_test {
 
 using leat::errc;
 using leat::file;
@@ -211,4 +211,4 @@ TEST_CASE("misuse: a report function that throws ends the read, and the next one
   });
 }
 
-}  // namespace
+}  // namespace misuse_test

@@ -24,7 +24,7 @@
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
-namespace {
+namespace random_access_test {
 
 using leat::errc;
 using leat::task;
@@ -454,4 +454,4 @@ TEST_CASE("tfrecord_file: a file that becomes shorter is told of", "[io]") {
   });
 }
 
-}  // namespace
+}  // namespace random_access_test

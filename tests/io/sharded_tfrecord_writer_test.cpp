@@ -13,7 +13,7 @@
 #include "support/temp_dir.hpp"
 #include "support/texts.hpp"
 
-namespace {
+namespace sharded_tfrecord_writer_test {
 
 using leat::compression;
 using leat::errc;
@@ -60,8 +60,6 @@ texts names_in(const temp_dir& dir) {
   std::sort(names.begin(), names.end());
   return names;
 }
-
-}  // namespace
 
 TEST_CASE("shard_path: the order of the names is that of the numbers", "[io]") {
   CHECK(leat::shard_path("data/a", 3, 10, ".tfrecord") == "data/a-00003-of-00010.tfrecord");
@@ -214,3 +212,5 @@ TEST_CASE("sharded_tfrecord_writer: an option out of range is refused by its nam
   CHECK(contains(refusal({.file = {.output_buffer_size = 1}}), "output_buffer_size"));
   CHECK(names_in(dir).empty());
 }
+
+}  // namespace sharded_tfrecord_writer_test

@@ -25,7 +25,7 @@
 #include "support/record_files.hpp"
 #include "support/temp_dir.hpp"
 
-namespace {
+namespace stream_test {
 
 using namespace std::chrono_literals;
 using leat::errc;
@@ -58,8 +58,6 @@ class writer {
  private:
   int number_;
 };
-
-}  // namespace
 
 TEST_CASE("file: lines come out of a pipe as they are written", "[io]") {
   const temp_dir dir;
@@ -244,3 +242,5 @@ TEST_CASE("file: what cannot be read says so and names itself", "[io]") {
   CHECK(said.find(path) != std::string::npos);
   ::close(s);
 }
+
+}  // namespace stream_test

@@ -11,7 +11,7 @@
 #include "support/temp_dir.hpp"
 #include "support/zlib_oracle.hpp"
 
-namespace {
+namespace tfrecord_appender_test {
 
 using leat::errc;
 using leat::task;
@@ -41,8 +41,6 @@ std::string refusal(const std::string& path, errc expected,
 bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
-
-}  // namespace
 
 TEST_CASE("tfrecord_appender: new records stand behind the old ones", "[io]") {
   const temp_dir dir;
@@ -196,3 +194,5 @@ TEST_CASE("roll_back_append: a file that has become shorter is not filled up", "
   CHECK(temp_dir::read(path) == "short");
   CHECK(std::filesystem::exists(path + ".append"));
 }
+
+}  // namespace tfrecord_appender_test

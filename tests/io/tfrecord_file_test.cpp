@@ -18,7 +18,7 @@
 #include "support/record_files.hpp"
 #include "support/temp_dir.hpp"
 
-namespace {
+namespace tfrecord_file_test {
 
 using leat::errc;
 using leat::task;
@@ -67,8 +67,6 @@ std::string sample_file(const temp_dir& dir) {
   leat::sync_wait(write_all(path, sample));
   return path;
 }
-
-}  // namespace
 
 TEST_CASE("tfrecord_reader: reads what tfrecord_writer wrote, with every chunk size", "[io]") {
   const temp_dir dir;
@@ -226,3 +224,5 @@ TEST_CASE("tfrecord_writer: without a close nothing is left behind", "[io]") {
   CHECK(temp_dir::read(dir / "a.tfrecord") == "what was there before");
   CHECK_FALSE(std::filesystem::exists(dir / "a.tfrecord.partial"));
 }
+
+}  // namespace tfrecord_file_test

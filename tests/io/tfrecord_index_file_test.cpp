@@ -20,7 +20,7 @@
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
-namespace {
+namespace tfrecord_index_file_test {
 
 using leat::errc;
 using leat::task;
@@ -427,4 +427,4 @@ TEST_CASE("tfrecord_index_file: a stop at any point leaves no partial file", "[i
   CHECK(stopped >= leat_test::some_of(20));
 }
 
-}  // namespace
+}  // namespace tfrecord_index_file_test

@@ -16,7 +16,7 @@
 #include "support/texts.hpp"
 #include "support/zlib_oracle.hpp"
 
-namespace {
+namespace tfrecord_writer_test {
 
 using leat::compression;
 using leat::errc;
@@ -66,8 +66,6 @@ task<std::error_code> failure_of(Operation operation) {
   }
   co_return code;
 }
-
-}  // namespace
 
 TEST_CASE("tfrecord_writer: the same records in every compression and with every buffer size",
           "[io]") {
@@ -213,3 +211,5 @@ TEST_CASE("tfrecord_writer: an option out of range is refused before there is a 
                  "deflate_options::level is 11"));
   CHECK(std::filesystem::is_empty(dir.path()));
 }
+
+}  // namespace tfrecord_writer_test

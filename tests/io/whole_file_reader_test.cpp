@@ -9,7 +9,7 @@
 #include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
-namespace {
+namespace whole_file_reader_test {
 
 using leat::errc;
 using leat::task;
@@ -25,8 +25,6 @@ task<std::string> read_one(std::string path, leat::whole_file_reader_options opt
   CHECK_FALSE(co_await reader->read_batch(batch));
   co_return text;
 }
-
-}  // namespace
 
 TEST_CASE("whole_file_reader: a file is one record, an empty one too", "[io]") {
   const temp_dir dir;
@@ -72,3 +70,5 @@ TEST_CASE("identity_reader: the name is the record", "[io]") {
     CHECK_FALSE(co_await reader->read_batch(batch));
   }());
 }
+
+}  // namespace whole_file_reader_test

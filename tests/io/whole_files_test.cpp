@@ -18,7 +18,7 @@
 #include "support/page_cache.hpp"
 #include "support/temp_dir.hpp"
 
-namespace {
+namespace whole_files_test {
 
 using leat::errc;
 using leat::task;
@@ -251,4 +251,4 @@ TEST_CASE("whole_files: few descriptors are enough", "[io]") {
   CHECK(said == "100");
 }
 
-}  // namespace
+}  // namespace whole_files_test

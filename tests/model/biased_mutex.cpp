@@ -6,7 +6,7 @@
 
 #include "model/model.hpp"
 
-namespace {
+namespace biased_mutex_model {
 
 using model::fence_model;
 
@@ -90,4 +90,4 @@ const model::test both("biased_mutex: the owner and two who revoke", 3,
 const model::test both_w("biased_mutex: the owner and two who revoke, system-wide fence", 3,
                          model::make<revocation<3>, wide>);
 
-}  // namespace
+}  // namespace biased_mutex_model

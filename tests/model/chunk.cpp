@@ -4,7 +4,7 @@
 
 #include "model/model.hpp"
 
-namespace {
+namespace chunk_model {
 
 using leat::detail::chunk_pool;
 using leat::detail::chunk_reference;
@@ -42,4 +42,4 @@ class reading final : public model::program {
 const model::test test("chunk: two consumers let go of what the reader uses again", 3,
                        model::make<reading>);
 
-}  // namespace
+}  // namespace chunk_model

@@ -4,7 +4,7 @@
 
 #include "model/model.hpp"
 
-namespace {
+namespace mutex_model {
 
 template <unsigned threads, unsigned visits>
 class visitors final : public model::program {
@@ -24,4 +24,4 @@ const model::test two("mutex: two threads, two visits each", 2, model::make<visi
                       model::test::search::bounded);
 const model::test three("mutex: three threads", 3, model::make<visitors<3, 2>>);
 
-}  // namespace
+}  // namespace mutex_model

@@ -3,7 +3,7 @@
 #include "leat/sync/fifo_queue.hpp"
 #include "model/items.hpp"
 
-namespace {
+namespace queue_model {
 
 using model::item;
 using queue = leat::fifo_queue<item>;
@@ -101,4 +101,4 @@ const model::test open("queue: a push and a pop wake each other without a close"
 const model::test mixed("queue: try_push and try_pop beside the faces that wait", 3,
                         model::make<mixed_faces<1>>);
 
-}  // namespace
+}  // namespace queue_model

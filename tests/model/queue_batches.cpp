@@ -3,7 +3,7 @@
 #include "leat/sync/fifo_queue.hpp"
 #include "model/items.hpp"
 
-namespace {
+namespace queue_batches_model {
 
 using model::item;
 using queue = leat::fifo_queue<item>;
@@ -74,4 +74,4 @@ const model::test few_1("queue batches: pop_many of too few items, capacity 1", 
 const model::test few_2("queue batches: pop_many of too few items, capacity 2", 3,
                         model::make<too_few<2>>);
 
-}  // namespace
+}  // namespace queue_batches_model

@@ -5,7 +5,7 @@
 #include "leat/sync/memory_budget.hpp"
 #include "model/items.hpp"
 
-namespace {
+namespace queue_budget_model {
 
 using model::item;
 
@@ -107,4 +107,4 @@ const model::test pipes("queue budget: two producers and consumers of two queues
 const model::test goes("queue budget: a queue that is destroyed makes room", 2,
                        model::make<one_goes>, model::test::search::bounded);
 
-}  // namespace
+}  // namespace queue_budget_model

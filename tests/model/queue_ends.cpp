@@ -5,7 +5,7 @@
 #include "leat/sync/fifo_queue.hpp"
 #include "model/items.hpp"
 
-namespace {
+namespace queue_ends_model {
 
 using leat::detail::queue_outcome;
 using leat::detail::queue_waiter;
@@ -265,4 +265,4 @@ const model::test close_now("queue ends: close_and_cancel against a push and a p
 const model::test fail("queue ends: fail against a push and a pop", 3,
                        model::make<ended<end::fail>>);
 
-}  // namespace
+}  // namespace queue_ends_model

@@ -5,7 +5,7 @@
 
 #include <deque>
 
-namespace {
+namespace scheduler_model {
 
 // Data of the scheduler: no two items touch it at the same time, whatever thread runs them.
 struct log {
@@ -98,4 +98,4 @@ const model::test two_short("scheduler: two threads post and run, one item a tur
 const model::test three("scheduler: three threads post and run", 3, model::make<bursts<3, 100>>);
 const model::test driven("scheduler: two threads post to one that sleeps", 3, model::make<sleepy>);
 
-}  // namespace
+}  // namespace scheduler_model

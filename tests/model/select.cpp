@@ -8,7 +8,7 @@
 #include "model/items.hpp"
 #include "model/scheduler.hpp"
 
-namespace {
+namespace select_model {
 
 using model::item;
 using queue = leat::fifo_queue<item>;
@@ -180,4 +180,4 @@ const model::test two_pushes("select: pushes into two queues from which two thre
                              model::make<pushes>);
 const model::test batches("select: a batch beside a pop", 3, model::make<batch>);
 
-}  // namespace
+}  // namespace select_model

@@ -6,7 +6,7 @@
 #include "model/items.hpp"
 #include "model/scheduler.hpp"
 
-namespace {
+namespace tasks_model {
 
 using model::item;
 using queue = leat::fifo_queue<item>;
@@ -147,4 +147,4 @@ const model::test two("tasks: producer and consumer on two schedulers, capacity 
 const model::test stop("tasks: stop of producer and consumer on two schedulers", 3,
                        model::make<two_schedulers<1, true>>);
 
-}  // namespace
+}  // namespace tasks_model

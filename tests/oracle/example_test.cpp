@@ -17,7 +17,7 @@
 #include "leat/core/random.hpp"
 #include "support/effort.hpp"
 
-namespace {
+namespace example_test {
 
 using leat::dtype;
 using leat::feature_map;
@@ -189,8 +189,6 @@ bool check_example(const std::string& bytes) {
   return read;
 }
 
-}  // namespace
-
 TEST_CASE("Example: whatever protobuf writes is read the same", "[oracle]") {
   generator random(1);
   for (auto n = some_of(5'000); n > 0; --n) {
@@ -266,3 +264,5 @@ TEST_CASE("SequenceExample: whatever protobuf writes is read the same", "[oracle
     }
   }
 }
+
+}  // namespace example_test

@@ -14,7 +14,7 @@
 #include "leat/core/random.hpp"
 #include "queue_runner.pb.h"
 
-namespace {
+namespace queue_runner_def_test {
 
 using leat::errc;
 using leat::queue_runner_def;
@@ -180,4 +180,4 @@ TEST_CASE("queue_runner_def: the codes are those of the errors", "[oracle]") {
   }
 }
 
-}  // namespace
+}  // namespace queue_runner_def_test

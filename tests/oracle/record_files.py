@@ -14,27 +14,10 @@ import sys
 import tempfile
 import zlib
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / 'support'))
+from tfrecord_bytes import framed, masked_crc
+
 program = sys.argv[1]
-
-crc_table = []
-for value in range(256):
-    for _ in range(8):
-        value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)
-    crc_table.append(value)
-
-
-def masked_crc(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc = crc_table[(crc ^ byte) & 0xFF] ^ crc >> 8
-    crc ^= 0xFFFFFFFF
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-
-
-def framed(record):
-    head = struct.pack('<Q', len(record))
-    return (head + struct.pack('<I', masked_crc(head)) + record
-            + struct.pack('<I', masked_crc(record)))
 
 
 def unframed(plain):

@@ -5,7 +5,7 @@
 
 #include "support/leat_test.hpp"
 
-namespace {
+namespace batcher_test {
 
 using leat::task;
 
@@ -32,8 +32,6 @@ task<std::vector<std::vector<int>>> batches_of(Batcher& b) {
   }
   co_return all;
 }
-
-}  // namespace
 
 LEAT_TEST("batch: items in order, the last batch may be smaller", "[pipeline]") {
   leat::batch<int> b({.batch_size = 4, .capacity = 3});
@@ -82,3 +80,5 @@ TEST_CASE("shuffle_batch: what makes no sense is refused", "[pipeline]") {
       leat::failure);
   CHECK_THROWS_AS(leat::batch<int>({.batch_size = 2, .capacity = 0}), leat::failure);
 }
+
+}  // namespace batcher_test

@@ -15,7 +15,7 @@
 #include "support/outcome_of.hpp"
 #include "support/refusal.hpp"
 
-namespace {
+namespace clean_shutdown_test {
 
 using namespace std::chrono_literals;
 using leat::errc;
@@ -109,8 +109,6 @@ void under_seeds(std::uint64_t seeds, Body body) {
     }
   }
 }
-
-}  // namespace
 
 TEST_CASE("clean shutdown: limited epochs end by themselves, every line of each epoch trained",
           "[pipeline]") {
@@ -275,3 +273,5 @@ TEST_CASE("clean shutdown: to be cancelled by somebody else is no end of the inp
     REQUIRE(failed);
   });
 }
+
+}  // namespace clean_shutdown_test

@@ -20,7 +20,7 @@
 #include "leat/sync/random_shuffle_queue.hpp"
 #include "support/temp_dir.hpp"
 
-namespace {
+namespace fingerprint_test {
 
 using leat::task;
 
@@ -124,4 +124,4 @@ TEST_CASE("fingerprint: the choices of a simulated world", "[pipeline]") {
   CHECK(f.value() == 0xbd6d80bd);
 }
 
-}  // namespace
+}  // namespace fingerprint_test

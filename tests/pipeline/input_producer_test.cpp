@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 using leat::string_input_producer;
 using leat::sim::world;
 
-namespace {
+namespace input_producer_test {
 
 task<names> find(names found) {
   co_await leat::this_task::yield();
@@ -28,8 +28,6 @@ task<names> fail_to_find() {
   co_await leat::this_task::yield();
   throw leat::failure(errc::permission_denied, "/secret cannot be listed");
 }
-
-}  // namespace
 
 // ------------------------------------------------------------------------------------ the epochs
 
@@ -324,3 +322,5 @@ LEAT_TEST("string_input_producer: P21 its fullness", "[pipeline]") {
   co_await coord.join();
   CHECK(p.fullness() == leat::fullness{"input_producer/fraction_of_32_full", 0.1875F});
 }
+
+}  // namespace input_producer_test

@@ -7,7 +7,7 @@
 #include "support/leat_test.hpp"
 #include "support/refusal.hpp"
 
-namespace {
+namespace limit_epochs_test {
 
 using leat::limit_epochs;
 using leat::task;
@@ -22,8 +22,6 @@ task<> count_into(limit_epochs<int> source, int& count) {
     co_await leat::this_task::yield();
   }
 }
-
-}  // namespace
 
 TEST_CASE("limit_epochs: P01 without a limit it never ends", "[pipeline]") {
   const limit_epochs seven(7);
@@ -81,3 +79,5 @@ LEAT_TEST("limit_epochs: a source outlives what it came from", "[pipeline]") {
   const std::optional<std::string> x = co_await std::move(next);
   CHECK(x == std::string(100, 'x'));
 }
+
+}  // namespace limit_epochs_test

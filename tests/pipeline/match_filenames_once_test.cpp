@@ -8,7 +8,7 @@
 #include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
-namespace {
+namespace match_filenames_once_test {
 
 using namespace std::chrono_literals;
 using leat::match_filenames_once;
@@ -25,8 +25,6 @@ struct three : temp_dir {
     for (const char* n : {"2", "0", "1"}) write(std::string("match_filenames.") + n, "");
   }
 };
-
-}  // namespace
 
 TEST_CASE("match_filenames_once: G01, G02 what a pattern matches, sorted", "[pipeline]") {
   const three t;
@@ -110,3 +108,5 @@ TEST_CASE("match_filenames_once: a look-up that fails or is cancelled does not c
     });
   }
 }
+
+}  // namespace match_filenames_once_test

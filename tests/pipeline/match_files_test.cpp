@@ -13,7 +13,7 @@
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
-namespace {
+namespace match_files_test {
 
 using leat_test::contains;
 using paths = std::vector<std::string>;
@@ -64,8 +64,6 @@ struct working_directory {
   ~working_directory() { std::filesystem::current_path(before); }
   std::filesystem::path before = std::filesystem::current_path();
 };
-
-}  // namespace
 
 TEST_CASE("match_files: G03 a question mark is one character", "[pipeline]") {
   const letters t;
@@ -146,3 +144,5 @@ TEST_CASE("match_files: directories match too, unless they are left out", "[pipe
   CHECK(match({t / "s*"}) == paths{t / "sub"});
   CHECK(match({t / "s*"}, {.regular_only = true}).empty());
 }
+
+}  // namespace match_files_test

@@ -3,12 +3,14 @@
 #include "leat/pipeline/pipeline.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -23,7 +25,7 @@
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
-namespace {
+namespace pipeline_test {
 
 using leat::line_reader;
 using leat::ordering;
@@ -177,6 +179,68 @@ TEST_CASE("pipeline: the same order with any number of workers", "[pipeline]") {
     std::sort(sorted.begin(), sorted.end());
     CHECK(free == sorted);
   }
+}
+
+TEST_CASE("pipeline: what stands before a prefetch runs on a worker when that is asked for",
+          "[pipeline]") {
+  const temp_dir dir;
+  const texts files = make_files(dir, {300, 200, 100});
+  leat::runtime rt({.threads = 2});
+  const auto run = [&](bool on_worker, std::vector<leat::scheduler*> workers) {
+    const auto home = std::this_thread::get_id();
+    std::atomic<int> elsewhere = 0;
+    auto p = leat::read_files<line_reader>({.files = files, .interleave = 2, .block = 5},
+                                           {.workers = std::move(workers)})
+                 .map("text",
+                      [&](std::string_view line) {
+                        if (std::this_thread::get_id() != home) ++elsewhere;
+                        return std::string(line);
+                      })
+                 .prefetch({.runs = 3, .on_worker = on_worker})
+                 .shuffle({.capacity = 50, .seed = 7});
+    const texts all = leat::sync_wait(read_all(p));
+    return std::pair(all, elsewhere.load());
+  };
+  const auto [expected, none] = run(false, leat::schedulers_of(rt));
+  CHECK(expected.size() == 600);
+  CHECK(none == 0);
+  CHECK(run(true, leat::schedulers_of(rt)) == std::pair(expected, 600));
+  CHECK(run(true, {}) == std::pair(expected, 0));  // there is no worker
+}
+
+TEST_CASE("pipeline: a prefetch on a worker ends when it is told to, and with an error",
+          "[pipeline]") {
+  const temp_dir dir;
+  leat::runtime rt({.threads = 2});
+  const auto stop_after = [](auto& source, int count) -> task<> {
+    for (int i = 0; i < count; ++i) {
+      const auto next = co_await source.next();
+      CHECK(next.has_value());
+    }
+    co_await source.stop();
+  };
+  const texts files = make_files(dir, {5000, 7});
+  for (const int count : {0, 1, 100, 6000}) {
+    auto p =
+        leat::read_files<line_reader>({.files = files, .num_epochs = std::nullopt, .interleave = 2},
+                                      {.workers = leat::schedulers_of(rt)})
+            .prefetch({.runs = 2, .on_worker = true})
+            .map("text", text_of, {.workers = 2});
+    leat::sync_wait(stop_after(p, count));
+  }
+  auto p = lines_of({.files = files}, {.workers = leat::schedulers_of(rt)})
+               .map("check",
+                    [](std::string line) {
+                      if (line.ends_with("4")) throw leat::failure(leat::errc::data_loss, "four");
+                      return line;
+                    })
+               .prefetch({.runs = 1, .on_worker = true});
+  const auto count_all = [](auto& source, int& count) -> task<> {
+    while (co_await source.next()) ++count;
+  };
+  int count = 0;
+  CHECK_THROWS_WITH(leat::sync_wait(count_all(p, count)), Catch::Contains("four"));
+  CHECK(count == 4);
 }
 
 TEST_CASE("pipeline: a shuffle gives each element once, from a full buffer", "[pipeline]") {
@@ -377,4 +441,4 @@ TEST_CASE("pipeline: what is declared wrong is refused before anything is opened
                  "at most 1024"));
 }
 
-}  // namespace
+}  // namespace pipeline_test

@@ -20,7 +20,7 @@
 #include "support/leat_test.hpp"
 #include "support/refusal.hpp"
 
-namespace {
+namespace pipeline_world_test {
 
 using leat::line_reader;
 using leat::ordering;
@@ -201,4 +201,4 @@ TEST_CASE("pipeline: a stop of the consumer at any time ends all of it", "[pipel
   }
 }
 
-}  // namespace
+}  // namespace pipeline_world_test

@@ -8,7 +8,7 @@
 #include "support/leat_test.hpp"
 #include "support/refusal.hpp"
 
-namespace {
+namespace preloaded_test {
 
 using namespace batching;
 using leat::preloaded;
@@ -18,8 +18,6 @@ using leat_test::refusal;
 tensor_tuple columns() {
   return tensor_tuple(vector_of(from_to(0, 3)), tensor::of({3}, {"a", "b", "c"}));
 }
-
-}  // namespace
 
 LEAT_TEST("preloaded: the rows, epoch by epoch, then the end for ever", "[pipeline]") {
   preloaded source(number_and_text(), columns(), 2);
@@ -74,3 +72,5 @@ TEST_CASE("preloaded: what makes no sense is refused at once", "[pipeline]") {
                  "the columns have no rows"));
   CHECK(contains(refused(columns(), 0), "0 epochs"));
 }
+
+}  // namespace preloaded_test

@@ -10,7 +10,7 @@
 #include "support/leat_test.hpp"
 #include "support/refusal.hpp"
 
-namespace {
+namespace prometheus_text_test {
 
 using namespace std::chrono_literals;
 using leat::prometheus_text;
@@ -40,8 +40,6 @@ task<> wait_long(stage_metrics& stage) {
 }
 
 task<> pop_many(leat::fifo_queue<int>& queue, std::size_t count) { co_await queue.pop_many(count); }
-
-}  // namespace
 
 TEST_CASE("prometheus_text: nothing to tell is no text", "[pipeline]") {
   CHECK(prometheus_text({}, {}).empty());
@@ -161,3 +159,5 @@ TEST_CASE("prometheus_text: names are escaped, and each is another label", "[pip
                  "leat_stage_tasks{stage=\"a\"} 0\nleat_stage_tasks{stage=\"a#2\"} 0\n"
                  "leat_stage_tasks{stage=\"a#2#2\"} 0\n"));
 }
+
+}  // namespace prometheus_text_test

@@ -7,14 +7,12 @@
 using leat::fullness;
 using leat::queue_fullness;
 
-namespace {
+namespace queue_fullness_test {
 
 template <class Queue>
 void fill(Queue& queue, int items) {
   for (int i = 0; i < items; ++i) REQUIRE(queue.try_push(int{i}));
 }
-
-}  // namespace
 
 TEST_CASE("queue_fullness: P21, B27 items of the capacity", "[pipeline]") {
   leat::fifo_queue<int> queue(32, "input_producer");
@@ -50,3 +48,5 @@ TEST_CASE("queue_fullness: queues of tensors have it too", "[pipeline]") {
   REQUIRE(queue.try_push(leat::tensor_tuple(leat::tensor::scalar(1.0F))));
   CHECK(queue_fullness(queue) == fullness{"tensors/fraction_of_4_full", 0.25F});
 }
+
+}  // namespace queue_fullness_test

@@ -11,7 +11,7 @@
 
 using namespace queue_reader_test;
 
-namespace {
+namespace queue_reader_resume_test {
 
 // Reads `skip` records with one reader, the rest with another one that is given its state.
 template <class Reader>
@@ -52,8 +52,6 @@ void check_resume(const std::string& content, typename Reader::options_type opti
     }
   });
 }
-
-}  // namespace
 
 TEST_CASE("queue_reader: each format goes on after any record", "[pipeline]") {
   check_resume<leat::tfrecord_reader>(tfrecord_file(10), {});
@@ -115,3 +113,5 @@ TEST_CASE("queue_reader: stopped anywhere no name and no record is lost", "[pipe
         seed, {.files = {.faults = {.short_transfer = 0.3, .interrupted = 0.1, .again = 0.1}}});
   }
 }
+
+}  // namespace queue_reader_resume_test

@@ -10,6 +10,8 @@
 #include "leat/sync/queue_runner.hpp"
 #include "pipeline/queue_reader_support.hpp"
 
+namespace queue_reader_test {
+
 using namespace queue_reader_test;
 
 // ------------------------------------------------------------------------------ C. the contract
@@ -379,3 +381,5 @@ TEST_CASE("queue_reader: W05 the state of a reader of whole files in a new one",
     CHECK(second.num_work_units_completed() == 1);
   });
 }
+
+}  // namespace queue_reader_test

@@ -4,6 +4,8 @@
 
 #include "pipeline/producing.hpp"
 
+namespace range_input_producer_test {
+
 using namespace producing;
 using leat::range_input_producer;
 using numbers = std::vector<std::int32_t>;
@@ -56,3 +58,5 @@ TEST_CASE("range_input_producer: a limit is from 1 to 2^31", "[pipeline]") {
     CHECK(contains(said, "a range of " + std::to_string(limit) + " numbers"));
   }
 }
+
+}  // namespace range_input_producer_test

@@ -7,7 +7,7 @@ using leat::slice_input_producer;
 using leat::tensor;
 using leat::tensor_tuple;
 
-namespace {
+namespace slice_input_producer_test {
 
 tensor letters() { return tensor::of({4}, {"Alpha", "Beta", "Delta", "Gamma"}); }
 tensor primes() { return tensor::of<std::int64_t>({4}, {2, 3, 5, 7}); }
@@ -25,8 +25,6 @@ names texts_of(const std::vector<tensor_tuple>& pairs) {
 std::string refused(tensor_tuple columns) {
   return refusal([&] { return slice_input_producer(std::move(columns)).queue().size(); });
 }
-
-}  // namespace
 
 LEAT_TEST("slice_input_producer: P12 rows of the columns, together and in order", "[pipeline]") {
   slice_input_producer p(tensor_tuple(letters(), primes()), {.num_epochs = 3, .shuffle = false});
@@ -86,3 +84,5 @@ TEST_CASE("slice_input_producer: P20, D10 columns of different lengths are refus
   CHECK(contains(refused(tensor_tuple::named({{"x", letters()}, {"y", primes()}, {"z", three}})),
                  "column 'x' has 4 rows, column 'z' has 3"));
 }
+
+}  // namespace slice_input_producer_test

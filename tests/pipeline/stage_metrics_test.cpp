@@ -5,7 +5,7 @@
 #include "leat/sync/fifo_queue.hpp"
 #include "support/leat_test.hpp"
 
-namespace {
+namespace stage_metrics_test {
 
 using namespace std::chrono_literals;
 using leat::at_work;
@@ -22,8 +22,6 @@ task<> wait_for_input(stage_metrics& stage, leat::fifo_queue<int>& queue) {
   w.stop();
   co_await leat::sleep_for(5s);
 }
-
-}  // namespace
 
 LEAT_TEST("stage_metrics: counts what goes through and how long it waits", "[pipeline]") {
   leat::scheduler& home = co_await leat::this_task::get_scheduler();
@@ -80,3 +78,5 @@ LEAT_TEST("stage_metrics: a wait that is cancelled has ended", "[pipeline]") {
   CHECK((stage.waited_for_input(home.now()) == 4s));
   CHECK((stage.time_at_work(home.now()) == 4s));
 }
+
+}  // namespace stage_metrics_test

@@ -13,7 +13,7 @@
 // The family of tf.train.batch. The ids are those of the case table that was made from TensorFlow's
 // own tests.
 
-namespace {
+namespace tensor_batcher_cases_test {
 
 using namespace batching;
 using leat::remainder;
@@ -62,8 +62,6 @@ void check_ten_by_ten(const batches& all, std::size_t numbers_at, std::size_t sp
     CHECK(all_are(all[i][text_at], "string"));
   }
 }
-
-}  // namespace
 
 // ------------------------------------------------------------------------------------------ batch
 
@@ -281,8 +279,6 @@ LEAT_TEST("tensor_batch: columns with different numbers of rows", "[pipeline]") 
 
 // ------------------------------------------------------------------------------------- batch_join
 
-namespace {
-
 tensor_tuple as(std::int64_t x) { return pair(x, "a"); }
 tensor_tuple bs(std::int64_t) { return pair(99, "b"); }
 
@@ -309,8 +305,6 @@ std::string with_names(std::string_view first, std::string_view second) {
     return leat::merge({spec(first), spec(second)}).count();
   });
 }
-
-}  // namespace
 
 LEAT_TEST("tensor_batch: joined sources, each in its order", "[pipeline]") {  // B19, B22
   for (const std::int64_t more : {0, 2}) {
@@ -413,3 +407,5 @@ LEAT_TEST("tensor_batch: sparse rows of different sizes", "[pipeline]") {  // B2
   CHECK(all.indices == indices);
   CHECK(all.values == vector_of({7, 8, 9}));
 }
+
+}  // namespace tensor_batcher_cases_test

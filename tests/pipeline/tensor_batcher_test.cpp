@@ -21,14 +21,12 @@
 
 // What batchers of tensors do beyond the cases of TensorFlow's tests.
 
-namespace {
+namespace tensor_batcher_test {
 
 using namespace batching;
 using leat::tensor_batch;
 using leat_test::refusal;
 using sizes = std::vector<std::size_t>;
-
-}  // namespace
 
 LEAT_TEST("tensor_batch: what several tasks get enters in the order of their calls", "[pipeline]") {
   // Call x takes a time of its own.
@@ -292,3 +290,5 @@ LEAT_TEST("tensor_batch: a source that can only be moved", "[pipeline]") {
   const batches all = co_await batches_of(b);
   CHECK(values_of(all) == from_to(0, 3));
 }
+
+}  // namespace tensor_batcher_test

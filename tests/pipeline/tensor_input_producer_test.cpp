@@ -8,7 +8,7 @@ using leat::shape;
 using leat::tensor;
 using leat::tensor_input_producer;
 
-namespace {
+namespace tensor_input_producer_test {
 
 tensor numbers() {
   return tensor::of<std::int32_t>({3, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
@@ -31,8 +31,6 @@ void check_rows(const std::vector<tensor>& out) {
     CHECK(out[i] == tensor::of<std::int32_t>({4}, {first, first + 1, first + 2, first + 3}));
   }
 }
-
-}  // namespace
 
 LEAT_TEST("tensor_input_producer: P05 the rows in order, each epoch", "[pipeline]") {
   tensor_input_producer p(numbers(), {.num_epochs = 2, .shuffle = false});
@@ -78,3 +76,5 @@ LEAT_TEST(
   const end empty = co_await end_of(none);
   CHECK(contains(empty.consumer, "rows is empty"));
 }
+
+}  // namespace tensor_input_producer_test

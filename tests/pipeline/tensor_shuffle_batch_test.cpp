@@ -13,7 +13,7 @@
 // The families of tf.train.shuffle_batch and of maybe_batch. The ids are those of the case table
 // that was made from TensorFlow's own tests.
 
-namespace {
+namespace tensor_shuffle_batch_test {
 
 using namespace batching;
 using leat::maybe_element;
@@ -62,8 +62,6 @@ options of_ten() {
 
 tensor_tuple as(std::int64_t x) { return pair(x, "a"); }
 tensor_tuple bs(std::int64_t) { return pair(99, "b"); }
-
-}  // namespace
 
 // ----------------------------------------------------------------------------------- shuffle_batch
 
@@ -188,8 +186,6 @@ LEAT_TEST("tensor_shuffle_batch: pads where it is told to", "[pipeline]") {
 
 // ------------------------------------------------------------------------------------------- maybe
 
-namespace {
-
 maybe_element even(std::int64_t x) { return {one(x), x % 2 == 0}; }
 
 // Rows x, x + 1, x + 2, x + 3 with one wish each.
@@ -223,8 +219,6 @@ task<> check_evens(Options o, leat::source_options how, bool join) {
   CHECK(rows_of(all) == sizes(4, 5));
   CHECK(counted(values_of(all)) == counted(evens()));
 }
-
-}  // namespace
 
 LEAT_TEST("maybe_element: what is not wanted is left out", "[pipeline]") {  // Q11, Q12
   for (const std::size_t tasks : {1U, 5U}) {
@@ -309,8 +303,6 @@ TEST_CASE("maybe_element: wishes that could never be right are refused at once",
                  "the source gives no maybe_element"));
 }
 
-namespace {
-
 // What comes of a wish that does not fit.
 template <class Make>
 task<std::string> error_of(Make make, leat::source_options how) {
@@ -330,8 +322,6 @@ task<std::string> error_of(Make make, leat::source_options how) {
   }
   co_return said;
 }
-
-}  // namespace
 
 LEAT_TEST("maybe_element: wishes that do not fit", "[pipeline]") {
   const leat::source_options rows{.enqueue_many = true, .keep = {any}};
@@ -369,3 +359,5 @@ LEAT_TEST("tensor_batch: the rank of what sparse elements become", "[pipeline]")
   CHECK(again->sparse(0).dense_shape == vector_of({2}));
   CHECK(again->components() == batch);
 }
+
+}  // namespace tensor_shuffle_batch_test

@@ -13,7 +13,7 @@
 #include "support/leat_test.hpp"
 #include "support/refusal.hpp"
 
-namespace {
+namespace verdict_test {
 
 using namespace std::chrono_literals;
 using leat::stage_metrics;
@@ -126,8 +126,6 @@ task<std::string> verdict_on(pace p) {
   co_await all.run();
   co_return all.verdict();
 }
-
-}  // namespace
 
 LEAT_TEST("verdict: the reader is the bottleneck", "[pipeline]") {
   const pace of_text{10ms, 2ms, 1ms};
@@ -269,3 +267,5 @@ TEST_CASE("verdict: where everybody waits for each other no stage is to blame", 
         "No stage is the bottleneck: 'reader', the busiest, was busy 40 % of the time; larger "
         "queues let stages work at the same time.");
 }
+
+}  // namespace verdict_test

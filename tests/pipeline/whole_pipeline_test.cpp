@@ -14,7 +14,7 @@
 #include "support/effort.hpp"
 #include "support/refusal.hpp"
 
-namespace {
+namespace whole_pipeline_test {
 
 using batching::batches;
 using batching::numbers;
@@ -69,8 +69,6 @@ numbers sorted(numbers n) {
   std::sort(n.begin(), n.end());
   return n;
 }
-
-}  // namespace
 
 TEST_CASE("pipeline: files, lines, columns, batches", "[pipeline]") {  // Z01
   for (std::uint64_t seed = 1; seed <= leat_test::some_of(100); ++seed) {
@@ -222,3 +220,5 @@ TEST_CASE("pipeline: a shuffled one, with several tasks on one reader", "[pipeli
     });
   }
 }
+
+}  // namespace whole_pipeline_test

@@ -10,7 +10,7 @@
 #include "leat/sim/world.hpp"
 #include "support/record_files.hpp"
 
-namespace {
+namespace direct_reading_test {
 
 using leat::task;
 using leat::sim::world;
@@ -135,4 +135,4 @@ TEST_CASE("read_ahead: a file that grows or is cut while it is read past the pag
   }
 }
 
-}  // namespace
+}  // namespace direct_reading_test

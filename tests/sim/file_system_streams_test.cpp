@@ -11,7 +11,7 @@
 #include "leat/sim/world.hpp"
 #include "support/record_files.hpp"
 
-namespace {
+namespace file_system_streams_test {
 
 using leat::task;
 using leat::sim::world;
@@ -130,4 +130,4 @@ TEST_CASE("file_system: a pipe to which nobody writes is a deadlock", "[sim]") {
                   leat::sim::deadlock);
 }
 
-}  // namespace
+}  // namespace file_system_streams_test

@@ -17,7 +17,7 @@
 #include "support/effort.hpp"
 #include "support/record_files.hpp"
 
-namespace {
+namespace file_system_test {
 
 using leat::errc;
 using leat::task;
@@ -253,6 +253,9 @@ TEST_CASE("file_system: names, directories and limits", "[sim]") {
     co_await leat::rename_file("/d/one.txt", "/d/sub/three.txt");
     const lines names = co_await leat::list_directory("/d/./sub/");
     CHECK(names == lines{"three.txt"});
+    co_await leat::make_directories("/d/new/deep");
+    const lines made = co_await leat::list_directory("/d/new");
+    CHECK(made == lines{"deep"});
     const leat::file a = co_await leat::file::open("/d/two.txt");
     const leat::file b = co_await leat::file::open("/d/two.txt");
     bool refused = false;
@@ -334,6 +337,58 @@ TEST_CASE("file_system: a cut is lost in a crash or kept, and kept for certain o
   }
 }
 
+TEST_CASE("file_system: directories are made, and stay in a crash", "[sim]") {
+  world w(1);
+  w.files().write_file("/file", "");
+  w.run([](world&) -> task<> {
+    co_await leat::make_directories("/a/b/c/");
+    co_await leat::make_directories("a/b");
+    const leat::file_status made = co_await leat::get_status("/a/b/c");
+    CHECK(made.is_directory);
+    leat::errc why = {};
+    try {
+      co_await leat::make_directories("/file/below");
+    } catch (const leat::failure& e) {
+      if (e.code() == errc::failed_precondition) why = errc::failed_precondition;
+    }
+    CHECK(why == errc::failed_precondition);
+  });
+  w.files().crash();
+  w.files().restart();
+  w.run([](world&) -> task<> {
+    const auto names = co_await leat::list_directory("/a/b");
+    CHECK(names == lines{"c"});
+  });
+}
+
+TEST_CASE("file_system: a lock is kept until the file is closed, or the machine stops", "[sim]") {
+  world w(1);
+  w.run([](world& here) -> task<> {
+    leat::file first = co_await leat::file::open("/lock", leat::open_mode::append);
+    leat::file second = co_await leat::file::open("/lock", leat::open_mode::append);
+    leat::file other = co_await leat::file::open("/other", leat::open_mode::append);
+    bool taken = co_await first.try_lock();
+    CHECK(taken);
+    taken = co_await first.try_lock();
+    CHECK(taken);
+    taken = co_await second.try_lock();
+    CHECK_FALSE(taken);
+    taken = co_await other.try_lock();
+    CHECK(taken);
+    co_await first.close();
+    taken = co_await second.try_lock();
+    CHECK(taken);
+    co_await leat::sync_directory("/");
+    here.files().crash();
+  });
+  w.files().restart();
+  w.run([](world&) -> task<> {
+    leat::file again = co_await leat::file::open("/lock", leat::open_mode::append);
+    const bool taken = co_await again.try_lock();
+    CHECK(taken);
+  });
+}
+
 TEST_CASE("file_system: a test can cut a file itself", "[sim]") {
   world w(1);
   w.files().write_file("/a", "0123456789");
@@ -344,4 +399,4 @@ TEST_CASE("file_system: a test can cut a file itself", "[sim]") {
   CHECK(w.files().read_file("/a") == "0123");
 }
 
-}  // namespace
+}  // namespace file_system_test

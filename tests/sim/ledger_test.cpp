@@ -4,7 +4,7 @@
 
 #include "leat/sim/world.hpp"
 
-namespace {
+namespace ledger_test {
 
 using leat::sim::ledger;
 using leat::sim::violation;
@@ -58,4 +58,4 @@ TEST_CASE("ledger: a producer's items come to each consumer in order, unless it 
   shuffled.settle();
 }
 
-}  // namespace
+}  // namespace ledger_test

@@ -16,7 +16,7 @@
 #include "support/record_bytes.hpp"
 #include "support/texts.hpp"
 
-namespace {
+namespace sharded_tfrecord_writer_test {
 
 using leat::compression;
 using leat::task;
@@ -183,4 +183,4 @@ TEST_CASE(
   }
 }
 
-}  // namespace
+}  // namespace sharded_tfrecord_writer_test

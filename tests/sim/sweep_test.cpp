@@ -10,7 +10,7 @@
 #include "leat/core/this_task.hpp"
 #include "leat/sync/fifo_queue.hpp"
 
-namespace {
+namespace sweep_test {
 
 using namespace std::chrono_literals;
 using leat::task;
@@ -84,4 +84,4 @@ TEST_CASE("sweep: a deadlock has its schedule too", "[sim]") {
                     Catch::Contains("pop from queue 'never'") && Catch::Contains("body begins"));
 }
 
-}  // namespace
+}  // namespace sweep_test

@@ -15,7 +15,7 @@
 #include "support/record_bytes.hpp"
 #include "support/texts.hpp"
 
-namespace {
+namespace tfrecord_appender_test {
 
 using leat::task;
 using leat::sim::fault;
@@ -200,4 +200,4 @@ TEST_CASE("roll_back_append: after a crash at any point of it another one ends i
   CHECK(crashes > 2 * seeds);
 }
 
-}  // namespace
+}  // namespace tfrecord_appender_test

@@ -15,7 +15,7 @@
 #include "support/record_bytes.hpp"
 #include "support/texts.hpp"
 
-namespace {
+namespace tfrecord_writer_test {
 
 using leat::compression;
 using leat::task;
@@ -181,4 +181,4 @@ TEST_CASE("tfrecord_writer: after a crash at any point a compressed file is as b
   }
 }
 
-}  // namespace
+}  // namespace tfrecord_writer_test

@@ -14,7 +14,7 @@
 #include "support/leat_test.hpp"
 #include "support/tracked.hpp"
 
-namespace {
+namespace virtual_scheduler_test {
 
 using namespace std::chrono_literals;
 using leat::task;
@@ -48,6 +48,24 @@ LEAT_TEST("sim: a test's body begins at time zero, and sleeping takes no time", 
   REQUIRE(home.now() == leat::time_point{});
   co_await leat::sleep_for(24h);
   REQUIRE(home.now() == leat::time_point{} + 24h);
+}
+
+LEAT_TEST("sim: the time of day moves with virtual time", "[sim]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  const leat::wall_time_point begin = home.wall_time();
+  CHECK(begin == leat::wall_time_point(std::chrono::seconds{946'684'800}));
+  co_await leat::sleep_for(24h);
+  CHECK(home.wall_time() == begin + 24h);
+}
+
+TEST_CASE("sim: a clock on the wall that is set back moves no timer", "[sim]") {
+  leat::sim::virtual_scheduler s;
+  const leat::wall_time_point begin = s.wall_time();
+  s.jump_wall_clock(-90min);
+  CHECK(s.wall_time() == begin - 90min);
+  CHECK(s.now() == leat::time_point{});
+  s.advance_to(s.now() + 1h);
+  CHECK(s.wall_time() == begin - 30min);
 }
 
 LEAT_TEST("sim: a check may stand around an await, which happens once", "[sim]") {
@@ -143,7 +161,7 @@ TEST_CASE("sim: a wait for what cannot come is a deadlock that says where everyo
   CHECK(has(what, "deadlock: nothing can run and 2 tasks have not ended"));
   CHECK(has(what, "task group 'office', 1 task"));
   CHECK(has(what, "clerk: wait for event 'the mail', at virtual_scheduler_test.cpp:"));
-  CHECK(has(what, "in wait_for"));
+  CHECK(has(what, "in virtual_scheduler_test::wait_for"));
 }
 
 TEST_CASE("sim: after a deadlock the stuck tasks are unwound and the next run works", "[sim]") {
@@ -207,4 +225,4 @@ TEST_CASE("sim: a task that never ends after a deadlock ends the process with th
   CHECK(has(said, "wait for event 'godot'"));
 }
 
-}  // namespace
+}  // namespace virtual_scheduler_test

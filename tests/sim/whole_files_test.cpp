@@ -14,7 +14,7 @@
 #include "leat/sim/file_system.hpp"
 #include "leat/sim/world.hpp"
 
-namespace {
+namespace whole_files_test {
 
 using leat::task;
 using leat::whole_file;
@@ -151,4 +151,4 @@ TEST_CASE("whole_files: one that goes in the midst leaves nothing behind", "[sim
   }
 }
 
-}  // namespace
+}  // namespace whole_files_test

@@ -14,7 +14,7 @@
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/fifo_queue.hpp"
 
-namespace {
+namespace world_test {
 
 using namespace std::chrono_literals;
 using leat::task;
@@ -101,6 +101,8 @@ TEST_CASE("world: time jumps, and only when nothing can run", "[sim]") {
     const auto wall = here.wall_clock();
     here.jump_wall_clock(-1h);
     CHECK(here.wall_clock() == wall - 1h);
+    CHECK(here.thread(0).wall_time() == wall - 1h);
+    CHECK(here.thread(1).wall_time() == wall - 1h);
     CHECK(here.now() == begin + 1h);
   });
 }
@@ -389,4 +391,4 @@ TEST_CASE("world: a coordinator that changes its first error is told, a real one
   });
 }
 
-}  // namespace
+}  // namespace world_test

@@ -30,6 +30,7 @@ const std::vector<scenario>& scenarios() {
       {"changing", {.threads = 2, .files = {.faults = meddled}}, changing},
       {"batching", {.threads = 3}, batching},
       {"pipeline", {.threads = 2, .files = {.faults = rough}}, pipeline},
+      {"resuming", {.threads = 3, .files = {.faults = rough}}, resuming},
       {"crashes", {}, crashes},
   };
   return all;

@@ -100,9 +100,9 @@ task<> consume(world& w, Queue& q, ledger& book, std::size_t largest_batch) {
 
 // One queue between some producers and consumers, and how it comes to an end.
 template <class Queue>
-class exercise {
+class queue_exercise {
  public:
-  exercise(world& w, Queue& q, std::size_t largest_batch)
+  queue_exercise(world& w, Queue& q, std::size_t largest_batch)
       : w_(w), q_(q), largest_batch_(largest_batch) {}
 
   task<> run() {
@@ -191,7 +191,7 @@ task<> queues(world& w) {
   switch (w.random().below(3)) {
     case 0: {
       leat::fifo_queue<int> q(capacity, "fifo");
-      exercise e(w, q, beyond_capacity);
+      queue_exercise e(w, q, beyond_capacity);
       co_await e.run();
       break;
     }
@@ -201,13 +201,13 @@ task<> queues(world& w) {
            .min_after_dequeue = static_cast<std::size_t>(w.random().below(capacity)),
            .seed = w.random()(),
            .name = "shuffled"});
-      exercise e(w, q, beyond_capacity);
+      queue_exercise e(w, q, beyond_capacity);
       co_await e.run();
       break;
     }
     default: {
       leat::priority_queue<int> q(capacity, "prioritized");
-      exercise e(w, q, capacity);  // gives batches whole
+      queue_exercise e(w, q, capacity);  // gives batches whole
       co_await e.run();
     }
   }

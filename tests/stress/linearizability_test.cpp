@@ -20,7 +20,7 @@
 #include "leat/core/random.hpp"
 #include "leat/sync/fifo_queue.hpp"
 
-namespace {
+namespace linearizability_test {
 
 constexpr std::size_t threads = 4;
 constexpr std::size_t operations_each = 3;
@@ -159,4 +159,4 @@ TEST_CASE("linearizability: histories of four threads on a queue", "[stress]") {
   }
 }
 
-}  // namespace
+}  // namespace linearizability_test

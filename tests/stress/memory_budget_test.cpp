@@ -18,7 +18,7 @@
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/random_shuffle_queue.hpp"
 
-namespace {
+namespace memory_budget_test {
 
 using namespace std::chrono_literals;
 using leat::task;
@@ -158,4 +158,4 @@ TEST_CASE("memory_budget: queues come and go while others wait for their memory"
   CHECK(ram.statistics().queues == 1);
 }
 
-}  // namespace
+}  // namespace memory_budget_test

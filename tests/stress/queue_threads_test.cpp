@@ -26,7 +26,7 @@
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/random_shuffle_queue.hpp"
 
-namespace {
+namespace queue_threads_test {
 
 using namespace std::chrono_literals;
 using leat::task;
@@ -211,4 +211,4 @@ TEST_CASE("fifo_queue: asynchronous pops are cancelled while items come", "[stre
   CHECK(out.sorted() == numbers(0, count));
 }
 
-}  // namespace
+}  // namespace queue_threads_test

@@ -12,7 +12,7 @@
 #include "leat/core/this_task.hpp"
 #include "leat/sync/fifo_queue.hpp"
 
-namespace {
+namespace stop_latency_test {
 
 using leat::task;
 using clock_type = std::chrono::steady_clock;
@@ -53,4 +53,4 @@ TEST_CASE("stop: 10,000 suspended tasks end soon", "[stress]") {
   WARN("100,000 tasks: median " << times[times.size() / 2] << " ms");
 }
 
-}  // namespace
+}  // namespace stop_latency_test

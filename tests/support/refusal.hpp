@@ -7,13 +7,14 @@
 
 namespace leat_test {
 
-/// What a call says that refuses its arguments. Empty when it did not, or for another reason.
+/// What a call says that refuses its arguments, or for another reason that is `expected`. Empty
+/// when it did not, or for one that is not.
 template <class Call>
-std::string refusal(Call call) {
+std::string refusal(Call call, leat::errc expected = leat::errc::invalid_argument) {
   try {
     static_cast<void>(call());
   } catch (const leat::failure& e) {
-    if (e.code() == leat::errc::invalid_argument) return e.what();
+    if (e.code() == expected) return e.what();
   }
   return {};
 }

@@ -30,7 +30,7 @@
 #include "support/counting_allocator.hpp"
 #include "support/leat_test.hpp"
 
-namespace {
+namespace async_queue_matrix_test {
 
 using queue = leat::fifo_queue<int>;
 using batch = std::optional<std::vector<int>>;
@@ -284,8 +284,6 @@ struct run {
   seen<verb> s;
 };
 
-}  // namespace
-
 TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: at once", "[sync]", matrix) {
   run<TestType> r;
   using verb = typename TestType::verb;
@@ -373,3 +371,5 @@ TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: cancelled half way"
                      !std::is_same_v<typename TestType::token, use_awaitable>;
   CHECK(verb::moved(r.s.result) == (tells ? 1 : 0));  // what throws an error code has no result
 }
+
+}  // namespace async_queue_matrix_test

@@ -27,6 +27,8 @@
 #include "support/counting_allocator.hpp"
 #include "support/leat_test.hpp"
 
+namespace async_queue_test {
+
 TEST_CASE("fifo_queue: async_pop with use_future", "[sync]") {
   leat::fifo_queue<int> q(4);
   auto f = q.async_pop(asio::use_future);
@@ -296,3 +298,5 @@ TEST_CASE("fifo_queue: async operations on a closed queue end without an error",
   io.run();
   CHECK(calls == 2);
 }
+
+}  // namespace async_queue_test

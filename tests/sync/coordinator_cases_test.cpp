@@ -16,7 +16,7 @@
 #include "leat/sync/fifo_queue.hpp"
 #include "support/leat_test.hpp"
 
-namespace {
+namespace coordinator_cases_test {
 
 using namespace std::chrono_literals;
 using leat::coordinator;
@@ -75,8 +75,6 @@ task<> join_the_late(coordinator& c) {
   c.clear_stop();
   co_await c.join();
 }
-
-}  // namespace
 
 LEAT_TEST("coordinator A1: the flag, and a wait that polls it", "[sync]") {
   coordinator c;
@@ -353,3 +351,5 @@ LEAT_TEST("coordinator: a task spawned while join waits is waited for", "[sync]"
   const joined j = co_await join(c);
   CHECK(j.after == 1ms + 1s);
 }
+
+}  // namespace coordinator_cases_test

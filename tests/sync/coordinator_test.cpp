@@ -12,7 +12,7 @@
 #include "leat/sync/fifo_queue.hpp"
 #include "support/leat_test.hpp"
 
-namespace {
+namespace coordinator_test {
 
 using namespace std::chrono_literals;
 using leat::errc;
@@ -137,8 +137,6 @@ LEAT_TEST("with_coordinator: who is late is waited for, and then thrown", "[sync
   CHECK(home.now() - begin == 10s);
   CHECK(what.find("slow") != std::string::npos);
 }
-
-}  // namespace
 
 LEAT_TEST("coordinator: a fresh one is asked by nobody to stop", "[sync]") {
   leat::coordinator c;
@@ -466,3 +464,5 @@ TEST_CASE("coordinator: to spawn outside a scheduler ends the process with a sen
   });
   CHECK(said.find("spawn outside a scheduler") != said.npos);
 }
+
+}  // namespace coordinator_test

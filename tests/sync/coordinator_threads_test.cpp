@@ -9,12 +9,10 @@
 
 // The threads of a coordinator; real ones, so on real time. Its tasks: coordinator_test.cpp.
 
-namespace {
+namespace coordinator_threads_test {
 
 using namespace std::chrono_literals;
 using leat::errc;
-
-}  // namespace
 
 TEST_CASE("coordinator: threads are joined, their errors count", "[sync]") {
   leat::coordinator c;
@@ -175,3 +173,5 @@ TEST_CASE("coordinator: its end stops the threads that are left, and joins them"
   }
   CHECK(ended);
 }
+
+}  // namespace coordinator_threads_test

@@ -13,7 +13,7 @@
 #include "leat/sync/fifo_queue.hpp"
 #include "support/descriptors.hpp"
 
-namespace {
+namespace embedded_queues_test {
 
 using namespace std::chrono_literals;
 using leat::task;
@@ -102,4 +102,4 @@ TEST_CASE("embedded_scheduler: a coordinator stops its tasks, and a time limit e
   CHECK(timed_out);
 }
 
-}  // namespace
+}  // namespace embedded_queues_test

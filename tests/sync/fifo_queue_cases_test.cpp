@@ -11,7 +11,7 @@
 #include "leat/sync/fifo_queue.hpp"
 #include "sync/queue_actors.hpp"
 
-namespace {
+namespace fifo_queue_cases_test {
 
 using namespace std::chrono_literals;
 using queue = leat::fifo_queue<int>;
@@ -24,8 +24,6 @@ list steps(int first, int last, int step) {
   return all;
 }
 list tens(int count) { return steps(10, 10 * count, 10); }
-
-}  // namespace
 
 LEAT_TEST("fifo_queue E1, E2, E3: items leave as they came, and are counted", "[sync]") {
   queue q(10);
@@ -492,3 +490,5 @@ TEST_CASE("fifo_queue E81: without a bound everything goes in at once", "[sync]"
   CHECK(q.wait_push_many(items) == items.size());
   CHECK(q.size() == 100'000);
 }
+
+}  // namespace fifo_queue_cases_test

@@ -12,7 +12,7 @@
 #include "support/foreign_coroutine.hpp"
 #include "support/leat_test.hpp"
 
-namespace {
+namespace fifo_queue_test {
 
 using leat::task;
 
@@ -33,8 +33,6 @@ task<> take_batch(leat::fifo_queue<int>& q, std::size_t n, std::vector<std::vect
   const auto batch = co_await q.pop_many(n);
   if (batch) out.push_back(*batch);
 }
-
-}  // namespace
 
 LEAT_TEST("fifo_queue: items leave in the order in which they entered", "[sync]") {
   leat::fifo_queue<int> q(3);
@@ -243,3 +241,5 @@ TEST_CASE("fifo_queue: to destroy one on which somebody waits ends the process w
   });
   CHECK(push.find("a queue was destroyed while somebody waits on it") != push.npos);
 }
+
+}  // namespace fifo_queue_test

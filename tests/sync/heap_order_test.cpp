@@ -9,7 +9,7 @@
 #include "leat/core/random.hpp"
 #include "leat/sync/detail/queue_verbs.hpp"
 
-namespace {
+namespace heap_order_test {
 
 struct item {
   int key = 0;
@@ -63,4 +63,4 @@ TEST_CASE("heap_order: what is given back comes before its equals again", "[sync
   for (int i = 0; i < 5; ++i) CHECK(take(h).number == i);
 }
 
-}  // namespace
+}  // namespace heap_order_test

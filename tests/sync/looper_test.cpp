@@ -10,7 +10,7 @@
 #include "leat/sync/coordinator.hpp"
 #include "support/leat_test.hpp"
 
-namespace {
+namespace looper_test {
 
 using namespace std::chrono_literals;
 using leat::errc;
@@ -75,8 +75,6 @@ task<std::string> joined(leat::coordinator& c) {
   }
   co_return what;
 }
-
-}  // namespace
 
 // B1
 LEAT_TEST("looper: interval 0 runs its body until the body stops the coordinator", "[sync]") {
@@ -330,3 +328,5 @@ LEAT_TEST("looper: runs on schedule in a task group too", "[sync]") {
   CHECK(seen.calls == milliseconds{0ms, 1000ms, 2000ms});
   CHECK(seen.stops == milliseconds{2500ms});
 }
+
+}  // namespace looper_test

@@ -13,7 +13,7 @@
 #include "leat/core/task_group.hpp"
 #include "sync/weighed_queues.hpp"
 
-namespace {
+namespace memory_budget_test {
 
 using namespace std::chrono_literals;
 using leat::memory_budget;
@@ -22,8 +22,6 @@ task<> push_and_note(weighed_fifo::queue& q, int item, std::string name, std::st
   const bool in = co_await q.push(std::move(item));
   if (in) order += name;
 }
-
-}  // namespace
 
 TEST_CASE("memory_budget: a limit of 0 is refused", "[sync]") {
   CHECK_THROWS_AS(memory_budget(0, "ram"), leat::failure);
@@ -373,3 +371,5 @@ LEAT_TEST("memory_budget: single items that fit never deadlock", "[sync]") {
   CHECK(ram.statistics().peak <= 10);
   CHECK(ram.used() == 0);
 }
+
+}  // namespace memory_budget_test

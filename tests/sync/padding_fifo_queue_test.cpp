@@ -16,7 +16,7 @@
 // Which elements are let in and what a batch of them is. The ids are those of the case table that
 // was made from TensorFlow's own tests.
 
-namespace {
+namespace padding_fifo_queue_test {
 
 using leat::dtype;
 using leat::element_spec;
@@ -63,8 +63,6 @@ void check_growing_batch(const batch& five) {
                                           "abc", "d", "e"}));
   CHECK((*five)[1] == tensor::of({5, 1, 3}, {1, 0, 0, 2, 0, 0, 3, 0, 0, 1, 2, 0, 1, 2, 3}));
 }
-
-}  // namespace
 
 LEAT_TEST("padding_fifo_queue: a batch is padded, an element is not", "[sync]") {  // G1
   padding_fifo_queue q(10, growing());
@@ -289,8 +287,6 @@ TEST_CASE("padding_fifo_queue: another number or type of components is refused",
 
 // ---- With names.
 
-namespace {
-
 element_spec f_i_s() {
   return element_spec({{.type = dtype::float32, .shape = {}, .name = "f"},
                        {.type = dtype::int32, .shape = {}, .name = "i"},
@@ -301,8 +297,6 @@ tensor_tuple i_s_f(int i, const char* s, float f) {
   return tensor_tuple::named(
       {{"i", tensor::scalar(i)}, {"s", tensor::scalar(s)}, {"f", tensor::scalar(f)}});
 }
-
-}  // namespace
 
 TEST_CASE("padding_fifo_queue: names must be exactly those of the spec", "[sync]") {  // E16
   padding_fifo_queue q(10, f_i_s());
@@ -355,3 +349,5 @@ TEST_CASE("padding_fifo_queue: a negative count is refused", "[sync]") {  // E80
   CHECK(contains(refusal([&] { return q.wait_pop_many(minus_one); }), "negative"));
   CHECK(contains(refusal([&] { return q.wait_pop_up_to(minus_one); }), "negative"));
 }
+
+}  // namespace padding_fifo_queue_test

@@ -12,7 +12,7 @@
 #include "leat/sync/priority_queue.hpp"
 #include "sync/queue_actors.hpp"
 
-namespace {
+namespace priority_queue_cases_test {
 
 using queue = leat::priority_queue<int>;
 using list = std::vector<int>;
@@ -40,8 +40,6 @@ void check_entries(const std::vector<entry>& out, std::size_t count) {
   }
   CHECK(times.size() == count);
 }
-
-}  // namespace
 
 TEST_CASE("priority_queue H1, H2: each payload under its own priority, ascending", "[sync]") {
   for (const bool concurrent : {false, true}) {
@@ -176,3 +174,5 @@ TEST_CASE("priority_queue H16: forty producers and forty consumers of batches", 
   }
   CHECK(sorted(taken) == sorted(all));
 }
+
+}  // namespace priority_queue_cases_test

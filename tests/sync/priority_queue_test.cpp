@@ -9,7 +9,7 @@
 #include "leat/core/task_group.hpp"
 #include "sync/queue_operations.hpp"
 
-namespace {
+namespace priority_queue_test {
 
 struct job {
   std::int64_t priority = 0;
@@ -184,4 +184,4 @@ LEAT_TEST("priority_queue: what waits for room enters in order of arrival, and i
   co_await g.join();
 }
 
-}  // namespace
+}  // namespace priority_queue_test

@@ -25,7 +25,7 @@
 #include "sync/tensors.hpp"
 #include "sync/weighed_queues.hpp"
 
-namespace {
+namespace queue_as_tuple_test {
 
 using leat::tensor_tuple;
 using leat_test::foreign_coroutine;
@@ -205,8 +205,6 @@ struct operation {
   std::error_code ec;
   std::size_t moved = 0;
 };
-
-}  // namespace
 
 TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: done, at once and after a wait", "[sync]", matrix) {
   on_virtual_time([]() -> task<> {
@@ -440,3 +438,5 @@ LEAT_TEST("as_tuple: a push that was cancelled has not moved its value", "[sync]
   co_await g.join();
   CHECK(value == "a value that is too long for a small string");
 }
+
+}  // namespace queue_as_tuple_test

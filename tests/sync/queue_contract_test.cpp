@@ -8,6 +8,8 @@
 #include "leat/core/task_group.hpp"
 #include "sync/queue_operations.hpp"
 
+namespace queue_contract_test {
+
 TEMPLATE_LIST_TEST_CASE("queue: a capacity of 0 is refused", "[sync]", all_queues) {
   CHECK_THROWS_AS(TestType::make(0), leat::failure);
 }
@@ -478,3 +480,5 @@ TEMPLATE_LIST_TEST_CASE("queue: items that can only be moved go through", "[sync
     CHECK(**item == 3);
   });
 }
+
+}  // namespace queue_contract_test

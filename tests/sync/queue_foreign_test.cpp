@@ -13,7 +13,7 @@
 
 // Queues awaited in a coroutine that is none of leat's.
 
-namespace {
+namespace queue_foreign_test {
 
 using leat_test::foreign_coroutine;
 
@@ -54,8 +54,6 @@ foreign_coroutine nap(bool& ended) {
   co_await leat::sleep_for(std::chrono::milliseconds(1));
   ended = true;
 }
-
-}  // namespace
 
 LEAT_TEST("queue: a foreign coroutine pops what is there at once", "[sync]") {
   leat::fifo_queue<int> q(2);
@@ -165,3 +163,5 @@ LEAT_TEST("sleep: a foreign coroutine sleeps, and may be destroyed asleep", "[sy
   CHECK_FALSE(never);
   f.handle.destroy();
 }
+
+}  // namespace queue_foreign_test

@@ -13,7 +13,7 @@
 #include "support/refusal.hpp"
 #include "sync/tensors.hpp"
 
-namespace {
+namespace queue_list_test {
 
 using leat::dtype;
 using leat::element_spec;
@@ -39,8 +39,6 @@ std::string list_refused(const element_spec& a, const element_spec& b) {
   padding_fifo_queue second(1, b);
   return refusal([&] { return queue_list(std::vector{&first, &second}).count(); });
 }
-
-}  // namespace
 
 LEAT_TEST("queue_list: the queue is chosen at run time", "[sync]") {  // E73
   std::vector<std::unique_ptr<leat::fifo_queue<int>>> queues;
@@ -91,3 +89,5 @@ TEST_CASE("queue_list: no queue, a null one, other types or names are refused", 
   CHECK(contains(list_refused(scalars(), named), "number, types or names"));
   CHECK(list_refused(named, named).empty());
 }
+
+}  // namespace queue_list_test

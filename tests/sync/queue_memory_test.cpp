@@ -15,7 +15,7 @@
 // Room in the storage: an operation asks for it when it begins, so that nothing has to be allocated
 // when others let it go on; and nobody asks for more than can be needed.
 
-namespace {
+namespace queue_memory_test {
 
 struct room {
   std::size_t reserved = 0;  // the most that was asked for
@@ -57,8 +57,6 @@ struct exact_queue : leat::basic_queue<int, exact_order> {
 };
 
 constexpr std::size_t large = 1'000'000;  // not allocated at once
-
-}  // namespace
 
 TEST_CASE("queue: a small one has its room from the beginning, a large one takes it as needed",
           "[sync]") {
@@ -255,3 +253,5 @@ LEAT_TEST("queue: a batch has all its room from the beginning", "[sync]") {
   REQUIRE(batch);
   CHECK(batch->capacity() == 5);
 }
+
+}  // namespace queue_memory_test

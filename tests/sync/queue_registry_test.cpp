@@ -8,7 +8,7 @@
 
 #include "sync/weighed_queues.hpp"
 
-namespace {
+namespace queue_registry_test {
 
 using leat::queue_registry;
 using fifo_of_int = leat::fifo_queue<int>;
@@ -31,8 +31,6 @@ std::string refusal(queue_registry& shared, const typename Queue::options_type& 
 }
 
 bool says(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
-
-}  // namespace
 
 TEST_CASE("queue_registry: queues of one name are one queue", "[sync]") {
   queue_registry shared;
@@ -164,3 +162,5 @@ TEST_CASE("queue_registry: threads that ask at the same time get one queue", "[s
   for (const auto& q : got) CHECK(q == got[0]);
   CHECK(shared.size() == 1);
 }
+
+}  // namespace queue_registry_test

@@ -13,11 +13,13 @@
 #include "support/leat_test.hpp"
 #include "sync/runner_steps.hpp"
 
+namespace queue_run_test {
+
 using namespace runner_steps;
 
 // C1
 LEAT_TEST("queue_run: an operation runs until its input ends; no error is kept", "[sync]") {
-  numbers q(10, "q");
+  number_queue q(10, "q");
   int n = 0;
   leat::queue_runner runner(q);
   runner.add([&] { return count(n, 3); }, "op");
@@ -37,7 +39,7 @@ LEAT_TEST("queue_run: an operation runs until its input ends; no error is kept",
 // C2, C3
 LEAT_TEST("queue_run: several operations end each in its time, and the close_op runs once, last",
           "[sync]") {
-  numbers q(10);
+  number_queue q(10);
   int a = 0;
   int b = 0;
   std::vector<int> closed;
@@ -60,7 +62,7 @@ LEAT_TEST("queue_run: several operations end each in its time, and the close_op 
 // C4
 LEAT_TEST("queue_run: an operation that fails ends alone; all errors are kept, the first thrown",
           "[sync]") {
-  numbers q(10);
+  number_queue q(10);
   int n = 0;
   leat::queue_runner runner(q);
   runner.add([] { return fail("one"); });
@@ -75,8 +77,8 @@ LEAT_TEST("queue_run: an operation that fails ends alone; all errors are kept, t
 
 // C5
 LEAT_TEST("queue_run: an operation between two queues hands the end on", "[sync]") {
-  numbers q0(3);
-  numbers q1(30);
+  number_queue q0(3);
+  number_queue q1(30);
   leat::queue_runner runner(q1);
   runner.add([&] { return move_one(q0, q1); });
   leat::task_group group;
@@ -94,7 +96,7 @@ LEAT_TEST("queue_run: an operation between two queues hands the end on", "[sync]
 
 // C9: a session there is a start here.
 LEAT_TEST("queue_run: one start after the other has as many tasks", "[sync]") {
-  numbers q(3);
+  number_queue q(3);
   int n = 0;
   leat::queue_runner runner(q);
   runner.add([&] { return count(n, 3); });
@@ -109,7 +111,7 @@ LEAT_TEST("queue_run: one start after the other has as many tasks", "[sync]") {
 
 // C10, QD14
 LEAT_TEST("queue_run: a second start while it runs is told so", "[sync]") {
-  numbers q(3);
+  number_queue q(3);
   int n = 0;
   leat::queue_runner runner(q);
   runner.add([&] { return count(n, 3); });
@@ -132,7 +134,7 @@ LEAT_TEST("queue_run: a second start while it runs is told so", "[sync]") {
 
 // C15
 LEAT_TEST("queue_run: cancelled is an error unless it was said to mean the end", "[sync]") {
-  numbers q(3);
+  number_queue q(3);
   leat::queue_runner runner(q);
   runner.add([] { return fail_with(errc::cancelled); });
   leat::task_group group;
@@ -146,7 +148,7 @@ LEAT_TEST("queue_run: cancelled is an error unless it was said to mean the end",
 
 // C16
 LEAT_TEST("queue_run: several errors may mean the end", "[sync]") {
-  numbers q(3);
+  number_queue q(3);
   int closed = 0;
   leat::queue_runner_options options{.queue_closed_errors = {errc::out_of_range, errc::cancelled}};
   options.close_op.run = [&]() -> task<> {
@@ -164,7 +166,7 @@ LEAT_TEST("queue_run: several errors may mean the end", "[sync]") {
 LEAT_TEST("queue_run: a close_op that fails is kept behind the others, and the queue passes it on",
           "[sync]") {
   for (const bool with_error : {false, true}) {
-    numbers q(3);
+    number_queue q(3);
     leat::queue_runner_options options;
     options.close_op.run = [] { return fail("close"); };
     leat::queue_runner runner(q, options);
@@ -184,7 +186,7 @@ LEAT_TEST("queue_run: a close_op that fails is kept behind the others, and the q
 // QD13
 LEAT_TEST("queue_run: when the last producer dies of an error the queue drains and then tells it",
           "[sync]") {
-  numbers q(10);
+  number_queue q(10);
   int n = 0;
   leat::queue_runner runner(q);
   runner.add([&]() -> task<> {
@@ -203,7 +205,7 @@ LEAT_TEST("queue_run: when the last producer dies of an error the queue drains a
 LEAT_TEST("queue_run: the last error runs the cancel_op, an end behind an error the close_op",
           "[sync]") {
   for (const bool last_fails : {true, false}) {
-    numbers q(3);
+    number_queue q(3);
     int n = 0;
     std::string ran;
     leat::queue_runner_options options;
@@ -231,7 +233,7 @@ LEAT_TEST("queue_run: the last error runs the cancel_op, an end behind an error 
 
 // C33, QD15
 LEAT_TEST("queue_run: each start keeps its own errors", "[sync]") {
-  numbers q(3);
+  number_queue q(3);
   leat::queue_runner runner(q);
   bool fails = true;
   runner.add([&]() -> task<bool> {
@@ -250,7 +252,7 @@ LEAT_TEST("queue_run: a record of a start outlives its runner", "[sync]") {
   leat::queue_run run;
   leat::task_group group;
   {
-    numbers q(3);
+    number_queue q(3);
     leat::queue_runner runner(q);
     runner.add([] { return fail("gone"); });
     run = runner.start(group);
@@ -259,3 +261,5 @@ LEAT_TEST("queue_run: a record of a start outlives its runner", "[sync]") {
   CHECK(texts(run.exceptions_raised()) == std::vector<std::string>{"gone"});
   group.request_stop();  // must not reach the queue
 }
+
+}  // namespace queue_run_test

@@ -13,14 +13,16 @@
 #include "support/leat_test.hpp"
 #include "sync/runner_steps.hpp"
 
+namespace queue_run_waits_test {
+
 using namespace runner_steps;
 using namespace std::chrono_literals;
 
 // D11
 LEAT_TEST("queue_run: who waits for the first enqueues has a time limit, and the tasks go on",
           "[sync]") {
-  numbers q0(3);
-  numbers q1(3);
+  number_queue q0(3);
+  number_queue q1(3);
   leat::queue_runner runner(q1);
   runner.add([&] { return move_one(q0, q1); });
   leat::task_group group;
@@ -42,7 +44,7 @@ LEAT_TEST("queue_run: who waits for the first enqueues has a time limit, and the
 }
 
 LEAT_TEST("queue_run: the first enqueues are over when each operation has run once", "[sync]") {
-  numbers q(30);
+  number_queue q(30);
   int n = 0;
   leat::queue_runner runner(q);
   runner.add([&]() -> task<bool> {
@@ -66,7 +68,7 @@ LEAT_TEST("queue_run: the first enqueues are over when each operation has run on
 
 LEAT_TEST("queue_run: an operation that fails at its first try is told, a later error is not",
           "[sync]") {
-  numbers q(30);
+  number_queue q(30);
   leat::task_group group;
   leat::queue_runner early(q);
   early.add([] { return fail_with(errc::out_of_range); });
@@ -79,7 +81,7 @@ LEAT_TEST("queue_run: an operation that fails at its first try is told, a later 
   CHECK(ec == errc::out_of_range);
   co_await group.join();
 
-  numbers other(30);
+  number_queue other(30);
   int n = 0;
   leat::queue_runner late(other);
   late.add([&] { return count(n, 1); });
@@ -90,8 +92,8 @@ LEAT_TEST("queue_run: an operation that fails at its first try is told, a later 
 }
 
 LEAT_TEST("queue_run: a wait for the first enqueues ends with a stop", "[sync]") {
-  numbers q0(3);
-  numbers q1(3);
+  number_queue q0(3);
+  number_queue q1(3);
   leat::queue_runner runner(q1);
   runner.add([&] { return move_one(q0, q1); });
   std::error_code ec;
@@ -110,8 +112,8 @@ LEAT_TEST("queue_run: a wait for the first enqueues ends with a stop", "[sync]")
 
 // D12: what closing the session does to the operations there, failing a queue does here.
 LEAT_TEST("queue_run: join waits until the operations end, and says of what", "[sync]") {
-  numbers q0(3);
-  numbers q1(3);
+  number_queue q0(3);
+  number_queue q1(3);
   leat::queue_runner runner(q1);
   runner.add([&] { return move_one(q0, q1); });
   leat::task_group group;
@@ -140,8 +142,8 @@ LEAT_TEST("queue_run: join waits until the operations end, and says of what", "[
 
 LEAT_TEST("queue_run: a stop of the group ends it without an error, and cancels the queue",
           "[sync]") {
-  numbers q0(3);
-  numbers q1(3);
+  number_queue q0(3);
+  number_queue q1(3);
   leat::queue_runner runner(q1);
   runner.add([&] { return move_one(q0, q1); });
   leat::task_group group;
@@ -156,7 +158,7 @@ LEAT_TEST("queue_run: a stop of the group ends it without an error, and cancels 
 }
 
 LEAT_TEST("queue_run: a stop runs the cancel_op, out of its reach and once", "[sync]") {
-  numbers q(1);
+  number_queue q(1);
   int n = 0;
   int cancelled = 0;
   leat::queue_runner_options options;
@@ -176,7 +178,7 @@ LEAT_TEST("queue_run: a stop runs the cancel_op, out of its reach and once", "[s
 }
 
 LEAT_TEST("queue_run: a cancel_op that fails leaves a closed queue, and is told", "[sync]") {
-  numbers q(1);
+  number_queue q(1);
   int n = 0;
   leat::queue_runner_options options;
   options.cancel_op.run = [] { return fail("cancel"); };
@@ -193,7 +195,7 @@ LEAT_TEST("queue_run: a cancel_op that fails leaves a closed queue, and is told"
 }
 
 LEAT_TEST("queue_run: run() ends with the task that called it", "[sync]") {
-  numbers q(1);
+  number_queue q(1);
   int n = 0;
   leat::queue_runner runner(q);
   runner.add([&] { return push_next(q, n); });
@@ -209,7 +211,7 @@ LEAT_TEST("queue_run: run() ends with the task that called it", "[sync]") {
 
 TEST_CASE("queue_run: an OS thread starts, waits and joins", "[sync]") {
   leat::runtime threads({.threads = 1});
-  numbers q(100);
+  number_queue q(100);
   int n = 0;
   leat::queue_runner runner(q);
   runner.add([&] { return count(n, 30); });
@@ -228,3 +230,5 @@ TEST_CASE("queue_run: an OS thread starts, waits and joins", "[sync]") {
   CHECK(what == "boom");
   CHECK_THROWS_WITH(failing.last_run().wait_join(), "boom");
 }
+
+}  // namespace queue_run_waits_test

@@ -12,7 +12,7 @@
 #include "support/hex.hpp"
 #include "support/leat_test.hpp"
 
-namespace {
+namespace queue_runner_def_test {
 
 using namespace std::string_literals;
 using leat::errc;
@@ -47,8 +47,6 @@ std::string said_by(errc expected, const auto& f) {
   }
   return {};
 }
-
-}  // namespace
 
 // C31
 TEST_CASE("queue_runner_def: the bytes are those of the protobuf message", "[sync]") {
@@ -258,3 +256,5 @@ TEST_CASE("queue_runner_registry: a name stands for one thing", "[sync]") {
   CHECK_FALSE(said_by(errc::invalid_argument, [&] { names.add_enqueue("", step); }).empty());
   CHECK_FALSE(names.find_close("").run);
 }
+
+}  // namespace queue_runner_def_test

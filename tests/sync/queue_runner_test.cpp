@@ -11,7 +11,7 @@
 #include "leat/sync/fifo_queue.hpp"
 #include "support/leat_test.hpp"
 
-namespace {
+namespace queue_runner_test {
 
 using leat::errc;
 using leat::task;
@@ -49,8 +49,6 @@ task<std::vector<int>> drain(leat::fifo_queue<int>& q) {
   }
   co_return out;
 }
-
-}  // namespace
 
 // C2, D5, QD12
 LEAT_TEST("queue_runner: the last producer to end closes the queue", "[sync]") {
@@ -495,3 +493,5 @@ LEAT_TEST("queue_runner: of several ends the one that is no clean one is thrown"
   }
   CHECK(ec == errc::invalid_argument);
 }
+
+}  // namespace queue_runner_test

@@ -11,7 +11,7 @@
 #include "leat/core/task_group.hpp"
 #include "sync/queue_operations.hpp"
 
-namespace {
+namespace queue_select_test {
 
 using namespace std::chrono_literals;
 
@@ -215,4 +215,4 @@ LEAT_TEST("select: a stop leaves no trace in any line", "[sync]") {
   CHECK(b.size() == 0);
 }
 
-}  // namespace
+}  // namespace queue_select_test

@@ -8,7 +8,7 @@
 
 // What queues count, and how they and their waiting operations are described.
 
-namespace {
+namespace queue_statistics_test {
 
 std::string described(const leat::queue_base& q) {
   std::ostringstream out;
@@ -33,8 +33,6 @@ task<std::string> cancelled(Operation operation) {
   co_await g.join();
   co_return what;
 }
-
-}  // namespace
 
 TEST_CASE("queue_statistics: begin with nothing", "[sync]") {
   const leat::queue_statistics s;
@@ -259,3 +257,5 @@ LEAT_TEST("queue: a run of which one item is in is partial when the queue fails"
   co_await g.join();
   CHECK(in == 1);
 }
+
+}  // namespace queue_statistics_test

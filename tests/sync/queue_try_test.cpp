@@ -8,6 +8,8 @@
 #include "leat/core/task_group.hpp"
 #include "sync/queue_operations.hpp"
 
+namespace queue_try_test {
+
 TEMPLATE_LIST_TEST_CASE("queue: try_push_many puts in what there is room for", "[sync]",
                         all_queues) {
   auto q = TestType::make(4);
@@ -116,3 +118,5 @@ TEST_CASE("random_shuffle_queue: the try batches leave the minimum in, until the
   q.close();
   CHECK(q.try_pop_up_to(5).value().size() == 2);
 }
+
+}  // namespace queue_try_test

@@ -14,7 +14,7 @@
 #include "leat/sync/fifo_queue.hpp"
 #include "support/leat_test.hpp"
 
-namespace {
+namespace queue_waits_test {
 
 using namespace std::chrono_literals;
 using leat::coordinator;
@@ -216,4 +216,4 @@ LEAT_TEST("coordinator: a late join tells the chain and the groups of a laggard"
   CHECK(has(what, "\n  laggard: join task group 'inner', 1 task live, at queue_waits_test.cpp:"));
 }
 
-}  // namespace
+}  // namespace queue_waits_test

@@ -7,7 +7,7 @@
 
 // When those are woken that live on another scheduler, and that the lock lets other threads in.
 
-namespace {
+namespace queue_wakeups_test {
 
 using leat::sim::virtual_scheduler;
 
@@ -45,8 +45,6 @@ task<> push_watching(leat::fifo_queue<int>& q, bell& elsewhere, std::size_t& rea
   static_cast<void>(co_await q.push(1));
   ready = elsewhere.rung();
 }
-
-}  // namespace
 
 TEST_CASE("queue: a push of another scheduler is woken when the queue has drained to half",
           "[sync]") {
@@ -170,3 +168,5 @@ TEST_CASE("queue: a blocking call in a task ends the process with a sentence", "
   });
   CHECK(said.find("a blocking queue operation on a scheduler's own thread") != said.npos);
 }
+
+}  // namespace queue_wakeups_test

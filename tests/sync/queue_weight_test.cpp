@@ -18,7 +18,7 @@
 #include "leat/core/task_group.hpp"
 #include "sync/weighed_queues.hpp"
 
-namespace {
+namespace queue_weight_test {
 
 using namespace std::chrono_literals;
 
@@ -38,8 +38,6 @@ std::string refusal(F f) {
   }
   return {};
 }
-
-}  // namespace
 
 TEMPLATE_LIST_TEST_CASE("queue: a push waits for weight", "[sync]", weighed_queues) {
   on_virtual_time([]() -> task<> {
@@ -450,3 +448,5 @@ TEST_CASE("queue: weights between threads", "[sync]") {
   CHECK(sum == 11'000);
   CHECK(heaviest <= 10);
 }
+
+}  // namespace queue_weight_test

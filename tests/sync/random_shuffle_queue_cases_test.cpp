@@ -9,7 +9,7 @@
 #include "leat/sync/random_shuffle_queue.hpp"
 #include "sync/queue_actors.hpp"
 
-namespace {
+namespace random_shuffle_queue_cases_test {
 
 using queue = leat::random_shuffle_queue<int>;
 using list = std::vector<int>;
@@ -23,8 +23,6 @@ list joined(const std::initializer_list<list>& parts) {
   for (const list& p : parts) all.insert(all.end(), p.begin(), p.end());
   return sorted(all);
 }
-
-}  // namespace
 
 LEAT_TEST("random_shuffle_queue F1: it is counted", "[sync]") {
   queue q(options(10, 5));
@@ -200,3 +198,5 @@ TEST_CASE("random_shuffle_queue F24: each item is as likely as any other", "[syn
     CHECK(count <= 140);
   }
 }
+
+}  // namespace random_shuffle_queue_cases_test

@@ -7,7 +7,7 @@
 #include "leat/core/task_group.hpp"
 #include "support/leat_test.hpp"
 
-namespace {
+namespace random_shuffle_queue_test {
 
 using leat::task;
 
@@ -23,8 +23,6 @@ task<> pop_one(leat::random_shuffle_queue<int>& q, bool& done) {
   co_await q.pop();
   done = true;
 }
-
-}  // namespace
 
 TEST_CASE("random_shuffle_queue: a minimum at or above the capacity is refused", "[sync]") {
   using queue = leat::random_shuffle_queue<int>;
@@ -87,3 +85,5 @@ TEST_CASE("random_shuffle_queue: each item is equally likely", "[sync]") {
     CHECK(n < 140);
   }
 }
+
+}  // namespace random_shuffle_queue_test

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace {
+namespace recent_tasks_test {
 
 using leat::task_id;
 using leat::detail::recent_tasks;
@@ -41,4 +41,4 @@ TEST_CASE("recent_tasks: nobody in particular is remembered too", "[sync]") {
   CHECK(r.all() == std::vector<task_id>{task_id{}});
 }
 
-}  // namespace
+}  // namespace recent_tasks_test

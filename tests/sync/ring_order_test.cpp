@@ -10,7 +10,7 @@ using leat::detail::ring_order;
 using leat_test::counts;
 using leat_test::tracked;
 
-namespace {
+namespace ring_order_test {
 
 template <class T>
 T taken(ring_order<T>& ring) {
@@ -18,8 +18,6 @@ T taken(ring_order<T>& ring) {
   ring.take(slot.get());
   return slot.take();
 }
-
-}  // namespace
 
 TEST_CASE("ring_order: has room for what was reserved, rounded up to a power of two", "[sync]") {
   ring_order<int> ring;
@@ -94,3 +92,5 @@ TEST_CASE("ring_order: more than there can be is refused, and changes nothing", 
   CHECK_THROWS_AS(ring.reserve(SIZE_MAX / sizeof(int) + 1), std::bad_alloc);
   CHECK(taken(ring) == 1);
 }
+
+}  // namespace ring_order_test

@@ -8,7 +8,7 @@
 #include "leat/sync/fifo_queue.hpp"
 #include "support/leat_test.hpp"
 
-namespace {
+namespace runner_collection_test {
 
 using leat::errc;
 using leat::task;
@@ -31,8 +31,6 @@ struct counting {
 
 template <class Owner>
 concept can_own = requires(leat::runner_collection& c, Owner& o) { c.start(o); };
-
-}  // namespace
 
 // C24
 static_assert(can_own<leat::coordinator> && can_own<leat::task_group>);
@@ -145,3 +143,5 @@ TEST_CASE("runner_collection: outside a scheduler one has to be named", "[sync]"
   });
   CHECK(said.find("queue_runner::start outside a scheduler: name one") != said.npos);
 }
+
+}  // namespace runner_collection_test

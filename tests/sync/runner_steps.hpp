@@ -18,7 +18,7 @@ namespace runner_steps {
 
 using leat::errc;
 using leat::task;
-using numbers = leat::fifo_queue<int>;
+using number_queue = leat::fifo_queue<int>;
 
 // Counts, until it has come to its limit and says so by an error.
 inline task<> count(int& n, int limit) {
@@ -37,10 +37,10 @@ inline task<> fail_with(errc e) {
   throw leat::failure(e, "failed");
 }
 
-inline task<bool> push_next(numbers& q, int& next) { co_return co_await q.push(next++); }
+inline task<bool> push_next(number_queue& q, int& next) { co_return co_await q.push(next++); }
 
 // From one queue to another, until the first has ended.
-inline task<bool> move_one(numbers& from, numbers& to) {
+inline task<bool> move_one(number_queue& from, number_queue& to) {
   const auto item = co_await from.pop();
   if (!item) co_return false;
   co_return co_await to.push(int{*item});
@@ -58,7 +58,7 @@ inline task<std::string> said_by(task<> t) {
 }
 
 inline task<> join(leat::task_group& g) { co_await g.join(); }
-inline task<> pop(numbers& q) { co_await q.pop(); }
+inline task<> pop(number_queue& q) { co_await q.pop(); }
 
 inline std::vector<std::string> texts(const std::vector<std::exception_ptr>& errors) {
   std::vector<std::string> out;

@@ -6,15 +6,13 @@
 
 using leat::detail::shuffle_order;
 
-namespace {
+namespace shuffle_order_test {
 
 int taken(shuffle_order<int>& pool) {
   int value = 0;
   pool.take(&value);
   return value;
 }
-
-}  // namespace
 
 TEST_CASE("shuffle_order: has room for what was reserved", "[sync]") {
   shuffle_order<int> pool{leat::random_engine(1)};
@@ -57,3 +55,5 @@ TEST_CASE("shuffle_order: more than there can be is refused", "[sync]") {
   shuffle_order<int> pool{leat::random_engine(1)};
   CHECK_THROWS_AS(pool.reserve(SIZE_MAX), std::bad_alloc);
 }
+
+}  // namespace shuffle_order_test

@@ -12,7 +12,7 @@
 #include "leat/sync/partial_push.hpp"
 #include "sync/queue_operations.hpp"
 
-namespace {
+namespace stop_everywhere_test {
 
 // What the tasks know to have put in and taken out, and who still produces.
 struct books {
@@ -73,8 +73,6 @@ task<> pop_batches(Queue& q, books& b) {
   }
 }
 
-}  // namespace
-
 TEMPLATE_LIST_TEST_CASE("queue: a stop at any point loses and doubles nothing", "[sync]",
                         all_queues) {
   int points = 0;
@@ -101,3 +99,5 @@ TEMPLATE_LIST_TEST_CASE("queue: a stop at any point loses and doubles nothing", 
   }
   CHECK(points > 10);
 }
+
+}  // namespace stop_everywhere_test

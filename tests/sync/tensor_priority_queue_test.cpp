@@ -12,7 +12,7 @@
 #include "support/refusal.hpp"
 #include "sync/tensors.hpp"
 
-namespace {
+namespace tensor_priority_queue_test {
 
 using leat::dtype;
 using leat::element_spec;
@@ -38,8 +38,6 @@ tensor priorities(Values... values) {
 
 template <class Queue, class Value>
 concept accepts = requires(Queue& q, Value value) { q.try_push(std::move(value)); };
-
-}  // namespace
 
 LEAT_TEST("tensor_priority_queue: the smallest priority first, then the first that came",
           "[sync]") {
@@ -103,3 +101,5 @@ TEST_CASE("tensor_priority_queue: of a C++ type the compiler refuses such a prio
   STATIC_REQUIRE_FALSE(accepts<typed, std::pair<std::string, std::string>>);
   STATIC_REQUIRE_FALSE(std::is_constructible_v<decltype(typed_job::priority), std::string>);
 }
+
+}  // namespace tensor_priority_queue_test

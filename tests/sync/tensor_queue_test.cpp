@@ -29,7 +29,7 @@
 #include "support/refusal.hpp"
 #include "sync/tensors.hpp"
 
-namespace {
+namespace tensor_queue_test {
 
 using leat::dtype;
 using leat::element_spec;
@@ -61,8 +61,6 @@ task<> push_numbers(padding_fifo_queue& q, int first, int count, std::size_t& in
 task<> pop_batch(padding_fifo_queue& q, std::size_t count, batch& out) {
   out = co_await q.pop_many(count);
 }
-
-}  // namespace
 
 // ---- Without shapes.
 
@@ -207,8 +205,6 @@ LEAT_TEST("tensor_queue: after a failure batches throw its cause", "[sync]") {
 
 // ---- A batch that is too large to be made.
 
-namespace {
-
 constexpr std::int64_t large = std::int64_t{1} << 40;
 
 // Together they would be padded to [2, 2^40, 2^40].
@@ -241,8 +237,6 @@ task<> pop_too_large(Queue& q, std::string& error) {
     error = e.what();
   }
 }
-
-}  // namespace
 
 LEAT_TEST("tensor_queue: elements that cannot be made a batch are in front again", "[sync]") {
   padding_fifo_queue q(3, spec_of(dtype::int32, {any, any}));
@@ -353,3 +347,5 @@ LEAT_TEST("tensor_queue: a queue_runner keeps it filled and closes it", "[sync]"
   REQUIRE(all);
   CHECK((*all)[0] == tensor::of({3, 3}, {1, 0, 0, 2, 2, 0, 3, 3, 3}));
 }
+
+}  // namespace tensor_queue_test

@@ -10,7 +10,8 @@ import subprocess
 from support import LEAT, ToolTest, main, records_file
 
 MANUAL = pathlib.Path(__file__).resolve().parents[2] / 'tools' / 'leat' / 'leat.1'
-COMMANDS = ['cat', 'head', 'count', 'stat', 'verify', 'index', 'convert', 'repair', 'doctor']
+COMMANDS = ['cat', 'head', 'count', 'stat', 'verify', 'index', 'convert', 'repair', 'report', 'run',
+            'doctor']
 
 
 class Help(ToolTest):

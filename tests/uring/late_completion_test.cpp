@@ -16,7 +16,7 @@
 #include "support/page_cache.hpp"
 #include "support/temp_dir.hpp"
 
-namespace {
+namespace late_completion_test {
 
 using leat::task;
 
@@ -120,4 +120,4 @@ TEST_CASE("io_uring: a reader is destroyed while its reads are under way", "[uri
   }
 }
 
-}  // namespace
+}  // namespace late_completion_test

@@ -20,7 +20,7 @@
 #include "support/child_process.hpp"
 #include "support/temp_dir.hpp"
 
-namespace {
+namespace paths_test {
 
 using leat::file;
 using leat::open_mode;
@@ -76,4 +76,4 @@ TEST_CASE("io_uring: paths go through the ring", "[uring]") {
   CHECK(said == "3 3 gone");
 }
 
-}  // namespace
+}  // namespace paths_test

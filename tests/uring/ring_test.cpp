@@ -28,7 +28,7 @@
 #include "support/page_cache.hpp"
 #include "support/temp_dir.hpp"
 
-namespace {
+namespace ring_test {
 
 using namespace std::chrono_literals;
 using leat::file;
@@ -291,4 +291,4 @@ TEST_CASE("io_uring: a child of fork has files of its own, and leaves its parent
   group.wait_join();
 }
 
-}  // namespace
+}  // namespace ring_test

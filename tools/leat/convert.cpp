@@ -185,8 +185,7 @@ void complete(convert_options& options, const std::vector<std::string>& paths) {
       throw usage_error(path + ": the output would replace it; choose another name");
     }
   }
-  if (options.index && (sink.records != format::tfrecord || sink.path == "-" ||
-                        sink.compression != leat::compression::none)) {
+  if (options.index && !sink.can_have_index()) {
     throw usage_error("--index is for TFRecord files that are not compressed");
   }
 }
@@ -200,9 +199,7 @@ void print(const converted& r, const std::vector<std::string>& paths, program& p
                     {"damaged", r.lost.places},    {"lost_bytes", r.lost.bytes}};
     p.out.write_line(line);
   } else if (!to_stdout) {
-    std::string where = r.outputs.front();
-    if (r.outputs.size() > 1) where += " to " + r.outputs.back();
-    p.out.write(fmt::format("{} in {}\n", count_text(r.all.records, "record"), where));
+    p.out.write(written_text(r.all.records, r.outputs) + "\n");
   }
 }
 

@@ -1,13 +1,12 @@
 #include "example.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "json_values.hpp"
 #include "text.hpp"
 
 namespace tool {
@@ -29,7 +28,7 @@ std::string value_text(std::string_view value, std::size_t most) {
 
 // Calls use(range of floats, of integers or of strings).
 template <class Use>
-void visit_values(const leat::tensor& t, Use use) {
+void visit_feature(const leat::tensor& t, Use use) {
   switch (t.type()) {
     case leat::dtype::float32: use(t.values<float>()); break;
     case leat::dtype::int64: use(t.values<std::int64_t>()); break;
@@ -39,7 +38,7 @@ void visit_values(const leat::tensor& t, Use use) {
 
 std::string values_text(const leat::tensor& t, std::size_t most) {
   std::string text;
-  visit_values(t, [&](const auto& all) {
+  visit_feature(t, [&](const auto& all) {
     for (std::size_t i = 0; i < std::min(t.count(), most); ++i) {
       if (i > 0) text += ", ";
       text += value_text(all[i], most);
@@ -49,26 +48,11 @@ std::string values_text(const leat::tensor& t, std::size_t most) {
   return text;
 }
 
-// As short as the float is: 0.1, not 0.10000000149011612. What JSON has no number for is a string,
-// as in protobuf's own JSON.
-json number(float value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  return std::strtod(fmt::format("{}", value).c_str(), nullptr);
-}
-
-json value_json(float value) { return number(value); }
-json value_json(std::int64_t value) { return value; }
-json value_json(std::string_view value) {
-  if (is_utf8(value)) return std::string(value);
-  return {{"base64", base64(value)}};
-}
-
 json feature_json(const values& v) {
   json object = json::object();
   if (!v) return object;
   json& list = object[std::string(kind_of(v))] = json::array();
-  visit_values(*v, [&](const auto& all) {
+  visit_feature(*v, [&](const auto& all) {
     for (const auto value : all) list.push_back(value_json(value));
   });
   return object;

@@ -1,7 +1,7 @@
 #include "inputs.hpp"
 
 #include <filesystem>
-#include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -18,25 +18,31 @@ namespace {
 
 constexpr const char* standard_input = "/dev/stdin";
 
-const std::map<std::string, leat::corruption_policy> policies{
-    {"fail", leat::corruption_policy::fail},
-    {"skip", leat::corruption_policy::skip_record},
-    {"resync", leat::corruption_policy::resync},
-    {"skip-file", leat::corruption_policy::skip_file},
-};
-
-const std::map<std::string, std::optional<leat::compression>> compressions{
-    {"auto", std::nullopt},
-    {"none", leat::compression::none},
-    {"zlib", leat::compression::zlib},
-    {"gzip", leat::compression::gzip},
-};
-
 bool has_wildcard(const std::string& name) {
   return name.find_first_of("*?[") != std::string::npos;
 }
 
 }  // namespace
+
+const policy_choices& damage_policies() {
+  static const policy_choices all{
+      {"fail", leat::corruption_policy::fail},
+      {"skip", leat::corruption_policy::skip_record},
+      {"resync", leat::corruption_policy::resync},
+      {"skip-file", leat::corruption_policy::skip_file},
+  };
+  return all;
+}
+
+const compression_choices& compressions() {
+  static const compression_choices all{
+      {"auto", std::nullopt},
+      {"none", leat::compression::none},
+      {"zlib", leat::compression::zlib},
+      {"gzip", leat::compression::gzip},
+  };
+  return all;
+}
 
 bool damage::add(const leat::corruption_report& r) noexcept {
   if (r.transient) return false;
@@ -59,7 +65,7 @@ void inputs::add_to(CLI::App& command, bool with_policy) {
                   "Files; '-' is standard input, and so is none.\n"
                   "A quoted pattern such as 'data/*.tfrecord' is matched")
       ->type_name("");
-  add_choice(command, "--compression", compression, compressions,
+  add_choice(command, "--compression", compression, compressions(),
              "auto, none, zlib or gzip; auto: told by the first bytes")
       ->type_name("HOW");
   command
@@ -68,7 +74,7 @@ void inputs::add_to(CLI::App& command, bool with_policy) {
       ->transform(CLI::AsSizeValue(false).description(""))
       ->type_name("SIZE");
   if (!with_policy) return;
-  add_choice(command, "--on-damage", on_damage, policies,
+  add_choice(command, "--on-damage", on_damage, damage_policies(),
              "What follows a damaged record. fail: nothing; skip: the next one,\n"
              "where that is known; resync: the next whole one that is found;\n"
              "skip-file: the next file")
@@ -88,7 +94,7 @@ std::vector<std::string> paths_of(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     std::error_code ignored;
     if (name == "-") {
-      paths.emplace_back(standard_input);
+      paths.push_back(path_of(name));
     } else if (!has_wildcard(name) || std::filesystem::exists(name, ignored)) {
       paths.push_back(name);
     } else {
@@ -103,6 +109,8 @@ std::vector<std::string> paths_of(const std::vector<std::string>& names) {
   }
   return paths;
 }
+
+std::string path_of(std::string name) { return name == "-" ? standard_input : std::move(name); }
 
 bool is_standard_input(std::string_view path) { return path == standard_input; }
 

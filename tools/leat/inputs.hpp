@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,12 @@ struct damage {
 };
 
 using report_function = std::function<void(const leat::corruption_report&)>;
+
+/// What --on-damage and --compression take; of the latter, empty is told by the first bytes.
+using policy_choices = std::map<std::string, leat::corruption_policy>;
+using compression_choices = std::map<std::string, std::optional<leat::compression>>;
+[[nodiscard]] const policy_choices& damage_policies();
+[[nodiscard]] const compression_choices& compressions();
 
 /// The files of a command line, and how they are read.
 struct inputs {
@@ -57,6 +64,9 @@ struct inputs {
 /// The paths that the names stand for: "-" is standard input, what is no file but has wildcards is
 /// matched. Errors: leat::failure not_found for a pattern without a match.
 [[nodiscard]] std::vector<std::string> paths_of(const std::vector<std::string>& names);
+
+/// The path that a name stands for: "-" is standard input.
+[[nodiscard]] std::string path_of(std::string name);
 
 /// What stands for standard input as a path.
 [[nodiscard]] bool is_standard_input(std::string_view path);

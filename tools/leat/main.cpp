@@ -66,6 +66,8 @@ void add_commands(CLI::App& app, program& p) {
   add_index(app, p);
   add_convert(app, p);
   add_repair(app, p);
+  add_report(app, p);
+  add_run(app, p);
   add_doctor(app, p);
   add_bench(app, p);
 }

@@ -36,7 +36,9 @@ void add_verify(CLI::App& app, program& p);
 void add_index(CLI::App& app, program& p);
 void add_convert(CLI::App& app, program& p);
 void add_repair(CLI::App& app, program& p);
+void add_report(CLI::App& app, program& p);
 void add_doctor(CLI::App& app, program& p);
+void add_run(CLI::App& app, program& p);
 void add_bench(CLI::App& app, program& p);
 
 /// A subcommand with the options that all have: --json.

@@ -24,27 +24,31 @@ void show_line(std::string_view text) {
 
 }  // namespace
 
-progress::progress(std::string what, std::uint64_t total, bool quiet)
-    : what_(std::move(what)), total_(total) {
+live_line::live_line(std::function<std::string(double)> line, bool quiet) : line_(std::move(line)) {
   if (quiet || ::isatty(STDERR_FILENO) == 0) return;
   shower_ = std::jthread([this](const std::stop_token& stop) { show(stop); });
 }
 
-progress::~progress() = default;
+live_line::~live_line() = default;
 
-void progress::show(const std::stop_token& stop) {
+void live_line::show(const std::stop_token& stop) {
   using clock = std::chrono::steady_clock;
   constexpr auto interval = std::chrono::milliseconds(200);
   const auto begin = clock::now();
   std::condition_variable_any stopped;
   std::unique_lock lock(line_mutex);
   while (!stopped.wait_for(lock, stop, interval, [&stop] { return stop.stop_requested(); })) {
-    show_line(line(std::chrono::duration<double>(clock::now() - begin).count()));
+    show_line(line_(std::chrono::duration<double>(clock::now() - begin).count()));
     line_shown = true;
   }
   lock.unlock();
   hide_progress();
 }
+
+progress::progress(std::string what, std::uint64_t total, bool quiet)
+    : what_(std::move(what)),
+      total_(total),
+      shown_([this](double seconds) { return line(seconds); }, quiet) {}
 
 std::string progress::line(double seconds) const {
   const auto done = static_cast<double>(done_.load(std::memory_order_relaxed));

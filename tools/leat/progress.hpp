@@ -2,12 +2,29 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <thread>
 
 namespace tool {
 
-/// A line on standard error that says how far one is, where that is a terminal; gone at the end.
+/// A line on standard error, shown anew all the time, where that is a terminal; gone at the end.
+class live_line {
+ public:
+  /// `line` makes it, after so many seconds, on a thread of its own. Shows nothing when `quiet`.
+  live_line(std::function<std::string(double seconds)> line, bool quiet);
+  live_line(const live_line&) = delete;
+  live_line& operator=(const live_line&) = delete;
+  ~live_line();
+
+ private:
+  void show(const std::stop_token& stop);
+
+  const std::function<std::string(double seconds)> line_;
+  std::jthread shower_;  // last: uses the rest
+};
+
+/// A line that says how many bytes are done.
 ///
 /// Thread safety: add() is shared-safe.
 class progress {
@@ -16,19 +33,17 @@ class progress {
   progress(std::string what, std::uint64_t total, bool quiet);
   progress(const progress&) = delete;
   progress& operator=(const progress&) = delete;
-  ~progress();
 
   /// So many bytes more are done.
   void add(std::uint64_t bytes) noexcept { done_.fetch_add(bytes, std::memory_order_relaxed); }
 
  private:
-  void show(const std::stop_token& stop);
   [[nodiscard]] std::string line(double seconds) const;
 
   const std::string what_;
   const std::uint64_t total_;
   std::atomic<std::uint64_t> done_{0};  // relaxed: a figure for people
-  std::jthread shower_;                 // last: uses the rest
+  live_line shown_;                     // last: uses the rest
 };
 
 /// Takes the line away until it is shown again, so that something else can be written there.

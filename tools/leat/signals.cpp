@@ -13,7 +13,6 @@
 #include <thread>
 #include <unistd.h>
 
-#include <leat/core/runtime.hpp>
 #include <leat/core/task_group.hpp>
 
 #include "status.hpp"
@@ -85,16 +84,16 @@ class signal_watch {
   std::atomic<int> caught_{0};
 };
 
-}  // namespace
-
-void run_until_signal(unsigned threads, const std::function<leat::task<>()>& make) {
+// Spawns tasks into a group, and waits for them.
+void run_group(unsigned threads,
+               const std::function<void(leat::runtime& rt, leat::task_group& group)>& spawn) {
   signal_watch signals;
   leat::runtime runtime({.threads = threads});
   leat::task_group group("work");
   std::thread watcher([&] { signals.watch(group); });
   std::exception_ptr error;
   try {
-    for (unsigned i = 0; i < threads; ++i) group.spawn_on(runtime.get_scheduler(i), make());
+    spawn(runtime, group);
     group.wait_join();
   } catch (...) {
     error = std::current_exception();
@@ -103,6 +102,21 @@ void run_until_signal(unsigned threads, const std::function<leat::task<>()>& mak
   watcher.join();
   if (signals.caught() != 0) throw ended_by_signal{signals.caught()};
   if (error) std::rethrow_exception(error);
+}
+
+}  // namespace
+
+void run_until_signal(unsigned threads, const std::function<leat::task<>()>& make) {
+  run_group(threads, [&](leat::runtime& rt, leat::task_group& group) {
+    for (unsigned i = 0; i < threads; ++i) group.spawn_on(rt.get_scheduler(i), make());
+  });
+}
+
+void run_one_until_signal(unsigned threads,
+                          const std::function<leat::task<>(const leat::runtime&)>& make) {
+  run_group(threads, [&](leat::runtime& rt, leat::task_group& group) {
+    group.spawn_on(rt.get_scheduler(), make(rt));
+  });
 }
 
 void end_by_signal(int number) {

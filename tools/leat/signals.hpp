@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include <leat/core/runtime.hpp>
 #include <leat/core/task.hpp>
 
 namespace tool {
@@ -12,6 +13,10 @@ namespace tool {
 /// SIGINT, SIGTERM and SIGHUP, where they are not ignored, stop the tasks, which clean up as for
 /// any other error: then ended_by_signal is thrown. A second signal ends the process at once.
 void run_until_signal(unsigned threads, const std::function<leat::task<>()>& make);
+
+/// The same of one task, on the first of `threads` threads, which has the others for its work.
+void run_one_until_signal(unsigned threads,
+                          const std::function<leat::task<>(const leat::runtime& rt)>& make);
 
 /// Ends the process by this signal, as if nobody had intervened.
 [[noreturn]] void end_by_signal(int number);

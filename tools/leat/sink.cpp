@@ -170,7 +170,9 @@ class plain_sink final : public record_sink {
       }
     }
     buffer_.insert(buffer_.end(), record.begin(), record.end());
-    if (options_.records == format::lines) buffer_.push_back(std::byte{'\n'});
+    if (options_.records == format::lines || options_.records == format::csv) {
+      buffer_.push_back(std::byte{'\n'});
+    }
   }
 
   [[noreturn]] void refuse(const std::string& why) const {

@@ -40,6 +40,9 @@ struct sink_options {
   [[nodiscard]] bool is_sharded() const noexcept {
     return shards > 0 || max_records != UINT64_MAX || max_bytes != UINT64_MAX;
   }
+  [[nodiscard]] bool can_have_index() const noexcept {
+    return records == format::tfrecord && path != "-" && compression == leat::compression::none;
+  }
 };
 
 /// Takes records. What it writes has its name when it is closed, and not before: dropped without

@@ -59,6 +59,13 @@ std::string name_of(const std::error_code& code) {
   return "unknown";
 }
 
+std::string message_of(const std::system_error& e) {
+  std::string text = e.what();
+  const std::string code = ": " + e.code().message();
+  if (text.ends_with(code)) text.resize(text.size() - code.size());
+  return text;
+}
+
 problem describe(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);

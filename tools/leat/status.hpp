@@ -27,6 +27,9 @@ struct problem {
 /// What an exception says.
 [[nodiscard]] problem describe(const std::exception_ptr& error);
 
+/// What an error of leat says, without what its code says.
+[[nodiscard]] std::string message_of(const std::system_error& e);
+
 /// The name of the leat::errc that `code` means; "unknown" where there is none.
 [[nodiscard]] std::string name_of(const std::error_code& code);
 

@@ -116,7 +116,17 @@ std::string size_text(std::uint64_t bytes) {
 }
 
 std::string count_text(std::uint64_t count, std::string_view thing) {
-  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+  return count_text(count, thing, std::string(thing) + "s");
+}
+
+std::string count_text(std::uint64_t count, std::string_view thing, std::string_view things) {
+  return fmt::format("{} {}", count, count == 1 ? thing : things);
+}
+
+std::string written_text(std::uint64_t records, const std::vector<std::string>& paths) {
+  std::string text = count_text(records, "record") + " in " + paths.front();
+  if (paths.size() > 1) text += " to " + paths.back();
+  return text;
 }
 
 }  // namespace tool

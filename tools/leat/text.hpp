@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tool {
 
@@ -20,5 +21,12 @@ namespace tool {
 
 /// "1 record", "2 records".
 [[nodiscard]] std::string count_text(std::uint64_t count, std::string_view thing);
+/// "1 batch", "2 batches".
+[[nodiscard]] std::string count_text(std::uint64_t count, std::string_view thing,
+                                     std::string_view things);
+
+/// "2 records in a.tfrecord", "9 records in a-0 to a-3".
+[[nodiscard]] std::string written_text(std::uint64_t records,
+                                       const std::vector<std::string>& paths);
 
 }  // namespace tool

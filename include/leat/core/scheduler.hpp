@@ -3,6 +3,7 @@
 #include <atomic>
 #include <coroutine>
 #include <cstddef>
+#include <string>
 #include <utility>
 
 #include "leat/core/clock.hpp"
@@ -15,6 +16,12 @@ class context;
 class file_backend;
 class wait;
 
+/// Which process this is among all that may write to the same place.
+struct process_identity {
+  std::string host;  ///< the name of the machine
+  int process = 0;   ///< the number of the process on it
+};
+
 /// One logical thread: runs work items one after the other, never two at the same time.
 ///
 /// The code between two `co_await`s of its tasks therefore needs no lock. Items from its own tasks
@@ -25,8 +32,8 @@ class wait;
 /// implements the pure virtual functions below and calls run_ready() when wake() or the timer asked
 /// for it.
 ///
-/// Thread safety: post(), now(), work_started() and work_finished() are shared-safe, all else is
-/// thread-bound to the thread in run_ready().
+/// Thread safety: post(), now(), wall_time(), identity(), work_started() and work_finished() are
+/// shared-safe, all else is thread-bound to the thread in run_ready().
 class scheduler {
  public:
   scheduler() = default;
@@ -51,6 +58,14 @@ class scheduler {
 
   /// The time now. Simulated schedulers answer with virtual time.
   [[nodiscard]] virtual time_point now() const noexcept = 0;
+
+  /// The time of day. Simulated schedulers answer with that of their world, which may jump.
+  /// Thread safety: shared-safe for real schedulers.
+  [[nodiscard]] virtual wall_time_point wall_time() const noexcept;
+
+  /// The name of the machine and the number of the process; in a simulation "sim" and 1, or what it
+  /// was told. Thread safety: shared-safe. Errors: std::bad_alloc.
+  [[nodiscard]] virtual process_identity identity() const;
 
   /// The time at which the present turn began: as good as now() for "since when", and free.
   [[nodiscard]] time_point turn_time() const noexcept { return turn_time_; }

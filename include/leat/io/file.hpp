@@ -168,6 +168,12 @@ class file {
   [[nodiscard]] task<void> truncate(std::uint64_t size,
                                     std::source_location where = std::source_location::current());
 
+  /// Takes the lock of a file that is open for writing, unless somebody else has it, who has opened
+  /// it in another process or in this one: false. Kept until the file is closed or its process has
+  /// ended, however it does; a child of fork() keeps it as well. It binds those only who ask for
+  /// it. Errors: of the system, such as unimplemented where the file system knows no locks.
+  [[nodiscard]] task<bool> try_lock(std::source_location where = std::source_location::current());
+
   /// Waits until everything written is on the device.
   [[nodiscard]] task<void> sync(std::source_location where = std::source_location::current());
 
@@ -199,6 +205,10 @@ class file {
 
 /// Removes a file.
 [[nodiscard]] task<void> remove_file(std::string path);
+
+/// Makes a directory, and those above it that are missing, on the device. One that is there is left
+/// as it is. Errors: already_exists, failed_precondition where a file stands in the way; ...
+[[nodiscard]] task<void> make_directories(std::string path);
 
 /// Waits until the entries of a directory are on the device: after a rename, before one counts on
 /// it. A directory that one may write to but not read cannot be synced by itself: then everything

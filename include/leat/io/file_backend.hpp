@@ -38,25 +38,28 @@ struct file_request : work_item {
     write,
     sync,
     truncate,
+    lock,
     rename,
     remove,
+    make_directory,
     close,
   };
 
   operation what = operation::read;
-  int handle = -1;            ///< read, write, close; sync: where there is no path
+  int handle = -1;            ///< read, write, lock, close; sync: where there is no path
   int flags = 0;              ///< open: as for open(2), with `mode` 0666; a pipe's does not wait
   std::byte* data = nullptr;  ///< read, write
   std::size_t size = 0;       ///< read, write: bytes
   /// read, write: from the start of the file, next_byte: in sequence; truncate: the new size
   std::uint64_t offset = 0;
-  /// open, status, list, rename, remove; sync: of the entries of this directory
+  /// open, status, list, rename, remove, make_directory; sync: of the entries of this directory
   const char* path = nullptr;
   const char* new_path = nullptr;             ///< rename
   file_status* status = nullptr;              ///< status; open: of what was opened
   std::vector<std::string>* names = nullptr;  ///< list: entries without "." and ".."
   scheduler* home = nullptr;                  ///< where the completion runs
-  std::int64_t result = 0;  ///< bytes moved, handle opened or 0; or a negative errno
+  /// Bytes moved, handle opened or 0; or a negative errno. lock: -EBUSY when somebody else has it.
+  std::int64_t result = 0;
   unsigned retries = 0;     ///< how often it was submitted again
   bool cancelled = false;   ///< set by cancel(): it is not submitted again, whatever it ends with
   void* scratch = nullptr;  ///< the backend's own while it is under way
@@ -108,6 +111,9 @@ class file_backend {
   /// offset, size and memory of a read must be aligned, as the file system wants it, or it ends as
   /// -EINVAL. 0, or a negative errno where there is no way past it. Never waits.
   virtual int set_direct(int handle, bool direct) noexcept;
+
+  /// Who it is that asks, for others to read: "process 4711 on host worker-3".
+  [[nodiscard]] virtual std::string process_name() const;
 
   /// True: handles are descriptors of the process, and paths those of the system.
   [[nodiscard]] virtual bool gives_descriptors() const noexcept { return true; }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <source_location>
 #include <string>
+#include <string_view>
 
 #include "leat/core/task.hpp"
 #include "leat/io/corruption.hpp"
@@ -26,6 +27,7 @@ class identity_reader {
  public:
   using options_type = identity_reader_options;
   using batch_type = record_batch;
+  static constexpr std::string_view name = "identity_reader";
   static constexpr bool one_record_a_file = true;
 
   /// As basic_record_reader::open(), without opening anything.

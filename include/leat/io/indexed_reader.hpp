@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <source_location>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -138,6 +139,11 @@ class indexed_reader {
   ///         other orders; the message says what differs. invalid_argument for bytes that are no
   ///         state. Nothing has changed then.
   void restore_state(std::string_view bytes);
+
+  /// The files, for records that are wanted out of turn; not while an operation is under way.
+  [[nodiscard]] std::span<const std::unique_ptr<tfrecord_file>> files() const noexcept {
+    return files_;
+  }
 
   [[nodiscard]] const indexed_reader_statistics& statistics() const noexcept { return statistics_; }
   [[nodiscard]] const std::string& name() const noexcept { return options_.name; }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <source_location>
 #include <string>
+#include <string_view>
 
 #include "leat/core/task.hpp"
 #include "leat/io/corruption.hpp"
@@ -39,6 +40,8 @@ class basic_record_reader {
  public:
   using options_type = typename Framing::options;
   using batch_type = basic_record_batch<typename Framing::view>;
+  /// "tfrecord_reader".
+  static constexpr std::string_view name = Framing::name;
   /// True: a file is one record, and with it at its end.
   static constexpr bool one_record_a_file = Framing::one_record_a_file;
 

@@ -32,6 +32,7 @@ class tfrecord_framing {
  public:
   using options = tfrecord_reader_options;
   using view = byte_view;
+  static constexpr std::string_view name = "tfrecord_reader";
   static constexpr bool one_record_a_file = false;
   static constexpr std::size_t headroom = std::size_t{128} << 10;
   static constexpr std::size_t frame = tfrecord_header_size;

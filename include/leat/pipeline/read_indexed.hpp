@@ -5,7 +5,6 @@
 
 #include "leat/io/indexed_reader.hpp"
 #include "leat/io/record_selection.hpp"
-#include "leat/pipeline/detail/buffer_stages.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/pipeline/pipeline_options.hpp"
 

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +38,21 @@ class queue_stage final : public stage<std::vector<typename Queue::value_type>> 
     }
     this->metrics().add(run.size(), 0);
     co_return !run.empty();
+  }
+
+  // What was popped is nowhere any more.
+  std::string obstacle() const override {
+    return "stage '" + this->metrics().name() + "': what a queue gave cannot be had again";
+  }
+  void describe(std::vector<stage_state>&) const override {}
+  void save(run_place, std::vector<stage_state>&) const override {}
+  void forget(std::uint64_t) noexcept override {}
+  task<void> restore(std::span<const stage_state>) override { co_return; }
+  void rewind() noexcept override {}
+  bool note_origins() override { return false; }
+  void take_origins(std::uint64_t, std::vector<origin>&) override {}
+  task<void> make_again(std::span<const origin>, typename stage<run_type>::sink) override {
+    co_return;
   }
 
  private:

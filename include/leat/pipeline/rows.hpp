@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstring>
 #include <iterator>
 #include <string_view>
 #include <vector>
@@ -84,8 +83,8 @@ class basic_rows {
   /// Adds a copy of a row. Errors: std::bad_alloc; then nothing was added.
   void push_back(View row) {
     const std::size_t before = bytes_.size();
-    bytes_.resize(before + row.size());
-    if (!row.empty()) std::memcpy(bytes_.data() + before, row.data(), row.size());
+    const auto* const from = reinterpret_cast<const char*>(row.data());
+    bytes_.insert(bytes_.end(), from, from + row.size());
     try {
       ends_.push_back(bytes_.size());
     } catch (...) {

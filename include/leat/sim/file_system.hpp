@@ -25,7 +25,7 @@ enum class fault : std::uint8_t {
   again,           ///< EAGAIN: nothing has happened
   cancelled_late,  ///< ECANCELED, although a read or write has happened
   io_error,        ///< EIO: nothing has happened
-  no_space,        ///< ENOSPC: a write or an open that makes a file
+  no_space,        ///< ENOSPC: a write, or an operation that makes a file or directory
   bit_flip,        ///< a read brings one wrong bit; the file is right
   truncated,       ///< before a read, somebody else cuts the file anywhere
   replaced,        ///< before a read or an open, another file takes the name: some first bytes of
@@ -69,7 +69,8 @@ struct file_system_options {
 /// Operations take a time of their own and complete in any order. What was written is on the
 /// device only once it was synced, and a name only once its directory was: restart() after a crash
 /// keeps or loses the rest, sector by sector of 512 bytes, and change by change of the names. The
-/// buffer of an operation under way is watched: who touches it is told.
+/// buffer of an operation under way is watched: who touches it is told. A directory is on the
+/// device as soon as it is made.
 ///
 /// Paths are taken as absolute; "." and doubled slashes are left out.
 ///
@@ -149,6 +150,7 @@ class file_system final : public file_backend {
   void cancel(file_request& request) noexcept override;
   void run_now(file_request& request) noexcept override;
   int set_direct(int handle, bool direct) noexcept override;
+  [[nodiscard]] std::string process_name() const override { return "process 1 on host simulated"; }
   [[nodiscard]] bool gives_descriptors() const noexcept override { return false; }
 
  private:
@@ -172,6 +174,7 @@ class file_system final : public file_backend {
     std::string path;
     std::uint64_t position = 0;
     bool is_direct = false;
+    bool is_locked = false;
   };
   struct pending {
     file_request* request;
@@ -199,9 +202,11 @@ class file_system final : public file_backend {
   [[nodiscard]] std::int64_t sync(const file_request& r);
   [[nodiscard]] std::int64_t sync_directory(const std::string& directory);
   [[nodiscard]] std::int64_t truncate(const file_request& r);
+  [[nodiscard]] std::int64_t lock(const file_request& r);
   [[nodiscard]] static file_status status_of(const node* n);
   [[nodiscard]] std::int64_t status(const file_request& r) const;
   [[nodiscard]] std::int64_t list(const file_request& r) const;
+  [[nodiscard]] std::int64_t new_directory(const std::string& path);
   void meddle(const file_request& r, fault f);
   void cut(node& n, std::size_t size) const;
   void rename(const std::string& from, const std::string& to);

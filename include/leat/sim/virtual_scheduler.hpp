@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <source_location>
 #include <stdexcept>
@@ -33,6 +34,16 @@ class virtual_scheduler final : public scheduler {
   ~virtual_scheduler();
 
   [[nodiscard]] time_point now() const noexcept override { return now_; }
+
+  /// The time of day, which may jump; begins at 2000-01-01 00:00 UTC.
+  [[nodiscard]] wall_time_point wall_time() const noexcept override;
+  /// Sets the clock on the wall forward, or back. Timers do not notice.
+  void jump_wall_clock(std::chrono::nanoseconds by) noexcept { wall_offset_ += by; }
+
+  [[nodiscard]] process_identity identity() const override { return identity_; }
+  /// As which process the program goes on: another one, say, after a crash.
+  void set_identity(process_identity identity) { identity_ = std::move(identity); }
+
   void work_started() noexcept override { live_.fetch_add(1, std::memory_order_relaxed); }
   void work_finished() noexcept override { live_.fetch_sub(1, std::memory_order_relaxed); }
 
@@ -85,6 +96,8 @@ class virtual_scheduler final : public scheduler {
 
   std::vector<work_item*> pool_;  // ready items, oldest first
   time_point now_{};
+  std::chrono::nanoseconds wall_offset_{0};
+  process_identity identity_{"sim", 1};
   std::atomic<std::size_t> live_{0};
 };
 

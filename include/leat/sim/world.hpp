@@ -96,10 +96,15 @@ class world {
   /// Virtual time; begins at time_point{}.
   [[nodiscard]] time_point now() const noexcept { return now_; }
 
-  /// The time on the wall, which may jump; begins at 2000-01-01 00:00 UTC.
-  [[nodiscard]] std::chrono::system_clock::time_point wall_clock() const noexcept;
+  /// The time on the wall, which may jump; begins at 2000-01-01 00:00 UTC. What tasks find as
+  /// scheduler::wall_time(), and files as their times.
+  [[nodiscard]] wall_time_point wall_clock() const noexcept;
   /// Sets the clock on the wall forward, or back. Timers do not notice.
-  void jump_wall_clock(std::chrono::nanoseconds by) noexcept { wall_offset_ += by; }
+  void jump_wall_clock(std::chrono::nanoseconds by) noexcept;
+
+  /// As which process the program goes on: another one, say, after a crash. See
+  /// scheduler::identity().
+  void set_identity(const process_identity& identity);
 
   // ---- What must hold.
 
@@ -242,7 +247,6 @@ class world {
   std::vector<std::unique_ptr<turn>> turns_;  // of each thread
   bool pre_empting_ = true;
   time_point now_{};
-  std::chrono::nanoseconds wall_offset_{0};
   std::uint64_t steps_ = 0;
   std::vector<std::size_t> ready_;  // at each place: the threads, and last the files
   std::size_t last_ = 0;            // the place that had the last step

@@ -28,8 +28,8 @@ class partial_file {
 
   [[nodiscard]] file& contents() noexcept { return file_; }
 
-  /// Waits until everything is on the device, and closes the file.
-  [[nodiscard]] task<void> finish();
+  /// Waits until everything is on the device, unless nobody counts on that, and closes the file.
+  [[nodiscard]] task<void> finish(bool on_device = true);
 
   /// Gives the finished file its name, in one step; what has that name is replaced. Who is to count
   /// on the name calls sync_parent_directory() as well.
@@ -48,14 +48,16 @@ class partial_file {
   std::shared_ptr<file_handle> handle_;  // for what happens when the file is closed
   std::string partial_path_;
   std::string published_as_;  // empty: has not got its name
-  bool synced_ = false;
+  bool finished_ = false;
   bool kept_ = false;
 };
 
-/// Writes a whole file that appears under its name only when it is on the device. On an error what
-/// had the name before is untouched and nothing is left. Errors: of the system.
+/// Writes a whole file that appears under its name only when it is on the device; when it is
+/// complete where nobody counts on that. On an error what had the name before is untouched and
+/// nothing is left. Errors: of the system.
 /// Cancellation: before each step; as an error.
-[[nodiscard]] task<void> write_new_file(std::string path, byte_view contents);
+[[nodiscard]] task<void> write_new_file(std::string path, byte_view contents,
+                                        bool on_device = true);
 
 /// Waits until the entry of a file in its directory is on the device.
 [[nodiscard]] task<void> sync_parent_directory(std::string path);

@@ -6,11 +6,16 @@
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "leat/core/random.hpp"
+#include "leat/pipeline/detail/file_marks.hpp"
+#include "leat/pipeline/detail/places_reader.hpp"
+#include "leat/pipeline/detail/reader_settings.hpp"
+#include "leat/pipeline/detail/run_journal.hpp"
 #include "leat/pipeline/detail/stage.hpp"
 #include "leat/pipeline/file_source.hpp"
 
@@ -21,33 +26,104 @@ template <class Reader>
 class file_stage final : public stage<typename Reader::batch_type> {
  public:
   using batch = typename Reader::batch_type;
+  using sink = typename stage<batch>::sink;
 
   file_stage(stage_metrics& metrics, file_source<Reader> source)
       : stage<batch>(metrics),
         source_(std::move(source)),
-        random_(seed_or_entropy(source_.seed)),
+        initial_(source_.shuffle ? seed_or_entropy(source_.seed) : 0),
+        random_(initial_),
         open_(source_.interleave) {}
 
   void start(pipeline_core&) override { this->metrics().add_task(); }
 
   task<bool> next(batch& run) override {
     const at_work here = this->working();
+    begin_run();
     run.clear();
     while (run.empty()) {
       if (closed_ == open_.size()) {
         const bool more = co_await begin_epoch();
+        if (!more && to_drop_ > 0)
+          refuse_state(this->metrics().name(), "it is behind the last epoch");
         if (!more) co_return false;
       }
       if (!open_[turn_].ended) co_await take(open_[turn_], run);
+      if (noting_) journal_.last().file = open_[turn_].file;
       if (run.empty() || left_ == 0) {
         turn_ = (turn_ + 1) % open_.size();
         left_ = source_.block;
       }
+      if (to_drop_ > 0) drop_front(run);
     }
+    given_ += run.size();
     std::size_t bytes = 0;
     for (const auto& record : run) bytes += record.size();
+    if (noting_) note(run);
     this->metrics().add(run.size(), bytes);
     co_return true;
+  }
+
+  std::string obstacle() const override { return {}; }
+  void describe(std::vector<stage_state>& stages) const override {
+    stages.push_back(description());
+  }
+  void save(run_place before, std::vector<stage_state>& stages) const override {
+    const place* const at = journal_.find(before.run);
+    stage_state s = description();
+    s.files = at ? *at->round : *present_round();
+    s.files->records = (at ? at->given : given_in_round() + to_drop_) + before.element;
+    s.files->files = files_.marks();
+    stages.push_back(std::move(s));
+  }
+  void forget(std::uint64_t run) noexcept override { journal_.forget(run); }
+
+  task<void> restore(std::span<const stage_state> stages) override {
+    const stage_state& saved = stages.back();
+    if (!saved.files) refuse_state(saved.name, "its state is not of files");
+    const files_state& s = *saved.files;
+    if (source_.shuffle) require_seed(saved.name, source_.seed, s.seed);
+    if (source_.num_epochs && s.epoch > *source_.num_epochs) {
+      refuse_state(saved.name, "it is in epoch " + std::to_string(s.epoch) +
+                                   ", and num_epochs is " + std::to_string(*source_.num_epochs));
+    }
+    random_ = random_engine(s.seed);
+    to_drop_ = s.records;
+    if (!s.files.empty()) {
+      co_await find();
+      co_await files_.require(s.files, saved.name);
+    }
+    if (s.epoch > 0) co_await go_on(s);
+  }
+  void rewind() noexcept override {
+    random_ = initial_;
+    files_ = {};
+    is_empty_.clear();
+    for (open_file& f : open_) f = {};
+    closed_ = open_.size();
+    epoch_ = to_drop_ = given_ = 0;
+    turn_ = 0;
+    left_ = source_.block;
+  }
+
+  bool note_origins() override {
+    noting_ = true;
+    return true;
+  }
+  void take_origins(std::uint64_t run, std::vector<origin>& all) override {
+    all = std::move(journal_.find(run)->origins);
+  }
+  task<void> make_again(std::span<const origin> records, sink to) override {
+    while (!records.empty()) {
+      const std::uint32_t file = records.front().file;
+      const auto end =
+          std::ranges::find_if(records, [&](const origin& o) { return o.file != file; });
+      const auto count = static_cast<std::size_t>(end - records.begin());
+      if (file >= files_.size()) refuse_state(this->metrics().name(), "it has not so many files");
+      places_reader<Reader> reader(files_.path(file), source_.reader, records.first(count));
+      co_await reader.read(to);
+      records = records.subspan(count);
+    }
   }
 
  private:
@@ -56,34 +132,44 @@ class file_stage final : public stage<typename Reader::batch_type> {
     std::unique_ptr<Reader> reader;
     batch read;
     std::size_t taken = 0;  // records of it
-    std::size_t file = 0;   // index in paths_
+    std::size_t file = 0;   // index in files_
     bool any = false;       // it has records
     bool ended = true;      // there is no file any more in this epoch
   };
+  // Where the stage stood at the beginning of a run, and what that run then gave.
+  struct place {
+    std::shared_ptr<const files_state> round;
+    std::uint64_t given;  // records since
+    std::size_t file = 0;
+    std::vector<origin> origins = {};
+  };
+
+  task<void> find() {
+    std::vector<std::string> paths = co_await find_files(source_.files, this->metrics().name());
+    require_files_for(source_.world_size, paths.size(), this->metrics().name());
+    is_empty_.assign(paths.size(), false);
+    files_ = file_marks(std::move(paths));
+  }
 
   task<bool> begin_epoch() {
-    if (epoch_ == 0) {
-      paths_ = co_await find_files(source_.files, this->metrics().name());
-      require_files_for(source_.world_size, paths_.size(), this->metrics().name());
-      is_empty_.resize(paths_.size());
-    }
+    if (epoch_ == 0) co_await find();
     if (epoch_ == source_.num_epochs || nothing_is_left()) co_return false;
-    order_.resize(paths_.size());
-    std::iota(order_.begin(), order_.end(), 0);
-    if (source_.shuffle) {
-      random_engine random = random_.stream(epoch_);
-      leat::shuffle(order_.begin(), order_.end(), random);
-    }
-    keep_own_files();
     ++epoch_;
+    choose_order();
     next_file_ = turn_ = closed_ = 0;
     left_ = source_.block;
     for (open_file& f : open_) f.ended = false;
     co_return true;
   }
 
-  // Of the epoch's order those of this rank.
-  void keep_own_files() {
+  // Of the epoch's order the files of this rank.
+  void choose_order() {
+    order_.resize(files_.size());
+    std::iota(order_.begin(), order_.end(), 0);
+    if (source_.shuffle) {
+      random_engine random = random_.stream(epoch_ - 1);
+      leat::shuffle(order_.begin(), order_.end(), random);
+    }
     std::size_t kept = 0;
     for (std::uint64_t i = source_.rank; i < order_.size(); i += source_.world_size) {
       order_[kept++] = order_[i];
@@ -112,7 +198,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
         }
         f.file = order_[next_file_++];
         f.any = false;
-        f.reader = co_await Reader::open(paths_[f.file], source_.reader);
+        co_await open(f);
       }
       f.taken = 0;
       const bool more = co_await f.reader->read_batch(f.read);
@@ -133,17 +219,113 @@ class file_stage final : public stage<typename Reader::batch_type> {
     }
   }
 
+  task<void> open(open_file& f) {
+    f.reader = co_await Reader::open(files_.path(f.file), source_.reader);
+    files_.note(f.file, f.reader->status());
+  }
+
+  // ---- Where it stands.
+
+  [[nodiscard]] bool at_round() const noexcept { return turn_ == 0 && left_ == source_.block; }
+  [[nodiscard]] std::uint64_t given_in_round() const noexcept { return at_round() ? 0 : given_; }
+
+  // Before all take their turns.
+  [[nodiscard]] std::shared_ptr<const files_state> present_round() const {
+    if (!at_round()) return round_;
+    files_state s{
+        .seed = random_.seed(), .epoch = epoch_, .next_file = next_file_, .closed = closed_};
+    for (const open_file& f : open_) {
+      file_place p{.open = f.reader != nullptr, .ended = f.ended, .any = f.any, .file = f.file};
+      if (p.open) {
+        const record_position at =
+            f.taken < f.read.size() ? f.read.position(f.taken) : f.reader->position();
+        p.offset = at.offset;
+        p.index = at.index;
+      }
+      s.places.push_back(p);
+    }
+    return std::make_shared<const files_state>(std::move(s));
+  }
+
+  void begin_run() {
+    if (at_round()) {
+      round_ = present_round();
+      given_ = 0;
+    }
+    journal_.begin({round_, given_ + to_drop_});
+  }
+
+  void drop_front(batch& run) {
+    const std::uint64_t count = std::min<std::uint64_t>(to_drop_, run.size());
+    run.drop_front(static_cast<std::size_t>(count));
+    to_drop_ -= count;
+    given_ += count;
+  }
+
+  void note(const batch& run) {
+    std::vector<origin>& all = journal_.last().origins;
+    const auto file = static_cast<std::uint32_t>(journal_.last().file);
+    all.reserve(run.size());
+    for (std::size_t i = 0; i < run.size(); ++i) {
+      const record_position at = run.position(i);
+      all.push_back({file, at.offset, at.index, 0});
+    }
+  }
+
+  task<void> go_on(const files_state& s) {
+    epoch_ = s.epoch;
+    choose_order();
+    next_file_ = static_cast<std::size_t>(s.next_file);
+    closed_ = static_cast<std::size_t>(s.closed);
+    const auto ended = std::ranges::count_if(s.places, &file_place::ended);
+    const auto is_both = [](const file_place& p) { return p.open && p.ended; };
+    if (s.places.size() != open_.size() || next_file_ > order_.size() ||
+        s.closed != static_cast<std::uint64_t>(ended) || std::ranges::any_of(s.places, is_both)) {
+      refuse_state(this->metrics().name(), "its state does not go with its files");
+    }
+    for (std::size_t i = 0; i < open_.size(); ++i) co_await open_again(open_[i], s.places[i]);
+  }
+
+  task<void> open_again(open_file& f, const file_place& p) {
+    f.ended = p.ended;
+    if (!p.open) co_return;
+    if (p.file >= files_.size()) refuse_state(this->metrics().name(), "it has not so many files");
+    f.any = p.any;
+    f.file = static_cast<std::size_t>(p.file);
+    co_await open(f);
+    f.reader->seek(p.offset, p.index);
+  }
+
+  [[nodiscard]] stage_state description() const {
+    stage_state s{.kind = std::string(Reader::name),
+                  .name = this->metrics().name(),
+                  .settings = {{"shuffle", source_.shuffle},
+                               {"interleave", source_.interleave},
+                               {"block", source_.block},
+                               {"rank", source_.rank},
+                               {"world_size", source_.world_size}}};
+    add_reader_settings(source_.reader, s.settings);
+    return s;
+  }
+
   const file_source<Reader> source_;
-  const random_engine random_;
-  std::vector<std::string> paths_;
+  const random_engine initial_;
+  random_engine random_;
+  file_marks files_;
   std::vector<bool> is_empty_;      // of these, as far as is known
-  std::vector<std::size_t> order_;  // of this epoch: indices in paths_
+  std::vector<std::size_t> order_;  // of this epoch: indices of files
   std::uint64_t epoch_ = 0;         // epochs that have begun
   std::size_t next_file_ = 0;
   std::vector<open_file> open_;
   std::size_t closed_ = open_.size();  // of these
   std::size_t turn_ = 0;               // whose turn it is
-  std::size_t left_ = 0;               // records that it still has to give in this turn
+  std::size_t left_ = source_.block;   // records that it still has to give in this turn
+
+  std::shared_ptr<const files_state> round_;  // when all began to take their turns
+  std::uint64_t given_ = 0;                   // records since
+  std::uint64_t to_drop_ = 0;                 // records that the next stage has had elsewhere
+  run_journal<place> journal_;
+  bool noting_ = false;
 };
 
 }  // namespace leat::detail

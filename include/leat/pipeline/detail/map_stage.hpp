@@ -2,16 +2,20 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
 #include <ranges>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "leat/pipeline/detail/run_journal.hpp"
 #include "leat/pipeline/detail/stage.hpp"
+#include "leat/pipeline/pipeline_options.hpp"
 #include "leat/sync/fifo_queue.hpp"
 
 namespace leat::detail {
@@ -35,61 +39,192 @@ template <class Range>
 constexpr bool lends =
     std::is_lvalue_reference_v<Range> || std::ranges::view<std::remove_cvref_t<Range>>;
 
-/// Applies a function to the elements of a run. Gives what it threw; `out` has what was made
-/// before.
-template <arity How, class Function, class In, class Out>
-[[nodiscard]] std::exception_ptr apply(const Function& f, In& in, std::vector<Out>& out) try {
-  out.clear();
-  if constexpr (How != arity::many) out.reserve(in.size());
-  for (auto&& element : in) {
-    if constexpr (How == arity::one) {
-      out.push_back(f(std::move(element)));
-    } else if constexpr (How == arity::maybe) {
-      if (auto made = f(std::move(element))) out.push_back(std::move(*made));
-    } else {
-      using range = decltype(f(std::move(element)));
-      for (auto&& made : f(std::move(element))) {
-        if constexpr (lends<range>) {
-          out.push_back(made);
-        } else {
-          out.push_back(std::move(made));
-        }
+/// How many elements were made of each one of a run; empty where that is not asked for, or one.
+using arity_counts = std::vector<std::size_t>;
+
+/// Applies a function to one element; adds what it makes to `out`.
+template <arity How, class Function, class Element, class Out>
+void apply_to(const Function& f, Element&& element, std::vector<Out>& out) {
+  if constexpr (How == arity::one) {
+    out.push_back(f(std::forward<Element>(element)));
+  } else if constexpr (How == arity::maybe) {
+    if (auto made = f(std::forward<Element>(element))) out.push_back(std::move(*made));
+  } else {
+    using range = decltype(f(std::forward<Element>(element)));
+    for (auto&& made : f(std::forward<Element>(element))) {
+      if constexpr (lends<range>) {
+        out.push_back(made);
+      } else {
+        out.push_back(std::move(made));
       }
     }
   }
-  return nullptr;
-} catch (...) {
-  return std::current_exception();
 }
+
+/// Applies a function to the elements of a run. Gives what it threw; `out` has what was made
+/// before, and `counts`, if any, how much of it is of which element.
+template <arity How, class Function, class In, class Out>
+[[nodiscard]] std::exception_ptr apply(const Function& f, In& in, std::vector<Out>& out,
+                                       arity_counts* counts) {
+  std::size_t before = 0;
+  const auto count = [&] {
+    if (counts) counts->push_back(out.size() - std::exchange(before, out.size()));
+  };
+  try {
+    out.clear();
+    if constexpr (How != arity::many) out.reserve(in.size());
+    if (counts) counts->reserve(in.size());  // so that to count cannot fail
+    for (auto&& element : in) {
+      apply_to<How>(f, std::move(element), out);
+      if constexpr (How != arity::one) count();
+    }
+    return nullptr;
+  } catch (...) {
+    if (out.size() > before) count();
+    return std::current_exception();
+  }
+}
+
+/// The origins of what was made of a run.
+template <arity How>
+[[nodiscard]] std::vector<origin> origins_of_made(std::span<const origin> of,
+                                                  const arity_counts& counts) {
+  std::vector<origin> all;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    for (std::size_t k = 0; k < counts[i]; ++k) {
+      all.push_back(How == arity::many ? of[i].child(k) : of[i]);
+    }
+  }
+  return all;
+}
+
+/// What the stages that apply a function have in common.
+template <arity How, class In, class Out, class Function>
+class applying_stage : public inner_stage<In, std::vector<Out>> {
+ public:
+  using sink = typename stage<std::vector<Out>>::sink;
+
+  applying_stage(std::unique_ptr<stage<In>> input, stage_metrics& metrics, Function f)
+      : inner_stage<In, std::vector<Out>>(std::move(input), metrics), function_(std::move(f)) {}
+
+  void describe(std::vector<stage_state>& stages) const override {
+    this->input().describe(stages);
+    stages.push_back(description());
+  }
+  void save(run_place before, std::vector<stage_state>& stages) const override {
+    const run_place at = where(before.run);
+    this->input().save({at.run, 0}, stages);
+    stages.push_back(description());
+    stages.back().skip = at.element + before.element;
+  }
+  void forget(std::uint64_t run) noexcept override {
+    journal_.forget(run);
+    this->input().forget(where(run).run);
+  }
+  task<void> restore(std::span<const stage_state> stages) override {
+    skip_ = stages.back().skip;
+    return this->input().restore(stages.first(stages.size() - 1));
+  }
+  std::uint64_t to_skip() const noexcept override { return skip_; }
+  void rewind() noexcept override {
+    this->input().rewind();
+    skip_ = 0;
+  }
+
+  bool note_origins() override {
+    noting_ = this->input().note_origins();
+    return noting_;
+  }
+  void take_origins(std::uint64_t run, std::vector<origin>& all) override {
+    const place& at = *journal_.find(run);
+    this->input().take_origins(at.made_of, all);
+    if constexpr (How != arity::one) all = origins_of_made<How>(all, at.counts);
+  }
+  task<void> make_again(std::span<const origin> records, sink to) override {
+    const typename stage<In>::sink make = [this, &to](In& in, std::span<const origin> of) {
+      // Where the function throws, that comes in the stream too, behind what it has made.
+      std::vector<Out> made;
+      arity_counts counts;
+      for (auto&& element : in) {
+        const std::size_t before = made.size();
+        try {
+          apply_to<How>(function_, std::move(element), made);
+        } catch (...) {  // whoever misses an element says so
+        }
+        counts.push_back(made.size() - before);
+      }
+      to(made, origins_of_made<How>(of, counts));
+    };
+    co_await this->input().make_again(records, make);
+  }
+
+ protected:
+  // Makes of a run of the input what comes of it.
+  [[nodiscard]] std::exception_ptr make(In& in, std::vector<Out>& out, arity_counts& counts) const {
+    return apply<How>(function_, in, out, noting_ ? &counts : nullptr);
+  }
+
+  void begin_run() { journal_.begin({next_, 0, {}}); }
+
+  // A run of the input was had, of which the present run is made, so many elements; if with an
+  // error, what else comes of it is what comes next.
+  void has_made(std::size_t elements, bool failed, arity_counts&& counts) {
+    journal_.last().made_of = had_;
+    journal_.last().counts = std::move(counts);
+    next_ = failed ? run_place{had_, elements} : run_place{had_ + 1, 0};
+    if (noting_ && elements == 0) this->input().take_origins(had_, nobodys_);
+    ++had_;
+  }
+
+ private:
+  // Where the stage stood at the beginning of a run: so many elements into what is made of a run of
+  // the input. And of which one the run was made then.
+  struct place {
+    run_place before;
+    std::uint64_t made_of;
+    arity_counts counts;
+  };
+
+  [[nodiscard]] run_place where(std::uint64_t run) const noexcept {
+    const place* const at = journal_.find(run);
+    return at ? at->before : next_;
+  }
+  [[nodiscard]] stage_state description() const {
+    return {.kind = How == arity::many ? "flat_map" : "map", .name = this->metrics().name()};
+  }
+
+  const Function function_;
+  std::uint64_t had_ = 0;  // runs of the input
+  run_place next_;
+  bool noting_ = false;
+  std::vector<origin> nobodys_;  // of what became nothing
+  run_journal<place> journal_;
+  std::uint64_t skip_ = 0;
+};
 
 /// Applies a function to each element where the stage is asked.
 template <arity How, class In, class Out, class Function>
-class map_stage final : public stage<std::vector<Out>> {
+class map_stage final : public applying_stage<How, In, Out, Function> {
  public:
-  map_stage(std::unique_ptr<stage<In>> input, stage_metrics& metrics, Function f)
-      : stage<std::vector<Out>>(metrics), input_(std::move(input)), function_(std::move(f)) {}
-
-  void start(pipeline_core& core) override {
-    this->metrics().add_task();
-    input_->start(core);
-  }
+  using applying_stage<How, In, Out, Function>::applying_stage;
 
   task<bool> next(std::vector<Out>& run) override {
     const at_work here = this->working();
     run.clear();
+    this->begin_run();
     while (run.empty()) {
       if (error_) std::rethrow_exception(error_);
-      const bool more = co_await this->pull(*input_, in_);
+      const bool more = co_await this->pull(this->input(), in_);
       if (!more) co_return false;
-      error_ = apply<How>(function_, in_, run);
+      arity_counts counts;
+      error_ = this->make(in_, run, counts);
+      this->has_made(run.size(), error_ != nullptr, std::move(counts));
     }
     this->metrics().add(run.size(), 0);
     co_return true;
   }
 
  private:
-  const std::unique_ptr<stage<In>> input_;
-  const Function function_;
   In in_;
   std::exception_ptr error_;  // for the next call
 };
@@ -100,23 +235,22 @@ class map_stage final : public stage<std::vector<Out>> {
 /// taken from there: so the order does not depend on who is faster. Else all workers share one
 /// queue on each side.
 template <arity How, class In, class Out, class Function>
-class parallel_map_stage final : public stage<std::vector<Out>> {
+class parallel_map_stage final : public applying_stage<How, In, Out, Function> {
  public:
+  using base = applying_stage<How, In, Out, Function>;
+
   parallel_map_stage(std::unique_ptr<stage<In>> input, stage_metrics& metrics, Function f,
-                     std::size_t workers)
-      : stage<std::vector<Out>>(metrics),
-        input_(std::move(input)),
-        function_(std::move(f)),
-        workers_(workers) {}
+                     std::size_t workers, ordering order)
+      : base(std::move(input), metrics, std::move(f)), workers_(workers), order_(order) {}
 
   void start(pipeline_core& core) override {
-    const bool ordered = core.options().order == ordering::deterministic;
+    const bool ordered = order_ == ordering::deterministic;
     const std::size_t lanes = ordered ? workers_ : 1;
     const std::size_t capacity = 2 * workers_ / lanes;
     for (std::size_t i = 0; i < lanes; ++i) {
       lanes_.push_back(std::make_unique<lane>(this->metrics().name(), capacity, workers_ / lanes));
     }
-    input_->start(core);
+    this->input().start(core);
     core.spawn(deal_out(), this->metrics(), "input");
     for (std::size_t i = 0; i < workers_; ++i) {
       this->metrics().add_task();
@@ -126,6 +260,7 @@ class parallel_map_stage final : public stage<std::vector<Out>> {
 
   task<bool> next(std::vector<Out>& run) override {
     run.clear();
+    this->begin_run();
     while (run.empty()) {
       if (error_) std::rethrow_exception(error_);
       std::optional<made> m = co_await lanes_[taken_]->out.pop();
@@ -133,8 +268,15 @@ class parallel_map_stage final : public stage<std::vector<Out>> {
       taken_ = (taken_ + 1) % lanes_.size();
       run = std::move(m->run);
       error_ = m->error;
+      this->has_made(run.size(), error_ != nullptr, std::move(m->counts));
     }
     co_return true;
+  }
+
+  std::string obstacle() const override {
+    if (order_ == ordering::deterministic) return base::obstacle();
+    return "stage '" + this->metrics().name() +
+           "': its workers give elements as they get ready: take ordering::deterministic";
   }
 
  private:
@@ -142,6 +284,7 @@ class parallel_map_stage final : public stage<std::vector<Out>> {
   struct made {
     std::vector<Out> run;
     std::exception_ptr error;
+    arity_counts counts;
   };
   struct lane {
     lane(const std::string& name, std::size_t capacity, std::size_t live_workers)
@@ -158,7 +301,7 @@ class parallel_map_stage final : public stage<std::vector<Out>> {
     try {
       for (;;) {
         In run;
-        const bool more = co_await input_->next(run);
+        const bool more = co_await this->input().next(run);
         if (!more) break;
         const bool taken = co_await lanes_[next]->in.push(std::move(run));
         if (!taken) break;
@@ -181,7 +324,7 @@ class parallel_map_stage final : public stage<std::vector<Out>> {
         std::optional<In> in = co_await pop(l);
         if (!in) break;
         made m;
-        m.error = apply<How>(function_, *in, m.run);
+        m.error = this->make(*in, m.run, m.counts);
         more = !m.error;
         this->metrics().add(m.run.size(), 0);
         const waiting w = this->waits(waiting::for_room);
@@ -199,9 +342,8 @@ class parallel_map_stage final : public stage<std::vector<Out>> {
     co_return co_await l.in.pop();
   }
 
-  const std::unique_ptr<stage<In>> input_;
-  const Function function_;
   const std::size_t workers_;
+  const ordering order_;
   std::vector<std::unique_ptr<lane>> lanes_;
   std::size_t taken_ = 0;     // the lane that is next
   std::exception_ptr error_;  // for the next call

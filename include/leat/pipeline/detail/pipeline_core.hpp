@@ -48,6 +48,9 @@ class pipeline_core {
   /// Refuses a declaration: "pipeline 'train', stage 'shuffle': " and why.
   [[noreturn]] void refuse(std::string_view stage, std::string_view why) const;
 
+  /// Errors: failed_precondition, when there is an obstacle to a save or a restore.
+  void require_no(std::string_view obstacle) const;
+
   /// The pipeline begins to run, in the task of its consumer.
   void start();
   [[nodiscard]] bool has_started() const noexcept { return group_.has_value(); }

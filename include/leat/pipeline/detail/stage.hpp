@@ -1,12 +1,19 @@
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <exception>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "leat/core/scheduler.hpp"
 #include "leat/core/task.hpp"
+#include "leat/pipeline/detail/input_run.hpp"
 #include "leat/pipeline/detail/pipeline_core.hpp"
+#include "leat/pipeline/detail/stage_state.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
 #include "leat/sync/queue_base.hpp"
 
@@ -16,6 +23,10 @@ namespace leat::detail {
 /// and the next begins means nothing.
 ///
 /// One call a run, so that what an element costs is the stage's work alone.
+///
+/// Runs are numbered from 0. A stage knows where it stood at the beginning of each run until it is
+/// told to forget it: so the stages before may run ahead, and the pipeline can be saved where its
+/// consumer is. What a run was made of is told by origins, where somebody needs them.
 template <class Run>
 class stage {
  public:
@@ -33,6 +44,39 @@ class stage {
   /// after the end or an error.
   [[nodiscard]] virtual task<bool> next(Run& run) = 0;
 
+  /// True: this stage, or one before it, has tasks of its own.
+  [[nodiscard]] virtual bool has_tasks() const noexcept { return false; }
+
+  // ---- To go on elsewhere.
+
+  /// Why the pipeline cannot be saved; empty where it can.
+  [[nodiscard]] virtual std::string obstacle() const = 0;
+
+  /// Adds how the stages from the source to this one were declared, those that matter.
+  virtual void describe(std::vector<stage_state>& stages) const = 0;
+  /// Adds their states, as they were before an element. Precondition: its run is not forgotten.
+  virtual void save(run_place before, std::vector<stage_state>& stages) const = 0;
+  /// Nobody goes back behind the beginning of a run.
+  virtual void forget(std::uint64_t run) noexcept = 0;
+
+  /// Takes up the states of such stages. Before start(). Errors: failed_precondition for files that
+  /// have changed; those of the source; what functions throw. Then rewind().
+  [[nodiscard]] virtual task<void> restore(std::span<const stage_state> stages) = 0;
+  /// How many elements the next stage has to leave out then.
+  [[nodiscard]] virtual std::uint64_t to_skip() const noexcept { return 0; }
+  /// Back to the beginning, before start().
+  virtual void rewind() noexcept = 0;
+
+  /// From now on origins are asked for; false: there are none, since an element is made of many.
+  [[nodiscard]] virtual bool note_origins() = 0;
+  /// Hands over those of the elements of a run that was given, and is not forgotten: once.
+  virtual void take_origins(std::uint64_t run, std::vector<origin>& all) = 0;
+
+  /// Takes elements that were made again, and their origins.
+  using sink = std::function<void(Run& run, std::span<const origin> origins)>;
+  /// Makes all elements again that come of some records, which are in order, each once.
+  [[nodiscard]] virtual task<void> make_again(std::span<const origin> records, sink to) = 0;
+
   [[nodiscard]] stage_metrics& metrics() const noexcept { return metrics_; }
 
  protected:
@@ -49,9 +93,47 @@ class stage {
     const waiting w = waits(waiting::for_input);
     co_return co_await input.next(run);
   }
+  /// The same for a stage that takes elements one by one. Their origins go to `origins`, if any.
+  template <class In>
+  [[nodiscard]] task<bool> pull(stage<In>& input, input_run<In>& in,
+                                std::vector<origin>* origins = nullptr) {
+    const bool more = co_await pull(input, in.renew());
+    if (more) {
+      if (origins) input.take_origins(in.coming(), *origins);
+      in.renewed();
+    } else {
+      in.clear();
+      require_all_skipped(in.to_skip(), input.metrics().name());
+    }
+    co_return more;
+  }
 
  private:
   stage_metrics& metrics_;
+};
+
+/// A stage with another one before it, where it does nothing but pass on what it is asked.
+template <class In, class Run>
+class inner_stage : public stage<Run> {
+ public:
+  inner_stage(std::unique_ptr<stage<In>> input, stage_metrics& metrics)
+      : stage<Run>(metrics), input_(std::move(input)) {}
+
+  void start(pipeline_core& core) override {
+    this->metrics().add_task();
+    input_->start(core);
+  }
+  bool has_tasks() const noexcept override { return input_->has_tasks(); }
+  std::string obstacle() const override { return input_->obstacle(); }
+  bool note_origins() override { return input_->note_origins(); }
+
+ protected:
+  [[nodiscard]] stage<In>& input() const noexcept { return *input_; }
+  // It has given all that it will.
+  void end_input() noexcept { input_.reset(); }
+
+ private:
+  std::unique_ptr<stage<In>> input_;
 };
 
 /// Ends a queue of the pipeline: with an error, or as its input has ended.
@@ -62,32 +144,5 @@ inline void end_queue(queue_base& queue, const std::exception_ptr& error) noexce
     queue.close();
   }
 }
-
-/// A run of the stage before, and how much of it was taken.
-template <class Run>
-class input_run {
- public:
-  using value_type = typename Run::value_type;
-
-  [[nodiscard]] std::size_t left() const noexcept { return run_.size() - taken_; }
-
-  /// The next element. Precondition: one is left.
-  [[nodiscard]] value_type take() {
-    return std::move(*(run_.begin() + static_cast<std::ptrdiff_t>(taken_++)));
-  }
-
-  /// Where the next run is to be put; none of this one is left then.
-  [[nodiscard]] Run& renew() noexcept {
-    taken_ = 0;
-    return run_;
-  }
-
-  /// There is none.
-  void clear() noexcept { renew().clear(); }
-
- private:
-  Run run_;
-  std::size_t taken_ = 0;
-};
 
 }  // namespace leat::detail

@@ -1,0 +1,93 @@
+// Fits a line to points and writes what happens for TensorBoard and `leat report`: a scalar and a
+// histogram of each epoch, when the run began and ended. Arguments: a folder for the run.
+
+#include <cstddef>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include <leat/leat.hpp>
+
+namespace {
+
+struct line {
+  double slope = 0;
+  double offset = 0;
+};
+
+struct sample {
+  double x;
+  double y;
+};
+
+std::vector<sample> make_samples() {
+  leat::random_engine random(1);
+  const auto uniform = [&] { return static_cast<double>(random.below(1000)) / 1000; };
+  std::vector<sample> samples;
+  for (int i = 0; i < 500; ++i) {
+    const double x = uniform();
+    samples.push_back({x, 3 * x - 1 + (uniform() - 0.5) / 5});
+  }
+  return samples;
+}
+
+// One step down the gradient; gives what is off at each sample.
+std::vector<double> improve(line& l, const std::vector<sample>& samples) {
+  std::vector<double> errors;
+  line gradient;
+  for (const sample& s : samples) {
+    const double error = l.slope * s.x + l.offset - s.y;
+    errors.push_back(error);
+    gradient.slope += error * s.x;
+    gradient.offset += error;
+  }
+  const double rate = 1.0 / static_cast<double>(samples.size());
+  l.slope -= rate * gradient.slope;
+  l.offset -= rate * gradient.offset;
+  return errors;
+}
+
+double mean_square(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double v : values) sum += v * v;
+  return sum / static_cast<double>(values.size());
+}
+
+//! [summaries]
+leat::task<> train(leat::event_writer& writer) {
+  const std::vector<sample> samples = make_samples();
+  line l;
+  co_await writer.add_session_log(leat::session_log::start, 1);
+  for (int step = 1; step <= 300; ++step) {
+    const std::vector<double> errors = improve(l, samples);
+    co_await writer.add_scalar("loss", mean_square(errors), step);
+    if (step % 10 == 0) co_await writer.add_histogram("errors", errors, step);
+  }
+  co_await writer.add_session_log(leat::session_log::stop);
+  std::printf("y = %.2f x %+.2f\n", l.slope, l.offset);
+}
+
+leat::task<> run(std::string folder) {
+  co_await leat::with_event_writer(folder, train);  // closed on every way out
+  const leat::event_run read = co_await leat::read_events(folder);
+  const auto& loss = read.series.scalars.at("loss");
+  std::printf("loss %.3f at step 1, %.5f at step %zu\n", static_cast<double>(loss.front().value),
+              static_cast<double>(loss.back().value), loss.size());
+}
+//! [/summaries]
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: summaries FOLDER\n");
+    return 2;
+  }
+  try {
+    leat::sync_wait(run(argv[1]));
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "summaries: %s\n", e.what());
+    return 1;
+  }
+}

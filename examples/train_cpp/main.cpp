@@ -1,0 +1,122 @@
+// Learns to tell C++ from C under a supervisor: killed at any time and started again, it goes on
+// from its last checkpoint, each record learnt as often as there are epochs, in the same order.
+//
+//     learn_cpp --write-shards SHARDS
+//     train_cpp SHARDS LOGDIR [EPOCHS [MILLISECONDS BETWEEN CHECKPOINTS [MICROSECONDS OF A STEP]]]
+//
+// A step waits so long behind its end, as for a device that computes: then the services run.
+// The curves: leat report LOGDIR
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <leat/leat.hpp>
+
+#include "../learn_cpp/features.hpp"
+#include "../learn_cpp/model.hpp"
+
+namespace {
+
+struct settings {
+  std::string shards;
+  std::string logdir;
+  std::uint64_t epochs = 2;
+  std::chrono::milliseconds between{1000};
+  std::chrono::microseconds step{0};
+};
+
+// Which records were learnt, whatever their order; as part of what is saved.
+struct tally {
+  [[nodiscard]] std::string save() const {
+    return std::to_string(seen.count()) + ' ' + std::to_string(seen.high()) + ' ' +
+           std::to_string(seen.low());
+  }
+  void restore(std::string_view bytes) {
+    unsigned long long n = 0;
+    unsigned long long high = 0;
+    unsigned long long low = 0;
+    if (std::sscanf(std::string(bytes).c_str(), "%llu %llu %llu", &n, &high, &low) != 3) {
+      throw leat::failure(leat::errc::invalid_argument, "no tally");
+    }
+    seen = {n, high, low};
+  }
+  leat::epoch_fingerprint seen;
+};
+
+// A record is '+' or '-' and a line.
+std::vector<sample> samples_of(const leat::record_rows& batch) {
+  std::vector<sample> samples;
+  for (const leat::byte_view record : batch) {
+    const std::string_view text = leat::as_text(record);
+    if (!text.empty()) samples.push_back(make_sample(text.substr(1), text[0] == '+'));
+  }
+  return samples;
+}
+
+leat::task<void> train(settings chosen) {
+  auto batches = leat::read_files<leat::tfrecord_reader>({.files = {chosen.shards + "/*.tfrecord"},
+                                                          .num_epochs = chosen.epochs,
+                                                          .shuffle = true,
+                                                          .seed = 1,
+                                                          .interleave = 2})
+                     .shuffle({.capacity = 10'000, .seed = 2})
+                     .batch({.size = 100})
+                     .prefetch(2);
+  std::int64_t step = 0;
+  model m;
+  tally learnt;
+  leat::checkpoint_registry state("C or C++");
+  state.add("global_step", step);
+  m.add_to(state);
+  state.add("learnt", learnt);
+  state.add("input", batches);
+
+  leat::supervisor sv({.logdir = chosen.logdir,
+                       .state = &state,
+                       .stages = batches.stages(),
+                       .save_model = chosen.between});
+  const auto body = [&]() -> leat::task<void> {
+    const std::string& from = sv.restored_from();
+    std::printf("begins %s, at step %lld\n", from.empty() ? "anew" : ("from " + from).c_str(),
+                static_cast<long long>(step));
+    std::fflush(stdout);
+    co_await batches.for_each([&](leat::record_rows batch) -> leat::task<void> {
+      const std::vector<sample> samples = samples_of(batch);
+      const double loss = m.train(samples);
+      for (const leat::byte_view record : batch) learnt.seen.add(0, record);
+      if (++step % 20 == 0) {
+        co_await sv.summary_computed(leat::summary().add_scalar("loss", loss));
+      }
+      if (chosen.step.count() > 0) co_await leat::sleep_for(chosen.step);
+    });
+  };
+  co_await sv.managed(body);
+  std::printf("%lld steps, learnt %s, weights %08x\n", static_cast<long long>(step),
+              leat::to_string(learnt.seen).c_str(), m.checksum());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  if (argc < 3) {
+    std::fprintf(stderr, "usage: train_cpp SHARDS LOGDIR [EPOCHS [MILLISECONDS [MICROSECONDS]]]\n");
+    return 2;
+  }
+  settings chosen{.shards = argv[1], .logdir = argv[2]};
+  if (argc > 3) chosen.epochs = std::strtoull(argv[3], nullptr, 10);
+  if (argc > 4) chosen.between = std::chrono::milliseconds(std::atoi(argv[4]));
+  if (argc > 5) chosen.step = std::chrono::microseconds(std::atoi(argv[5]));
+  leat::sync_wait(train(std::move(chosen)));
+  return 0;
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "train_cpp: %s\n", e.what());
+  return 1;
+}

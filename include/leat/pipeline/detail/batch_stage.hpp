@@ -1,0 +1,121 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leat/pipeline/batcher.hpp"
+#include "leat/pipeline/detail/owned_run.hpp"
+#include "leat/pipeline/detail/run_journal.hpp"
+#include "leat/pipeline/detail/stage.hpp"
+
+namespace leat::detail {
+
+/// Collects elements in batches of one size.
+template <class In>
+class batch_stage final : public inner_stage<In, std::vector<owned_run<In>>> {
+ public:
+  using batch = owned_run<In>;
+  using run_type = std::vector<batch>;
+  using sink = typename stage<run_type>::sink;
+
+  batch_stage(std::unique_ptr<stage<In>> input, stage_metrics& metrics, std::size_t size,
+              remainder last)
+      : inner_stage<In, run_type>(std::move(input), metrics), size_(size), last_(last) {}
+
+  void start(pipeline_core& core) override {
+    core_ = &core;
+    inner_stage<In, run_type>::start(core);
+  }
+
+  task<bool> next(std::vector<batch>& run) override {
+    const at_work here = this->working();
+    run.clear();
+    journal_.begin(in_.next());
+    batch b = fresh();
+    while (b.size() < size_) {
+      if (in_.left() == 0) {
+        if (ended_) break;
+        ended_ = !co_await this->pull(this->input(), in_);
+        if (ended_) break;
+      }
+      for (std::size_t n = std::min(size_ - b.size(), in_.left()); n > 0; --n) {
+        b.push_back(in_.take());
+      }
+    }
+    if (b.empty() || (b.size() < size_ && last_ == remainder::drop)) {
+      core_->add_dropped(b.size());
+      co_return false;
+    }
+    this->metrics().add(b.size(), 0);
+    if constexpr (has_bytes) bytes_ = b.bytes();
+    run.push_back(std::move(b));
+    co_return true;
+  }
+
+  void describe(std::vector<stage_state>& stages) const override {
+    this->input().describe(stages);
+    stages.push_back(description());
+  }
+  void save(run_place before, std::vector<stage_state>& stages) const override {
+    this->input().save(where(before.run), stages);
+    stages.push_back(description());
+  }
+  void forget(std::uint64_t run) noexcept override {
+    journal_.forget(run);
+    this->input().forget(where(run).run);
+  }
+  task<void> restore(std::span<const stage_state> stages) override {
+    co_await this->input().restore(stages.first(stages.size() - 1));
+    in_.restart(this->input().to_skip());
+  }
+  void rewind() noexcept override {
+    this->input().rewind();
+    in_.restart(0);
+  }
+
+  bool note_origins() override { return false; }
+  void take_origins(std::uint64_t, std::vector<origin>&) override {}
+  task<void> make_again(std::span<const origin>, sink) override { co_return; }
+
+ private:
+  static constexpr bool has_bytes = requires(const batch& b) { b.bytes(); };
+
+  // With memory for as much as the batch before had, and some more.
+  [[nodiscard]] batch fresh() const {
+    const std::size_t count = std::min(size_, std::size_t{1} << 16);
+    batch b;
+    if constexpr (has_bytes) {
+      b.reserve(count, bytes_ + bytes_ / 8);
+    } else {
+      b.reserve(count);
+    }
+    return b;
+  }
+
+  // A run has one element, so its beginning is the only place in it.
+  [[nodiscard]] run_place where(std::uint64_t run) const noexcept {
+    const run_place* const at = journal_.find(run);
+    return at ? *at : in_.next();
+  }
+  [[nodiscard]] stage_state description() const {
+    return {.kind = "batch",
+            .name = this->metrics().name(),
+            .settings = {{"size", size_}, {"drop the remainder", last_ == remainder::drop}}};
+  }
+
+  const std::size_t size_;
+  const remainder last_;
+  pipeline_core* core_ = nullptr;
+  input_run<In> in_;
+  std::size_t bytes_ = 0;  // of the last batch
+  bool ended_ = false;
+  run_journal<run_place> journal_;
+};
+
+}  // namespace leat::detail

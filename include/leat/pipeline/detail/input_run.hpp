@@ -1,0 +1,78 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace leat::detail {
+
+/// A place between two elements of a stage: so many elements into a run.
+struct run_place {
+  std::uint64_t run = 0;
+  std::uint64_t element = 0;
+};
+
+/// A run of the stage before, and how much of it was taken.
+template <class Run>
+class input_run {
+ public:
+  using value_type = typename Run::value_type;
+
+  [[nodiscard]] std::size_t left() const noexcept { return run_.size() - taken_; }
+
+  /// The next element. Precondition: one is left.
+  [[nodiscard]] value_type take() {
+    return std::move(*(run_.begin() + static_cast<std::ptrdiff_t>(taken_++)));
+  }
+
+  /// How many elements of the run were taken.
+  [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
+  /// The number of the run that comes next, or is coming.
+  [[nodiscard]] std::uint64_t coming() const noexcept { return runs_; }
+  /// Elements that are still left out.
+  [[nodiscard]] std::uint64_t to_skip() const noexcept { return skip_; }
+
+  /// Where the next run is to be put; none of this one is left then, and none of that yet.
+  [[nodiscard]] Run& renew() noexcept {
+    taken_ = 0;
+    renewing_ = true;
+    return run_;
+  }
+
+  /// The next run is there.
+  void renewed() noexcept {
+    ++runs_;
+    renewing_ = false;
+    taken_ = static_cast<std::size_t>(std::min<std::uint64_t>(skip_, run_.size()));
+    skip_ -= taken_;
+  }
+
+  /// There is none.
+  void clear() noexcept {
+    renew().clear();
+    renewing_ = false;
+  }
+
+  /// Where the next element stands in the stage before.
+  [[nodiscard]] run_place next() const noexcept {
+    if (renewing_ || left() == 0) return {runs_, skip_};
+    return {runs_ - 1, taken_};
+  }
+
+  /// Begins anew, and leaves out the first elements.
+  void restart(std::uint64_t skip) noexcept {
+    clear();
+    runs_ = 0;
+    skip_ = skip;
+  }
+
+ private:
+  Run run_;
+  std::size_t taken_ = 0;
+  bool renewing_ = false;
+  std::uint64_t runs_ = 0;  // that were there
+  std::uint64_t skip_ = 0;  // elements of the next ones
+};
+
+}  // namespace leat::detail

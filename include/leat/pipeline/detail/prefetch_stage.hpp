@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leat/pipeline/detail/stage.hpp"
+#include "leat/sync/fifo_queue.hpp"
+
+namespace leat::detail {
+
+/// Runs the stages before in a task of their own, some runs ahead of the consumer: on its
+/// scheduler, or on a worker's, to which all that is before it belongs then.
+template <class Run>
+class prefetch_stage final : public inner_stage<Run, Run> {
+ public:
+  using sink = typename stage<Run>::sink;
+
+  prefetch_stage(std::unique_ptr<stage<Run>> input, stage_metrics& metrics, std::size_t runs,
+                 bool on_worker = false)
+      : inner_stage<Run, Run>(std::move(input), metrics),
+        queue_(runs, metrics.name()),
+        on_worker_(on_worker) {}
+
+  void start(pipeline_core& core) override {
+    inner_stage<Run, Run>::start(core);
+    if (on_worker_) {
+      core.spawn_worker(fill(), this->metrics(), 0);
+    } else {
+      core.spawn(fill(), this->metrics(), "input");
+    }
+  }
+
+  task<bool> next(Run& run) override {
+    std::optional<Run> made = co_await queue_.pop();
+    if (!made) co_return false;
+    run = std::move(*made);
+    co_return true;
+  }
+
+  bool has_tasks() const noexcept override { return true; }
+  std::string obstacle() const override {
+    if (!on_worker_) return this->input().obstacle();
+    return "stage '" + this->metrics().name() +
+           "': what runs on a worker is not saved with its consumer: leave on_worker out";
+  }
+  // Its runs are those of the stage before, and it changes nothing in the stream.
+  void describe(std::vector<stage_state>& stages) const override { this->input().describe(stages); }
+  void save(run_place before, std::vector<stage_state>& stages) const override {
+    this->input().save(before, stages);
+  }
+  void forget(std::uint64_t run) noexcept override {
+    if (!on_worker_) this->input().forget(run);
+  }
+  task<void> restore(std::span<const stage_state> stages) override {
+    return this->input().restore(stages);
+  }
+  std::uint64_t to_skip() const noexcept override { return this->input().to_skip(); }
+  void rewind() noexcept override { this->input().rewind(); }
+  void take_origins(std::uint64_t run, std::vector<origin>& all) override {
+    this->input().take_origins(run, all);
+  }
+  task<void> make_again(std::span<const origin> records, sink to) override {
+    return this->input().make_again(records, std::move(to));
+  }
+
+ private:
+  task<void> fill() {
+    const at_work here = this->working();
+    std::exception_ptr error;
+    try {
+      for (std::uint64_t number = 0;; ++number) {
+        if (on_worker_) this->input().forget(number);
+        Run run;
+        const bool more = co_await this->pull(this->input(), run);
+        if (!more) break;
+        this->metrics().add(run.size(), 0);
+        const waiting w = this->waits(waiting::for_room);
+        const bool taken = co_await queue_.push(std::move(run));
+        if (!taken) break;
+      }
+    } catch (...) {
+      error = std::current_exception();
+    }
+    if (on_worker_) this->end_input();  // here, since its readers belong to this scheduler
+    end_queue(queue_, error);
+  }
+
+  fifo_queue<Run> queue_;
+  const bool on_worker_;
+};
+
+}  // namespace leat::detail

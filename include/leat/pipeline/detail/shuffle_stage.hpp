@@ -1,0 +1,292 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leat/core/random.hpp"
+#include "leat/pipeline/detail/buffer_origins.hpp"
+#include "leat/pipeline/detail/owned_run.hpp"
+#include "leat/pipeline/detail/run_journal.hpp"
+#include "leat/pipeline/detail/stage.hpp"
+#include "leat/pipeline/rows.hpp"
+
+namespace leat::detail {
+
+/// One place of a shuffle buffer that holds elements.
+template <class Element>
+struct element_place {
+  void put(Element&& e) { element = std::move(e); }
+  Element&& take() noexcept { return std::move(element); }
+  void expect() const noexcept { __builtin_prefetch(&element); }
+  Element element{};
+};
+
+/// One that holds the bytes of a row: their memory is used again, but what one large row needed is
+/// not kept for small ones.
+template <class View>
+struct row_place {
+  void put(View v) {
+    if (bytes.capacity() / 4 > std::max(v.size(), std::size_t{256})) bytes = {};
+    const auto* const from = reinterpret_cast<const char*>(v.data());
+    bytes.assign(from, from + v.size());
+  }
+  [[nodiscard]] View take() const noexcept {
+    return View(reinterpret_cast<typename View::const_pointer>(bytes.data()), bytes.size());
+  }
+  // The processor itself goes on where it sees these lines read.
+  void expect() const noexcept {
+    constexpr std::size_t line = 64;
+    constexpr std::size_t lines = 8;
+    const std::size_t size = std::min(bytes.size(), line * lines);
+    for (std::size_t at = 0; at < size; at += line) __builtin_prefetch(bytes.data() + at);
+  }
+  std::vector<char> bytes;
+};
+
+/// What holds an element of a run.
+template <class Run>
+struct place_in {
+  using type = element_place<typename Run::value_type>;
+};
+template <class View>
+struct place_in<basic_rows<View>> {
+  using type = row_place<View>;
+};
+
+/// Gives elements drawn at random from a buffer that is kept full while the input lasts.
+template <class In>
+class shuffle_stage final : public inner_stage<In, owned_run<In>> {
+ public:
+  using out = owned_run<In>;
+  using sink = typename stage<out>::sink;
+
+  shuffle_stage(std::unique_ptr<stage<In>> input, stage_metrics& metrics, std::size_t capacity,
+                std::optional<std::uint64_t> seed)
+      : inner_stage<In, out>(std::move(input), metrics),
+        capacity_(capacity),
+        given_seed_(seed),
+        initial_(seed_or_entropy(seed)),
+        random_(initial_),
+        noting_(this->input().obstacle().empty() && this->input().note_origins()) {}
+
+  task<bool> next(out& run) override {
+    const at_work here = this->working();
+    run.clear();
+    journal_.begin(now());
+    while (run.size() < run_size) {
+      if (in_.left() == 0 && !ended_) {
+        co_await refill();
+        if (error_ && !run.empty()) break;
+        if (error_) std::rethrow_exception(error_);
+      }
+      if (ended_ && places_.empty()) break;
+      draw(run);
+    }
+    this->metrics().add(run.size(), 0);
+    co_return !run.empty();
+  }
+
+  std::string obstacle() const override {
+    std::string before = this->input().obstacle();
+    if (noting_ || !before.empty()) return before;
+    return "stage '" + this->metrics().name() +
+           "': its buffer holds elements that are made of several records: shuffle before batch()";
+  }
+  void describe(std::vector<stage_state>& stages) const override {
+    this->input().describe(stages);
+    stages.push_back(description());
+  }
+  void save(run_place before, std::vector<stage_state>& stages) const override {
+    const place_in_stream at = where(before.run);
+    this->input().save(at.input, stages);
+    stage_state s = description();
+    s.skip = before.element;
+    s.buffer = buffer_state{random_.seed(), at.draws, held_.at(at.held)};
+    stages.push_back(std::move(s));
+  }
+  void forget(std::uint64_t run) noexcept override {
+    journal_.forget(run);
+    const place_in_stream at = where(run);
+    held_.forget(at.held);
+    this->input().forget(at.input.run);
+  }
+  task<void> restore(std::span<const stage_state> stages) override {
+    const stage_state& s = stages.back();
+    if (!s.buffer || s.buffer->held.size() > capacity_)
+      refuse_state(this->metrics().name(), "its state is not of a buffer");
+    require_seed(this->metrics().name(), given_seed_, s.buffer->seed);
+    co_await this->input().restore(stages.first(stages.size() - 1));
+    in_.restart(this->input().to_skip());
+    random_ = random_engine(s.buffer->seed, s.buffer->draws);
+    skip_ = s.skip;
+    co_await hold_again(s.buffer->held);
+    held_.assign(s.buffer->held);
+  }
+  std::uint64_t to_skip() const noexcept override { return skip_; }
+  void rewind() noexcept override {
+    this->input().rewind();
+    in_.restart(0);
+    places_.clear();
+    held_.assign({});
+    random_ = initial_;
+    skip_ = 0;
+  }
+
+  void take_origins(std::uint64_t run, std::vector<origin>& all) override {
+    all = std::move(journal_.find(run)->given);
+  }
+  bool note_origins() override {
+    passes_on_ = noting_;
+    return noting_;
+  }
+  task<void> make_again(std::span<const origin> records, sink to) override {
+    const typename stage<In>::sink pass_on = [&to](In& in, std::span<const origin> of) {
+      out made;
+      for (auto&& element : in) made.push_back(std::move(element));
+      to(made, of);
+    };
+    co_await this->input().make_again(records, pass_on);
+  }
+
+ private:
+  static constexpr std::size_t run_size = 64;
+  using place = typename detail::place_in<out>::type;
+
+  // Where the stage stood at the beginning of a run, and what that run then gave.
+  struct place_in_stream {
+    run_place input;
+    std::uint64_t draws = 0;
+    buffer_origins::mark held;
+    std::vector<origin> given = {};
+  };
+  struct wanted {
+    origin what;
+    std::size_t place;
+  };
+
+  [[nodiscard]] place_in_stream now() const {
+    return {in_.next(), random_.position(), held_.now(), {}};
+  }
+  [[nodiscard]] place_in_stream where(std::uint64_t run) const {
+    const place_in_stream* const at = journal_.find(run);
+    return at ? place_in_stream{at->input, at->draws, at->held, {}} : now();
+  }
+  [[nodiscard]] stage_state description() const {
+    return {
+        .kind = "shuffle", .name = this->metrics().name(), .settings = {{"capacity", capacity_}}};
+  }
+
+  // What goes wrong is for the call that has nothing to give.
+  task<void> refill() {
+    if (error_) co_return;
+    try {
+      ended_ = !co_await this->pull(this->input(), in_, noting_ ? &of_input_ : nullptr);
+    } catch (...) {
+      error_ = std::current_exception();
+      in_.clear();
+    }
+  }
+
+  // The place that is drawn next is in no cache: its memory is asked for while the present one is
+  // copied. At the end of the input another may come.
+  void expect_next() const noexcept {
+    random_engine ahead = random_;
+    places_[ahead.below(places_.size())].expect();
+  }
+
+  // As many elements as the present run of the input allows.
+  void draw(out& run) {
+    while (run.size() < run_size) {
+      if (places_.size() < capacity_ && !ended_) {
+        if (in_.left() == 0) return;
+        if (noting_) held_.add(of_input_[in_.taken()]);
+        places_.emplace_back().put(in_.take());
+      } else {
+        if (places_.empty() || (!ended_ && in_.left() == 0)) return;
+        const auto drawn = static_cast<std::size_t>(random_.below(places_.size()));
+        if (passes_on_) journal_.last().given.push_back(held_[drawn]);
+        place& p = places_[drawn];
+        expect_next();
+        run.push_back(p.take());
+        if (ended_) {
+          if (noting_) held_.remove(drawn);
+          std::swap(p, places_.back());
+          places_.pop_back();
+        } else {
+          if (noting_) held_.replace(drawn, of_input_[in_.taken()]);
+          p.put(in_.take());
+        }
+      }
+    }
+  }
+
+  // Has the elements made again that the buffer held. One that it held several times, of several
+  // epochs, is made as often.
+  task<void> hold_again(const std::vector<origin>& held) {
+    places_.clear();
+    places_.resize(held.size());
+    std::vector<wanted> left;
+    left.reserve(held.size());
+    for (std::size_t i = 0; i < held.size(); ++i) left.push_back({held[i], i});
+    std::ranges::sort(left, {}, &wanted::what);
+    constexpr int most_epochs = 1000;  // that a buffer can have elements of
+    for (int pass = 0; !left.empty(); ++pass) {
+      if (pass == most_epochs) refuse_state(this->metrics().name(), "its buffer is none");
+      std::vector<wanted> once;
+      std::vector<wanted> again;
+      std::vector<origin> records;
+      for (const wanted& w : left) {
+        const bool is_there = !once.empty() && once.back().what == w.what;
+        (is_there ? again : once).push_back(w);
+        if (records.empty() || !records.back().same_record(w.what))
+          records.push_back(w.what.record());
+      }
+      std::size_t made = 0;
+      auto next = once.begin();
+      const typename stage<In>::sink keep = [&](In& in, std::span<const origin> of) {
+        for (std::size_t i = 0; i < of.size(); ++i) {
+          const auto is_of = [&](auto w) { return w != once.end() && w->what.same_record(of[i]); };
+          while (next != once.end() && !is_of(next)) ++next;
+          auto same = next;
+          while (is_of(same) && same->what != of[i]) ++same;
+          if (!is_of(same)) continue;  // one that was not held
+          places_[same->place].put(std::move(*(in.begin() + static_cast<std::ptrdiff_t>(i))));
+          ++made;
+        }
+      };
+      co_await this->input().make_again(records, keep);
+      if (made != once.size()) {
+        refuse_state(this->metrics().name(),
+                     "an element that its buffer held is not made any more: a function of the "
+                     "stages before gives others");
+      }
+      left = std::move(again);
+    }
+  }
+
+  const std::size_t capacity_;
+  const std::optional<std::uint64_t> given_seed_;
+  const random_engine initial_;
+  random_engine random_;
+  std::vector<place> places_;
+  input_run<In> in_;
+  bool ended_ = false;
+  std::exception_ptr error_;
+
+  const bool noting_;  // where the elements come from
+  bool passes_on_ = false;
+  buffer_origins held_;
+  std::vector<origin> of_input_;  // of the present run of the input
+  run_journal<place_in_stream> journal_;
+  std::uint64_t skip_ = 0;
+};
+
+}  // namespace leat::detail

@@ -1,0 +1,125 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leat/core/random.hpp"
+
+namespace leat::detail {
+
+/// What an element was made of: the record of the source, and which of those that were made of it.
+/// By it the element can be made again.
+struct origin {
+  std::uint32_t file = 0;    ///< index in the list of the source
+  std::uint64_t offset = 0;  ///< of the record, as record_position has it
+  std::uint64_t index = 0;
+  std::uint64_t branch = 0;  ///< 0: it is the only one that was made of the record
+
+  friend auto operator<=>(const origin&, const origin&) = default;
+
+  [[nodiscard]] bool same_record(const origin& o) const noexcept {
+    return file == o.file && offset == o.offset && index == o.index;
+  }
+  /// Of the record itself.
+  [[nodiscard]] origin record() const noexcept { return {file, offset, index, 0}; }
+  /// Of the i-th of several elements that were made of this one.
+  [[nodiscard]] origin child(std::uint64_t i) const noexcept {
+    return {file, offset, index, random_engine(branch, i)()};
+  }
+};
+
+/// A file as it was when it was read.
+struct file_mark {
+  std::uint32_t path = 0;  ///< CRC-32C of it
+  bool read = false;       ///< false: nothing is known of what follows
+  std::uint64_t size = 0;
+  std::int64_t modified_ns = 0;
+
+  friend bool operator==(const file_mark&, const file_mark&) = default;
+};
+
+/// One of the files that are read side by side, and the record that comes next.
+struct file_place {
+  bool open = false;   ///< false: the next file of the epoch comes here, or none
+  bool ended = false;  ///< there is no file any more in this epoch
+  bool any = false;    ///< records were read
+  std::uint64_t file = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t index = 0;
+
+  friend bool operator==(const file_place&, const file_place&) = default;
+};
+
+/// Where files were read: the place before a round of turns, and how far that round has come.
+struct files_state {
+  std::uint64_t seed = 0;
+  std::uint64_t epoch = 0;      ///< epochs that have begun
+  std::uint64_t next_file = 0;  ///< in the epoch's order
+  std::uint64_t closed = 0;     ///< places that have ended
+  std::uint64_t records = 0;    ///< given since
+  std::vector<file_place> places = {};
+  std::vector<file_mark> files = {};
+
+  friend bool operator==(const files_state&, const files_state&) = default;
+};
+
+/// What a shuffle buffer held, place by place, and how many numbers were drawn.
+struct buffer_state {
+  std::uint64_t seed = 0;
+  std::uint64_t draws = 0;
+  std::vector<origin> held = {};
+
+  friend bool operator==(const buffer_state&, const buffer_state&) = default;
+};
+
+/// One of the choices in a declaration on which the stream depends.
+struct setting {
+  std::string name;
+  std::uint64_t value = 0;
+
+  friend bool operator==(const setting&, const setting&) = default;
+};
+
+/// A stage as it was declared and, of a pipeline that has run, where it stands.
+struct stage_state {
+  std::string kind;  ///< "shuffle"
+  std::string name;
+  std::vector<setting> settings = {};
+  std::uint64_t skip = 0;  ///< elements from here on that the next stage has had
+  std::optional<files_state> files = {};
+  std::optional<buffer_state> buffer = {};
+  std::string reader = {};  ///< an indexed_reader's state
+
+  friend bool operator==(const stage_state&, const stage_state&) = default;
+};
+
+/// The state of a pipeline as bytes; the same bytes for the same state.
+[[nodiscard]] std::string to_bytes(const std::vector<stage_state>& stages);
+
+/// The state in `bytes`. Errors: data_loss for bytes that are damaged, invalid_argument for others
+/// that are no state, unimplemented for a state of another version; with `pipeline`, its name.
+[[nodiscard]] std::vector<stage_state> stages_from_bytes(std::string_view bytes,
+                                                         std::string_view pipeline);
+
+/// Refuses the state of another pipeline. Errors: failed_precondition, naming the first difference.
+void require_same(const std::vector<stage_state>& saved, const std::vector<stage_state>& declared,
+                  std::string_view pipeline);
+
+/// Errors: failed_precondition, with the stage and why its state cannot be taken up.
+[[noreturn]] void refuse_state(std::string_view stage, std::string_view why);
+
+/// Errors: failed_precondition, for a record that is not where it was.
+[[noreturn]] void refuse_record(const std::string& path, const origin& record);
+
+/// Refuses a state with elements that did not come, since the stage before has ended.
+/// Errors: failed_precondition, with that stage.
+void require_all_skipped(std::uint64_t left, std::string_view stage);
+
+/// Refuses another seed than the one that was given, if one was.
+void require_seed(std::string_view stage, std::optional<std::uint64_t> given, std::uint64_t saved);
+
+}  // namespace leat::detail

@@ -1,0 +1,168 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "leat/codec/event.hpp"
+#include "leat/core/clock.hpp"
+#include "leat/core/task.hpp"
+
+namespace leat {
+
+/// How events are written.
+struct event_writer_options {
+  std::size_t max_queue = 10;                           ///< events on their way; more wait
+  duration flush_interval = std::chrono::seconds(120);  ///< events reach the file at least so often
+  std::size_t buffer_size = std::size_t{256} << 10;     ///< bytes collected for one write
+  bool durable = false;             ///< every flush waits until the events are on the device
+  std::string suffix = {};          ///< behind the name of each file
+  std::string host = {};            ///< in the name; empty: that of the machine
+  std::optional<int> process = {};  ///< in the name; none: the number of this process
+};
+
+/// Writes the events of a run for TensorBoard: scalars, histograms, beginnings and ends.
+///
+///     auto writer = co_await leat::event_writer::open("runs/1");
+///     co_await writer.add_scalar("loss", 0.5, step);
+///     co_await writer.close();
+///
+/// The events go to files of the directory, one at a time, named
+/// `events.out.tfevents.TIME.HOST.PROCESS.N`: TIME in whole seconds since 1970, in ten digits, and
+/// never before that of the writer's last file; N the first number with which nobody has the
+/// name. A file is made with the first event. What it begins with, and its first event, reach it at
+/// once; what follows after the flush interval, a flush(), or when the buffer is full.
+///
+/// To add is to put into a queue, which a task of the writer empties. An add waits while the queue
+/// is full. One whose writer is closed is dropped, and counted.
+///
+/// When the file cannot be written (the disk is full, somebody has removed the file) nothing that
+/// was taken is lost: it is kept, and tried again at the next flush and after each flush interval.
+/// Until that goes well every add throws the error and takes nothing, so the memory stays bounded.
+///
+/// Close it before it ends, on every way out; its destructor asserts that. with_event_writer() sees
+/// to it.
+///
+/// Errors:        of an add: invalid_argument for a text that is not UTF-8; what the last write has
+///                failed with; cancelled.
+/// Cancellation:  an add that is cancelled has added nothing. A stop of the task that opened the
+///                writer does not stop the writer: what was added is written.
+/// Thread safety: adds and flush() are shared-safe, from tasks of any scheduler; open(), close()
+///                and reopen() are thread-bound to the scheduler of open(), one at a time, and no
+///                add is under way during a reopen().
+/// Cost:          an add serializes the event, and one trip through a queue.
+/// Source:        TensorFlow's FileWriter and EventsWriter; where a second file within one second
+///                takes the place of the first.
+class event_writer {
+ public:
+  /// Makes the directory, and those above it, where they are missing.
+  /// Errors: invalid_argument for an option out of range; of the system, for the directory.
+  [[nodiscard]] static task<event_writer> open(std::string directory, event_writer_options options);
+  [[nodiscard]] static task<event_writer> open(std::string directory) {
+    return open(std::move(directory), event_writer_options());
+  }
+
+  event_writer(event_writer&&) noexcept;
+  event_writer& operator=(event_writer&&) = delete;
+  ~event_writer();
+
+  /// True: taken. False: the writer is closed, and the event was dropped.
+  task<bool> add_scalar(std::string tag, double value, std::int64_t step = 0);
+
+  /// With the default buckets. Errors: invalid_argument for NaN or infinity, with the tag.
+  task<bool> add_histogram(std::string tag, std::span<const double> values, std::int64_t step = 0);
+  task<bool> add_histogram(std::string tag, std::span<const float> values, std::int64_t step = 0);
+  task<bool> add_histogram(std::string tag, const histogram& values, std::int64_t step = 0);
+
+  /// Of each tag only the first value keeps its metadata; the later ones need none.
+  task<bool> add_summary(summary s, std::int64_t step = 0);
+
+  /// A serialized Summary. Errors: data_loss when it is none.
+  task<bool> add_summary_bytes(std::string_view bytes, std::int64_t step = 0);
+
+  /// That the run begins, ends, or has stored a checkpoint. A reader takes a second `start` as a
+  /// restart, and forgets what it has read of that step and later ones.
+  task<bool> add_session_log(session_log::status_type status, std::int64_t step = 0,
+                             std::string checkpoint_path = {}, std::string message = {});
+
+  /// Serialized messages GraphDef and MetaGraphDef.
+  task<bool> add_graph(std::string bytes);
+  task<bool> add_meta_graph(std::string bytes);
+
+  /// A serialized RunMetadata. Errors: invalid_argument for a tag that was there before.
+  task<bool> add_run_metadata(std::string bytes, std::string tag, std::int64_t step = 0);
+
+  /// Any event, at its own time; the others have the time on the wall at which they are added.
+  task<bool> add_event(event e);
+
+  /// Waits until everything that was added before is in the file; `durable`, on the device.
+  /// Nothing to do for a closed writer.
+  /// Errors: unknown, with its name, when somebody has removed the file; of the system.
+  [[nodiscard]] task<void> flush(bool durable = false);
+
+  /// Writes what is waiting, those adds included that wait for room, and closes the file. A second
+  /// close does nothing. A writer to which nothing was added has made no file.
+  ///
+  /// Errors: as flush(). The writer takes no event any more; what was not written is kept, and
+  ///         another close() tries again, or reopen() puts it into another file.
+  /// Cancellation: none.
+  [[nodiscard]] task<void> close();
+
+  /// Goes on after a close(): the next event begins a new file. Nothing to do while it is open.
+  [[nodiscard]] task<void> reopen();
+
+  /// As it was opened.
+  [[nodiscard]] const std::string& directory() const noexcept;
+  /// Of the file that was made last; empty before the first. Thread safety: shared-safe.
+  [[nodiscard]] std::string path() const;
+  /// Events that were taken, and that were dropped since the writer was closed.
+  /// Thread safety: shared-safe.
+  [[nodiscard]] std::uint64_t events_added() const noexcept;
+  [[nodiscard]] std::uint64_t events_dropped() const noexcept;
+
+ private:
+  class core;
+
+  [[nodiscard]] task<bool> add_now(std::int64_t step, event::content what);
+  explicit event_writer(std::unique_ptr<core> c) noexcept;
+
+  std::unique_ptr<core> core_;
+};
+
+/// Opens a writer, runs the body with it and closes it, on every way out. The first error, of the
+/// body or of the close, is thrown.
+///
+///     co_await leat::with_event_writer("runs/1", [&](leat::event_writer& writer) -> leat::task<> {
+///       co_await writer.add_scalar("loss", 0.5, step);
+///     });
+///
+/// Body: callable with event_writer&, gives task<void>; lives until the end, captures and all.
+template <class Body>
+task<void> with_event_writer(std::string directory, event_writer_options options, Body body) {
+  event_writer writer = co_await event_writer::open(std::move(directory), std::move(options));
+  std::exception_ptr first;
+  try {
+    co_await body(writer);
+  } catch (...) {
+    first = std::current_exception();
+  }
+  try {
+    co_await writer.close();
+  } catch (...) {
+    if (!first) first = std::current_exception();
+  }
+  if (first) std::rethrow_exception(first);
+}
+template <class Body>
+task<void> with_event_writer(std::string directory, Body body) {
+  return with_event_writer(std::move(directory), event_writer_options(), std::move(body));
+}
+
+}  // namespace leat

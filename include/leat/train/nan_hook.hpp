@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "leat/train/session_hook.hpp"
+
+namespace leat {
+
+/// What a nan_hook looks at, and what it does.
+struct nan_hook_options {
+  std::string name = "loss";     ///< of the result
+  bool fail_on_nan_loss = true;  ///< false: it requests a stop
+};
+
+/// Ends a training whose loss is no number any more.
+///
+/// Errors: invalid_argument, with the step, when it is none; not_found for a step without such a
+///         result, and invalid_argument for one that is no number.
+/// Source: NanTensorHook.
+class nan_hook final : public session_hook {
+ public:
+  explicit nan_hook(nan_hook_options options = {}) : options_(std::move(options)) {}
+
+  [[nodiscard]] task<void> after_run(run_context& run) override;
+
+ private:
+  const nan_hook_options options_;
+};
+
+}  // namespace leat

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "leat/codec/event.hpp"
+#include "leat/core/clock.hpp"
+#include "leat/pipeline/queue_fullness.hpp"
+#include "leat/pipeline/stage_metrics.hpp"
+#include "leat/sync/queue_base.hpp"
+
+namespace leat {
+
+/// Adds how full queues are, now, each under the tag of queue_fullness().
+/// Thread safety: shared-safe for the queues.
+void add_fullness(summary& to, std::span<const queue_base* const> queues);
+void add_fullness(summary& to, const fullness& f);
+
+/// Tells what the stages of a pipeline did between two moments, as scalars. For each stage:
+///
+///     NAME/records_per_second
+///     NAME/bytes_per_second
+///     NAME/waiting_for_input    share of the time of its tasks, from 0 to 1; waits that last
+///     NAME/waiting_for_room     count too
+///
+///     leat::stage_rates rates(pipeline.stages(), scheduler.now());
+///     ... from time to time:
+///     co_await writer.add_summary(rates.sample(scheduler.now()), step);
+///
+/// A supervisor does so for supervisor_options::stages. The second of two stages of one name is
+/// "NAME#2", and so on, as the consumers of two pipelines are.
+///
+/// Thread safety: distinct-safe; the stages may be at work. They must outlive it.
+class stage_rates {
+ public:
+  stage_rates(std::span<const stage_metrics* const> stages, time_point now);
+
+  /// Since the last sample, or the making. Without time in between all is 0.
+  [[nodiscard]] summary sample(time_point now);
+
+ private:
+  struct counters {
+    std::uint64_t records;
+    std::uint64_t bytes;
+    duration input;
+    duration room;
+  };
+  struct stage {
+    const stage_metrics* metrics;
+    std::string name;
+    counters last;
+  };
+
+  [[nodiscard]] static counters read(const stage_metrics& m, time_point now) noexcept;
+
+  std::vector<stage> stages_;
+  time_point time_;
+};
+
+}  // namespace leat

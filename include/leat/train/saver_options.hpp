@@ -1,0 +1,56 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "leat/core/clock.hpp"
+
+namespace leat {
+
+/// What to do with a checkpoint that holds more than the program has registered.
+enum class extra_entries {
+  refuse,  ///< it is of another program, or of one that has forgotten to register something
+  ignore,
+};
+
+/// How checkpoints are written, named, kept and read.
+struct saver_options {
+  /// The newest so many stay. 0: none is ever deleted, and only the newest is listed in the state
+  /// file. Empty: all stay, and all are listed.
+  std::optional<std::size_t> max_to_keep = 5;
+  /// Of those that leave the window one is kept for ever each time so much time has gone by, by the
+  /// wall clock. 0: none is. TensorFlow's keep_checkpoint_every_n_hours.
+  duration keep_every = std::chrono::hours(10'000);
+  /// A checkpoint is called DIRECTORY/BASENAME-STEP.
+  std::string basename = "model.ckpt";
+  std::string latest_filename = "checkpoint";  ///< of the state file
+  bool pad_step_number = false;                ///< with zeros, to eight digits
+  /// A checkpoint that was saved is on the device: it survives when the machine stops. False: it
+  /// survives the end of the program only, and saving is faster.
+  bool durable = true;
+  /// save() copies the values before it suspends, so that the program can go on and change them.
+  /// False: it takes no memory for them, and they must stay as they are until it has ended.
+  bool copy_values = true;
+  /// The saver goes on with the checkpoints that the state file lists, and those that a killed
+  /// program had no time to list: they count, and are deleted in turn. False: it leaves those alone
+  /// that it has not written.
+  bool adopt_listed = true;
+  /// An empty registry is no error: save() gives an empty path, and nothing is restored.
+  bool allow_empty = false;
+  extra_entries extra = extra_entries::refuse;
+  /// restore_latest() fails when the checkpoint to restore is damaged or refused, instead of taking
+  /// the one before.
+  bool strict = false;
+
+  /// Called for each checkpoint, or state file, that restore_latest() passes over.
+  std::function<void(const std::string& path, std::exception_ptr error)> on_refused = {};
+  /// Called with a sentence about what is no failure of the call: a checkpoint could not be
+  /// deleted, the clock was set back.
+  std::function<void(const std::string& sentence)> on_warning = {};
+};
+
+}  // namespace leat

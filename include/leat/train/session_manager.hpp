@@ -1,0 +1,98 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "leat/core/clock.hpp"
+#include "leat/core/task.hpp"
+#include "leat/train/saver.hpp"
+#include "leat/train/session.hpp"
+
+namespace leat {
+
+/// How the state of a program comes about: what an own function does, or where it is read from.
+struct session_manager_options {
+  /// Opens a session; without it, an empty one.
+  std::function<task<session>()> open = {};
+  /// Gives the state its first values, where no checkpoint has: first init, then init_fn.
+  std::function<task<void>(session&)> init = {};
+  std::function<task<void>(session&)> init_fn = {};
+  /// What each process does in each of its sessions, whether the state was restored or not.
+  std::function<task<void>(session&)> local_init = {};
+  /// The names of what has no value yet; none: it is ready. Without it, it always is.
+  /// failed_precondition with "uninitialized" in its text counts as not ready.
+  std::function<task<std::vector<std::string>>(session&)> ready = {};
+  /// The same for what local_init needs; it is not called before.
+  std::function<task<std::vector<std::string>>(session&)> ready_for_local_init = {};
+  /// How long to wait before one looks again for a checkpoint, or whether another has made the
+  /// state ready.
+  duration recovery_wait = std::chrono::seconds(30);
+};
+
+/// From where a session is restored.
+struct restore_source {
+  saver* from = nullptr;             ///< none: nothing is restored
+  std::string path = {};             ///< of the checkpoint; empty: the latest one
+  bool wait_for_checkpoint = false;  ///< until there is one
+  duration max_wait = std::chrono::seconds(7200);
+  std::function<void(const std::string& path)> on_restored = {};  ///< told what was
+};
+
+/// Opens sessions whose state is ready: restored, made anew, or made by somebody else.
+///
+/// Thread safety: thread-bound, one operation at a time. Source: tf.train.SessionManager.
+class session_manager {
+ public:
+  /// Errors: invalid_argument for ready_for_local_init without local_init, and for a wait of 0.
+  explicit session_manager(session_manager_options options = {});
+
+  /// For the chief: restores the state; where there is no checkpoint makes it, by init and init_fn.
+  /// Then local_init, and it must be ready.
+  ///
+  /// Errors: failed_precondition when it is not ready in the end, with the reason, or there was no
+  ///         function to make it; what the functions and the saver throw. The session is closed.
+  /// Cancellation: as an error.
+  [[nodiscard]] task<session> prepare_session(restore_source source);
+  [[nodiscard]] task<session> prepare_session() { return prepare_session(restore_source()); }
+
+  /// A session, and whether its state is ready.
+  struct recovered {
+    session opened;
+    bool initialized = false;
+    std::string why_not = {};
+  };
+  /// Restores the state, runs local_init, and tells whether it is ready then; that it is not is no
+  /// error. Errors: what the functions and the saver throw; the session is closed.
+  [[nodiscard]] task<recovered> recover_session(restore_source source);
+
+  /// For workers: waits until the state is ready, made by the chief. Each attempt has a session of
+  /// its own. With a source, the state is restored from there in each attempt, and is not ready
+  /// before there is a checkpoint; how long the source waits does not matter.
+  ///
+  /// Errors: deadline_exceeded when the next attempt would not come before max_wait from the first
+  ///         one; none: no limit. What the functions and the saver throw.
+  [[nodiscard]] task<session> wait_for_session(std::optional<duration> max_wait,
+                                               restore_source source);
+  [[nodiscard]] task<session> wait_for_session(std::optional<duration> max_wait = {}) {
+    return wait_for_session(max_wait, restore_source());
+  }
+
+  [[nodiscard]] const session_manager_options& options() const noexcept { return options_; }
+
+ private:
+  using check = std::function<task<std::vector<std::string>>(session&)>;
+
+  [[nodiscard]] task<session> open() const;
+  [[nodiscard]] task<bool> restore(const restore_source& source) const;
+  [[nodiscard]] task<void> prepare(session& s, const restore_source& source) const;
+  [[nodiscard]] task<std::string> why_not_ready(const check& ready, session& s) const;
+  [[nodiscard]] task<std::string> try_local_init(session& s) const;
+  [[nodiscard]] task<std::string> make_ready(session& s) const;
+
+  const session_manager_options options_;
+};
+
+}  // namespace leat

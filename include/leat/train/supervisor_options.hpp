@@ -1,0 +1,81 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "leat/codec/event.hpp"
+#include "leat/core/clock.hpp"
+#include "leat/core/error.hpp"
+#include "leat/core/task.hpp"
+#include "leat/pipeline/stage_metrics.hpp"
+#include "leat/sync/queue_base.hpp"
+#include "leat/sync/runner_collection.hpp"
+#include "leat/train/checkpoint_registry.hpp"
+#include "leat/train/event_writer.hpp"
+#include "leat/train/saver_options.hpp"
+#include "leat/train/session_manager.hpp"
+
+namespace leat {
+
+/// What a supervisor looks after, and how.
+struct supervisor_options {
+  std::string name = "supervisor";  ///< for messages and dumps
+  /// Of a job there is one chief, who makes the state, saves it and writes events. Others wait
+  /// until it is ready, and write nothing.
+  bool is_chief = true;
+  /// Of checkpoints and events. A worker reads there what the chief has saved. Empty: none.
+  std::string logdir = {};
+
+  /// What is saved and restored; none: nothing is. It must outlive the supervisor.
+  const checkpoint_registry* state = nullptr;
+  saver_options saver = {};
+  /// How the state comes about where there is no checkpoint; without init and init_fn it is as it
+  /// was registered.
+  session_manager_options sessions = {};
+  /// In the place of one made of `sessions`, which is not looked at then.
+  std::shared_ptr<session_manager> manager = {};
+
+  /// The number of the step that was done last. None: that of the registry, if there is an entry
+  /// global_step of a signed or unsigned integer of 4 or 8 bytes; else steps are unknown.
+  std::function<std::int64_t()> global_step = {};
+  std::string global_step_name = "global_step";  ///< of the entry, and in the tag of steps a second
+
+  /// What is written of each step that has come when it is asked; none: there is no such service.
+  std::function<summary()> summaries = {};
+  /// Of which it is written how full they are; see add_fullness(). They must outlive the
+  /// supervisor.
+  std::vector<const queue_base*> queues = {};
+  /// Of which it is written how much goes through them and how they wait; see stage_rates. Those of
+  /// a pipeline are its stages(). They must outlive the supervisor.
+  std::vector<const stage_metrics*> stages = {};
+  duration save_summaries = std::chrono::seconds(120);  ///< between two; 0: never
+  duration save_model = std::chrono::seconds(600);      ///< between two checkpoints; 0: never
+  /// One more checkpoint when all has ended well, so that no step is done twice; also where
+  /// save_model is 0. TensorFlow: none.
+  bool save_at_end = true;
+  /// Awaited before that: all tasks have ended, all went well, and the state can still be saved. No
+  /// stop reaches it; what it throws leaves.
+  std::function<task<void>()> at_end = {};
+
+  event_writer_options events = {};
+  bool write_events = true;      ///< false: no events, in spite of the directory
+  std::string summary_dir = {};  ///< of events; empty: logdir
+  /// In the place of one in the directory; must outlive the supervisor.
+  event_writer* writer = nullptr;
+  std::string graph_def = {};  ///< serialized, as the first event; empty: none
+  std::string meta_graph_def = {};
+
+  /// What start_queue_runners() starts when it is not told; must outlive the supervisor.
+  const runner_collection* runners = nullptr;
+  duration stop_grace = std::chrono::seconds(120);  ///< for services and tasks to end
+  std::vector<errc> clean_stop_errors = {errc::out_of_range};
+  /// Told what is no failure: a service that cannot be started, an error after a clean stop.
+  std::function<void(const std::string& sentence)> on_warning = {};
+};
+
+}  // namespace leat

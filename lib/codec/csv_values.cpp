@@ -1,0 +1,130 @@
+#include "codec/csv_values.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "codec/plain_number.hpp"
+#include "core/tensor_maker.hpp"
+
+namespace leat::detail {
+namespace {
+
+template <class T>
+parsed parse_into(std::byte* place, std::string_view text) noexcept {
+  T value{};
+  const parsed result = parse_number(text, value);
+  std::memcpy(place, &value, sizeof value);
+  return result;
+}
+
+}  // namespace
+
+csv_values::csv_values(const tensor& default_value, std::string_view na_value, const shape& s)
+    : default_(&default_value), na_value_(na_value), type_(default_value.type()) {
+  if (type_ == dtype::string) {
+    strings_.reserve(s.count());
+  } else {
+    numbers_ = tensor_maker::values(type_, s);
+    place_ = tensor_maker::bytes(numbers_);
+    size_ = size_of(type_);
+  }
+  constexpr std::string_view plain = "-.0123456789";
+  if (na_value.find_first_not_of(plain) == std::string_view::npos)
+    size_of_plain_na_ = na_value.size();
+}
+
+bool csv_values::add_default() {
+  if (default_->count() == 0) return false;
+  if (type_ == dtype::string) {
+    strings_.add(default_->strings()[0]);
+  } else {
+    std::memcpy(place_, tensor_maker::bytes(*default_), size_);
+    place_ += size_;
+  }
+  return true;
+}
+
+parsed csv_values::add(std::string_view text) {
+  std::byte* const place = std::exchange(place_, place_ + size_);
+  switch (type_) {
+    case dtype::int32: return parse_into<std::int32_t>(place, text);
+    case dtype::int64: return parse_into<std::int64_t>(place, text);
+    case dtype::float32: return parse_into<float>(place, text);
+    case dtype::float64: return parse_into<double>(place, text);
+    default: strings_.add(text); return parsed::ok;
+  }
+}
+
+void csv_values::drop_last(std::size_t count) noexcept {
+  if (type_ == dtype::string) {
+    strings_.drop_last(count);
+  } else {
+    place_ -= count * size_;
+  }
+}
+
+#if defined(__x86_64__)
+
+template <class T>
+LEAT_AVX2 bool csv_values::add_numbers(const csv_block& block, std::size_t field) noexcept {
+  const csv_fields fields = block.column(field);
+  const std::size_t count = block.count();
+  const std::size_t may_be_missing = size_of_plain_na_;
+  // From here on the bytes before the end of a field are the block's.
+  const char* const readable = block.text().data() + last_digits::size;
+  std::byte* place = place_;
+  for (std::size_t i = 0; i < count; ++i, place += sizeof(T)) {
+    const std::string_view text = fields[i];
+    T value;
+    if (text.size() != may_be_missing && text.data() + text.size() >= readable &&
+        parse_plain(text, value)) [[likely]] {
+      std::memcpy(place, &value, sizeof value);
+    } else if (!put_number<T>(place, text)) {
+      return false;
+    }
+  }
+  place_ = place;
+  return true;
+}
+
+template <class T>
+bool csv_values::put_number(std::byte* place, std::string_view text) const noexcept {
+  if (!is_missing(text)) return parse_into<T>(place, text) == parsed::ok;
+  if (default_->count() == 0) return false;
+  std::memcpy(place, tensor_maker::bytes(*default_), sizeof(T));
+  return true;
+}
+
+bool csv_values::add_strings(const csv_block& block, std::size_t field) {
+  const csv_fields fields = block.column(field);
+  const char* const end = block.text().data() + block.text().size();
+  for (std::size_t i = 0; i < block.count(); ++i) {
+    const std::string_view text = fields[i];
+    if (!is_missing(text)) {
+      strings_.add(text, static_cast<std::size_t>(end - text.data()));
+    } else if (!add_default()) {
+      strings_.drop_last(i);
+      return false;
+    }
+  }
+  return true;
+}
+
+bool csv_values::add_all(const csv_block& block, std::size_t field) {
+  switch (type_) {
+    case dtype::int32: return add_numbers<std::int32_t>(block, field);
+    case dtype::int64: return add_numbers<std::int64_t>(block, field);
+    case dtype::float32: return add_numbers<float>(block, field);
+    case dtype::float64: return add_numbers<double>(block, field);
+    default: return add_strings(block, field);
+  }
+}
+
+#else
+
+bool csv_values::add_all(const csv_block&, std::size_t) { return false; }
+
+#endif
+
+}  // namespace leat::detail

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <cstddef>
+
+namespace leat::detail {
+
+/// The usual size of a huge page, in bytes; memory that begins and ends at multiples of it can be
+/// made of them.
+inline constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+}  // namespace leat::detail

@@ -1,0 +1,51 @@
+#include "leat/pipeline/detail/file_marks.hpp"
+
+#include <utility>
+
+#include "leat/codec/bytes.hpp"
+#include "leat/codec/crc32c.hpp"
+
+namespace leat::detail {
+namespace {
+
+std::string difference(const file_mark& saved, const file_status& now) {
+  if (saved.size != now.size) {
+    return "it has " + std::to_string(now.size) + " bytes, and had " + std::to_string(saved.size) +
+           " when it was read";
+  }
+  return "it has been written since it was read";
+}
+
+}  // namespace
+
+file_marks::file_marks(std::vector<std::string> paths) : paths_(std::move(paths)) {
+  marks_.reserve(paths_.size());
+  for (const std::string& path : paths_) marks_.push_back({.path = crc32c(as_bytes(path))});
+}
+
+void file_marks::note(std::size_t i, const file_status& status) noexcept {
+  if (status.size == 0 && status.modified_ns == 0) return;  // there is none
+  marks_[i].read = true;
+  marks_[i].size = status.size;
+  marks_[i].modified_ns = status.modified_ns;
+}
+
+task<void> file_marks::require(const std::vector<file_mark>& saved, std::string_view stage) {
+  if (saved.size() != paths_.size()) {
+    refuse_state(stage, "there are " + std::to_string(paths_.size()) + " files, and were " +
+                            std::to_string(saved.size()) + " when it was saved");
+  }
+  for (std::size_t i = 0; i < saved.size(); ++i) {
+    if (saved[i].path != marks_[i].path) {
+      refuse_state(stage, "'" + paths_[i] + "' was not among the files when it was saved");
+    }
+    if (!saved[i].read) continue;
+    const file_status now = co_await get_status(paths_[i]);
+    if (now.size != saved[i].size || now.modified_ns != saved[i].modified_ns) {
+      refuse_state(stage, "'" + paths_[i] + "' has changed: " + difference(saved[i], now));
+    }
+  }
+  marks_ = saved;
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,347 @@
+#include "leat/pipeline/detail/stage_state.hpp"
+
+#include <algorithm>
+#include <protozero/exception.hpp>
+#include <protozero/pbf_reader.hpp>
+#include <protozero/pbf_writer.hpp>
+
+#include "leat/codec/bytes.hpp"
+#include "leat/codec/crc32c.hpp"
+#include "leat/core/error.hpp"
+
+namespace leat::detail {
+namespace {
+
+using protozero::pbf_reader;
+using protozero::pbf_writer;
+using tag = protozero::pbf_tag_type;
+
+constexpr std::uint64_t version = 1;
+
+// The fields of the messages; docs/formats/pipeline-state.md says what they mean.
+namespace whole {
+constexpr tag version = 1, stage = 2, checksum = 15;
+}
+namespace of_stage {
+constexpr tag kind = 1, name = 2, setting = 3, skip = 4, files = 5, buffer = 6, reader = 7;
+}
+namespace of_setting {
+constexpr tag name = 1, value = 2;
+}
+namespace of_files {
+constexpr tag seed = 1, epoch = 2, next_file = 3, closed = 4, records = 5, place = 6, paths = 7,
+              sizes = 8, times = 9;
+}
+namespace of_place {
+constexpr tag flags = 1, file = 2, offset = 3, index = 4;
+constexpr std::uint32_t open = 1, ended = 2, any = 4;
+}  // namespace of_place
+namespace of_buffer {
+constexpr tag seed = 1, draws = 2, files = 3, offsets = 4, indexes = 5, branches = 6;
+}
+
+// What stands in front of a field of each kind.
+using wire = protozero::pbf_wire_type;
+constexpr std::uint32_t of_number(tag t) { return protozero::tag_and_type(t, wire::varint); }
+constexpr std::uint32_t of_word(tag t) { return protozero::tag_and_type(t, wire::fixed64); }
+constexpr std::uint32_t of_bytes(tag t) {
+  return protozero::tag_and_type(t, wire::length_delimited);
+}
+
+// The checksum is the last field: its tag, and four bytes.
+constexpr std::size_t checksum_size = 5;
+
+// ----------------------------------------------------------------------------------------- writing
+
+void write(pbf_writer to, const file_place& p) {
+  const std::uint32_t flags =
+      (p.open ? of_place::open : 0) | (p.ended ? of_place::ended : 0) | (p.any ? of_place::any : 0);
+  to.add_uint32(of_place::flags, flags);
+  if (!p.open) return;
+  to.add_uint64(of_place::file, p.file);
+  to.add_uint64(of_place::offset, p.offset);
+  to.add_uint64(of_place::index, p.index);
+}
+
+void write(pbf_writer to, const files_state& s) {
+  to.add_fixed64(of_files::seed, s.seed);
+  to.add_uint64(of_files::epoch, s.epoch);
+  to.add_uint64(of_files::next_file, s.next_file);
+  to.add_uint64(of_files::closed, s.closed);
+  to.add_uint64(of_files::records, s.records);
+  for (const file_place& p : s.places) write(pbf_writer(to, of_files::place), p);
+  {
+    protozero::packed_field_fixed32 paths(to, of_files::paths);
+    for (const file_mark& f : s.files) paths.add_element(f.path);
+  }
+  {
+    protozero::packed_field_uint64 sizes(to, of_files::sizes);
+    for (const file_mark& f : s.files) sizes.add_element(f.read ? f.size + 1 : 0);
+  }
+  protozero::packed_field_sfixed64 times(to, of_files::times);
+  for (const file_mark& f : s.files) times.add_element(f.modified_ns);
+}
+
+void write(pbf_writer to, const buffer_state& s) {
+  to.add_fixed64(of_buffer::seed, s.seed);
+  to.add_uint64(of_buffer::draws, s.draws);
+  bool branches = false;
+  {
+    protozero::packed_field_uint32 files(to, of_buffer::files);
+    for (const origin& o : s.held) {
+      files.add_element(o.file);
+      branches = branches || o.branch != 0;
+    }
+  }
+  {
+    protozero::packed_field_uint64 offsets(to, of_buffer::offsets);
+    for (const origin& o : s.held) offsets.add_element(o.offset);
+  }
+  {
+    protozero::packed_field_uint64 indexes(to, of_buffer::indexes);
+    for (const origin& o : s.held) indexes.add_element(o.index);
+  }
+  if (!branches) return;
+  protozero::packed_field_fixed64 all(to, of_buffer::branches);
+  for (const origin& o : s.held) all.add_element(o.branch);
+}
+
+void write(pbf_writer to, const stage_state& s) {
+  to.add_string(of_stage::kind, s.kind);
+  to.add_string(of_stage::name, s.name);
+  for (const setting& each : s.settings) {
+    pbf_writer message(to, of_stage::setting);
+    message.add_string(of_setting::name, each.name);
+    message.add_uint64(of_setting::value, each.value);
+  }
+  if (s.skip > 0) to.add_uint64(of_stage::skip, s.skip);
+  if (s.files) write(pbf_writer(to, of_stage::files), *s.files);
+  if (s.buffer) write(pbf_writer(to, of_stage::buffer), *s.buffer);
+  if (!s.reader.empty()) to.add_bytes(of_stage::reader, s.reader);
+}
+
+// ----------------------------------------------------------------------------------------- reading
+
+// A column of many elements. `put` is called with the index and the value of each.
+template <class Range, class Items, class Put>
+void read_column(const Range& values, Items& items, Put put) {
+  std::size_t i = 0;
+  for (const auto value : values) {
+    if (i == items.size()) items.emplace_back();
+    put(items[i++], value);
+  }
+  if (i != items.size()) throw protozero::invalid_length_exception();
+}
+
+file_place read_place(pbf_reader from) {
+  file_place p;
+  while (from.next()) {
+    switch (from.tag_and_type()) {
+      case of_number(of_place::flags): {
+        const std::uint32_t flags = from.get_uint32();
+        p.open = (flags & of_place::open) != 0;
+        p.ended = (flags & of_place::ended) != 0;
+        p.any = (flags & of_place::any) != 0;
+        break;
+      }
+      case of_number(of_place::file): p.file = from.get_uint64(); break;
+      case of_number(of_place::offset): p.offset = from.get_uint64(); break;
+      case of_number(of_place::index): p.index = from.get_uint64(); break;
+      default: from.skip();
+    }
+  }
+  return p;
+}
+
+files_state read_files(pbf_reader from) {
+  files_state s;
+  while (from.next()) {
+    switch (from.tag_and_type()) {
+      case of_word(of_files::seed): s.seed = from.get_fixed64(); break;
+      case of_number(of_files::epoch): s.epoch = from.get_uint64(); break;
+      case of_number(of_files::next_file): s.next_file = from.get_uint64(); break;
+      case of_number(of_files::closed): s.closed = from.get_uint64(); break;
+      case of_number(of_files::records): s.records = from.get_uint64(); break;
+      case of_bytes(of_files::place): s.places.push_back(read_place(from.get_message())); break;
+      case of_bytes(of_files::paths):
+        read_column(from.get_packed_fixed32(), s.files, [](file_mark& f, auto v) { f.path = v; });
+        break;
+      case of_bytes(of_files::sizes):
+        read_column(from.get_packed_uint64(), s.files, [](file_mark& f, auto v) {
+          f.read = v > 0;
+          f.size = v > 0 ? v - 1 : 0;
+        });
+        break;
+      case of_bytes(of_files::times):
+        read_column(from.get_packed_sfixed64(), s.files,
+                    [](file_mark& f, auto v) { f.modified_ns = v; });
+        break;
+      default: from.skip();
+    }
+  }
+  return s;
+}
+
+buffer_state read_buffer(pbf_reader from) {
+  buffer_state s;
+  while (from.next()) {
+    switch (from.tag_and_type()) {
+      case of_word(of_buffer::seed): s.seed = from.get_fixed64(); break;
+      case of_number(of_buffer::draws): s.draws = from.get_uint64(); break;
+      case of_bytes(of_buffer::files):
+        read_column(from.get_packed_uint32(), s.held, [](origin& o, auto v) { o.file = v; });
+        break;
+      case of_bytes(of_buffer::offsets):
+        read_column(from.get_packed_uint64(), s.held, [](origin& o, auto v) { o.offset = v; });
+        break;
+      case of_bytes(of_buffer::indexes):
+        read_column(from.get_packed_uint64(), s.held, [](origin& o, auto v) { o.index = v; });
+        break;
+      case of_bytes(of_buffer::branches):
+        read_column(from.get_packed_fixed64(), s.held, [](origin& o, auto v) { o.branch = v; });
+        break;
+      default: from.skip();
+    }
+  }
+  return s;
+}
+
+setting read_setting(pbf_reader from) {
+  setting s;
+  while (from.next()) {
+    switch (from.tag_and_type()) {
+      case of_bytes(of_setting::name): s.name = from.get_string(); break;
+      case of_number(of_setting::value): s.value = from.get_uint64(); break;
+      default: from.skip();
+    }
+  }
+  return s;
+}
+
+stage_state read_stage(pbf_reader from) {
+  stage_state s;
+  while (from.next()) {
+    switch (from.tag_and_type()) {
+      case of_bytes(of_stage::kind): s.kind = from.get_string(); break;
+      case of_bytes(of_stage::name): s.name = from.get_string(); break;
+      case of_bytes(of_stage::setting):
+        s.settings.push_back(read_setting(from.get_message()));
+        break;
+      case of_number(of_stage::skip): s.skip = from.get_uint64(); break;
+      case of_bytes(of_stage::files): s.files = read_files(from.get_message()); break;
+      case of_bytes(of_stage::buffer): s.buffer = read_buffer(from.get_message()); break;
+      case of_bytes(of_stage::reader): s.reader = from.get_bytes(); break;
+      default: from.skip();
+    }
+  }
+  return s;
+}
+
+std::string list_of(const std::vector<stage_state>& stages) {
+  std::string all;
+  for (const stage_state& s : stages) {
+    if (!all.empty()) all += ", ";
+    all += s.kind + " '" + s.name + "'";
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string to_bytes(const std::vector<stage_state>& stages) {
+  std::string bytes;
+  pbf_writer to(bytes);
+  to.add_uint64(whole::version, version);
+  for (const stage_state& s : stages) write(pbf_writer(to, whole::stage), s);
+  to.add_fixed32(whole::checksum, crc32c(as_bytes(bytes)));
+  return bytes;
+}
+
+std::vector<stage_state> stages_from_bytes(std::string_view bytes, std::string_view pipeline) {
+  const auto refuse = [&](errc code, const std::string& why) {
+    throw failure(code, "pipeline '" + std::string(pipeline) + "': the state " + why);
+  };
+  std::vector<stage_state> stages;
+  std::uint64_t found = 0;
+  try {
+    if (bytes.size() <= checksum_size) throw protozero::end_of_buffer_exception();
+    const std::string_view content = bytes.substr(0, bytes.size() - checksum_size);
+    pbf_reader end(bytes.data() + content.size(), checksum_size);
+    if (!end.next(whole::checksum, protozero::pbf_wire_type::fixed32)) {
+      throw protozero::invalid_tag_exception();
+    }
+    if (end.get_fixed32() != crc32c(as_bytes(content))) {
+      refuse(errc::data_loss, "is damaged: its checksum is another");
+    }
+    pbf_reader from(content.data(), content.size());
+    while (from.next()) {
+      switch (from.tag_and_type()) {
+        case of_number(whole::version): found = from.get_uint64(); break;
+        case of_bytes(whole::stage): stages.push_back(read_stage(from.get_message())); break;
+        default: from.skip();
+      }
+    }
+  } catch (const protozero::exception&) {
+    refuse(errc::invalid_argument, "cannot be restored: its bytes are none of a pipeline");
+  }
+  if (found != version) {
+    refuse(errc::unimplemented, "is of version " + std::to_string(found) + ", and only " +
+                                    std::to_string(version) + " is known here");
+  }
+  return stages;
+}
+
+void require_same(const std::vector<stage_state>& saved, const std::vector<stage_state>& declared,
+                  std::string_view pipeline) {
+  const std::string name = "pipeline '" + std::string(pipeline) + "'";
+  const std::string were = list_of(saved);
+  const std::string are = list_of(declared);
+  const auto same_stage = [](const stage_state& a, const stage_state& b) {
+    return a.kind == b.kind && a.name == b.name;
+  };
+  if (!std::ranges::equal(saved, declared, same_stage)) {
+    throw failure(errc::failed_precondition, name + ": its stages are " + are + ", and were " +
+                                                 were + " when the state was saved");
+  }
+  for (std::size_t i = 0; i < saved.size(); ++i) {
+    const auto& then = saved[i].settings;
+    const auto& now = declared[i].settings;
+    for (std::size_t k = 0; k < now.size(); ++k) {
+      if (k < then.size() && then[k] == now[k]) continue;
+      const bool known = k < then.size() && then[k].name == now[k].name;
+      throw failure(errc::failed_precondition,
+                    name + ", stage '" + saved[i].name + "': " + now[k].name + " is " +
+                        std::to_string(now[k].value) + ", and was " +
+                        (known ? std::to_string(then[k].value) : "unknown") +
+                        " when the state was saved");
+    }
+  }
+}
+
+void require_all_skipped(std::uint64_t left, std::string_view stage) {
+  if (left == 0) return;
+  refuse_state(stage, "it has ended, and is " + std::to_string(left) +
+                          " elements short of where it was: a function gives others, or there are "
+                          "fewer epochs");
+}
+
+void refuse_state(std::string_view stage, std::string_view why) {
+  throw failure(
+      errc::failed_precondition,
+      "stage '" + std::string(stage) + "': the state cannot be restored: " + std::string(why));
+}
+
+void require_seed(std::string_view stage, std::optional<std::uint64_t> given, std::uint64_t saved) {
+  if (!given || *given == saved) return;
+  refuse_state(stage, "the seed is " + std::to_string(*given) + ", and was " +
+                          std::to_string(saved) + " when it was saved");
+}
+
+void refuse_record(const std::string& path, const origin& record) {
+  throw failure(errc::failed_precondition,
+                path + ": record " + std::to_string(record.index) + " at offset " +
+                    std::to_string(record.offset) +
+                    ", which a shuffle buffer held, is not there any more");
+}
+
+}  // namespace leat::detail

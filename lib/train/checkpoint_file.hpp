@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "leat/codec/checkpoint_table.hpp"
+#include "leat/core/task.hpp"
+#include "leat/train/checkpoint_registry.hpp"
+#include "leat/train/saver_options.hpp"
+
+namespace leat::detail {
+
+/// All values of a registry as they were at one moment.
+struct checkpoint_snapshot {
+  checkpoint_table table;  // laid out; without checksums
+  std::vector<saved_value> values;
+};
+
+/// Takes a snapshot, here and now. `copy`: the values may change before it is written.
+/// Errors: what save() of an object throws; invalid_argument for more than fits into a file.
+[[nodiscard]] checkpoint_snapshot take_snapshot(const checkpoint_registry& what, bool copy);
+
+/// Writes a checkpoint that appears under its name when it is complete. On an error what had the
+/// name before is untouched, unless `has_name` was set. `durable`: it is on the device in the end.
+/// Errors: of the system.
+[[nodiscard]] task<void> write_checkpoint(std::string path, checkpoint_snapshot snapshot,
+                                          bool durable, bool& has_name);
+
+/// True: what has this name is a checkpoint of the same program, complete as far as its head tells;
+/// the values are not looked at. Errors: of the system.
+[[nodiscard]] task<bool> is_checkpoint_of(std::string path, const checkpoint_registry& what);
+
+/// Reads a checkpoint, all of it, and only then gives the values of the registry what it holds; on
+/// an error they are as before. Errors: see saver::restore().
+[[nodiscard]] task<void> read_checkpoint(std::string path, const checkpoint_registry& what,
+                                         extra_entries extra);
+
+}  // namespace leat::detail

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "leat/codec/checkpoint_state.hpp"
+#include "leat/core/clock.hpp"
+#include "leat/core/error.hpp"
+#include "leat/core/task.hpp"
+
+namespace leat::detail {
+
+/// The text of a state file is none.
+class unreadable_state : public failure {
+ public:
+  using failure::failure;
+};
+
+/// A name with the directory in front; an absolute one as it is.
+[[nodiscard]] std::string path_in(const std::string& directory, const std::string& name);
+
+/// As get_checkpoint_state(), but an unreadable text is an error. Errors: unreadable_state.
+[[nodiscard]] task<std::optional<checkpoint_state>> read_checkpoint_state(
+    std::string directory, std::string latest_filename);
+
+/// When a checkpoint was written; empty where there is none. Errors: of the system.
+[[nodiscard]] task<std::optional<wall_time_point>> checkpoint_time(std::string path);
+
+}  // namespace leat::detail

@@ -1,0 +1,73 @@
+#include "leat/train/directory_lock.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <span>
+#include <utility>
+
+#include "leat/codec/bytes.hpp"
+#include "leat/core/error.hpp"
+#include "leat/core/this_task.hpp"
+#include "train/checkpoint_paths.hpp"
+
+namespace leat {
+namespace {
+
+// What a lock file says is shorter; more of another file is not shown.
+constexpr std::size_t max_note_size = 512;
+
+// "2000-01-01 00:00:00 UTC".
+std::string to_text(wall_time_point t) {
+  const auto since = std::chrono::floor<std::chrono::seconds>(t);
+  const auto day = std::chrono::floor<std::chrono::days>(since);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss time(since - day);
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%04d-%02u-%02u %02d:%02d:%02d UTC",
+                static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                static_cast<unsigned>(date.day()), static_cast<int>(time.hours().count()),
+                static_cast<int>(time.minutes().count()), static_cast<int>(time.seconds().count()));
+  return text.data();
+}
+
+// Who says to hold the lock; nothing when it has not come to say so yet.
+task<std::string> read_note(std::string path) {
+  file f = co_await file::open(std::move(path));
+  std::string note(max_note_size, '\0');
+  const std::size_t got = co_await f.read_at(0, std::as_writable_bytes(std::span(note)));
+  note.resize(got);
+  while (note.ends_with('\n')) note.pop_back();
+  for (char& c : note) {
+    if (c < ' ' || c > '~') c = '?';
+  }
+  co_return note;
+}
+
+}  // namespace
+
+directory_lock::directory_lock(file f) noexcept : file_(std::move(f)) {}
+
+task<directory_lock> directory_lock::acquire(std::string directory, std::string lock_filename) {
+  co_await make_directories(directory);
+  const std::string path = detail::path_in(directory, lock_filename);
+  file f = co_await file::open(path, open_mode::append);
+  const bool taken = co_await f.try_lock();
+  if (!taken) {
+    std::string holder = co_await read_note(path);
+    if (holder.empty()) holder = "a process that has not said who it is yet";
+    throw failure(errc::failed_precondition,
+                  directory + ": the directory is in use by " + holder +
+                      ": end that one, or use another directory (lock file " + path + ")");
+  }
+  scheduler& home = co_await this_task::get_scheduler();
+  const std::string note =
+      get_file_backend(home).process_name() + " since " + to_text(home.wall_time()) + "\n";
+  co_await f.truncate(0);
+  co_await f.write_at(0, as_bytes(note));
+  co_return directory_lock(std::move(f));
+}
+
+task<void> directory_lock::release() { co_await file_.close(); }
+
+}  // namespace leat

@@ -1,0 +1,95 @@
+#include "train/event_file.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "leat/codec/event.hpp"
+#include "leat/codec/tfrecord.hpp"
+#include "leat/core/error.hpp"
+#include "leat/io/detail/partial_file.hpp"
+
+namespace leat::detail {
+namespace {
+
+constexpr std::size_t least_digits = 10;
+// So many files of one process, all made in one second, are a program that has gone wild.
+constexpr unsigned most_of_a_second = 10'000;
+
+}  // namespace
+
+std::string event_file_names::path(std::int64_t seconds, unsigned number) const {
+  std::string time = std::to_string(seconds);
+  time.insert(0, least_digits - std::min(least_digits, time.size()), '0');
+  return directory + "/events.out.tfevents." + time + "." + host + "." + std::to_string(process) +
+         "." + std::to_string(number) + suffix;
+}
+
+void event_file::append(byte_view event) { append_tfrecord(waiting_, event); }
+
+task<void> event_file::make(wall_time_point now) {
+  const auto since = std::chrono::floor<std::chrono::seconds>(now.time_since_epoch()).count();
+  // Readers take the files in the order of their names, also when the clock was set back.
+  const std::int64_t second = std::max<std::int64_t>(since, last_second_);
+  const event begin{static_cast<double>(second), 0, file_version()};
+  std::vector<std::byte> version;
+  append_tfrecord(version, as_bytes(begin.to_bytes()));
+  co_await make_directories(names_.directory);
+  for (unsigned number = 0;; ++number) {
+    std::string path = names_.path(second, number);
+    try {
+      file_ = co_await file::open(path, open_mode::write_new);
+    } catch (const failure& e) {
+      if (e.code() != errc::already_exists || number == most_of_a_second) throw;
+      continue;
+    }
+    path_ = std::move(path);
+    break;
+  }
+  version_ = std::move(version);
+  last_second_ = second;
+  size_ = 0;
+  name_is_durable_ = false;
+}
+
+task<void> event_file::check_is_there() const {
+  bool there = true;
+  try {
+    static_cast<void>(co_await get_status(path_));
+  } catch (const failure& e) {
+    if (e.code() != errc::not_found) throw;
+    there = false;
+  }
+  if (!there) {
+    throw failure(errc::unknown,
+                  path_ + ": the events file has disappeared; close() and reopen() begin another");
+  }
+}
+
+task<void> event_file::put(std::vector<std::byte>& bytes) {
+  if (bytes.empty()) co_return;
+  co_await file_.write_at(size_, bytes);
+  size_ += bytes.size();
+  bytes.clear();
+}
+
+task<void> event_file::write(wall_time_point now, bool durable) {
+  if (file_.is_open()) {
+    co_await check_is_there();
+  } else {
+    if (waiting_.empty()) co_return;
+    co_await make(now);
+  }
+  co_await put(version_);
+  co_await put(waiting_);
+  if (!durable) co_return;
+  co_await file_.sync();
+  if (!name_is_durable_) co_await sync_parent_directory(path_);
+  name_is_durable_ = true;
+}
+
+task<void> event_file::close() { co_await file_.close(); }
+
+void event_file::abandon() noexcept { file_ = file(); }
+
+}  // namespace leat::detail

@@ -1,0 +1,379 @@
+#include "leat/train/event_writer.hpp"
+
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <new>
+#include <set>
+#include <utility>
+#include <variant>
+
+#include "leat/core/assert.hpp"
+#include "leat/core/detail/mutex.hpp"
+#include "leat/core/error.hpp"
+#include "leat/core/select.hpp"
+#include "leat/core/task_group.hpp"
+#include "leat/core/this_task.hpp"
+#include "leat/sync/fifo_queue.hpp"
+#include "train/event_file.hpp"
+
+namespace leat {
+namespace {
+
+// Who waits for a flush: one answer, null when it went well.
+using answer_queue = fifo_queue<std::exception_ptr>;
+
+// An event on its way, or a request to flush.
+struct queued_event {
+  std::string bytes = {};
+  std::optional<event> with_metadata = {};     // in place of the bytes
+  std::shared_ptr<answer_queue> flushed = {};  // in place of an event
+  bool durable = false;
+};
+
+double seconds_of(wall_time_point t) {
+  return std::chrono::duration<double>(t.time_since_epoch()).count();
+}
+
+bool has_metadata(const event& e) {
+  const auto* const s = std::get_if<summary>(&e.what);
+  if (!s) return false;
+  for (const summary_value& v : s->values) {
+    if (!v.metadata.empty()) return true;
+  }
+  return false;
+}
+
+void check(const event_writer_options& o, const std::string& directory) {
+  const auto refuse = [&](const std::string& what) {
+    throw failure(errc::invalid_argument, directory + ": event_writer_options::" + what);
+  };
+  if (o.max_queue == 0) refuse("max_queue is 0, must be at least 1");
+  if (o.flush_interval < duration::zero()) refuse("flush_interval is negative");
+  if (o.suffix.find('/') != std::string::npos) refuse("suffix is no part of a name: " + o.suffix);
+  if (o.host.find('/') != std::string::npos) refuse("host is no part of a name: " + o.host);
+}
+
+detail::event_file_names names_of(std::string directory, const event_writer_options& o,
+                                  const scheduler& home) {
+  process_identity who = home.identity();
+  return {std::move(directory), o.host.empty() ? std::move(who.host) : o.host,
+          o.process.value_or(who.process), o.suffix};
+}
+
+}  // namespace
+
+class event_writer::core {
+ public:
+  core(std::string directory, event_writer_options options, scheduler& home)
+      : options_(std::move(options)),
+        directory_(std::move(directory)),
+        home_(home),
+        file_(names_of(directory_, options_, home)),
+        group_(shielded, "event writer") {
+    begin();
+  }
+  core(const core&) = delete;
+  core& operator=(const core&) = delete;
+  ~core() {
+    LEAT_ASSERT(group_.live_tasks() == 0,
+                "an event_writer ends that was not closed: close() it on every way out, or use "
+                "with_event_writer()");
+  }
+
+  // At the time of now, when it has none of its own.
+  [[nodiscard]] task<bool> add(event e, bool now) {
+    if (now) e.wall_time = seconds_of((co_await this_task::get_scheduler()).wall_time());
+    const std::exception_ptr error = last_error();
+    if (error && !queue_->is_closed()) std::rethrow_exception(error);
+    queued_event item{.bytes = e.to_bytes()};
+    if (has_metadata(e)) item.with_metadata = std::move(e);
+    const bool taken = co_await queue_->push(std::move(item));
+    // relaxed here and below: counters, which order nothing else.
+    (taken ? added_ : dropped_).fetch_add(1, std::memory_order_relaxed);
+    co_return taken;
+  }
+
+  [[nodiscard]] task<bool> add_run_metadata(tagged_run_metadata m, std::int64_t step) {
+    const std::string tag = m.tag;
+    claim_run_tag(tag);
+    event e{0, step, std::move(m)};
+    bool taken = false;
+    std::exception_ptr error;
+    try {
+      taken = co_await add(std::move(e), true);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    if (!taken) release_run_tag(tag);
+    if (error) std::rethrow_exception(error);
+    co_return taken;
+  }
+
+  [[nodiscard]] task<void> flush(bool durable) {
+    const auto answers = std::make_shared<answer_queue>(1, "flush");
+    queued_event request{.flushed = answers, .durable = durable};
+    const bool taken = co_await queue_->push(std::move(request));
+    if (!taken) co_return;
+    const auto answer = co_await answers->pop();
+    if (!answer) throw std::bad_alloc();
+    if (*answer) std::rethrow_exception(*answer);
+  }
+
+  [[nodiscard]] task<void> close() {
+    if (closed_) co_return;
+    queue_->close();
+    co_await group_.join();
+    std::exception_ptr error;
+    group_.spawn_on(home_, finish(error), "close");
+    co_await group_.join();
+    if (error) std::rethrow_exception(error);
+    closed_ = true;
+  }
+
+  void reopen() {
+    if (!queue_->is_closed()) return;
+    file_.abandon();
+    set_error(nullptr);
+    closed_ = false;
+    begin();
+  }
+
+  [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
+  [[nodiscard]] std::string path() const {
+    const detail::lock_guard lock(mutex_);
+    return path_;
+  }
+  [[nodiscard]] std::uint64_t added() const noexcept {
+    return added_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t dropped() const noexcept {
+    return dropped_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  void begin() {
+    queue_ =
+        std::make_unique<fifo_queue<queued_event>>(options_.max_queue, "events of " + directory_);
+    fresh_ = true;
+    group_.spawn_on(home_, run(), "events");
+  }
+
+  // Takes what was added until the queue is closed and empty, also when there is no memory for it:
+  // others wait for answers.
+  task<void> run() {
+    for (bool more = true; more;) {
+      std::shared_ptr<answer_queue> asked;
+      std::exception_ptr error;
+      try {
+        more = co_await serve(asked, error);
+      } catch (...) {
+        error = std::current_exception();
+        flush_due_ = no_deadline;  // the next event sets another
+        set_error(error);
+      }
+      if (asked) answer(*asked, std::move(error));
+    }
+  }
+
+  // One event, one request, or a write that is due. False: the queue has ended.
+  task<bool> serve(std::shared_ptr<answer_queue>& asked, std::exception_ptr& error) {
+    std::optional<queued_event> item;
+    if (flush_due_ == no_deadline) {
+      item = co_await queue_->pop();
+    } else {
+      auto first = co_await select(queue_->pop(), sleep_until(flush_due_));
+      if (first.index() == 1) {
+        static_cast<void>(co_await write(false));
+        co_return true;
+      }
+      item = std::move(std::get<0>(first));
+    }
+    if (!item) co_return false;
+    asked = item->flushed;
+    if (asked) {
+      error = co_await write(item->durable);
+    } else {
+      co_await take(*item);
+    }
+    co_return true;
+  }
+
+  static void answer(answer_queue& asked, std::exception_ptr error) noexcept {
+    try {
+      static_cast<void>(asked.try_push(std::move(error)));
+    } catch (const std::bad_alloc&) {
+      asked.close();
+    }
+  }
+
+  task<void> take(queued_event& item) {
+    try {
+      if (item.with_metadata) item.bytes = without_known_metadata(std::move(*item.with_metadata));
+      file_.append(as_bytes(item.bytes));
+    } catch (...) {
+      set_error(std::current_exception());  // no memory: this one is lost
+      added_.fetch_sub(1, std::memory_order_relaxed);
+      dropped_.fetch_add(1, std::memory_order_relaxed);
+      co_return;
+    }
+    if (flush_due_ == no_deadline)
+      flush_due_ = deadline_after(home_.now(), options_.flush_interval);
+    const bool now = fresh_ || file_.waiting() >= options_.buffer_size;
+    // While writing fails only the time says when it is tried again.
+    if (now && !last_error()) static_cast<void>(co_await write(false));
+  }
+
+  std::string without_known_metadata(event e) {
+    for (summary_value& v : std::get<summary>(e.what).values) {
+      if (!v.metadata.empty() && !described_.insert(v.tag).second) v.metadata.clear();
+    }
+    return e.to_bytes();
+  }
+
+  // Gives the error, which every add is told too until it is gone.
+  task<std::exception_ptr> write(bool durable) {
+    std::exception_ptr error;
+    try {
+      co_await file_.write(home_.wall_time(), durable || options_.durable);
+      fresh_ = false;
+    } catch (...) {
+      error = std::current_exception();
+    }
+    flush_due_ = error ? deadline_after(home_.now(), options_.flush_interval) : no_deadline;
+    set_error(error);
+    co_return error;
+  }
+
+  // In a task of the writer's group: a stop of who closes must not keep it from writing.
+  task<void> finish(std::exception_ptr& error) {
+    error = co_await write(false);
+    if (error || !file_.is_open()) co_return;
+    try {
+      co_await file_.close();
+    } catch (...) {
+      error = std::current_exception();
+    }
+  }
+
+  void claim_run_tag(const std::string& tag) {
+    const detail::lock_guard lock(mutex_);
+    if (run_tags_.insert(tag).second) return;
+    throw failure(errc::invalid_argument,
+                  directory_ + ": the tag '" + tag + "' of run metadata was there before");
+  }
+  void release_run_tag(const std::string& tag) {
+    const detail::lock_guard lock(mutex_);
+    run_tags_.erase(tag);
+  }
+
+  void set_error(std::exception_ptr error) noexcept {
+    const detail::lock_guard lock(mutex_);
+    error_.swap(error);
+    try {
+      path_ = file_.path();
+    } catch (const std::bad_alloc&) {  // then it is that of the file before
+    }
+  }
+  [[nodiscard]] std::exception_ptr last_error() const {
+    const detail::lock_guard lock(mutex_);
+    return error_;
+  }
+
+  const event_writer_options options_;
+  const std::string directory_;
+  scheduler& home_;
+  detail::event_file file_;
+  std::unique_ptr<fifo_queue<queued_event>> queue_;
+  std::set<std::string> described_;     // tags whose metadata is in a file
+  time_point flush_due_ = no_deadline;  // of what is taken and not written
+  bool fresh_ = true;                   // no event has reached the file
+  bool closed_ = false;
+
+  std::atomic<std::uint64_t> added_{0};
+  std::atomic<std::uint64_t> dropped_{0};
+  mutable detail::mutex mutex_;
+  std::exception_ptr error_ LEAT_GUARDED_BY(mutex_);  // of the last write
+  std::string path_ LEAT_GUARDED_BY(mutex_);
+  std::set<std::string> run_tags_ LEAT_GUARDED_BY(mutex_);
+
+  task_group group_;  // last: its tasks use the others
+};
+
+event_writer::event_writer(std::unique_ptr<core> c) noexcept : core_(std::move(c)) {}
+event_writer::event_writer(event_writer&&) noexcept = default;
+event_writer::~event_writer() = default;
+
+task<event_writer> event_writer::open(std::string directory, event_writer_options options) {
+  check(options, directory);
+  scheduler& home = co_await this_task::get_scheduler();
+  co_await make_directories(directory);
+  co_return event_writer(std::make_unique<core>(std::move(directory), std::move(options), home));
+}
+
+// ------------------------------------------------------------------------------------------ adds
+
+task<bool> event_writer::add_now(std::int64_t step, event::content what) {
+  return core_->add({0, step, std::move(what)}, true);
+}
+
+task<bool> event_writer::add_event(event e) { return core_->add(std::move(e), false); }
+
+task<bool> event_writer::add_summary(summary s, std::int64_t step) {
+  return add_now(step, std::move(s));
+}
+
+task<bool> event_writer::add_scalar(std::string tag, double value, std::int64_t step) {
+  return add_now(step, summary().add_scalar(std::move(tag), value));
+}
+
+task<bool> event_writer::add_histogram(std::string tag, const histogram& values,
+                                       std::int64_t step) {
+  return add_now(step, summary().add_histogram(std::move(tag), values));
+}
+
+task<bool> event_writer::add_histogram(std::string tag, std::span<const double> values,
+                                       std::int64_t step) {
+  return add_now(step, summary().add_histogram(std::move(tag), values));
+}
+
+task<bool> event_writer::add_histogram(std::string tag, std::span<const float> values,
+                                       std::int64_t step) {
+  return add_now(step, summary().add_histogram(std::move(tag), values));
+}
+
+task<bool> event_writer::add_summary_bytes(std::string_view bytes, std::int64_t step) {
+  return add_now(step, summary::from_bytes(bytes));
+}
+
+task<bool> event_writer::add_session_log(session_log::status_type status, std::int64_t step,
+                                         std::string checkpoint_path, std::string message) {
+  return add_now(step, session_log{status, std::move(checkpoint_path), std::move(message)});
+}
+
+task<bool> event_writer::add_graph(std::string bytes) {
+  return add_now(0, graph_bytes{std::move(bytes)});
+}
+
+task<bool> event_writer::add_meta_graph(std::string bytes) {
+  return add_now(0, meta_graph_bytes{std::move(bytes)});
+}
+
+task<bool> event_writer::add_run_metadata(std::string bytes, std::string tag, std::int64_t step) {
+  return core_->add_run_metadata({std::move(tag), std::move(bytes)}, step);
+}
+
+task<void> event_writer::flush(bool durable) { return core_->flush(durable); }
+task<void> event_writer::close() { return core_->close(); }
+
+task<void> event_writer::reopen() {
+  core_->reopen();
+  co_return;
+}
+
+const std::string& event_writer::directory() const noexcept { return core_->directory(); }
+std::string event_writer::path() const { return core_->path(); }
+std::uint64_t event_writer::events_added() const noexcept { return core_->added(); }
+std::uint64_t event_writer::events_dropped() const noexcept { return core_->dropped(); }
+
+}  // namespace leat

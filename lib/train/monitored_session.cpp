@@ -1,0 +1,464 @@
+#include "leat/train/monitored_session.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "core/is_one_of.hpp"
+#include "leat/core/assert.hpp"
+#include "leat/core/select.hpp"
+#include "leat/core/sleep.hpp"
+#include "leat/core/task_group.hpp"
+#include "leat/core/this_task.hpp"
+#include "leat/sync/fifo_queue.hpp"
+#include "leat/train/checkpoint_saver_hook.hpp"
+#include "leat/train/step_counter_hook.hpp"
+#include "leat/train/summary_saver_hook.hpp"
+#include "train/backoff.hpp"
+#include "train/close_session.hpp"
+#include "train/text_of.hpp"
+
+namespace leat {
+namespace {
+
+using hook_list = std::vector<std::shared_ptr<session_hook>>;
+
+// Neither: never.
+step_interval interval_of(std::int64_t steps, duration time) {
+  if (steps > 0) return {.steps = steps};
+  if (time > duration::zero()) return {.time = time};
+  return {};
+}
+
+bool is_set(const step_interval& every) { return every.steps || every.time; }
+
+// The values of the run and those of the program at the same moment.
+std::function<summary(const run_context&)> summaries_of(const std::function<summary()>& own) {
+  if (!own) return nullptr;
+  return [own](const run_context& run) {
+    const summary all[] = {summary_saver_hook::scalars_of(run.results()), own()};
+    return merge_summaries(all);
+  };
+}
+
+// Those that save come last: nothing is saved that another hook has refused.
+hook_list hooks_of(const monitored_session_options& o, bool knows_steps) {
+  hook_list all;
+  const supervisor_options& s = o.supervised;
+  if (s.is_chief) all = o.chief_only_hooks;
+  all.insert(all.end(), o.hooks.begin(), o.hooks.end());
+  const bool has_events =
+      s.writer || (s.write_events && !(s.logdir.empty() && s.summary_dir.empty()));
+  const step_interval summaries = interval_of(o.save_summaries_steps, s.save_summaries);
+  if (s.is_chief && has_events && knows_steps && is_set(summaries)) {
+    all.push_back(std::make_shared<step_counter_hook>(
+        step_counter_hook_options{.every = summaries, .name = s.global_step_name}));
+    all.push_back(std::make_shared<summary_saver_hook>(
+        summary_saver_hook_options{.every = summaries, .summaries = summaries_of(s.summaries)}));
+  }
+  const step_interval saves = interval_of(o.save_checkpoint_steps, s.save_model);
+  if (s.is_chief && s.state && !s.logdir.empty() && (is_set(saves) || s.save_at_end)) {
+    all.push_back(std::make_shared<checkpoint_saver_hook>(checkpoint_saver_hook_options{
+        .every = saves, .save_at_end = s.save_at_end, .listeners = {}}));
+  }
+  for (const auto& hook : all) {
+    if (!hook) throw failure(errc::invalid_argument, s.name + ": one of the hooks is none");
+  }
+  return all;
+}
+
+// Of what hooks do, nothing is left to the supervisor.
+supervisor_options without_services(supervisor_options o, std::function<task<void>()> at_end) {
+  o.save_model = o.save_summaries = duration::zero();
+  o.summaries = nullptr;
+  o.save_at_end = false;
+  o.at_end = std::move(at_end);
+  return o;
+}
+
+task<void> caught(task<void> t, std::exception_ptr& error) {
+  try {
+    co_await std::move(t);
+  } catch (...) {
+    error = std::current_exception();
+  }
+}
+
+std::exception_ptr reported_to(const coordinator& coord) {
+  try {
+    coord.raise_requested_exception();
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
+bool is_straggler(const std::exception_ptr& error) {
+  try {
+    if (error) std::rethrow_exception(error);
+  } catch (const stragglers_error&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+  return false;
+}
+
+class one_run {
+ public:
+  explicit one_run(bool& running) : running_(running) {
+    LEAT_ASSERT(!running, "a monitored_session runs two steps at a time: await the one before");
+    running_ = true;
+  }
+  one_run(const one_run&) = delete;
+  one_run& operator=(const one_run&) = delete;
+  ~one_run() { running_ = false; }
+
+ private:
+  bool& running_;
+};
+
+}  // namespace
+
+struct monitored_session::parts {
+  explicit parts(monitored_session_options o, std::function<task<void>()> at_end)
+      : options(std::move(o)),
+        sv(without_services(options.supervised, std::move(at_end))),
+        delays(options.retry),
+        hooks(hooks_of(options, sv.global_step().has_value())),
+        body(options.supervised.name + " body") {}
+
+  [[nodiscard]] bool is_clean(const std::exception_ptr& error) const {
+    return detail::is_one_of(error, options.supervised.clean_stop_errors);
+  }
+
+  // A stop of the coordinator: what fails for good ends the body, too.
+  struct forward {
+    parts* self;
+    void operator()() const noexcept {
+      if (!self->delays.may_pass(reported_to(self->sv.coord()))) self->body.request_stop();
+      self->steps->request_stop();
+    }
+  };
+
+  // False: the run did again what a failure had undone. One that can do just that, over and over,
+  // is not to go on for ever.
+  bool goes_further() {
+    const std::optional<std::int64_t> step = sv.global_step();
+    if (!step) return true;
+    const bool further = *step > furthest_step;
+    if (further) furthest_step = *step;
+    return further;
+  }
+
+  const monitored_session_options options;
+  supervisor sv;
+  detail::backoff delays;
+  const hook_list hooks;
+  task_group body;
+  fifo_queue<int> stop_asked{1, "request to stop"};
+  std::atomic<bool> stopping = false;  // behind the run that is under way
+  std::atomic<bool> is_open = false;
+  bool begun = false;
+  bool running = false;
+  std::int64_t furthest_step = std::numeric_limits<std::int64_t>::min();  // of a run that went well
+  std::exception_ptr refusal;  // of the runs behind a request to stop
+  bool broken = false;         // a step was begun and not done
+  bool ends_well = false;
+  std::exception_ptr lost;  // for which no other session could be created
+
+  // Of one session.
+  std::optional<session> opened;
+  std::optional<task_group> steps;  // that run in it, and the hooks around them
+  std::optional<std::stop_callback<forward>> on_stop;
+};
+
+monitored_session::monitored_session(monitored_session_options options)
+    : parts_(std::make_unique<parts>(std::move(options), [this] { return end_hooks(); })) {
+  const monitored_session_options& o = parts_->options;
+  if (o.save_checkpoint_steps >= 0 && o.save_summaries_steps >= 0) return;
+  throw failure(errc::invalid_argument, o.supervised.name + ": an interval is below 0 steps");
+}
+
+monitored_session::~monitored_session() {
+  LEAT_ASSERT(!parts_->opened,
+              "a monitored_session is destroyed that was not closed: use managed(), or close() on "
+              "all ways out");
+}
+
+supervisor& monitored_session::get_supervisor() noexcept { return parts_->sv; }
+
+bool monitored_session::should_stop() const noexcept {
+  if (parts_->stopping || !parts_->is_open) return true;
+  const coordinator& coord = parts_->sv.coord();
+  return coord.should_stop() && !parts_->delays.may_pass(reported_to(coord));
+}
+
+void monitored_session::request_stop() noexcept {
+  parts_->stopping = true;
+  static_cast<void>(parts_->stop_asked.try_push(0));
+}
+
+// ------------------------------------------------------------------------------------- to begin
+
+task<void> monitored_session::open() {
+  LEAT_ASSERT(!parts_->begun, "a monitored_session is opened a second time: make another one");
+  parts_->begun = true;
+  for (const auto& hook : parts_->hooks) co_await hook->begin(parts_->sv);
+  co_await create_until_it_works(nullptr);
+}
+
+// `after`: the failure from which it is to recover.
+task<void> monitored_session::create_until_it_works(std::exception_ptr after) {
+  for (;;) {
+    std::exception_ptr error;
+    try {
+      co_await create(after);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    if (!error) co_return;
+    co_await pause(error);
+  }
+}
+
+task<void> monitored_session::create(std::exception_ptr after) {
+  parts& p = *parts_;
+  std::exception_ptr error;
+  try {
+    const supervisor_options& o = p.options.supervised;
+    const bool has_directory = !o.logdir.empty() || !o.summary_dir.empty() || o.writer;
+    prepare_options preparing;
+    preparing.max_wait = p.options.max_wait;
+    preparing.start_standard_services = has_directory || !o.is_chief;
+    session s = co_await p.sv.prepare_or_wait_for_session(preparing);
+    p.opened.emplace(std::move(s));
+    const bool anew = p.sv.restored_from().empty() && o.is_chief && o.state;
+    if (after && anew && !o.sessions.init && !o.sessions.init_fn && !o.manager) {
+      throw failure(errc::failed_precondition,
+                    o.name +
+                        ": it cannot begin anew: there is no checkpoint, and no "
+                        "session_manager_options::init, behind this failure: " +
+                        detail::text_of(after));
+    }
+    if (!preparing.start_standard_services) p.sv.start_queue_runners();
+    p.broken = false;
+    p.steps.emplace(o.name + " steps");
+    p.on_stop.emplace(p.sv.coord().get_stop_token(), parts::forward{&p});
+    error = co_await in_session(begin_session());
+    if (error) error = cause_of(error);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (!error) {
+    p.is_open = true;
+    co_return;
+  }
+  static_cast<void>(co_await drop(error));
+  std::rethrow_exception(error);
+}
+
+task<void> monitored_session::begin_session() {
+  run_context none(parts_->sv, *parts_->opened);
+  for (const auto& hook : parts_->hooks) co_await hook->after_create_session(none);
+  if (none.stop_requested()) request_stop();
+}
+
+// ------------------------------------------------------------------------------------ to go on
+
+// Lets go of a session that has failed. True: a task of it does not end.
+task<bool> monitored_session::drop(std::exception_ptr why) {
+  const std::exception_ptr error = co_await stop(std::move(why));
+  const std::vector<std::exception_ptr> others = parts_->sv.coord().secondary_errors();
+  co_return is_straggler(error) || std::ranges::any_of(others, is_straggler);
+}
+
+// Everything, whatever fails: gives the first error.
+task<std::exception_ptr> monitored_session::stop(std::exception_ptr why) {
+  parts& p = *parts_;
+  p.is_open = false;
+  p.on_stop.reset();  // who closes it goes on
+  std::exception_ptr first;
+  for (int attempt = 0; attempt < 2; ++attempt) {  // the second where the first had no memory
+    try {
+      p.sv.request_stop(why);
+      co_await p.sv.stop();
+      break;
+    } catch (...) {
+      if (!first) first = std::current_exception();
+    }
+  }
+  if (p.opened) {
+    const std::exception_ptr late = co_await detail::close_session(*p.opened);
+    if (late) p.sv.warn("the session cannot be closed: " + detail::text_of(late));
+  }
+  p.steps.reset();
+  p.opened.reset();
+  co_return first;
+}
+
+// The delay before another attempt; the error leaves when there is none.
+task<void> monitored_session::pause(std::exception_ptr error) {
+  const bool stopped = co_await this_task::stop_requested();
+  const std::optional<duration> delay =
+      stopped || parts_->stopping ? std::nullopt : parts_->delays.next(error);
+  if (!delay) std::rethrow_exception(error);
+  static_cast<void>(co_await select(parts_->stop_asked.pop(), sleep_for(*delay)));
+  if (parts_->stopping) std::rethrow_exception(error);
+}
+
+task<void> monitored_session::recover(std::exception_ptr error) {
+  const bool late = co_await drop(error);
+  try {
+    if (late) {
+      parts_->sv.warn("a task does not end: nothing is restored beneath it");
+      std::rethrow_exception(error);
+    }
+    co_await pause(error);
+    co_await create_until_it_works(error);
+  } catch (...) {
+    parts_->lost = std::current_exception();
+  }
+  if (parts_->lost) std::rethrow_exception(parts_->lost);
+}
+
+// What a task of the coordinator has reported is behind a wait that was cancelled, and behind
+// failures that it has led to.
+std::exception_ptr monitored_session::cause_of(const std::exception_ptr& error) const {
+  const std::exception_ptr reported = reported_to(parts_->sv.coord());
+  if (!reported) return error;
+  const bool led_to_it =
+      parts_->delays.may_pass(reported) || detail::is_one_of(error, {errc::cancelled});
+  return led_to_it ? reported : error;
+}
+
+// ---------------------------------------------------------------------------------------- to run
+
+task<void> monitored_session::run_step(const step_function& step, named_values inputs) {
+  parts& p = *parts_;
+  const one_run here(p.running);
+  const std::string& name = p.options.supervised.name;
+  if (!p.is_open) {
+    throw failure(errc::failed_precondition, name + ": run() of a session that is not open");
+  }
+  if (p.stopping) {
+    if (!p.refusal) {
+      p.refusal = std::make_exception_ptr(failure(
+          errc::failed_precondition, name + ": Run called even after should_stop requested"));
+    }
+    std::rethrow_exception(p.refusal);
+  }
+  for (;;) {
+    std::exception_ptr error = reported_to(p.sv.coord());
+    bool last = false;
+    if (!error || !p.delays.may_pass(error)) {
+      task<void> one = run_once(step, inputs, last);
+      error = co_await in_session(std::move(one));
+    }
+    if (!error) {
+      if (p.goes_further()) p.delays.reset();
+      if (last) request_stop();
+      co_return;
+    }
+    error = cause_of(error);
+    const bool stopped = co_await this_task::stop_requested();
+    if (stopped || p.stopping || !p.delays.may_pass(error)) std::rethrow_exception(error);
+    co_await recover(error);
+    if (p.stopping) {
+      throw failure(errc::out_of_range, name + ": it was to stop when it had been restored");
+    }
+  }
+}
+
+// In the scope of the session, which a stop of the coordinator stops.
+task<std::exception_ptr> monitored_session::in_session(task<void> t) {
+  std::exception_ptr error;
+  parts_->steps->spawn(caught(std::move(t), error), "run");
+  co_await parts_->steps->join();
+  co_return error;
+}
+
+task<void> monitored_session::run_once(const step_function& step, named_values inputs, bool& last) {
+  run_context run(parts_->sv, *parts_->opened, std::move(inputs));
+  for (const auto& hook : parts_->hooks) co_await hook->before_run(run);
+  co_await run_whole(step, run);
+  for (const auto& hook : parts_->hooks) co_await hook->after_run(run);
+  last = run.stop_requested();
+}
+
+// An end of the input has changed nothing; behind any other error nothing is saved.
+task<void> monitored_session::run_whole(const step_function& step, run_context& run) {
+  std::exception_ptr error;
+  {
+    const auto here = co_await parts_->sv.step();
+    co_await caught(step(run), error);
+    if (error && !parts_->is_clean(error)) {
+      parts_->broken = true;
+      std::rethrow_exception(error);
+    }
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+// ---------------------------------------------------------------------------------------- to end
+
+task<void> monitored_session::run_body(task<void> body) {
+  std::exception_ptr error;
+  parts_->body.spawn(caught(std::move(body), error), "body");
+  co_await parts_->body.join();
+  if (!error) co_return;
+  // What a stop of the coordinator has cancelled has ended as it should.
+  const bool stopped = co_await this_task::stop_requested();
+  const bool cancelled = detail::is_one_of(error, {errc::cancelled});
+  if (stopped || !cancelled || !parts_->body.stop_requested()) std::rethrow_exception(error);
+}
+
+task<void> monitored_session::end(const std::exception_ptr& error) {
+  const bool stopped = co_await this_task::stop_requested();
+  const bool cut = stopped && error && detail::is_one_of(error, {errc::cancelled});
+  // The request to stop may have come between the body's look at it and its run.
+  const bool clean = !error || cut || error == parts_->refusal || parts_->is_clean(error);
+  const std::exception_ptr real = clean ? nullptr : error;
+  if (parts_->is_open) {
+    co_await finish(real);
+  } else if (!clean) {
+    std::rethrow_exception(error);
+  }
+  if (cut) std::rethrow_exception(error);
+  if (parts_->lost) std::rethrow_exception(parts_->lost);
+}
+
+task<void> monitored_session::close() {
+  if (parts_->is_open) return finish(nullptr);
+  throw failure(errc::failed_precondition,
+                parts_->options.supervised.name + ": close() of a session that is not open");
+}
+
+task<void> monitored_session::finish(std::exception_ptr error) {
+  parts& p = *parts_;
+  LEAT_ASSERT(!p.running, "a monitored_session was closed while a run was under way");
+  p.ends_well = !error && !p.broken;
+  const std::exception_ptr first = co_await stop(error);
+  if (first) std::rethrow_exception(first);
+  if (error) p.sv.warn("an error after a clean stop: " + detail::text_of(error));
+}
+
+// All of them, whatever fails.
+task<void> monitored_session::end_hooks() {
+  if (!parts_->ends_well) co_return;
+  run_context none(parts_->sv, *parts_->opened);
+  std::exception_ptr first;
+  for (const auto& hook : parts_->hooks) {
+    std::exception_ptr error;
+    co_await caught(hook->end(none), error);
+    if (first && error) parts_->sv.coord().add_secondary_error(error);
+    if (!first) first = error;
+  }
+  if (first) std::rethrow_exception(first);
+}
+
+}  // namespace leat

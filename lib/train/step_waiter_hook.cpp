@@ -1,0 +1,31 @@
+#include "leat/train/step_waiter_hook.hpp"
+
+#include "leat/core/error.hpp"
+#include "leat/core/sleep.hpp"
+
+namespace leat {
+namespace {
+
+constexpr const char* step_waiter_name = "step_waiter_hook";
+
+}  // namespace
+
+step_waiter_hook::step_waiter_hook(std::int64_t wait_until_step, duration interval)
+    : step_(wait_until_step), interval_(interval) {
+  if (interval > duration::zero()) return;
+  throw failure(errc::invalid_argument, "step_waiter_hook: the interval must be above 0");
+}
+
+task<void> step_waiter_hook::begin(supervisor& sv) {
+  static_cast<void>(step_of(sv, step_waiter_name));
+  co_return;
+}
+
+task<void> step_waiter_hook::before_run(run_context& run) {
+  while (!reached_) {
+    reached_ = step_of(run.get_supervisor(), step_waiter_name) >= step_;
+    if (!reached_) co_await sleep_for(interval_);
+  }
+}
+
+}  // namespace leat

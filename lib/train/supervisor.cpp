@@ -1,0 +1,340 @@
+#include "leat/train/supervisor.hpp"
+
+#include <algorithm>
+#include <new>
+#include <stop_token>
+
+#include "core/is_one_of.hpp"
+#include "leat/core/assert.hpp"
+#include "leat/core/context.hpp"
+#include "leat/core/scheduler.hpp"
+#include "leat/core/task_group.hpp"
+#include "leat/core/this_task.hpp"
+#include "train/close_session.hpp"
+#include "train/registered_step.hpp"
+#include "train/supervisor_parts.hpp"
+#include "train/text_of.hpp"
+
+namespace leat {
+namespace {
+
+[[noreturn]] void refuse_options(const supervisor_options& o, const std::string& why) {
+  throw failure(errc::invalid_argument, o.name + ": " + why);
+}
+
+}  // namespace
+
+supervisor::supervisor(supervisor_options options)
+    : options_(std::move(options)),
+      coord_({.name = options_.name, .clean_stop_errors = options_.clean_stop_errors}),
+      sessions_(options_.manager),
+      parts_(std::make_unique<parts>()),
+      global_step_(options_.global_step) {
+  check();
+  settle();
+}
+
+supervisor::~supervisor() {
+  LEAT_ASSERT(!parts_->prepared,
+              "a supervisor is destroyed that was not stopped: use managed(), or "
+              "stop() on all ways out");
+}
+
+void supervisor::check() const {
+  const supervisor_options& o = options_;
+  if (o.save_summaries < duration::zero())
+    refuse_options(o, "save_summaries is below 0; 0 is never");
+  if (o.save_model < duration::zero()) refuse_options(o, "save_model is below 0; 0 is never");
+  if (o.stop_grace < duration::zero()) refuse_options(o, "stop_grace is below 0");
+  if (!o.is_chief && o.state && o.logdir.empty() && !o.sessions.ready && !o.manager) {
+    refuse_options(
+        o,
+        "a worker that registers state of its own is never ready, since no chief knows of it: "
+        "give it the chief's logdir, or sessions.ready");
+  }
+}
+
+void supervisor::settle() {
+  if (!sessions_) {
+    session_manager_options s = options_.sessions;
+    if (!s.init && !s.init_fn) {  // the values are what they are
+      s.init = [](session&) -> task<void> { co_return; };
+    }
+    sessions_ = std::make_shared<session_manager>(std::move(s));
+  }
+  if (!global_step_ && options_.state) {
+    global_step_ = detail::registered_step(*options_.state, options_.global_step_name,
+                                           [this](const std::string& why) { warn(why); });
+  }
+  if (!options_.is_chief) return;
+  logdir_ = options_.logdir;
+  if (!logdir_.empty() && options_.state) {
+    const bool slash = logdir_.back() == '/';
+    save_path_ = logdir_ + (slash ? "" : "/") + options_.saver.basename;
+    save_model_ = options_.save_model;
+  }
+  save_summaries_ = options_.save_summaries;
+}
+
+void supervisor::warn(const std::string& sentence) const {
+  if (options_.on_warning) options_.on_warning(options_.name + ": " + sentence);
+}
+
+std::optional<std::int64_t> supervisor::global_step() const {
+  if (!global_step_) return std::nullopt;
+  return global_step_();
+}
+
+event_writer* supervisor::summary_writer() noexcept { return parts_->writer; }
+saver* supervisor::get_saver() noexcept { return parts_->saver ? &*parts_->saver : nullptr; }
+
+// --------------------------------------------------------------------------------------- beginning
+
+task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
+  LEAT_ASSERT(!parts_->prepared, "a supervisor is prepared again that was not stopped");
+  coord_.clear_stop();
+  parts_->prepared = true;
+  parts_->is_ready = parts_->broken = parts_->told_broken = false;
+  parts_->saved_step.reset();
+  restored_from_.clear();
+  co_await open_parts();
+
+  restore_source source;
+  source.from = get_saver();
+  source.wait_for_checkpoint = options.wait_for_checkpoint;
+  source.max_wait = options.max_wait;
+  source.on_restored = [this](const std::string& path) { restored_from_ = path; };
+  session opened;
+  if (options_.is_chief) {
+    opened = co_await sessions_->prepare_session(std::move(source));
+  } else {
+    opened = co_await sessions_->wait_for_session(options.max_wait, std::move(source));
+  }
+  parts_->is_ready = true;
+  std::exception_ptr error;
+  try {
+    if (options_.is_chief) co_await start_events();
+    if (!restored_from_.empty()) parts_->saved_step = global_step();
+    if (options.start_standard_services) {
+      if (options_.is_chief) co_await start_standard_services();
+      if (options_.runners) start_queue_runners();
+    }
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (!error) co_return opened;
+  static_cast<void>(co_await detail::close_session(opened));
+  std::rethrow_exception(error);
+}
+
+// A worker reads checkpoints, and takes nothing.
+task<void> supervisor::open_parts() {
+  if (!options_.logdir.empty()) {
+    if (options_.is_chief) parts_->lock = co_await directory_lock::acquire(options_.logdir);
+    if (options_.state && !parts_->saver) {
+      class saver opened = co_await saver::open(options_.logdir, *options_.state, options_.saver);
+      parts_->saver.emplace(std::move(opened));
+    }
+  }
+  if (options_.is_chief) parts_->writer = options_.writer;
+  const std::string events = options_.summary_dir.empty() ? options_.logdir : options_.summary_dir;
+  const bool own =
+      options_.is_chief && !options_.writer && options_.write_events && !events.empty();
+  if (own && !parts_->own_writer) {
+    event_writer opened = co_await event_writer::open(events, options_.events);
+    parts_->own_writer.emplace(std::move(opened));
+  }
+  if (own) parts_->writer = &*parts_->own_writer;
+  if (parts_->writer && std::exchange(parts_->writer_closed, false)) {
+    co_await parts_->writer->reopen();
+    parts_->graph_written = false;
+  }
+}
+
+// What stands at the beginning of a file of events.
+task<void> supervisor::start_events() {
+  if (!parts_->writer_is_open() || std::exchange(parts_->graph_written, true)) co_return;
+  if (!options_.graph_def.empty()) co_await parts_->writer->add_graph(options_.graph_def);
+  if (!options_.meta_graph_def.empty()) {
+    co_await parts_->writer->add_meta_graph(options_.meta_graph_def);
+  }
+}
+
+std::vector<queue_run> supervisor::start_queue_runners(const runner_collection* runners) {
+  if (!runners) runners = options_.runners;
+  if (!runners) return {};
+  return runners->start(coord_);
+}
+
+// ---------------------------------------------------------------------------------------- the end
+
+task<void> supervisor::run_until_stop(task<void> body) {
+  bool done = false;
+  task_group group(options_.name + " body");
+  {
+    const auto run = [&](task<void> whole) -> task<void> {
+      co_await std::move(whole);
+      done = true;
+    };
+    const std::stop_callback forward(coord_.get_stop_token(), [&] {
+      if (!parts_->stopping) group.request_stop();
+    });
+    parts_->body = &group;
+    group.spawn(run(std::move(body)), "body");
+    co_await group.join();
+  }
+  const bool stopped = co_await this_task::stop_requested();
+  if (!done && stopped) throw failure(errc::cancelled, options_.name);
+}
+
+task<void> supervisor::end(std::optional<session>& opened, const std::exception_ptr& error,
+                           stop_options options) {
+  // Whoever is stopped from outside ends well: his body has done what it was given.
+  const bool stopped = co_await this_task::stop_requested();
+  const bool cut = stopped && error && detail::is_one_of(error, {errc::cancelled});
+  const bool clean = !error || cut || detail::is_one_of(error, options_.clean_stop_errors);
+  std::exception_ptr late;
+  if (!clean) parts_->is_ready = false;  // nor is it saved
+  try {
+    coord_.request_stop(cut ? nullptr : error);
+  } catch (...) {
+    late = std::current_exception();  // all were joined before
+  }
+  std::exception_ptr first;
+  for (int attempt = 0; attempt < 2; ++attempt) {  // the second where the first had no memory
+    if (!parts_->prepared) break;
+    try {
+      co_await stop(options);
+    } catch (...) {
+      if (!first) first = std::current_exception();
+    }
+  }
+  parts_->body = nullptr;
+  if (opened) {
+    const std::exception_ptr why = co_await detail::close_session(*opened);
+    if (why) warn("the session cannot be closed: " + detail::text_of(why));
+  }
+  if (late) std::rethrow_exception(late);
+  if (first) std::rethrow_exception(first);
+  if (cut) std::rethrow_exception(error);
+  if (!clean) warn("an error after a clean stop: " + detail::text_of(error));
+}
+
+// Whoever is stopped has his last checkpoint all the same.
+task<void> supervisor::stop(stop_options options) {
+  const context* const caller = scheduler::current_task();
+  if (caller && &caller->scope() == &coord_) {
+    throw failure(errc::failed_precondition,
+                  options_.name +
+                      ": one of its tasks stops it, and would wait for itself: call "
+                      "request_stop()");
+  }
+  const bool by_body = caller && parts_->body && &caller->scope() == parts_->body;
+  task_group shield(shielded, options_.name + " end");
+  shield.spawn(stop_now(options, by_body), "end");
+  co_await shield.join();
+}
+
+task<void> supervisor::stop_now(stop_options options, bool by_body) {
+  static_cast<void>(co_await parts_->stop_turn.pop());
+  std::exception_ptr error;
+  if (parts_->prepared) {
+    bool well = true;
+    task<void> joined;
+    task<void> finished;
+    try {  // first what needs memory: then all of it is done
+      join_options joining;
+      joining.grace = options_.stop_grace;
+      joining.ignore_live_threads = options.ignore_live_threads;
+      joined = coord_.join(joining);
+      finished = finish(well, options.close_summary_writer);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    if (!error) {
+      parts_->stopping = by_body;
+      coord_.request_stop();
+      try {
+        co_await std::move(joined);
+      } catch (...) {
+        error = std::current_exception();
+      }
+      well = !error;
+      try {
+        co_await std::move(finished);
+      } catch (...) {
+        if (!error) error = std::current_exception();
+      }
+      parts_->stopping = false;
+      parts_->prepared = false;
+    }
+  }
+  static_cast<void>(parts_->stop_turn.try_push(0));
+  if (error) std::rethrow_exception(error);
+}
+
+task<void> supervisor::finish(const bool& well, bool close_writer) {
+  std::exception_ptr error;
+  try {
+    if (well && parts_->is_ready && options_.at_end) co_await options_.at_end();
+    if (well) co_await save_at_end();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  try {
+    co_await close_parts(close_writer);
+  } catch (...) {
+    if (!error) error = std::current_exception();
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+task<void> supervisor::save_at_end() {
+  if (parts_->broken) warn("a step was not done whole: there is no last checkpoint");
+  const bool can = parts_->saver && parts_->lock && parts_->is_ready && options_.save_at_end &&
+                   !parts_->broken && parts_->steps == 0;
+  if (!can) co_return;
+  const std::optional<std::int64_t> step = global_step();
+  if (step && step == parts_->saved_step) co_return;
+  co_await save_between_steps();
+}
+
+// Those of its own belong to the scheduler on which they were made: the next run makes others.
+task<void> supervisor::close_parts(bool close_writer) {
+  std::exception_ptr error;
+  const bool is_own = parts_->own_writer.has_value();
+  if ((close_writer || is_own) && parts_->writer_is_open()) {
+    parts_->writer_closed = true;
+    try {
+      co_await parts_->writer->add_session_log(session_log::stop);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    // What had no memory is done when it is tried again.
+    for (bool again = true; again;) {
+      again = false;
+      try {
+        co_await parts_->writer->close();
+      } catch (const std::bad_alloc&) {
+        again = !error;
+        if (!error) error = std::current_exception();
+      } catch (...) {
+        if (!error) error = std::current_exception();
+      }
+    }
+  }
+  if (is_own) parts_->writer = nullptr;
+  parts_->own_writer.reset();
+  parts_->rate.reset();
+  parts_->input.reset();
+  parts_->saver.reset();
+  try {
+    if (parts_->lock) co_await parts_->lock->release();
+  } catch (...) {
+    if (!error) error = std::current_exception();
+  }
+  parts_->lock.reset();
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace leat

@@ -1,0 +1,175 @@
+// What runs beside the body of a supervisor: services, saves between steps, summaries.
+
+#include <string>
+#include <utility>
+
+#include "leat/core/scheduler.hpp"
+#include "leat/sync/looper.hpp"
+#include "train/supervisor_parts.hpp"
+
+namespace leat {
+
+task<std::vector<std::string>> supervisor::start_standard_services() {
+  if (!options_.is_chief) {
+    throw failure(errc::failed_precondition,
+                  options_.name + ": only the chief starts standard services");
+  }
+  std::vector<std::string> started;
+  if (logdir_.empty() && !parts_->writer) {
+    warn("standard services are not started: there is no logdir");
+    co_return started;
+  }
+  // Before all that is new: who reads the events forgets by it what comes again.
+  const std::optional<std::int64_t> now = global_step();
+  if (parts_->writer_is_open() && now) {
+    co_await parts_->writer->add_session_log(session_log::start, *now);
+    co_await parts_->writer->flush();
+  }
+  const auto start = [&](const char* name, duration interval, auto body) {
+    loop(interval, std::move(body), name);
+    started.emplace_back(name);
+  };
+  const bool summarises = parts_->writer_is_open() && save_summaries_ > duration::zero();
+  if (summarises && options_.summaries) {
+    start("summaries", save_summaries_, [this] { return write_summaries(); });
+  }
+  if (summarises && (!options_.queues.empty() || !options_.stages.empty())) {
+    parts_->input.emplace(options_.stages, scheduler::current()->now());
+    start("input", save_summaries_, [this] { return measure_input(); });
+  }
+  if (summarises && now) {
+    parts_->rate.emplace(scheduler::current()->now(), *now, options_.global_step_name);
+    start("steps", save_summaries_, [this] { return measure_steps(); });
+  }
+  if (parts_->saver && save_model_ > duration::zero()) {
+    start("checkpoints", save_model_, [this] { return save_periodically(); });
+  }
+  co_return started;
+}
+
+void supervisor::loop(duration interval, std::function<task<void>()> body, std::string_view name) {
+  looper_options o;
+  o.interval = interval;
+  o.missed = missed_points::skip;
+  coord_.spawn(looper(std::move(body), std::move(o)), name);
+}
+
+task<void> supervisor::write_summaries() {
+  const std::int64_t step = global_step().value_or(0);
+  summary s = options_.summaries();
+  co_await parts_->writer->add_summary(std::move(s), step);
+}
+
+task<void> supervisor::measure_steps() {
+  const std::int64_t step = global_step().value_or(0);
+  summary s = parts_->rate->sample(scheduler::current()->now(), step);
+  co_await parts_->writer->add_summary(std::move(s), step);
+}
+
+task<void> supervisor::measure_input() {
+  const std::int64_t step = global_step().value_or(0);
+  summary s = parts_->input->sample(scheduler::current()->now());
+  add_fullness(s, options_.queues);
+  co_await parts_->writer->add_summary(std::move(s), step);
+}
+
+task<void> supervisor::save_periodically() { co_await save_between_steps(); }
+
+// ------------------------------------------------------------------------------------------- steps
+
+// What waits for the end of all steps comes before new ones.
+task<supervisor::step_scope> supervisor::step() {
+  while (parts_->save_waits) {
+    static_cast<void>(co_await parts_->snapshot_taken.pop());
+    static_cast<void>(parts_->snapshot_taken.try_push(0));  // for the next one who waits
+  }
+  ++parts_->steps;
+  co_return step_scope(*this);
+}
+
+void supervisor::end_step(bool broken) noexcept {
+  parts_->broken = parts_->broken || broken;
+  if (--parts_->steps == 0) static_cast<void>(parts_->step_ended.try_push(0));
+}
+
+task<std::string> supervisor::save() {
+  if (!parts_->saver || !parts_->lock) {
+    throw failure(errc::failed_precondition,
+                  options_.name + ": nothing can be saved: " +
+                      (save_path_.empty() ? "give the chief a logdir and a state"
+                                          : "it is not prepared, or has stopped"));
+  }
+  if (parts_->steps > 0) {
+    throw failure(errc::failed_precondition,
+                  options_.name + ": a step is under way, save behind it");
+  }
+  if (parts_->broken) {
+    throw failure(errc::failed_precondition,
+                  options_.name + ": a step was not done whole, and is not saved");
+  }
+  co_return co_await save_between_steps();
+}
+
+// Nothing runs between the end of the last step and the copy of the values.
+task<std::string> supervisor::save_between_steps() {
+  static_cast<void>(co_await parts_->save_turn.pop());
+  std::string path;
+  std::optional<std::int64_t> step;
+  std::exception_ptr error;
+  static_cast<void>(parts_->snapshot_taken.try_pop());
+  try {
+    while (parts_->steps > 0) {
+      parts_->save_waits = true;
+      static_cast<void>(co_await parts_->step_ended.pop());
+    }
+    step = global_step();
+    if (step && *step < 0) {
+      throw failure(errc::invalid_argument,
+                    options_.name + ": step " + std::to_string(*step) + " cannot be saved");
+    }
+    if (parts_->broken) {
+      if (!std::exchange(parts_->told_broken, true)) {
+        warn("a step was not done whole: nothing is saved any more");
+      }
+    } else if (step) {
+      path = co_await parts_->saver->save(static_cast<std::uint64_t>(*step));
+    } else {
+      path = co_await parts_->saver->save();
+    }
+  } catch (...) {
+    error = std::current_exception();
+  }
+  parts_->save_waits = false;
+  static_cast<void>(parts_->snapshot_taken.try_push(0));
+  static_cast<void>(parts_->save_turn.try_push(0));
+  if (error) std::rethrow_exception(error);
+  if (path.empty()) co_return path;
+  parts_->saved_step = step;
+  if (step && parts_->writer_is_open()) {
+    co_await parts_->writer->add_session_log(session_log::checkpoint, *step, save_path_, path);
+  }
+  co_return path;
+}
+
+// --------------------------------------------------------------------------------------- summaries
+
+event_writer& supervisor::require_writer() {
+  if (options_.is_chief && parts_->writer) return *parts_->writer;
+  throw failure(errc::failed_precondition,
+                options_.name + ": summary_computed() requires a summary writer: " +
+                    (options_.is_chief ? "give a logdir" : "only the chief has one"));
+}
+
+task<void> supervisor::summary_computed(summary s, std::optional<std::int64_t> step) {
+  event_writer& writer = require_writer();
+  if (!step) step = global_step();
+  co_await writer.add_summary(std::move(s), step.value_or(0));
+}
+
+task<void> supervisor::summary_computed(std::string bytes, std::optional<std::int64_t> step) {
+  event_writer& writer = require_writer();
+  if (!step) step = global_step();
+  co_await writer.add_summary_bytes(bytes, step.value_or(0));
+}
+
+}  // namespace leat

@@ -1,0 +1,302 @@
+// Records that lie side by side are decoded many at a time, column by column: what comes of them is
+// what comes of each alone.
+
+#include "leat/codec/csv_decoder.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/core/error.hpp"
+#include "leat/core/random.hpp"
+
+namespace csv_block_test {
+
+using leat::csv_column;
+using leat::csv_decoder;
+using leat::csv_options;
+using leat::dtype;
+using leat::random_engine;
+using texts = std::vector<std::string>;
+
+// Records in one piece of memory of just their size, with the same bytes between each two.
+class placed {
+ public:
+  placed(const texts& records, std::string_view between) {
+    std::size_t size = 0;
+    for (const std::string& r : records) size += r.size() + between.size();
+    bytes_.reserve(size);
+    for (const std::string& r : records) {
+      if (!views_.empty()) bytes_.insert(bytes_.end(), between.begin(), between.end());
+      views_.emplace_back(bytes_.data() + bytes_.size(), r.size());
+      bytes_.insert(bytes_.end(), r.begin(), r.end());
+    }
+  }
+  [[nodiscard]] const std::vector<std::string_view>& views() const noexcept { return views_; }
+
+ private:
+  std::vector<char> bytes_;
+  std::vector<std::string_view> views_;
+};
+
+struct outcome {
+  leat::tensor_tuple columns;
+  std::string error;
+
+  friend bool operator==(const outcome&, const outcome&) = default;
+};
+
+outcome decode(const csv_decoder& decoder, const texts& records, std::string_view between) {
+  outcome o;
+  try {
+    o.columns = decoder.decode(placed(records, between).views());
+  } catch (const leat::decode_error& e) {
+    o.error = e.what();
+  }
+  return o;
+}
+
+constexpr std::string_view apart = "\n\n\n";  // more than a line end: each record is read alone
+
+// The same side by side in each way, and apart.
+outcome same_in_all_places(const csv_decoder& decoder, const texts& records) {
+  const outcome alone = decode(decoder, records, apart);
+  CHECK(decode(decoder, records, "\n") == alone);
+  CHECK(decode(decoder, records, "\r\n") == alone);
+  CHECK(decode(decoder, records, "") == alone);
+  return alone;
+}
+
+std::string one_of(random_engine& random, const texts& all) {
+  return all[random.below(all.size())];
+}
+
+std::string digits(random_engine& random, std::size_t count) {
+  std::string text;
+  for (; count > 0; --count) text += static_cast<char>('0' + random.below(10));
+  return text;
+}
+
+std::string an_int(random_engine& random, std::size_t max_digits) {
+  return (random.below(3) == 0 ? "-" : "") + digits(random, 1 + random.below(max_digits));
+}
+
+std::string a_float(random_engine& random) {
+  switch (random.below(8)) {
+    case 0: return an_int(random, 18);
+    case 1: return an_int(random, 3) + "e" + an_int(random, 2);
+    case 2:
+      return one_of(random, {"inf", "-inf", "+1.5", " 2.5", "2.5 ", "0x1p3", "-0", ".5", "5."});
+    default: return an_int(random, 9) + "." + digits(random, random.below(12));
+  }
+}
+
+std::string a_word(random_engine& random) {
+  std::string text;
+  for (std::uint64_t left = random.below(random.below(20) == 0 ? 300 : 20); left > 0; --left) {
+    text += one_of(random, {"a", "Z", " ", "'", ";", "\t", "ä"});
+  }
+  return text;
+}
+
+const std::vector<csv_column> five = {
+    csv_column::required(dtype::int64, "long"), csv_column::optional(std::int32_t{-7}, "int"),
+    csv_column::optional(0.5F, "float"), csv_column::optional(0.25, "double"),
+    csv_column::optional("none", "word")};
+
+std::string maybe(random_engine& random, std::string field, bool quotes) {
+  const std::uint64_t kind = random.below(40);
+  if (kind == 0) return "";
+  if (kind == 1) return "NA";
+  if (quotes && kind < 10) return '"' + field + '"';
+  return field;
+}
+
+std::string row(random_engine& random, bool quotes) {
+  std::string word = a_word(random);
+  if (quotes && random.below(4) == 0) word = '"' + word + ",,\"";
+  return (random.below(20) == 0 ? "\"5\"" : an_int(random, 18)) + ',' +
+         maybe(random, an_int(random, 9), quotes) + ',' + maybe(random, a_float(random), quotes) +
+         ',' + maybe(random, a_float(random), quotes) + ',' + word;
+}
+
+texts rows(random_engine& random, std::size_t count, bool quotes) {
+  texts all;
+  for (; count > 0; --count) all.push_back(row(random, quotes));
+  return all;
+}
+
+TEST_CASE("csv_block: random rows are those that each is alone", "[codec]") {
+  random_engine random(1);
+  for (const bool quotes : {false, true}) {
+    const csv_decoder decoder(five, {.na_value = "NA"});
+    for (int round = 0; round < 40; ++round) {
+      const texts all = rows(random, 1 + random.below(700), quotes);
+      const outcome o = same_in_all_places(decoder, all);
+      REQUIRE(o.error.empty());
+      REQUIRE(o.columns[0].count() == all.size());
+    }
+  }
+}
+
+TEST_CASE("csv_block: the first error of damaged rows is that of its row alone", "[codec]") {
+  random_engine random(2);
+  const csv_decoder decoder(five, {.na_value = "NA"});
+  std::size_t refused = 0;
+  for (int round = 0; round < 400; ++round) {
+    texts all = rows(random, 1 + random.below(60), random.below(2) == 0);
+    for (std::uint64_t damages = random.below(3); damages > 0; --damages) {
+      std::string& r = all[random.below(all.size())];
+      const std::string bad =
+          one_of(random, {"\"", "\"\"", ",", "\n", "\r", "x", ".", "-", std::string(1, '\0')});
+      if (r.empty() || random.below(2) == 0) {
+        r.insert(random.below(r.size() + 1), bad);
+      } else {
+        r.erase(random.below(r.size()), 1);
+      }
+    }
+    if (!same_in_all_places(decoder, all).error.empty()) ++refused;
+  }
+  CHECK(refused > 100);
+}
+
+TEST_CASE("csv_block: numbers of every length, with a point at every place", "[codec]") {
+  random_engine random(3);
+  texts longs, doubles;
+  for (std::size_t length = 1; length <= 20; ++length) {
+    for (std::size_t point = 0; point <= length; ++point) {
+      for (const char* sign : {"", "-"}) {
+        std::string text = digits(random, length);
+        longs.push_back(sign + text.substr(0, 18));
+        text.insert(point, ".");
+        doubles.push_back(sign + text);
+      }
+    }
+  }
+  const auto column = [](dtype type) { return csv_decoder({csv_column::required(type)}); };
+  const outcome ints = same_in_all_places(column(dtype::int64), longs);
+  const outcome wide = same_in_all_places(column(dtype::float64), doubles);
+  const outcome narrow = same_in_all_places(column(dtype::float32), doubles);
+  for (std::size_t i = 0; i < longs.size(); ++i) {
+    CHECK(ints.columns[0].values<std::int64_t>()[i] == std::strtoll(longs[i].c_str(), nullptr, 10));
+    CHECK(wide.columns[0].values<double>()[i] == std::strtod(doubles[i].c_str(), nullptr));
+    CHECK(narrow.columns[0].values<float>()[i] == std::strtof(doubles[i].c_str(), nullptr));
+  }
+}
+
+TEST_CASE("csv_block: floats are rounded as the compiler does", "[codec]") {
+  random_engine random(4);
+  texts all = {"16777217", "0.1", "9007199254740993", "1.000000178813934", "9007199254740992.5"};
+  // Halfway between two floats, and beside it.
+  for (const char* text : {"16777217.0", "33554434.000", "1.00000005960464", "8388608.5"}) {
+    all.emplace_back(text);
+  }
+  for (int i = 0; i < 20'000; ++i) {
+    all.push_back(digits(random, random.below(9)) + '.' + digits(random, 1 + random.below(8)));
+  }
+  const csv_decoder decoder({csv_column::required(dtype::float32)});
+  const outcome o = decode(decoder, all, "\n");
+  const auto found = o.columns[0].values<float>();
+  REQUIRE(found.size() == all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (found[i] != std::strtof(all[i].c_str(), nullptr)) FAIL(all[i]);
+  }
+}
+
+TEST_CASE("csv_block: integers at the ends of their types", "[codec]") {
+  const texts in_range = {"2147483647", "-2147483648", "999999999", "0000000000000000001", "-0"};
+  const outcome o = same_in_all_places(csv_decoder({csv_column::required(dtype::int32)}), in_range);
+  CHECK(o.columns[0].values<std::int32_t>()[1] == INT32_MIN);
+  for (const char* text : {"2147483648", "-2147483649", "9999999999999999"}) {
+    texts all(20, "1");
+    all[17] = text;
+    const csv_decoder decoder({csv_column::required(dtype::int32)});
+    CHECK(same_in_all_places(decoder, all).error.starts_with("record 17, column 1, field 0: "));
+  }
+}
+
+TEST_CASE("csv_block: what is no number is none at every place of a block", "[codec]") {
+  for (const char* text : {"-", ".", "-.", "1.2.3", "1-", "--1", "1e", "x", "1 2", "12:", "1/"}) {
+    for (const dtype type : {dtype::int64, dtype::float32, dtype::float64}) {
+      for (const std::size_t place : {0U, 1U, 15U, 16U, 40U}) {
+        texts all(41, "12345678");
+        all[place] = text;
+        const outcome o = same_in_all_places(csv_decoder({csv_column::required(type)}), all);
+        CHECK(o.error.starts_with("record " + std::to_string(place) + ", "));
+      }
+    }
+  }
+}
+
+TEST_CASE("csv_block: records of every length, and longer than any block", "[codec]") {
+  const csv_decoder decoder({csv_column::optional(""), csv_column::optional("")});
+  for (std::size_t length = 0; length < 200; ++length) {
+    same_in_all_places(decoder, texts(5, std::string(length, 'x') + ",y"));
+  }
+  for (const std::size_t length : {4096U, 16383U, 16384U, 32766U, 32767U, 32768U, 70'000U}) {
+    const texts all = {"a,b", std::string(length, 'x') + ",y", "c,d",
+                       std::string(length, 'z') + ","};
+    const outcome o = same_in_all_places(decoder, all);
+    CHECK(o.columns[0].strings()[1].size() == length);
+    CHECK(o.columns[1].strings()[2] == "d");
+  }
+  const texts full(300, std::string(100, ','));  // nothing but delimiters
+  const csv_decoder wide(std::vector<csv_column>(101, csv_column::optional(std::int32_t{3})));
+  CHECK(same_in_all_places(wide, full).columns[100].values<std::int32_t>()[299] == 3);
+}
+
+TEST_CASE("csv_block: selected fields of records with others behind", "[codec]") {
+  texts all;
+  for (int i = 0; i < 300; ++i) all.push_back("x,1,y,2.5" + std::string(i < 200 ? 3 : 7, ','));
+  const csv_decoder decoder(
+      {csv_column::required(dtype::int32), csv_column::required(dtype::float32)},
+      {.select = {1, 3}});
+  CHECK(same_in_all_places(decoder, all).columns[1].values<float>()[299] == 2.5F);
+  all[250] = "x,1,y";
+  CHECK(same_in_all_places(decoder, all).error.find("the number of fields is 1") !=
+        std::string::npos);
+}
+
+TEST_CASE("csv_block: fields too many in one record and too few in the next are seen", "[codec]") {
+  const csv_decoder decoder({csv_column::optional("d"), csv_column::optional("d")});
+  texts all(20, "a,b");
+  all[7] = "a,b,c";
+  all[8] = "a";
+  CHECK(same_in_all_places(decoder, all).error ==
+        same_in_all_places(decoder, {"a,b", "a,b", "a,b", "a,b", "a,b", "a,b", "a,b", "a,b,c"})
+            .error);
+  all[7] = "\"a";
+  all[8] = "b\",c";
+  CHECK(same_in_all_places(decoder, all).error.find("never closed") != std::string::npos);
+}
+
+TEST_CASE("csv_block: quotes around fields, and none where they are text", "[codec]") {
+  const std::vector<csv_column> two = {csv_column::optional("none"), csv_column::optional("none")};
+  const texts all = {"\"a\",b", "\"\",\"c,d\"", "e,\"\"\"f\"", "\",\",\",\"", "g,\"h\"\"i\""};
+  for (std::size_t first = 0; first < all.size(); ++first) {
+    texts some(30, "p,q");
+    std::ranges::copy(all.begin() + static_cast<std::ptrdiff_t>(first), all.end(),
+                      some.begin() + 9);
+    same_in_all_places(csv_decoder(two), some);
+  }
+  const outcome quoted = same_in_all_places(csv_decoder(two), {all[0], all[1], all[3]});
+  CHECK(quoted.columns[0] == leat::tensor::of({3}, {"a", "none", ","}));
+  const outcome plain = same_in_all_places(csv_decoder(two, {.quotes = false}), {all[0], all[4]});
+  CHECK(plain.columns[0] == leat::tensor::of({2}, {"\"a\"", "g"}));
+}
+
+TEST_CASE("csv_block: any byte may be the delimiter", "[codec]") {
+  for (const char delimiter : {'\0', ' ', '-', '.', '1', 'x', '\xff'}) {
+    const csv_decoder decoder({csv_column::optional("d"), csv_column::optional("d")},
+                              {.delimiter = delimiter});
+    const outcome o = same_in_all_places(decoder, texts(33, std::string("a") + delimiter + "b"));
+    CHECK(o.columns[1].strings()[32] == "b");
+  }
+}
+
+}  // namespace csv_block_test

@@ -1,0 +1,169 @@
+// What a pipeline takes stays within what follows from its options, the formula of
+// docs/pipelines.md, and 5 % more: counted allocation by allocation.
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <catch2/catch.hpp>
+
+#include "faults/failing_allocations.hpp"
+#include "leat/codec/example_builder.hpp"
+#include "leat/codec/example_parser.hpp"
+#include "leat/core/random.hpp"
+#include "leat/core/runtime.hpp"
+#include "leat/core/sync_wait.hpp"
+#include "leat/core/this_task.hpp"
+#include "leat/io/tfrecord_reader.hpp"
+#include "leat/io/tfrecord_writer.hpp"
+#include "leat/pipeline/pipeline.hpp"
+#include "support/temp_dir.hpp"
+
+namespace pipeline_memory_test {
+
+using leat::dtype;
+using leat::task;
+using leat_test::alive_bytes;
+using leat_test::most_bytes;
+
+constexpr std::size_t kibibyte = 1024;
+constexpr std::size_t chunk_headroom = 128 * kibibyte;
+constexpr std::size_t huge_page = 2048 * kibibyte;
+
+// The options that memory depends on. `record` is the size of the largest, as it lies in the file.
+struct configuration {
+  std::size_t record = 0;
+  std::size_t capacity = 0;
+  std::size_t batch = 0;
+  std::size_t workers = 0;
+  std::size_t prefetch = 1;
+  std::size_t interleave = 1;
+  leat::read_options read = {.chunk_size = 64 * kibibyte};
+  bool equal_sizes = true;
+};
+
+std::size_t readers_of(const configuration& c) {
+  const std::size_t one = (c.read.depth + 2) * (c.read.chunk_size + chunk_headroom);
+  const std::size_t whole = one < huge_page ? one : (one + huge_page - 1) / huge_page * huge_page;
+  return c.interleave * whole;
+}
+
+std::size_t buffer_of(const configuration& c) {
+  constexpr std::size_t drawn_at_a_time = 64;
+  return c.capacity * (c.record + 144) + 2 * drawn_at_a_time * c.record;
+}
+
+std::size_t batches_of(const configuration& c) {
+  const std::size_t records = 3 * c.workers + 2;
+  const std::size_t columns = 3 * c.workers + c.prefetch + 3;
+  const std::size_t one = c.batch * c.record;
+  return records * (one + one / 8) + columns * one;
+}
+
+std::size_t budget_of(const configuration& c) {
+  return readers_of(c) + buffer_of(c) + batches_of(c);
+}
+
+constexpr int files = 4;
+
+// So many Examples in all that the buffer is filled, and turned over, in each epoch. Gives the size
+// of the largest.
+task<std::size_t> write_files(const temp_dir& dir, const configuration& c) {
+  leat::random_engine random(1);
+  const std::size_t count = (2 * c.capacity + 40 * c.batch) / files;
+  std::size_t largest = 0;
+  for (int f = 0; f < files; ++f) {
+    auto writer = co_await leat::tfrecord_writer::open(dir / std::to_string(f));
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t size = c.equal_sizes ? c.record : c.record / 2 + random.below(c.record / 2);
+      const std::string image(size, 'x');
+      const std::string record =
+          leat::example_builder().add("image", {std::string_view(image)}).serialize();
+      largest = std::max(largest, record.size());
+      co_await writer.write(leat::as_bytes(record));
+    }
+    co_await writer.close();
+  }
+  co_return largest;
+}
+
+// Reads all, and lets the stages before run ahead as far as they may. Gives the number of records.
+template <class Pipeline>
+task<std::size_t> consume(Pipeline& batches) {
+  std::size_t records = 0;
+  for (;;) {
+    const auto batch = co_await batches.next();
+    if (!batch) break;
+    records += (*batch)["image"].count();
+    for (int i = 0; i < 100; ++i) co_await leat::this_task::yield();
+  }
+  co_return records;
+}
+
+// The most bytes that are alive at a time, above those that were before.
+std::size_t peak_of(const temp_dir& dir, const configuration& c) {
+  const leat::runtime rt({.threads = 2});
+  const std::ptrdiff_t before = alive_bytes;
+  most_bytes = before;
+  std::size_t records = 0;
+  {
+    const leat::example_parser parser({{"image", leat::fixed_len_feature{.type = dtype::string}}});
+    leat::file_source<leat::tfrecord_reader> source;
+    source.files = {dir / "?"};
+    source.num_epochs = 2;
+    source.interleave = c.interleave;
+    source.reader.read = c.read;
+    auto batches = leat::read_files(std::move(source), {.workers = leat::schedulers_of(rt)})
+                       .shuffle({.capacity = c.capacity, .seed = 1})
+                       .batch({.size = c.batch})
+                       .map("parse",
+                            [&parser](const leat::record_rows& rows) {
+                              return parser.parse(rows.views()).take();
+                            },
+                            {.workers = c.workers})
+                       .prefetch(c.prefetch);
+    records = leat::sync_wait(consume(batches));
+  }
+  CHECK(records == 2 * files * ((2 * c.capacity + 40 * c.batch) / files));
+  return static_cast<std::size_t>(most_bytes - before);
+}
+
+void check_memory(configuration c) {
+  const temp_dir dir;
+  c.record = leat::sync_wait(write_files(dir, c));
+  const std::size_t peak = peak_of(dir, c);
+  const std::size_t budget = budget_of(c);
+  INFO("records of " << c.record << " bytes, capacity " << c.capacity << ", batches of " << c.batch
+                     << ", " << c.workers << " workers: " << peak << " of " << budget);
+  CHECK(peak <= budget + budget / 20);
+  CHECK(peak >= budget * 2 / 3);  // nor does the formula allow for anything
+}
+
+TEST_CASE("memory: a pipeline stays within its budget, whatever its buffer", "[faults]") {
+  for (const std::size_t capacity : {std::size_t{100}, std::size_t{1000}, std::size_t{10'000}}) {
+    check_memory({.record = 1000, .capacity = capacity, .batch = 32, .workers = 2, .prefetch = 2});
+  }
+}
+
+TEST_CASE("memory: a pipeline stays within its budget, whatever its records", "[faults]") {
+  check_memory({.record = 40, .capacity = 20'000, .batch = 128, .workers = 2, .interleave = 2});
+  check_memory({.record = 4000, .capacity = 1000, .batch = 32, .workers = 2, .interleave = 2});
+  check_memory({.record = 60'000, .capacity = 100, .batch = 8, .workers = 2, .interleave = 2});
+  check_memory({.record = 8000, .capacity = 1000, .batch = 32, .workers = 2, .equal_sizes = false});
+}
+
+TEST_CASE("memory: a pipeline stays within its budget, whatever its tasks", "[faults]") {
+  for (const std::size_t workers : {std::size_t{0}, std::size_t{1}, std::size_t{8}}) {
+    check_memory({.record = 4000, .capacity = 500, .batch = 32, .workers = workers, .prefetch = 4});
+  }
+  check_memory({.record = 4000,
+                .capacity = 500,
+                .batch = 32,
+                .workers = 2,
+                .interleave = 4,
+                .read = {.chunk_size = 256 * kibibyte, .depth = 8}});
+}
+
+}  // namespace pipeline_memory_test

@@ -1,0 +1,348 @@
+// Pipelines that are saved and restored: what is refused, and what ends say.
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "leat/pipeline/read_indexed.hpp"
+#include "leat/pipeline/read_queue.hpp"
+#include "leat/sync/fifo_queue.hpp"
+#include "pipeline/resuming.hpp"
+#include "support/error_of.hpp"
+#include "support/refusal.hpp"
+
+namespace resume_refusals_test {
+
+using leat::errc;
+using leat::task;
+using leat_test::contains;
+using leat_test::error_of;
+using leat_test::go_on;
+using leat_test::lines_of;
+using leat_test::read_all;
+using leat_test::read_and_save;
+using leat_test::texts;
+
+struct choices {
+  std::size_t interleave = 2;
+  std::size_t capacity = 5;
+  std::optional<std::uint64_t> seed = 1;
+  std::size_t batch = 3;
+  std::string shuffle = "shuffle";
+  std::optional<std::uint64_t> num_epochs = 1;
+};
+
+auto declared(const temp_dir& dir, choices c = {}) {
+  return lines_of({.files = {dir / "*"}, .num_epochs = c.num_epochs, .interleave = c.interleave},
+                  {.name = "train"})
+      .shuffle({.capacity = c.capacity, .seed = c.seed, .name = c.shuffle})
+      .batch({.size = c.batch})
+      .map("join", [](const texts& batch) { return leat_test::joined(batch); })
+      .prefetch(1);
+}
+
+struct saved_pipeline {
+  saved_pipeline() {
+    dir.write("a", "1\n2\n3\n4\n5\n6\n7\n");
+    dir.write("b", "11\n12\n13\n14\n");
+    dir.write("c", "21\n22\n23\n24\n25\n");
+    auto p = declared(dir);
+    auto [elements, after] = leat::sync_wait(read_and_save(p));
+    all = std::move(elements);
+    states = std::move(after);
+    CHECK(all.size() == 6);
+  }
+
+  // What the state after two elements is refused with.
+  template <class Pipeline>
+  std::string refused(Pipeline p, errc expected = errc::failed_precondition) {
+    return refused_state(std::move(p), states[2], expected);
+  }
+  template <class Pipeline>
+  std::string refused_state(Pipeline p, std::string state,
+                            errc expected = errc::failed_precondition) {
+    const std::string why = error_of(p.restore(std::move(state)), expected);
+    leat::sync_wait(p.stop());
+    return why;
+  }
+
+  temp_dir dir;
+  texts all;
+  texts states;
+};
+
+TEST_CASE("resume: another pipeline is refused, and what differs is named", "[pipeline]") {
+  saved_pipeline s;
+  CHECK(contains(s.refused(declared(s.dir, {.interleave = 1})),
+                 "pipeline 'train', stage 'files': interleave is 1, and was 2 when the state was "
+                 "saved"));
+  CHECK(contains(s.refused(declared(s.dir, {.capacity = 6})),
+                 "stage 'shuffle': capacity is 6, and was 5"));
+  CHECK(contains(s.refused(declared(s.dir, {.batch = 4})), "stage 'batch': size is 4, and was 3"));
+  CHECK(contains(s.refused(declared(s.dir, {.seed = 2})),
+                 "stage 'shuffle': the state cannot be restored: the seed is 2, and was 1"));
+  CHECK(contains(s.refused(declared(s.dir, {.shuffle = "mix"})),
+                 "its stages are line_reader 'files', map 'text', shuffle 'mix', batch 'batch', "
+                 "map 'join', and were line_reader 'files', map 'text', shuffle 'shuffle'"));
+  CHECK(contains(s.refused(lines_of({.files = {s.dir / "*"}})), "its stages are"));
+}
+
+TEST_CASE("resume: other files are refused by name", "[pipeline]") {
+  saved_pipeline s;
+  const auto restore = [&] { return s.refused(declared(s.dir)); };
+  SECTION("larger") {
+    s.dir.write("a", "1\n2\n3\n4\n5\n6\n7\n8\n");
+    CHECK(contains(restore(), "stage 'files': the state cannot be restored: '" + (s.dir / "a") +
+                                  "' has changed: it has 16 bytes, and had 14 when it was read"));
+  }
+  SECTION("written anew") {
+    const auto time = std::filesystem::last_write_time(s.dir / "b");
+    std::filesystem::last_write_time(s.dir / "b", time + std::chrono::seconds(1));
+    CHECK(contains(restore(), (s.dir / "b") + "' has changed: it has been written"));
+  }
+  SECTION("one more") {
+    s.dir.write("d", "31\n");
+    CHECK(contains(restore(), "there are 4 files, and were 3 when it was saved"));
+  }
+  SECTION("of another name") {
+    std::filesystem::rename(s.dir / "b", s.dir / "bb");
+    CHECK(contains(restore(), (s.dir / "bb") + "' was not among the files"));
+  }
+  SECTION("none") {
+    for (const char* name : {"a", "b", "c"}) std::filesystem::remove(s.dir / name);
+    CHECK(contains(s.refused(declared(s.dir), errc::not_found), "no file matches"));
+  }
+}
+
+TEST_CASE("resume: what is refused leaves the pipeline as it was declared", "[pipeline]") {
+  saved_pipeline s;
+  const std::string changed = temp_dir::read(s.dir / "b");
+  // The file that is read last is gone when all others are open, and the buffer is to be filled.
+  auto p = declared(s.dir);
+  const auto read = [&]() -> task<texts> {
+    s.dir.write("b", "11\n12\n13\n1\n");
+    bool refused = false;
+    try {
+      co_await p.restore(s.states[3]);
+    } catch (const leat::failure&) {
+      refused = true;
+    }
+    CHECK(refused);
+    s.dir.write("b", changed);
+    co_return co_await read_all(p);
+  };
+  CHECK(leat::sync_wait(read()) == s.all);
+}
+
+TEST_CASE("resume: bytes that are no state, or damaged, are refused", "[pipeline]") {
+  saved_pipeline s;
+  const std::string& state = s.states[2];
+  CHECK(contains(s.refused_state(declared(s.dir), "", errc::invalid_argument),
+                 "pipeline 'train': the state cannot be restored: its bytes are none"));
+  CHECK(contains(s.refused_state(declared(s.dir), "not a state at all", errc::invalid_argument),
+                 "its bytes are none"));
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string damaged = state;
+      damaged[i] = static_cast<char>(damaged[i] ^ (1 << bit));
+      auto p = declared(s.dir);
+      CHECK_THROWS_AS(leat::sync_wait(p.restore(damaged)), leat::failure);
+    }
+    auto p = declared(s.dir);
+    CHECK_THROWS_AS(leat::sync_wait(p.restore(state.substr(0, i))), leat::failure);
+  }
+}
+
+TEST_CASE("resume: pipelines that cannot be saved say why", "[pipeline]") {
+  const temp_dir dir;
+  dir.write("a", "1\n2\n3\n");
+  const auto why = [](const auto& p) {
+    try {
+      static_cast<void>(p.save());
+    } catch (const leat::failure& e) {
+      CHECK(e.code() == errc::failed_precondition);
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  leat::fifo_queue<int> queue(3, "numbers");
+  CHECK(contains(why(leat::read_queue(queue, {.name = "serve"})),
+                 "pipeline 'serve' cannot be saved or restored: stage 'numbers': what a queue gave "
+                 "cannot be had again"));
+  CHECK(contains(
+      why(lines_of({.files = {dir / "*"}}).batch({.size = 2}).shuffle({.capacity = 3})),
+      "stage 'shuffle': its buffer holds elements that are made of several records: shuffle before "
+      "batch()"));
+  CHECK(contains(why(lines_of({.files = {dir / "*"}}, {.order = leat::ordering::free})
+                         .map("same", [](std::string t) { return t; }, {.workers = 2})),
+                 "stage 'same': its workers give elements as they get ready: take "
+                 "ordering::deterministic"));
+  auto ended = lines_of({.files = {dir / "*"}}).batch({.size = 1}).shuffle({.capacity = 3});
+  leat::sync_wait(ended.stop());
+  CHECK(contains(why(ended), "shuffle before batch()"));
+}
+
+TEST_CASE("resume: a pipeline that runs is not restored", "[pipeline]") {
+  saved_pipeline s;
+  auto p = declared(s.dir);
+  const auto run = [&]() -> task<> {
+    static_cast<void>(co_await p.next());
+    std::exception_ptr error;
+    try {
+      co_await p.restore(s.states[2]);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    co_await p.stop();
+    if (error) std::rethrow_exception(error);
+  };
+  CHECK(contains(error_of(run(), errc::failed_precondition), "restore it before the first next()"));
+}
+
+TEST_CASE("resume: the state of a pipeline that has ended", "[pipeline]") {
+  saved_pipeline s;
+  SECTION("at its end there is nothing more, but for another epoch") {
+    auto p = declared(s.dir);
+    CHECK(leat::sync_wait(go_on(p, s.states.back())).empty());
+    auto twice = declared(s.dir, {.num_epochs = 2});
+    const auto [all, states] = leat::sync_wait(read_and_save(twice));
+    auto more = declared(s.dir, {.num_epochs = 3});
+    CHECK(leat::sync_wait(go_on(more, states.back())).size() > 0);
+    auto fewer = declared(s.dir);
+    const auto behind = [&]() -> task<> { co_await go_on(fewer, states.back()); };
+    CHECK(contains(error_of(behind(), errc::failed_precondition), "it is behind the last epoch"));
+  }
+  SECTION("by stop() or by what a body throws, it stands behind what was given") {
+    auto p = declared(s.dir);
+    const auto run = [&]() -> task<> {
+      int seen = 0;
+      co_await p.for_each([&](const std::string&) {
+        if (++seen == 4) throw std::runtime_error("four");
+      });
+    };
+    CHECK_THROWS_AS(leat::sync_wait(run()), std::runtime_error);
+    CHECK(p.save() == s.states[4]);
+    auto rest = declared(s.dir);
+    CHECK(leat::sync_wait(go_on(rest, p.save())) == texts(s.all.begin() + 4, s.all.end()));
+  }
+  SECTION("by an error, too") {
+    const auto failing = [&](bool fails) {
+      return lines_of({.files = {s.dir / "*"}})
+          .shuffle({.capacity = 3, .seed = 1})
+          .map("fail", [fails](std::string text) {
+            if (fails && text == "23") throw std::runtime_error("23");
+            return text;
+          });
+    };
+    auto p = failing(true);
+    texts seen;
+    const auto run = [&]() -> task<> {
+      while (auto element = co_await p.next()) seen.push_back(std::move(*element));
+    };
+    CHECK_THROWS_AS(leat::sync_wait(run()), std::runtime_error);
+    auto rest = failing(false);
+    const texts others = leat::sync_wait(go_on(rest, p.save()));
+    seen.insert(seen.end(), others.begin(), others.end());
+    auto whole = failing(false);
+    CHECK(seen == leat::sync_wait(read_all(whole)));
+  }
+}
+
+TEST_CASE("resume: without a seed that of the state is taken", "[pipeline]") {
+  saved_pipeline s;
+  auto p = declared(s.dir, {.seed = std::nullopt});
+  const auto [all, states] = leat::sync_wait(read_and_save(p));
+  for (std::size_t k = 0; k < states.size(); ++k) {
+    auto rest = declared(s.dir, {.seed = std::nullopt});
+    CHECK(leat::sync_wait(go_on(rest, states[k])) ==
+          texts(all.begin() + static_cast<std::ptrdiff_t>(k), all.end()));
+  }
+}
+
+// Whatever is in a state whose checksum is right: it is refused, or read to an end.
+TEST_CASE("resume: states that nobody has saved", "[pipeline]") {
+  using stages = std::vector<leat::detail::stage_state>;
+  saved_pipeline s;
+  for (const char* name : {"a", "b", "c"}) {
+    std::string text;
+    for (int i = 0; i < 100; ++i) text += name + std::to_string(i) + '\n';
+    s.dir.write(name, text);
+  }
+  auto whole = declared(s.dir);
+  const auto [elements, states] = leat::sync_wait(read_and_save(whole));
+  const stages good = leat::detail::stages_from_bytes(states[45], "test");
+  REQUIRE(good.size() == 5);
+  REQUIRE(good[2].buffer->held.size() == 5);
+  constexpr std::uint64_t huge = std::uint64_t{1} << 60;
+  const std::vector<std::function<void(stages&)>> changes{
+      [](stages& all) { all.clear(); },
+      [](stages& all) { all.pop_back(); },
+      [](stages& all) { all.push_back(all.back()); },
+      [](stages& all) {  // whose list reads like that of all five
+        all[0].name = "files', map 'text', shuffle 'shuffle', batch 'batch', map 'join";
+        all.resize(1);
+      },
+      [](stages& all) { all[2].settings.clear(); },
+      [](stages& all) { all[0].files.reset(); },
+      [](stages& all) { all[0].files->places.clear(); },
+      [](stages& all) { all[0].files->places.emplace_back(); },
+      [](stages& all) { all[0].files->epoch = huge; },
+      [](stages& all) { all[0].files->epoch = 0; },
+      [](stages& all) { all[0].files->next_file = huge; },
+      [](stages& all) { all[0].files->closed = 1; },
+      [](stages& all) { all[0].files->records = huge; },
+      [](stages& all) { all[0].files->files.pop_back(); },
+      [](stages& all) {
+        for (auto& place : all[0].files->places) place = {.ended = true};
+      },
+      [](stages& all) {
+        for (auto& place : all[0].files->places) place = {.open = true, .ended = true};
+      },
+      [](stages& all) {
+        for (auto& place : all[0].files->places) place = {.open = true, .file = huge};
+      },
+      [](stages& all) {
+        for (auto& place : all[0].files->places) place = {.open = true, .offset = huge};
+      },
+      [](stages& all) { all[1].skip = huge; },
+      [](stages& all) { all[2].skip = huge; },
+      [](stages& all) { all[4].skip = huge; },
+      [](stages& all) { all[2].buffer.reset(); },
+      [](stages& all) { all[2].buffer->draws = huge; },
+      [](stages& all) { all[2].buffer->held.emplace_back(); },
+      [](stages& all) { all[2].buffer->held[1].file = 99; },
+      [](stages& all) { all[2].buffer->held[1].offset = huge; },
+      [](stages& all) { all[2].buffer->held[1].index = huge; },
+      [](stages& all) { all[2].buffer->held[1].branch = 7; },
+      [](stages& all) {
+        for (auto& each : all[2].buffer->held) each = {};
+      },
+  };
+  const auto read = [&](std::size_t change) {
+    stages changed = good;
+    changes[change](changed);
+    auto p = declared(s.dir);
+    leat::sync_wait([](auto& restored, std::string state) -> task<> {
+      co_await restored.restore(std::move(state));
+      co_await restored.for_each([](const std::string&) {});
+    }(p, leat::detail::to_bytes(changed)));
+  };
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    INFO("change " << i);
+    try {
+      read(i);
+    } catch (const leat::failure& e) {
+      CHECK(e.code() != errc::out_of_range);
+    }
+  }
+  for (const std::size_t i : {0U, 1U, 2U, 3U, 6U, 7U, 12U, 15U, 16U, 19U, 24U, 27U}) {
+    INFO("change " << i);
+    CHECK_THROWS_AS(read(i), leat::failure);
+  }
+}
+
+}  // namespace resume_refusals_test

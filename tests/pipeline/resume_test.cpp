@@ -1,0 +1,225 @@
+// Pipelines that are saved and restored: the stream goes on as if nothing had happened, from every
+// element on.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leat/io/fixed_length_reader.hpp"
+#include "leat/io/tfrecord_reader.hpp"
+#include "leat/io/whole_file_reader.hpp"
+#include "leat/pipeline/read_indexed.hpp"
+#include "pipeline/resuming.hpp"
+
+namespace resume_test {
+
+using leat::fixed_length_reader;
+using leat::line_reader;
+using leat::tfrecord_reader;
+using leat_test::check_resuming;
+using leat_test::joined;
+using leat_test::lines_of;
+using leat_test::text_of_record;
+using leat_test::texts;
+using leat_test::write_line_files;
+using leat_test::write_record_files;
+
+constexpr int records = 1000;
+
+std::string join_batch(const texts& batch) { return joined(batch); }
+std::string join_rows(const leat::record_rows& rows) {
+  std::string text;
+  for (const leat::byte_view row : rows) text += text_of_record(row) + ',';
+  return text;
+}
+
+TEST_CASE("resume: files, shuffled and interleaved, several epochs", "[pipeline]") {
+  const temp_dir dir;
+  write_line_files(dir, records);
+  check_resuming([&] {
+    return lines_of({.files = {dir / "lines*"},
+                     .num_epochs = 2,
+                     .shuffle = true,
+                     .seed = 3,
+                     .interleave = 4,
+                     .block = 3,
+                     .reader = {.read = {.chunk_size = 100}}});
+  });
+  check_resuming([&] { return lines_of({.files = {dir / "lines*"}}); });
+  check_resuming([&] {
+    return lines_of({.files = {dir / "lines*"}, .num_epochs = 2, .interleave = 30, .block = 1});
+  });
+}
+
+TEST_CASE("resume: a shuffle buffer, batches, and what runs ahead", "[pipeline]") {
+  const temp_dir dir;
+  write_line_files(dir, records);
+  check_resuming([&] {
+    return lines_of({.files = {dir / "lines*"},
+                     .num_epochs = 2,
+                     .shuffle = true,
+                     .seed = 1,
+                     .interleave = 3,
+                     .block = 5,
+                     .reader = {.read = {.chunk_size = 64}}})
+        .prefetch(1, "read ahead")
+        .shuffle({.capacity = 100, .seed = 2})
+        .batch({.size = 8})
+        .map("join", join_batch, {.workers = 2})
+        .prefetch(3);
+  });
+}
+
+TEST_CASE("resume: rows of records, compressed", "[pipeline]") {
+  for (const auto compression : {leat::compression::none, leat::compression::gzip}) {
+    const temp_dir dir;
+    leat::sync_wait(write_record_files(dir, records, compression));
+    check_resuming([&] {
+      return leat::read_files<tfrecord_reader>({.files = {dir / "records???"},
+                                                .num_epochs = 3,
+                                                .interleave = 2,
+                                                .block = 7,
+                                                .reader = {.compression_type = compression}})
+          .shuffle({.capacity = 50, .seed = 9})
+          .batch({.size = 7, .last = leat::remainder::drop})
+          .map("join", join_rows)
+          .prefetch(2);
+    });
+  }
+}
+
+TEST_CASE("resume: elements of which one becomes none, or many", "[pipeline]") {
+  const temp_dir dir;
+  write_line_files(dir, 250);
+  const auto odd = [](std::string text) -> std::optional<std::string> {
+    if (text.back() % 2 == 0) return std::nullopt;
+    return text;
+  };
+  const auto parts = [](const std::string& text) {
+    texts all;
+    for (std::size_t i = 0; i < text.size(); ++i) all.push_back(text + char('a' + i));
+    return all;
+  };
+  for (const std::size_t workers : {std::size_t{0}, std::size_t{3}}) {
+    check_resuming([&] {
+      return lines_of({.files = {dir / "lines*"}, .num_epochs = 2, .interleave = 2})
+          .map("odd", odd, {.workers = workers})
+          .flat_map("parts", parts, {.workers = workers})
+          .shuffle({.capacity = 40, .seed = 4})
+          .flat_map("parts of parts", parts)
+          .prefetch(1)
+          .map("odd ones", odd)
+          .shuffle({.capacity = 30, .seed = 5, .name = "again"});
+    });
+    check_resuming([&] {
+      return lines_of({.files = {dir / "lines*"}}).flat_map("parts", parts, {.workers = workers});
+    });
+  }
+}
+
+TEST_CASE("resume: a buffer that is never full", "[pipeline]") {
+  const temp_dir dir;
+  write_line_files(dir, 100);
+  check_resuming([&] {
+    return lines_of({.files = {dir / "lines*"}, .num_epochs = 2})
+        .shuffle({.capacity = 5000, .seed = 4});
+  });
+}
+
+TEST_CASE("resume: other records than lines", "[pipeline]") {
+  const temp_dir dir;
+  std::string bytes;
+  for (int i = 0; i < 200; ++i) bytes += std::to_string(1000 + i);
+  dir.write("fixed", bytes);
+  check_resuming([&] {
+    return leat::read_files<fixed_length_reader>(
+               {.files = {dir / "fixed"}, .num_epochs = 2, .reader = {.record_size = 4}})
+        .shuffle({.capacity = 30, .seed = 4})
+        .map("text", [](leat::byte_view r) { return text_of_record(r); });
+  });
+  for (int i = 0; i < 60; ++i) dir.write("whole" + std::to_string(100 + i), std::to_string(i));
+  check_resuming([&] {
+    return leat::read_files<leat::whole_file_reader>(
+               {.files = {dir / "whole*"}, .num_epochs = 2, .interleave = 3})
+        .shuffle({.capacity = 20, .seed = 4})
+        .map("text", [](leat::byte_view r) { return text_of_record(r); });
+  });
+}
+
+TEST_CASE("resume: an order of all records", "[pipeline]") {
+  const temp_dir dir;
+  leat::sync_wait(write_record_files(dir, records));
+  const auto read = [&] {
+    return leat::read_indexed({dir / "records???"}, {.num_epochs = 2, .seed = 5, .batch_size = 16});
+  };
+  check_resuming([&] { return read().map("text", text_of_record).prefetch(2); });
+  check_resuming([&] {
+    return read().batch({.size = 10}).map("join", join_rows, {.workers = 2}).prefetch(1);
+  });
+  check_resuming(
+      [&] { return read().shuffle({.capacity = 25, .seed = 6}).map("text", text_of_record); });
+}
+
+TEST_CASE("resume: the order does not depend on the number of workers", "[pipeline]") {
+  const temp_dir dir;
+  write_line_files(dir, records);
+  std::size_t next = 0;
+  check_resuming([&] {
+    const std::vector<std::size_t> workers = {1, 2, 8, 0};
+    auto p = lines_of({.files = {dir / "lines*"}, .num_epochs = 2, .interleave = 3})
+                 .map("again", [](std::string text) { return text; },
+                      {.workers = workers[next++ % workers.size()]})
+                 .shuffle({.capacity = 40, .seed = 1})
+                 .map("mark", [](const std::string& text) { return text + '.'; },
+                      {.workers = workers[next % workers.size()]});
+    return std::move(p).prefetch(1 + next % 3);
+  });
+}
+
+TEST_CASE("resume: ranks of another number go on with the same records", "[pipeline]") {
+  const temp_dir dir;
+  leat::sync_wait(write_record_files(dir, records));
+  const auto make = [&](std::uint64_t rank, std::uint64_t world_size) {
+    return leat::read_indexed({dir / "records???"},
+                              {.num_epochs = 1,
+                               .seed = 5,
+                               .shard = {.rank = rank, .world_size = world_size},
+                               .batch_size = 6})
+        .batch({.size = 4})
+        .map("join", join_rows)
+        .prefetch(2);
+  };
+  auto alone = make(0, 1);
+  std::string all = joined(leat::sync_wait(leat_test::read_all(alone)));
+  // Two ranks read 10 batches each, then three go on.
+  std::string seen;
+  std::string state;
+  for (std::uint64_t rank = 0; rank < 2; ++rank) {
+    auto p = make(rank, 2);
+    const auto [elements, states] = leat::sync_wait(leat_test::read_and_save(p, 10));
+    seen += joined(elements) + ',';
+    state = states.back();
+  }
+  for (std::uint64_t rank = 0; rank < 3; ++rank) {
+    auto p = make(rank, 3);
+    seen += joined(leat::sync_wait(leat_test::go_on(p, state))) + ',';
+  }
+  const auto sorted = [](const std::string& text) {
+    texts parts;
+    std::string part;
+    for (const char c : text + ',') {
+      if (c != ',') {
+        part += c;
+      } else if (!part.empty()) {
+        parts.push_back(std::exchange(part, {}));
+      }
+    }
+    std::sort(parts.begin(), parts.end());
+    return parts;
+  };
+  CHECK(sorted(seen) == sorted(all));
+}
+
+}  // namespace resume_test

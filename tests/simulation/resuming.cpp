@@ -1,0 +1,126 @@
+// A declared pipeline that is stopped at any time, in any number of places, and goes on elsewhere
+// from its state: the stream is that of one which was never stopped.
+
+#include <algorithm>
+#include <memory>
+
+#include "leat/core/error.hpp"
+#include "leat/core/sleep.hpp"
+#include "leat/core/task_group.hpp"
+#include "leat/io/line_reader.hpp"
+#include "leat/pipeline/pipeline.hpp"
+#include "simulation/scenarios.hpp"
+
+namespace simulation {
+namespace {
+
+using leat::task;
+using leat::sim::world;
+using texts = std::vector<std::string>;
+
+// How a pipeline is declared, apart from what does not matter.
+struct declaration {
+  explicit declaration(leat::random_engine& random)
+      : epochs(1 + random.below(2)),
+        seed(random()),
+        interleave(static_cast<std::size_t>(1 + random.below(4))),
+        block(static_cast<std::size_t>(1 + random.below(4))),
+        capacity(static_cast<std::size_t>(1 + random.below(30))),
+        batch(static_cast<std::size_t>(1 + random.below(4))) {}
+
+  std::uint64_t epochs;
+  std::uint64_t seed;
+  std::size_t interleave;
+  std::size_t block;
+  std::size_t capacity;
+  std::size_t batch;
+};
+
+// With workers, chunks and prefetches that are others each time.
+auto declared(const declaration& d, world& w) {
+  leat::random_engine random(w.random()());
+  std::vector<leat::scheduler*> threads;
+  for (std::size_t i = 0; i < w.threads(); ++i) threads.push_back(&w.thread(i));
+  const auto workers = [&] { return static_cast<std::size_t>(random.below(4)); };
+  return leat::read_files<leat::line_reader>(
+             {.files = {"/in/*"},
+              .num_epochs = d.epochs,
+              .shuffle = true,
+              .seed = d.seed,
+              .interleave = d.interleave,
+              .block = d.block,
+              .reader = {.read = {.chunk_size = static_cast<std::size_t>(16 + random.below(100))}}},
+             {.workers = threads})
+      .flat_map("words",
+                [](std::string_view line) {
+                  const std::string word(line);
+                  return line.size() % 3 == 0 ? texts() : texts(line.size() % 3, word);
+                },
+                {.workers = workers()})
+      .shuffle({.capacity = d.capacity, .seed = d.seed + 1})
+      .prefetch(static_cast<std::size_t>(1 + random.below(3)))
+      .batch({.size = d.batch})
+      .map("join",
+           [](const texts& batch) {
+             std::string all;
+             for (const std::string& text : batch) all += text + ',';
+             return all;
+           },
+           {.workers = workers()});
+}
+
+// Reads on from a state until it is stopped, and leaves behind where that was.
+template <class Pipeline>
+task<> read_on(std::unique_ptr<Pipeline> p, std::string& state, texts& seen, bool& ended) {
+  if (!state.empty()) co_await p->restore(state);
+  std::exception_ptr error;
+  try {
+    while (auto batch = co_await p->next()) seen.push_back(std::move(*batch));
+    ended = true;
+  } catch (...) {
+    error = std::current_exception();
+  }
+  co_await p->stop();
+  state = p->save();
+  if (error) std::rethrow_exception(error);
+}
+
+task<texts> read_all(const declaration& d, world& w) {
+  auto p = declared(d, w);
+  texts all;
+  while (auto batch = co_await p.next()) all.push_back(std::move(*batch));
+  co_return all;
+}
+
+}  // namespace
+
+task<> resuming(world& w) {
+  for (std::uint64_t f = 0, files = 1 + w.random().below(5); f < files; ++f) {
+    std::string text;
+    for (std::uint64_t i = 0, lines = w.random().below(25); i < lines; ++i) {
+      text += std::to_string(f) + '-' + std::to_string(i) + "\n";
+    }
+    w.files().write_file("/in/" + std::to_string(f), text);
+  }
+  const declaration d(w.random());
+  const texts expected = co_await read_all(d, w);
+
+  texts seen;
+  std::string state;
+  bool ended = false;
+  for (std::uint64_t patience = 1; !ended; patience *= 2) {
+    leat::task_group group("reading");
+    auto p = declared(d, w);
+    group.spawn(read_on(std::make_unique<decltype(p)>(std::move(p)), state, seen, ended));
+    co_await leat::sleep_for(std::chrono::microseconds(w.random().below(500 * patience)));
+    group.request_stop();
+    try {
+      co_await group.join();
+    } catch (const std::system_error& e) {
+      require(e.code() == leat::errc::cancelled, "an error of its own ended the pipeline");
+    }
+  }
+  require(seen == expected, "a stream that was stopped and went on is another");
+}
+
+}  // namespace simulation

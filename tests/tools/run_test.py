@@ -1,0 +1,575 @@
+#!/usr/bin/env python3
+"""leat run: pipelines that files declare."""
+
+import gzip
+import json
+import os
+import pathlib
+import pty
+import signal
+import subprocess
+import time
+
+from support import LEAT, ToolTest, example, framed, main, records_file
+
+EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / 'examples' / 'pipeline.toml'
+EXAMPLE_PROGRAM = os.environ.get('PIPELINE_EXAMPLE', '')
+
+BATCH = '[[stage]]\nkind = "batch"\nsize = 4\n'
+LABELS = '''
+[[stage]]
+kind = "parse_example"
+workers = WORKERS
+features = [{ name = "label", dtype = "int64" }]
+'''
+PEOPLE = '''
+[source]
+format = "lines"
+files = ["people.csv"]
+skip_header_lines = 1
+[[stage]]
+kind = "batch"
+size = 2
+[[stage]]
+kind = "parse_csv"
+columns = [
+  { name = "name", dtype = "string" },
+  { name = "age", dtype = "int64", default = -1 },
+  { name = "weight", dtype = "float32" },
+]
+'''
+
+
+class RunTest(ToolTest):
+    def run_it(self, text, *arguments, **options):
+        self.write('p.toml', text.encode())
+        return self.leat('run', 'p.toml', *arguments, **options)
+
+    def run_json(self, text, *arguments, **options):
+        """What it printed, and the total."""
+        *lines, last = map(json.loads, self.run_it(text, '--json', *arguments, **options).splitlines())
+        return lines, last['total']
+
+    def content(self, name):
+        return (self.folder / name).read_bytes()
+
+    def write_labels(self, count=100, files=2):
+        for i in range(files):
+            self.write(f'{i}.tfrecord', records_file(
+                *(example(label=[k]) for k in range(i, count, files))))
+
+    def write_people(self):
+        self.write('people.csv', b'name,age,weight\nAda,36,0.1\n"Grace, B.",85,2\n"a ""b""",,-1.5\n')
+
+
+class Formats(RunTest):
+    def test_tfrecord(self):
+        self.write('a.tfrecord', records_file('one', 'two', b'\xff\n'))
+        text = '[source]\nfiles = ["a.tfrecord"]\n'
+        self.assertEqual(self.run_it(text), '3 records\n')
+        self.assertEqual(self.run_it(text, '--print'), 'one\ntwo\n\\xff\\n\n')
+        lines, total = self.run_json(text, '--print')
+        self.assertEqual(lines, [{'text': 'one'}, {'text': 'two'}, {'base64': '/wo='}])
+        self.assertEqual((total['records'], total['bytes_read']), (3, 8))
+        self.assertNotIn('batches', total)
+
+    def test_compressed_files_are_told_by_their_first_bytes(self):
+        self.write('a', gzip.compress(records_file('one')))
+        self.assertEqual(self.run_it('[source]\nfiles = ["a"]\n', '--print'), 'one\n')
+        self.run_it('[source]\nfiles = ["a"]\ncompression = "none"\n', '--print', status=1)
+
+    def test_lines(self):
+        self.write('a.txt', b'head\none\ntwo')
+        self.write('b.txt', b'head\n3\n')
+        text = '[source]\nformat = "lines"\nfiles = ["?.txt"]\nskip_header_lines = 1\n'
+        self.assertEqual(self.run_it(text, '--print'), 'one\ntwo\n3\n')
+        text += 'interleave = 2\nblock = 1\nnum_epochs = 2\n'
+        self.assertEqual(self.run_it(text, '--print'), 'one\n3\ntwo\n' * 2)
+
+    def test_fixed(self):
+        self.write('a.bin', b'Haabbcc')
+        text = '[source]\nformat = "fixed"\nfiles = ["a.bin"]\nrecord_size = 2\nheader_size = "1 B"\n'
+        self.assertEqual(self.run_it(text, '--print'), 'aa\nbb\ncc\n')
+
+    def test_whole_files(self):
+        self.write('a', b'one')
+        self.write('b', b'two\n')
+        text = '[source]\nformat = "whole_files"\nfiles = ["?"]\n'
+        self.assertEqual(self.run_it(text, '--print'), 'one\ntwo\\n\n')
+
+    def test_indexed_is_a_permutation_in_each_epoch(self):
+        self.write('a.tfrecord', records_file(*map(str, range(50))))
+        self.write('b.tfrecord', records_file(*map(str, range(50, 100))))
+        text = '[source]\nformat = "indexed"\nfiles = ["?.tfrecord"]\nseed = 1\nnum_epochs = 2\n'
+        got = self.run_it(text, '--print').split()
+        self.assertEqual(sorted(map(int, got[:100])), list(range(100)))
+        self.assertEqual(sorted(map(int, got[100:])), list(range(100)))
+        self.assertNotEqual(got[:100], got[100:])
+        self.assertEqual(got, self.run_it(text, '--print').split())
+        parts = [self.run_it(text + f'rank = {r}\nworld_size = 2\n', '--print').split()[:50]
+                 for r in (0, 1)]
+        self.assertEqual([x for pair in zip(*parts) for x in pair], got[:100])
+
+    def test_ranks_share_the_files(self):
+        for i in range(4):
+            self.write(f'{i}.txt', b'%d\n' % i)
+        text = '[source]\nformat = "lines"\nfiles = ["*.txt"]\nworld_size = 2\nrank = '
+        self.assertEqual([self.run_it(text + str(r), '--print') for r in (0, 1)],
+                         ['0\n2\n', '1\n3\n'])
+        self.run_it(text + '0\n', '0.txt', status=2)
+        self.assertIn('1 files for 2 ranks', self.errors)
+
+    def test_standard_input_and_files_of_the_command_line(self):
+        self.assertEqual(self.run_it('[source]\nformat = "lines"\nfiles = ["-"]\n', '--print',
+                                     input=b'x\ny\n'), 'x\ny\n')
+        self.write('a.txt', b'a\n')
+        self.assertEqual(self.run_it('[source]\nformat = "lines"\n', '--print', 'a.txt'), 'a\n')
+        self.assertEqual(self.leat('run', '-', '--print', 'a.txt',
+                                   input=b'[source]\nformat = "lines"\n'), 'a\n')
+
+
+class Stages(RunTest):
+    def test_the_order_is_the_same_whatever_the_number_of_workers(self):
+        self.write_labels(1000)
+        text = ('[source]\nfiles = ["*.tfrecord"]\ninterleave = 2\nblock = 3\nshuffle = true\n'
+                'seed = 5\nnum_epochs = 2\n[[stage]]\nkind = "shuffle"\ncapacity = 37\nseed = 1\n'
+                + BATCH + LABELS)
+        expected = self.run_it(text.replace('WORKERS', '0'), '--print')
+        labels = [v for line in expected.splitlines()
+                  for v in json.loads(line)['columns']['label']['values']]
+        self.assertEqual(sorted(labels), sorted(2 * list(range(1000))))
+        self.assertNotEqual(labels[:1000], labels[1000:])
+        for workers, threads in (('1', '0'), ('4', '2'), ('4', '4')):
+            self.assertEqual(self.run_it(text.replace('WORKERS', workers), '--print', '-j', threads),
+                             expected)
+
+    def test_free_order_has_the_same_batches(self):
+        self.write_labels(400)
+        text = '[source]\nfiles = ["*.tfrecord"]\n' + BATCH + LABELS.replace('WORKERS', '4')
+        expected = self.run_it(text, '--print').splitlines()
+        got = self.run_it('[pipeline]\norder = "free"\nthreads = 2\n' + text,
+                          '--print').splitlines()
+        columns = [[json.loads(line)['columns']['label']['values'] for line in lines]
+                   for lines in (expected, got)]
+        self.assertEqual(*map(sorted, columns))
+
+    def test_batches_of_records(self):
+        self.write('a.txt', b'1\n2\n3\n4\n5\n')
+        text = '[source]\nformat = "lines"\nfiles = ["a.txt"]\n[[stage]]\nkind = "batch"\nsize = 2\n'
+        self.assertEqual(self.run_it(text), '3 batches, 5 records\n')
+        self.assertEqual(self.run_it(text, '--print'), '1\n2\n3\n4\n5\n')
+        lines, total = self.run_json(text, '--print')
+        self.assertEqual(lines, [{'batch': 0, 'records': ['1', '2']},
+                                 {'batch': 1, 'records': ['3', '4']}, {'batch': 2, 'records': ['5']}])
+        self.assertEqual((total['batches'], total['records'], total['dropped']), (3, 5, 0))
+        _, total = self.run_json(text + 'last = "drop"\n')
+        self.assertEqual((total['batches'], total['records'], total['dropped']), (2, 4, 1))
+        self.run_it(text + 'last = "drop"\n')
+        self.assertIn(', 1 dropped. ', self.errors)
+
+    def test_a_shuffle_of_batches(self):
+        self.write('a.txt', b''.join(b'%d\n' % i for i in range(40)))
+        text = ('[source]\nformat = "lines"\nfiles = ["a.txt"]\n' + BATCH +
+                '[[stage]]\nkind = "shuffle"\ncapacity = 5\nseed = 1\n')
+        got = list(map(int, self.run_it(text, '--print').split()))
+        self.assertEqual(sorted(got), list(range(40)))
+        self.assertNotEqual(got, list(range(40)))
+        self.assertTrue(all(got[i] + 3 == got[i + 3] for i in range(0, 40, 4)))
+
+    def test_csv(self):
+        self.write_people()
+        [first, second], _ = self.run_json(PEOPLE, '--print')
+        self.assertEqual(first, {'batch': 0, 'records': 2, 'columns': {
+            'name': {'dtype': 'string', 'shape': [2], 'values': ['Ada', 'Grace, B.']},
+            'age': {'dtype': 'int64', 'shape': [2], 'values': [36, 85]},
+            'weight': {'dtype': 'float32', 'shape': [2], 'values': [0.1, 2.0]}}})
+        self.assertEqual(second['columns']['age']['values'], [-1])
+
+    def test_features_of_every_kind(self):
+        self.write('a.tfrecord', records_file(
+            example(f=[0.5, 1.5], w=[b'a', b'b'], i=[1], v=[7.0], n=[2, 0]),
+            example(f=[2.5, float('inf')], w=[b'\xff', b'c', b'd'], i=[0], v=[8.0], n=[0, 3], m=[4])))
+        text = '''
+            [source]
+            files = ["a.tfrecord"]
+            [[stage]]
+            kind = "batch"
+            size = 2
+            [[stage]]
+            kind = "parse_example"
+            [[stage.features]]
+            name = "f"
+            dtype = "float32"
+            shape = [2]
+            [[stage.features]]
+            name = "none"
+            dtype = "int64"
+            shape = [2]
+            default = [4, 5]
+            [[stage.features]]
+            name = "w"
+            dtype = "string"
+            kind = "var_len"
+            [[stage.features]]
+            name = "s"
+            dtype = "float32"
+            kind = "sparse"
+            index_keys = ["i"]
+            value_key = "v"
+            size = [3]
+            [[stage.features]]
+            name = "m"
+            dtype = "int64"
+            kind = "fixed_len_sequence"
+            default = -1
+            [[stage.features]]
+            name = "r"
+            dtype = "string"
+            kind = "ragged"
+            value_key = "w"
+            partitions = [{ kind = "row_lengths", key = "n" }]
+            '''
+        [batch], _ = self.run_json(text, '--print')
+        bad = {'base64': '/w=='}
+        self.assertEqual(batch['columns'], {
+            'f': {'dtype': 'float32', 'shape': [2, 2], 'values': [[0.5, 1.5], [2.5, 'Infinity']]},
+            'none': {'dtype': 'int64', 'shape': [2, 2], 'values': [[4, 5], [4, 5]]},
+            'w': {'dtype': 'string', 'dense_shape': [2, 3],
+                  'indices': [[0, 0], [0, 1], [1, 0], [1, 1], [1, 2]],
+                  'values': ['a', 'b', bad, 'c', 'd']},
+            's': {'dtype': 'float32', 'dense_shape': [2, 3], 'indices': [[0, 1], [1, 0]],
+                  'values': [7.0, 8.0]},
+            'm': {'dtype': 'int64', 'shape': [2, 1], 'values': [[-1], [4]]},
+            'r': {'dtype': 'string', 'row_splits': [[0, 2, 4], [0, 2, 2, 2, 5]],
+                  'values': ['a', 'b', bad, 'c', 'd']}})
+
+    def test_examples_as_json(self):
+        lines = [{'features': {'feature': {'n': {'int64List': {'value': [i]}}}}} for i in range(3)]
+        self.write('a.jsonl', '\n'.join(map(json.dumps, lines)).encode())
+        text = ('[source]\nformat = "lines"\nfiles = ["a.jsonl"]\n' + BATCH + '[[stage]]\n'
+                'kind = "parse_example"\nencoding = "json"\n'
+                'features = [{ name = "n", dtype = "int64" }]\n')
+        [batch], _ = self.run_json(text, '--print')
+        self.assertEqual(batch['columns']['n']['values'], [0, 1, 2])
+
+    def test_raw_numbers(self):
+        self.write('a.bin', bytes([1, 0, 2, 0, 3, 0, 4, 1]))
+        text = ('[source]\nformat = "fixed"\nfiles = ["a.bin"]\nrecord_size = 4\n' + BATCH +
+                '[[stage]]\nkind = "decode_raw"\ndtype = "uint16"\n')
+        [batch], _ = self.run_json(text, '--print')
+        self.assertEqual(batch['columns']['values'],
+                         {'dtype': 'uint16', 'shape': [2, 2], 'values': [[1, 2], [3, 260]]})
+        [batch], _ = self.run_json(text + 'byte_order = "big"\ncolumn = "x"\n', '--print')
+        self.assertEqual(batch['columns']['x']['values'], [[256, 512], [768, 1025]])
+
+
+class Outputs(RunTest):
+    def test_records_as_they_are(self):
+        self.write('a.tfrecord', records_file('one', 'two'))
+        text = '[source]\nfiles = ["a.tfrecord"]\n[output]\nkind = "write"\npath = "b.tfrecord.gz"\n'
+        self.assertEqual(self.run_it(text), '2 records in b.tfrecord.gz\n')
+        self.assertEqual(gzip.decompress(self.content('b.tfrecord.gz')), records_file('one', 'two'))
+        self.run_it(text, '-o', 'b.txt')
+        self.assertEqual(self.content('b.txt'), b'one\ntwo\n')
+        self.run_it(text, '-o', '-')
+        self.assertEqual(self.raw, records_file('one', 'two'))
+        self.run_it(text, '-o', '-', '--json', status=2)
+        self.run_it(text + 'max_records = 1\nindex = true\n', '-o', 'part')
+        self.assertEqual(self.leat('cat', 'part-*.tfrecord'), 'one\ntwo\n')
+        self.leat('index', '--check', 'part-*.tfrecord')
+        _, total = self.run_json(text + 'shards = 2\n', '-o', 'x')
+        self.assertEqual(total['outputs'], [f'x-0000{i}-of-00002.tfrecord' for i in range(2)])
+
+    def test_columns_as_csv(self):
+        self.write_people()
+        expected = b'name,age,weight\nAda,36,0.1\n"Grace, B.",85,2\n"a ""b""",-1,-1.5\n'
+        self.run_it(PEOPLE, '-o', 'b.csv')
+        self.assertEqual(self.content('b.csv'), expected)
+        text = PEOPLE + '[output]\nkind = "write"\npath = "-"\nheader = false\ndelimiter = ";"\n'
+        self.assertEqual(self.run_it(text), 'Ada;36;0.1\nGrace, B.;85;2\n"a ""b""";-1;-1.5\n')
+        self.write('people.csv', b'name,age,weight\n')
+        self.run_it(PEOPLE, '-o', 'b.csv')
+        self.assertEqual(self.content('b.csv'), b'name,age,weight\n')
+
+    def test_columns_as_examples(self):
+        self.write_people()
+        self.run_it(PEOPLE, '-o', 'b.tfrecord')
+        examples = [r['example']['features'] for r in
+                    self.leat_json('cat', '--example', 'b.tfrecord')]
+        self.assertEqual(examples[1], {'name': {'bytes': ['Grace, B.']}, 'age': {'int64': [85]},
+                                       'weight': {'float': [2.0]}})
+        self.write('a.tfrecord', records_file(example(w=[b'a', b'b'], f=[1.0, 2.0]),
+                                              example(f=[3.0, 4.0]), example(w=[b'c'], f=[5.0, 6.0])))
+        text = ('[source]\nfiles = ["a.tfrecord"]\n' + BATCH + '[[stage]]\nkind = "parse_example"\n'
+                'features = [{ name = "w", dtype = "string", kind = "var_len" }, '
+                '{ name = "f", dtype = "float32", shape = [2] }]\n')
+        self.run_it(text, '-o', 'c.tfrecord')
+        examples = [r['example']['features'] for r in
+                    self.leat_json('cat', '--example', 'c.tfrecord')]
+        self.assertEqual([e['w']['bytes'] for e in examples], [['a', 'b'], [], ['c']])
+        self.assertEqual([e['f']['float'] for e in examples], [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+
+    def test_an_input_is_not_replaced(self):
+        self.write('a.txt', b'x\n')
+        text = '[source]\nformat = "lines"\nfiles = ["*.txt"]\n'
+        self.run_it(text, '-o', 'a.txt', status=2)
+        self.assertIn('a.txt: the output would replace it', self.errors)
+        self.run_it(text, '-o', 'b.txt')
+        self.run_it(text, '-o', './b.txt', status=2)
+
+    def test_limit(self):
+        self.write('a.txt', b''.join(b'%d\n' % i for i in range(1000)))
+        text = '[source]\nformat = "lines"\nfiles = ["a.txt"]\nnum_epochs = "endless"\n'
+        self.assertEqual(self.run_it(text, '--limit', 3, '--print'), '0\n1\n2\n')
+        self.assertEqual(self.run_it(text, '-n', 1500), '1500 records\n')
+        self.assertEqual(self.run_it(text + BATCH, '-n', 2, '--print').split(),
+                         list(map(str, range(8))))
+        self.assertEqual(self.run_it(text + BATCH, '-n', 0), '0 batches, 0 records\n')
+        self.assertEqual(self.run_it(text, '-n', 70, '-o', 'b.txt'), '70 records in b.txt\n')
+        self.assertEqual(len(self.content('b.txt').split()), 70)
+
+    def test_the_summary(self):
+        self.write_labels()
+        text = '[source]\nfiles = ["*.tfrecord"]\n' + BATCH + LABELS.replace('WORKERS', '1')
+        self.run_it(text)
+        self.assertRegex(self.errors, r'^leat: pipeline: 25 batches, 100 records, \d+\S* \w+ read in '
+                                      r'\d+\.\d\d s, \d+ records/s\. [A-Z].*\.\n$')
+        self.run_it(text, '--quiet')
+        self.assertEqual(self.errors, '')
+        self.run_it(text, '--verbose')
+        for name in ('files', 'batch', 'parse_example', 'consumer'):
+            self.assertRegex(self.errors, rf'(?m)^leat: {name} +\d+ out  1 task  busy')
+        _, total = self.run_json(text)
+        self.assertEqual([s['name'] for s in total['stages']],
+                         ['files', 'batch', 'parse_example', 'consumer'])
+        self.assertIn('verdict', total)
+
+    def test_progress_is_for_terminals(self):
+        self.write('p.toml', b'[source]\nformat = "lines"\nfiles = ["-"]\n')
+        ours, its = pty.openpty()
+        done = subprocess.Popen([LEAT, 'run', 'p.toml'], cwd=self.folder, stdin=subprocess.PIPE,
+                                stdout=subprocess.DEVNULL, stderr=its)
+        os.close(its)
+        shown = os.read(ours, 4096)
+        self.assertRegex(shown, rb'^\r\x1b\[Kpipeline: 0 records, 0 bytes read, 0 records/s, ')
+        done.stdin.close()
+        self.assertEqual(done.wait(30), 0)
+        os.close(ours)
+
+
+class Check(RunTest):
+    def test_says_what_it_comes_to_and_opens_nothing(self):
+        text = self.leat('run', '--check', EXAMPLE)
+        self.assertIn('points: deterministic order', text)
+        self.assertRegex(text, r'(?m)^  files +tfrecord points/\*\.tfrecord +records$')
+        self.assertRegex(text, r'(?m)^  parse_example +2 features, 2 workers +batches of columns$')
+        self.assertIn('    point: float32 [?,2]\n    label: int64 [?]\n', text)
+        [answer] = self.leat_json('run', '--check', EXAMPLE)
+        self.assertEqual([s['name'] for s in answer['stages']],
+                         ['files', 'shuffle', 'batch', 'parse_example', 'prefetch'])
+        self.assertEqual(answer['columns'][0], {'name': 'point', 'is': 'float32 [?,2]'})
+        self.assertEqual(answer['output'], 'count')
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_the_example_runs(self):
+        if not EXAMPLE_PROGRAM:
+            self.skipTest('the example is not built')
+        subprocess.run([EXAMPLE_PROGRAM, 'points'], cwd=self.folder, check=True, timeout=60,
+                       stdout=subprocess.DEVNULL)
+        self.assertEqual(self.leat('run', EXAMPLE), '250 batches, 8000 records\n')
+
+
+class Mistakes(RunTest):
+    def refused(self, text, *messages, status=2, arguments=()):
+        """Each message begins with line:column."""
+        self.run_it(text, *arguments, status=status)
+        lines = [line for line in self.errors.splitlines() if not line.startswith('Try ')]
+        self.assertEqual(len(lines), len(messages), self.errors)
+        for line, message in zip(lines, messages):
+            self.assertTrue(line.startswith('leat: p.toml:' + message), f'{line}\n{message}')
+
+    def test_what_is_no_toml(self):
+        self.refused('[source\n', '1:8: ')
+        self.refused('files = "unfinished\n', '1:20: ')
+        self.leat('run', 'none.toml', status=3)
+        self.assertIn('none.toml', self.errors)
+        self.leat('run', status=2)
+        self.write('large.toml', b'#' * (1 << 21))
+        self.leat('run', 'large.toml', status=1)
+
+    def test_keys_and_types(self):
+        self.refused('', "1:1: the file: 'source' is missing: give a table [source]")
+        self.refused('source = 3\n', '1:10: [source]: a table is wanted, not 3')
+        self.refused('[source]\nfils = ["a"]\n',
+                     "1:1: [source]: 'files' is missing: give a list of files or patterns",
+                     "2:1: [source] of format 'tfrecord': unknown key 'fils'; known are block, ")
+        self.refused('[source]\nfiles = "a"\n',
+                     "2:9: [source] of format 'tfrecord': files: give a list of texts, not \"a\"")
+        self.refused('[source]\nformat = "csv"\n', '2:10: [source]: format: give "fixed", "indexed", '
+                     '"lines", "tfrecord" or "whole_files", not "csv"')
+        for key, value, message in [
+                ('interleave', '0', 'give a whole number from 1 to 1024, not 0'),
+                ('block', '-1', 'give a whole number of 1 or more, not -1'),
+                ('shuffle', '1', 'give true or false, not 1'),
+                ('num_epochs', '"often"', 'give a whole number of 1 or more, or "endless"'),
+                ('chunk_size', '"4 kB"', '1 to 1073741824 bytes'),
+                ('seed', '1979-05-27', 'give a whole number of 0 or more, not a date or time'),
+                ('on_damage', '"ignore"', 'give "fail", "resync", "skip" or "skip-file"'),
+                ('checks', '"some"', 'give "all", "header_only" or "none"'),
+                ('rank', '1', 'it is to be below world_size')]:
+            self.refused(f'[source]\nfiles = ["a"]\n{key} = {value}\n',
+                         f"3:{len(key) + 4}: [source] of format 'tfrecord': {key}: ")
+            self.assertIn(message, self.errors)
+        self.refused('[pipeline]\npatience = 3\nfriends = 1\n[source]\nfiles = ["a"]\n',
+                     '2:12: [pipeline]: patience: give a time with its unit',
+                     "3:1: [pipeline]: unknown key 'friends'; known are name, order, patience, threads")
+        self.refused('stage = 1\n[source]\nfiles = ["a"]\n',
+                     '1:9: the file: stage: give a list of tables')
+
+    def test_all_mistakes_are_said_at_once(self):
+        self.refused('[source]\nfiles = ["a"]\nblock = 0\n[[stage]]\nkind = "shuffle"\n[[stage]]\n'
+                     'kind = "bach"\n[output]\nkind = "send"\n[more]\n',
+                     '3:9: [source]', "4:1: stage 1 of kind 'shuffle': 'capacity' is missing",
+                     '7:8: stage 2: kind: give "batch", "decode_raw", "parse_csv"',
+                     '9:8: [output]: kind: give "count", "print" or "write"',
+                     "10:2: the file: unknown key 'more'; known are output, pipeline, source, stage")
+        lines = self.run_it('[source]\nfiles = ["a"]\nblock = 0\ndepth = 0\n', '--json',
+                            status=2).splitlines()
+        self.assertEqual([json.loads(line)['error']['code'] for line in lines],
+                         ['invalid_argument'] * 2)
+
+    def test_stages_that_do_not_fit(self):
+        source = '[source]\nfiles = ["a"]\n'
+        self.refused(source + BATCH + BATCH,
+                     "6:1: stage 2 of kind 'batch': these are batches of records already")
+        self.refused(source + LABELS.replace('WORKERS', '0'),
+                     "4:1: stage 1 of kind 'parse_example': it makes columns of whole batches: put a "
+                     'stage of kind "batch" before it')
+        labels = LABELS.replace('WORKERS', '0')
+        self.refused(source + BATCH + labels + labels,
+                     "12:1: stage 3 of kind 'parse_example': these are columns already")
+        self.refused('[source]\nformat = "lines"\nfiles = ["a"]\n' + BATCH + labels,
+                     "8:1: stage 2 of kind 'parse_example': lines hold no serialized Examples")
+
+    def test_what_the_library_refuses_has_a_place_too(self):
+        source = '[source]\nfiles = ["a"]\n'
+        self.refused('[source]\nfiles = []\n', "1:1: pipeline 'pipeline', stage 'files': name at least")
+        shuffle = '[[stage]]\nkind = "shuffle"\ncapacity = 2\n'
+        self.refused(source + shuffle + shuffle,
+                     "6:1: pipeline 'pipeline', stage 'shuffle': there are two stages of that name")
+        self.refused('[source]\nfiles = ["a"]\nshuffle = true\nworld_size = 2\n',
+                     "1:1: pipeline 'pipeline', stage 'files': give all ranks the same seed")
+        parse = source + BATCH + '[[stage]]\nkind = "parse_csv"\n'
+        self.refused(parse + 'columns = []\n', "6:1: stage 2 of kind 'parse_csv': ")
+        self.refused(parse + 'columns = [{ name = "a", dtype = "int64" }, '
+                     '{ name = "a", dtype = "int64" }]\n', "6:1: stage 2 of kind 'parse_csv': ")
+
+    def test_columns(self):
+        parse = '[source]\nfiles = ["a"]\n' + BATCH + '[[stage]]\nkind = "parse_csv"\ncolumns = ['
+        at = "stage 2 of kind 'parse_csv', column 1"
+        self.refused(parse + '{ name = "a", dtype = "uint8" }]\n',
+                     f"8:34: {at} 'a': dtype: give \"float32\", ")
+        self.refused(parse + '{ dtype = "int64" }]\n',
+                     f"8:12: {at}: 'name' is missing: give the name of the column")
+        self.refused(parse + '{ name = "a", dtype = "int32", default = 3000000000 }]\n',
+                     f"8:53: {at} 'a': default: give 1 value of type int32")
+        self.refused(parse + '{ name = "a", dtype = "int32", shape = [1] }]\n',
+                     f"8:43: {at} 'a': unknown key 'shape'; known are default, dtype, name")
+        parse = '[source]\nfiles = ["a"]\n' + BATCH + '[[stage]]\nkind = "parse_example"\nfeatures = ['
+        at = "stage 2 of kind 'parse_example', feature 1 'a'"
+        self.refused(parse + '{ name = "a", dtype = "int64", shape = [2], default = 1 }]\n',
+                     f"8:67: {at}: default: give 2 values of type int64")
+        self.refused(parse + '{ name = "a", dtype = "int64", shape = [-1] }]\n', f"8:52: {at}: shape: ")
+        self.refused(parse + '{ name = "a", dtype = "int64", kind = "sparse" }]\n',
+                     f"8:13: {at}: 'index_keys' is missing", f"8:13: {at}: 'value_key' is missing",
+                     f"8:13: {at}: 'size' is missing")
+
+    def test_outputs_that_do_not_fit(self):
+        source = '[source]\nfiles = ["a"]\n'
+        self.refused(source + '[output]\nkind = "write"\n', "3:1: [output]: 'path' is missing")
+        self.refused(source + '[output]\npath = "x"\n', "4:1: [output]: unknown key 'path'")
+        write = source + '[output]\nkind = "write"\npath = '
+        self.refused(write + '"x.txt"\nshards = 2\n', '3:1: [output]: only TFRecord files are divided')
+        self.refused(write + '"x.tfrecord.gz"\nindex = true\n', '6:9: [output]: index: ')
+        self.refused(write + '"x"\ncompression = "auto"\n', '6:15: [output]: compression: ')
+        parse = source + BATCH + ('[[stage]]\nkind = "parse_example"\nfeatures = [{ name = "a", '
+                                  'dtype = "int64", kind = "KIND", shape = [2] }]\n')
+        dense = parse.replace('KIND', 'fixed_len')
+        self.refused(dense, " [output]: column 'a' is int64 [?,2]: csv has one value",
+                     arguments=('-o', 'x.csv'))
+        self.refused(dense, ' [output]: columns are written as csv or', arguments=('-o', 'x.bin'))
+        self.refused(parse.replace('KIND', 'fixed_len_sequence'),
+                     " [output]: column 'a' is int64 [?,?,2]: an Example cannot hold it",
+                     arguments=('-o', 'x.tfrecord'))
+
+
+class Failures(RunTest):
+    def test_what_is_not_there(self):
+        for pattern in ('none', 'none-*', 'none/*'):
+            self.run_it(f'[source]\nfiles = ["{pattern}"]\n', status=3)
+            self.assertIn(pattern.split('/')[0], self.errors)
+        self.write('a', records_file('x'))
+        self.run_it('[source]\nfiles = ["a"]\n', '-o', 'none/b', status=3)
+        [answer] = self.leat_json('run', 'p.toml', '-o', 'none/b', status=3)
+        self.assertEqual(answer['error']['code'], 'not_found')
+
+    def test_damage(self):
+        whole = bytearray(records_file('one', 'two', 'three'))
+        whole[19 + 13] ^= 1
+        self.write('a', bytes(whole))
+        text = '[source]\nfiles = ["a"]\n'
+        self.run_it(text, '-o', 'b.txt', status=1)
+        self.assertIn('a, record 1 at offset 19: the checksum', self.errors)
+        self.assertNotIn('b.txt', os.listdir(self.folder))
+        text += 'on_damage = "resync"\nquarantine = "bad.jsonl"\n'
+        self.assertEqual(self.run_it(text, '--print', status=1), 'one\nthree\n')
+        self.assertIn('19 bytes left out', self.errors)
+        self.assertIn('damaged in 1 place', self.errors)
+        self.assertEqual(json.loads(self.content('bad.jsonl'))['offset'], 19)
+        _, total = self.run_json(text, status=1)
+        self.assertEqual((total['records'], total['damaged'], total['lost_bytes']), (2, 1, 19))
+        self.run_it(text + 'max_reports = 0\n', status=1)
+
+    def test_a_record_that_cannot_be_parsed(self):
+        self.write('people.csv', b'name,age,weight\nAda,36,0.1\nGrace,old,2\n')
+        for workers in ('', 'workers = 2\n'):
+            text = PEOPLE.replace('columns =', workers + 'columns =')
+            self.run_it(text, '-o', 'b.csv', status=1)
+            self.assertIn("stage 'parse_csv': record 1", self.errors)
+            self.assertNotIn('b.csv', os.listdir(self.folder))
+
+    def test_patience(self):
+        read, write = os.pipe()
+        text = '[pipeline]\npatience = "50 ms"\n[source]\nformat = "lines"\nfiles = ["-"]\n'
+        self.run_it(text, stdin=read, status=3)
+        self.assertIn("pipeline 'pipeline': no element for 0.05", self.errors)
+        os.close(read)
+        os.close(write)
+
+    def test_an_interrupt_ends_it_and_leaves_nothing(self):
+        self.write_labels(10)
+        text = ('[source]\nfiles = ["*.tfrecord"]\nnum_epochs = "endless"\n' + BATCH
+                + LABELS.replace('WORKERS', '2') + '[[stage]]\nkind = "prefetch"\nruns = 2\n')
+        self.write('p.toml', text.encode())
+        for output in ('b.csv', 'b.tfrecord'):
+            process = subprocess.Popen([LEAT, 'run', 'p.toml', '-o', output], cwd=self.folder,
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            deadline = time.monotonic() + 30
+            while not any('.partial' in name for name in os.listdir(self.folder)):
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.001)
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=30)
+            self.assertEqual(process.returncode, -signal.SIGINT, errors)
+            self.assertEqual(errors, b'')
+        self.assertEqual(sorted(os.listdir(self.folder)), ['0.tfrecord', '1.tfrecord', 'p.toml'])
+
+    def test_a_reader_that_leaves_ends_it_quietly(self):
+        self.write('a.txt', b'line\n' * 1000)
+        self.write('p.toml', b'[source]\nformat = "lines"\nfiles = ["a.txt"]\nnum_epochs = "endless"\n')
+        done = subprocess.run(['sh', '-c', '"$0" run p.toml --print | head -n 2', LEAT],
+                              capture_output=True, cwd=self.folder, timeout=60)
+        self.assertEqual((done.stdout, done.stderr), (b'line\nline\n', b''))
+
+
+main()

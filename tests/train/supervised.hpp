@@ -1,0 +1,80 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/core/error.hpp"
+#include "leat/core/sleep.hpp"
+#include "leat/core/this_task.hpp"
+#include "leat/sim/world.hpp"
+#include "leat/train/supervisor.hpp"
+#include "support/event_files.hpp"
+#include "support/leat_test.hpp"
+#include "support/refusal.hpp"
+#include "train/in_world.hpp"
+
+// A program under a supervisor, in a simulated world.
+
+namespace leat_test {
+
+using words = std::vector<std::string>;
+
+/// What it learns, and what the supervisor says.
+struct learner {
+  learner() : state("learner") {
+    state.add("global_step", step);
+    state.add("weight", weight);
+  }
+
+  leat::supervisor_options options(std::string logdir = "/run") {
+    leat::supervisor_options o;
+    o.logdir = std::move(logdir);
+    o.state = &state;
+    o.on_warning = [this](const std::string& sentence) { warnings.push_back(sentence); };
+    return o;
+  }
+  void learn() {
+    ++step;
+    weight += 0.5;
+  }
+
+  std::int64_t step = 0;
+  double weight = 1;
+  leat::checkpoint_registry state;
+  words warnings;
+};
+
+/// The events under a directory, in words.
+inline words events_in_words(leat::sim::world& w, const std::string& directory = "/run") {
+  words all;
+  for (const std::string& path : w.files().files()) {
+    if (!path.starts_with(directory) || path.find("tfevents") == std::string::npos) continue;
+    const words some = words_of(events_in(w.files().read_file(path).value()));
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
+inline bool has_file(leat::sim::world& w, std::string_view path) {
+  const auto all = w.files().files();
+  return std::ranges::find(all, path) != all.end();
+}
+
+/// What a task throws, in words; empty: nothing.
+inline leat::task<std::string> thrown_by(leat::task<> t) {
+  std::string what;
+  try {
+    co_await std::move(t);
+  } catch (const std::exception& e) {
+    what = e.what();
+  }
+  co_return what;
+}
+
+}  // namespace leat_test

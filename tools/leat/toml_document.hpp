@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace tool {
+
+/// A place in a text, both from 1; line 0: none in particular.
+struct text_place {
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
+
+  friend auto operator<=>(const text_place&, const text_place&) = default;
+};
+
+/// What is wrong with a text, and where.
+struct mistake {
+  text_place where;
+  std::string text;
+};
+
+/// A value of a TOML document, and where it stands.
+struct toml_value {
+  struct entry;
+  using list = std::vector<toml_value>;
+  using table = std::vector<entry>;  // in the order of the text
+  struct date {};                    // or a time: nothing here takes one
+
+  std::variant<date, bool, std::int64_t, double, std::string, list, table> value;
+  text_place where;
+
+  template <class T>
+  [[nodiscard]] const T* as() const noexcept {
+    return std::get_if<T>(&value);
+  }
+};
+
+/// A key of a table with its value.
+struct toml_value::entry {
+  std::string key;
+  text_place where;  // of the key
+  toml_value value;
+};
+
+/// Reads a document: a table. Errors: throws a mistake for what is no TOML.
+[[nodiscard]] toml_value parse_toml(std::string_view text);
+
+}  // namespace tool
