@@ -1,5 +1,6 @@
 #include "leat/train/checkpoint_saver_hook.hpp"
 
+#include <string>
 #include <utility>
 
 #include "leat/core/scheduler.hpp"
@@ -52,7 +53,8 @@ task<void> checkpoint_saver_hook::save(run_context& run, std::int64_t step) {
   for (const checkpoint_saver_listener& l : options_.listeners) {
     if (l.before_save) co_await l.before_save(step);
   }
-  static_cast<void>(co_await run.get_supervisor().save());
+  const std::string path = co_await run.get_supervisor().save_between_steps();
+  if (path.empty()) co_return;  // another task has begun a step and not done it
   saved_ = step;
   for (const checkpoint_saver_listener& l : options_.listeners) {
     if (!l.after_save) continue;

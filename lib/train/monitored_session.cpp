@@ -10,12 +10,14 @@
 
 #include "core/is_one_of.hpp"
 #include "leat/core/assert.hpp"
+#include "leat/core/context.hpp"
+#include "leat/core/scheduler.hpp"
 #include "leat/core/select.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
-#include "leat/sync/fifo_queue.hpp"
 #include "leat/train/checkpoint_saver_hook.hpp"
+#include "leat/train/pipeline_summary.hpp"
 #include "leat/train/step_counter_hook.hpp"
 #include "leat/train/summary_saver_hook.hpp"
 #include "train/backoff.hpp"
@@ -36,14 +38,32 @@ step_interval interval_of(std::int64_t steps, duration time) {
 
 bool is_set(const step_interval& every) { return every.steps || every.time; }
 
-// The values of the run and those of the program at the same moment.
-std::function<summary(const run_context&)> summaries_of(const std::function<summary()>& own) {
-  if (!own) return nullptr;
-  return [own](const run_context& run) {
-    const summary all[] = {summary_saver_hook::scalars_of(run.results()), own()};
+// The values of the run, and those of the program and its input at the same moment.
+class whole_summary {
+ public:
+  explicit whole_summary(const supervisor_options& o)
+      : own_(o.summaries), queues_(o.queues), stages_(o.stages) {}
+
+  summary operator()(const run_context& run) {
+    summary input;
+    const time_point now = scheduler::current()->now();
+    if (rates_) {
+      input = rates_->sample(now);
+    } else if (!stages_.empty()) {
+      rates_.emplace(stages_, now);  // there is no rate of the first run
+    }
+    add_fullness(input, queues_);
+    const summary all[] = {summary_saver_hook::scalars_of(run.results()),
+                           own_ ? own_() : summary(), input};
     return merge_summaries(all);
-  };
-}
+  }
+
+ private:
+  std::function<summary()> own_;
+  std::vector<const queue_base*> queues_;
+  std::vector<const stage_metrics*> stages_;
+  std::optional<stage_rates> rates_;
+};
 
 // Those that save come last: nothing is saved that another hook has refused.
 hook_list hooks_of(const monitored_session_options& o, bool knows_steps) {
@@ -58,7 +78,7 @@ hook_list hooks_of(const monitored_session_options& o, bool knows_steps) {
     all.push_back(std::make_shared<step_counter_hook>(
         step_counter_hook_options{.every = summaries, .name = s.global_step_name}));
     all.push_back(std::make_shared<summary_saver_hook>(
-        summary_saver_hook_options{.every = summaries, .summaries = summaries_of(s.summaries)}));
+        summary_saver_hook_options{.every = summaries, .summaries = whole_summary(s)}));
   }
   const step_interval saves = interval_of(o.save_checkpoint_steps, s.save_model);
   if (s.is_chief && s.state && !s.logdir.empty() && (is_set(saves) || s.save_at_end)) {
@@ -129,21 +149,67 @@ struct monitored_session::parts {
       : options(std::move(o)),
         sv(without_services(options.supervised, std::move(at_end))),
         delays(options.retry),
-        hooks(hooks_of(options, sv.global_step().has_value())),
-        body(options.supervised.name + " body") {}
+        hooks(hooks_of(options, sv.global_step().has_value())) {}
 
   [[nodiscard]] bool is_clean(const std::exception_ptr& error) const {
     return detail::is_one_of(error, options.supervised.clean_stop_errors);
   }
 
-  // A stop of the coordinator: what fails for good ends the body, too.
-  struct forward {
+  // A stop of the coordinator that is for good ends the body, too.
+  struct end_body {
     parts* self;
     void operator()() const noexcept {
-      if (!self->delays.may_pass(reported_to(self->sv.coord()))) self->body.request_stop();
-      self->steps->request_stop();
+      if (!self->delays.may_pass(reported_to(self->sv.coord()))) self->body->request_stop();
     }
   };
+  // The coordinator's token is another one in each session.
+  void watch() {
+    if (body) on_stop.emplace(sv.coord().get_stop_token(), end_body{this});
+  }
+
+  // The group of the body, as long as it lives.
+  class body_scope {
+   public:
+    body_scope(parts& p, task_group& body) : parts_(p) {
+      p.body = &body;
+      p.watch();
+    }
+    body_scope(const body_scope&) = delete;
+    body_scope& operator=(const body_scope&) = delete;
+    ~body_scope() {
+      parts_.on_stop.reset();
+      parts_.body = nullptr;
+    }
+
+   private:
+    parts& parts_;
+  };
+
+  // What a warning has no memory for is not worth an error.
+  void warn(const char* what, const std::exception_ptr& error) const noexcept {
+    try {
+      sv.warn(what + (": " + detail::text_of(error)));
+    } catch (...) {
+    }
+  }
+
+  // The error of what a request to stop does not let begin, with which managed() ends well.
+  [[nodiscard]] std::exception_ptr refuse(const char* why) {
+    if (!refusal) {
+      refusal = std::make_exception_ptr(
+          failure(errc::failed_precondition, options.supervised.name + ": " + why));
+    }
+    return refusal;
+  }
+
+  // A wait that ends with the session must not be one for whose end the session waits.
+  void require_other_task(const char* operation) {
+    const context* const caller = scheduler::current_task();
+    if (!caller || &caller->scope() != &sv.coord()) return;
+    throw failure(errc::failed_precondition, options.supervised.name + ": " + operation +
+                                                 " in a task of the coordinator, for whose end a "
+                                                 "session waits: spawn it in another group");
+  }
 
   // False: the run did again what a failure had undone. One that can do just that, over and over,
   // is not to go on for ever.
@@ -159,22 +225,23 @@ struct monitored_session::parts {
   supervisor sv;
   detail::backoff delays;
   const hook_list hooks;
-  task_group body;
-  fifo_queue<int> stop_asked{1, "request to stop"};
-  std::atomic<bool> stopping = false;  // behind the run that is under way
+  std::stop_source stopping;  // behind the run that is under way
   std::atomic<bool> is_open = false;
+  std::atomic<bool> recovering = false;  // between two sessions
   bool begun = false;
+  bool was_open = false;
   bool running = false;
+  bool closing = false;  // by this session, not by who stops its supervisor
   std::int64_t furthest_step = std::numeric_limits<std::int64_t>::min();  // of a run that went well
-  std::exception_ptr refusal;  // of the runs behind a request to stop
+  std::exception_ptr refusal;  // of what a request to stop does not let begin
   bool broken = false;         // a step was begun and not done
   bool ends_well = false;
   std::exception_ptr lost;  // for which no other session could be created
 
+  task_group* body = nullptr;  // while it runs
   // Of one session.
   std::optional<session> opened;
-  std::optional<task_group> steps;  // that run in it, and the hooks around them
-  std::optional<std::stop_callback<forward>> on_stop;
+  std::optional<std::stop_callback<end_body>> on_stop;
 };
 
 monitored_session::monitored_session(monitored_session_options options)
@@ -193,20 +260,21 @@ monitored_session::~monitored_session() {
 supervisor& monitored_session::get_supervisor() noexcept { return parts_->sv; }
 
 bool monitored_session::should_stop() const noexcept {
-  if (parts_->stopping || !parts_->is_open) return true;
+  if (parts_->stopping.stop_requested()) return true;
+  if (!parts_->is_open) return !parts_->recovering;
   const coordinator& coord = parts_->sv.coord();
   return coord.should_stop() && !parts_->delays.may_pass(reported_to(coord));
 }
 
 void monitored_session::request_stop() noexcept {
-  parts_->stopping = true;
-  static_cast<void>(parts_->stop_asked.try_push(0));
+  static_cast<void>(parts_->stopping.request_stop());
 }
 
 // ------------------------------------------------------------------------------------- to begin
 
 task<void> monitored_session::open() {
   LEAT_ASSERT(!parts_->begun, "a monitored_session is opened a second time: make another one");
+  parts_->require_other_task("open()");
   parts_->begun = true;
   for (const auto& hook : parts_->hooks) co_await hook->begin(parts_->sv);
   co_await create_until_it_works(nullptr);
@@ -222,6 +290,11 @@ task<void> monitored_session::create_until_it_works(std::exception_ptr after) {
       error = std::current_exception();
     }
     if (!error) co_return;
+    const bool stopped = co_await this_task::stop_requested();
+    const bool cut = !stopped && detail::is_one_of(error, {errc::cancelled});
+    if (cut && parts_->stopping.stop_requested()) {
+      std::rethrow_exception(parts_->refuse("it was to stop before its session was ready"));
+    }
     co_await pause(error);
   }
 }
@@ -234,6 +307,7 @@ task<void> monitored_session::create(std::exception_ptr after) {
     const bool has_directory = !o.logdir.empty() || !o.summary_dir.empty() || o.writer;
     prepare_options preparing;
     preparing.max_wait = p.options.max_wait;
+    preparing.stop = p.stopping.get_token();
     preparing.start_standard_services = has_directory || !o.is_chief;
     session s = co_await p.sv.prepare_or_wait_for_session(preparing);
     p.opened.emplace(std::move(s));
@@ -247,15 +321,15 @@ task<void> monitored_session::create(std::exception_ptr after) {
     }
     if (!preparing.start_standard_services) p.sv.start_queue_runners();
     p.broken = false;
-    p.steps.emplace(o.name + " steps");
-    p.on_stop.emplace(p.sv.coord().get_stop_token(), parts::forward{&p});
+    p.watch();
     error = co_await in_session(begin_session());
     if (error) error = cause_of(error);
   } catch (...) {
     error = std::current_exception();
   }
   if (!error) {
-    p.is_open = true;
+    p.closing = false;
+    p.is_open = p.was_open = true;
     co_return;
   }
   static_cast<void>(co_await drop(error));
@@ -263,24 +337,30 @@ task<void> monitored_session::create(std::exception_ptr after) {
 }
 
 task<void> monitored_session::begin_session() {
-  run_context none(parts_->sv, *parts_->opened);
+  run_context none = context_of(named_values());
   for (const auto& hook : parts_->hooks) co_await hook->after_create_session(none);
   if (none.stop_requested()) request_stop();
 }
 
 // ------------------------------------------------------------------------------------ to go on
 
-// Lets go of a session that has failed. True: a task of it does not end.
+// Lets go of a session that has failed. True: a task of it does not end. The next session knows
+// nothing of what else has failed.
 task<bool> monitored_session::drop(std::exception_ptr why) {
-  const std::exception_ptr error = co_await stop(std::move(why));
-  const std::vector<std::exception_ptr> others = parts_->sv.coord().secondary_errors();
-  co_return is_straggler(error) || std::ranges::any_of(others, is_straggler);
+  const std::exception_ptr error = co_await stop(why);
+  std::vector<std::exception_ptr> others = parts_->sv.coord().secondary_errors();
+  if (error) others.push_back(error);
+  for (const std::exception_ptr& other : others) {
+    if (other != why) parts_->warn("this has failed, too", other);
+  }
+  co_return std::ranges::any_of(others, is_straggler);
 }
 
 // Everything, whatever fails: gives the first error.
 task<std::exception_ptr> monitored_session::stop(std::exception_ptr why) {
   parts& p = *parts_;
   p.is_open = false;
+  p.closing = true;
   p.on_stop.reset();  // who closes it goes on
   std::exception_ptr first;
   for (int attempt = 0; attempt < 2; ++attempt) {  // the second where the first had no memory
@@ -294,26 +374,27 @@ task<std::exception_ptr> monitored_session::stop(std::exception_ptr why) {
   }
   if (p.opened) {
     const std::exception_ptr late = co_await detail::close_session(*p.opened);
-    if (late) p.sv.warn("the session cannot be closed: " + detail::text_of(late));
+    if (late) p.warn("the session cannot be closed", late);
   }
-  p.steps.reset();
   p.opened.reset();
   co_return first;
 }
 
 // The delay before another attempt; the error leaves when there is none.
 task<void> monitored_session::pause(std::exception_ptr error) {
+  const std::stop_token stopping = parts_->stopping.get_token();
   const bool stopped = co_await this_task::stop_requested();
   const std::optional<duration> delay =
-      stopped || parts_->stopping ? std::nullopt : parts_->delays.next(error);
+      stopped || stopping.stop_requested() ? std::nullopt : parts_->delays.next(error);
   if (!delay) std::rethrow_exception(error);
-  static_cast<void>(co_await select(parts_->stop_asked.pop(), sleep_for(*delay)));
-  if (parts_->stopping) std::rethrow_exception(error);
+  static_cast<void>(co_await select(wait_for_stop(stopping), sleep_for(*delay)));
+  if (stopping.stop_requested()) std::rethrow_exception(error);
 }
 
 task<void> monitored_session::recover(std::exception_ptr error) {
-  const bool late = co_await drop(error);
+  parts_->recovering = true;
   try {
+    const bool late = co_await drop(error);
     if (late) {
       parts_->sv.warn("a task does not end: nothing is restored beneath it");
       std::rethrow_exception(error);
@@ -323,6 +404,7 @@ task<void> monitored_session::recover(std::exception_ptr error) {
   } catch (...) {
     parts_->lost = std::current_exception();
   }
+  parts_->recovering = false;
   if (parts_->lost) std::rethrow_exception(parts_->lost);
 }
 
@@ -340,17 +422,15 @@ std::exception_ptr monitored_session::cause_of(const std::exception_ptr& error) 
 
 task<void> monitored_session::run_step(const step_function& step, named_values inputs) {
   parts& p = *parts_;
+  p.require_other_task("run()");
   const one_run here(p.running);
   const std::string& name = p.options.supervised.name;
+  const std::stop_token stopping = p.stopping.get_token();
   if (!p.is_open) {
     throw failure(errc::failed_precondition, name + ": run() of a session that is not open");
   }
-  if (p.stopping) {
-    if (!p.refusal) {
-      p.refusal = std::make_exception_ptr(failure(
-          errc::failed_precondition, name + ": Run called even after should_stop requested"));
-    }
-    std::rethrow_exception(p.refusal);
+  if (stopping.stop_requested()) {
+    std::rethrow_exception(p.refuse("Run called even after should_stop requested"));
   }
   for (;;) {
     std::exception_ptr error = reported_to(p.sv.coord());
@@ -366,9 +446,13 @@ task<void> monitored_session::run_step(const step_function& step, named_values i
     }
     error = cause_of(error);
     const bool stopped = co_await this_task::stop_requested();
-    if (stopped || p.stopping || !p.delays.may_pass(error)) std::rethrow_exception(error);
+    const bool to_stop = stopping.stop_requested();
+    if (to_stop && !stopped && detail::is_one_of(error, {errc::cancelled})) {
+      std::rethrow_exception(p.refuse("a request to stop has cut the run"));
+    }
+    if (stopped || to_stop || !p.delays.may_pass(error)) std::rethrow_exception(error);
     co_await recover(error);
-    if (p.stopping) {
+    if (stopping.stop_requested()) {
       throw failure(errc::out_of_range, name + ": it was to stop when it had been restored");
     }
   }
@@ -377,13 +461,20 @@ task<void> monitored_session::run_step(const step_function& step, named_values i
 // In the scope of the session, which a stop of the coordinator stops.
 task<std::exception_ptr> monitored_session::in_session(task<void> t) {
   std::exception_ptr error;
-  parts_->steps->spawn(caught(std::move(t), error), "run");
-  co_await parts_->steps->join();
+  task_group steps("steps");
+  const auto end_steps = [&steps]() noexcept { static_cast<void>(steps.request_stop()); };
+  const std::stop_callback on_stop(parts_->sv.coord().get_stop_token(), end_steps);
+  steps.spawn(caught(std::move(t), error), "run");
+  co_await steps.join();
   co_return error;
 }
 
+run_context monitored_session::context_of(named_values inputs) const {
+  return {parts_->sv, *parts_->opened, std::move(inputs), parts_->stopping.get_token()};
+}
+
 task<void> monitored_session::run_once(const step_function& step, named_values inputs, bool& last) {
-  run_context run(parts_->sv, *parts_->opened, std::move(inputs));
+  run_context run = context_of(std::move(inputs));
   for (const auto& hook : parts_->hooks) co_await hook->before_run(run);
   co_await run_whole(step, run);
   for (const auto& hook : parts_->hooks) co_await hook->after_run(run);
@@ -408,32 +499,43 @@ task<void> monitored_session::run_whole(const step_function& step, run_context& 
 
 task<void> monitored_session::run_body(task<void> body) {
   std::exception_ptr error;
-  parts_->body.spawn(caught(std::move(body), error), "body");
-  co_await parts_->body.join();
+  task_group group("body");
+  {
+    const parts::body_scope here(*parts_, group);
+    group.spawn(caught(std::move(body), error), "body");
+    co_await group.join();
+  }
   if (!error) co_return;
   // What a stop of the coordinator has cancelled has ended as it should.
   const bool stopped = co_await this_task::stop_requested();
   const bool cancelled = detail::is_one_of(error, {errc::cancelled});
-  if (stopped || !cancelled || !parts_->body.stop_requested()) std::rethrow_exception(error);
+  if (stopped || !cancelled || !group.stop_requested()) std::rethrow_exception(error);
 }
 
 task<void> monitored_session::end(const std::exception_ptr& error) {
   const bool stopped = co_await this_task::stop_requested();
   const bool cut = stopped && error && detail::is_one_of(error, {errc::cancelled});
   // The request to stop may have come between the body's look at it and its run.
-  const bool clean = !error || cut || error == parts_->refusal || parts_->is_clean(error);
+  const bool at_end = parts_->was_open && error && parts_->is_clean(error);
+  const bool clean = !error || cut || error == parts_->refusal || at_end;
   const std::exception_ptr real = clean ? nullptr : error;
-  if (parts_->is_open) {
-    co_await finish(real);
-  } else if (!clean) {
-    std::rethrow_exception(error);
+  std::exception_ptr first = parts_->opened ? nullptr : real;
+  for (int attempt = 0; attempt < 2; ++attempt) {  // the second where the first had no memory
+    if (!parts_->opened) break;
+    try {
+      co_await finish(real);
+    } catch (...) {
+      if (!first) first = std::current_exception();
+    }
   }
+  if (first) std::rethrow_exception(first);
   if (cut) std::rethrow_exception(error);
-  if (parts_->lost) std::rethrow_exception(parts_->lost);
+  if (parts_->lost && parts_->lost != parts_->refusal) std::rethrow_exception(parts_->lost);
 }
 
 task<void> monitored_session::close() {
-  if (parts_->is_open) return finish(nullptr);
+  parts_->require_other_task("close()");
+  if (parts_->opened) return finish(nullptr);
   throw failure(errc::failed_precondition,
                 parts_->options.supervised.name + ": close() of a session that is not open");
 }
@@ -444,13 +546,19 @@ task<void> monitored_session::finish(std::exception_ptr error) {
   p.ends_well = !error && !p.broken;
   const std::exception_ptr first = co_await stop(error);
   if (first) std::rethrow_exception(first);
-  if (error) p.sv.warn("an error after a clean stop: " + detail::text_of(error));
+  if (error) p.warn("an error after a clean stop", error);
 }
 
 // All of them, whatever fails.
 task<void> monitored_session::end_hooks() {
+  if (!parts_->closing) {
+    throw failure(errc::failed_precondition,
+                  parts_->options.supervised.name +
+                      ": the supervisor of a monitored session was stopped beneath it: "
+                      "request_stop() or close() the session");
+  }
   if (!parts_->ends_well) co_return;
-  run_context none(parts_->sv, *parts_->opened);
+  run_context none = context_of(named_values());
   std::exception_ptr first;
   for (const auto& hook : parts_->hooks) {
     std::exception_ptr error;

@@ -6,6 +6,7 @@
 
 #include "leat/core/error.hpp"
 #include "leat/core/scheduler.hpp"
+#include "leat/core/select.hpp"
 #include "leat/core/sleep.hpp"
 #include "train/close_session.hpp"
 
@@ -54,7 +55,8 @@ task<bool> session_manager::restore(const restore_source& source) const {
     if (path) co_return true;
     const time_point now = home.now();
     if (!source.wait_for_checkpoint || now >= end) co_return false;
-    co_await sleep_until(std::min(end, deadline_after(now, options_.recovery_wait)));
+    const time_point next = std::min(end, deadline_after(now, options_.recovery_wait));
+    co_await with_stop(sleep_until(next), source.stop);
   }
 }
 
@@ -174,7 +176,7 @@ task<session> session_manager::wait_for_session(std::optional<duration> max_wait
       throw failure(errc::deadline_exceeded, "Session was not ready after waiting " +
                                                  seconds_of(*max_wait) + " secs. " + why);
     }
-    co_await sleep_for(options_.recovery_wait);
+    co_await with_stop(sleep_for(options_.recovery_wait), source.stop);
   }
 }
 

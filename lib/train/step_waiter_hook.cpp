@@ -1,6 +1,7 @@
 #include "leat/train/step_waiter_hook.hpp"
 
 #include "leat/core/error.hpp"
+#include "leat/core/select.hpp"
 #include "leat/core/sleep.hpp"
 
 namespace leat {
@@ -24,7 +25,7 @@ task<void> step_waiter_hook::begin(supervisor& sv) {
 task<void> step_waiter_hook::before_run(run_context& run) {
   while (!reached_) {
     reached_ = step_of(run.get_supervisor(), step_waiter_name) >= step_;
-    if (!reached_) co_await sleep_for(interval_);
+    if (!reached_) co_await with_stop(sleep_for(interval_), run.get_stop_token());
   }
 }
 

@@ -103,6 +103,7 @@ task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
   source.from = get_saver();
   source.wait_for_checkpoint = options.wait_for_checkpoint;
   source.max_wait = options.max_wait;
+  source.stop = options.stop;
   source.on_restored = [this](const std::string& path) { restored_from_ = path; };
   session opened;
   if (options_.is_chief) {
@@ -223,7 +224,7 @@ task<void> supervisor::end(std::optional<session>& opened, const std::exception_
 // Whoever is stopped has his last checkpoint all the same.
 task<void> supervisor::stop(stop_options options) {
   const context* const caller = scheduler::current_task();
-  if (caller && &caller->scope() == &coord_) {
+  if (caller && (&caller->scope() == &coord_ || &caller->scope() == parts_->end)) {
     throw failure(errc::failed_precondition,
                   options_.name +
                       ": one of its tasks stops it, and would wait for itself: call "
@@ -237,6 +238,7 @@ task<void> supervisor::stop(stop_options options) {
 
 task<void> supervisor::stop_now(stop_options options, bool by_body) {
   static_cast<void>(co_await parts_->stop_turn.pop());
+  parts_->end = &scheduler::current_task()->scope();
   std::exception_ptr error;
   if (parts_->prepared) {
     bool well = true;
@@ -269,6 +271,7 @@ task<void> supervisor::stop_now(stop_options options, bool by_body) {
       parts_->prepared = false;
     }
   }
+  parts_->end = nullptr;
   static_cast<void>(parts_->stop_turn.try_push(0));
   if (error) std::rethrow_exception(error);
 }
@@ -296,7 +299,7 @@ task<void> supervisor::save_at_end() {
   if (!can) co_return;
   const std::optional<std::int64_t> step = global_step();
   if (step && step == parts_->saved_step) co_return;
-  co_await save_between_steps();
+  co_await save_snapshot();
 }
 
 // Those of its own belong to the scheduler on which they were made: the next run makes others.

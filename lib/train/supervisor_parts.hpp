@@ -36,6 +36,7 @@ struct supervisor::parts {
   bool is_ready = false;               // the state has its values
   std::atomic<bool> stopping = false;  // by the body, which goes on behind it
   const task_scope* body = nullptr;    // whose task the body is
+  const task_scope* end = nullptr;     // whose task the stop is
   bool broken = false;                 // a step was begun and not done: there is nothing to save
   std::size_t steps = 0;               // under way
   bool save_waits = false;

@@ -73,7 +73,7 @@ task<void> supervisor::measure_input() {
   co_await parts_->writer->add_summary(std::move(s), step);
 }
 
-task<void> supervisor::save_periodically() { co_await save_between_steps(); }
+task<void> supervisor::save_periodically() { co_await save_snapshot(); }
 
 // ------------------------------------------------------------------------------------------- steps
 
@@ -92,13 +92,16 @@ void supervisor::end_step(bool broken) noexcept {
   if (--parts_->steps == 0) static_cast<void>(parts_->step_ended.try_push(0));
 }
 
+void supervisor::require_saver() const {
+  if (parts_->saver && parts_->lock) return;
+  throw failure(errc::failed_precondition,
+                options_.name + ": nothing can be saved: " +
+                    (save_path_.empty() ? "give the chief a logdir and a state"
+                                        : "it is not prepared, or has stopped"));
+}
+
 task<std::string> supervisor::save() {
-  if (!parts_->saver || !parts_->lock) {
-    throw failure(errc::failed_precondition,
-                  options_.name + ": nothing can be saved: " +
-                      (save_path_.empty() ? "give the chief a logdir and a state"
-                                          : "it is not prepared, or has stopped"));
-  }
+  require_saver();
   if (parts_->steps > 0) {
     throw failure(errc::failed_precondition,
                   options_.name + ": a step is under way, save behind it");
@@ -107,11 +110,16 @@ task<std::string> supervisor::save() {
     throw failure(errc::failed_precondition,
                   options_.name + ": a step was not done whole, and is not saved");
   }
-  co_return co_await save_between_steps();
+  co_return co_await save_snapshot();
+}
+
+task<std::string> supervisor::save_between_steps() {
+  require_saver();
+  co_return co_await save_snapshot();
 }
 
 // Nothing runs between the end of the last step and the copy of the values.
-task<std::string> supervisor::save_between_steps() {
+task<std::string> supervisor::save_snapshot() {
   static_cast<void>(co_await parts_->save_turn.pop());
   std::string path;
   std::optional<std::int64_t> step;

@@ -7,6 +7,8 @@
 #include <stdexcept>
 
 #include "leat/core/task_group.hpp"
+#include "leat/pipeline/stage_metrics.hpp"
+#include "leat/sync/fifo_queue.hpp"
 #include "leat/train/checkpoint_saver_hook.hpp"
 #include "leat/train/event_reader.hpp"
 #include "leat/train/stop_at_step_hook.hpp"
@@ -206,6 +208,37 @@ TEST_CASE("99. checkpoints each 100 steps; summaries somewhere else", "[train]")
     CHECK(run.series.scalars.at("own")[1].step == 51);
     CHECK(run.series.scalars.at("global_step/sec").size() == 2);
     CHECK(leat_test::events_in_words(w, "/summaries")[1] == "START");
+  });
+}
+
+TEST_CASE("monitored_session: tells how full queues are, and what stages do", "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    monitored_learner l;
+    leat::fifo_queue<int> lines(4, "lines");
+    CHECK(lines.try_push(1));
+    leat::stage_metrics decode("decode");
+    decode.add_task();
+    leat::monitored_session_options o = l.monitored();
+    o.supervised.save_summaries = 5s;
+    o.supervised.queues = {&lines};
+    o.supervised.stages = {&decode};
+    monitored_session s(std::move(o));
+    const std::function<task<>()> step = [&]() -> task<> {
+      l.learn();
+      decode.add(20, 200);
+      co_await leat::sleep_for(1s);
+    };
+    const std::function<task<>()> body = [&]() -> task<> {
+      for (int i = 0; i < 12; ++i) co_await s.run(step);
+    };
+    co_await s.managed(body);
+    const leat::event_run run = co_await leat::read_events("/run");
+    const auto& full = run.series.scalars.at("lines/fraction_of_4_full");
+    REQUIRE(full.size() == 3);
+    CHECK(full[0].value == 0.25F);
+    const auto& rate = run.series.scalars.at("decode/records_per_second");
+    REQUIRE(rate.size() == 2);  // none of the first run
+    CHECK(rate[0].value == 20);
   });
 }
 

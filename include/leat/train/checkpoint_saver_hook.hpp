@@ -26,10 +26,10 @@ struct checkpoint_saver_hook_options {
   std::vector<checkpoint_saver_listener> listeners = {};
 };
 
-/// Saves the state behind runs, as supervisor::save(): when a session was created whose state is
-/// that of no checkpoint, then at each interval, and at the end.
+/// Saves the state behind runs, as supervisor::save_between_steps(): when a session was created
+/// whose state is that of no checkpoint, then at each interval, and at the end.
 ///
-/// Errors: failed_precondition where steps are unknown; those of supervisor::save().
+/// Errors: failed_precondition where steps are unknown; those of save_between_steps().
 /// Source: CheckpointSaverHook. Unlike there, a state that was restored is not saved once more.
 class checkpoint_saver_hook final : public session_hook {
  public:

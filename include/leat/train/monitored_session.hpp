@@ -37,8 +37,9 @@ using step_value =
 
 /// What a monitored session looks after, and how.
 struct monitored_session_options {
-  /// Directories, state, sessions, runners. Its intervals, `summaries` and save_at_end become hooks
-  /// of a chief with a directory, in the place of services.
+  /// Directories, state, sessions, runners. Its intervals, what is to be summarised and save_at_end
+  /// become hooks of a chief with a directory, in the place of services. stop_grace is for tasks of
+  /// the coordinator: steps, hooks and the body are waited for as long as they take.
   supervisor_options supervised = {};
   std::int64_t save_checkpoint_steps = 0;  ///< 0: in time, each supervised.save_model
   std::int64_t save_summaries_steps = 0;   ///< 0: in time, each supervised.save_summaries
@@ -57,7 +58,7 @@ struct monitored_session_options {
 ///     leat::monitored_session s({.supervised = {.logdir = "runs/1", .state = &state},
 ///                                .hooks = {stop_at_100}});
 ///     const auto step = [&](leat::run_context& run) -> leat::task<> {
-///       const auto batch = co_await batches.next();
+///       const auto batch = co_await input.batches->next();  // opened with each session
 ///       if (!batch) throw leat::failure(leat::errc::out_of_range, "no more batches");
 ///       run.results().add("loss", learn(*batch, weights));
 ///       ++global_step;
@@ -91,8 +92,8 @@ class monitored_session {
   /// end, captures and all. A stop at once, by an error of a service for one, cancels what it waits
   /// for.
   ///
-  /// Errors:       those of open(), the body and close(), the first one. out_of_range, and what
-  ///               else is a clean stop, is none.
+  /// Errors:       those of open(), the body and close(), the first one. Of the body out_of_range,
+  ///               and what else is a clean stop, is none.
   /// Cancellation: ends the body as cancelled, which is thrown in the end. Between two runs all has
   ///               ended well, and the hooks' end() is called; a step that was cut is not saved.
   template <class Body>
@@ -112,7 +113,8 @@ class monitored_session {
 
   /// Calls begin() of the hooks, creates a session and calls their after_create_session(); tries
   /// again as the policy says.
-  /// Errors:       what the last attempt has failed with; nothing is open then.
+  /// Errors:       what the last attempt has failed with; nothing is open then. failed_precondition
+  ///               where request_stop() came first, and in a task of the coordinator.
   /// Cancellation: as an error.
   [[nodiscard]] task<void> open();
 
@@ -124,9 +126,10 @@ class monitored_session {
   /// saved any more.
   ///
   /// Errors:       failed_precondition after a request to stop, "Run called even after should_stop
-  ///               requested", with which managed() ends well, and when it is not open; of step and
-  ///               hooks, or the error of another task by which they were cancelled; those of
-  ///               open(); out_of_range where a stop was asked for while a session was restored.
+  ///               requested", and of a run that has waited with its token: managed() ends well
+  ///               with both; when it is not open; in a task of the coordinator. Of step and hooks,
+  ///               or the error of another task by which they were cancelled; those of open();
+  ///               out_of_range where a stop was asked for while a session was restored.
   /// Cancellation: as the step's.
   template <class Step>
   [[nodiscard]] task<detail::step_value<Step>> run(Step step,
@@ -147,19 +150,22 @@ class monitored_session {
   /// and when it is not open.
   [[nodiscard]] bool should_stop() const noexcept;
 
-  /// The run that is under way is the last; it goes on to its end, and what it saves is saved.
+  /// The run that is under way is the last; it goes on to its end, and what it saves is saved. Ends
+  /// the wait for another attempt, and of a worker for the chief: open() is refused then.
   void request_stop() noexcept;
 
   /// Stops all and joins, calls end() of the hooks where all went well, and closes the session. All
   /// of it is done whatever fails.
   ///
-  /// Errors:       failed_precondition when it is not open; the first of: what a task of the
-  ///               coordinator has failed with, stragglers_error, end() of the hooks, the end of
-  ///               the writer. The others are secondary errors of the coordinator.
+  /// Errors:       failed_precondition when it is not open, and in a task of the coordinator; the
+  ///               first of: what a task of the coordinator has failed with, stragglers_error,
+  ///               end() of the hooks, the end of the writer. The others are secondary errors of
+  ///               the coordinator. std::bad_alloc before anything was done: close it again.
   /// Cancellation: none.
   [[nodiscard]] task<void> close();
 
-  /// With the coordinator, the writer, the step and what else a session has.
+  /// With the coordinator, the writer, the step and what else a session has. To stop is up to the
+  /// session: stop() of the supervisor fails with failed_precondition while it is open.
   [[nodiscard]] supervisor& get_supervisor() noexcept;
 
  private:
@@ -196,6 +202,7 @@ class monitored_session {
   [[nodiscard]] task<void> run_once(const step_function& step, named_values inputs, bool& last);
   [[nodiscard]] task<void> run_whole(const step_function& step, run_context& run);
   [[nodiscard]] task<std::exception_ptr> in_session(task<void> t);
+  [[nodiscard]] run_context context_of(named_values inputs) const;
   [[nodiscard]] task<void> run_body(task<void> body);
   [[nodiscard]] task<void> end(const std::exception_ptr& error);
   [[nodiscard]] task<void> finish(std::exception_ptr error);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -15,12 +16,14 @@ namespace leat {
 /// whether it is to be the last.
 ///
 /// Made by monitored_session::run(), or to test a hook without one. Refers to supervisor and
-/// session. Thread safety: thread-bound.
+/// session, and lives as long as the run: a hook that keeps a result copies it.
+/// Thread safety: thread-bound.
 /// Source: SessionRunContext, SessionRunArgs and SessionRunValues in one.
 class run_context {
  public:
-  run_context(supervisor& sv, session& s, named_values inputs = named_values())
-      : supervisor_(sv), session_(s), inputs_(std::move(inputs)) {}
+  run_context(supervisor& sv, session& s, named_values inputs = named_values(),
+              std::stop_token stop = {})
+      : supervisor_(sv), session_(s), inputs_(std::move(inputs)), stop_(std::move(stop)) {}
 
   /// Gives the step an input. Each has one source: the caller of run(), or a hook in before_run().
   /// Errors: already_exists, "Same tensor is fed", for a name that is there; invalid_argument for
@@ -40,6 +43,10 @@ class run_context {
   void request_stop() noexcept { stop_requested_ = true; }
   [[nodiscard]] bool stop_requested() const noexcept { return stop_requested_; }
 
+  /// Of monitored_session::request_stop(). A hook that waits for others, who may never come, waits
+  /// by with_stop(); what that throws ends the run like a request to stop.
+  [[nodiscard]] const std::stop_token& get_stop_token() const noexcept { return stop_; }
+
   /// The step that was done last: the one of this run in after_run(), the one before it earlier.
   [[nodiscard]] std::optional<std::int64_t> global_step() const {
     return supervisor_.global_step();
@@ -54,6 +61,7 @@ class run_context {
   session& session_;
   named_values inputs_;
   named_values results_;
+  std::stop_token stop_;
   bool stop_requested_ = false;
 };
 

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ struct restore_source {
   std::string path = {};             ///< of the checkpoint; empty: the latest one
   bool wait_for_checkpoint = false;  ///< until there is one
   duration max_wait = std::chrono::seconds(7200);
+  std::stop_token stop = {};  ///< ends a wait, for a checkpoint or for the chief, as cancelled
   std::function<void(const std::string& path)> on_restored = {};  ///< told what was
 };
 

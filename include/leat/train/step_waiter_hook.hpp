@@ -10,7 +10,7 @@ namespace leat {
 
 /// Holds back the first run until others have reached a step, so that workers begin one after the
 /// other. For programs whose step is not their own: supervisor_options::global_step says where it
-/// is. Asks again after each interval; a stop at once ends the wait.
+/// is. Asks again after each interval; a stop of either kind ends the wait.
 ///
 /// Errors: failed_precondition where steps are unknown; cancelled.
 /// Source: GlobalStepWaiterHook.

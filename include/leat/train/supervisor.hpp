@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,6 +26,7 @@ struct prepare_options {
   /// The chief waits for a checkpoint, in the place of making the state.
   bool wait_for_checkpoint = false;
   duration max_wait = std::chrono::seconds(7200);  ///< for it, or of a worker for the chief
+  std::stop_token stop = {};                       ///< ends such a wait as cancelled
   bool start_standard_services = true;             ///< and the queue runners
 };
 
@@ -124,9 +126,9 @@ class supervisor {
   /// second stop does nothing but wait for the first. A body is cancelled by it, unless it has
   /// called it itself: then it goes on.
   ///
-  /// Errors: failed_precondition in a task of the coordinator, such as the body of loop(), which
-  ///         would wait for itself: there call request_stop(). The first error that was reported;
-  ///         stragglers_error; those of the last checkpoint and of the writer.
+  /// Errors: failed_precondition in a task of the coordinator, such as the body of loop(), and in
+  ///         at_end, which would wait for themselves: there call request_stop(). The first error
+  ///         that was reported; stragglers_error; those of the last checkpoint and of the writer.
   /// Cancellation: none.
   [[nodiscard]] task<void> stop(stop_options options = {});
 
@@ -175,6 +177,10 @@ class supervisor {
   ///         prepared, in a step, and behind one that was not done whole; invalid_argument for a
   ///         step below 0; those of saver::save(). Cancellation: as saver::save().
   [[nodiscard]] task<std::string> save();
+
+  /// The same when the steps of other tasks that are under way are done. Not within a step, for
+  /// whose end it would wait. Empty, and on_warning is told: a step was not done whole.
+  [[nodiscard]] task<std::string> save_between_steps();
 
   /// Writes a summary of a step, the present one if none is given.
   /// Errors: failed_precondition without a writer: "requires a summary writer"; for a worker.
@@ -226,7 +232,8 @@ class supervisor {
   [[nodiscard]] task<void> close_parts(bool close_writer);
   [[nodiscard]] task<void> save_periodically();
   [[nodiscard]] task<void> write_summaries();
-  [[nodiscard]] task<std::string> save_between_steps();
+  void require_saver() const;
+  [[nodiscard]] task<std::string> save_snapshot();
   [[nodiscard]] task<void> stop_now(stop_options options, bool by_body);
   [[nodiscard]] task<void> finish(const bool& well, bool close_writer);
   [[nodiscard]] task<void> save_at_end();
