@@ -3,6 +3,8 @@
 #include "leat/pipeline/input_producer.hpp"
 
 #include <algorithm>
+#include <concepts>
+#include <utility>
 
 #include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
@@ -28,6 +30,13 @@ task<names> fail_to_find() {
   co_await leat::this_task::yield();
   throw leat::failure(errc::permission_denied, "/secret cannot be listed");
 }
+
+// As a member: a producer is no finder of its own items, which clang asks when it copies one.
+struct training {
+  explicit training(names files) : producer(std::move(files)) {}
+  string_input_producer producer;
+};
+static_assert(!std::copy_constructible<training>);
 
 // ------------------------------------------------------------------------------------ the epochs
 

@@ -149,8 +149,7 @@ TEST_CASE("checkpoint_saver_hook: waits for the end of another task's step", "[t
   });
 }
 
-TEST_CASE("monitored_session: a request to stop ends the wait for the step of others",
-          "[train]") {
+TEST_CASE("monitored_session: a request to stop ends the wait for the step of others", "[train]") {
   in_world([](leat::sim::world& w) -> task<> {
     monitored_learner l;
     leat::monitored_session_options o = l.monitored();

@@ -43,7 +43,8 @@ class input_producer final : public basic_producer<T> {
   /// The same with a list that is found when the first epoch begins, such as match_filenames_once.
   ///
   /// What `find` throws the producer fails with; with invalid_argument when it finds no items.
-  template <item_finder<T> Find>
+  template <class Find>
+    requires(!std::same_as<Find, input_producer> && item_finder<Find, T>)
   explicit input_producer(Find find, const producer_options& options = {})
       : basic_producer<T>(options), find_(std::move(find)) {
     this->run([this] { return epoch(); });
