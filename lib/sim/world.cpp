@@ -83,6 +83,13 @@ void world::never_falls(std::string name, std::function<std::uint64_t()> value) 
   });
 }
 
+void world::watermark(const std::string& name, std::function<std::uint64_t()> reached,
+                      std::function<std::uint64_t()> acknowledged) {
+  never_falls(name, reached);
+  always(name + " is not ahead of what was acknowledged",
+         [f = std::move(reached), g = std::move(acknowledged)] { return f() <= g(); });
+}
+
 void world::unwatch() noexcept {
   always_.clear();
   when_quiet_.clear();
@@ -184,7 +191,18 @@ bool world::advance() {
   if (next == no_deadline) return false;
   now_ = std::max(now_, next);
   for (const auto& t : threads_) t->advance_to(now_);
+  if (options_.wall_jump > 0) set_wall_clock();
   return true;
+}
+
+void world::set_wall_clock() {
+  if (!choices_.chance(options_.wall_jump, "clock on the wall set?")) return;
+  constexpr std::uint32_t most = 3600;
+  const std::uint32_t chosen = choices_.choose(2 * most + 1, "by how many seconds");
+  const std::chrono::seconds far(chosen <= most ? chosen : chosen - most);
+  const std::chrono::seconds by = chosen <= most ? far : -far;
+  jump_wall_clock(by);
+  if (tracing_) note("clock on the wall", "set by " + std::to_string(by.count()) + " s");
 }
 
 std::size_t world::live_tasks() const noexcept {

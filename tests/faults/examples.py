@@ -45,23 +45,30 @@ def commands(folder):
     (folder / 'shards' / '0.tfrecord').write_bytes(framed(b'+int main() {}') * 300)
     yield 'train_cpp', [f'{folder}/shards', f'{folder}/RUN.run', '1', '1']
     yield 'summaries', [f'{folder}/RUN.events']
+    yield 'pipeline', [f'{folder}/RUN.points']
+    yield 'global_shuffle', [f'{folder}/RUN.shuffled']
+    yield 'shards', [f'{folder}/in/0.txt', f'{folder}/RUN.shards']
+    yield 'batches', []
+    yield 'typed_columns', []
+    yield 'damaged_files', []
 
 
 def run(name, arguments, number, environment):
     command = [build / 'examples' / name] + [a.replace('RUN', str(number)) for a in arguments]
     asan = os.environ.get('ASAN_OPTIONS', '') + ':verify_asan_link_order=0'
-    environment = {**os.environ, 'LD_PRELOAD': str(shim), 'ASAN_OPTIONS': asan, **environment}
+    environment = {**os.environ, 'LD_PRELOAD': str(shim), 'ASAN_OPTIONS': asan,
+                   'TMPDIR': str(scratch), **environment}
     try:
         done = subprocess.run(command, env=environment, capture_output=True, text=True,
                               errors='replace', timeout=10)
     except subprocess.TimeoutExpired:
         return 'hangs', ''
     finally:
-        for argument in arguments:
-            for left in pathlib.Path(argument).parent.glob(f'{number}.tfrecord*'):
+        for left in scratch.parent.glob(f'{number}.*'):
+            if left.is_dir():
+                shutil.rmtree(left, True)
+            else:
                 left.unlink()
-            for left in ('run', 'events'):
-                shutil.rmtree(pathlib.Path(argument).parent / f'{number}.{left}', True)
     if done.returncode < 0:
         return f'signal {-done.returncode}', done.stderr
     if 'Sanitizer' in done.stderr:
@@ -72,6 +79,8 @@ def run(name, arguments, number, environment):
 bad = 0
 with tempfile.TemporaryDirectory() as temporary:
     folder = pathlib.Path(temporary)
+    scratch = folder / 'temporary'
+    scratch.mkdir()
     for name, arguments in commands(folder):
         if programs and name not in programs:
             continue

@@ -75,7 +75,15 @@ bool is_system_path(const char* path) noexcept {
       thrown = true;
     }
   }
-  if (thrown && !unwinding) ::_exit(70);
+  if (thrown && !unwinding) {
+    try {
+      std::rethrow_exception(std::current_exception());
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "%s\n", e.what());
+    } catch (...) {
+    }
+    ::_exit(70);
+  }
   ::backtrace_symbols_fd(frames, n, STDERR_FILENO);
   std::abort();
 }

@@ -335,6 +335,45 @@ TEST_CASE("world: a number that falls is told", "[sim]") {
                     Catch::Contains("reached never falls"));
 }
 
+TEST_CASE("world: a checkpoint ahead of what was acknowledged is told", "[sim]") {
+  world w(1);
+  std::uint64_t saved = 0;
+  std::uint64_t done = 0;
+  w.watermark("checkpoint", [&] { return saved; }, [&] { return done; });
+  w.run([&](world&) -> task<> {
+    done = 3;
+    saved = 3;
+    co_await leat::this_task::yield();
+  });
+  CHECK_THROWS_WITH(w.run([&](world&) -> task<> {
+    saved = 4;
+    co_await leat::this_task::yield();
+  }),
+                    Catch::Contains("checkpoint is not ahead of what was acknowledged"));
+}
+
+TEST_CASE("world: somebody sets the clock on the wall, and timers do not notice", "[sim]") {
+  int forward = 0;
+  int back = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    world w(seed, {.wall_jump = 0.5});
+    w.run([&](world& here) -> task<> {
+      for (int i = 0; i < 20; ++i) {
+        const auto begin = here.now();
+        const auto wall = here.wall_clock();
+        co_await leat::sleep_for(1s);
+        CHECK(here.now() - begin == 1s);
+        const auto off = here.wall_clock() - wall - 1s;
+        CHECK(std::chrono::abs(off) <= 1h);
+        forward += off > 0s;
+        back += off < 0s;
+      }
+    });
+  }
+  CHECK(forward > 50);
+  CHECK(back > 50);
+}
+
 TEST_CASE("world: a coroutine frame that survives the run is told", "[sim]") {
   std::vector<task<>> kept;
   const auto keep_one = [&kept](world&) -> task<> {

@@ -31,7 +31,7 @@ const std::vector<scenario>& scenarios() {
       {"batching", {.threads = 3}, batching},
       {"pipeline", {.threads = 2, .files = {.faults = rough}}, pipeline},
       {"resuming", {.threads = 3, .files = {.faults = rough}}, resuming},
-      {"crashes", {}, crashes},
+      {"crashes", {.wall_jump = 0.02}, crashes},
   };
   return all;
 }

@@ -71,7 +71,8 @@ auto declared(const declaration& d, world& w) {
 
 // Reads on from a state until it is stopped, and leaves behind where that was.
 template <class Pipeline>
-task<> read_on(std::unique_ptr<Pipeline> p, std::string& state, texts& seen, bool& ended) {
+task<> read_on(std::unique_ptr<Pipeline> p, std::string& state, std::size_t& saved, texts& seen,
+               bool& ended) {
   if (!state.empty()) co_await p->restore(state);
   std::exception_ptr error;
   try {
@@ -82,6 +83,7 @@ task<> read_on(std::unique_ptr<Pipeline> p, std::string& state, texts& seen, boo
   }
   co_await p->stop();
   state = p->save();
+  saved = seen.size();
   if (error) std::rethrow_exception(error);
 }
 
@@ -107,11 +109,13 @@ task<> resuming(world& w) {
 
   texts seen;
   std::string state;
+  std::size_t saved = 0;
   bool ended = false;
+  w.watermark("the state", [&] { return saved; }, [&] { return seen.size(); });
   for (std::uint64_t patience = 1; !ended; patience *= 2) {
     leat::task_group group("reading");
     auto p = declared(d, w);
-    group.spawn(read_on(std::make_unique<decltype(p)>(std::move(p)), state, seen, ended));
+    group.spawn(read_on(std::make_unique<decltype(p)>(std::move(p)), state, saved, seen, ended));
     co_await leat::sleep_for(std::chrono::microseconds(w.random().below(500 * patience)));
     group.request_stop();
     try {
@@ -120,6 +124,7 @@ task<> resuming(world& w) {
       require(e.code() == leat::errc::cancelled, "an error of its own ended the pipeline");
     }
   }
+  w.unwatch();
   require(seen == expected, "a stream that was stopped and went on is another");
 }
 

@@ -196,7 +196,7 @@ TEST_CASE("saver: a thousand days on which files fail at random", "[train]") {
   int failures = 0;
   const std::uint64_t seeds = some_of(1000);
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
-    world w(seed, {.files = {.faults = rates}});
+    world w(seed, {.files = {.faults = rates}, .wall_jump = 0.05});
     w.run([&](world&) -> task<> {
       program p;
       std::int64_t acknowledged = 0;

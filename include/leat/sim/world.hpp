@@ -41,6 +41,9 @@ struct world_options {
   /// How often a simulated thread is pre-empted between two suspension points, at a lock, while
   /// others run: probability for each step. Only where there are several threads.
   double pre_emption = 0.1;
+  /// How often the clock on the wall is set, by up to an hour forward or back: probability each
+  /// time that time moves. Timers do not notice.
+  double wall_jump = 0;
   std::uint64_t max_steps = 5'000'000;  ///< a longer run is `endless`
 };
 
@@ -114,8 +117,12 @@ class world {
   /// Asks whenever nothing can run: before time moves, and at the end.
   void when_quiet(std::string name, std::function<bool()> holds);
 
-  /// A number that never falls, such as what a checkpoint has reached. Asked after each step.
+  /// A number that never falls. Asked after each step.
   void never_falls(std::string name, std::function<std::uint64_t()> value);
+
+  /// What a checkpoint has reached: it never falls, and is never ahead of what was acknowledged.
+  void watermark(const std::string& name, std::function<std::uint64_t()> reached,
+                 std::function<std::uint64_t()> acknowledged);
 
   /// What every queue keeps to: no more items, and no more weight, than it may hold and batches
   /// gave back, no item lost or doubled inside, its minimum while it is open, and whenever nothing
@@ -231,6 +238,7 @@ class world {
   void complete(std::size_t index);
   void check(const std::vector<invariant>& all);
   bool advance();
+  void set_wall_clock();
   [[nodiscard]] std::size_t live_tasks() const noexcept;
   void run_until_quiet();
   void drive();
