@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "leat/pipeline/detail/run_journal.hpp"
+#include "leat/pipeline/detail/spent_runs.hpp"
 #include "leat/pipeline/detail/stage.hpp"
 #include "leat/pipeline/pipeline_options.hpp"
 #include "leat/sync/fifo_queue.hpp"
@@ -241,7 +242,10 @@ class parallel_map_stage final : public applying_stage<How, In, Out, Function> {
 
   parallel_map_stage(std::unique_ptr<stage<In>> input, stage_metrics& metrics, Function f,
                      std::size_t workers, ordering order)
-      : base(std::move(input), metrics, std::move(f)), workers_(workers), order_(order) {}
+      : base(std::move(input), metrics, std::move(f)),
+        workers_(workers),
+        order_(order),
+        spent_(3 * workers + 1) {}
 
   void start(pipeline_core& core) override {
     const bool ordered = order_ == ordering::deterministic;
@@ -300,7 +304,7 @@ class parallel_map_stage final : public applying_stage<How, In, Out, Function> {
     std::size_t next = 0;
     try {
       for (;;) {
-        In run;
+        In run = spent_.take();
         const bool more = co_await this->input().next(run);
         if (!more) break;
         const bool taken = co_await lanes_[next]->in.push(std::move(run));
@@ -325,6 +329,7 @@ class parallel_map_stage final : public applying_stage<How, In, Out, Function> {
         if (!in) break;
         made m;
         m.error = this->make(*in, m.run, m.counts);
+        spent_.give_back(std::move(*in));
         more = !m.error;
         this->metrics().add(m.run.size(), 0);
         const waiting w = this->waits(waiting::for_room);
@@ -345,6 +350,7 @@ class parallel_map_stage final : public applying_stage<How, In, Out, Function> {
   const std::size_t workers_;
   const ordering order_;
   std::vector<std::unique_ptr<lane>> lanes_;
+  spent_runs<In> spent_;
   std::size_t taken_ = 0;     // the lane that is next
   std::exception_ptr error_;  // for the next call
 };

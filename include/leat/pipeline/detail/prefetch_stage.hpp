@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "leat/pipeline/detail/spent_runs.hpp"
 #include "leat/pipeline/detail/stage.hpp"
 #include "leat/sync/fifo_queue.hpp"
 
@@ -26,6 +27,7 @@ class prefetch_stage final : public inner_stage<Run, Run> {
                  bool on_worker = false)
       : inner_stage<Run, Run>(std::move(input), metrics),
         queue_(runs, metrics.name()),
+        spent_(runs + 2),
         on_worker_(on_worker) {}
 
   void start(pipeline_core& core) override {
@@ -40,7 +42,8 @@ class prefetch_stage final : public inner_stage<Run, Run> {
   task<bool> next(Run& run) override {
     std::optional<Run> made = co_await queue_.pop();
     if (!made) co_return false;
-    run = std::move(*made);
+    std::swap(run, *made);
+    spent_.give_back(std::move(*made));
     co_return true;
   }
 
@@ -77,7 +80,7 @@ class prefetch_stage final : public inner_stage<Run, Run> {
     try {
       for (std::uint64_t number = 0;; ++number) {
         if (on_worker_) this->input().forget(number);
-        Run run;
+        Run run = spent_.take();
         const bool more = co_await this->pull(this->input(), run);
         if (!more) break;
         this->metrics().add(run.size(), 0);
@@ -93,6 +96,7 @@ class prefetch_stage final : public inner_stage<Run, Run> {
   }
 
   fifo_queue<Run> queue_;
+  spent_runs<Run> spent_;
   const bool on_worker_;
 };
 
