@@ -37,7 +37,10 @@ class indexed_stage final : public detail::stage<record_selection> {
 
   std::string obstacle() const override { return {}; }
   void describe(std::vector<stage_state>& stages) const override {
-    stages.push_back({.kind = "read_indexed", .name = metrics().name()});
+    stages.push_back({.kind = "read_indexed",
+                      .name = metrics().name(),
+                      .rank = options_.shard.rank,
+                      .world_size = options_.shard.world_size});
   }
   void save(detail::run_place before, std::vector<stage_state>& stages) const override {
     describe(stages);

@@ -23,7 +23,8 @@ namespace whole {
 constexpr tag version = 1, stage = 2, checksum = 15;
 }
 namespace of_stage {
-constexpr tag kind = 1, name = 2, setting = 3, skip = 4, files = 5, buffer = 6, reader = 7;
+constexpr tag kind = 1, name = 2, setting = 3, skip = 4, files = 5, buffer = 6, reader = 7,
+              rank = 8, world_size = 9;
 }
 namespace of_setting {
 constexpr tag name = 1, value = 2;
@@ -118,6 +119,9 @@ void write(pbf_writer to, const stage_state& s) {
   if (s.files) write(pbf_writer(to, of_stage::files), *s.files);
   if (s.buffer) write(pbf_writer(to, of_stage::buffer), *s.buffer);
   if (!s.reader.empty()) to.add_bytes(of_stage::reader, s.reader);
+  if (s.world_size == 1) return;
+  to.add_uint64(of_stage::rank, s.rank);
+  to.add_uint64(of_stage::world_size, s.world_size);
 }
 
 // ----------------------------------------------------------------------------------------- reading
@@ -231,10 +235,25 @@ stage_state read_stage(pbf_reader from) {
       case of_bytes(of_stage::files): s.files = read_files(from.get_message()); break;
       case of_bytes(of_stage::buffer): s.buffer = read_buffer(from.get_message()); break;
       case of_bytes(of_stage::reader): s.reader = from.get_bytes(); break;
+      case of_number(of_stage::rank): s.rank = from.get_uint64(); break;
+      case of_number(of_stage::world_size): s.world_size = from.get_uint64(); break;
       default: from.skip();
     }
   }
   return s;
+}
+
+// What no other rank can go on with.
+std::string holding(const std::vector<stage_state>& stages) {
+  for (const stage_state& s : stages) {
+    if (s.buffer && !s.buffer->held.empty()) return "stage '" + s.name + "' holds elements of";
+    if (s.skip > 0) return "stage '" + s.name + "' was in the midst of a run of";
+  }
+  return {};
+}
+
+std::string rank_of(const stage_state& s) {
+  return "rank " + std::to_string(s.rank) + " of " + std::to_string(s.world_size);
 }
 
 std::string list_of(const std::vector<stage_state>& stages) {
@@ -316,6 +335,12 @@ void require_same(const std::vector<stage_state>& saved, const std::vector<stage
                         " when the state was saved");
     }
   }
+  if (saved.empty() || rank_of(saved.front()) == rank_of(declared.front())) return;
+  const std::string why = holding(saved);
+  if (why.empty()) return;
+  throw failure(errc::failed_precondition, name + ": " + why + " " + rank_of(saved.front()) +
+                                               ", and this is " + rank_of(declared.front()) +
+                                               ": only that rank can go on with the state");
 }
 
 void require_all_skipped(std::uint64_t left, std::string_view stage) {

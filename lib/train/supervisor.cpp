@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 #include <stop_token>
+#include <utility>
 
 #include "core/is_one_of.hpp"
 #include "leat/core/assert.hpp"
@@ -249,7 +250,7 @@ task<void> supervisor::stop_now(stop_options options, bool by_body) {
       joining.grace = options_.stop_grace;
       joining.ignore_live_threads = options.ignore_live_threads;
       joined = coord_.join(joining);
-      finished = finish(well, options.close_summary_writer);
+      finished = finish(well, close_parts(options.close_summary_writer));
     } catch (...) {
       error = std::current_exception();
     }
@@ -276,7 +277,7 @@ task<void> supervisor::stop_now(stop_options options, bool by_body) {
   if (error) std::rethrow_exception(error);
 }
 
-task<void> supervisor::finish(const bool& well, bool close_writer) {
+task<void> supervisor::finish(const bool& well, task<void> closing) {
   std::exception_ptr error;
   try {
     if (well && parts_->is_ready && options_.at_end) co_await options_.at_end();
@@ -285,7 +286,7 @@ task<void> supervisor::finish(const bool& well, bool close_writer) {
     error = std::current_exception();
   }
   try {
-    co_await close_parts(close_writer);
+    co_await std::move(closing);
   } catch (...) {
     if (!error) error = std::current_exception();
   }
@@ -313,17 +314,17 @@ task<void> supervisor::close_parts(bool close_writer) {
     } catch (...) {
       error = std::current_exception();
     }
-    // What had no memory is done when it is tried again.
-    for (bool again = true; again;) {
-      again = false;
+    for (int attempt = 0; attempt < 2; ++attempt) {  // the second where the first had no memory
+      bool again = false;
       try {
         co_await parts_->writer->close();
       } catch (const std::bad_alloc&) {
-        again = !error;
+        again = true;
         if (!error) error = std::current_exception();
       } catch (...) {
         if (!error) error = std::current_exception();
       }
+      if (!again) break;
     }
   }
   if (is_own) parts_->writer = nullptr;

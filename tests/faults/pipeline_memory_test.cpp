@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "leat/core/runtime.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/this_task.hpp"
+#include "leat/io/line_reader.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/io/tfrecord_writer.hpp"
 #include "leat/pipeline/pipeline.hpp"
@@ -164,6 +166,36 @@ TEST_CASE("memory: a pipeline stays within its budget, whatever its tasks", "[fa
                 .workers = 2,
                 .interleave = 4,
                 .read = {.chunk_size = 256 * kibibyte, .depth = 8}});
+}
+
+TEST_CASE("pipeline: a filter that lets nothing through takes no memory for it", "[faults]") {
+  const temp_dir dir;
+  std::string text;
+  for (int i = 0; i < 200'000; ++i) text += "a line\n";
+  dir.write("0", text);
+  dir.write("1", text);
+  const auto peak = [&](std::size_t workers) {
+    const std::ptrdiff_t before = alive_bytes;
+    most_bytes = before;
+    std::size_t passed = 0;
+    {
+      auto none = leat::read_files<leat::line_reader>(
+                      {.files = {dir / "?"}, .num_epochs = 1, .interleave = 2, .block = 1})
+                      .map("none",
+                           [&](std::string_view line) {
+                             passed += line.size() / 6;
+                             return std::optional<int>();
+                           },
+                           {.workers = workers});
+      const auto read = [&]() -> task<bool> { co_return (co_await none.next()).has_value(); };
+      CHECK_FALSE(leat::sync_wait(read()));
+    }
+    CHECK(passed == 400'000);
+    return most_bytes - before;
+  };
+  constexpr std::ptrdiff_t readers = 10 * 1024 * 1024;
+  CHECK(peak(0) < readers);
+  CHECK(peak(1) < readers);
 }
 
 }  // namespace pipeline_memory_test

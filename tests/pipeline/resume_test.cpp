@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "leat/io/fixed_length_reader.hpp"
@@ -178,32 +180,21 @@ TEST_CASE("resume: the order does not depend on the number of workers", "[pipeli
   });
 }
 
-TEST_CASE("resume: ranks of another number go on with the same records", "[pipeline]") {
-  const temp_dir dir;
-  leat::sync_wait(write_record_files(dir, records));
-  const auto make = [&](std::uint64_t rank, std::uint64_t world_size) {
-    return leat::read_indexed({dir / "records???"},
-                              {.num_epochs = 1,
-                               .seed = 5,
-                               .shard = {.rank = rank, .world_size = world_size},
-                               .batch_size = 6})
-        .batch({.size = 4})
-        .map("join", join_rows)
-        .prefetch(2);
-  };
+// Of which ranks read 10 batches each, then others go on.
+template <class Make>
+void check_ranks(std::uint64_t before, std::uint64_t behind, Make make) {
   auto alone = make(0, 1);
   std::string all = joined(leat::sync_wait(leat_test::read_all(alone)));
-  // Two ranks read 10 batches each, then three go on.
   std::string seen;
   std::string state;
-  for (std::uint64_t rank = 0; rank < 2; ++rank) {
-    auto p = make(rank, 2);
+  for (std::uint64_t rank = 0; rank < before; ++rank) {
+    auto p = make(rank, before);
     const auto [elements, states] = leat::sync_wait(leat_test::read_and_save(p, 10));
     seen += joined(elements) + ',';
     state = states.back();
   }
-  for (std::uint64_t rank = 0; rank < 3; ++rank) {
-    auto p = make(rank, 3);
+  for (std::uint64_t rank = 0; rank < behind; ++rank) {
+    auto p = make(rank, behind);
     seen += joined(leat::sync_wait(leat_test::go_on(p, state))) + ',';
   }
   const auto sorted = [](const std::string& text) {
@@ -220,6 +211,101 @@ TEST_CASE("resume: ranks of another number go on with the same records", "[pipel
     return parts;
   };
   CHECK(sorted(seen) == sorted(all));
+}
+
+TEST_CASE("resume: ranks of another number go on with the same records", "[pipeline]") {
+  const temp_dir dir;
+  leat::sync_wait(write_record_files(dir, records));
+  const auto ranks_of = [&](std::uint64_t rank, std::uint64_t world_size) {
+    return leat::read_indexed({dir / "records???"},
+                              {.num_epochs = 1,
+                               .seed = 5,
+                               .shard = {.rank = rank, .world_size = world_size},
+                               .batch_size = 6});
+  };
+  for (const auto& [before, behind] : {std::pair{2, 3}, {2, 1}, {1, 4}, {3, 2}}) {
+    check_ranks(
+        static_cast<std::uint64_t>(before), static_cast<std::uint64_t>(behind),
+        [&](std::uint64_t rank, std::uint64_t world_size) {
+          return ranks_of(rank, world_size).batch({.size = 4}).map("join", join_rows).prefetch(2);
+        });
+    // A batch ends in the midst of what a function has made of a run.
+    check_ranks(static_cast<std::uint64_t>(before), static_cast<std::uint64_t>(behind),
+                [&](std::uint64_t rank, std::uint64_t world_size) {
+                  return ranks_of(rank, world_size)
+                      .map("text", text_of_record, {.workers = 2})
+                      .map("again", [](std::string text) { return text; })
+                      .batch({.size = 4})
+                      .map("join", [](const texts& batch) { return joined(batch); });
+                });
+  }
+}
+
+TEST_CASE("resume: behind an error of a function all goes on with the next element", "[pipeline]") {
+  const temp_dir dir;
+  write_line_files(dir, 100);
+  enum class behind { one, maybe, many };
+  for (const behind what : {behind::one, behind::maybe, behind::many}) {
+    for (const std::size_t workers : {std::size_t{0}, std::size_t{2}}) {
+      bool fails = false;
+      int taken = 0;
+      const auto make = [&] {
+        taken = 0;
+        auto p = lines_of({.files = {dir / "lines*"}, .num_epochs = 1})
+                     .map("fail", [&](std::string text) {
+                       if (++taken == 30 && fails) throw std::runtime_error("a transient lookup");
+                       return text;
+                     });
+        const leat::map_options options{.workers = workers};
+        if (what == behind::one) {
+          return std::move(p).map("mark", [](std::string text) { return text + '.'; }, options);
+        }
+        if (what == behind::maybe) {
+          return std::move(p).map(
+              "mark", [](std::string text) { return std::optional(text + '.'); }, options);
+        }
+        return std::move(p).flat_map(
+            "mark", [](const std::string& text) { return texts(3, text + '.'); }, options);
+      };
+      auto whole = make();
+      const texts all = leat::sync_wait(leat_test::read_all(whole));
+      fails = true;
+      auto first = make();
+      texts seen;
+      std::string state;
+      const auto read = [&]() -> leat::task<> {
+        try {
+          while (auto text = co_await first.next()) seen.push_back(std::move(*text));
+        } catch (const std::runtime_error&) {
+          state = first.save();
+        }
+      };
+      leat::sync_wait(read());
+      CHECK(seen.size() == (what == behind::many ? 87 : 29));
+      fails = false;
+      auto second = make();
+      const texts rest = leat::sync_wait(leat_test::go_on(second, state));
+      seen.insert(seen.end(), rest.begin(), rest.end());
+      CHECK(seen == all);
+    }
+  }
+}
+
+TEST_CASE("resume: a buffer that holds each record a thousand times", "[pipeline]") {
+  const temp_dir dir;
+  dir.write("lines", "1\n2\n3\n");
+  const auto make = [&] {
+    return lines_of({.files = {dir / "lines"}, .num_epochs = 1500})
+        .shuffle({.capacity = 4000, .seed = 3});
+  };
+  auto whole = make();
+  const texts all = leat::sync_wait(leat_test::read_all(whole));
+  auto first = make();
+  const auto [seen, states] = leat::sync_wait(leat_test::read_and_save(first, 70));
+  auto second = make();
+  const texts rest = leat::sync_wait(leat_test::go_on(second, states.back()));
+  REQUIRE(seen.size() == 70);
+  CHECK(rest == texts(all.begin() + 70, all.end()));
 }
 
 }  // namespace resume_test

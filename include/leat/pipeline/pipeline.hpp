@@ -231,6 +231,8 @@ class pipeline {
   ///               and invalid_argument for bytes that are no state; those of the readers. The
   ///               message says what differs.
   /// Cancellation: as the readers'; the pipeline is as it was declared then.
+  /// Cost:         of a shuffle buffer, a read of each record that it held, and the functions
+  ///               called for these here, whatever their workers.
   [[nodiscard]] task<void> restore(std::string state) {
     const detail::one_at_a_time::use use(in_use_);
     const std::string& name = core_->options().name;

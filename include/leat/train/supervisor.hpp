@@ -235,7 +235,7 @@ class supervisor {
   void require_saver() const;
   [[nodiscard]] task<std::string> save_snapshot();
   [[nodiscard]] task<void> stop_now(stop_options options, bool by_body);
-  [[nodiscard]] task<void> finish(const bool& well, bool close_writer);
+  [[nodiscard]] task<void> finish(const bool& well, task<void> closing);
   [[nodiscard]] task<void> save_at_end();
   [[nodiscard]] task<void> start_events();
   [[nodiscard]] task<void> measure_steps();

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <new>
 #include <optional>
 #include <ranges>
 #include <span>
@@ -62,11 +64,11 @@ void apply_to(const Function& f, Element&& element, std::vector<Out>& out) {
   }
 }
 
-/// Applies a function to the elements of a run. Gives what it threw; `out` has what was made
-/// before, and `counts`, if any, how much of it is of which element.
+/// Applies a function to the elements of a run, from the `first` on. Gives what it threw; `out` has
+/// what was made before, and `counts`, if any, how much of it is of which element.
 template <arity How, class Function, class In, class Out>
-[[nodiscard]] std::exception_ptr apply(const Function& f, In& in, std::vector<Out>& out,
-                                       arity_counts* counts) {
+[[nodiscard]] std::exception_ptr apply(const Function& f, In& in, std::size_t first,
+                                       std::vector<Out>& out, arity_counts* counts) {
   std::size_t before = 0;
   const auto count = [&] {
     if (counts) counts->push_back(out.size() - std::exchange(before, out.size()));
@@ -75,7 +77,11 @@ template <arity How, class Function, class In, class Out>
     out.clear();
     if constexpr (How != arity::many) out.reserve(in.size());
     if (counts) counts->reserve(in.size());  // so that to count cannot fail
-    for (auto&& element : in) {
+    if constexpr (How != arity::one) {
+      if (counts) counts->resize(first);
+    }
+    for (auto from = in.begin() + static_cast<std::ptrdiff_t>(first); from != in.end(); ++from) {
+      auto&& element = *from;
       apply_to<How>(f, std::move(element), out);
       if constexpr (How != arity::one) count();
     }
@@ -112,24 +118,28 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
     this->input().describe(stages);
     stages.push_back(description());
   }
+  // Where of each element comes one, the input leaves out what the next stage has had.
   void save(run_place before, std::vector<stage_state>& stages) const override {
     const run_place at = where(before.run);
-    this->input().save({at.run, 0}, stages);
+    const std::uint64_t had = at.element + before.element;
+    this->input().save({at.run, How == arity::one ? had : 0}, stages);
     stages.push_back(description());
-    stages.back().skip = at.element + before.element;
+    if constexpr (How != arity::one) stages.back().skip = had;
   }
   void forget(std::uint64_t run) noexcept override {
     journal_.forget(run);
     this->input().forget(where(run).run);
   }
   task<void> restore(std::span<const stage_state> stages) override {
-    skip_ = stages.back().skip;
-    return this->input().restore(stages.first(stages.size() - 1));
+    co_await this->input().restore(stages.first(stages.size() - 1));
+    const std::uint64_t had = this->input().to_skip();
+    leave_out_ = How == arity::one ? 0 : had;
+    skip_ = stages.back().skip + (How == arity::one ? had : 0);
   }
   std::uint64_t to_skip() const noexcept override { return skip_; }
   void rewind() noexcept override {
     this->input().rewind();
-    skip_ = 0;
+    skip_ = leave_out_ = 0;
   }
 
   bool note_origins() override {
@@ -150,6 +160,8 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
         const std::size_t before = made.size();
         try {
           apply_to<How>(function_, std::move(element), made);
+        } catch (const std::bad_alloc&) {
+          throw;
         } catch (...) {  // whoever misses an element says so
         }
         counts.push_back(made.size() - before);
@@ -160,9 +172,17 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
   }
 
  protected:
-  // Makes of a run of the input what comes of it.
-  [[nodiscard]] std::exception_ptr make(In& in, std::vector<Out>& out, arity_counts& counts) const {
-    return apply<How>(function_, in, out, noting_ ? &counts : nullptr);
+  // Behind a restore: how many elements of the next run of the input are left out.
+  [[nodiscard]] std::size_t leave_out_of(const In& in) noexcept {
+    const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(leave_out_, in.size()));
+    leave_out_ -= n;
+    return n;
+  }
+
+  // Makes of a run of the input, from the `first` element on, what comes of it.
+  [[nodiscard]] std::exception_ptr make(In& in, std::size_t first, std::vector<Out>& out,
+                                        arity_counts& counts) const {
+    return apply<How>(function_, in, first, out, noting_ ? &counts : nullptr);
   }
 
   void begin_run() { journal_.begin({next_, 0, {}}); }
@@ -175,6 +195,11 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
     next_ = failed ? run_place{had_, elements} : run_place{had_ + 1, 0};
     if (noting_ && elements == 0) this->input().take_origins(had_, nobodys_);
     ++had_;
+    // Of many runs nothing may come: where the present one is the oldest, it begins behind them.
+    if (elements == 0 && !failed && journal_.has_one()) {
+      journal_.last().before = next_;
+      this->input().forget(next_.run);
+    }
   }
 
  private:
@@ -201,6 +226,7 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
   std::vector<origin> nobodys_;  // of what became nothing
   run_journal<place> journal_;
   std::uint64_t skip_ = 0;
+  std::uint64_t leave_out_ = 0;  // elements of the next runs of the input
 };
 
 /// Applies a function to each element where the stage is asked.
@@ -218,7 +244,7 @@ class map_stage final : public applying_stage<How, In, Out, Function> {
       const bool more = co_await this->pull(this->input(), in_);
       if (!more) co_return false;
       arity_counts counts;
-      error_ = this->make(in_, run, counts);
+      error_ = this->make(in_, this->leave_out_of(in_), run, counts);
       this->has_made(run.size(), error_ != nullptr, std::move(counts));
     }
     this->metrics().add(run.size(), 0);
@@ -284,6 +310,11 @@ class parallel_map_stage final : public applying_stage<How, In, Out, Function> {
   }
 
  private:
+  // A run of the input, and how many of its elements are left out.
+  struct dealt {
+    In run;
+    std::size_t first = 0;
+  };
   // Of one run of the input: its elements, and what went wrong behind them.
   struct made {
     std::vector<Out> run;
@@ -293,7 +324,7 @@ class parallel_map_stage final : public applying_stage<How, In, Out, Function> {
   struct lane {
     lane(const std::string& name, std::size_t capacity, std::size_t live_workers)
         : in(capacity, name + " in"), out(capacity, name + " out"), live(live_workers) {}
-    fifo_queue<In> in;
+    fifo_queue<dealt> in;
     fifo_queue<made> out;
     std::atomic<std::size_t> live;  // workers
   };
@@ -307,7 +338,9 @@ class parallel_map_stage final : public applying_stage<How, In, Out, Function> {
         In run = spent_.take();
         const bool more = co_await this->input().next(run);
         if (!more) break;
-        const bool taken = co_await lanes_[next]->in.push(std::move(run));
+        const std::size_t first = this->leave_out_of(run);
+        dealt d{std::move(run), first};
+        const bool taken = co_await lanes_[next]->in.push(std::move(d));
         if (!taken) break;
         next = (next + 1) % lanes_.size();
       }
@@ -325,11 +358,11 @@ class parallel_map_stage final : public applying_stage<How, In, Out, Function> {
     const at_work here = this->working();
     try {
       for (bool more = true; more;) {
-        std::optional<In> in = co_await pop(l);
+        std::optional<dealt> in = co_await pop(l);
         if (!in) break;
         made m;
-        m.error = this->make(*in, m.run, m.counts);
-        spent_.give_back(std::move(*in));
+        m.error = this->make(in->run, in->first, m.run, m.counts);
+        spent_.give_back(std::move(in->run));
         more = !m.error;
         this->metrics().add(m.run.size(), 0);
         const waiting w = this->waits(waiting::for_room);
@@ -342,7 +375,7 @@ class parallel_map_stage final : public applying_stage<How, In, Out, Function> {
     if (--l.live == 0) end_queue(l.out, l.in.failure_cause());
   }
 
-  task<std::optional<In>> pop(lane& l) {
+  task<std::optional<dealt>> pop(lane& l) {
     const waiting w = this->waits(waiting::for_input);
     co_return co_await l.in.pop();
   }

@@ -14,6 +14,9 @@ class run_journal {
   /// The next run begins.
   void begin(Place at) { places_.push_back(std::move(at)); }
 
+  /// Nobody goes back behind the beginning of the run that began last.
+  [[nodiscard]] bool has_one() const noexcept { return places_.size() == 1; }
+
   /// The run that began last.
   [[nodiscard]] Place& last() noexcept { return places_.back(); }
 

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -159,6 +161,7 @@ class shuffle_stage final : public inner_stage<In, drawn_run<In>> {
   struct wanted {
     origin what;
     std::size_t place;
+    bool is_there = false;
   };
 
   [[nodiscard]] place_in_stream now() const {
@@ -221,7 +224,7 @@ class shuffle_stage final : public inner_stage<In, drawn_run<In>> {
   }
 
   // Has the elements made again that the buffer held. One that it held several times, of several
-  // epochs, is made as often.
+  // epochs, is made once and copied, or as often where it cannot be.
   task<void> hold_again(const std::vector<origin>& held) {
     places_.clear();
     places_.resize(held.size());
@@ -229,39 +232,49 @@ class shuffle_stage final : public inner_stage<In, drawn_run<In>> {
     left.reserve(held.size());
     for (std::size_t i = 0; i < held.size(); ++i) left.push_back({held[i], i});
     std::ranges::sort(left, {}, &wanted::what);
-    constexpr int most_epochs = 1000;  // that a buffer can have elements of
-    for (int pass = 0; !left.empty(); ++pass) {
-      if (pass == most_epochs) refuse_state(this->metrics().name(), "its buffer is none");
-      std::vector<wanted> once;
-      std::vector<wanted> again;
+    while (!left.empty()) {
       std::vector<origin> records;
       for (const wanted& w : left) {
-        const bool is_there = !once.empty() && once.back().what == w.what;
-        (is_there ? again : once).push_back(w);
         if (records.empty() || !records.back().same_record(w.what))
           records.push_back(w.what.record());
       }
       std::size_t made = 0;
-      auto next = once.begin();
       const typename stage<In>::sink keep = [&](In& in, std::span<const origin> of) {
         for (std::size_t i = 0; i < of.size(); ++i) {
-          const auto is_of = [&](auto w) { return w != once.end() && w->what.same_record(of[i]); };
-          while (next != once.end() && !is_of(next)) ++next;
-          auto same = next;
-          while (is_of(same) && same->what != of[i]) ++same;
-          if (!is_of(same)) continue;  // one that was not held
-          places_[same->place].put(std::move(*(in.begin() + static_cast<std::ptrdiff_t>(i))));
-          ++made;
+          const auto same = std::ranges::equal_range(left, of[i], {}, &wanted::what);
+          made += put_again(same, in.begin() + static_cast<std::ptrdiff_t>(i));
         }
       };
       co_await this->input().make_again(records, keep);
-      if (made != once.size()) {
+      if (made == 0) {
         refuse_state(this->metrics().name(),
                      "an element that its buffer held is not made any more: a function of the "
                      "stages before gives others");
       }
-      left = std::move(again);
+      std::erase_if(left, [](const wanted& w) { return w.is_there; });
     }
+  }
+
+  // An element to all places that want it, or to one of them where it cannot be copied. Gives to
+  // how many.
+  template <class Places, class Element>
+  std::size_t put_again(Places same, Element element) {
+    using value = typename In::value_type;
+    std::size_t filled = 0;
+    for (auto w = same.begin(); w != same.end(); ++w) {
+      if (w->is_there) continue;
+      ++filled;
+      w->is_there = true;
+      if constexpr (std::copy_constructible<value>) {
+        if (std::next(w) != same.end()) {
+          places_[w->place].put(value(*element));
+          continue;
+        }
+      }
+      places_[w->place].put(std::move(*element));
+      break;
+    }
+    return filled;
   }
 
   const std::size_t capacity_;

@@ -89,6 +89,8 @@ struct stage_state {
   std::string kind;  ///< "shuffle"
   std::string name;
   std::vector<setting> settings = {};
+  std::uint64_t rank = 0;  ///< for which the elements are that stages hold or leave out
+  std::uint64_t world_size = 1;
   std::uint64_t skip = 0;  ///< elements from here on that the next stage has had
   std::optional<files_state> files = {};
   std::optional<buffer_state> buffer = {};
@@ -105,7 +107,8 @@ struct stage_state {
 [[nodiscard]] std::vector<stage_state> stages_from_bytes(std::string_view bytes,
                                                          std::string_view pipeline);
 
-/// Refuses the state of another pipeline. Errors: failed_precondition, naming the first difference.
+/// Refuses the state of another pipeline, and one of another rank where a stage holds elements, or
+/// leaves some out. Errors: failed_precondition, naming the first difference.
 void require_same(const std::vector<stage_state>& saved, const std::vector<stage_state>& declared,
                   std::string_view pipeline);
 
