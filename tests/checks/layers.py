@@ -15,7 +15,6 @@ ALLOWED = {
     'pipeline': {'core', 'sync', 'codec', 'io'},
     'train': {'core', 'sync', 'codec', 'io', 'pipeline'},
     'sim': {'core', 'io'},
-    'train': {'core', 'sync', 'codec', 'io', 'pipeline'},
 }
 INCLUDE = re.compile(r'\s*#\s*include\s*[<"](?:leat/)?(\w+)/([\w/]+\.hpp)[>"]')
 # Headers of others that a pure layer has no business with.
