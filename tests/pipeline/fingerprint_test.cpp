@@ -15,6 +15,7 @@
 #include "leat/io/line_reader.hpp"
 #include "leat/pipeline/batcher.hpp"
 #include "leat/pipeline/input_producer.hpp"
+#include "leat/pipeline/pipeline.hpp"
 #include "leat/sim/world.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/random_shuffle_queue.hpp"
@@ -105,6 +106,36 @@ TEST_CASE("fingerprint: a pipeline with one reader, on one thread and on two", "
     leat::runtime rt({.threads = threads});
     rt.block_on(run_pipeline(paths, rt.get_scheduler(threads - 1), f));
     CHECK(f.value() == 0xf51c6dda);
+  }
+}
+
+TEST_CASE("fingerprint: a declared pipeline with any number of workers", "[pipeline]") {
+  const temp_dir dir;
+  std::vector<std::string> paths;
+  for (int i = 0; i < 5; ++i) {
+    std::string text;
+    for (int j = 0; j < 60 + i; ++j) text += std::to_string(i) + "/" + std::to_string(j) + "\n";
+    paths.push_back(dir.write("f" + std::to_string(i), text));
+  }
+  leat::runtime rt({.threads = 3});
+  for (const std::size_t workers : std::vector<std::size_t>{0, 1, 2, 8}) {
+    auto p = leat::read_files<leat::line_reader>({.files = paths,
+                                                  .num_epochs = 2,
+                                                  .shuffle = true,
+                                                  .seed = 9,
+                                                  .interleave = 3,
+                                                  .block = 4},
+                                                 {.workers = leat::schedulers_of(rt)})
+                 .map("text", [](std::string_view line) { return std::string(line); },
+                      {.workers = workers})
+                 .shuffle({.capacity = 40, .seed = 10})
+                 .prefetch(2);
+    fingerprint f;
+    const auto read = [&]() -> task<> {
+      while (const auto line = co_await p.next()) f.add(*line);
+    };
+    rt.block_on(read());
+    CHECK(f.value() == 0x7510e0bc);
   }
 }
 
