@@ -23,12 +23,15 @@ class prefetch_stage final : public inner_stage<Run, Run> {
  public:
   using sink = typename stage<Run>::sink;
 
-  prefetch_stage(std::unique_ptr<stage<Run>> input, stage_metrics& metrics, std::size_t runs,
+  /// Without memory for this one `input` stays where it is.
+  prefetch_stage(std::unique_ptr<stage<Run>>&& input, stage_metrics& metrics, std::size_t runs,
                  bool on_worker = false)
-      : inner_stage<Run, Run>(std::move(input), metrics),
+      : inner_stage<Run, Run>(metrics),
         queue_(runs, metrics.name()),
         spent_(runs + 2),
-        on_worker_(on_worker) {}
+        on_worker_(on_worker) {
+    this->begin_input(std::move(input));
+  }
 
   void start(pipeline_core& core) override {
     inner_stage<Run, Run>::start(core);

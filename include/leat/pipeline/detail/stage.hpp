@@ -118,6 +118,8 @@ class inner_stage : public stage<Run> {
  public:
   inner_stage(std::unique_ptr<stage<In>> input, stage_metrics& metrics)
       : stage<Run>(metrics), input_(std::move(input)) {}
+  /// Until begin_input() there is none before it.
+  explicit inner_stage(stage_metrics& metrics) : stage<Run>(metrics) {}
 
   void start(pipeline_core& core) override {
     this->metrics().add_task();
@@ -129,6 +131,7 @@ class inner_stage : public stage<Run> {
 
  protected:
   [[nodiscard]] stage<In>& input() const noexcept { return *input_; }
+  void begin_input(std::unique_ptr<stage<In>> input) noexcept { input_ = std::move(input); }
   // It has given all that it will.
   void end_input() noexcept { input_.reset(); }
 
