@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "leat/core/random.hpp"
 #include "leat/pipeline/detail/run_journal.hpp"
 
 namespace leat {
@@ -17,13 +18,18 @@ class indexed_stage final : public detail::stage<record_selection> {
  public:
   indexed_stage(stage_metrics& metrics, std::vector<std::string> files,
                 indexed_reader_options options)
-      : stage(metrics), files_(std::move(files)), options_(std::move(options)) {}
+      : stage(metrics),
+        files_(std::move(files)),
+        options_(std::move(options)),
+        initial_seed_(options_.shuffle ? seed_or_entropy(options_.seed)
+                                       : options_.seed.value_or(0)),
+        seed_(initial_seed_) {}
 
   void start(detail::pipeline_core&) override { metrics().add_task(); }
 
   task<bool> next(record_selection& run) override {
     const at_work here = working();
-    if (!reader_) co_await open(options_);
+    if (!reader_) co_await open();
     journal_.begin({reader_->state()});
     const std::uint64_t left_out = reader_->statistics().reports;
     const bool more = co_await reader_->read_batch(run);
@@ -45,6 +51,7 @@ class indexed_stage final : public detail::stage<record_selection> {
   void save(detail::run_place before, std::vector<stage_state>& stages) const override {
     describe(stages);
     stages.back().skip = before.element;
+    stages.back().seed = seed_;
     if (!reader_) return;
     const place* const at = journal_.find(before.run);
     indexed_reader_state s = at ? at->before : reader_->state();
@@ -60,15 +67,18 @@ class indexed_stage final : public detail::stage<record_selection> {
   task<void> restore(std::span<const stage_state> stages) override {
     const stage_state& s = stages.back();
     skip_ = s.skip;
+    if (s.seed) {
+      detail::require_seed(s.name, options_.seed, *s.seed);
+      seed_ = *s.seed;
+    }
     if (s.reader.empty()) co_return;
-    indexed_reader_options options = options_;
-    if (!options.seed) options.seed = indexed_reader_state::from_bytes(s.reader, s.name).seed;
-    co_await open(std::move(options));
+    co_await open();
     reader_->restore_state(s.reader);
   }
   std::uint64_t to_skip() const noexcept override { return skip_; }
   void rewind() noexcept override {
     reader_.reset();
+    seed_ = initial_seed_;
     skip_ = 0;
   }
 
@@ -110,8 +120,10 @@ class indexed_stage final : public detail::stage<record_selection> {
     std::vector<origin> origins = {};
   };
 
-  task<void> open(indexed_reader_options options) {
+  task<void> open() {
     std::vector<std::string> paths = co_await detail::find_files(files_, metrics().name());
+    indexed_reader_options options = options_;
+    options.seed = seed_;
     reader_ = co_await indexed_reader::open(std::move(paths), std::move(options));
     firsts_.clear();
     std::uint64_t first = 0;
@@ -133,6 +145,8 @@ class indexed_stage final : public detail::stage<record_selection> {
 
   const std::vector<std::string> files_;
   const indexed_reader_options options_;
+  const std::uint64_t initial_seed_;  // of the orders, as declared
+  std::uint64_t seed_;
   std::unique_ptr<indexed_reader> reader_;
   std::vector<std::uint64_t> firsts_;  // ordinal of the first record of each file
   detail::run_journal<place> journal_;

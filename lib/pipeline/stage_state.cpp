@@ -24,7 +24,7 @@ constexpr tag version = 1, stage = 2, checksum = 15;
 }
 namespace of_stage {
 constexpr tag kind = 1, name = 2, setting = 3, skip = 4, files = 5, buffer = 6, reader = 7,
-              rank = 8, world_size = 9;
+              seed = 8, rank = 9, world_size = 10;
 }
 namespace of_setting {
 constexpr tag name = 1, value = 2;
@@ -119,6 +119,7 @@ void write(pbf_writer to, const stage_state& s) {
   if (s.files) write(pbf_writer(to, of_stage::files), *s.files);
   if (s.buffer) write(pbf_writer(to, of_stage::buffer), *s.buffer);
   if (!s.reader.empty()) to.add_bytes(of_stage::reader, s.reader);
+  if (s.seed) to.add_fixed64(of_stage::seed, *s.seed);
   if (s.world_size == 1) return;
   to.add_uint64(of_stage::rank, s.rank);
   to.add_uint64(of_stage::world_size, s.world_size);
@@ -235,6 +236,7 @@ stage_state read_stage(pbf_reader from) {
       case of_bytes(of_stage::files): s.files = read_files(from.get_message()); break;
       case of_bytes(of_stage::buffer): s.buffer = read_buffer(from.get_message()); break;
       case of_bytes(of_stage::reader): s.reader = from.get_bytes(); break;
+      case of_word(of_stage::seed): s.seed = from.get_fixed64(); break;
       case of_number(of_stage::rank): s.rank = from.get_uint64(); break;
       case of_number(of_stage::world_size): s.world_size = from.get_uint64(); break;
       default: from.skip();

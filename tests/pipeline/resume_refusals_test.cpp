@@ -264,6 +264,33 @@ TEST_CASE("resume: without a seed that of the state is taken", "[pipeline]") {
   }
 }
 
+TEST_CASE("resume: an order of all records whose seed is not given", "[pipeline]") {
+  const temp_dir dir;
+  leat::sync_wait(leat_test::write_record_files(dir, 60));
+  const auto declare = [&](std::optional<std::uint64_t> seed) {
+    return leat::read_indexed({dir / "records???"}, {.num_epochs = 2, .seed = seed, .batch_size = 7})
+        .map("text", leat_test::text_of_record);
+  };
+  auto p = declare(std::nullopt);
+  const auto [all, states] = leat::sync_wait(read_and_save(p));
+  REQUIRE(all.size() == 120);
+  for (const std::size_t k : {0U, 1U, 50U, 60U, 119U, 120U}) {  // the first: of what has not begun
+    INFO(k);
+    auto rest = declare(std::nullopt);
+    CHECK(leat::sync_wait(go_on(rest, states[k])) ==
+          texts(all.begin() + static_cast<std::ptrdiff_t>(k), all.end()));
+  }
+  auto given = declare(1);
+  const std::string of_given = given.save();
+  for (const std::string& state : {of_given, leat::sync_wait(read_and_save(given)).second[9]}) {
+    auto other = declare(2);
+    CHECK(
+        contains(error_of(other.restore(state), errc::failed_precondition),
+                 "stage 'indexed_reader': the state cannot be restored: the seed is 2, and was 1"));
+    leat::sync_wait(other.stop());
+  }
+}
+
 // Whatever is in a state whose checksum is right: it is refused, or read to an end.
 TEST_CASE("resume: states that nobody has saved", "[pipeline]") {
   using stages = std::vector<leat::detail::stage_state>;

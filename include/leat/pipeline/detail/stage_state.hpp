@@ -94,7 +94,8 @@ struct stage_state {
   std::uint64_t skip = 0;  ///< elements from here on that the next stage has had
   std::optional<files_state> files = {};
   std::optional<buffer_state> buffer = {};
-  std::string reader = {};  ///< an indexed_reader's state
+  std::string reader = {};  ///< an indexed_reader's state; empty: it was not open yet
+  std::optional<std::uint64_t> seed = {};  ///< of the orders of such a reader
 
   friend bool operator==(const stage_state&, const stage_state&) = default;
 };
