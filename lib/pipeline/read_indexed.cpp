@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "leat/core/random.hpp"
+#include "leat/pipeline/detail/reader_settings.hpp"
 #include "leat/pipeline/detail/run_journal.hpp"
 
 namespace leat {
@@ -43,10 +45,14 @@ class indexed_stage final : public detail::stage<record_selection> {
 
   std::string obstacle() const override { return {}; }
   void describe(std::vector<stage_state>& stages) const override {
-    stages.push_back({.kind = "read_indexed",
-                      .name = metrics().name(),
-                      .rank = options_.shard.rank,
-                      .world_size = options_.shard.world_size});
+    stage_state s{.kind = "read_indexed",
+                  .name = metrics().name(),
+                  .settings = {{"shard.last", static_cast<std::uint64_t>(options_.shard.last)}},
+                  .rank = options_.shard.rank,
+                  .world_size = options_.shard.world_size};
+    detail::add_reader_settings(options_.file, s.settings);
+    detail::add_reader_settings(options_, s.settings);
+    stages.push_back(std::move(s));
   }
   void save(detail::run_place before, std::vector<stage_state>& stages) const override {
     describe(stages);
@@ -72,6 +78,7 @@ class indexed_stage final : public detail::stage<record_selection> {
       seed_ = *s.seed;
     }
     if (s.reader.empty()) co_return;
+    require_epoch(indexed_reader_state::from_bytes(s.reader, s.name));
     co_await open();
     reader_->restore_state(s.reader);
   }
@@ -119,6 +126,15 @@ class indexed_stage final : public detail::stage<record_selection> {
     bool is_whole = false;  // no record of it was left out
     std::vector<origin> origins = {};
   };
+
+  // Refuses a state that is in an epoch behind the last one.
+  void require_epoch(const indexed_reader_state& s) const {
+    const std::uint64_t begun = s.epoch + (s.position > 0 || skip_ > 0 ? 1 : 0);
+    if (!options_.num_epochs || begun <= *options_.num_epochs) return;
+    detail::refuse_state(metrics().name(), "it is in epoch " + std::to_string(begun) +
+                                               ", and num_epochs is " +
+                                               std::to_string(*options_.num_epochs));
+  }
 
   task<void> open() {
     std::vector<std::string> paths = co_await detail::find_files(files_, metrics().name());

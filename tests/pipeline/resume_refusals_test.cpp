@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "leat/io/tfrecord_reader.hpp"
+#include "leat/io/whole_file_reader.hpp"
 #include "leat/pipeline/read_indexed.hpp"
 #include "leat/pipeline/read_queue.hpp"
 #include "leat/sync/fifo_queue.hpp"
@@ -90,6 +92,105 @@ TEST_CASE("resume: another pipeline is refused, and what differs is named", "[pi
                  "its stages are line_reader 'files', map 'text', shuffle 'mix', batch 'batch', "
                  "map 'join', and were line_reader 'files', map 'text', shuffle 'shuffle'"));
   CHECK(contains(s.refused(lines_of({.files = {s.dir / "*"}})), "its stages are"));
+}
+
+// What the state of a pipeline behind its first element is refused with in another one.
+template <class Declare, class Options>
+std::string refused_with(Declare declare, const Options& then, const Options& now) {
+  auto p = declare(then);
+  const auto [all, states] = leat::sync_wait(read_and_save(p, 1));
+  REQUIRE(all.size() == 1);
+  auto same = declare(then);
+  CHECK(leat::sync_wait(go_on(same, states[1], 1)).size() == 1);
+  auto other = declare(now);
+  const std::string why = error_of(other.restore(states[1]), errc::failed_precondition);
+  leat::sync_wait(other.stop());
+  return why;
+}
+
+TEST_CASE("resume: other options of a reader are refused by name", "[pipeline]") {
+  using leat::corruption_policy;
+  const temp_dir dir;
+  dir.write("lines", "1\n2\n3\n");
+  leat::sync_wait(leat_test::write_record_files(dir, 30));
+  const auto lines = [&](const leat::line_reader_options& o) {
+    return lines_of({.files = {dir / "lines"}, .reader = o});
+  };
+  const leat::line_reader_options line;
+  CHECK(contains(refused_with(lines, line, {.max_line_size = 99}),
+                 "pipeline 'pipeline', stage 'files': max_line_size is 99, and was 16777216 when"));
+  CHECK(
+      contains(refused_with(lines, line, {.corruption = {.policy = corruption_policy::skip_file}}),
+               "corruption.policy is 3, and was 0"));
+  CHECK(contains(refused_with(lines, line, {.corruption = {.max_reports = 7}}),
+                 "corruption.max_reports is 7, and was 1000"));
+
+  const auto records = [&](const leat::tfrecord_reader_options& o) {
+    return leat::read_files<leat::tfrecord_reader>({.files = {dir / "records???"}, .reader = o})
+        .map("text", leat_test::text_of_record);
+  };
+  const leat::tfrecord_reader_options record;
+  CHECK(contains(refused_with(records, record, {.checks = leat::tfrecord_checks::none}),
+                 "checks is 2, and was 0"));
+  CHECK(contains(refused_with(records, record, {.max_record_size = 99}),
+                 "max_record_size is 99, and was 1073741824"));
+  CHECK(contains(refused_with(records, record, {.tolerate_truncated_tail = true}),
+                 "tolerate_truncated_tail is 1, and was 0"));
+  CHECK(contains(refused_with(records, record, {.inflate = {.max_output = 9}}),
+                 "inflate.max_output is 9, and was"));
+
+  const auto whole = [&](const leat::whole_file_reader_options& o) {
+    return leat::read_files<leat::whole_file_reader>({.files = {dir / "*"}, .reader = o})
+        .map("text", leat_test::text_of_record);
+  };
+  CHECK(contains(refused_with(whole, leat::whole_file_reader_options(), {.max_file_size = 1 << 20}),
+                 "max_file_size is 1048576, and was"));
+}
+
+TEST_CASE("resume: other options of read_indexed() are refused by name", "[pipeline]") {
+  using options = leat::indexed_reader_options;
+  const temp_dir dir;
+  leat::sync_wait(leat_test::write_record_files(dir, 30));
+  const auto indexed = [&](const options& o) {
+    return leat::read_indexed({dir / "records???"}, o).map("text", leat_test::text_of_record);
+  };
+  const options first{.num_epochs = 3, .seed = 1};
+  const auto refused = [&](auto change) {
+    options now = first;
+    change(now);
+    return refused_with(indexed, first, now);
+  };
+  CHECK(contains(refused([](options& o) { o.shard.last = leat::shard_remainder::repeat; }),
+                 "stage 'indexed_reader': shard.last is 2, and was 0 when the state was saved"));
+  CHECK(contains(refused([](options& o) { o.file.checks = leat::tfrecord_checks::header_only; }),
+                 "checks is 1, and was 0"));
+  CHECK(contains(refused([](options& o) { o.file.max_record_size = 99; }),
+                 "max_record_size is 99, and was 1073741824"));
+  CHECK(contains(
+      refused([](options& o) { o.corruption.policy = leat::corruption_policy::skip_record; }),
+      "corruption.policy is 1, and was 0"));
+  CHECK(contains(refused([](options& o) { o.corruption.max_reports = 7; }),
+                 "corruption.max_reports is 7, and was 1000"));
+
+  auto p = indexed(first);
+  const auto [all, states] = leat::sync_wait(read_and_save(p));
+  REQUIRE(all.size() == 90);
+  const auto with_epochs = [&](std::uint64_t epochs) {
+    return indexed({.num_epochs = epochs, .seed = 1});
+  };
+  for (const std::size_t k : {30U, 60U}) {  // where the last epoch ends
+    auto ended = with_epochs(k / 30);
+    CHECK(leat::sync_wait(go_on(ended, states[k])).empty());
+  }
+  for (const std::size_t k : {31U, 61U, 90U}) {
+    INFO(k);
+    auto fewer = with_epochs(k == 31 ? 1 : 2);
+    CHECK(contains(error_of(fewer.restore(states[k]), errc::failed_precondition),
+                   "stage 'indexed_reader': the state cannot be restored: it is in epoch " +
+                       std::string(k == 31 ? "2" : "3") + ", and num_epochs is " +
+                       (k == 31 ? "1" : "2")));
+    leat::sync_wait(fewer.stop());
+  }
 }
 
 TEST_CASE("resume: other files are refused by name", "[pipeline]") {
@@ -268,7 +369,8 @@ TEST_CASE("resume: an order of all records whose seed is not given", "[pipeline]
   const temp_dir dir;
   leat::sync_wait(leat_test::write_record_files(dir, 60));
   const auto declare = [&](std::optional<std::uint64_t> seed) {
-    return leat::read_indexed({dir / "records???"}, {.num_epochs = 2, .seed = seed, .batch_size = 7})
+    return leat::read_indexed({dir / "records???"},
+                              {.num_epochs = 2, .seed = seed, .batch_size = 7})
         .map("text", leat_test::text_of_record);
   };
   auto p = declare(std::nullopt);

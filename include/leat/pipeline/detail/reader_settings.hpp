@@ -1,12 +1,14 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "leat/pipeline/detail/stage_state.hpp"
 
 namespace leat::detail {
 
-/// Adds the options of a reader on which it depends which records a file has, and where.
+/// Adds the options of a reader on which it depends which records a file has, and where, and which
+/// of them are left out as damaged.
 template <class Options>
 void add_reader_settings(const Options& o, std::vector<setting>& all) {
   if constexpr (requires { o.compression_type; }) {
@@ -20,6 +22,30 @@ void add_reader_settings(const Options& o, std::vector<setting>& all) {
     all.push_back({"header_size", o.header_size});
     all.push_back({"footer_size", o.footer_size});
     all.push_back({"hop_size", o.hop_size});
+  }
+  if constexpr (requires { o.checks; }) {
+    all.push_back({"checks", static_cast<std::uint64_t>(o.checks)});
+  }
+  if constexpr (requires { o.max_record_size; }) {
+    all.push_back({"max_record_size", o.max_record_size});
+  }
+  if constexpr (requires { o.max_line_size; }) {
+    all.push_back({"max_line_size", o.max_line_size});
+  }
+  if constexpr (requires { o.max_file_size; }) {
+    all.push_back({"max_file_size", o.max_file_size});
+  }
+  if constexpr (requires { o.tolerate_truncated_tail; }) {
+    all.push_back({"tolerate_truncated_tail", o.tolerate_truncated_tail});
+  }
+  if constexpr (requires { o.inflate; }) {
+    all.push_back({"inflate.max_output", o.inflate.max_output});
+    all.push_back({"inflate.max_ratio", o.inflate.max_ratio});
+    all.push_back({"inflate.free_output", o.inflate.free_output});
+  }
+  if constexpr (requires { o.corruption; }) {
+    all.push_back({"corruption.policy", static_cast<std::uint64_t>(o.corruption.policy)});
+    all.push_back({"corruption.max_reports", o.corruption.max_reports});
   }
 }
 
