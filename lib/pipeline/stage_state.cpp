@@ -34,7 +34,7 @@ constexpr tag seed = 1, epoch = 2, next_file = 3, closed = 4, records = 5, place
               sizes = 8, times = 9;
 }
 namespace of_place {
-constexpr tag flags = 1, file = 2, offset = 3, index = 4;
+constexpr tag flags = 1, file = 2, offset = 3, index = 4, reports = 5;
 constexpr std::uint32_t open = 1, ended = 2, any = 4;
 }  // namespace of_place
 namespace of_buffer {
@@ -62,6 +62,7 @@ void write(pbf_writer to, const file_place& p) {
   to.add_uint64(of_place::file, p.file);
   to.add_uint64(of_place::offset, p.offset);
   to.add_uint64(of_place::index, p.index);
+  if (p.reports > 0) to.add_uint64(of_place::reports, p.reports);
 }
 
 void write(pbf_writer to, const files_state& s) {
@@ -152,6 +153,7 @@ file_place read_place(pbf_reader from) {
       case of_number(of_place::file): p.file = from.get_uint64(); break;
       case of_number(of_place::offset): p.offset = from.get_uint64(); break;
       case of_number(of_place::index): p.index = from.get_uint64(); break;
+      case of_number(of_place::reports): p.reports = from.get_uint64(); break;
       default: from.skip();
     }
   }

@@ -14,6 +14,7 @@
 #include "leat/io/whole_file_reader.hpp"
 #include "leat/pipeline/read_indexed.hpp"
 #include "pipeline/resuming.hpp"
+#include "support/refusal.hpp"
 
 namespace resume_test {
 
@@ -162,6 +163,90 @@ TEST_CASE("resume: an order of all records", "[pipeline]") {
   });
   check_resuming(
       [&] { return read().shuffle({.capacity = 25, .seed = 6}).map("text", text_of_record); });
+}
+
+// What came before the end or an error, the states, and what the error said.
+struct damaged_run {
+  texts all;
+  texts states;
+  std::string error;
+};
+
+template <class Pipeline>
+leat::task<damaged_run> run_of(Pipeline& p, std::string state) {
+  damaged_run r;
+  if (!state.empty()) co_await p.restore(std::move(state));
+  r.states.push_back(p.save());
+  try {
+    while (auto element = co_await p.next()) {
+      r.all.push_back(std::move(*element));
+      r.states.push_back(p.save());
+    }
+  } catch (const leat::failure& e) {
+    r.error = e.what();
+  }
+  co_return r;
+}
+
+// A file in which every third line up to `last` is too long.
+std::string damaged_lines(int lines, int last) {
+  std::string text;
+  for (int i = 0; i < lines; ++i) {
+    text += std::to_string(i) + (i % 3 == 1 && i <= last ? " is too long" : "") + '\n';
+  }
+  return text;
+}
+
+TEST_CASE("resume: limits of damage count what was left out before", "[pipeline]") {
+  const temp_dir dir;
+  dir.write("a", damaged_lines(200, 200));
+  dir.write("b", damaged_lines(90, 30));  // less than the limit
+  leat::line_reader_options reader{.max_line_size = 8, .read = {.chunk_size = 100}};
+  reader.corruption = {.policy = leat::corruption_policy::skip_record, .max_reports = 20};
+  const auto check = [&](auto make) {
+    auto whole = make();
+    const damaged_run r = leat::sync_wait(run_of(whole, ""));
+    REQUIRE(r.all.size() > 30);
+    REQUIRE(leat_test::contains(r.error, "20 were left out before: the limit is"));
+    for (std::size_t k = 0; k < r.states.size(); ++k) {
+      INFO("restored behind " << k);
+      auto p = make();
+      const damaged_run rest = leat::sync_wait(run_of(p, r.states[k]));
+      CHECK(rest.all == texts(r.all.begin() + static_cast<std::ptrdiff_t>(k), r.all.end()));
+      CHECK(rest.error == r.error);
+    }
+  };
+  check([&] {
+    return lines_of({.files = {dir / "*"}, .interleave = 2, .block = 3, .reader = reader});
+  });
+  check([&] {
+    return lines_of({.files = {dir / "a"}, .reader = reader}).shuffle({.capacity = 9, .seed = 1});
+  });
+}
+
+TEST_CASE("resume: what a buffer held is read again without another word about damage",
+          "[pipeline]") {
+  const temp_dir dir;
+  dir.write("a", damaged_lines(300, 12));
+  std::size_t told = 0;
+  leat::line_reader_options reader{.max_line_size = 8, .read = {.chunk_size = 100}};
+  reader.corruption = {.policy = leat::corruption_policy::skip_record,
+                       .max_reports = 4,
+                       .on_report = [&](const leat::corruption_report&) { ++told; }};
+  const auto make = [&] {
+    return lines_of({.files = {dir / "a"}, .reader = reader})
+        .shuffle({.capacity = 1000, .seed = 1});
+  };
+  auto whole = make();
+  const auto [all, states] = leat::sync_wait(leat_test::read_and_save(whole));
+  REQUIRE(all.size() == 296);
+  REQUIRE(std::exchange(told, 0) == 4);
+  for (const std::size_t k : {10U, 250U}) {
+    auto p = make();
+    CHECK(leat::sync_wait(leat_test::go_on(p, states[k])) ==
+          texts(all.begin() + static_cast<std::ptrdiff_t>(k), all.end()));
+    CHECK(told == 0);
+  }
 }
 
 TEST_CASE("resume: the order does not depend on the number of workers", "[pipeline]") {

@@ -133,7 +133,9 @@ class indexed_reader {
   [[nodiscard]] std::string serialize_state() const { return state().to_bytes(); }
 
   /// Goes on where another reader stood, as the rank that this one is. By records, world_size may
-  /// be another one than there; by files only at the beginning of an epoch.
+  /// be another one than there; by files only at the beginning of an epoch. What was left out as
+  /// damaged before, which is another number for each rank, is not counted: statistics() and the
+  /// limit of corruption_options::max_reports go on from what this reader has.
   ///
   /// Errors: failed_precondition where the files have changed or are others, or the options give
   ///         other orders; the message says what differs. invalid_argument for bytes that are no

@@ -76,6 +76,10 @@ class basic_record_reader {
   /// Cost:   a compressed file is inflated from its beginning up to there.
   void seek(std::uint64_t offset, std::uint64_t index);
 
+  /// Goes on for another reader that has left out so much damage before, as its
+  /// statistics().reports say: corruption_options::max_reports counts them too.
+  void count_reports(std::uint64_t before) noexcept { statistics_.reports += before; }
+
   /// Where the next record to be delivered stands; lives as long as the reader.
   [[nodiscard]] record_position position() const noexcept {
     return {*path_, next_offset(), index_};

@@ -241,6 +241,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
             f.taken < f.read.size() ? f.read.position(f.taken) : f.reader->position();
         p.offset = at.offset;
         p.index = at.index;
+        p.reports = f.reader->statistics().reports;
       }
       s.places.push_back(p);
     }
@@ -294,6 +295,9 @@ class file_stage final : public stage<typename Reader::batch_type> {
     f.file = static_cast<std::size_t>(p.file);
     co_await open(f);
     f.reader->seek(p.offset, p.index);
+    if constexpr (requires { f.reader->count_reports(p.reports); }) {
+      f.reader->count_reports(p.reports);
+    }
   }
 
   [[nodiscard]] stage_state description() const {

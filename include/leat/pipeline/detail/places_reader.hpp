@@ -17,7 +17,7 @@ namespace leat::detail {
 
 /// Reads records of one file of which the places are known, in order, each once, and gives them in
 /// runs. Where many lie close together the file is read through; where few do, in small pieces from
-/// place to place, by a reader of its own.
+/// place to place, by a reader of its own. Damage between them was told of when it was read first.
 template <class Reader>
 class places_reader {
  public:
@@ -27,7 +27,7 @@ class places_reader {
 
   /// Precondition: there are records.
   places_reader(std::string path, options o, std::span<const origin> records)
-      : path_(std::move(path)), options_(std::move(o)), records_(records) {
+      : path_(std::move(path)), options_(silent(std::move(o))), records_(records) {
     choose_pieces();
   }
 
@@ -42,6 +42,16 @@ class places_reader {
   }
 
  private:
+  // What was left out is left out again, without a word and a limit.
+  [[nodiscard]] static options silent(options o) {
+    if constexpr (requires { o.corruption; }) {
+      o.corruption.max_reports = UINT64_MAX;
+      o.corruption.on_report = {};
+      o.corruption.log = {};
+    }
+    return o;
+  }
+
   // A file that can be read from place to place has pieces that hold most of its records.
   void choose_pieces() {
     if constexpr (requires { options_.read; } && !Reader::one_record_a_file) {

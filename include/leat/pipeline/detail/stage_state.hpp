@@ -50,6 +50,7 @@ struct file_place {
   std::uint64_t file = 0;
   std::uint64_t offset = 0;
   std::uint64_t index = 0;
+  std::uint64_t reports = 0;  ///< of damage that was left out before
 
   friend bool operator==(const file_place&, const file_place&) = default;
 };
