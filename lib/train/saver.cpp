@@ -98,6 +98,7 @@ struct saver::state {
   task<std::vector<numbered>> checkpoints() const;
   task<std::optional<checkpoint_state>> look_around() const;
   task<std::vector<detail::rotation::listed>> unlisted(const checkpoint_state& s) const;
+  task<checkpoint_state> newest_of_ours() const;
   task<void> adopt();
 
   task<void> prepare();
@@ -193,6 +194,22 @@ task<std::vector<detail::rotation::listed>> saver::state::unlisted(
   co_return found;
 }
 
+// What there is to go on with where no list says which are to be deleted: as many as may be kept,
+// and only of this program. What else there is may be another's, or kept for ever.
+task<checkpoint_state> saver::state::newest_of_ours() const {
+  checkpoint_state s;
+  const std::vector<numbered> there = co_await checkpoints();
+  std::vector<std::string>& ours = s.all_model_checkpoint_paths;
+  for (auto each = there.rbegin(); each != there.rend(); ++each) {
+    if (options.max_to_keep && ours.size() >= *options.max_to_keep) break;
+    const bool is_ours = co_await detail::is_checkpoint_of(each->second, what);
+    if (is_ours) ours.push_back(each->second);
+  }
+  std::ranges::reverse(ours);
+  if (!ours.empty()) s.model_checkpoint_path = ours.back();
+  co_return s;
+}
+
 task<void> saver::state::adopt() {
   std::exception_ptr unreadable;
   std::optional<checkpoint_state> s = co_await read_state(unreadable);
@@ -200,8 +217,9 @@ task<void> saver::state::adopt() {
   if (s) newer = co_await unlisted(*s);
   if (unreadable) {
     warn(in_directory(options.latest_filename) +
-         ": the state file cannot be read; the saver goes on with the checkpoints that it finds");
-    s = co_await look_around();
+         ": the state file cannot be read; the saver goes on with the newest checkpoints of this "
+         "program that it finds, and never deletes the others");
+    s = co_await newest_of_ours();
   }
   if (!s) co_return;
   std::vector<std::optional<double>> modified;

@@ -55,6 +55,18 @@ task<> put(world& w, program& p, std::int64_t step) {
   co_await leat::remove_checkpoint(made);
 }
 
+// The same of another program.
+task<> put_of_another(world& w, std::uint64_t step) {
+  leat::checkpoint_registry what("another");
+  int x = 1;
+  what.add("x", x);
+  saver s = co_await saver::open("/elsewhere", what);
+  const std::string made = co_await s.save(step);
+  const std::string path = path_of(static_cast<std::int64_t>(step));
+  w.files().write_file(path, w.files().read_file(made).value());
+  co_await leat::remove_checkpoint(made);
+}
+
 void damage(world& w, const std::string& path) {
   std::string bytes = w.files().read_file(path).value();
   bytes.back() = static_cast<char>(bytes.back() ^ 1);
@@ -211,6 +223,44 @@ TEST_CASE("saver: who has chosen an older one gets no newer one that is listed",
   });
 }
 
+TEST_CASE("saver: with a state file that is damaged, no more is taken over than may be kept",
+          "[train]") {
+  in_world([](world& w) -> task<> {
+    program p;
+    saver_options o = two_of(p);
+    o.keep_every = std::chrono::hours(1);
+    {
+      saver s = co_await saver::open("/d", p.what, o);
+      for (std::int64_t step = 1; step <= 6; ++step) {
+        co_await leat::sleep_for(std::chrono::hours(1));
+        co_await save(s, p, step);
+      }
+    }
+    co_await put_of_another(w, 7);
+    const names before = checkpoints_in(w);
+    REQUIRE(before.size() == 7);  // all kept for ever, but 5 and 6
+    w.files().write_file("/d/checkpoint", "\x01\x02");
+    o.keep_every = {};  // from here on none is
+    saver s = co_await saver::open("/d", p.what, o);
+    CHECK(p.warnings.size() == 1);
+    CHECK(contains(p.warnings.at(0), "/d/checkpoint: the state file cannot be read"));
+    CHECK(s.last_checkpoints() == names{path_of(5), path_of(6)});
+    co_await save_all(s, p, 8, 9);
+    CHECK(checkpoints_in(w) == names{path_of(1), path_of(2), path_of(3), path_of(4), path_of(7),
+                                     path_of(8), path_of(9)});
+    CHECK(p.warnings.size() == 1);
+
+    w.files().write_file("/d/checkpoint", "\x01\x02");
+    o.max_to_keep = std::nullopt;  // none is deleted, and so all of this program are listed
+    const saver all = co_await saver::open("/d", p.what, o);
+    CHECK(all.last_checkpoints() ==
+          names{path_of(1), path_of(2), path_of(3), path_of(4), path_of(8), path_of(9)});
+    o.max_to_keep = 0;
+    const saver none = co_await saver::open("/d", p.what, o);
+    CHECK(none.last_checkpoints().empty());
+  });
+}
+
 TEST_CASE("saver: without a state file there is nothing to go on with", "[train]") {
   in_world([](world& w) -> task<> {
     program p;
@@ -241,16 +291,7 @@ TEST_CASE("saver: a checkpoint that is cut off is left alone", "[train]") {
 }
 
 TEST_CASE("saver: an unlisted checkpoint of another program is left alone", "[train]") {
-  const auto of_another = [](world& w) -> task<> {
-    leat::checkpoint_registry what("another");
-    int x = 1;
-    what.add("x", x);
-    saver s = co_await saver::open("/elsewhere", what);
-    const std::string made = co_await s.save(3);
-    w.files().write_file(path_of(3), w.files().read_file(made).value());
-    co_await leat::remove_checkpoint(made);
-  };
-  check_left_alone(of_another, path_of(3));
+  check_left_alone([](world& w) { return put_of_another(w, 3); }, path_of(3));
 }
 
 TEST_CASE("saver: an unlisted checkpoint of an earlier step is left alone, however new",
