@@ -475,42 +475,4 @@ TEST_CASE("resume: states that nobody has saved", "[pipeline]") {
   }
 }
 
-TEST_CASE("resume: what a stage holds of a rank, another one cannot go on with", "[pipeline]") {
-  const temp_dir dir;
-  leat::sync_wait(leat_test::write_record_files(dir, 1000));
-  const auto ranks_of = [&](std::uint64_t rank, std::uint64_t world_size) {
-    return leat::read_indexed(
-        {dir / "records???"},
-        {.num_epochs = 1, .seed = 5, .shard = {.rank = rank, .world_size = world_size}});
-  };
-  const auto shuffled = [&](std::uint64_t rank, std::uint64_t world_size) {
-    return ranks_of(rank, world_size)
-        .shuffle({.capacity = 10, .seed = 1})
-        .map("text", leat_test::text_of_record);
-  };
-  const auto words = [&](std::uint64_t rank, std::uint64_t world_size) {
-    return ranks_of(rank, world_size).flat_map("twice", [](leat::byte_view record) {
-      return texts(2, leat_test::text_of_record(record));
-    });
-  };
-  auto first = shuffled(0, 2);
-  const std::string state = leat::sync_wait(read_and_save(first, 70)).second.back();
-  for (const auto& [rank, world_size] : {std::pair{1U, 2U}, {0U, 3U}, {0U, 1U}}) {
-    auto p = shuffled(rank, world_size);
-    const std::string why = error_of(p.restore(state), errc::failed_precondition);
-    CHECK(contains(why, "stage 'shuffle' holds elements of rank 0 of 2, and this is rank " +
-                            std::to_string(rank) + " of " + std::to_string(world_size)));
-    leat::sync_wait(p.stop());
-  }
-  auto same = shuffled(0, 2);
-  CHECK(leat::sync_wait(go_on(same, state)).size() == 430);
-
-  auto twice = words(0, 2);
-  const texts states = leat::sync_wait(read_and_save(twice, 3)).second;
-  auto p = words(1, 2);
-  CHECK(contains(error_of(p.restore(states.back()), errc::failed_precondition),
-                 "stage 'twice' was in the midst of a run of rank 0 of 2"));
-  leat::sync_wait(p.stop());
-}
-
 }  // namespace resume_refusals_test

@@ -265,67 +265,6 @@ TEST_CASE("resume: the order does not depend on the number of workers", "[pipeli
   });
 }
 
-// Of which ranks read 10 batches each, then others go on.
-template <class Make>
-void check_ranks(std::uint64_t before, std::uint64_t behind, Make make) {
-  auto alone = make(0, 1);
-  std::string all = joined(leat::sync_wait(leat_test::read_all(alone)));
-  std::string seen;
-  std::string state;
-  for (std::uint64_t rank = 0; rank < before; ++rank) {
-    auto p = make(rank, before);
-    const auto [elements, states] = leat::sync_wait(leat_test::read_and_save(p, 10));
-    seen += joined(elements) + ',';
-    state = states.back();
-  }
-  for (std::uint64_t rank = 0; rank < behind; ++rank) {
-    auto p = make(rank, behind);
-    seen += joined(leat::sync_wait(leat_test::go_on(p, state))) + ',';
-  }
-  const auto sorted = [](const std::string& text) {
-    texts parts;
-    std::string part;
-    for (const char c : text + ',') {
-      if (c != ',') {
-        part += c;
-      } else if (!part.empty()) {
-        parts.push_back(std::exchange(part, {}));
-      }
-    }
-    std::sort(parts.begin(), parts.end());
-    return parts;
-  };
-  CHECK(sorted(seen) == sorted(all));
-}
-
-TEST_CASE("resume: ranks of another number go on with the same records", "[pipeline]") {
-  const temp_dir dir;
-  leat::sync_wait(write_record_files(dir, records));
-  const auto ranks_of = [&](std::uint64_t rank, std::uint64_t world_size) {
-    return leat::read_indexed({dir / "records???"},
-                              {.num_epochs = 1,
-                               .seed = 5,
-                               .shard = {.rank = rank, .world_size = world_size},
-                               .batch_size = 6});
-  };
-  for (const auto& [before, behind] : {std::pair{2, 3}, {2, 1}, {1, 4}, {3, 2}}) {
-    check_ranks(
-        static_cast<std::uint64_t>(before), static_cast<std::uint64_t>(behind),
-        [&](std::uint64_t rank, std::uint64_t world_size) {
-          return ranks_of(rank, world_size).batch({.size = 4}).map("join", join_rows).prefetch(2);
-        });
-    // A batch ends in the midst of what a function has made of a run.
-    check_ranks(static_cast<std::uint64_t>(before), static_cast<std::uint64_t>(behind),
-                [&](std::uint64_t rank, std::uint64_t world_size) {
-                  return ranks_of(rank, world_size)
-                      .map("text", text_of_record, {.workers = 2})
-                      .map("again", [](std::string text) { return text; })
-                      .batch({.size = 4})
-                      .map("join", [](const texts& batch) { return joined(batch); });
-                });
-  }
-}
-
 TEST_CASE("resume: behind an error of a function all goes on with the next element", "[pipeline]") {
   const temp_dir dir;
   write_line_files(dir, 100);
