@@ -241,7 +241,7 @@ TEST_CASE("resume: what a buffer held is read again without another word about d
   const auto [all, states] = leat::sync_wait(leat_test::read_and_save(whole));
   REQUIRE(all.size() == 296);
   REQUIRE(std::exchange(told, 0) == 4);
-  for (const std::size_t k : {10U, 250U}) {
+  for (const std::size_t k : {70U, 250U}) {  // the first run of 64 begins before all files
     auto p = make();
     CHECK(leat::sync_wait(leat_test::go_on(p, states[k])) ==
           texts(all.begin() + static_cast<std::ptrdiff_t>(k), all.end()));
