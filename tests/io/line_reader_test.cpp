@@ -60,6 +60,46 @@ TEST_CASE("line_reader: D18 lines, with and without an end of the last", "[io]")
   CHECK(leat::sync_wait(read_all(dir.write("e", "a\n\r"))) == lines{"a", ""});
 }
 
+TEST_CASE("line_reader: T08, T09, T11, T14, T16 what is part of a line, and what its end", "[io]") {
+  const temp_dir dir;
+  const auto lines_of = [&](const std::string& text) {
+    return leat::sync_wait(read_all(dir.write("f", text)));
+  };
+  CHECK(lines_of("a\rb\n") == lines{"a\rb"});  // T08
+  CHECK(lines_of("a\r\r\n") == lines{"a\r"});  // T09
+  CHECK(lines_of("abc\r") == lines{"abc"});    // T11
+  const std::string nul("x\0y\n", 4);          // T14
+  CHECK(lines_of(nul) == lines{nul.substr(0, 3)});
+  leat::sync_wait([](std::string path) -> task<> {  // T16
+    auto reader = co_await leat::line_reader::open(path);
+    leat::line_batch batch;
+    const bool more = co_await reader->read_batch(batch);
+    REQUIRE(more);
+    REQUIRE(batch.size() == 1);
+    CHECK(batch[0].empty());
+    CHECK(reader->key(batch.position(0)) == path + ":1");
+  }(dir.write("f", "\n")));
+}
+
+TEST_CASE("line_reader: T04 buffers of any size, and an end that repeats", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("f", "line one\nline two\nline three\n");
+  for (std::size_t size = 1; size <= 21; ++size) {
+    leat::line_reader_options options;
+    options.read.chunk_size = size <= 20 ? size : 65536;
+    CHECK(leat::sync_wait(read_all(path, options)) == lines{"line one", "line two", "line three"});
+    leat::sync_wait([](std::string p, leat::line_reader_options o) -> task<> {
+      auto reader = co_await leat::line_reader::open(p, o);
+      leat::line_batch batch;
+      for (bool more = true; more;) more = co_await reader->read_batch(batch);
+      for (int again = 0; again < 3; ++again) {
+        const bool more = co_await reader->read_batch(batch);
+        CHECK_FALSE(more);
+      }
+    }(path, options));
+  }
+}
+
 TEST_CASE("line_reader: every chunk size gives the same lines", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", text_of(300) + "last");
@@ -217,9 +257,15 @@ TEST_CASE("line_reader: a file that grows from nothing is read in order", "[io]"
   }
 }
 
-TEST_CASE("line_reader: options out of range are named", "[io]") {
+TEST_CASE("line_reader: T13 options out of range are named", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", "one\ntwo\n");
+  const auto minus_one = static_cast<std::size_t>(-1);
+  CHECK(error_of(path, {.skip_header_lines = minus_one}, errc::invalid_argument)
+            .find("skip_header_lines is 18446744073709551615") != std::string::npos);
+  CHECK(leat::sync_wait(read_all(path, {.skip_header_lines = minus_one / 2})).empty());
+  CHECK(error_of(path, {.max_line_size = 0}, errc::invalid_argument).find("max_line_size") !=
+        std::string::npos);
   for (const std::size_t wrong : {std::size_t{0}, SIZE_MAX, SIZE_MAX - 4095}) {
     CHECK(error_of(path, {.read = {.chunk_size = wrong}}, errc::invalid_argument)
               .find("chunk_size") != std::string::npos);
