@@ -14,7 +14,9 @@ namespace compression_test {
 using leat::as_bytes;
 using leat::compression;
 
-TEST_CASE("compression: its names are TensorFlow's, and none may be empty", "[codec]") {
+TEST_CASE("compression: K41 its names are TensorFlow's, and none may be empty", "[codec]") {
+  // Of options inside options, as TFRecordOptions may be, nothing is left: the writers' own have a
+  // compression.
   CHECK(leat::parse_compression("") == compression::none);
   CHECK(leat::parse_compression("none") == compression::none);
   CHECK(leat::parse_compression("ZLIB") == compression::zlib);
@@ -24,7 +26,7 @@ TEST_CASE("compression: its names are TensorFlow's, and none may be empty", "[co
   }
 }
 
-TEST_CASE("compression: D8 an unknown name is refused, and named", "[codec]") {
+TEST_CASE("compression: D8, F16, K40 an unknown name is refused, and named", "[codec]") {
   for (const std::string text : {"BZ2", "5", "gzip", "ZLIB ", "NONE", "LZ4"}) {
     const std::string what = leat_test::refusal([&] { return leat::parse_compression(text); });
     CHECK(leat_test::contains(what, "'" + text + "'"));

@@ -96,7 +96,7 @@ TEST_CASE("tfrecord: the bytes are those of the format", "[codec]") {
   CHECK(leat::load_little_endian<std::uint32_t>(file.data() + 12) == 0xA282EAD8U);
 }
 
-TEST_CASE("tfrecord: files are the same as those of TensorFlow", "[codec]") {
+TEST_CASE("tfrecord: K01, K02, K03, K05 files are the same as those of TensorFlow", "[codec]") {
   CHECK(file_of({"abc"}) == from_hex("0300000000000000b099490e6162636e57f121"));
   CHECK(file_of({""}) == from_hex("000000000000000029039807d8ea82a2"));
   CHECK(file_of({"abc", "defg"}) == from_hex("0300000000000000b099490e6162636e57f121"
@@ -105,7 +105,7 @@ TEST_CASE("tfrecord: files are the same as those of TensorFlow", "[codec]") {
         from_hex("1200000000000000241f64255265636f72642030206f662066696c6520306c978ce2"));
 }
 
-TEST_CASE("tfrecord: damage that TensorFlow finds is found", "[codec]") {
+TEST_CASE("tfrecord: K14, K15, K17 damage that TensorFlow finds is found", "[codec]") {
   CHECK(scan(from_hex("0300000000006400b099490e666f6f618abefe")).scan.end ==
         end::bad_length_checksum);
   CHECK(scan(from_hex("0300000000000000b099ad0e666f6f618abefe")).scan.end ==
@@ -116,6 +116,7 @@ TEST_CASE("tfrecord: damage that TensorFlow finds is found", "[codec]") {
   CHECK(payload.expected_crc != payload.actual_crc);
   CHECK(payload.length == 3);
   CHECK(payload.needed == 19);
+  CHECK(payload.consumed == 0);
 }
 
 TEST_CASE("tfrecord: a scan stops after as many records as asked for", "[codec]") {

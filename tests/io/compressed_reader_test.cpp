@@ -212,7 +212,34 @@ TEST_CASE("compressed: of a damaged file no half line is delivered, whatever the
   }
 }
 
-TEST_CASE("compressed: seek inflates up to there", "[io]") {
+TEST_CASE("compressed: K33 keys are the places in what was compressed", "[io]") {
+  const temp_dir dir;
+  for (const compression format : {compression::zlib, compression::gzip}) {
+    for (int file = 0; file < 2; ++file) {
+      texts records;
+      for (int i = 0; i < 7; ++i) {
+        records.push_back("Record " + std::to_string(i) + " of file " + std::to_string(file));
+      }
+      const std::string f = dir.write("f", deflated(tfrecord_bytes(records), format));
+      leat::sync_wait([](std::string path, const texts& all, compression how) -> task<> {
+        auto reader = co_await leat::tfrecord_reader::open(path, as(how));
+        leat::record_batch batch;
+        std::size_t n = 0;
+        for (bool more = true; more;) {
+          more = co_await reader->read_batch(batch);
+          for (std::size_t k = 0; k < batch.size(); ++k, ++n) {
+            REQUIRE(n < all.size());
+            CHECK(leat::as_text(batch[k]) == all[n]);
+            CHECK(reader->key(batch.position(k)) == path + ":" + std::to_string(34 * n));
+          }
+        }
+        CHECK(n == 7);
+      }(f, records, format));
+    }
+  }
+}
+
+TEST_CASE("compressed: K25 seek inflates up to there", "[io]") {
   const temp_dir dir;
   texts records;
   for (int i = 0; i < 10; ++i) records.push_back(std::to_string(i) + ".");

@@ -137,7 +137,7 @@ TEST_CASE("fixed_length_reader: D2 a file shorter than its header is damaged", "
   CHECK(none.statistics.reports == 1);
 }
 
-TEST_CASE("fixed_length_reader: D20 a size out of range is refused by its name", "[io]") {
+TEST_CASE("fixed_length_reader: D20, F14, F15 a size out of range is refused by its name", "[io]") {
   const temp_dir dir;
   CHECK(error_of(dir, "abc", {}, errc::invalid_argument).find("record_size is 0") !=
         std::string::npos);

@@ -15,6 +15,7 @@
 #include "leat/core/sync_wait.hpp"
 #include "leat/io/tfrecord_writer.hpp"
 #include "leat/sim/world.hpp"
+#include "support/hex.hpp"
 #include "support/record_files.hpp"
 #include "support/temp_dir.hpp"
 
@@ -127,6 +128,76 @@ TEST_CASE("tfrecord_reader: a damaged record is said with its place and checksum
   CHECK(what.find("damaged, record 2 at offset 37: the checksum of the payload") !=
         std::string::npos);
   CHECK(what.find("expected 0x") != std::string::npos);
+}
+
+TEST_CASE("tfrecord_reader: K06, K07, K09 keys are offsets, and an end repeats", "[io]") {
+  const temp_dir dir;
+  for (const texts& records : {texts{"foo", "bar", "", "xxxx"}, texts{}}) {
+    const std::string f = dir / "f";
+    leat::sync_wait(write_all(f, records));
+    CHECK(std::filesystem::file_size(f) == (records.empty() ? 0 : 74));
+    leat::sync_wait([](std::string path, const texts& expected) -> task<> {
+      auto reader = co_await leat::tfrecord_reader::open(path);
+      leat::record_batch batch;
+      texts found;
+      texts keys;
+      for (bool more = true; more;) {
+        more = co_await reader->read_batch(batch);
+        for (std::size_t i = 0; i < batch.size(); ++i) {
+          found.emplace_back(leat::as_text(batch[i]));
+          keys.push_back(reader->key(batch.position(i)));
+        }
+      }
+      CHECK(found == expected);
+      if (!expected.empty()) {
+        CHECK(keys == texts{path + ":0", path + ":19", path + ":38", path + ":54"});
+      }
+      const bool more = co_await reader->read_batch(batch);
+      CHECK_FALSE(more);
+    }(f, records));
+  }
+}
+
+TEST_CASE("tfrecord_reader: K10 a hundred thousand records", "[io]") {
+  const temp_dir dir;
+  texts records;
+  for (int i = 0; i < 100'000; ++i) records.push_back(std::to_string(i) + ".");
+  const std::string path = dir / "f";
+  leat::sync_wait(write_all(path, records));
+  const texts found = leat::sync_wait(leat_test::read_records(path));
+  REQUIRE(found.size() == records.size());
+  CHECK(found == records);
+}
+
+TEST_CASE("tfrecord_reader: K14 to K21 files damaged like TensorFlow's, at record 0", "[io]") {
+  struct damaged {
+    const char* id;
+    std::string bytes;
+    const char* what;
+  };
+  using leat_test::from_hex;
+  const std::string of_123 = [] {
+    std::vector<std::byte> bytes;
+    leat::append_tfrecord(bytes, leat::as_bytes("123"));
+    return std::string(leat::as_text(bytes));
+  }();
+  CHECK(of_123.substr(0, 14) == from_hex("0300000000000000b099490e3132"));
+  const char* const length = "the checksum of the length";
+  const damaged files[] = {
+      {"K14", from_hex("0300000000006400b099490e666f6f618abefe"), length},
+      {"K15", from_hex("0300000000000000b099ad0e666f6f618abefe"), length},
+      {"K17", from_hex("0300000000000000b099490e666f6f618abe08"), "the checksum of the payload"},
+      {"K18", of_123.substr(0, 14), "truncated"},
+      {"K20", of_123.substr(0, 12), "truncated"},
+      {"K20", of_123.substr(0, 18), "truncated"},
+      {"K21", std::string(16, '\0'), length},
+  };
+  for (const damaged& d : files) {
+    INFO(d.id);
+    const auto [count, what] = read_bytes(d.bytes, {});  // which wants data_loss
+    CHECK(count == 0);
+    CHECK(what.find("record 0 at offset 0: " + std::string(d.what)) != std::string::npos);
+  }
 }
 
 TEST_CASE("tfrecord_reader: a file of another kind is called one", "[io]") {

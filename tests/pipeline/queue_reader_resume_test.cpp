@@ -53,6 +53,7 @@ void check_resume(const std::string& content, typename Reader::options_type opti
   });
 }
 
+// R15 otherwise: TensorFlow's readers of lines, of records of one length and of TFRecords refuse.
 TEST_CASE("queue_reader: each format goes on after any record", "[pipeline]") {
   check_resume<leat::tfrecord_reader>(tfrecord_file(10), {});
   std::string text;

@@ -360,7 +360,7 @@ TEST_CASE("tensor_batch: sources that do not fit together cannot be joined", "[p
   CHECK(contains(joined({three_long, dense, four_long}), "source 0 gives int64 [3]; source 2"));
 }
 
-LEAT_TEST("tensor_batch: joined shapes are merged, or relaxed to be padded", "[pipeline]") {
+LEAT_TEST("tensor_batch: D11 joined shapes are merged, or relaxed to be padded", "[pipeline]") {
   const batch_spec known({{.type = dtype::int64, .shape = {3}}});
   const batch_spec unknown({{.type = dtype::int64, .shape = {any}}});
   const batch_spec merged = leat::merge({unknown, known});

@@ -1,4 +1,7 @@
 // The coordinator as TensorFlow's users know it: the cases of its behaviour, by their numbers.
+//
+// A39, a task that is registered twice and given to join() too, cannot be: spawn() takes a task
+// over and join() is given none, so that a coordinator has each task once. The same of threads.
 
 #include <chrono>
 #include <exception>
@@ -85,7 +88,7 @@ LEAT_TEST("coordinator A1: the flag, and a wait that polls it", "[sync]") {
   CHECK(co_await c.wait_for_stop(10ms));
 }
 
-LEAT_TEST("coordinator A2: a wait ends with the request of another", "[sync]") {
+LEAT_TEST("coordinator A2, D1: a wait ends with the request of another", "[sync]") {
   coordinator c;
   c.spawn(report_after(100ms, nullptr, c));
   CHECK_FALSE(co_await c.wait_for_stop(99ms));
@@ -213,7 +216,7 @@ LEAT_TEST("coordinator A23: behind a clean stop errors are secondary", "[sync]")
   CHECK(c.secondary_errors().size() == 1);
 }
 
-LEAT_TEST("coordinator A24, A25: the recorded error is thrown every time", "[sync]") {
+LEAT_TEST("coordinator A24, A25, D6: the recorded error is thrown every time", "[sync]") {
   coordinator c;
   c.request_stop(error("a"));
   c.request_stop(error("b"));

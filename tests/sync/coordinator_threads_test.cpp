@@ -112,6 +112,7 @@ TEST_CASE("coordinator: a thread's error after the join is secondary, not lost",
   CHECK(c.secondary_errors().size() == 1);
 }
 
+// D6
 TEST_CASE("coordinator: a thread that is registered after the stop is stopped at once", "[sync]") {
   leat::coordinator c;
   c.request_stop();

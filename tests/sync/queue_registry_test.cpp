@@ -32,7 +32,7 @@ std::string refusal(queue_registry& shared, const typename Queue::options_type& 
 
 bool says(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
-TEST_CASE("queue_registry: queues of one name are one queue", "[sync]") {
+TEST_CASE("queue_registry: E69 queues of one name are one queue", "[sync]") {
   queue_registry shared;
   const auto q = shared.get<fifo_of_int>({.capacity = 1, .name = "jobs"});
   const auto q2 = shared.get<fifo_of_int>({.capacity = 1, .name = "jobs"});
@@ -62,7 +62,8 @@ TEST_CASE("queue_registry: other names, registries and queues of one's own share
   CHECK(q->try_pop() == 1);
 }
 
-TEST_CASE("queue_registry: who asks for another queue of the name hears what differs", "[sync]") {
+TEST_CASE("queue_registry: E70 who asks for another queue of the name hears what differs",
+          "[sync]") {
   queue_registry shared;
   leat::memory_budget ram(100, "ram");
   const auto q = shared.get<fifo_of_int>({.capacity = 10, .name = "q"});
@@ -89,7 +90,7 @@ TEST_CASE("queue_registry: who asks for another queue of the name hears what dif
   CHECK(ram.statistics().queues == 0);
 }
 
-TEST_CASE("queue_registry: a shuffle queue is recognised by minimum and seed", "[sync]") {
+TEST_CASE("queue_registry: F17, F18 a shuffle queue is recognised by minimum and seed", "[sync]") {
   queue_registry shared;
   const auto q = shared.get<shuffled_ints>(
       {.capacity = 10, .min_after_dequeue = 5, .seed = 98765432, .name = "q"});
@@ -101,6 +102,7 @@ TEST_CASE("queue_registry: a shuffle queue is recognised by minimum and seed", "
              "seed is 98765432, not 21"));
   const auto any = shared.get<shuffled_ints>({.capacity = 10, .min_after_dequeue = 5, .name = "q"});
   CHECK(q->try_push(1));
+  CHECK(q->size() == 1);
   CHECK(any->size() == 1);
   const auto unseeded = shared.get<shuffled_ints>({.capacity = 10, .name = "r"});
   CHECK(says(refusal<shuffled_ints>(shared, {.capacity = 10, .seed = 1, .name = "r"}),

@@ -72,6 +72,29 @@ LEAT_TEST("dump: names who waits for each other through full queues", "[sync]") 
             R"("closed":false})"));
 }
 
+LEAT_TEST("dump: E61 a batch tells how many it wants and how many it has", "[sync]") {
+  fifo_queue<int> q(10, "q");
+  task_group g;
+  bool ended_empty = false;
+  g.spawn([](fifo_queue<int>& from, bool& empty) -> task<void> {
+    empty = !co_await from.pop_many(4);
+  }(q, ended_empty));
+  for (int i = 0; i < 3; ++i) {
+    CHECK(q.try_push(i));
+    co_await leat::this_task::yield();
+  }
+  const std::string text = dump();
+  const std::string json = dump(leat::dump_format::json);
+  INFO(text);
+  INFO(json);
+  CHECK(has(text, "pop from queue 'q' (0 of 10), 3 of 4 done"));
+  CHECK(has(json, R"("asked":4,"done":3)"));
+  q.close();
+  co_await g.join();
+  CHECK(ended_empty);
+  CHECK(q.size() == 3);
+}
+
 LEAT_TEST("dump: nobody is stuck when somebody else has served before", "[sync]") {
   fifo_queue<int> q1(2, "q1"), q2(2, "q2");
   task_group group;

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "leat/core/error.hpp"
 #include "leat/sync/random_shuffle_queue.hpp"
+#include "support/refusal.hpp"
 #include "sync/queue_actors.hpp"
 
 namespace random_shuffle_queue_cases_test {
@@ -137,9 +139,11 @@ LEAT_TEST("random_shuffle_queue F10, F12, F13: what waits for room is not chosen
 LEAT_TEST("random_shuffle_queue F14, F16: seeds give orders of their own", "[sync]") {
   std::set<list> orders;
   for (const std::uint64_t seed : {1729U, 87'539'319U}) {
-    queue q(options(10, 0, seed));
+    queue q(options(10, 5, seed));
     fill(q, {1, 2, 3, 4, 5, 1, 2, 3, 4, 5});
     orders.insert((co_await q.pop_many(5)).value());
+    CHECK(q.size() == 5);
+    CHECK_FALSE(q.try_pop());  // the minimum
     q.close();
     orders.insert((co_await q.pop_many(5)).value());
   }
@@ -154,9 +158,17 @@ LEAT_TEST("random_shuffle_queue F14, F16: seeds give orders of their own", "[syn
 }
 
 TEST_CASE("random_shuffle_queue F19: minimums that cannot be", "[sync]") {
-  CHECK_THROWS_AS(queue(options(5, 5)), leat::failure);
-  CHECK_THROWS_AS(queue(options(5, 6)), leat::failure);
-  CHECK(queue(options(leat::unbounded, 0)).size() == 0);
+  constexpr auto minus_one = static_cast<std::size_t>(-1);
+  for (const std::size_t minimum : {minus_one, std::size_t{5}, std::size_t{6}}) {
+    const std::string said = leat_test::refusal([&] { return queue(options(5, minimum)).size(); });
+    CHECK(leat_test::contains(said, "queue 'q': min_after_dequeue (" + std::to_string(minimum) +
+                                        ") must be below the capacity (5)"));
+  }
+  queue q(options(minus_one, 0));
+  fill(q, numbers(100'000));
+  CHECK(q.size() == 100'000);
+  CHECK(q.statistics().capacity == leat::unbounded);
+  CHECK(sorted(drain(q)) == numbers(100'000));
 }
 
 LEAT_TEST("random_shuffle_queue F21: a pop waits for more than the minimum", "[sync]") {
