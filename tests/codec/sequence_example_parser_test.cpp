@@ -113,7 +113,7 @@ TEST_CASE("S03: lists of features", "[codec]") {
   CHECK(one.lengths.dense("a") == tensor::scalar(std::int64_t{2}));
 }
 
-TEST_CASE("S05 to S08: a step of another kind or number names the list and the step", "[codec]") {
+TEST_CASE("S05, S06, S07, S08: a step of another kind or number names list and step", "[codec]") {
   CHECK(error_of(builder().list("a").step(longs{1}).step(floats{2}), int_rows) ==
         "record 0, feature 'a', step 1: is of float32, must be of int64");
   CHECK(error_of(builder().list("a").step(floats{2}), int_rows) ==
