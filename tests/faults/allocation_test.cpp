@@ -23,6 +23,7 @@
 #include "leat/codec/example_parser.hpp"
 #include "leat/core/arrow.hpp"
 #include "leat/core/asio_scheduler.hpp"
+#include "leat/core/detail/sanitizers.hpp"
 #include "leat/core/dlpack.hpp"
 #include "leat/core/embedded_scheduler.hpp"
 #include "leat/core/error.hpp"
@@ -457,12 +458,19 @@ std::ptrdiff_t allocations_of_pipeline(std::string path) {
                      .map("parse", parse)
                      .prefetch(2);
   const std::ptrdiff_t before = made;
-  leat::sync_wait([](auto& source) -> task<> {
-    while (const auto batch = co_await source.next()) CHECK(batch->count() == 1);
-  }(batches));
-  return made - before;
+  bool parsed = true;  // a CHECK would allocate for each batch, too
+  leat::sync_wait([](auto& source, bool& one_column) -> task<> {
+    while (const auto batch = co_await source.next()) one_column &= batch->count() == 1;
+  }(batches, parsed));
+  const std::ptrdiff_t after = made;
+  CHECK(parsed);
+  return after - before;
 }
 
+// For a batch of 128 these are 35.5, run for run: 12.8 for the steps of the shuffle that save() may
+// have to undo, of which a block holds ten, and the others for the rows, for what the parser makes
+// of them and for the batch on its way. Sanitizers use no frame of a coroutine again, and clang
+// makes 49 where it does not optimise.
 TEST_CASE("allocation: a pipeline makes some for a batch, none for a record", "[faults]") {
   const temp_dir dir;
   leat::sync_wait(write_examples(dir / "some", 10'000));
@@ -470,8 +478,13 @@ TEST_CASE("allocation: a pipeline makes some for a batch, none for a record", "[
   const std::ptrdiff_t some = allocations_of_pipeline(dir / "some");
   const std::ptrdiff_t more = allocations_of_pipeline(dir / "more");
   constexpr std::ptrdiff_t batches = 20'000 / 128;
+#if defined(__clang__)
+  constexpr std::ptrdiff_t most = 64;
+#else
+  constexpr std::ptrdiff_t most = LEAT_ASAN || LEAT_TSAN ? 64 : 36;
+#endif
   INFO((more - some) / batches << " a batch of 128");
-  CHECK(more - some < 64 * batches);  // 20; a sanitizer's frames are not used again
+  CHECK(more - some <= most * batches);
 }
 
 }  // namespace allocation_test
