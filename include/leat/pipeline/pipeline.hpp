@@ -168,7 +168,13 @@ class pipeline {
     } catch (...) {
       error = std::current_exception();
     }
-    co_await stop();
+    for (int attempt = 0; !ended_; ++attempt) {  // the second where the first had no memory
+      try {
+        co_await stop();
+      } catch (const std::bad_alloc&) {
+        if (attempt > 0) throw;
+      }
+    }
     if (error) std::rethrow_exception(error);
   }
 
@@ -312,15 +318,22 @@ class pipeline {
       co_return true;
     }
     in_.clear();
-    co_await end();
+    for (int attempt = 0; !ended_; ++attempt) {  // as in for_each()
+      try {
+        co_await end();
+      } catch (const std::bad_alloc&) {
+        if (attempt > 0) throw;
+      }
+    }
     if (!error) detail::require_all_skipped(in_.to_skip(), core_->consumer().name());
     if (const auto reason = core_->reason_for(error)) std::rethrow_exception(reason);
     co_return false;
   }
 
   task<void> end() {
-    if (std::exchange(ended_, true)) co_return;
+    if (ended_) co_return;
     co_await core_->stop();
+    ended_ = true;  // not before: who had no memory to wait for the tasks tries again
     try {
       obstacle_ = last_->obstacle();
       if (obstacle_.empty()) end_ = state();

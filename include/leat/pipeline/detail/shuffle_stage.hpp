@@ -192,9 +192,9 @@ class shuffle_stage final : public inner_stage<In, drawn_run<In>> {
   void expect_later() const noexcept {
     constexpr std::uint64_t steps = 8;
     random_engine later(random_.seed(), random_.position() + steps);
-    const auto place = static_cast<std::size_t>(later.below(places_.size()));
-    ask_for(&places_[place]);
-    if (noting_) ask_for(&held_[place]);
+    const auto drawn = static_cast<std::size_t>(later.below(places_.size()));
+    ask_for(&places_[drawn]);
+    if (noting_) ask_for(&held_[drawn]);
   }
 
   // As many elements as the present run of the input allows.
