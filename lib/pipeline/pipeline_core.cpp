@@ -148,7 +148,11 @@ failure pipeline_core::stall(duration patience, const std::vector<duration>& bef
 task<void> pipeline_core::stop() {
   if (!group_) co_return;
   group_->request_stop();
-  co_await group_->join();
+  try {
+    co_await group_->join();
+  } catch (...) {  // of the watchdog: those of stages go through their queues
+    if (!stalled_) stalled_ = std::current_exception();
+  }
   consuming_.reset();
 }
 

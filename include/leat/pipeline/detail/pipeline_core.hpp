@@ -63,7 +63,8 @@ class pipeline_core {
   void add_dropped(std::uint64_t count) noexcept { dropped_ += count; }
   [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
 
-  /// What the consumer is told in the place of `error`: that patience has ended, where it has.
+  /// What the consumer is told in the place of `error`: that patience has ended, or that the
+  /// watchdog has failed.
   [[nodiscard]] std::exception_ptr reason_for(std::exception_ptr error) const noexcept {
     return stalled_ ? stalled_ : error;
   }
