@@ -122,8 +122,6 @@ TEST_CASE("resume: other options of a reader are refused by name", "[pipeline]")
   CHECK(
       contains(refused_with(lines, line, {.corruption = {.policy = corruption_policy::skip_file}}),
                "corruption.policy is 3, and was 0"));
-  CHECK(contains(refused_with(lines, line, {.corruption = {.max_reports = 7}}),
-                 "corruption.max_reports is 7, and was 1000"));
 
   const auto records = [&](const leat::tfrecord_reader_options& o) {
     return leat::read_files<leat::tfrecord_reader>({.files = {dir / "records???"}, .reader = o})
@@ -169,8 +167,6 @@ TEST_CASE("resume: other options of read_indexed() are refused by name", "[pipel
   CHECK(contains(
       refused([](options& o) { o.corruption.policy = leat::corruption_policy::skip_record; }),
       "corruption.policy is 1, and was 0"));
-  CHECK(contains(refused([](options& o) { o.corruption.max_reports = 7; }),
-                 "corruption.max_reports is 7, and was 1000"));
 
   auto p = indexed(first);
   const auto [all, states] = leat::sync_wait(read_and_save(p));

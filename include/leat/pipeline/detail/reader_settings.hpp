@@ -45,7 +45,6 @@ void add_reader_settings(const Options& o, std::vector<setting>& all) {
   }
   if constexpr (requires { o.corruption; }) {
     all.push_back({"corruption.policy", static_cast<std::uint64_t>(o.corruption.policy)});
-    all.push_back({"corruption.max_reports", o.corruption.max_reports});
   }
 }
 

@@ -15,22 +15,32 @@
 
 #include "leat/core/random.hpp"
 #include "leat/pipeline/detail/buffer_origins.hpp"
-#include "leat/pipeline/detail/drawn_rows.hpp"
+#include "leat/pipeline/detail/owned_run.hpp"
 #include "leat/pipeline/detail/run_journal.hpp"
 #include "leat/pipeline/detail/stage.hpp"
+#include "leat/pipeline/rows.hpp"
 
 namespace leat::detail {
+
+/// Asks for the line of memory at an address, which need not be one. The empty statement is not for
+/// the processor: g++ takes a function that only asks for one without effect, and leaves its calls
+/// out.
+inline void ask_for(const void* address) noexcept {
+  __builtin_prefetch(address);
+  asm volatile("");
+}
 
 /// One place of a shuffle buffer that holds elements.
 template <class Element>
 struct element_place {
   void put(Element&& e) { element = std::move(e); }
-  void take(std::vector<Element>& run) { run.push_back(std::move(element)); }
+  Element&& take() noexcept { return std::move(element); }
+  void expect() const noexcept {}
   Element element{};
 };
 
-/// One that holds the bytes of a row. It goes with its memory, and leaves that of another; but what
-/// one large row needed is not kept for small ones.
+/// One that holds the bytes of a row: their memory is used again, but what one large row needed is
+/// not kept for small ones.
 template <class View>
 struct row_place {
   void put(View v) {
@@ -38,7 +48,16 @@ struct row_place {
     const auto* const from = reinterpret_cast<const char*>(v.data());
     bytes.assign(from, from + v.size());
   }
-  void take(drawn_rows<View>& run) { run.exchange(bytes); }
+  [[nodiscard]] View take() const noexcept {
+    return View(reinterpret_cast<typename View::const_pointer>(bytes.data()), bytes.size());
+  }
+  // The processor itself goes on where it sees these lines read.
+  void expect() const noexcept {
+    constexpr std::size_t line = 64;
+    constexpr std::size_t lines = 8;
+    const std::size_t size = std::min(bytes.size(), line * lines);
+    for (std::size_t at = 0; at < size; at += line) ask_for(bytes.data() + at);
+  }
   std::vector<char> bytes;
 };
 
@@ -48,15 +67,15 @@ struct place_in {
   using type = element_place<typename Run::value_type>;
 };
 template <class View>
-struct place_in<drawn_rows<View>> {
+struct place_in<basic_rows<View>> {
   using type = row_place<View>;
 };
 
 /// Gives elements drawn at random from a buffer that is kept full while the input lasts.
 template <class In>
-class shuffle_stage final : public inner_stage<In, drawn_run<In>> {
+class shuffle_stage final : public inner_stage<In, owned_run<In>> {
  public:
-  using out = drawn_run<In>;
+  using out = owned_run<In>;
   using sink = typename stage<out>::sink;
 
   shuffle_stage(std::unique_ptr<stage<In>> input, stage_metrics& metrics, std::size_t capacity,
@@ -187,14 +206,18 @@ class shuffle_stage final : public inner_stage<In, drawn_run<In>> {
     }
   }
 
-  // The place that is drawn some steps later is in no cache: it is asked for. At the end of the
-  // input another may come.
+  // The place that is drawn some steps later is in no cache: it is asked for, and what it holds a
+  // step before. At the end of the input another may come.
   void expect_later() const noexcept {
-    constexpr std::uint64_t steps = 8;
-    random_engine later(random_.seed(), random_.position() + steps);
-    const auto drawn = static_cast<std::size_t>(later.below(places_.size()));
-    ask_for(&places_[drawn]);
-    if (noting_) ask_for(&held_[drawn]);
+    constexpr std::uint64_t far = 8;
+    const std::size_t later = drawn_after(far);
+    ask_for(&places_[later]);
+    if (noting_) ask_for(&held_[later]);
+    places_[drawn_after(0)].expect();
+  }
+  [[nodiscard]] std::size_t drawn_after(std::uint64_t steps) const noexcept {
+    random_engine ahead(random_.seed(), random_.position() + steps);
+    return static_cast<std::size_t>(ahead.below(places_.size()));
   }
 
   // As many elements as the present run of the input allows.
@@ -210,7 +233,7 @@ class shuffle_stage final : public inner_stage<In, drawn_run<In>> {
         if (passes_on_) journal_.last().given.push_back(held_[drawn]);
         place& p = places_[drawn];
         expect_later();
-        p.take(run);
+        run.push_back(p.take());
         if (ended_) {
           if (noting_) held_.remove(drawn);
           std::swap(p, places_.back());
