@@ -1,17 +1,17 @@
 #pragma once
 
 #include <string>
-
-#include "leat/core/error.hpp"
+#include <system_error>
 
 namespace leat::detail {
 
-/// What a failure says, without the meaning of its code: for a message that goes on.
-[[nodiscard]] inline std::string sentence_of(const failure& e) {
-  std::string text = e.what();
+/// What an error says, without the meaning of its code: for a message that goes on, or for another
+/// failure with the same code.
+[[nodiscard]] inline std::string sentence_of(const std::system_error& e) {
+  std::string sentence = e.what();
   const std::string meaning = ": " + e.code().message();
-  if (text.ends_with(meaning)) text.resize(text.size() - meaning.size());
-  return text;
+  if (sentence.ends_with(meaning)) sentence.resize(sentence.size() - meaning.size());
+  return sentence;
 }
 
 }  // namespace leat::detail

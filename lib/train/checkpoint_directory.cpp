@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/sentence_of.hpp"
 #include "leat/codec/bytes.hpp"
 #include "leat/core/error.hpp"
 #include "leat/io/detail/partial_file.hpp"
 #include "leat/io/file.hpp"
 #include "train/checkpoint_paths.hpp"
-#include "train/sentence_of.hpp"
 
 namespace leat {
 namespace {

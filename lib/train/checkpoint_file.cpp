@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "core/is_one_of.hpp"
+#include "core/sentence_of.hpp"
 #include "leat/codec/crc32c.hpp"
 #include "leat/core/error.hpp"
 #include "leat/io/detail/partial_file.hpp"
 #include "leat/io/file.hpp"
-#include "train/sentence_of.hpp"
 
 namespace leat::detail {
 namespace {

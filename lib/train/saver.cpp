@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/sentence_of.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/io/detail/one_at_a_time.hpp"
@@ -16,7 +17,6 @@
 #include "train/checkpoint_file.hpp"
 #include "train/checkpoint_paths.hpp"
 #include "train/rotation.hpp"
-#include "train/sentence_of.hpp"
 
 namespace leat {
 namespace {
