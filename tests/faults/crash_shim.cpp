@@ -101,42 +101,42 @@ int open64(const char* path, int flags, ...) {
   const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(rest, mode_t) : 0;
   va_end(rest);
   if ((flags & O_CREAT) != 0) before_create(name_in(path));
-  static auto* const next = real<int(const char*, int, ...)>("open64");
+  static constinit real_function<int(const char*, int, ...)> next("open64");
   return next(path, flags, mode);
 }
 int mkdir(const char* path, mode_t mode) noexcept {
   come_to("directory: make it");
-  static auto* const next = real<int(const char*, mode_t)>("mkdir");
+  static constinit real_function<int(const char*, mode_t)> next("mkdir");
   return next(path, mode);
 }
 int flock(int fd, int operation) noexcept {
   come_to("lock: take it");
-  static auto* const next = real<int(int, int)>("flock");
+  static constinit real_function<int(int, int)> next("flock");
   return next(fd, operation);
 }
 int ftruncate64(int fd, off64_t size) noexcept {
   if (is_lock(name_of(fd))) come_to("lock: empty it");
-  static auto* const next = real<int(int, off64_t)>("ftruncate64");
+  static constinit real_function<int(int, off64_t)> next("ftruncate64");
   return next(fd, size);
 }
 ssize_t pwrite64(int fd, const void* from, size_t size, off64_t offset) {
   before_write(name_of(fd));
-  static auto* const next = real<ssize_t(int, const void*, size_t, off64_t)>("pwrite64");
+  static constinit real_function<ssize_t(int, const void*, size_t, off64_t)> next("pwrite64");
   return next(fd, from, size, offset);
 }
 int fsync(int fd) {
   before_sync(name_of(fd));
-  static auto* const next = real<int(int)>("fsync");
+  static constinit real_function<int(int)> next("fsync");
   return next(fd);
 }
 int rename(const char* from, const char* to) noexcept {
   before_rename(name_in(from));
-  static auto* const next = real<int(const char*, const char*)>("rename");
+  static constinit real_function<int(const char*, const char*)> next("rename");
   return next(from, to);
 }
 int unlink(const char* path) noexcept {
   before_unlink(name_in(path));
-  static auto* const next = real<int(const char*)>("unlink");
+  static constinit real_function<int(const char*)> next("unlink");
   return next(path);
 }
 

@@ -140,7 +140,7 @@ void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::fre
 extern "C" {
 
 void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
-  static auto* const next = real<void*(std::size_t, std::size_t)>("aligned_alloc");
+  static constinit real_function<void*(std::size_t, std::size_t)> next("aligned_alloc");
   return allocation_fails() ? nullptr : next(alignment, size);
 }
 // No path is in the cache: so opens come by below.
@@ -154,7 +154,7 @@ long syscall(long number, ...) noexcept {
   va_start(rest, number);
   for (long& a : arguments) a = va_arg(rest, long);
   va_end(rest);
-  static auto* const next = real<long(long, long, long, long, long, long, long)>("syscall");
+  static constinit real_function<long(long, long, long, long, long, long, long)> next("syscall");
   return next(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],
               arguments[5]);
 }
@@ -163,39 +163,39 @@ int open64(const char* path, int flags, ...) {
   va_start(rest, flags);
   const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(rest, mode_t) : 0;
   va_end(rest);
-  static auto* const next = real<int(const char*, int, ...)>("open64");
+  static constinit real_function<int(const char*, int, ...)> next("open64");
   return !is_system_path(path) && call_fails() ? -1 : next(path, flags, mode);
 }
 ssize_t pread64(int fd, void* to, size_t size, off64_t offset) {
-  static auto* const next = real<ssize_t(int, void*, size_t, off64_t)>("pread64");
+  static constinit real_function<ssize_t(int, void*, size_t, off64_t)> next("pread64");
   return is_file(fd) && call_fails() ? -1 : next(fd, to, size, offset);
 }
 ssize_t preadv64v2(int fd, const iovec* to, int count, off64_t offset, int flags) {
-  static auto* const next = real<ssize_t(int, const iovec*, int, off64_t, int)>("preadv64v2");
+  static constinit real_function<ssize_t(int, const iovec*, int, off64_t, int)> next("preadv64v2");
   return is_file(fd) && call_fails() ? -1 : next(fd, to, count, offset, flags);
 }
 ssize_t pwrite64(int fd, const void* from, size_t size, off64_t offset) {
-  static auto* const next = real<ssize_t(int, const void*, size_t, off64_t)>("pwrite64");
+  static constinit real_function<ssize_t(int, const void*, size_t, off64_t)> next("pwrite64");
   return is_file(fd) && call_fails() ? -1 : next(fd, from, size, offset);
 }
 int fsync(int fd) {
-  static auto* const next = real<int(int)>("fsync");
+  static constinit real_function<int(int)> next("fsync");
   return call_fails() ? -1 : next(fd);
 }
 int rename(const char* from, const char* to) noexcept {
-  static auto* const next = real<int(const char*, const char*)>("rename");
+  static constinit real_function<int(const char*, const char*)> next("rename");
   return call_fails() ? -1 : next(from, to);
 }
 int unlink(const char* path) noexcept {
-  static auto* const next = real<int(const char*)>("unlink");
+  static constinit real_function<int(const char*)> next("unlink");
   return call_fails() ? -1 : next(path);
 }
 DIR* opendir(const char* path) {
-  static auto* const next = real<DIR*(const char*)>("opendir");
+  static constinit real_function<DIR*(const char*)> next("opendir");
   return !is_system_path(path) && call_fails() ? nullptr : next(path);
 }
 int stat64(const char* path, struct stat64* to) noexcept {
-  static auto* const next = real<int(const char*, struct stat64*)>("stat64");
+  static constinit real_function<int(const char*, struct stat64*)> next("stat64");
   return !is_system_path(path) && call_fails() ? -1 : next(path, to);
 }
 
