@@ -58,7 +58,7 @@
 #include "leat/core/detail/pause.hpp"
 #undef pause
 namespace leat::detail {
-inline void pause(model::place at = model::place::current()) noexcept { model::yield(at); }
+inline void pause(int = 1, model::place at = model::place::current()) noexcept { model::yield(at); }
 }  // namespace leat::detail
 
 #define mutex model_mutex
