@@ -39,13 +39,13 @@ task<void> file_marks::require(const std::vector<file_mark>& saved, std::string_
     if (saved[i].path != marks_[i].path) {
       refuse_state(stage, "'" + paths_[i] + "' was not among the files when it was saved");
     }
-    if (!saved[i].read) continue;
+    if (!saved[i].read || marks_[i] == saved[i]) continue;
     const file_status now = co_await get_status(paths_[i]);
     if (now.size != saved[i].size || now.modified_ns != saved[i].modified_ns) {
       refuse_state(stage, "'" + paths_[i] + "' has changed: " + difference(saved[i], now));
     }
+    marks_[i] = saved[i];
   }
-  marks_ = saved;
 }
 
 }  // namespace leat::detail

@@ -31,7 +31,7 @@ constexpr tag name = 1, value = 2;
 }
 namespace of_files {
 constexpr tag seed = 1, epoch = 2, next_file = 3, closed = 4, records = 5, place = 6, paths = 7,
-              sizes = 8, times = 9;
+              sizes = 8, times = 9, dealt = 10, dealt_begun = 11, dealt_files = 12;
 }
 namespace of_place {
 constexpr tag flags = 1, file = 2, offset = 3, index = 4, reports = 5;
@@ -65,6 +65,13 @@ void write(pbf_writer to, const file_place& p) {
   if (p.reports > 0) to.add_uint64(of_place::reports, p.reports);
 }
 
+void write(pbf_writer& to, const dealt_files& d) {
+  to.add_uint64(of_files::dealt, 1);
+  for (const file_place& p : d.begun) write(pbf_writer(to, of_files::dealt_begun), p);
+  protozero::packed_field_uint64 files(to, of_files::dealt_files);
+  for (const std::uint64_t f : d.files) files.add_element(f);
+}
+
 void write(pbf_writer to, const files_state& s) {
   to.add_fixed64(of_files::seed, s.seed);
   to.add_uint64(of_files::epoch, s.epoch);
@@ -72,6 +79,7 @@ void write(pbf_writer to, const files_state& s) {
   to.add_uint64(of_files::closed, s.closed);
   to.add_uint64(of_files::records, s.records);
   for (const file_place& p : s.places) write(pbf_writer(to, of_files::place), p);
+  if (s.dealt) write(to, *s.dealt);
   {
     protozero::packed_field_fixed32 paths(to, of_files::paths);
     for (const file_mark& f : s.files) paths.add_element(f.path);
@@ -162,6 +170,7 @@ file_place read_place(pbf_reader from) {
 
 files_state read_files(pbf_reader from) {
   files_state s;
+  const auto dealt = [&s]() -> dealt_files& { return s.dealt ? *s.dealt : s.dealt.emplace(); };
   while (from.next()) {
     switch (from.tag_and_type()) {
       case of_word(of_files::seed): s.seed = from.get_fixed64(); break;
@@ -169,6 +178,16 @@ files_state read_files(pbf_reader from) {
       case of_number(of_files::next_file): s.next_file = from.get_uint64(); break;
       case of_number(of_files::closed): s.closed = from.get_uint64(); break;
       case of_number(of_files::records): s.records = from.get_uint64(); break;
+      case of_number(of_files::dealt):
+        from.skip();
+        dealt();
+        break;
+      case of_bytes(of_files::dealt_begun):
+        dealt().begun.push_back(read_place(from.get_message()));
+        break;
+      case of_bytes(of_files::dealt_files):
+        read_column(from.get_packed_uint64(), dealt().files, [](auto& f, auto v) { f = v; });
+        break;
       case of_bytes(of_files::place): s.places.push_back(read_place(from.get_message())); break;
       case of_bytes(of_files::paths):
         read_column(from.get_packed_fixed32(), s.files, [](file_mark& f, auto v) { f.path = v; });
@@ -256,8 +275,28 @@ std::string holding(const std::vector<stage_state>& stages) {
   return {};
 }
 
-std::string rank_of(const stage_state& s) {
-  return "rank " + std::to_string(s.rank) + " of " + std::to_string(s.world_size);
+// One of several that share a source.
+struct rank_of_stage {
+  std::uint64_t rank = 0;
+  std::uint64_t world_size = 1;
+
+  friend bool operator==(const rank_of_stage&, const rank_of_stage&) = default;
+  [[nodiscard]] std::string text() const {
+    return "rank " + std::to_string(rank) + " of " + std::to_string(world_size);
+  }
+};
+
+constexpr std::string_view rank_setting = "rank";
+constexpr std::string_view world_size_setting = "world_size";
+
+// Those of files are among the choices.
+rank_of_stage rank_of(const stage_state& source) {
+  rank_of_stage r{source.rank, source.world_size};
+  for (const setting& s : source.settings) {
+    if (s.name == rank_setting) r.rank = s.value;
+    if (s.name == world_size_setting) r.world_size = s.value;
+  }
+  return r;
 }
 
 std::string list_of(const std::vector<stage_state>& stages) {
@@ -314,24 +353,26 @@ std::vector<stage_state> stages_from_bytes(std::string_view bytes, std::string_v
   return stages;
 }
 
+namespace {
+
+// Refuses what was declared otherwise, whichever rank it is.
 void require_same(const std::vector<stage_state>& saved, const std::vector<stage_state>& declared,
-                  std::string_view pipeline) {
-  const std::string name = "pipeline '" + std::string(pipeline) + "'";
-  const std::string were = list_of(saved);
-  const std::string are = list_of(declared);
+                  const std::string& name) {
   const auto same_stage = [](const stage_state& a, const stage_state& b) {
     return a.kind == b.kind && a.name == b.name;
   };
   if (!std::ranges::equal(saved, declared, same_stage)) {
-    throw failure(errc::failed_precondition, name + ": its stages are " + are + ", and were " +
-                                                 were + " when the state was saved");
+    throw failure(errc::failed_precondition, name + ": its stages are " + list_of(declared) +
+                                                 ", and were " + list_of(saved) +
+                                                 " when the state was saved");
   }
   for (std::size_t i = 0; i < saved.size(); ++i) {
     const auto& then = saved[i].settings;
     const auto& now = declared[i].settings;
     for (std::size_t k = 0; k < now.size(); ++k) {
-      if (k < then.size() && then[k] == now[k]) continue;
       const bool known = k < then.size() && then[k].name == now[k].name;
+      if (known && then[k].value == now[k].value) continue;
+      if (known && (now[k].name == rank_setting || now[k].name == world_size_setting)) continue;
       throw failure(errc::failed_precondition,
                     name + ", stage '" + saved[i].name + "': " + now[k].name + " is " +
                         std::to_string(now[k].value) + ", and was " +
@@ -339,12 +380,79 @@ void require_same(const std::vector<stage_state>& saved, const std::vector<stage
                         " when the state was saved");
     }
   }
-  if (saved.empty() || rank_of(saved.front()) == rank_of(declared.front())) return;
+}
+
+// Refuses what only the same rank can go on with.
+void require_shared(const std::vector<stage_state>& saved, const rank_of_stage& here,
+                    const std::string& name) {
   const std::string why = holding(saved);
   if (why.empty()) return;
-  throw failure(errc::failed_precondition, name + ": " + why + " " + rank_of(saved.front()) +
-                                               ", and this is " + rank_of(declared.front()) +
-                                               ": only that rank can go on with the state");
+  const rank_of_stage then = rank_of(saved.front());
+  throw failure(errc::failed_precondition,
+                name + ": " + why + " " + then.text() + ", and this is " + here.text() +
+                    ": only that rank can go on with the state; so go on with " +
+                    std::to_string(then.world_size) + " ranks, or read_indexed() without a buffer");
+}
+
+std::string named(std::string_view pipeline) { return "pipeline '" + std::string(pipeline) + "'"; }
+
+}  // namespace
+
+std::vector<stage_state> state_of(const std::vector<std::string>& one,
+                                  const std::vector<stage_state>& declared,
+                                  std::string_view pipeline) {
+  std::vector<stage_state> saved = stages_from_bytes(one.front(), pipeline);
+  const std::string name = named(pipeline);
+  require_same(saved, declared, name);
+  if (saved.empty()) return saved;
+  const rank_of_stage then = rank_of(saved.front());
+  const rank_of_stage here = rank_of(declared.front());
+  if (then == here) return saved;
+  if (saved.front().files) {
+    throw failure(errc::failed_precondition, name + ", stage '" + saved.front().name +
+                                                 "': this is " + here.text() +
+                                                 ", and the state is of " + then.text() +
+                                                 ": give restore_ranks() the states of all " +
+                                                 std::to_string(then.world_size));
+  }
+  require_shared(saved, here, name);
+  return saved;
+}
+
+std::vector<stage_state> state_of_ranks(const std::vector<std::string>& all,
+                                        const std::vector<stage_state>& declared,
+                                        std::string_view pipeline) {
+  const std::string name = named(pipeline);
+  const rank_of_stage here = rank_of(declared.front());
+  std::vector<std::vector<stage_state>> ranks(all.size());
+  for (const std::string& bytes : all) {
+    std::vector<stage_state> saved = stages_from_bytes(bytes, pipeline);
+    require_same(saved, declared, name);
+    const rank_of_stage then = rank_of(saved.front());
+    if (then.world_size != all.size() || then.rank >= all.size() || !ranks[then.rank].empty()) {
+      throw failure(errc::failed_precondition, name + ": there are " + std::to_string(all.size()) +
+                                                   " states, and one of them is of " + then.text() +
+                                                   ": give that of each rank, once");
+    }
+    ranks[then.rank] = std::move(saved);
+  }
+  if (all.empty()) {
+    throw failure(errc::failed_precondition, name + ": there is no state: give that of each rank");
+  }
+  if (here.world_size == all.size()) return std::move(ranks[here.rank]);
+  for (const auto& saved : ranks) require_shared(saved, here, name);
+  std::vector<stage_state> merged = ranks.front();
+  stage_state& source = merged.front();
+  for (const auto& saved : ranks) {
+    const stage_state& s = saved.front();
+    if (s.files) source.of_ranks.push_back(*s.files);
+    if (s.reader == source.reader && s.seed == source.seed) continue;
+    throw failure(errc::failed_precondition,
+                  name + ", stage '" + s.name + "': " + rank_of(s).text() +
+                      " stands elsewhere than " + rank_of(source).text() +
+                      ": save where all have had equally many records");
+  }
+  return merged;
 }
 
 void require_all_skipped(std::uint64_t left, std::string_view stage) {

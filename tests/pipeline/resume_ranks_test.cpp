@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "leat/io/tfrecord_reader.hpp"
 #include "leat/pipeline/read_indexed.hpp"
 #include "pipeline/resuming.hpp"
 #include "support/error_of.hpp"
@@ -18,6 +19,7 @@ using leat_test::contains;
 using leat_test::error_of;
 using leat_test::go_on;
 using leat_test::joined;
+using leat_test::lines_of;
 using leat_test::read_and_save;
 using leat_test::text_of_record;
 using leat_test::texts;
@@ -29,11 +31,30 @@ std::string join_rows(const leat::record_rows& rows) {
   return text;
 }
 
+// "a,b" as "a" and "b".
+texts parts_of(const std::string& text) {
+  texts parts;
+  std::string part;
+  for (const char c : text + ',') {
+    if (c != ',') {
+      part += c;
+    } else if (!part.empty()) {
+      parts.push_back(std::exchange(part, {}));
+    }
+  }
+  return parts;
+}
+
+texts sorted(texts all) {
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
 // Of which ranks read 10 batches each, then others go on.
 template <class Make>
 void check_ranks(std::uint64_t before, std::uint64_t behind, Make make) {
   auto alone = make(0, 1);
-  std::string all = joined(leat::sync_wait(leat_test::read_all(alone)));
+  const std::string all = joined(leat::sync_wait(leat_test::read_all(alone)));
   std::string seen;
   std::string state;
   for (std::uint64_t rank = 0; rank < before; ++rank) {
@@ -46,20 +67,7 @@ void check_ranks(std::uint64_t before, std::uint64_t behind, Make make) {
     auto p = make(rank, behind);
     seen += joined(leat::sync_wait(go_on(p, state))) + ',';
   }
-  const auto sorted = [](const std::string& text) {
-    texts parts;
-    std::string part;
-    for (const char c : text + ',') {
-      if (c != ',') {
-        part += c;
-      } else if (!part.empty()) {
-        parts.push_back(std::exchange(part, {}));
-      }
-    }
-    std::sort(parts.begin(), parts.end());
-    return parts;
-  };
-  CHECK(sorted(seen) == sorted(all));
+  CHECK(sorted(parts_of(seen)) == sorted(parts_of(all)));
 }
 
 TEST_CASE("resume: ranks of another number go on with the same records", "[pipeline]") {
@@ -125,6 +133,230 @@ TEST_CASE("resume: what a stage holds of a rank, another one cannot go on with",
   auto p = words(1, 2);
   CHECK(contains(error_of(p.restore(states.back()), errc::failed_precondition),
                  "stage 'twice' was in the midst of a run of rank 0 of 2"));
+  leat::sync_wait(p.stop());
+}
+
+// ------------------------------------------------------------------------- files shared by ranks
+
+template <class Pipeline>
+texts go_on_with(Pipeline p, const texts& states, std::size_t count = SIZE_MAX,
+                 std::string* state = nullptr) {
+  const auto body = [&]() -> leat::task<texts> {
+    if (!states.empty()) co_await p.restore_ranks(states);
+    auto [all, after] = co_await read_and_save(p, count);
+    if (state) *state = after.back();
+    co_return all;
+  };
+  return leat::sync_wait(body());
+}
+
+// Each number of ranks in turn reads some elements, of each rank so many more, and is saved; the
+// last reads the rest. Each element comes as often as one rank that reads all has it.
+template <class Make>
+void check_dealing(const std::vector<std::uint64_t>& worlds, std::size_t some, Make make) {
+  const texts all = go_on_with(make(0, 1), {});
+  texts seen;
+  texts states;
+  for (std::size_t i = 0; i < worlds.size(); ++i) {
+    const bool is_last = i + 1 == worlds.size();
+    texts after(worlds[i]);
+    for (std::uint64_t rank = 0; rank < worlds[i]; ++rank) {
+      const std::size_t count = is_last ? SIZE_MAX : some * (1 + rank);
+      const texts part = go_on_with(make(rank, worlds[i]), states, count, &after[rank]);
+      seen.insert(seen.end(), part.begin(), part.end());
+    }
+    std::reverse(after.begin(), after.end());  // in whatever order
+    states = std::move(after);
+  }
+  INFO("of " << worlds.size() << " numbers of ranks from " << worlds.front() << " on, " << some);
+  CHECK((sorted(seen) == sorted(all)));
+}
+
+struct sharing {
+  bool shuffle = false;
+  std::size_t interleave = 1;
+  std::uint64_t num_epochs = 1;
+};
+
+TEST_CASE("resume: files are dealt anew to another number of ranks", "[pipeline]") {
+  const temp_dir dir;
+  leat_test::write_line_files(dir, 400);
+  for (const sharing how : {sharing{}, {true, 1, 1}, {true, 3, 1}, {false, 4, 2}, {true, 2, 3}}) {
+    const auto lines = [&](std::uint64_t rank, std::uint64_t world_size) {
+      return lines_of({.files = {dir / "lines*"},
+                       .num_epochs = how.num_epochs,
+                       .shuffle = how.shuffle,
+                       .seed = 7,
+                       .interleave = how.interleave,
+                       .block = 5,
+                       .rank = rank,
+                       .world_size = world_size})
+          .prefetch(2);
+    };
+    for (const std::size_t some : std::vector<std::size_t>{0, 1, 3, 18, 64, 130, 500}) {
+      check_dealing({2, 3}, some, lines);
+      check_dealing({4, 1}, some, lines);
+      check_dealing({1, 5, 2, 3}, some, lines);
+    }
+  }
+}
+
+TEST_CASE("resume: batches of compressed records are dealt anew", "[pipeline]") {
+  const temp_dir dir;
+  leat::sync_wait(write_record_files(dir, 1000, leat::compression::gzip));
+  const auto records = [&](std::uint64_t rank, std::uint64_t world_size) {
+    return leat::read_files<leat::tfrecord_reader>(
+               {.files = {dir / "records???"},
+                .interleave = 2,
+                .rank = rank,
+                .world_size = world_size,
+                .reader = {.compression_type = leat::compression::gzip}})
+        .batch({.size = 4})
+        .map("join", join_rows, {.workers = 2});
+  };
+  const auto parted = [](const texts& batches) { return sorted(parts_of(joined(batches))); };
+  texts states(3);
+  texts seen;
+  for (std::uint64_t rank = 0; rank < 3; ++rank) {
+    const texts part = go_on_with(records(rank, 3), {}, 20 + rank, &states[rank]);
+    seen.insert(seen.end(), part.begin(), part.end());
+  }
+  for (std::uint64_t rank = 0; rank < 2; ++rank) {
+    const texts part = go_on_with(records(rank, 2), states);
+    CHECK(part.size() > 20);
+    seen.insert(seen.end(), part.begin(), part.end());
+  }
+  CHECK(parted(seen) == parted(go_on_with(records(0, 1), {})));
+}
+
+TEST_CASE("resume: a file that another rank began goes on behind its header", "[pipeline]") {
+  const temp_dir dir;
+  for (const std::string name : {"a", "b", "c", "d"}) {
+    dir.write(name, "header\n" + name + "1\n" + name + "2\n" + name + "3\n");
+  }
+  const auto lines = [&](std::uint64_t rank, std::uint64_t world_size) {
+    return lines_of({.files = {dir / "?"},
+                     .rank = rank,
+                     .world_size = world_size,
+                     .reader = {.skip_header_lines = 1}});
+  };
+  texts states(2);
+  CHECK(go_on_with(lines(0, 2), {}, 2, &states[0]) == texts{"a1", "a2"});
+  CHECK(go_on_with(lines(1, 2), {}, 4, &states[1]) == texts{"b1", "b2", "b3", "d1"});
+  CHECK(go_on_with(lines(0, 1), states) == texts{"a3", "d2", "d3", "c1", "c2", "c3"});
+  CHECK(go_on_with(lines(0, 3), states) == texts{"a3"});
+  CHECK(go_on_with(lines(1, 3), states) == texts{"d2", "d3"});
+  CHECK(go_on_with(lines(2, 3), states) == texts{"c1", "c2", "c3"});
+  // Who has got nothing of this epoch has its share of the next.
+  const auto again = [&](std::uint64_t rank, std::uint64_t world_size, std::uint64_t epochs) {
+    return lines_of({.files = {dir / "?"},
+                     .num_epochs = epochs,
+                     .rank = rank,
+                     .world_size = world_size,
+                     .reader = {.skip_header_lines = 1}});
+  };
+  CHECK(go_on_with(again(3, 4, 2), states) == texts{"d1", "d2", "d3"});
+  CHECK(go_on_with(again(3, 4, 1), states).empty());
+}
+
+TEST_CASE("resume: ranks of the same number go on as they were", "[pipeline]") {
+  const temp_dir dir;
+  leat_test::write_line_files(dir, 400);
+  const auto lines = [&](std::uint64_t rank) {
+    return lines_of({.files = {dir / "lines*"}, .rank = rank, .world_size = 2})
+        .shuffle({.capacity = 20, .seed = 1});
+  };
+  const texts all = go_on_with(lines(1), {});
+  texts states(2);
+  go_on_with(lines(0), {}, 9, &states[0]);
+  texts seen = go_on_with(lines(1), {}, 33, &states[1]);
+  const texts rest = go_on_with(lines(1), states);
+  seen.insert(seen.end(), rest.begin(), rest.end());
+  CHECK(seen == all);
+}
+
+TEST_CASE("resume: states that are not of all ranks are refused", "[pipeline]") {
+  const temp_dir dir;
+  leat_test::write_line_files(dir, 400);
+  const auto lines = [&](std::uint64_t rank, std::uint64_t world_size) {
+    return lines_of({.files = {dir / "lines*"}, .rank = rank, .world_size = world_size});
+  };
+  const auto refused = [](auto p, const texts& states) {
+    const std::string why = error_of(p.restore_ranks(states), errc::failed_precondition);
+    leat::sync_wait(p.stop());
+    return why;
+  };
+  texts states(2);
+  for (std::uint64_t r = 0; r < 2; ++r) go_on_with(lines(r, 2), {}, 10, &states[r]);
+  CHECK(contains(refused(lines(0, 3), {}), "there is no state: give that of each rank"));
+  CHECK(contains(refused(lines(0, 3), {states[1]}),
+                 "there are 1 states, and one of them is of rank 1 of 2: give that of each rank"));
+  CHECK(contains(refused(lines(0, 3), {states[1], states[1]}), "give that of each rank, once"));
+  auto single = lines(0, 3);
+  CHECK(contains(error_of(single.restore(states[1]), errc::failed_precondition),
+                 "stage 'files': this is rank 0 of 3, and the state is of rank 1 of 2: give "
+                 "restore_ranks() the states of all 2"));
+  // It is as it was declared then, and can be restored.
+  CHECK(!leat::sync_wait(leat_test::read_all(single)).empty());
+}
+
+TEST_CASE("resume: a file that has changed is refused by all ranks", "[pipeline]") {
+  const temp_dir dir;
+  for (const std::string name : {"a", "b", "c", "d"}) dir.write(name, "1\n2\n3\n");
+  const auto lines = [&](std::uint64_t rank, std::uint64_t world_size) {
+    return lines_of({.files = {dir / "?"}, .rank = rank, .world_size = world_size});
+  };
+  texts states(2);
+  for (std::uint64_t r = 0; r < 2; ++r) go_on_with(lines(r, 2), {}, 1, &states[r]);
+  dir.write("b", "1\n2\n3\n4\n");
+  for (std::uint64_t rank = 0; rank < 3; ++rank) {
+    auto p = lines(rank, 3);
+    CHECK(contains(error_of(p.restore_ranks(states), errc::failed_precondition), "has changed"));
+    leat::sync_wait(p.stop());
+  }
+}
+
+TEST_CASE("resume: what stages hold of ranks is refused with what to do", "[pipeline]") {
+  const temp_dir dir;
+  leat_test::write_line_files(dir, 400);
+  const auto lines = [&](std::uint64_t rank, std::uint64_t world_size) {
+    return lines_of({.files = {dir / "lines*"}, .rank = rank, .world_size = world_size})
+        .shuffle({.capacity = 20, .seed = 1});
+  };
+  texts states(2);
+  for (std::uint64_t r = 0; r < 2; ++r) go_on_with(lines(r, 2), {}, 70, &states[r]);
+  auto p = lines(0, 1);
+  CHECK(contains(error_of(p.restore_ranks(states), errc::failed_precondition),
+                 "stage 'shuffle' holds elements of rank 0 of 2, and this is rank 0 of 1: only "
+                 "that rank can go on with the state; so go on with 2 ranks, or read_indexed()"));
+  leat::sync_wait(p.stop());
+}
+
+TEST_CASE("resume: states of ranks of read_indexed have to be of one place", "[pipeline]") {
+  const temp_dir dir;
+  leat::sync_wait(write_record_files(dir, 1000));
+  const auto ranks_of = [&](std::uint64_t rank, std::uint64_t world_size) {
+    return leat::read_indexed(
+               {dir / "records???"},
+               {.num_epochs = 1, .seed = 5, .shard = {.rank = rank, .world_size = world_size}})
+        .map("text", text_of_record);
+  };
+  texts states(2);
+  texts seen;
+  for (std::uint64_t r = 0; r < 2; ++r) {
+    const texts part = go_on_with(ranks_of(r, 2), {}, 40, &states[r]);
+    seen.insert(seen.end(), part.begin(), part.end());
+  }
+  for (std::uint64_t r = 0; r < 3; ++r) {
+    const texts part = go_on_with(ranks_of(r, 3), states);
+    seen.insert(seen.end(), part.begin(), part.end());
+  }
+  CHECK(sorted(seen) == sorted(go_on_with(ranks_of(0, 1), {})));
+  go_on_with(ranks_of(1, 2), {}, 41, &states[1]);
+  auto p = ranks_of(0, 3);
+  CHECK(contains(error_of(p.restore_ranks(states), errc::failed_precondition),
+                 "rank 1 of 2 stands elsewhere than rank 0 of 2: save where all have had equally "
+                 "many records"));
   leat::sync_wait(p.stop());
 }
 

@@ -26,7 +26,7 @@ struct file_source {
   std::size_t block = 64;
   /// Of several jobs that share the files: this one reads the files rank, rank + world_size, ... of
   /// each epoch's order. Such jobs need a seed to shuffle; see read_indexed() for shares of equal
-  /// size.
+  /// size, and pipeline::restore_ranks() to go on with another number of them.
   std::uint64_t rank = 0;
   std::uint64_t world_size = 1;
   typename Reader::options_type reader = {};

@@ -208,12 +208,11 @@ class pipeline {
 
   /// Where the pipeline stands: behind the last element that next() gave. What is saved and
   /// restored goes on with the next one, as if nothing had happened: save when that last one is
-  /// done with. Also when the pipeline has ended, in whatever way.
+  /// done with. Also when the pipeline has ended, in whatever way, and while another task waits in
+  /// next().
   ///
   /// Positions in files, counters, and where the elements of shuffle buffers come from, never their
   /// bytes: some hundred bytes, 17 for each file and 10 for each place of a buffer.
-  ///
-  /// Also while another task waits in next().
   ///
   /// Errors: failed_precondition, with the reason, for a pipeline that cannot be saved: one that
   ///         begins with a queue, whose workers give elements as they get ready, that shuffles
@@ -240,25 +239,18 @@ class pipeline {
   /// Cost:         of a shuffle buffer, a read of each record that it held, and the functions
   ///               called for these here, whatever their workers.
   [[nodiscard]] task<void> restore(std::string state) {
-    const detail::one_at_a_time::use use(in_use_);
-    const std::string& name = core_->options().name;
-    if (core_->has_started() || ended_) {
-      core_->require_no("it runs already: restore it before the first next()");
-    }
-    core_->require_no(last_->obstacle());
-    last_->rewind();
-    in_.restart(0);
-    const std::vector<detail::stage_state> saved = detail::stages_from_bytes(state, name);
-    std::vector<detail::stage_state> declared;
-    last_->describe(declared);
-    detail::require_same(saved, declared, name);
-    try {
-      co_await last_->restore(saved);
-    } catch (...) {
-      last_->rewind();
-      throw;
-    }
-    in_.restart(last_->to_skip());
+    return take_up({std::move(state)}, &detail::state_of);
+  }
+
+  /// The same for any number of ranks: each is given the states of all that there were, wherever
+  /// those stood. What they had left of their epochs is dealt out anew, each record to one rank;
+  /// as many ranks as before go on as they were.
+  ///
+  /// Errors: also failed_precondition for states that are not of all ranks, and where only as many
+  ///         can go on: a stage holds elements, or is in the midst of a run.
+  /// Cost:   of each rank there was a restore(), and up to `interleave` * `block` records.
+  [[nodiscard]] task<void> restore_ranks(std::vector<std::string> states) {
+    return take_up(std::move(states), &detail::state_of_ranks);
   }
 
   /// From the source to the last one and the consumer, for verdict() and prometheus_text().
@@ -275,8 +267,7 @@ class pipeline {
 
   template <detail::arity How, class Out, class Function>
   auto mapped(std::string name, Function f, const map_options& options) && {
-    constexpr std::size_t max_workers = 1024;
-    if (options.workers > max_workers) core_->refuse(name, "take at most 1024 workers");
+    if (options.workers > 1024) core_->refuse(name, "take at most 1024 workers");
     static_assert(!std::is_same_v<Out, byte_view> && !std::is_same_v<Out, std::string_view>,
                   "the function gives views of elements that are gone soon: let it give what owns "
                   "its bytes, such as std::string");
@@ -330,6 +321,26 @@ class pipeline {
     co_return false;
   }
 
+  task<void> take_up(std::vector<std::string> states, detail::choice_of_state choose) {
+    const detail::one_at_a_time::use use(in_use_);
+    if (core_->has_started() || ended_) {
+      core_->require_no("it runs already: restore it before the first next()");
+    }
+    core_->require_no(last_->obstacle());
+    last_->rewind();
+    in_.restart(0);
+    std::vector<detail::stage_state> declared;
+    last_->describe(declared);
+    try {
+      const auto saved = choose(states, declared, core_->options().name);
+      co_await last_->restore(saved);
+    } catch (...) {
+      last_->rewind();
+      throw;
+    }
+    in_.restart(last_->to_skip());
+  }
+
   task<void> end() {
     if (ended_) co_return;
     co_await core_->stop();
@@ -370,8 +381,7 @@ template <class Reader>
   if (source.num_epochs == std::uint64_t{0}) {
     core->refuse(name, "num_epochs is 0: give 1 or more, or none for no end");
   }
-  constexpr std::size_t max_interleave = 1024;
-  if (source.interleave == 0 || source.interleave > max_interleave) {
+  if (source.interleave == 0 || source.interleave > 1024) {
     core->refuse(name, "let it interleave 1 to 1024 files");
   }
   if (source.block == 0) core->refuse(name, "give a block of 1 record or more");

@@ -24,8 +24,8 @@ class file_marks {
   /// File `i` is read.
   void note(std::size_t i, const file_status& status) noexcept;
 
-  /// Refuses other files than those. Errors: failed_precondition, naming the first that differs;
-  /// those of get_status().
+  /// Refuses other files than those, and marks them as they were. Errors: failed_precondition,
+  /// naming the first that differs; those of get_status().
   [[nodiscard]] task<void> require(const std::vector<file_mark>& saved, std::string_view stage);
 
  private:

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -13,6 +12,7 @@
 
 #include "leat/core/random.hpp"
 #include "leat/pipeline/detail/file_marks.hpp"
+#include "leat/pipeline/detail/file_order.hpp"
 #include "leat/pipeline/detail/places_reader.hpp"
 #include "leat/pipeline/detail/reader_settings.hpp"
 #include "leat/pipeline/detail/run_journal.hpp"
@@ -44,16 +44,11 @@ class file_stage final : public stage<typename Reader::batch_type> {
     while (run.empty()) {
       if (closed_ == open_.size()) {
         const bool more = co_await begin_epoch();
-        if (!more && to_drop_ > 0)
-          refuse_state(this->metrics().name(), "it is behind the last epoch");
         if (!more) co_return false;
       }
-      if (!open_[turn_].ended) co_await take(open_[turn_], run);
+      if (!open_[turn_].ended) co_await take(open_[turn_], run, SIZE_MAX);
       if (noting_) journal_.last().file = open_[turn_].file;
-      if (run.empty() || left_ == 0) {
-        turn_ = (turn_ + 1) % open_.size();
-        left_ = source_.block;
-      }
+      if (run.empty() || left_ == 0) pass_on();
       if (to_drop_ > 0) drop_front(run);
     }
     given_ += run.size();
@@ -71,7 +66,9 @@ class file_stage final : public stage<typename Reader::batch_type> {
   void save(run_place before, std::vector<stage_state>& stages) const override {
     const place* const at = journal_.find(before.run);
     stage_state s = description();
-    s.files = at ? *at->round : *present_round();
+    const auto from = at ? at->round : present_round();
+    s.files = from->state;
+    if (from->dealt) s.files->dealt = *from->dealt;
     s.files->records = (at ? at->given : given_in_round() + to_drop_) + before.element;
     s.files->files = files_.marks();
     stages.push_back(std::move(s));
@@ -79,31 +76,16 @@ class file_stage final : public stage<typename Reader::batch_type> {
   void forget(std::uint64_t run) noexcept override { journal_.forget(run); }
 
   task<void> restore(std::span<const stage_state> stages) override {
-    const stage_state& saved = stages.back();
-    if (!saved.files) refuse_state(saved.name, "its state is not of files");
-    const files_state& s = *saved.files;
-    if (source_.shuffle) require_seed(saved.name, source_.seed, s.seed);
-    if (source_.num_epochs && s.epoch > *source_.num_epochs) {
-      refuse_state(saved.name, "it is in epoch " + std::to_string(s.epoch) +
-                                   ", and num_epochs is " + std::to_string(*source_.num_epochs));
-    }
-    random_ = random_engine(s.seed);
-    to_drop_ = s.records;
-    if (!s.files.empty()) {
-      co_await find();
-      co_await files_.require(s.files, saved.name);
-    }
-    if (s.epoch > 0) co_await go_on(s);
+    const stage_state& s = stages.back();
+    if (!s.files) refuse_state(s.name, "its state is not of files");
+    if (s.of_ranks.empty()) co_return co_await take_up(*s.files);
+    co_await deal_anew(s.of_ranks);
   }
   void rewind() noexcept override {
     random_ = initial_;
     files_ = {};
     is_empty_.clear();
-    for (open_file& f : open_) f = {};
-    closed_ = open_.size();
-    epoch_ = to_drop_ = given_ = 0;
-    turn_ = 0;
-    left_ = source_.block;
+    leave();
   }
 
   bool note_origins() override {
@@ -136,9 +118,13 @@ class file_stage final : public stage<typename Reader::batch_type> {
     bool any = false;       // it has records
     bool ended = true;      // there is no file any more in this epoch
   };
+  struct round_start {
+    files_state state;
+    std::shared_ptr<const dealt_files> dealt;
+  };
   // Where the stage stood at the beginning of a run, and what that run then gave.
   struct place {
-    std::shared_ptr<const files_state> round;
+    std::shared_ptr<const round_start> round;
     std::uint64_t given;  // records since
     std::size_t file = 0;
     std::vector<origin> origins = {};
@@ -153,28 +139,23 @@ class file_stage final : public stage<typename Reader::batch_type> {
 
   task<bool> begin_epoch() {
     if (epoch_ == 0) co_await find();
-    if (epoch_ == source_.num_epochs || nothing_is_left()) co_return false;
+    if (epoch_ == source_.num_epochs || nothing_is_left()) {
+      if (to_drop_ > 0) refuse_state(this->metrics().name(), "it is behind the last epoch");
+      co_return false;
+    }
     ++epoch_;
-    choose_order();
-    next_file_ = turn_ = closed_ = 0;
-    left_ = source_.block;
-    for (open_file& f : open_) f.ended = false;
+    begin_order(share_);
+    begin_places();
     co_return true;
   }
 
-  // Of the epoch's order the files of this rank.
-  void choose_order() {
-    order_.resize(files_.size());
-    std::iota(order_.begin(), order_.end(), 0);
-    if (source_.shuffle) {
-      random_engine random = random_.stream(epoch_ - 1);
-      leat::shuffle(order_.begin(), order_.end(), random);
-    }
-    std::size_t kept = 0;
-    for (std::uint64_t i = source_.rank; i < order_.size(); i += source_.world_size) {
-      order_[kept++] = order_[i];
-    }
-    order_.resize(kept);
+  void begin_order(const file_share& share) {
+    order_.begin(random_, source_.shuffle, epoch_, files_.size(), share);
+  }
+  void begin_places() noexcept {
+    turn_ = closed_ = 0;
+    left_ = source_.block;
+    for (open_file& f : open_) f.ended = false;
   }
 
   // Files without records would be read again and again: true when there are no others among those
@@ -182,23 +163,21 @@ class file_stage final : public stage<typename Reader::batch_type> {
   [[nodiscard]] bool nothing_is_left() const {
     if (epoch_ == 0) return false;
     const auto is_empty = [this](std::size_t file) { return is_empty_[file]; };
-    const bool others_next = source_.shuffle && source_.world_size > 1;
-    if (!others_next) return std::ranges::all_of(order_, is_empty);
+    const bool others_next = order_.is_dealt() || (source_.shuffle && share_.world_size > 1);
+    if (!others_next) return std::ranges::all_of(order_.files(), is_empty);
     return std::ranges::all_of(is_empty_, std::identity());
   }
 
   // Some records of a file, or of the one that comes in its place; none where no file is left.
-  task<void> take(open_file& f, batch& run) {
+  task<void> take(open_file& f, batch& run, std::size_t most) {
     while (f.taken == f.read.size()) {
       if (!f.reader) {
-        if (next_file_ == order_.size()) {
+        if (order_.at_end()) {
           f.ended = true;
           ++closed_;
           co_return;
         }
-        f.file = order_[next_file_++];
-        f.any = false;
-        co_await open(f);
+        co_await open(f, order_.take());
       }
       f.taken = 0;
       const bool more = co_await f.reader->read_batch(f.read);
@@ -208,20 +187,33 @@ class file_stage final : public stage<typename Reader::batch_type> {
         f.reader.reset();
       }
     }
-    if (open_.size() == 1 && f.taken == 0) {
+    if (open_.size() == 1 && f.taken == 0 && f.read.size() <= most) {
       std::swap(run, f.read);
       f.read.clear();
     } else {
-      const std::size_t count = std::min(left_, f.read.size() - f.taken);
+      const std::size_t count = std::min({left_, f.read.size() - f.taken, most});
       run = f.read.slice(f.taken, count);
       f.taken += count;
       left_ -= count;
     }
   }
 
-  task<void> open(open_file& f) {
+  // The next one's turn.
+  void pass_on() noexcept {
+    turn_ = (turn_ + 1) % open_.size();
+    left_ = source_.block;
+  }
+
+  task<void> open(open_file& f, file_place p) {
+    f.file = static_cast<std::size_t>(p.file);
+    f.any = p.any;
     f.reader = co_await Reader::open(files_.path(f.file), source_.reader);
     files_.note(f.file, f.reader->status());
+    if (!p.open) co_return;
+    f.reader->seek(p.offset, p.index);
+    if constexpr (requires { f.reader->count_reports(p.reports); }) {
+      f.reader->count_reports(p.reports);
+    }
   }
 
   // ---- Where it stands.
@@ -229,23 +221,25 @@ class file_stage final : public stage<typename Reader::batch_type> {
   [[nodiscard]] bool at_round() const noexcept { return turn_ == 0 && left_ == source_.block; }
   [[nodiscard]] std::uint64_t given_in_round() const noexcept { return at_round() ? 0 : given_; }
 
+  [[nodiscard]] static file_place place_of(const open_file& f) {
+    file_place p{.open = f.reader != nullptr, .ended = f.ended, .any = f.any, .file = f.file};
+    if (p.open) {
+      const record_position at =
+          f.taken < f.read.size() ? f.read.position(f.taken) : f.reader->position();
+      p.offset = at.offset;
+      p.index = at.index;
+      p.reports = f.reader->statistics().reports;
+    }
+    return p;
+  }
+
   // Before all take their turns.
-  [[nodiscard]] std::shared_ptr<const files_state> present_round() const {
+  [[nodiscard]] std::shared_ptr<const round_start> present_round() const {
     if (!at_round()) return round_;
     files_state s{
-        .seed = random_.seed(), .epoch = epoch_, .next_file = next_file_, .closed = closed_};
-    for (const open_file& f : open_) {
-      file_place p{.open = f.reader != nullptr, .ended = f.ended, .any = f.any, .file = f.file};
-      if (p.open) {
-        const record_position at =
-            f.taken < f.read.size() ? f.read.position(f.taken) : f.reader->position();
-        p.offset = at.offset;
-        p.index = at.index;
-        p.reports = f.reader->statistics().reports;
-      }
-      s.places.push_back(p);
-    }
-    return std::make_shared<const files_state>(std::move(s));
+        .seed = random_.seed(), .epoch = epoch_, .next_file = order_.taken(), .closed = closed_};
+    for (const open_file& f : open_) s.places.push_back(place_of(f));
+    return std::make_shared<const round_start>(round_start{std::move(s), order_.dealt()});
   }
 
   void begin_run() {
@@ -273,31 +267,102 @@ class file_stage final : public stage<typename Reader::batch_type> {
     }
   }
 
+  // Before the first record of the first epoch.
+  void leave() noexcept {
+    for (open_file& f : open_) f = {};
+    closed_ = open_.size();
+    epoch_ = to_drop_ = given_ = turn_ = 0;
+    left_ = source_.block;
+    share_ = {source_.rank, source_.world_size};
+    order_.clear();
+  }
+
+  task<void> take_up(const files_state& s) {
+    const std::string& name = this->metrics().name();
+    if (source_.shuffle) require_seed(name, source_.seed, s.seed);
+    if (source_.num_epochs && s.epoch > *source_.num_epochs) {
+      refuse_state(name, "it is in epoch " + std::to_string(s.epoch) + ", and num_epochs is " +
+                             std::to_string(*source_.num_epochs));
+    }
+    random_ = random_engine(s.seed);
+    to_drop_ = s.records;
+    if (!s.files.empty()) {
+      if (files_.size() == 0) co_await find();
+      co_await files_.require(s.files, name);
+    }
+    if (s.epoch > 0) co_await go_on(s);
+  }
+
   task<void> go_on(const files_state& s) {
+    const std::string& name = this->metrics().name();
     epoch_ = s.epoch;
-    choose_order();
-    next_file_ = static_cast<std::size_t>(s.next_file);
+    if (s.dealt) {
+      order_.begin_dealt(*s.dealt, files_.size(), name);
+    } else {
+      begin_order(share_);
+    }
     closed_ = static_cast<std::size_t>(s.closed);
     const auto ended = std::ranges::count_if(s.places, &file_place::ended);
     const auto is_both = [](const file_place& p) { return p.open && p.ended; };
-    if (s.places.size() != open_.size() || next_file_ > order_.size() ||
+    if (s.places.size() != open_.size() || s.next_file > order_.files().size() ||
         s.closed != static_cast<std::uint64_t>(ended) || std::ranges::any_of(s.places, is_both)) {
-      refuse_state(this->metrics().name(), "its state does not go with its files");
+      refuse_state(name, "its state does not go with its files");
     }
-    for (std::size_t i = 0; i < open_.size(); ++i) co_await open_again(open_[i], s.places[i]);
+    order_.go_to(static_cast<std::size_t>(s.next_file));
+    for (std::size_t i = 0; i < open_.size(); ++i) {
+      const file_place& p = s.places[i];
+      open_[i].ended = p.ended;
+      if (p.open && p.file >= files_.size()) refuse_state(name, "it has not so many files");
+      if (p.open) co_await open(open_[i], p);
+    }
   }
 
-  task<void> open_again(open_file& f, const file_place& p) {
-    f.ended = p.ended;
-    if (!p.open) co_return;
-    if (p.file >= files_.size()) refuse_state(this->metrics().name(), "it has not so many files");
-    f.any = p.any;
-    f.file = static_cast<std::size_t>(p.file);
-    co_await open(f);
-    f.reader->seek(p.offset, p.index);
-    if constexpr (requires { f.reader->count_reports(p.reports); }) {
-      f.reader->count_reports(p.reports);
+  // What other ranks had left of their epochs, and the epochs that some of them had not begun,
+  // becomes one epoch of which each rank has a share.
+  task<void> deal_anew(const std::vector<files_state>& of_ranks) {
+    std::vector<dealt_files> left(of_ranks.size());
+    std::vector<std::uint64_t> epochs;
+    for (std::size_t i = 0; i < of_ranks.size(); ++i) {
+      leave();
+      share_ = {i, of_ranks.size()};
+      co_await take_up(of_ranks[i]);
+      co_await drop();
+      left[i] = left_of_epoch();
+      epochs.push_back(epoch_);
     }
+    const std::uint64_t last = std::ranges::max(epochs);
+    for (std::size_t i = 0; i < of_ranks.size(); ++i) {
+      for (epoch_ = epochs[i] + 1; epoch_ <= last; ++epoch_) {
+        begin_order({i, of_ranks.size()});
+        order_.add_left(left[i]);
+      }
+    }
+    leave();
+    if (last == 0) co_return;
+    epoch_ = last;
+    order_.begin_dealt(share_of(left, share_), files_.size(), this->metrics().name());
+    begin_places();
+  }
+
+  // Reads what the next stage has had.
+  task<void> drop() {
+    batch run;
+    while (to_drop_ > 0) {
+      if (closed_ == open_.size()) (void)co_await begin_epoch();
+      run.clear();
+      if (!open_[turn_].ended) co_await take(open_[turn_], run, to_drop_);
+      to_drop_ -= run.size();
+      if (run.empty() || left_ == 0) pass_on();
+    }
+  }
+
+  [[nodiscard]] dealt_files left_of_epoch() const {
+    dealt_files left;
+    for (const open_file& f : open_) {
+      if (f.reader) left.begun.push_back(place_of(f));
+    }
+    order_.add_left(left);
+    return left;
   }
 
   [[nodiscard]] stage_state description() const {
@@ -316,16 +381,16 @@ class file_stage final : public stage<typename Reader::batch_type> {
   const random_engine initial_;
   random_engine random_;
   file_marks files_;
-  std::vector<bool> is_empty_;      // of these, as far as is known
-  std::vector<std::size_t> order_;  // of this epoch: indices of files
-  std::uint64_t epoch_ = 0;         // epochs that have begun
-  std::size_t next_file_ = 0;
+  std::vector<bool> is_empty_;                          // of these, as far as is known
+  file_share share_{source_.rank, source_.world_size};  // of another, while its state is read
+  file_order order_;                                    // of this epoch
+  std::uint64_t epoch_ = 0;                             // epochs that have begun
   std::vector<open_file> open_;
   std::size_t closed_ = open_.size();  // of these
   std::size_t turn_ = 0;               // whose turn it is
   std::size_t left_ = source_.block;   // records that it still has to give in this turn
 
-  std::shared_ptr<const files_state> round_;  // when all began to take their turns
+  std::shared_ptr<const round_start> round_;  // when all began to take their turns
   std::uint64_t given_ = 0;                   // records since
   std::uint64_t to_drop_ = 0;                 // records that the next stage has had elsewhere
   run_journal<place> journal_;

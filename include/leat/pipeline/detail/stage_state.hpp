@@ -55,6 +55,14 @@ struct file_place {
   friend bool operator==(const file_place&, const file_place&) = default;
 };
 
+/// Files of an epoch that were dealt out in its midst.
+struct dealt_files {
+  std::vector<file_place> begun = {};     ///< where each of them goes on; they come first
+  std::vector<std::uint64_t> files = {};  ///< the others
+
+  friend bool operator==(const dealt_files&, const dealt_files&) = default;
+};
+
 /// Where files were read: the place before a round of turns, and how far that round has come.
 struct files_state {
   std::uint64_t seed = 0;
@@ -64,6 +72,7 @@ struct files_state {
   std::uint64_t records = 0;    ///< given since
   std::vector<file_place> places = {};
   std::vector<file_mark> files = {};
+  std::optional<dealt_files> dealt = {};  ///< the epoch's order, where it is not that of the rank
 
   friend bool operator==(const files_state&, const files_state&) = default;
 };
@@ -94,6 +103,7 @@ struct stage_state {
   std::uint64_t world_size = 1;
   std::uint64_t skip = 0;  ///< elements from here on that the next stage has had
   std::optional<files_state> files = {};
+  std::vector<files_state> of_ranks = {};  ///< not empty: of so many, that others go on for
   std::optional<buffer_state> buffer = {};
   std::string reader = {};  ///< an indexed_reader's state; empty: it was not open yet
   std::optional<std::uint64_t> seed = {};  ///< of the orders of such a reader
@@ -109,10 +119,18 @@ struct stage_state {
 [[nodiscard]] std::vector<stage_state> stages_from_bytes(std::string_view bytes,
                                                          std::string_view pipeline);
 
-/// Refuses the state of another pipeline, and one of another rank where a stage holds elements, or
-/// leaves some out. Errors: failed_precondition, naming the first difference.
-void require_same(const std::vector<stage_state>& saved, const std::vector<stage_state>& declared,
-                  std::string_view pipeline);
+/// What a pipeline goes on with: the one state that is given, of one that was declared in the same
+/// way. Errors: those of stages_from_bytes(); failed_precondition, naming the first difference, for
+/// the state of another pipeline, and for one of another rank where files were shared, or where a
+/// stage holds elements or leaves some out.
+[[nodiscard]] std::vector<stage_state> state_of(const std::vector<std::string>& one,
+                                                const std::vector<stage_state>& declared,
+                                                std::string_view pipeline);
+/// The same, given the states of all ranks of whatever number.
+[[nodiscard]] std::vector<stage_state> state_of_ranks(const std::vector<std::string>& all,
+                                                      const std::vector<stage_state>& declared,
+                                                      std::string_view pipeline);
+using choice_of_state = decltype(&state_of);
 
 /// Errors: failed_precondition, with the stage and why its state cannot be taken up.
 [[noreturn]] void refuse_state(std::string_view stage, std::string_view why);
