@@ -462,6 +462,11 @@ void indexed_reader::check_state(const indexed_reader_state& s) const {
     refuse("the state has the seed " + std::to_string(s.seed) + ", the options have " +
            std::to_string(*options_.seed));
   }
+  const std::uint64_t begun = s.epoch + (s.position > 0 ? 1 : 0);
+  if (options_.num_epochs && begun > *options_.num_epochs) {
+    refuse("the state has begun " + std::to_string(begun) + " epochs, num_epochs is " +
+           std::to_string(*options_.num_epochs));
+  }
   if (s.position == 0) return;
   const bool by_files = s.by == shard_by::files;
   if (s.by != options_.shard.by) {

@@ -233,6 +233,40 @@ TEST_CASE("indexed_reader: a state of other files or orders is refused, and says
   });
 }
 
+TEST_CASE("indexed_reader: restored, it reads to the end of num_epochs, counted from the first",
+          "[io]") {
+  in_world([](world& w) -> task<> {
+    const data d = data::make(w, files);
+    constexpr std::uint64_t most = 4;
+    const auto whole_reader = co_await open(d, some_epochs(most));
+    reading whole;
+    co_await read(*whole_reader, d, whole);
+    for (std::size_t batches = 0; batches <= 3 * 7; ++batches) {  // an epoch has 7
+      const auto first = co_await open(d, some_epochs(3));
+      reading before;
+      co_await read(*first, d, before, batches);
+      const indexed_reader_state state = first->state();
+      const std::uint64_t begun = state.epoch + (state.position > 0 ? 1 : 0);
+      for (std::uint64_t count = 1; count <= most; ++count) {
+        const auto second = co_await open(d, some_epochs(count));
+        if (begun > count) {
+          REQUIRE(refusal_of(*second, state.to_bytes(), errc::failed_precondition) ==
+                  "indexed_reader: cannot go on: the state has begun " + std::to_string(begun) +
+                      " epochs, num_epochs is " + std::to_string(count));
+          continue;
+        }
+        reading both = before;
+        second->restore_state(state.to_bytes());
+        co_await read(*second, d, both);
+        const auto expected = static_cast<std::ptrdiff_t>(count * records);
+        REQUIRE(both.ordinals ==
+                numbers(whole.ordinals.begin(), whole.ordinals.begin() + expected));
+        REQUIRE(both.epochs == numbers(whole.epochs.begin(), whole.epochs.begin() + expected));
+      }
+    }
+  });
+}
+
 TEST_CASE("indexed_reader: a file that has changed since the state was saved", "[io]") {
   in_world([](world& w) -> task<> {
     data d = data::make(w, files);

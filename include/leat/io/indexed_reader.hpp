@@ -29,7 +29,8 @@ class piece_reads;
 
 /// How an indexed_reader goes over its records.
 struct indexed_reader_options {
-  std::optional<std::uint64_t> num_epochs = {};  ///< times; none: again and again
+  /// Times; none: again and again. Counted from the first epoch, also where a state was restored.
+  std::optional<std::uint64_t> num_epochs = {};
   bool shuffle = true;                           ///< a new order in each epoch
   std::optional<std::uint64_t> seed = {};        ///< of the orders; none: others each time
   shard_options shard = {};                      ///< the part that is read here
@@ -132,14 +133,18 @@ class indexed_reader {
   [[nodiscard]] indexed_reader_state state() const;
   [[nodiscard]] std::string serialize_state() const { return state().to_bytes(); }
 
-  /// Goes on where another reader stood, as the rank that this one is. By records, world_size may
-  /// be another one than there; by files only at the beginning of an epoch. What was left out as
-  /// damaged before, which is another number for each rank, is not counted: statistics() and the
-  /// limit of corruption_options::max_reports go on from what this reader has.
+  /// Goes on where another reader stood, as the rank that this one is: with what is left of that
+  /// epoch, and then the epochs behind it up to `num_epochs`, which may be another number than
+  /// there. Behind the last one read_batch() gives false at once.
   ///
-  /// Errors: failed_precondition where the files have changed or are others, or the options give
-  ///         other orders; the message says what differs. invalid_argument for bytes that are no
-  ///         state. Nothing has changed then.
+  /// By records, world_size may be another one than there; by files only at the beginning of an
+  /// epoch. What was left out as damaged before, which is another number for each rank, is not
+  /// counted: statistics() and the limit of corruption_options::max_reports go on from what this
+  /// reader has.
+  ///
+  /// Errors: failed_precondition where the files have changed or are others, the options give
+  ///         other orders, or more epochs have begun than `num_epochs`; the message says what
+  ///         differs. invalid_argument for bytes that are no state. Nothing has changed then.
   void restore_state(std::string_view bytes);
 
   /// The files, for records that are wanted out of turn; not while an operation is under way.
