@@ -30,7 +30,7 @@ frame_layout lay_out(std::vector<record_frame>& frames,
     const bool near = !layout.pieces.empty() && f.file == file && f.offset <= end + max_gap &&
                       (f.end() <= end || f.end() - layout.pieces.back().offset <= large_piece);
     if (!near) {
-      layout.pieces.push_back({.from = files[f.file].get(), .offset = f.offset});
+      layout.pieces.push_back({.from = files[f.file].get(), .file = f.file, .offset = f.offset});
       file = f.file;
       end = f.offset;
     }

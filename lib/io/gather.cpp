@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <ostream>
 
+#include "io/open_files.hpp"
+
 namespace leat::detail {
 
 const wait::kind gather::gather_kind{"read", &gather::cancel, &gather::describe};
@@ -88,12 +90,14 @@ void gather::describe(const wait& w, std::ostream& out) {
       << self.pieces_.size() << " pieces are read, " << self.under_way_ << " under way)";
 }
 
-cached_pieces gather_cached(std::span<const file_piece> pieces) noexcept {
+cached_pieces gather_cached(std::span<const file_piece> pieces, open_files* files) noexcept {
   constexpr std::size_t share_of_turn = std::size_t{1} << 20;
   constexpr std::size_t price_of_read = 4096;  // costs about as much as to copy so many bytes
   cached_pieces done;
   for (std::size_t spent = 0; done.count < pieces.size() && spent < share_of_turn; ++done.count) {
     const file_piece& p = pieces[done.count];
+    done.missed = files && !files->open_now(p.file);
+    if (done.missed) break;
     file_request now;
     now.handle = p.from->number;
     now.data = p.to;

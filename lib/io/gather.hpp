@@ -12,9 +12,12 @@
 
 namespace leat::detail {
 
+class open_files;
+
 /// A piece of a file, and where in memory it goes.
 struct file_piece {
   file_handle* from = nullptr;
+  std::size_t file = 0;  // of several, which
   std::uint64_t offset = 0;
   std::size_t size = 0;
   std::byte* to = nullptr;
@@ -75,7 +78,9 @@ struct cached_pieces {
   bool missed = false;    // the next one needs waiting, or has an error
 };
 
-/// Reads pieces that need no waiting for a device, from the front, at most about 1 MiB of them.
-[[nodiscard]] cached_pieces gather_cached(std::span<const file_piece> pieces) noexcept;
+/// Reads pieces that need no waiting for a device, from the front, at most about 1 MiB of them. Of
+/// files that are open, or of `files`, where they are opened as that is needed.
+[[nodiscard]] cached_pieces gather_cached(std::span<const file_piece> pieces,
+                                          open_files* files = nullptr) noexcept;
 
 }  // namespace leat::detail

@@ -8,7 +8,6 @@
 #include "io/frame_layout.hpp"
 #include "io/piece_reads.hpp"
 #include "leat/core/error.hpp"
-#include "leat/core/random.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/io/detail/framing.hpp"
 #include "leat/io/quarantine_log.hpp"
@@ -47,96 +46,6 @@ struct indexed_reader::verdict {
   std::exception_ptr refusal = {};  // of the one there
   std::vector<corruption_report> reports = {};
 };
-
-// --------------------------------------------------------------------------------------- beginning
-
-namespace {
-
-std::vector<std::uint64_t> records_of(const std::vector<std::unique_ptr<tfrecord_file>>& files) {
-  std::vector<std::uint64_t> records;
-  for (const auto& f : files) records.push_back(f->size());
-  return records;
-}
-
-template <class... Numbers>
-void add_numbers(epoch_fingerprint& to, std::uint64_t key, Numbers... numbers) {
-  const std::uint64_t all[] = {static_cast<std::uint64_t>(numbers)...};
-  to.add(key, std::as_bytes(std::span(all)));
-}
-
-}  // namespace
-
-void indexed_reader::check_options(const indexed_reader_options& o) {
-  const auto refuse = [&](const std::string& why) {
-    throw failure(errc::invalid_argument, o.name + ": " + why);
-  };
-  tfrecord_file::check_options(o.file, o.name);
-  static_cast<void>(epoch_order({}, o.shuffle, 0, o.shard));  // refuses what cannot be
-  if (o.batch_size == 0) refuse("batch_size is 0, must be 1 or more");
-  if (o.num_epochs == std::uint64_t{0}) refuse("num_epochs is 0; leave it out for no limit");
-  if (o.corruption.policy == corruption_policy::skip_file) {
-    refuse(
-        "corruption_policy::skip_file: the rest of a file is nowhere in an order of all files; "
-        "take skip_record");
-  }
-}
-
-// A rank that never has a record would look for one without end.
-void indexed_reader::check_ranks() const {
-  const shard_options& shard = options_.shard;
-  const bool by_files = shard.by == shard_by::files;
-  const std::uint64_t parts = by_files ? static_cast<std::uint64_t>(std::ranges::count_if(
-                                             files_, [](const auto& f) { return f->size() > 0; }))
-                                       : size();
-  const bool repeats = !by_files && shard.last == shard_remainder::repeat;
-  if (size() == 0 || repeats || shard.world_size <= parts) return;
-  throw failure(errc::invalid_argument,
-                options_.name + ": there are " + std::to_string(parts) +
-                    (by_files ? " files with records for " : " records for ") +
-                    std::to_string(shard.world_size) + " ranks: one would have nothing to read" +
-                    (by_files ? "; take shard_by::records" : ""));
-}
-
-task<std::unique_ptr<indexed_reader>> indexed_reader::open(std::vector<std::string> paths,
-                                                           indexed_reader_options options,
-                                                           std::source_location where) {
-  check_options(options);
-  std::vector<std::unique_ptr<tfrecord_file>> files;
-  for (std::string& path : paths) {
-    files.push_back(co_await tfrecord_file::open(std::move(path), options.file, where));
-  }
-  co_return std::make_unique<indexed_reader>(std::move(files), std::move(options));
-}
-
-indexed_reader::indexed_reader(std::vector<std::unique_ptr<tfrecord_file>> files,
-                               indexed_reader_options options)
-    : files_(std::move(files)),
-      options_(std::move(options)),
-      order_(records_of(files_), options_.shuffle, seed_or_entropy(options_.seed), options_.shard) {
-  check_options(options_);
-  if (files_.empty()) throw failure(errc::invalid_argument, options_.name + ": no files");
-  check_ranks();
-
-  std::vector<std::shared_ptr<detail::file_handle>> handles;
-  auto paths = std::make_shared<std::vector<std::shared_ptr<const std::string>>>();
-  identity_.files = files_.size();
-  identity_.records = size();
-  for (std::uint64_t number = 0; const auto& f : files_) {
-    handles.push_back(f->file_.open_handle());
-    paths->push_back(f->path_);
-    const tfrecord_stamp& stamp = f->index().stamp();
-    identity_.size += stamp.size;
-    add_numbers(identity_.contents, number, stamp.size, f->size(), stamp.sample);
-    add_numbers(identity_.times, number, stamp.modified_ns);
-    ++number;
-  }
-  identity_.shuffle = options_.shuffle;
-  identity_.seed = order_.seed();
-  identity_.by = options_.shard.by;
-  identity_.world_size = options_.shard.world_size;
-  paths_ = std::move(paths);
-  reads_ = std::make_shared<detail::piece_reads>(std::move(handles), options_.file.depth);
-}
 
 indexed_reader::~indexed_reader() { reads_->let_go(); }
 
@@ -188,7 +97,7 @@ std::shared_ptr<indexed_reader::block> indexed_reader::plan() {
     position = order_.next(position);
   }
   detail::frame_layout layout =
-      detail::lay_out(wanted, reads_->files(), options_.file.max_gap, options_.name);
+      detail::lay_out(wanted, reads_->files().handles(), options_.file.max_gap, options_.name);
   for (const detail::record_frame& f : wanted) b->items[f.position].frame.at = f.at;
   b->pieces = std::move(layout.pieces);
   b->size = layout.size;
@@ -281,7 +190,8 @@ task<bool> indexed_reader::read_batch(record_selection& batch, std::source_locat
 // Sees to it that a block is in memory.
 task<void> indexed_reader::bring(std::shared_ptr<block> b, std::source_location where) {
   while (!b->asked && b->next < b->pieces.size()) {
-    const auto cached = detail::gather_cached(std::span(b->pieces).subspan(b->next));
+    const auto cached =
+        detail::gather_cached(std::span(b->pieces).subspan(b->next), &reads_->files());
     b->next += cached.count;
     if (cached.missed) {
       reads_->add(b);
@@ -296,8 +206,8 @@ task<void> indexed_reader::bring(std::shared_ptr<block> b, std::source_location 
   if (b->result.error == 0) co_return;
   const detail::file_piece& hit = b->pieces[b->result.piece];
   const auto is_hit = [&](const block::item& i) {
-    return reads_->files()[i.frame.file].get() == hit.from && !i.too_large &&
-           i.frame.offset >= hit.offset && i.frame.offset - hit.offset < hit.size;
+    return i.frame.file == hit.file && !i.too_large && i.frame.offset >= hit.offset &&
+           i.frame.offset - hit.offset < hit.size;
   };
   const block::item& first = *std::ranges::find_if(b->items, is_hit);
   forget_ahead();
@@ -411,73 +321,6 @@ task<void> indexed_reader::tell(std::vector<corruption_report> reports) {
     } catch (...) {
       error_ = std::current_exception();
     }
-  }
-}
-
-// ------------------------------------------------------------------------------------------- state
-
-indexed_reader_state indexed_reader::state() const {
-  indexed_reader_state s = identity_;
-  s.epoch = next_.epoch;
-  s.position = next_.position;
-  return s;
-}
-
-void indexed_reader::restore_state(std::string_view bytes) {
-  const detail::one_at_a_time::use use(in_use_);
-  const indexed_reader_state s = indexed_reader_state::from_bytes(bytes, options_.name);
-  check_state(s);
-  order_ = epoch_order(records_of(files_), options_.shuffle, s.seed, options_.shard);
-  identity_.seed = s.seed;
-  next_ = {s.epoch, s.position};
-  batch_epoch_ = s.epoch;
-  error_ = nullptr;
-  reads_ahead_ = false;
-  forget_ahead();
-}
-
-void indexed_reader::check_state(const indexed_reader_state& s) const {
-  const auto refuse = [this](const std::string& why) {
-    throw failure(errc::failed_precondition, options_.name + ": cannot go on: " + why);
-  };
-  const auto compare = [&](std::uint64_t then, std::uint64_t now, const std::string& what) {
-    if (then == now) return;
-    refuse("the state is of " + std::to_string(then) + ' ' + what + ", these are " +
-           std::to_string(now));
-  };
-  compare(s.files, identity_.files, "files");
-  compare(s.records, identity_.records, "records");
-  compare(s.size, identity_.size, "bytes");
-  if (s.contents != identity_.contents) {
-    refuse("the files have other sizes or contents than those of the state, or another order");
-  }
-  if (s.times != identity_.times) {
-    refuse("a file has been changed since the state was saved: its time is another one");
-  }
-  if (s.shuffle != identity_.shuffle) {
-    refuse(s.shuffle ? "the state is of a shuffled order: set shuffle"
-                     : "the state is of an order without shuffle");
-  }
-  if (options_.seed && s.seed != *options_.seed) {
-    refuse("the state has the seed " + std::to_string(s.seed) + ", the options have " +
-           std::to_string(*options_.seed));
-  }
-  const std::uint64_t begun = s.epoch + (s.position > 0 ? 1 : 0);
-  if (options_.num_epochs && begun > *options_.num_epochs) {
-    refuse("the state has begun " + std::to_string(begun) + " epochs, num_epochs is " +
-           std::to_string(*options_.num_epochs));
-  }
-  if (s.position == 0) return;
-  const bool by_files = s.by == shard_by::files;
-  if (s.by != options_.shard.by) {
-    refuse(std::string("the state is in the middle of an epoch that is shared by ") +
-           (by_files ? "files" : "records"));
-  }
-  if (by_files && s.world_size != options_.shard.world_size) {
-    refuse("the state is in the middle of an epoch whose files are shared by " +
-           std::to_string(s.world_size) + " ranks, here by " +
-           std::to_string(options_.shard.world_size) +
-           "; by records another number of ranks can go on");
   }
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "io/gather.hpp"
+#include "io/open_files.hpp"
 #include "leat/core/detail/aligned_bytes.hpp"
 #include "leat/io/detail/read_wait.hpp"
 #include "leat/io/file.hpp"
@@ -30,20 +31,19 @@ struct piece_batch : awaited_read {
 };
 
 /// Reads pieces of several files through the backend, batch after batch, `depth` pieces at a time,
-/// whoever waits for them.
+/// whoever waits for them. Opens the files that are closed; where all that may be open are in use,
+/// a piece waits for one of them.
 ///
 /// Lives as long as it reads something, and keeps the files open and the batches there until then.
 /// Thread safety: thread-bound to the scheduler of the files.
 class piece_reads : public std::enable_shared_from_this<piece_reads> {
  public:
   /// Errors: std::bad_alloc.
-  piece_reads(std::vector<std::shared_ptr<file_handle>> files, std::size_t depth);
+  piece_reads(std::shared_ptr<open_files> files, std::size_t depth);
   piece_reads(const piece_reads&) = delete;
   piece_reads& operator=(const piece_reads&) = delete;
 
-  [[nodiscard]] const std::vector<std::shared_ptr<file_handle>>& files() const noexcept {
-    return files_;
-  }
+  [[nodiscard]] open_files& files() const noexcept { return *files_; }
 
   /// Ends the process when this is not the scheduler of the files.
   void check_home() const noexcept;
@@ -61,16 +61,26 @@ class piece_reads : public std::enable_shared_from_this<piece_reads> {
     std::shared_ptr<piece_reads> alive;  // while it is under way
     std::shared_ptr<piece_batch> batch;
     std::size_t piece = 0;
+    bool held = false;  // until its file is open, or may be opened
   };
 
+  static const file_piece& piece_of(const slot& s) noexcept { return s.batch->pieces[s.piece]; }
   void go_on() noexcept;
+  void begin(slot& s) noexcept;
+  void hold(slot& s) noexcept;
+  void rouse() noexcept;
   void submit(slot& s) noexcept;
   void complete(slot& s) noexcept;
+  void opened(slot& s) noexcept;
+  void finish(slot& s, std::int64_t error) noexcept;
+  void release(slot& s, std::int64_t error) noexcept;
 
-  const std::vector<std::shared_ptr<file_handle>> files_;
+  const std::shared_ptr<open_files> files_;
   std::vector<slot> slots_;
   std::vector<slot*> idle_;
   std::deque<std::shared_ptr<piece_batch>> batches_;
+  std::size_t under_way_ = 0;  // requests
+  std::size_t held_ = 0;       // slots
 };
 
 }  // namespace leat::detail

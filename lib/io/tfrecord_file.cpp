@@ -6,6 +6,7 @@
 
 #include "io/frame_layout.hpp"
 #include "io/gather.hpp"
+#include "io/open_files.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/io/tfrecord_index_file.hpp"
@@ -110,12 +111,25 @@ void tfrecord_file::fail(const wanted& w, std::int64_t error) const {
     throw failure(errc::data_loss, place(w) + ": the file became shorter while it was read");
   }
   if (error == -ECANCELED) throw failure(errc::cancelled, path() + ": read");
+  if (error == -ESTALE) {
+    throw failure(errc::failed_precondition,
+                  path() + ": the file was changed or replaced after the reader had opened it");
+  }
   detail::throw_file_error(error, place(w), "cannot read");
+}
+
+// An indexed_reader has closed the file for a while.
+task<void> tfrecord_file::reopen(std::source_location where) {
+  const std::int64_t error = co_await reader_files_->open(number_, where);
+  if (error == 0) co_return;
+  if (error == -ESTALE || error == -ECANCELED) fail({}, error);
+  detail::throw_file_error(error, path(), "cannot open");
 }
 
 // True when the record is in order now.
 task<bool> tfrecord_file::read_again(const wanted& w, std::span<std::byte> frame,
                                      std::source_location where) {
+  if (file_.open_handle()->number < 0) co_await reopen(where);
   const std::size_t got = co_await file_.read_at(w.offset, frame, where);
   if (got < frame.size()) fail(w, -ENODATA);
   co_return is_tfrecord(frame, options_.checks);
@@ -133,9 +147,11 @@ task<owned_record> tfrecord_file::at(std::uint64_t i, std::source_location where
   owned_record record;
   record.memory_ = detail::aligned_bytes(static_cast<std::size_t>(w.size));
   const std::span<std::byte> frame = w.bytes(record.memory_.data());
+  if (file_.open_handle()->number < 0) co_await reopen(where);
   const std::size_t got = co_await file_.read_at(w.offset, frame, where);
   if (got < frame.size()) fail(w, -ENODATA);
   if (!is_tfrecord(frame, options_.checks)) co_await mend(w, frame, where);
+  if (reader_files_) reader_files_->keep_to_limit();
   record.payload_ = w.payload(record.memory_.data());
   record.path_ = path_;
   record.offset_ = w.offset;
@@ -171,9 +187,21 @@ task<void> tfrecord_file::fill(std::vector<wanted> all, record_selection& select
                                std::source_location where) {
   detail::frame_layout layout =
       detail::lay_out(all, std::span(&file_.open_handle(), 1), options_.max_gap, path());
+  if (layout.size > options_.max_selection_size && all.size() > 1) {
+    throw failure(errc::resource_exhausted, path() + ": " + std::to_string(all.size()) +
+                                                " records in one go have " +
+                                                std::to_string(layout.size) +
+                                                " bytes, above the limit max_selection_size of " +
+                                                std::to_string(options_.max_selection_size));
+  }
   detail::aligned_bytes memory = detail::memory_for(layout.size, std::move(selection.memory_));
   detail::put_into(layout.pieces, memory.data());
-  co_await fetch(all, layout.pieces, memory.data(), where);
+  if (file_.open_handle()->number < 0) co_await reopen(where);
+  {
+    const detail::file_handle::use stays_open(file_.open_handle());
+    co_await fetch(all, layout.pieces, memory.data(), where);
+  }
+  if (reader_files_) reader_files_->keep_to_limit();
 
   selection.records_.resize(all.size());
   selection.places_.resize(all.size());

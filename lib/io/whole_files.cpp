@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <utility>
 
+#include "io/open_files.hpp"
 #include "leat/core/assert.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/this_task.hpp"
@@ -19,10 +20,6 @@ constexpr std::size_t max_depth = 4096;
 constexpr std::size_t reserved_size = std::size_t{128} << 10;  // has its memory set aside
 constexpr std::size_t max_piece = std::size_t{1} << 20;        // read in one go
 constexpr std::size_t share_of_turn = std::size_t{256} << 10;
-
-bool is_short_of_descriptors(std::int64_t result) noexcept {
-  return result == -EMFILE || result == -ENFILE;
-}
 
 }  // namespace
 
@@ -169,7 +166,7 @@ struct whole_files::entry final : file_request,
   }
 
   step look_at_it() {
-    if (is_short_of_descriptors(result)) {
+    if (detail::is_short_of_descriptors(result)) {
       const bool is_first = all->first == this;
       const bool others_wait = is_first && all->put_off_waiting();
       if (!is_first || all->open > 1) {  // another time

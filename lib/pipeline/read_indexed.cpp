@@ -97,7 +97,8 @@ class indexed_stage final : public detail::stage<record_selection> {
     all = std::move(journal_.find(run)->origins);
   }
   task<void> make_again(std::span<const origin> records, sink to) override {
-    constexpr std::size_t most = 1024;  // records in memory
+    constexpr std::size_t most = 1024;  // records in memory; and bytes, but of a single one
+    const std::uint64_t most_bytes = std::min(options_.max_bytes, options_.file.max_selection_size);
     record_selection run;
     std::vector<std::uint64_t> indices;
     for (std::size_t count = 0; !records.empty(); records = records.subspan(count)) {
@@ -107,10 +108,13 @@ class indexed_stage final : public detail::stage<record_selection> {
       }
       tfrecord_file& from = *reader_->files()[file];
       indices.clear();
+      std::uint64_t bytes = 0;
       for (const origin& o : records.first(std::min(most, records.size()))) {
         if (o.file != file) break;
         const bool is_there = o.index < from.size() && from.index()[o.index].offset == o.offset;
         if (!is_there) detail::refuse_record(from.path(), o);
+        bytes += from.index()[o.index].size + tfrecord_overhead + options_.file.max_gap;
+        if (!indices.empty() && bytes > most_bytes) break;
         indices.push_back(o.index);
       }
       count = indices.size();

@@ -214,6 +214,34 @@ TEST_CASE("tfrecord_file: what is not there, too large or not asked for rightly 
   }(dir.write("a", file_of({"zero", "first"}))));
 }
 
+TEST_CASE("tfrecord_file: many records in one go take no more than max_selection_size", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a", file_of(texts(100, std::string(10'000, 'x'))));
+  leat::sync_wait([](std::string p) -> task<> {
+    leat::tfrecord_file_options options;
+    options.max_selection_size = 10 * (10'000 + leat::tfrecord_overhead);
+    const auto file = co_await open_with(p, options);
+    leat::record_selection selection;
+    co_await file->read_range(0, 10, selection);
+    CHECK(selection.size() == 10);
+    const outcome o = co_await outcome_of(file->read_range(0, 11, selection));
+    CHECK(o.code == errc::resource_exhausted);
+    CHECK(contains(o.text,
+                   "a: 11 records in one go have 110176 bytes, above the limit max_selection_size "
+                   "of 100160"));
+    CHECK(selection.empty());
+    const indices twice(1000, 7);  // read once
+    co_await file->read(twice, selection);
+    CHECK(selection.size() == 1000);
+
+    options.max_selection_size = 0;  // a single record is always given
+    const auto least = co_await open_with(p, options);
+    const indices one{5};
+    co_await least->read(one, selection);
+    CHECK(selection.size() == 1);
+  }(path));
+}
+
 TEST_CASE("tfrecord_file: a damaged record is said with its place; the others can be read",
           "[io]") {
   const temp_dir dir;

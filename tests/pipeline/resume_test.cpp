@@ -163,6 +163,13 @@ TEST_CASE("resume: an order of all records", "[pipeline]") {
   });
   check_resuming(
       [&] { return read().shuffle({.capacity = 25, .seed = 6}).map("text", text_of_record); });
+  check_resuming([&] {  // what the buffer had is read again a few bytes at a time
+    leat::indexed_reader_options few{.num_epochs = 2, .seed = 5, .batch_size = 16};
+    few.file.max_selection_size = 50;
+    return leat::read_indexed({dir / "records???"}, few)
+        .shuffle({.capacity = 25, .seed = 6})
+        .map("text", text_of_record);
+  });
 }
 
 // What came before the end or an error, the states, and what the error said.

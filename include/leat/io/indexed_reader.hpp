@@ -31,16 +31,18 @@ class piece_reads;
 struct indexed_reader_options {
   /// Times; none: again and again. Counted from the first epoch, also where a state was restored.
   std::optional<std::uint64_t> num_epochs = {};
-  bool shuffle = true;                           ///< a new order in each epoch
-  std::optional<std::uint64_t> seed = {};        ///< of the orders; none: others each time
-  shard_options shard = {};                      ///< the part that is read here
-  std::size_t batch_size = 128;                  ///< records of a batch, at most
+  bool shuffle = true;                     ///< a new order in each epoch
+  std::optional<std::uint64_t> seed = {};  ///< of the orders; none: others each time
+  shard_options shard = {};                ///< the part that is read here
+  std::size_t batch_size = 128;            ///< records of a batch, at most
   /// Records that are read, or being read, before they are asked for, where the data is not in the
   /// page cache; 0: none. The batch that comes next is not counted.
   std::size_t records_ahead = 1024;
   /// Bytes of the batches that are read and not given yet. A batch takes at most half of it, and at
   /// least one record.
   std::uint64_t max_bytes = std::uint64_t{64} << 20;
+  /// Files that are open at a time, 1 or more; one more for each read of files() that is under way.
+  std::size_t max_open_files = 256;
   /// How the files are read; `depth` reads are under way in all files together.
   tfrecord_file_options file = {.max_gap = 0};
   /// fail, skip_record or resync, which are one here: an index says where the next record is.
@@ -75,8 +77,10 @@ struct indexed_reader_statistics {
 /// Records that are in the page cache are copied in the call. After the first one in an epoch that
 /// is not, the reader reads ahead.
 ///
-/// All files are open as long as the reader lives. Memory: max_bytes, the indexes of the files, and
-/// the batches that the program keeps.
+/// Of more files than max_open_files those are closed that were not read lately, and opened again
+/// when it is their turn; one that has another size or time by then is an error. Where descriptors
+/// are short, fewer are open. Memory: max_bytes, the indexes of the files, and the batches that the
+/// program keeps.
 ///
 /// Thread safety: thread-bound to the scheduler on which it was opened; one operation at a time.
 class indexed_reader {
@@ -105,7 +109,8 @@ class indexed_reader {
   /// Errors:       data_loss for damage, resource_exhausted for a record above the limit,
   ///               failed_precondition for one of another size than the index says, with path,
   ///               record, offset and checksums, as the corruption policy says, after the records
-  ///               before it; those of the system. The next call tries again.
+  ///               before it; failed_precondition for a file that was changed while it was closed;
+  ///               those of the system. The next call tries again.
   /// Cancellation: total: no record is lost, the next call goes on.
   /// Cost:         a read for each record that has no neighbour in the batch, and a few allocations
   ///               for the batch.

@@ -21,6 +21,7 @@ namespace detail {
 struct damage;
 struct file_piece;
 struct record_frame;
+class open_files;
 }  // namespace detail
 
 /// How records of a TFRecord file are read by index.
@@ -31,6 +32,9 @@ struct tfrecord_file_options {
   std::size_t depth = 64;
   /// Bytes between two records that are read in one go with them.
   std::size_t max_gap = 4096;
+  /// Bytes of the records of one read() together, those between them included: more is an error,
+  /// before memory is taken. A single record is subject to max_record_size only.
+  std::uint64_t max_selection_size = std::uint64_t{1} << 30;
 };
 
 /// A TFRecord file whose records are read in any order.
@@ -94,8 +98,9 @@ class tfrecord_file {
   /// may stand there twice. Reads in the order of the file, `depth` pieces at a time, neighbours in
   /// one go.
   ///
-  /// Errors:       as at(), for one of the records; the selection is empty then. invalid_argument
-  ///               where all together are larger than what can be addressed.
+  /// Errors:       as at(), for one of the records; the selection is empty then. resource_exhausted
+  ///               where all together are above max_selection_size; invalid_argument where they are
+  ///               larger than what can be addressed.
   /// Cancellation: begins no further read and awaits those under way; the selection is empty then.
   /// Cost:         memory for the records, for the gaps between neighbours, and 130 bytes each.
   [[nodiscard]] task<void> read(std::span<const std::uint64_t> indices, record_selection& selection,
@@ -118,6 +123,7 @@ class tfrecord_file {
   static void check_options(const tfrecord_file_options& options, const std::string& path);
   [[nodiscard]] wanted find(std::uint64_t i, std::size_t position) const;
   [[nodiscard]] std::string place(const wanted& w) const;
+  [[nodiscard]] task<void> reopen(std::source_location where);
   [[nodiscard]] task<void> fill(std::vector<wanted> all, record_selection& selection,
                                 std::source_location where);
   [[nodiscard]] task<void> fetch(std::span<const wanted> all, std::span<const piece> pieces,
@@ -139,6 +145,9 @@ class tfrecord_file {
   const tfrecord_index index_;
   const tfrecord_file_options options_;
   reader_statistics statistics_;
+  // Of an indexed_reader that closes some of its files for a while; else null.
+  std::shared_ptr<detail::open_files> reader_files_;
+  std::size_t number_ = 0;  // of those
 };
 
 }  // namespace leat
