@@ -21,14 +21,47 @@ void check_limit(const std::string& name, const char* what, std::size_t there, s
       name, std::string(what) + " is " + text_of_limit(there) + ", not " + text_of_limit(wanted));
 }
 
+// What there is, and what was asked for: nobody has to compare two declarations.
+void check_text(const std::string& name, const char* what, const std::string& there,
+                const std::string& wanted) {
+  if (there == wanted) return;
+  refuse_queue(name, std::string(what) + there + ", not " + wanted);
+}
+
+template <class TextOf>
+std::string text_of_components(const element_spec& spec, TextOf text_of) {
+  std::string out;
+  for (const component_spec& c : spec) out += (out.empty() ? "(" : ", ") + text_of(c);
+  return out + ')';
+}
+
+// A shape without a rank is no promise at all, and one with a rank is: they are not the same.
+void check_spec(const std::string& name, const element_spec& there, const element_spec& wanted) {
+  const auto types = [](const component_spec& c) { return std::string(leat::name(c.type)); };
+  check_text(name, "component types are ", text_of_components(there, types),
+             text_of_components(wanted, types));
+  const auto names = [](const component_spec& c) { return "'" + c.name + "'"; };
+  check_text(name, "component names are ", text_of_components(there, names),
+             text_of_components(wanted, names));
+  for (std::size_t i = 0; i < there.count(); ++i) {
+    const partial_shape& is = there[i].shape;
+    const partial_shape& asked = wanted[i].shape;
+    if (is.has_rank() == asked.has_rank() && is.compatible(asked)) continue;
+    const auto shapes = [](const component_spec& c) { return to_string(c.shape); };
+    refuse_queue(name, "component shapes are " + text_of_components(there, shapes) + ", not " +
+                           text_of_components(wanted, shapes));
+  }
+}
+
 }  // namespace
 
 void detail::registered_queue::check(const registered_queue& wanted) const {
   const shuffle_options& there = options_;
   const shuffle_options& asked = wanted.options_;
-  if (std::string(kind_) != wanted.kind_) {
-    refuse_queue(name(), std::string("kind is ") + kind_ + ", not " + wanted.kind_);
-  }
+  const auto kind = [](const registered_queue& q) {
+    return std::string(q.kind_) + (q.spec_ != nullptr ? " of tensors with a spec" : "");
+  };
+  check_text(name(), "kind is ", kind(*this), kind(wanted));
   if (item_ != wanted.item_) {
     refuse_queue(name(),
                  std::string("item type is ") + item_.name() + ", not " + wanted.item_.name());
@@ -36,6 +69,7 @@ void detail::registered_queue::check(const registered_queue& wanted) const {
   if (queue_ != wanted.queue_) {
     refuse_queue(name(), "comparison or weigher is of another type");
   }
+  if (spec_ != nullptr) check_spec(name(), *spec_, *wanted.spec_);
   check_limit(name(), "capacity", there.capacity, asked.capacity);
   check_limit(name(), "min_after_dequeue", there.min_after_dequeue, asked.min_after_dequeue);
   check_limit(name(), "max_weight", there.max_weight, asked.max_weight);

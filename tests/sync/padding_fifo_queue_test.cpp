@@ -182,8 +182,8 @@ LEAT_TEST("padding_fifo_queue: an element without values is all padding", "[sync
   CHECK((*two)[0] == tensor::of({2, 1}, {0, 1}));
 }
 
-TEST_CASE("padding_fifo_queue: who attaches to one can ask whether the specs agree",
-          "[sync]") {  // G15
+// For G15 see queue_registry.
+TEST_CASE("padding_fifo_queue: who has one can ask whether another spec agrees", "[sync]") {
   const padding_fifo_queue q(10, spec_of(dtype::int32, {any}));
   CHECK(q.spec().compatible(spec_of(dtype::int32, {3})));
   CHECK_FALSE(q.spec().compatible(spec_of(dtype::int32, {2, 2})));

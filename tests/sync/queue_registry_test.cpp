@@ -4,15 +4,26 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "leat/sync/padding_fifo_queue.hpp"
+#include "leat/sync/tensor_priority_queue.hpp"
+#include "sync/tensors.hpp"
 #include "sync/weighed_queues.hpp"
 
 namespace queue_registry_test {
 
+using leat::dtype;
+using leat::element_spec;
+using leat::padding_fifo_queue;
 using leat::queue_registry;
+using leat::tensor_priority_queue;
+using leat::tensor_tuple;
 using fifo_of_int = leat::fifo_queue<int>;
 using shuffled_ints = leat::random_shuffle_queue<int>;
+using fifo_of_tensors = leat::tensor_queue<leat::fifo_queue<tensor_tuple>>;
+using shuffled_tensors = leat::tensor_queue<leat::random_shuffle_queue<tensor_tuple>>;
 
 template <class F>
 std::string refusal(F f) {
@@ -28,6 +39,12 @@ std::string refusal(F f) {
 template <class Queue>
 std::string refusal(queue_registry& shared, const typename Queue::options_type& options) {
   return refusal([&] { static_cast<void>(shared.get<Queue>(options)); });
+}
+
+template <class Queue>
+std::string refusal(queue_registry& shared, const element_spec& spec,
+                    const typename Queue::options_type& options) {
+  return refusal([&] { static_cast<void>(shared.get<Queue>(spec, options)); });
 }
 
 bool says(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
@@ -163,6 +180,125 @@ TEST_CASE("queue_registry: threads that ask at the same time get one queue", "[s
   }
   for (const auto& q : got) CHECK(q == got[0]);
   CHECK(shared.size() == 1);
+}
+
+// ---- Queues of tensors.
+
+element_spec floats(leat::partial_shape shape) {
+  return element_spec({{.type = dtype::float32, .shape = std::move(shape)}});
+}
+const auto no_rank = leat::partial_shape::unknown_rank();
+
+LEAT_TEST("queue_registry: queues of tensors of one name are one queue", "[sync]") {
+  queue_registry shared;
+  const element_spec numbers({{.type = dtype::int32, .shape = {any}}});
+  const auto q = shared.get<padding_fifo_queue>(numbers, {.capacity = 10, .name = "rows"});
+  const auto q2 = shared.get<padding_fifo_queue>(numbers, {.capacity = 10, .name = "rows"});
+  CHECK(q == q2);
+  CHECK(q->name() == "rows");
+  CHECK(q->try_push(tensor_tuple(ints(1))));
+  CHECK(q2->try_push(tensor_tuple(ints(2, 3))));
+  const auto both = co_await q->pop_many(2);
+  REQUIRE(both);
+  CHECK((*both)[0] == leat::tensor::of({2, 2}, {1, 0, 2, 3}));
+
+  const auto mixed =
+      shared.get<shuffled_tensors>(numbers, {.capacity = 10, .seed = 1, .name = "mixed"});
+  CHECK(mixed == shared.get<shuffled_tensors>(numbers, {.capacity = 10, .name = "mixed"}));
+  CHECK(shared.size() == 2);
+  CHECK(shared.erase("rows"));
+  CHECK(q != shared.get<padding_fifo_queue>(numbers, {.capacity = 20, .name = "rows"}));
+}
+
+TEST_CASE("queue_registry: E70 who asks for other tensors hears what differs", "[sync]") {
+  queue_registry shared;
+  const auto q = shared.get<fifo_of_tensors>(floats(no_rank), {.capacity = 10, .name = "q"});
+  const auto other = [&](const element_spec& spec) {
+    return refusal<fifo_of_tensors>(shared, spec, {.capacity = 10, .name = "q"});
+  };
+  CHECK(says(refusal<fifo_of_tensors>(shared, floats(no_rank), {.capacity = 15, .name = "q"}),
+             "shared queue 'q': capacity is 10, not 15"));
+  CHECK(says(other(element_spec({{.type = dtype::int32}})),
+             "shared queue 'q': component types are (float32), not (int32)"));
+  CHECK(says(other(element_spec({{.type = dtype::float32}, {.type = dtype::int32}})),
+             "component types are (float32), not (float32, int32)"));
+  CHECK(says(other(floats({1, 1, 2, 3})), "component shapes are (<unknown>), not ([1,1,2,3])"));
+  CHECK(says(other(element_spec({{.type = dtype::float32, .name = "x"}})),
+             "component names are (''), not ('x')"));
+
+  const auto shaped =
+      shared.get<fifo_of_tensors>(floats({1, 1, 2, 3}), {.capacity = 10, .name = "shaped"});
+  const auto other_shape = [&](const leat::partial_shape& shape) {
+    return refusal<fifo_of_tensors>(shared, floats(shape), {.capacity = 10, .name = "shaped"});
+  };
+  CHECK(says(other_shape(no_rank), "component shapes are ([1,1,2,3]), not (<unknown>)"));
+  CHECK(says(other_shape({1, 1, 2, 4}), "component shapes are ([1,1,2,3]), not ([1,1,2,4])"));
+  CHECK(other_shape({1, 1, 2, 3}).empty());
+  CHECK(shared.size() == 2);
+}
+
+TEST_CASE("queue_registry: F17 a shuffle queue of tensors by minimum, seed, types and shapes",
+          "[sync]") {
+  queue_registry shared;
+  const auto q = shared.get<shuffled_tensors>(
+      floats({2}), {.capacity = 10, .min_after_dequeue = 5, .seed = 12, .name = "q"});
+  const auto other = [&](const element_spec& spec, const leat::shuffle_options& options) {
+    return refusal<shuffled_tensors>(shared, spec, options);
+  };
+  using options = leat::shuffle_options;
+  CHECK(says(other(floats({2}), options{.capacity = 10, .seed = 12, .name = "q"}),
+             "min_after_dequeue is 5, not 0"));
+  CHECK(says(
+      other(floats({2}), options{.capacity = 10, .min_after_dequeue = 5, .seed = 21, .name = "q"}),
+      "seed is 12, not 21"));
+  const options same{.capacity = 10, .min_after_dequeue = 5, .seed = 12, .name = "q"};
+  CHECK(says(other(element_spec({{.type = dtype::int32, .shape = {2}}}), same),
+             "component types are (float32), not (int32)"));
+  CHECK(says(other(floats({3}), same), "component shapes are ([2]), not ([3])"));
+  CHECK(other(floats({2}), same).empty());
+}
+
+TEST_CASE("queue_registry: G15 a dimension that one of them does not know may be any", "[sync]") {
+  queue_registry shared;
+  const auto q = shared.get<padding_fifo_queue>(floats({any}), {.capacity = 10, .name = "q"});
+  CHECK(q == shared.get<padding_fifo_queue>(floats({3}), {.capacity = 10, .name = "q"}));
+  CHECK(says(refusal<padding_fifo_queue>(shared, floats({2, 2}), {.capacity = 10, .name = "q"}),
+             "component shapes are ([?]), not ([2,2])"));
+  CHECK(q->spec() == floats({any}));
+  CHECK(says(refusal<padding_fifo_queue>(shared, floats(no_rank), {.capacity = 10, .name = "r"}),
+             "queue 'r': batches need specified shapes"));
+  CHECK(shared.size() == 1);
+}
+
+TEST_CASE("queue_registry: the kinds of queues of tensors, and queues without a spec", "[sync]") {
+  queue_registry shared;
+  const element_spec jobs({{.type = dtype::int64, .shape = {}}, {.type = dtype::string}});
+  const leat::queue_options q{.capacity = 10, .name = "q"};
+  const auto first = shared.get<tensor_priority_queue>(jobs, q);
+  // The shape of a priority may be left out: it is the same.
+  CHECK(first == shared.get<tensor_priority_queue>(
+                     element_spec({{.type = dtype::int64}, {.type = dtype::string}}), q));
+  CHECK(says(refusal<fifo_of_tensors>(shared, jobs, q),
+             "kind is tensor_priority_queue of tensors with a spec, not fifo_queue of tensors"));
+  const element_spec scalars({{.type = dtype::int64, .shape = {}}});
+  CHECK(says(refusal<padding_fifo_queue>(shared, scalars, q), "not padding_fifo_queue of"));
+  CHECK(says(refusal<leat::priority_queue<int>>(shared, q), "not priority_queue"));
+
+  const leat::queue_options f{.capacity = 10, .name = "f"};
+  const auto plain = shared.get<leat::fifo_queue<tensor_tuple>>(f);
+  CHECK(says(refusal<fifo_of_tensors>(shared, jobs, f),
+             "kind is fifo_queue, not fifo_queue of tensors with a spec"));
+  CHECK(shared.size() == 2);
+}
+
+TEST_CASE("queue_registry: nobody weighs what is in a padding or a priority queue of tensors",
+          "[sync]") {
+  queue_registry shared;
+  const element_spec jobs({{.type = dtype::int64, .shape = {}}});
+  const leat::queue_options weighed{.capacity = 10, .max_weight = 5, .name = "q"};
+  CHECK(says(refusal<padding_fifo_queue>(shared, jobs, weighed), "weigher"));
+  CHECK(says(refusal<tensor_priority_queue>(shared, jobs, weighed), "weigher"));
+  CHECK(shared.size() == 0);
 }
 
 }  // namespace queue_registry_test

@@ -225,6 +225,8 @@ class refusing_order : public leat::detail::ring_order<tensor_tuple> {
 };
 
 struct refusing_queue : leat::basic_queue<tensor_tuple, refusing_order> {
+  using options_type = leat::queue_options;
+  static constexpr const char* kind = "refusing_queue";
   refusing_queue(std::size_t capacity, const bool& refuse)
       : basic_queue({.capacity = capacity, .name = "refusing"}, 0, leat::unweighed(), refuse) {}
 };

@@ -28,10 +28,16 @@ namespace leat {
 /// Source: PaddingFIFOQueue; any rank can be padded, the original stops at 4.
 class padding_fifo_queue final : public tensor_queue<fifo_queue<tensor_tuple>> {
  public:
+  static constexpr const char* kind = "padding_fifo_queue";  ///< for messages
+
   /// `capacity` in elements, or `unbounded`; `name` for messages and dumps.
   /// Errors: invalid_argument for a capacity of 0, or a component of unknown rank; std::bad_alloc.
   padding_fifo_queue(std::size_t capacity, element_spec spec, std::string name = {})
-      : tensor_queue(std::move(spec), capacity, std::move(name)) {
+      : padding_fifo_queue(std::move(spec), {.capacity = capacity, .name = std::move(name)}) {}
+
+  /// Errors: as before; invalid_argument for a max_weight or a budget, too: nobody weighs here.
+  padding_fifo_queue(element_spec spec, const queue_options& options)
+      : tensor_queue(std::move(spec), options) {
     this->spec().check_stackable("queue '" + this->name() + "'");
   }
 };

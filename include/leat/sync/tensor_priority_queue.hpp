@@ -30,11 +30,17 @@ struct by_priority {
 /// Source: PriorityQueue.
 class tensor_priority_queue final : public tensor_queue<priority_queue<tensor_tuple, by_priority>> {
  public:
+  static constexpr const char* kind = "tensor_priority_queue";  ///< for messages
+
   /// `capacity` in elements, or `unbounded`. `spec` with the priority, whose shape may be left out;
   /// `name` for messages and dumps.
   /// Errors: invalid_argument for a capacity of 0, or a first component that is no int64 scalar.
-  tensor_priority_queue(std::size_t capacity, element_spec spec, const std::string& name = {})
-      : tensor_queue(with_priority(std::move(spec), name), capacity, name) {}
+  tensor_priority_queue(std::size_t capacity, element_spec spec, std::string name = {})
+      : tensor_priority_queue(std::move(spec), {.capacity = capacity, .name = std::move(name)}) {}
+
+  /// Errors: as before; invalid_argument for a max_weight or a budget, too: nobody weighs here.
+  tensor_priority_queue(element_spec spec, const queue_options& options)
+      : tensor_queue(with_priority(std::move(spec), options.name), options) {}
 
  private:
   static element_spec with_priority(element_spec spec, const std::string& name) {

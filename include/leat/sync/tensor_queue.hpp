@@ -24,10 +24,11 @@ namespace leat {
 
 /// A queue of elements with shapes, and of batches of them.
 ///
-/// Around a Queue of tensor_tuple, such as random_shuffle_queue<tensor_tuple>; lets in what matches
-/// its spec and nothing else. What does not is refused by the call itself, whatever the face: it
-/// throws invalid_argument, and the queue is unchanged. A batch is one tensor for each component;
-/// dimensions that the spec does not know are padded to the largest of the batch, see stack().
+/// Around a Queue of tensor_tuple, such as random_shuffle_queue<tensor_tuple>, that names its
+/// options_type and its kind as that does; lets in what matches its spec and nothing else. What
+/// does not is refused by the call itself, whatever the face: it throws invalid_argument, and the
+/// queue is unchanged. A batch is one tensor for each component; dimensions that the spec does not
+/// know are padded to the largest of the batch, see stack().
 ///
 ///     using leat::dtype;
 ///     leat::element_spec spec({{.type = dtype::int64, .shape = {leat::unknown_dimension}}});
@@ -46,6 +47,8 @@ template <class Queue>
 class tensor_queue {
  public:
   using value_type = tensor_tuple;
+  using options_type = typename Queue::options_type;
+  static constexpr const char* kind = Queue::kind;  ///< for messages
 
   /// `queue_arguments`: what the Queue is made of. Errors: those of its construction.
   template <class... QueueArguments>
