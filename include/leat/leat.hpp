@@ -174,6 +174,7 @@
 #include "leat/train/supervisor_options.hpp"
 
 // Virtual time, for tests
+#include "leat/sim/allocation_faults.hpp"
 #include "leat/sim/choices.hpp"
 #include "leat/sim/file_system.hpp"
 #include "leat/sim/ledger.hpp"  // IWYU pragma: export

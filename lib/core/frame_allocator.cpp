@@ -14,18 +14,20 @@ constexpr bool sanitized = LEAT_ASAN || LEAT_TSAN;
 // Bytes kept for each thread: some 15,000 small tasks at once.
 constexpr std::size_t budget = std::size_t{4} << 20;
 
-struct cache_closer {
-  ~cache_closer() {
-    frame_cache& cache = frame_cache::local;
-    cache.closed = true;
-    cache.room = 0;
-    for (frame_cache::free_block*& list : cache.lists) {
-      while (frame_cache::free_block* block = list) {
-        list = block->next;
-        ::operator delete(block);
-      }
+void close_cache() noexcept {
+  frame_cache& cache = frame_cache::local;
+  cache.closed = true;
+  cache.room = 0;
+  for (frame_cache::free_block*& list : cache.lists) {
+    while (frame_cache::free_block* block = list) {
+      list = block->next;
+      ::operator delete(block);
     }
   }
+}
+
+struct cache_closer {
+  ~cache_closer() { close_cache(); }
 };
 
 // Once for each thread, by the first block that it frees.
@@ -41,6 +43,15 @@ bool open_cache(bool& opened) {
 constinit thread_local bool opened = false;
 
 }  // namespace
+
+frames_uncached::frames_uncached() noexcept : was_closed_(frame_cache::local.closed) {
+  close_cache();
+}
+
+frames_uncached::~frames_uncached() {
+  frame_cache::local.closed = was_closed_;
+  if (opened && !was_closed_) frame_cache::local.room = budget;
+}
 
 void* allocate_frame_slowly(std::size_t size) {
   const std::size_t index = (size - 1) / frame_cache::granule;

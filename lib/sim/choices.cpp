@@ -1,10 +1,12 @@
 #include "leat/sim/choices.hpp"
 
 #include "leat/core/assert.hpp"
+#include "leat/sim/allocation_faults.hpp"
 
 namespace leat::sim {
 
 std::uint32_t choices::keep(std::uint32_t options, std::uint32_t chosen, const char* about) {
+  const allocation_faults::spared own;
   made_.push_back({options, chosen, about, step_});
   return chosen;
 }

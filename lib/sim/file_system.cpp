@@ -9,6 +9,7 @@
 
 #include "io/hand_over.hpp"
 #include "leat/core/scheduler.hpp"
+#include "leat/sim/allocation_faults.hpp"
 #include "sim/names.hpp"
 #include "sim/path_names.hpp"
 
@@ -47,10 +48,12 @@ file_system::file_system(choices& c, const file_system_options& options,
 // ---------------------------------------------------------------------------------- for the test
 
 void file_system::make_directory(const std::string& path) {
+  const allocation_faults::spared own;
   for (std::string at = canonical(path); directories_.insert(at).second;) at = parent_of(at);
 }
 
 void file_system::write_file(const std::string& path, std::string_view content) {
+  const allocation_faults::spared own;
   const std::string at = canonical(path);
   make_directory(parent_of(at));
   auto n = std::make_shared<node>();
@@ -63,6 +66,7 @@ void file_system::write_file(const std::string& path, std::string_view content) 
 }
 
 std::optional<std::string> file_system::read_file(const std::string& path) const {
+  const allocation_faults::spared own;
   const auto found = names_.find(canonical(path));
   if (found == names_.end()) return std::nullopt;
   const auto& data = found->second->data;
@@ -75,6 +79,7 @@ void file_system::cut(node& n, std::size_t size) const {
 }
 
 void file_system::truncate(const std::string& path, std::size_t size) {
+  const allocation_faults::spared own;
   const auto found = names_.find(canonical(path));
   if (found == names_.end()) return;
   cut(*found->second, size);
@@ -82,6 +87,7 @@ void file_system::truncate(const std::string& path, std::size_t size) {
 }
 
 std::vector<std::string> file_system::files() const {
+  const allocation_faults::spared own;
   std::vector<std::string> all;
   for (const auto& [path, n] : names_) all.push_back(path);
   return all;
@@ -150,6 +156,7 @@ duration file_system::latency() {
 }
 
 void file_system::submit(file_request& request) noexcept {
+  const allocation_faults::spared own;
   try {
     pending p{&request, {}, order_++, decide(request), {}};
     p.due = waits_for_data(request) ? no_deadline : now_ + latency();
@@ -170,6 +177,7 @@ void file_system::line_up(pending p) {
 
 // In the cache, or not.
 bool file_system::try_now(file_request& request) noexcept {
+  const allocation_faults::spared own;
   const bool may_be_cached = (request.what == op::read && request.offset != next_byte) ||
                              request.what == op::status ||
                              (request.what == op::open && !changes_something(request));
@@ -189,6 +197,7 @@ bool file_system::try_now(file_request& request) noexcept {
 }
 
 void file_system::run_now(file_request& request) noexcept {
+  const allocation_faults::spared own;
   try {
     request.result = perform(request, fault::none);
   } catch (const std::bad_alloc&) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "leat/sim/allocation_faults.hpp"
 #include "leat/sim/file_system.hpp"
 
 namespace leat::sim {
@@ -29,6 +30,7 @@ void file_system::keep_some(choices& c, node& n) {
 }
 
 void file_system::restart() {
+  const allocation_faults::spared own;
   // The journal of the names is in order: a part from its beginning is on the device.
   const std::uint32_t lost = choices_.choose(changes_.size() + 1, "changes of names lost");
   changes_.resize(changes_.size() - lost);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "leat/sim/allocation_faults.hpp"
 #include "leat/sim/file_system.hpp"
 #include "sim/path_names.hpp"
 
@@ -11,6 +12,7 @@ namespace leat::sim {
 using op = file_request::operation;
 
 void file_system::make_pipe(const std::string& path) {
+  const allocation_faults::spared own;
   const std::string at = canonical(path);
   make_directory(parent_of(at));
   auto n = std::make_shared<node>();
@@ -20,6 +22,7 @@ void file_system::make_pipe(const std::string& path) {
 }
 
 void file_system::write_pipe(const std::string& path, std::string_view text) {
+  const allocation_faults::spared own;
   node& n = *names_.at(canonical(path));
   const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
   n.data.insert(n.data.end(), begin, begin + text.size());
@@ -27,6 +30,7 @@ void file_system::write_pipe(const std::string& path, std::string_view text) {
 }
 
 void file_system::close_pipe(const std::string& path) {
+  const allocation_faults::spared own;
   names_.at(canonical(path))->is_closed = true;
   rouse_waiting();
 }

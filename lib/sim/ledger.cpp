@@ -1,5 +1,6 @@
 #include "leat/sim/ledger.hpp"
 
+#include "leat/sim/allocation_faults.hpp"
 #include "leat/sim/world.hpp"
 
 namespace leat::sim {
@@ -17,11 +18,13 @@ ledger::entry& ledger::find(std::uint64_t id, const char* verb) {
 }
 
 void ledger::offers(std::uint64_t producer, std::uint64_t id) {
+  const allocation_faults::spared own;
   const bool fresh = entries_.try_emplace(id, entry{producer, offered_by_[producer]++}).second;
   if (!fresh) violated("item " + std::to_string(id) + " was offered twice");
 }
 
 void ledger::refused(std::uint64_t id) {
+  const allocation_faults::spared own;
   if (find(id, "refused").taken) {
     violated("item " + std::to_string(id) + " was refused, yet somebody got it");
   }
@@ -29,6 +32,7 @@ void ledger::refused(std::uint64_t id) {
 }
 
 void ledger::gets(std::uint64_t consumer, std::uint64_t id) {
+  const allocation_faults::spared own;
   entry& e = find(id, "taken");
   const std::string what = "item " + std::to_string(id) + " of producer " +
                            std::to_string(e.producer) + " came to consumer " +
@@ -42,6 +46,7 @@ void ledger::gets(std::uint64_t consumer, std::uint64_t id) {
 }
 
 void ledger::settle(std::size_t inside) const {
+  const allocation_faults::spared own;
   const std::size_t missing = entries_.size() - taken_;
   if (missing == inside) return;
   std::string example;

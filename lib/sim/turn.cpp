@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "leat/core/assert.hpp"
+#include "leat/sim/allocation_faults.hpp"
 
 namespace leat::sim {
 namespace {
@@ -17,7 +18,9 @@ std::vector<std::unique_ptr<fiber>>& idle_fibers() {
 }
 
 std::unique_ptr<fiber> take_fiber() {
+  const allocation_faults::spared own;
   auto& idle = idle_fibers();
+  idle.reserve(idle.size() + 1);  // giving it back must not fail
   if (idle.empty()) return std::make_unique<fiber>();
   auto taken = std::move(idle.back());
   idle.pop_back();
@@ -35,7 +38,6 @@ void turn::run(std::size_t item, unsigned place) {
     home_.run_one(item);
     return;
   }
-  idle_fibers().reserve(idle_fibers().size() + 1);  // giving it back must not fail
   fiber_ = take_fiber();
   item_ = item;
   left_ = place;

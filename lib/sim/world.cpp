@@ -38,6 +38,7 @@ world::world(choices c, std::uint64_t seed, const world_options& options)
       options_(options),
       choices_(std::move(c)),
       random_(seed),
+      memory_(choices_, options.memory),
       files_(choices_, options.files,
              [this](std::string sentence) { violate(std::move(sentence)); }) {
   for (std::size_t i = 0; i < std::max<std::size_t>(options.threads, 1); ++i) {
@@ -69,14 +70,17 @@ void world::set_identity(const process_identity& identity) {
 // ------------------------------------------------------------------------------------- invariants
 
 void world::always(std::string name, std::function<bool()> holds) {
+  const allocation_faults::spared own;
   always_.push_back({std::move(name), std::move(holds)});
 }
 
 void world::when_quiet(std::string name, std::function<bool()> holds) {
+  const allocation_faults::spared own;
   when_quiet_.push_back({std::move(name), std::move(holds)});
 }
 
 void world::never_falls(std::string name, std::function<std::uint64_t()> value) {
+  const allocation_faults::spared own;
   always(name + " never falls", [f = std::move(value), last = std::uint64_t{0}]() mutable {
     const std::uint64_t before = std::exchange(last, f());
     return before <= last;
@@ -85,6 +89,7 @@ void world::never_falls(std::string name, std::function<std::uint64_t()> value) 
 
 void world::watermark(const std::string& name, std::function<std::uint64_t()> reached,
                       std::function<std::uint64_t()> acknowledged) {
+  const allocation_faults::spared own;
   never_falls(name, reached);
   always(name + " is not ahead of what was acknowledged",
          [f = std::move(reached), g = std::move(acknowledged)] { return f() <= g(); });
@@ -140,12 +145,20 @@ void world::run_thread(std::size_t thread, std::size_t item) {
     note("thread " + std::to_string(thread),
          goes_on ? "goes on where it was pre-empted" : threads_[thread]->describe(item));
   }
-  if (goes_on) {
-    t.go_on(place);
-  } else {
-    t.run(item, place);
+  const std::size_t failed = memory_.failed().size();
+  {
+    const allocation_faults::asked the_program(memory_);
+    if (goes_on) {
+      t.go_on(place);
+    } else {
+      t.run(item, place);
+    }
   }
-  if (traced && t.under_way()) schedule_.back() += ", pre-empted at a lock";
+  if (!traced) return;
+  for (std::size_t i = failed; i < memory_.failed().size(); ++i) {
+    schedule_.back() += ", allocation " + std::to_string(memory_.failed()[i]) + " fails";
+  }
+  if (t.under_way()) schedule_.back() += ", pre-empted at a lock";
 }
 
 void world::complete(std::size_t index) {
@@ -237,6 +250,11 @@ void world::run(const body& b) {
   // Nobody's turn: locks that are taken first in this world belong to none of its threads alone.
   leat::detail::pre_emption::listener nobody{[](auto&) noexcept {}};
   const installed_listener installed(nobody);
+  std::optional<leat::detail::frames_uncached> uncached;
+  if (memory_.wanted()) {
+    memory_.require_failing_new();
+    uncached.emplace();
+  }
   const std::ptrdiff_t frames = leat::detail::live_frames();
   leat::detail::root_scope scope("sim::run");
   scope.spawn_on(*threads_[0], b(*this), "body", std::source_location::current());
@@ -256,6 +274,7 @@ void world::run(const body& b) {
 // Ends the tasks that are left, so that the process can go on.
 void world::unwind() {
   unwatch();
+  memory_.end();
   pre_empting_ = false;
   std::uint64_t left = max_idle_turns;
   const auto stop_all = [&] {

@@ -5,6 +5,9 @@ import pathlib
 import re
 import sys
 
+# Defines what a program has once: only who wants that includes it.
+APART = {'sim/failing_new.hpp'}
+
 root = pathlib.Path(sys.argv[1])
 folder = root / 'include' / 'leat'
 
@@ -29,7 +32,7 @@ umbrella = re.findall(r'#include "leat/([^"]+)"', (folder / 'leat.hpp').read_tex
 found = []
 for there, wanted, what in [(listed, public | {'leat.hpp'}, 'the list leat_headers'),
                             (listed_detail, detail, 'the list leat_detail_headers'),
-                            (umbrella, public, 'the umbrella leat.hpp')]:
+                            (umbrella, public - APART, 'the umbrella leat.hpp')]:
     found += [f'{h} is missing in {what}' for h in sorted(wanted - set(there))]
     found += [f'{h} is in {what} and should not be' for h in sorted(set(there) - wanted)]
     found += [f'{h} stands twice in {what}' for h in sorted(set(there)) if there.count(h) > 1]

@@ -14,6 +14,7 @@
 
 #include "leat/core/random.hpp"
 #include "leat/core/task.hpp"
+#include "leat/sim/allocation_faults.hpp"
 #include "leat/sim/choices.hpp"
 #include "leat/sim/file_system.hpp"
 #include "leat/sim/virtual_scheduler.hpp"
@@ -38,6 +39,7 @@ class endless : public std::runtime_error {
 struct world_options {
   std::size_t threads = 1;         ///< simulated threads, each with a scheduler
   file_system_options files = {};  ///< size and faults of the file system
+  memory_options memory = {};      ///< allocations of the program that fail
   /// How often a simulated thread is pre-empted between two suspension points, at a lock, while
   /// others run: probability for each step. Only where there are several threads.
   double pre_emption = 0.1;
@@ -90,6 +92,9 @@ class world {
 
   [[nodiscard]] file_system& files() noexcept { return files_; }
 
+  /// Allocations of the program that were made, and that failed. Counted where some may fail.
+  [[nodiscard]] const allocation_faults& memory() const noexcept { return memory_; }
+
   /// Random numbers for the program itself, of the world's seed.
   [[nodiscard]] random_engine& random() noexcept { return random_; }
 
@@ -131,6 +136,7 @@ class world {
   template <class Queue>
     requires requires(const Queue& q) { q.statistics().waiting_pops; }
   void watch(const Queue& q) {
+    const allocation_faults::spared own;
     const std::string name = "queue '" + std::string(q.name()) + "'";
     always(name + " holds no more than its capacity", [&q] {
       const auto s = q.statistics();
@@ -161,6 +167,7 @@ class world {
   template <class Budget>
     requires requires(const Budget& b) { b.statistics().used; }
   void watch(const Budget& b) {
+    const allocation_faults::spared own;
     const std::string name = "budget '" + std::string(b.name()) + "'";
     always(name + " is never exceeded", [&b] {
       const auto s = b.statistics();
@@ -176,6 +183,7 @@ class world {
   template <class Coordinator>
     requires requires(const Coordinator& c) { c.raise_requested_exception(); }
   void watch(const Coordinator& c) {
+    const allocation_faults::spared own;
     const auto error = [&c]() -> std::exception_ptr {
       try {
         c.raise_requested_exception();
@@ -211,7 +219,8 @@ class world {
   /// on.
   ///
   /// Errors: what the body throws; deadlock; violation; endless. After one of these the tasks were
-  ///         asked to stop and have ended; if they do not end, the process does.
+  ///         asked to stop and have ended; if they do not end, the process does. std::logic_error
+  ///         where allocations are to fail and operator new does not ask.
   void run(const body& b);
 
   /// Steps so far: tasks resumed, operations completed.
@@ -250,6 +259,7 @@ class world {
   const world_options options_;
   choices choices_;
   random_engine random_;
+  allocation_faults memory_;
   file_system files_;
   std::vector<std::unique_ptr<virtual_scheduler>> threads_;
   std::vector<std::unique_ptr<turn>> turns_;  // of each thread

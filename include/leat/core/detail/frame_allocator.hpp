@@ -67,6 +67,19 @@ inline void free_frame(void* block, std::size_t size) noexcept {
   free_frame_slowly(block, size);
 }
 
+/// While it lives each frame of this thread comes from operator new and goes back there, so that a
+/// program allocates the same whatever ran before it.
+class frames_uncached {
+ public:
+  frames_uncached() noexcept;
+  ~frames_uncached();
+  frames_uncached(const frames_uncached&) = delete;
+  frames_uncached& operator=(const frames_uncached&) = delete;
+
+ private:
+  const bool was_closed_;
+};
+
 /// Blocks that this thread has allocated less those that it has freed.
 [[nodiscard]] inline std::ptrdiff_t live_frames() noexcept { return frame_cache::local.live; }
 

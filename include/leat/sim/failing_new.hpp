@@ -1,0 +1,79 @@
+#pragma once
+
+// Replaces operator new and delete of a program: in a simulated world an allocation fails where the
+// world says so, see memory_options. Include it in exactly one source of a test program, and in no
+// library: a program has one operator new. It is not part of leat.hpp.
+//
+// Outside of a world memory comes from malloc() as ever. What does not come from operator new, such
+// as what C libraries allocate, does not fail. Works under the address, the undefined behaviour and
+// the thread sanitizer, which see malloc() and free(): a delete that does not belong to its new is
+// not told any more.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+#include "leat/sim/allocation_faults.hpp"
+
+namespace leat::sim::detail {
+
+inline void* failing_malloc(std::size_t size) noexcept {
+  return allocation_faults::next_fails() ? nullptr : std::malloc(std::max<std::size_t>(size, 1));
+}
+
+inline void* failing_malloc(std::size_t size, std::align_val_t alignment) noexcept {
+  void* memory = nullptr;
+  const std::size_t unit = std::max(static_cast<std::size_t>(alignment), sizeof(void*));
+  if (allocation_faults::next_fails() || ::posix_memalign(&memory, unit, size) != 0) return nullptr;
+  return memory;
+}
+
+inline void* or_throw(void* memory) {
+  if (!memory) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace leat::sim::detail
+
+void* operator new(std::size_t size) {
+  return leat::sim::detail::or_throw(leat::sim::detail::failing_malloc(size));
+}
+void* operator new[](std::size_t size) {
+  return leat::sim::detail::or_throw(leat::sim::detail::failing_malloc(size));
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return leat::sim::detail::or_throw(leat::sim::detail::failing_malloc(size, alignment));
+}
+void* operator new[](std::size_t size, std::align_val_t alignment) {
+  return leat::sim::detail::or_throw(leat::sim::detail::failing_malloc(size, alignment));
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return leat::sim::detail::failing_malloc(size);
+}
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return leat::sim::detail::failing_malloc(size);
+}
+void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return leat::sim::detail::failing_malloc(size, alignment);
+}
+void* operator new[](std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return leat::sim::detail::failing_malloc(size, alignment);
+}
+
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
+  std::free(memory);
+}
