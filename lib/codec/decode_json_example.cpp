@@ -50,6 +50,8 @@ class json_example {
       return json::parse(text);
     } catch (const json::parse_error& e) {
       refuse("the text is no JSON at byte " + std::to_string(e.byte));
+    } catch (const json::out_of_range&) {
+      refuse("a number in the text is beyond the range of float64");
     }
   }
 

@@ -126,6 +126,14 @@ TEST_CASE("decode_json_example: floats, and those JSON has no number for", "[cod
         "record 0: feature 'a': a value that is no number");
 }
 
+TEST_CASE("decode_json_example: a number that no double holds is refused, wherever it stands",
+          "[codec]") {
+  const std::string why = "record 0: a number in the text is beyond the range of float64";
+  CHECK(error_of("926e23372") == why);
+  CHECK(error_of(R"({"features": -1e999})") == why);
+  CHECK(error_of(feature(R"({"floatList": {"value": [1e400]}})")) == why);
+}
+
 TEST_CASE("decode_json_example: what an Example has not", "[codec]") {
   CHECK(error_of(R"({"other": {}})") == "record 0: the field 'other' is none of an Example");
   CHECK(error_of(R"({"features": {"x": 1}})") == "record 0: the field 'x' is none of Features");
