@@ -57,6 +57,7 @@ class uring_backend final : public file_backend {
     open_ = true;
     if ((how.features & IORING_FEAT_NODROP) == 0) return ENOSYS;
     error = requests_.probe(ring_);
+    if (error == 0) error = enter();
     if (error != 0) return -error;
     try {
       listener_ = home_.make_listener();
@@ -113,6 +114,24 @@ class uring_backend final : public file_backend {
     bool posted = false;
   };
 
+  // A sandbox may let a ring be made and refuse its use: 0, or a negative errno.
+  int enter() noexcept {
+    ::io_uring_prep_nop(::io_uring_get_sqe(&ring_));
+    int submitted = 0;
+    while ((submitted = ::io_uring_submit_and_wait(&ring_, 1)) < 0 && is_momentary(submitted)) {
+    }
+    if (submitted < 0) return submitted;
+    io_uring_cqe* cqe = nullptr;
+    while (::io_uring_wait_cqe(&ring_, &cqe) == -EINTR) {
+    }
+    if (cqe) ::io_uring_cqe_seen(&ring_, cqe);
+    return 0;
+  }
+
+  static bool is_momentary(int error) noexcept {
+    return error == -EINTR || error == -EAGAIN || error == -EBUSY;
+  }
+
   [[nodiscard]] bool is_of_this_process() const noexcept {
     return generation_ == fork_generation();
   }
@@ -152,7 +171,7 @@ class uring_backend final : public file_backend {
     for (int round = 0; round < max_rounds; ++round) {
       fill();
       const int submitted = ::io_uring_submit_and_get_events(&ring_);
-      const bool retry = submitted == -EINTR || submitted == -EAGAIN || submitted == -EBUSY;
+      const bool retry = submitted < 0 && is_momentary(submitted);
       LEAT_ASSERT(submitted >= 0 || retry, "io_uring_enter failed in a way that it should not");
       if (reap() == 0 && waiting_.empty() && !retry) break;
     }

@@ -35,11 +35,12 @@ coordinator::~coordinator() {
   // The threads' own destructors join; everybody has to be asked to stop first.
   if (!is_idle()) request_scope_stop();
   on_stop_.reset();
-  std::vector<std::unique_ptr<thread_entry>> threads;
   {
+    std::vector<std::unique_ptr<thread_entry>> threads;  // joined outside of the lock
     const detail::lock_guard lock(state_mutex_);
     threads.swap(threads_);
   }
+  tell_unread();
 }
 
 bool coordinator::is_clean(const std::exception_ptr& error) const noexcept {
@@ -94,6 +95,29 @@ void coordinator::keep_secondary(std::exception_ptr error) {
   if (error == error_) return;
   if (std::find(secondary_.begin(), secondary_.end(), error) != secondary_.end()) return;
   secondary_.push_back(std::move(error));
+  secondary_read_ = false;
+}
+
+// No error ends without a word: those that nobody has asked for are told at the end.
+void coordinator::tell_unread() noexcept {
+  std::vector<std::exception_ptr> unread;
+  {
+    const detail::lock_guard lock(state_mutex_);
+    if (!secondary_read_) unread.swap(secondary_);
+  }
+  for (const std::exception_ptr& error : unread) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "leat: coordinator '%s': also failed, and nobody asked: %s\n",
+                   name().c_str(), e.what());
+    } catch (...) {
+      std::fprintf(stderr,
+                   "leat: coordinator '%s': also failed, and nobody asked: an exception "
+                   "of unknown type\n",
+                   name().c_str());
+    }
+  }
 }
 
 void coordinator::start_thread(std::string name, std::function<void(std::stop_token)> body) {
@@ -196,6 +220,7 @@ bool coordinator::block_for_stop(duration limit) {
 }
 
 void coordinator::clear_stop() {
+  tell_unread();
   {
     const detail::lock_guard lock(state_mutex_);
     joined_ = false;
@@ -290,6 +315,7 @@ void coordinator::raise_requested_exception() const {
 
 std::vector<std::exception_ptr> coordinator::secondary_errors() const {
   const detail::lock_guard lock(state_mutex_);
+  secondary_read_ = true;
   return secondary_;
 }
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs a program, and what it starts, as in a container that refuses io_uring.
 
-    without_io_uring.py EPERM|ENOSYS PROGRAM [ARGUMENTS]
+    without_io_uring.py [enter:]EPERM|ENOSYS PROGRAM [ARGUMENTS]
 
-Ends with 77 where the filter itself is refused. LEAT_IO is taken away: the program has to find out.
+enter: a ring may be made, and not be used. Ends with 77 where the filter itself is refused. LEAT_IO is taken away: the program has to find out.
 """
 
 import ctypes
@@ -12,17 +12,18 @@ import os
 import struct
 import sys
 
-IO_URING_SETUP = 425  # on every architecture
+IO_URING = {'': 425, 'enter': 426}  # on every architecture
 PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, SECCOMP_MODE_FILTER = 22, 38, 2
 LOAD_NUMBER, JUMP_IF_EQUAL, RETURN = 0x20, 0x15, 0x06
 ANSWER_ERROR, ALLOW = 0x00050000, 0x7FFF0000
 
-if len(sys.argv) < 3 or sys.argv[1] not in ('EPERM', 'ENOSYS'):
+which, _, name = sys.argv[1].rpartition(':') if len(sys.argv) > 2 else ('', '', '')
+if which not in IO_URING or name not in ('EPERM', 'ENOSYS'):
     sys.exit(__doc__)
-error = getattr(errno, sys.argv[1])
+error = getattr(errno, name)
 steps = b''.join(struct.pack('HBBI', *step) for step in (
     (LOAD_NUMBER, 0, 0, 0),
-    (JUMP_IF_EQUAL, 0, 1, IO_URING_SETUP),
+    (JUMP_IF_EQUAL, 0, 1, IO_URING[which]),
     (RETURN, 0, 0, ANSWER_ERROR | error),
     (RETURN, 0, 0, ALLOW),
 ))

@@ -210,6 +210,25 @@ LEAT_TEST("coordinator: the first request decides, later errors are secondary", 
   CHECK(c.secondary_errors().size() == 1);
 }
 
+TEST_CASE("coordinator: secondary errors that nobody reads are told once", "[sync]") {
+  const auto said_by = [](bool read) {
+    return leat_test::last_words([read] {
+      leat::sim::run([](bool ask) -> task<> {
+        leat::coordinator c({.name = "c"});
+        c.request_stop();
+        c.request_stop(std::make_exception_ptr(std::runtime_error("late")));
+        co_await c.join();
+        if (ask) CHECK(c.secondary_errors().size() == 1);
+        c.clear_stop();
+      }(read));
+      std::fputs("the end\n", stderr);
+      std::abort();
+    });
+  };
+  CHECK(said_by(true) == "the end\n");
+  CHECK(said_by(false) == "leat: coordinator 'c': also failed, and nobody asked: late\nthe end\n");
+}
+
 LEAT_TEST("coordinator: an error after join is thrown to its reporter", "[sync]") {
   leat::coordinator c;
   co_await c.join();

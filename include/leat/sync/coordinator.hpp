@@ -163,7 +163,8 @@ class coordinator final : public task_scope {
   /// Throws the recorded error, if there is one; it stays recorded.
   void raise_requested_exception() const;
 
-  /// Errors that came after the first request, and those of add_secondary_error(), each once.
+  /// Errors that came after the first request, and those of add_secondary_error(), each once. Those
+  /// that nobody asks for here are told on standard error by clear_stop() or the destructor.
   [[nodiscard]] std::vector<std::exception_ptr> secondary_errors() const;
 
   /// Keeps an error that is no reason to stop, such as that of a clean-up: it is never thrown.
@@ -184,6 +185,7 @@ class coordinator final : public task_scope {
   void stop_threads() noexcept;
   void thread_ended(std::exception_ptr error) noexcept;
   void keep_secondary(std::exception_ptr error) LEAT_REQUIRES(state_mutex_);
+  void tell_unread() noexcept;
   [[nodiscard]] std::exception_ptr stragglers_of(const join_options& options) const;
   void finish_join(std::exception_ptr late);
 
@@ -193,6 +195,7 @@ class coordinator final : public task_scope {
   bool decided_ LEAT_GUARDED_BY(state_mutex_) = false;  // a first request was made
   std::exception_ptr error_ LEAT_GUARDED_BY(state_mutex_);
   std::vector<std::exception_ptr> secondary_ LEAT_GUARDED_BY(state_mutex_);
+  mutable bool secondary_read_ LEAT_GUARDED_BY(state_mutex_) = true;
   std::vector<std::unique_ptr<thread_entry>> threads_ LEAT_GUARDED_BY(state_mutex_);
   std::optional<std::stop_callback<forward>> on_stop_;
 };
