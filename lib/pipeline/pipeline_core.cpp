@@ -52,6 +52,12 @@ void require_files_for(std::uint64_t ranks, std::size_t files, std::string_view 
                     std::to_string(ranks) + " ranks: one would have nothing to read");
 }
 
+task<void> let_others_run() {
+  co_await this_task::yield();
+  const bool stopped = co_await this_task::stop_requested();  // g++ 12 errs with it in the if
+  if (stopped) throw failure(errc::cancelled, "pipeline: restore");
+}
+
 pipeline_core::pipeline_core(pipeline_options options) : options_(std::move(options)) {
   const auto refuse_options = [this](const char* why) {
     throw failure(errc::invalid_argument, "pipeline '" + options_.name + "': " + why);

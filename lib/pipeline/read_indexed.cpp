@@ -119,7 +119,13 @@ class indexed_stage final : public detail::stage<record_selection> {
       }
       count = indices.size();
       co_await from.read(indices, run);
-      to(run, records.first(count));
+      for (std::size_t i = 0; i < count;) {
+        const std::size_t some = std::min(count - i, detail::restore_share_of_turn);
+        record_selection part = run.slice(i, some);
+        to(part, records.subspan(i, some));
+        i += some;
+        co_await detail::let_others_run();
+      }
     }
   }
 

@@ -160,7 +160,7 @@ TEST_CASE("tfrecord_file: reads ranges", "[io]") {
   }(dir.write("a", file_of(records)), records));
 }
 
-TEST_CASE("tfrecord_file: a selection outlives its file, and a copy its refill", "[io]") {
+TEST_CASE("tfrecord_file: a selection outlives its file, a copy its refill, a slice both", "[io]") {
   const temp_dir dir;
   leat::sync_wait([](std::string p) -> task<> {
     leat::record_selection selection;
@@ -177,6 +177,13 @@ TEST_CASE("tfrecord_file: a selection outlives its file, and a copy its refill",
     CHECK(leat::as_text(copy[1]) == "zero");
     CHECK(copy.path() == p);
     CHECK(leat::as_text(selection[1]) == "two");
+    leat::record_selection part = copy.slice(1, 1);
+    CHECK(copy.slice(2, 0).empty());
+    copy.clear();
+    REQUIRE(part.size() == 1);
+    CHECK(leat::as_text(part[0]) == "zero");
+    CHECK(part.position(0).index == 0);
+    CHECK(part.path() == p);
   }(dir.write("a", file_of({"zero", "one", "two"}))));
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "leat/codec/bytes.hpp"
+#include "leat/core/assert.hpp"
 #include "leat/core/detail/aligned_bytes.hpp"
 #include "leat/io/record_batch.hpp"
 
@@ -44,6 +45,22 @@ class record_selection {
   /// The number of the i-th record among those of all files that were read from, from 0; of one
   /// file, its index.
   [[nodiscard]] std::uint64_t ordinal(std::size_t i) const noexcept { return places_[i].ordinal; }
+
+  /// `count` records from `first` on; they share the memory. Precondition: there are as many.
+  /// Cost: O(count), two allocations.
+  [[nodiscard]] record_selection slice(std::size_t first, std::size_t count) const {
+    LEAT_ASSERT(first <= size() && count <= size() - first, "a slice behind the end");
+    record_selection part;
+    const auto of = [&](const auto& all) {
+      return all.begin() + static_cast<std::ptrdiff_t>(first);
+    };
+    const auto n = static_cast<std::ptrdiff_t>(count);
+    part.records_.assign(of(records_), of(records_) + n);
+    part.places_.assign(of(places_), of(places_) + n);
+    part.memory_ = memory_;
+    part.paths_ = paths_;
+    return part;
+  }
 
   /// Forgets the records and lets go of their memory.
   void clear() noexcept {

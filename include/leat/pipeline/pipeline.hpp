@@ -235,9 +235,9 @@ class pipeline {
   ///               files that have changed in size or time, and after the first next(); data_loss
   ///               and invalid_argument for bytes that are no state; those of the readers. The
   ///               message says what differs.
-  /// Cancellation: as the readers'; the pipeline is as it was declared then.
+  /// Cancellation: cancelled, after a few records; the pipeline is as it was declared then.
   /// Cost:         of a shuffle buffer, a read of each record that it held, and the functions
-  ///               called for these here, whatever their workers.
+  ///               called for these here, whatever their workers; other tasks run meanwhile.
   [[nodiscard]] task<void> restore(std::string state) {
     return take_up({std::move(state)}, &detail::state_of);
   }

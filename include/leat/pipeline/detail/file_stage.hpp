@@ -223,13 +223,12 @@ class file_stage final : public stage<typename Reader::batch_type> {
 
   [[nodiscard]] static file_place place_of(const open_file& f) {
     file_place p{.open = f.reader != nullptr, .ended = f.ended, .any = f.any, .file = f.file};
-    if (p.open) {
-      const record_position at =
-          f.taken < f.read.size() ? f.read.position(f.taken) : f.reader->position();
-      p.offset = at.offset;
-      p.index = at.index;
-      p.reports = f.reader->statistics().reports;
-    }
+    if (!p.open) return p;
+    const record_position at =
+        f.taken < f.read.size() ? f.read.position(f.taken) : f.reader->position();
+    p.offset = at.offset;
+    p.index = at.index;
+    p.reports = f.reader->statistics().reports;
     return p;
   }
 
@@ -317,8 +316,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
     }
   }
 
-  // What other ranks had left of their epochs, and the epochs that some of them had not begun,
-  // becomes one epoch of which each rank has a share.
+  // What ranks had left, with epochs that some had not begun, becomes one epoch, dealt out anew.
   task<void> deal_anew(const std::vector<files_state>& of_ranks) {
     std::vector<dealt_files> left(of_ranks.size());
     std::vector<std::uint64_t> epochs;
@@ -353,6 +351,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
       if (!open_[turn_].ended) co_await take(open_[turn_], run, to_drop_);
       to_drop_ -= run.size();
       if (run.empty() || left_ == 0) pass_on();
+      co_await let_others_run();
     }
   }
 

@@ -26,6 +26,13 @@ namespace leat::detail {
 /// Refuses fewer files than ranks: one would have nothing to read. Errors: invalid_argument.
 void require_files_for(std::uint64_t ranks, std::size_t files, std::string_view stage);
 
+/// Records of which a restore makes elements again before others have their turn.
+inline constexpr std::size_t restore_share_of_turn = 16;
+
+/// In the midst of a restore: lets every other task that is ready run first.
+/// Errors: cancelled when the task was asked to stop.
+[[nodiscard]] task<void> let_others_run();
+
 /// What the stages of a pipeline share: its options and metrics and, once it runs, its tasks.
 ///
 /// Thread safety: thread-bound, apart from the metrics.

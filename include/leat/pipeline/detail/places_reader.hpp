@@ -11,6 +11,7 @@
 
 #include "leat/codec/compression.hpp"
 #include "leat/core/task.hpp"
+#include "leat/pipeline/detail/pipeline_core.hpp"
 #include "leat/pipeline/detail/stage_state.hpp"
 
 namespace leat::detail {
@@ -35,6 +36,7 @@ class places_reader {
     while (!records_.empty()) {
       if (has_first()) {
         give(to);
+        co_await let_others_run();
       } else {
         co_await bring_first();
       }
@@ -102,12 +104,13 @@ class places_reader {
     reader = co_await Reader::open(path_, std::move(o));
   }
 
-  // Those that stand one behind the other.
+  // Those that stand one behind the other, up to a share of a turn.
   void give(const sink& to) {
     const origin& first = records_.front();
     const auto at = static_cast<std::size_t>(first.index - read_.position(0).index);
     std::size_t count = 0;
-    while (count < records_.size() && at + count < read_.size() &&
+    const std::size_t most = std::min(records_.size(), restore_share_of_turn);
+    while (count < most && at + count < read_.size() &&
            records_[count].index == first.index + count &&
            records_[count].offset == read_.position(at + count).offset) {
       ++count;

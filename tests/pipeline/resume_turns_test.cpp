@@ -1,0 +1,118 @@
+// Pipelines that are restored: others have their turns meanwhile, and a stop ends it.
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <string>
+
+#include "leat/core/task_group.hpp"
+#include "leat/core/this_task.hpp"
+#include "leat/io/tfrecord_reader.hpp"
+#include "leat/pipeline/read_indexed.hpp"
+#include "pipeline/resuming.hpp"
+#include "support/error_of.hpp"
+
+namespace resume_turns_test {
+
+using leat::errc;
+using leat::task;
+using leat_test::error_of;
+using leat_test::go_on;
+using leat_test::read_and_save;
+using leat_test::texts;
+
+constexpr std::size_t capacity = 3000;
+constexpr std::size_t share = 16;  // records of a turn
+
+// Calls of a function while a pipeline is restored.
+struct calls {
+  std::size_t all = 0;
+  std::size_t since_a_turn = 0;
+  std::size_t most = 0;
+  std::function<void()> on_call = [] {};
+
+  void add() {
+    ++all;
+    most = std::max(most, ++since_a_turn);
+    on_call();
+  }
+};
+
+template <class Pipeline>
+auto buffered(Pipeline p, calls& c) {
+  return std::move(p)
+      .map("text",
+           [&c](leat::byte_view record) {
+             c.add();
+             return leat_test::text_of_record(record);
+           })
+      .shuffle({.capacity = capacity, .seed = 1});
+}
+
+task<> tick(calls& c, const bool& done) {
+  while (!done) {
+    c.since_a_turn = 0;
+    co_await leat::this_task::yield();
+  }
+}
+
+template <class Make>
+void check_turns(Make make) {
+  calls c;
+  auto whole = make(c);
+  const auto [all, states] = leat::sync_wait(read_and_save(whole, 200));
+  const std::string state = states[100];
+  const texts expected(all.begin() + 100, all.end());
+
+  // Others run.
+  const auto restored = [&](auto& p) -> task<> {
+    bool done = false;
+    leat::task_group others("others");
+    others.spawn(tick(c, done));
+    c = {};
+    co_await p.restore(state);
+    done = true;
+    co_await others.join();
+  };
+  auto second = make(c);
+  leat::sync_wait(restored(second));
+  CHECK(c.all >= capacity);
+  CHECK(c.most <= share);
+  leat::sync_wait(second.stop());
+
+  // A stop ends it.
+  auto third = make(c);
+  const auto stopped = [&]() -> task<> {
+    leat::task_group group("restoring");
+    c = {};
+    c.on_call = [&] {
+      if (c.all == 500) group.request_stop();
+    };
+    group.spawn(third.restore(state));
+    co_await group.join();
+  };
+  const std::string why = error_of(stopped(), errc::cancelled);
+  CHECK(c.all >= 500);
+  CHECK(c.all <= 500 + share);
+  c.on_call = [] {};
+  const texts rest = leat::sync_wait(go_on(third, state, 100));
+  CHECK((rest == expected));
+}
+
+TEST_CASE("resume: while a restore reads files again, others have their turns", "[pipeline]") {
+  const temp_dir dir;
+  leat::sync_wait(leat_test::write_record_files(dir, 5000));
+  check_turns([&](calls& c) {
+    return buffered(leat::read_files<leat::tfrecord_reader>({.files = {dir / "records???"}}), c);
+  });
+}
+
+TEST_CASE("resume: while a restore reads by indexes, others have their turns", "[pipeline]") {
+  const temp_dir dir;
+  leat::sync_wait(leat_test::write_record_files(dir, 5000));
+  check_turns([&](calls& c) {
+    return buffered(leat::read_indexed({dir / "records???"}, {.num_epochs = 1, .seed = 5}), c);
+  });
+}
+
+}  // namespace resume_turns_test
