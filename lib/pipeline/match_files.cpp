@@ -111,7 +111,10 @@ task<std::vector<std::string>> match_files(std::vector<std::string> patterns,
       try {
         if ((co_await get_status(path)).is_regular) regular.push_back(std::move(path));
       } catch (const failure& e) {
-        if (e.code() != errc::not_found) throw;  // gone meanwhile, or a link to nowhere
+        // Gone meanwhile, or a link to nowhere, to itself, or to where we may not look.
+        const bool none = e.code() == errc::not_found || e.code() == errc::failed_precondition ||
+                          e.code() == errc::permission_denied;
+        if (!none) throw;
       }
     }
     all = std::move(regular);

@@ -145,4 +145,23 @@ TEST_CASE("match_files: directories match too, unless they are left out", "[pipe
   CHECK(match({t / "s*"}, {.regular_only = true}).empty());
 }
 
+TEST_CASE("match_files: links are followed, and those that lead nowhere end", "[pipeline]") {
+  const tree t;
+  std::filesystem::create_symlink(".", t / "itself");
+  std::filesystem::create_symlink("loop", t / "loop");
+  std::filesystem::create_symlink("none", t / "missing");
+  std::filesystem::create_symlink("a.txt", t / "link.txt");
+  std::filesystem::create_directory_symlink("sub", t / "way");
+  CHECK(match({t / "way/c*"}) == paths{t / "way/c.txt"});
+  CHECK(match({t / "*/c.txt"}) == paths{t / "sub/c.txt", t / "way/c.txt"});
+  CHECK(match({t / "itself/itself/a*"}) == paths{t / "itself/itself/a.txt"});
+  CHECK(match({t / "it*/it*/a*"}) == paths{t / "itself/itself/a.txt"});  // so deep, no deeper
+  CHECK(match({t / "it*/**"}).size() == match({t / "*"}).size());
+  CHECK(match({t / "loop"}).empty());
+  CHECK(match({t / "loop/*"}).empty());
+  CHECK(match({t / "l*"}) == paths{t / "link.txt", t / "loop"});
+  CHECK(match({t / "missing"}).empty());
+  CHECK(match({t / "l*", t / "m*", t / "w*"}, {.regular_only = true}) == paths{t / "link.txt"});
+}
+
 }  // namespace match_files_test

@@ -33,7 +33,8 @@ struct tfrecord_writer_options {
 /// The records go to a new file with ".partial" behind the name (".partial1", ... if there is one
 /// already); close() makes sure that they are on the device and then renames it. Without a close
 /// the partial file is removed and what had the name before is untouched. Of several writers of one
-/// path the last to close wins, whole.
+/// path the last to close wins, whole. A symbolic link of that name is replaced by the file, as by
+/// rename(2), wherever it leads: what it leads to stays as it is.
 ///
 /// After an error nothing is lost: the records are kept, and flush() or close() tries again. Once
 /// close() was called only close() may be.
@@ -51,7 +52,8 @@ struct tfrecord_writer_options {
 class tfrecord_writer {
  public:
   /// Errors: permission_denied, not_found for a missing directory, ...; invalid_argument for an
-  ///         option out of range, and where a directory, a device or a pipe has the name.
+  ///         option out of range, and where a directory, a device or a pipe has the name, or a link
+  ///         leads to one.
   [[nodiscard]] static task<tfrecord_writer> open(std::string path,
                                                   tfrecord_writer_options options = {});
 

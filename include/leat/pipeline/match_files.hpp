@@ -19,7 +19,8 @@ struct match_options {
 /// character itself. `*` matches a leading dot; `**` is no more than `*`. A pattern is matched
 /// level by level: no directory is read that the pattern does not lead into. A pattern without
 /// wildcards gives its path if that exists. No match is an empty list. A pattern with wildcards and
-/// without a directory, such as "*.txt", gives "./name".
+/// without a directory, such as "*.txt", gives "./name". Symbolic links are followed, as far as the
+/// pattern goes; one that leads nowhere matches by its name, unless `regular_only` leaves it out.
 ///
 /// Errors:       not_found when the directory before the first wildcard does not exist; others of
 ///               the system. What is no directory, or must not be read, is left out.
