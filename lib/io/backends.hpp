@@ -19,9 +19,13 @@ void execute(file_request& request) noexcept;
 [[nodiscard]] int open_flags(const file_request& request) noexcept;
 
 /// What is left to do for an open whose descriptor is there: tells the status, and lets what is no
-/// stream block again, which some file systems rely on. Gives the result of the request; after an
-/// error the descriptor is closed.
+/// stream block again, unless the flags of the request have O_NONBLOCK. Gives the result of the
+/// request; after an error the descriptor is closed.
 [[nodiscard]] std::int64_t finish_open(const file_request& request, int descriptor) noexcept;
+
+/// Lets a file that was opened with these flags block, which some file systems rely on, and the
+/// ring: before any read of it but one that is answered from the page cache. False on an error.
+[[nodiscard]] bool let_block(int descriptor, int flags) noexcept;
 
 /// What a status request is told of a file; but see has_doubtful_size().
 [[nodiscard]] file_status to_file_status(const struct stat& s) noexcept;

@@ -136,8 +136,13 @@ std::int64_t finish_open(const file_request& r, int descriptor) noexcept {
     if (::fstatfs(descriptor, &on) != 0) return refuse();
     if (makes_up_files(on)) r.status->size = 0;
   }
-  if (!r.status->is_stream && ::fcntl(descriptor, F_SETFL, r.flags) != 0) return refuse();
+  const bool blocks = !r.status->is_stream && (r.flags & O_NONBLOCK) == 0;
+  if (blocks && !let_block(descriptor, r.flags)) return refuse();
   return descriptor;
+}
+
+bool let_block(int descriptor, int flags) noexcept {
+  return ::fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) == 0;
 }
 
 file_status to_file_status(const struct stat& s) noexcept {

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <utility>
 
+#include "io/backends.hpp"
 #include "io/open_files.hpp"
 #include "leat/core/assert.hpp"
 #include "leat/core/error.hpp"
@@ -150,7 +151,8 @@ struct whole_files::entry final : file_request,
     file.emplace(*all->backend, -1);
     detail::check_path(name);
     what = op::open;
-    flags = O_RDONLY;
+    flags = O_RDONLY | O_NONBLOCK;  // to block is a call more, which the page cache does without
+    may_block = !all->backend->gives_descriptors();
     file_request::path = name.c_str();
     status = &found;
     retries = 0;
@@ -269,6 +271,13 @@ struct whole_files::entry final : file_request,
       all->copied = 0;
       paused = true;
     }
+    if (what == op::read && !paused && !may_block) {
+      may_block = detail::let_block(handle, flags);
+      if (!may_block) {
+        result = -errno;
+        return true;
+      }
+    }
     self = shared_from_this();
     home->work_started();  // also when nobody wants the file any more: it has to be closed
     if (paused) {
@@ -302,6 +311,7 @@ struct whole_files::entry final : file_request,
   std::size_t got = 0;
   std::uint64_t counted = 0;    // of all->bytes
   std::shared_ptr<entry> self;  // while a request is under way
+  bool may_block = false;       // the open file
   bool was_alone = false;       // no other file was open when this one was to be opened
   bool paused = false;          // the result is there, but others have their turn first
 };

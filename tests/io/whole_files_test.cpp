@@ -1,11 +1,20 @@
 #include "leat/io/whole_files.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstddef>
+#include <iterator>
+#include <linux/filter.h>
+#include <linux/openat2.h>
+#include <linux/seccomp.h>
 #include <map>
 #include <string>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -232,6 +241,59 @@ TEST_CASE("whole_files: a stop loses no file", "[io]") {
     }
     check_all(all, expected);
   }(paths));
+}
+
+// Has fcntl(F_SETFL) fail with EPERM, here and in threads that begin now.
+bool refuse_set_flags() {
+  sock_filter steps[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fcntl, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[1])),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_SETFL, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  sock_fprog program{static_cast<unsigned short>(std::size(steps)), steps};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+// True where the kernel says at once that a file is in its caches.
+bool is_told_as_cached(const std::string& path) {
+  open_how how{};
+  how.flags = O_RDONLY;
+  how.resolve = RESOLVE_CACHED;
+  const long f = ::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how);
+  if (f < 0) return false;
+  char byte = 0;
+  iovec to{&byte, 1};
+  const bool cached = ::preadv2(static_cast<int>(f), &to, 1, 0, RWF_NOWAIT) == 1;
+  ::close(static_cast<int>(f));
+  return cached;
+}
+
+task<std::string> read_without_set_flags(std::vector<std::string> paths) {
+  const whole_files_options usual;
+  const contents before = co_await read_list(paths, usual);  // all that is set up once is
+  if (before.size() != paths.size()) co_return "not read";
+  if (!is_told_as_cached(paths[1])) co_return "not cached";
+  if (!refuse_set_flags()) co_return "no filter";
+  const contents all = co_await read_list(paths, usual);
+  std::size_t right = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].second == text_of(static_cast<int>(i))) ++right;
+  }
+  co_return std::to_string(right);
+}
+
+TEST_CASE("whole_files: what is in the page cache takes no call but open, fstat, read and close",
+          "[io]") {
+  const temp_dir dir;
+  const std::vector<std::string> paths = make_files(dir, 20);
+  const std::string said =
+      leat_test::said_by_child([&] { return leat::sync_wait(read_without_set_flags(paths)); });
+  if (said != "20") WARN(said);
+  CHECK((said == "20" || said == "not cached" || said == "no filter"));
 }
 
 TEST_CASE("whole_files: few descriptors are enough", "[io]") {
