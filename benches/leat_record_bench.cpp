@@ -6,11 +6,13 @@
 // tfrecord/cold-direct    the same, past the page cache
 // tfrecord/random-hot     records in random order, cached, about 1 MiB at a time; ns a record
 // tfrecord/random-cold    none of it is in the page cache, no record twice, 1024 at a time
+// tfrecord/random-cold-at the same by 64 tasks, each of which asks for one record after the other
 // fixed/hot               records of 3073 bytes; GB/s
 // lines/hot               text lines; GB/s
 // lines/gzip              the same, compressed; GB of text
 
 #include <algorithm>
+#include <cstdlib>
 #include <span>
 
 #include <leat/leat.hpp>
@@ -70,10 +72,35 @@ leat::task<double> read_at_random(bench::request r, bool cold) {
   co_return watch.seconds() * 1e9 / static_cast<double>(order.size());
 }
 
+leat::task<> read_one_by_one(leat::tfrecord_file& file, std::span<const std::uint64_t>& left) {
+  while (!left.empty()) {
+    const std::uint64_t i = left.front();
+    left = left.subspan(1);
+    const leat::owned_record record = co_await file.at(i);
+    if (record.payload().empty()) std::abort();
+  }
+}
+
+leat::task<double> read_by_tasks(bench::request r) {
+  constexpr int tasks = 64;
+  const auto file = co_await leat::tfrecord_file::open(r.file);
+  const auto order = bench::random_order(file->size(), static_cast<std::size_t>(r.items));
+  std::span<const std::uint64_t> left = order;
+  bench::evict(r.file);
+  const bench::stopwatch watch;
+  leat::task_group group;
+  for (int i = 0; i < tasks; ++i) group.spawn(read_one_by_one(*file, left));
+  co_await group.join();
+  co_return watch.seconds() * 1e9 / static_cast<double>(order.size());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const bench::request r = bench::parse(argc, argv);
+  if (r.workload.starts_with("tfrecord/random-cold-at/")) {
+    return bench::report(r, "leat", leat::sync_wait(read_by_tasks(r)), "ns/record");
+  }
   if (r.workload.starts_with("tfrecord/random-")) {
     const bool cold = r.workload.starts_with("tfrecord/random-cold");
     if (!cold) leat::sync_wait(read_at_random(r, cold));

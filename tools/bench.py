@@ -99,6 +99,7 @@ comparisons = [
     at_random('hot', '100KiB', 102400, items // 300),
     # With its frame such a record is one page, as what fio reads.
     at_random('cold', '4KiB', 4080, items // 150, *fio),
+    *(at_random(way, '1KiB', 1024, items // 150, *fio) for way in ('cold', 'cold-at')),
     reading('lines/hot', data_file('text'), 'leat_record_bench', 'lines_peer', 'lines_peer/memchr'),
     reading('lines/gzip', data_file('gzip'), 'leat_record_bench', 'lines_peer'),
     reading('inflate/gzip', data_file('gzip'), 'leat_inflate_bench', 'inflate_peer',

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """fio reads a file of which nothing is cached, through io_uring. Called like the other benches.
 
-tfrecord/random-cold: blocks in random order, through the page cache, 64 reads under way; the size of a
-block is that of a record with its frame. .../cold-direct: all of it in order, past the page cache, four
+tfrecord/random-cold: blocks in random order, through the page cache, 64 reads under way; a block is a
+record with its frame, at the place that it has in the file. .../cold-direct: all of it in order, past the page cache, four
 reads of 1 MiB under way."""
 
 import argparse
@@ -26,9 +26,9 @@ def fio(*arguments):
 
 
 if 'random' in options.workload:
-    BLOCK = 4096
-    job = fio('--rw=randread', '--direct=0', '--iodepth=64', f'--bs={BLOCK}',
-              f'--io_size={options.items * BLOCK}')
+    block = {'1KiB': 1024 + 16, '4KiB': 4096}[options.workload.rsplit('/')[-1]]
+    job = fio('--rw=randread', '--direct=0', '--iodepth=64', f'--bs={block}',
+              f'--io_size={options.items * block}')
     subject, value, unit = 'fio, io_uring, depth 64', 1e9 / job['read']['iops'], 'ns/record'
 else:
     job = fio('--rw=read', '--direct=1', '--iodepth=4', '--bs=1M')
