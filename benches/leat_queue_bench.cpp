@@ -7,8 +7,12 @@
 // queue/2-threads/batches-64   the same, with push_many and pop_many of 64, capacity 1024; ns/item
 // queue/1000-producers         1,000 producers, one consumer, capacity 64, one scheduler; ns/item
 // queue/suspended-memory       100,000 loops that wait for room; bytes/task
+// queue/suspended-frame        what of that the coroutines' frames are, with what waits in them
+// queue/suspended-bare-frame   the frame of such a loop with an empty promise that awaits nothing
 
 #include <chrono>
+#include <coroutine>
+#include <exception>
 #include <string>
 #include <thread>
 #include <variant>
@@ -89,18 +93,60 @@ leat::task<> push_forever(leat::fifo_queue<long>& q) {
   for (long i = 0;; ++i) co_await q.push(long{i});
 }
 
-leat::task<double> suspended_memory(long count) {
+double per_task(std::size_t bytes, long count) {
+  return static_cast<double>(bytes) / static_cast<double>(count);
+}
+
+leat::task<double> suspended_memory(long count, bool frames_only) {
   leat::fifo_queue<long> q(1);
   leat::task_group g;
+  std::vector<leat::task<>> loops;
+  loops.reserve(static_cast<std::size_t>(count));
   const std::size_t before = bench::heap_bytes();
-  for (long i = 0; i < count; ++i) g.spawn(push_forever(q));
+  for (long i = 0; i < count; ++i) loops.push_back(push_forever(q));
+  const std::size_t frames = bench::heap_bytes();
+  for (leat::task<>& loop : loops) g.spawn(std::move(loop));
   while (q.statistics().waiting_pushes + 1 < static_cast<std::size_t>(count)) {
     co_await leat::this_task::yield();
   }
   const std::size_t after = bench::heap_bytes();
   g.request_stop();
   co_await g.join();
-  co_return static_cast<double>(after - before) / static_cast<double>(count);
+  co_return per_task((frames_only ? frames : after) - before, count);
+}
+
+// What the same loop costs without leat: its parameter, its local and what it hands over.
+struct bare_loop {
+  struct promise_type {
+    bare_loop get_return_object() {
+      return {std::coroutine_handle<promise_type>::from_promise(*this)};
+    }
+    std::suspend_always initial_suspend() const noexcept { return {}; }
+    std::suspend_always final_suspend() const noexcept { return {}; }
+    void return_void() const noexcept {}
+    void unhandled_exception() const noexcept { std::terminate(); }
+  };
+  std::coroutine_handle<promise_type> coroutine;
+};
+
+struct bare_push : std::suspend_always {
+  bare_push(leat::fifo_queue<long>&, long&&) noexcept {}
+};
+
+bare_loop push_to_nobody(leat::fifo_queue<long>& q) {
+  for (long i = 0;; ++i) co_await bare_push(q, long{i});
+}
+
+double bare_frame(long count) {
+  leat::fifo_queue<long> q(1);
+  std::vector<bare_loop> loops;
+  loops.reserve(static_cast<std::size_t>(count));
+  const std::size_t before = bench::heap_bytes();
+  for (long i = 0; i < count; ++i) loops.push_back(push_to_nobody(q));
+  const std::size_t after = bench::heap_bytes();
+  for (const bare_loop& loop : loops) loop.coroutine.resume();
+  for (const bare_loop& loop : loops) loop.coroutine.destroy();
+  return per_task(after - before, count);
 }
 
 }  // namespace
@@ -114,8 +160,13 @@ int main(int argc, char** argv) {
   const std::size_t dash = r.workload.rfind('-');
   const std::string kind = r.workload.substr(slash, dash - slash);
   const auto number = static_cast<std::size_t>(std::atol(r.workload.substr(dash + 1).c_str()));
-  if (r.workload == "queue/suspended-memory") {
-    return bench::report(r, "leat", leat::sync_wait(suspended_memory(100'000)), "bytes/task");
+  if (r.workload == "queue/suspended-bare-frame") {
+    return bench::report(r, "nobody", bare_frame(100'000), "bytes/task");
+  }
+  if (r.workload.starts_with("queue/suspended-")) {
+    const bool frames_only = r.workload == "queue/suspended-frame";
+    const double bytes = leat::sync_wait(suspended_memory(100'000, frames_only));
+    return bench::report(r, "leat", bytes, "bytes/task");
   }
   const auto run = [&](long count) {
     if (r.workload.starts_with("queue/1-thread/")) {

@@ -85,6 +85,7 @@ comparisons = [
     queue('queue/2-threads/batches-64', 'moodycamel_queue_peer', count=4 * items),
     queue('queue/1000-producers', 'condvar_queue_peer', count=items // 10),
     queue('queue/suspended-memory', 'asio_channel_peer'),
+    queue('queue/suspended-frame'), queue('queue/suspended-bare-frame'),
     task('task/spawn-and-join', 'asio_task_peer', count=items // 3),
     *(task(f'task/ping-pong-p{p}', 'condvar_queue_peer', count=items // 100) for p in (50, 99)),
     task('task/stop', 'condvar_queue_peer'),

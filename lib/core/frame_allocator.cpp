@@ -54,9 +54,9 @@ frames_uncached::~frames_uncached() {
 }
 
 void* allocate_frame_slowly(std::size_t size) {
-  const std::size_t index = (size - 1) / frame_cache::granule;
+  const std::size_t index = frame_cache::class_of(size);
   // The whole block of its class, since it will come back as one.
-  if (!sanitized && index < frame_cache::classes) size = (index + 1) * frame_cache::granule;
+  if (!sanitized && index < frame_cache::classes) size = frame_cache::size_of(index);
   void* const block = ::operator new(size);
   ++frame_cache::local.live;
   return block;

@@ -246,7 +246,7 @@ void task_scope::finish(context& c) noexcept {
   const std::unique_ptr<context> self(&c);
   task_scope& scope = *self->scope_;
   scheduler& home = *self->home_;
-  std::exception_ptr error = self->outermost_->take_error();
+  std::exception_ptr error = self->body_.promise().take_error();
   self->body_.destroy();
   scope.task_ended(self->name(), std::move(error));
   work_list satisfied;

@@ -314,12 +314,15 @@ bool queue_base::leave_early(detail::queue_waiter& w, bool wake) noexcept {
   {
     const change_lock lock(*this);
     if (!w.linked_) return false;
+    const bool was_first = w.previous_ == nullptr;
     if (!w.is_push()) return_held(w);
     work_list self;
     leave_line(w, detail::queue_outcome::cancelled, self);
     if (wake) woken.append(self);
-    work_list others = serve();  // those behind it move up
-    woken.append(others);
+    if (was_first || budget_) {
+      work_list others = serve();  // those behind it move up
+      woken.append(others);
+    }
   }
   wake_all(woken);
   return true;

@@ -25,6 +25,19 @@ TEST_CASE("frame_allocator: a block that was freed is given out again", "[core]"
   free_frame(second, 193);
 }
 
+TEST_CASE("frame_allocator: classes are no coarser than those of malloc", "[core]") {
+  using leat::detail::frame_cache;
+  for (std::size_t size = 1; size <= 1016; ++size) {
+    const std::size_t index = frame_cache::class_of(size);
+    const std::size_t rounded = frame_cache::size_of(index);
+    REQUIRE(index < frame_cache::classes);
+    REQUIRE(rounded >= size);
+    REQUIRE(rounded - size < 16);
+    REQUIRE((rounded + 8) % 16 == 0);  // with what malloc keeps of a block
+  }
+  CHECK(frame_cache::class_of(1017) == frame_cache::classes);
+}
+
 TEST_CASE("frame_allocator: blocks that live at the same time do not overlap", "[core]") {
   std::vector<std::pair<unsigned char*, std::size_t>> blocks;
   for (std::size_t size = 1; size < 3000; size += 37) {

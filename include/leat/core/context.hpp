@@ -21,6 +21,8 @@ class wait;
 namespace detail {
 class collector;
 class promise_base;
+template <class T>
+class promise;
 std::string to_text(const work_item& item);
 }  // namespace detail
 
@@ -65,10 +67,9 @@ class context : private work_item {
 
   scheduler* home_;
   task_scope* scope_;
-  task_id id_;                    // set by the scope when it takes the task in
-  std::coroutine_handle<> body_;  // the outermost coroutine
-  detail::promise_base* outermost_ = nullptr;
-  detail::promise_base* innermost_ = nullptr;  // the end of the chain of awaiting tasks
+  task_id id_;                                         // set by the scope when it takes the task in
+  std::coroutine_handle<detail::promise<void>> body_;  // the outermost coroutine
+  detail::promise_base* innermost_ = nullptr;          // the end of the chain of awaiting tasks
   wait* waiting_ = nullptr;
   context* previous_ = nullptr;  // the scope's list of children
   context* following_ = nullptr;

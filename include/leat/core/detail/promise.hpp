@@ -51,7 +51,7 @@ class promise_base {
   /// Makes this the outermost task of `c`.
   void root_in(context& c) noexcept {
     context_ = &c;
-    c.outermost_ = c.innermost_ = this;
+    c.innermost_ = this;
   }
 
   [[nodiscard]] std::exception_ptr take_error() noexcept { return std::exchange(error_, nullptr); }
