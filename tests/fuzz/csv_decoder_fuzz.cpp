@@ -1,11 +1,15 @@
-// Any bytes: the first two choose delimiter and quotes, the rest is a record. Refused, or fields
-// that come back the same from a record in which all of them are quoted.
+// Any bytes: the first two choose the options, the rest is a record. Refused, or fields that come
+// back the same from a record in which all of them are quoted. Cut at its line ends it is records
+// that lie side by side: they give what each of them gives by itself.
 
 #include "leat/codec/csv_decoder.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,18 +66,69 @@ void check_numbers(std::string_view record, const csv_options& options) {
   }
 }
 
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    std::string_view line = text.substr(begin, end - begin);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    lines.push_back(line);
+    begin = end + 1;
+  }
+  return lines;
+}
+
+// Bit for bit: NaN is as good as any.
+template <class T>
+bool is_row(const leat::tensor& column, std::size_t row, const leat::tensor& value) {
+  return std::memcmp(&column.values<T>()[row], &value.values<T>()[0], sizeof(T)) == 0;
+}
+
+void check_side_by_side(std::string_view text, csv_options options, bool some_fields) {
+  if (some_fields) options.select = {0, 1, 3, 4, 6};
+  const leat::csv_decoder decoder(
+      {csv_column::optional(std::int32_t{7}), csv_column::optional(std::int64_t{-1}),
+       csv_column::optional(0.5F), csv_column::required(leat::dtype::float64),
+       csv_column::optional("none")},
+      options);
+  const std::vector<std::string_view> records = lines_of(text);
+  std::vector<leat::tensor_tuple> single;
+  std::optional<leat::tensor_tuple> together;
+  try {
+    together = decoder.decode(records);
+  } catch (const leat::decode_error&) {
+  }
+  try {
+    for (const std::string_view record : records) single.push_back(decoder.decode_one(record));
+  } catch (const leat::decode_error&) {
+    if (together) std::abort();
+    return;
+  }
+  if (!together) std::abort();
+  const leat::tensor_tuple& all = *together;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const bool same =
+        is_row<std::int32_t>(all[0], i, single[i][0]) &&
+        is_row<std::int64_t>(all[1], i, single[i][1]) && is_row<float>(all[2], i, single[i][2]) &&
+        is_row<double>(all[3], i, single[i][3]) && all[4].strings()[i] == single[i][4].strings()[0];
+    if (!same) std::abort();
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
   constexpr std::string_view delimiters = ",;\t x";
-  const csv_options options = {.delimiter = delimiters[data[0] % delimiters.size()],
-                               .quotes = data[1] % 2 == 0};
+  csv_options options = {.delimiter = delimiters[data[0] % delimiters.size()],
+                         .quotes = data[1] % 2 == 0};
   const std::string_view record(reinterpret_cast<const char*>(data) + 2, size - 2);
   check_strings(record, options);
   check_numbers<std::int32_t>(record, options);
   check_numbers<std::int64_t>(record, options);
   check_numbers<float>(record, options);
   check_numbers<double>(record, options);
+  if ((data[1] & 4U) != 0) options.na_value = "-1";
+  check_side_by_side(record, options, (data[1] & 2U) != 0);
   return 0;
 }

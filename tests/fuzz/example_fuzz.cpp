@@ -134,8 +134,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const leat::byte_view bytes(reinterpret_cast<const std::byte*>(data), size);
   unless_refused([&] { check_lists(bytes); });
   unless_refused([&] { check_contents(bytes); });
-  unless_refused([&] { static_cast<void>(shapes().parse_one(bytes)); });
-  unless_refused([&] { static_cast<void>(steps().parse_one(bytes)); });
+  // Beside one that has nothing, whose rows are filled.
+  const leat::byte_view beside[] = {bytes, {}};
+  unless_refused([&] { static_cast<void>(shapes().parse(beside)); });
+  unless_refused([&] { static_cast<void>(steps().parse(beside)); });
   unless_refused([&] { check_rows(bytes); });
   unless_refused([&] {
     const std::string message = leat::decode_json_example(leat::as_text(bytes));

@@ -81,6 +81,8 @@ void check_in_pieces(compression format, const std::string& stream, std::size_t 
   const auto whole = leat_test::inflate_all(format, stream, SIZE_MAX, limit, options);
   const auto pieces = leat_test::inflate_all(format, stream, piece, room, options);
   require(whole.result.end == pieces.result.end);
+  require(leat::describe(whole.result) != "?");
+  require(!whole.result.failed() || leat::code_of(whole.result.end) != leat::errc());
   require(whole.result.failed() || whole.text == pieces.text);
   require(whole.result.offset <= stream.size() && pieces.result.offset <= stream.size());
 }

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Which lines of a parser the corpus of its fuzz target runs, without any mutation.
+
+    corpora.py ROOT BUILD [TARGET...] [--missing] [--lines PERCENT]
+
+Runs BUILD/tests/replay_TARGET, built with clang's coverage, over tests/fuzz/corpus/TARGET and prints
+the share of the lines of each source that the target is about. Fails where one target is below the
+goal. The failing of a LEAT_ASSERT is not counted: it ends the process, with the profile.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+from report import asserted, lines_of, llvm, percent
+
+# Target -> source -> functions that are left out, by name: what a program calls with values and
+# options of its own, such as what writes and constructors that check, and what is for processors
+# without AVX2. The targets that are not here put together what these are about.
+TARGETS = {
+    'checkpoint': {
+        'codec/checkpoint_state.cpp': [],
+        'codec/checkpoint_table.cpp': ['check_text', 'lay_out'],
+    },
+    'csv_decoder': {
+        'codec/csv_block.cpp': [],
+        'codec/csv_decoder.cpp': ['refuse_csv', 'check_column', 'check_options', 'csv_decoder::\w+'],
+        'codec/csv_splitter.cpp': ['mark_portably', 'mark'],
+        'codec/csv_values.cpp': [],
+        'codec/number_text.cpp': [],
+    },
+    'event': {
+        'codec/event.cpp': ['to_float', 'add_values', 'add_scalar', 'add_histogram',
+                            'merge_summaries'],
+    },
+    'example': {
+        'codec/base64.cpp': [],
+        'codec/decode_example.cpp': [],
+        'codec/decode_json_example.cpp': ['decode_json_example'],
+        'codec/example_parser.cpp': [],
+        'codec/example_wire.cpp': [],
+        'codec/feature_columns.cpp': [],
+        'codec/feature_plan.cpp': ['refuse', 'want', 'check', 'check_type', 'check_shape',
+                                   'check_default', 'check_names'],
+        'codec/partitioned_column.cpp': [],
+        'codec/sequence_example_parser.cpp': [],
+        'codec/step_columns.cpp': [],
+        'codec/value_column.cpp': [],
+    },
+    'fixed_length': {'io/fixed_length_reader.cpp': ['check', 'fixed_length_framing::key']},
+    'inflater': {
+        'codec/inflater.cpp': ['inflater::inflater', 'inflater::operator=', 'inflater::reset',
+                               'inflater::format', 'inflater::bytes_\w+', 'inflater::members'],
+        'codec/raw_inflater.cpp': [],
+        'codec/stream_header.cpp': [],
+    },
+    'line_splitter': {'codec/line_splitter.cpp': []},
+    'queue_runner_def': {'sync/queue_runner_def.cpp': []},
+    'tfrecord': {'codec/tfrecord.cpp': []},
+    'tfrecord_index': {'codec/tfrecord_index.cpp': []},
+}
+
+
+def lines_of_functions(source, names):
+    """The lines of the functions with these names that begin at the margin."""
+    inside, left_out = set(), False
+    head = re.compile(rf'(?:\S.*[ &*])?(?:\w+::)*(?:{"|".join(names)})\(') if names else None
+    for number, line in enumerate(source.split('\n'), 1):
+        left_out = left_out or bool(head and head.match(line))
+        if left_out:
+            inside.add(number)
+        if line.startswith('}') or line[:1].strip() and line.endswith((';', ' }')):
+            left_out = False
+    return inside
+
+
+def lines_run(root, build, target):
+    """Source -> line -> whether the corpus has run it."""
+    folder = build / 'corpora'
+    folder.mkdir(exist_ok=True)
+    raw, merged = folder / f'{target}.profraw', folder / f'{target}.profdata'
+    program = build / 'tests' / f'replay_{target}'
+    subprocess.run([program, root / 'tests' / 'fuzz' / 'corpus' / target], check=True,
+                   stdout=subprocess.DEVNULL, env={**os.environ, 'LLVM_PROFILE_FILE': str(raw)})
+    llvm('profdata', 'merge', '-sparse', raw, '-o', merged)
+    sources = [root / 'lib' / name for name in TARGETS[target]]
+    exported = json.loads(llvm('cov', 'export', program, f'-instr-profile={merged}',
+                               '-skip-functions', '-skip-expansions', '-sources', *sources))
+    return {str(pathlib.Path(f['filename']).resolve().relative_to(root / 'lib')):
+            lines_of(f['segments']) for f in exported['data'][0]['files']}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
+    parser.add_argument('root', type=pathlib.Path)
+    parser.add_argument('build', type=pathlib.Path)
+    parser.add_argument('targets', nargs='*')
+    parser.add_argument('--missing', action='store_true', help='name what was not run')
+    parser.add_argument('--lines', type=float, default=0)
+    options = parser.parse_intermixed_args()
+    root, build = options.root.resolve(), options.build.resolve()
+
+    failed = False
+    for target in options.targets or TARGETS:
+        if target not in TARGETS:
+            print(f'coverage: {target} is not in the table of {pathlib.Path(__file__).name}',
+                  file=sys.stderr)
+            return 2
+        run_of = lines_run(root, build, target)
+        rows, missing = [], []
+        for name, left_out in TARGETS[target].items():
+            source = (root / 'lib' / name).read_text()
+            skipped = lines_of_functions(source, left_out) | asserted(source)
+            lines = {n: run for n, run in run_of[name].items() if n not in skipped}
+            rows.append((name, sum(lines.values()), len(lines)))
+            text = source.split('\n')
+            missing += (f'  lib/{name}:{n}: {text[n - 1].strip()}'
+                        for n, run in lines.items() if not run)
+        run, of = sum(r[1] for r in rows), sum(r[2] for r in rows)
+        print(f'{percent(run, of):6.1f} % {run:5}/{of:<5} {target}')
+        for name, some, all_lines in rows:
+            print(f'{percent(some, all_lines):14.1f} % {some:5}/{all_lines:<5} lib/{name}')
+        if options.missing and missing:
+            print('\n'.join(missing))
+        failed = failed or percent(run, of) < options.lines
+    if failed:
+        print(f'coverage: {options.lines:g} % of the lines of each are the least; '
+              '--missing names the others')
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
