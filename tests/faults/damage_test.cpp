@@ -1,6 +1,6 @@
 // Every byte at which a TFRecord file can be cut, every bit that can be wrong: the records before
 // the damage come, none comes that was not written. The sample has 64 KiB; `./dev campaign
-// damage` sets LEAT_DAMAGE_SIZE=1048576.
+// damage` sets LEAT_DAMAGE_SIZE=1048576. What readers make of it: large_damage_test.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,0 +1,160 @@
+#pragma once
+
+// Files of each format, plain and compressed, that are damaged: how they are made, and what stands
+// in the bytes of one by its definition.
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <catch2/catch.hpp>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "leat/codec/tfrecord.hpp"
+#include "leat/core/random.hpp"
+#include "leat/io/fixed_length_reader.hpp"
+#include "leat/io/line_reader.hpp"
+#include "leat/io/tfrecord_reader.hpp"
+#include "leat/io/whole_file_reader.hpp"
+#include "support/record_bytes.hpp"
+#include "support/slow_readers.hpp"
+#include "support/texts.hpp"
+#include "support/zlib_oracle.hpp"
+
+namespace leat_test::damaged {
+
+// Each format: its reader, a sample, small or of a size, and what stands in the bytes of a file by
+// its definition, from its beginning or from a record on.
+
+struct tfrecords {
+  using reader = leat::tfrecord_reader;
+  static reader::options_type options() { return {}; }
+  static std::string sample() { return framed({"one", "", noise(300), prose(600), "x"}); }
+  static std::string sample(std::size_t size) {
+    leat::random_engine random(5);
+    std::vector<std::string> records;
+    for (std::size_t sum = 0; sum < size; sum += records.back().size() + leat::tfrecord_overhead) {
+      const auto length = static_cast<std::size_t>(random.below(random.below(9) == 0 ? 3000 : 120));
+      records.push_back(records.size() % 2 == 0 ? noise(length, random())
+                                                : prose(length, random()));
+    }
+    return framed(records);
+  }
+  static read_outcome read(std::string_view bytes, bool whole) {
+    return slow_tfrecords(bytes, whole);
+  }
+  static read_outcome read_on(std::string_view bytes) { return slow_tfrecords(bytes); }
+};
+
+struct lines {
+  using reader = leat::line_reader;
+  static reader::options_type options() {
+    reader::options_type o;
+    o.skip_header_lines = 1;
+    return o;
+  }
+  static std::string sample() { return sample(900); }
+  static std::string sample(std::size_t size) {
+    return "a header\n\none\r\n" + prose(size) + "\n\n\r\nthe last";
+  }
+  static read_outcome read(std::string_view bytes, bool whole) {
+    return slow_lines(bytes, 1, whole);
+  }
+  static read_outcome read_on(std::string_view bytes) { return slow_lines(bytes, 0); }
+};
+
+struct fixed_lengths {
+  using reader = leat::fixed_length_reader;
+  static reader::options_type options() {
+    reader::options_type o;
+    o.record_size = 17;
+    o.header_size = 5;
+    o.footer_size = 3;
+    o.hop_size = 21;
+    return o;
+  }
+  static std::string sample() { return sample(5 + 50 * 21 + 2); }
+  static std::string sample(std::size_t size) { return prose(size); }
+  static read_outcome read(std::string_view bytes, bool whole) {
+    return slow_fixed_lengths(bytes, options(), whole);
+  }
+  static read_outcome read_on(std::string_view bytes) {
+    reader::options_type o = options();
+    o.header_size = 0;
+    return slow_fixed_lengths(bytes, o);
+  }
+};
+
+struct whole_files {
+  using reader = leat::whole_file_reader;
+  static reader::options_type options() { return {}; }
+  static std::string sample() { return sample(1000); }
+  static std::string sample(std::size_t size) { return prose(size); }
+  static read_outcome read(std::string_view bytes, bool whole) {
+    return slow_whole_file(bytes, whole);
+  }
+};
+
+// The same of a compressed file, and that no damage is taken for a whole one.
+template <class Format>
+read_outcome read_by_definition(leat::compression format, const std::string& bytes,
+                                const std::string& plain) {
+  if (format == leat::compression::none) return Format::read(bytes, true);
+  const inflated all = inflate_all(format, bytes, SIZE_MAX, 256 << 10);
+  const bool whole = all.result.end == leat::inflate_end::complete;
+  if (whole && all.text != plain) throw std::logic_error("wrong bytes were inflated, unseen");
+  return Format::read(all.text, whole);
+}
+
+template <class Format>
+leat::task<read_outcome> read_with_reader(std::string path, leat::compression format) {
+  auto options = Format::options();
+  options.compression_type = format;
+  return read_outcome_of<typename Format::reader>(std::move(path), options);
+}
+
+// A file that is changed in place.
+class sample_file {
+ public:
+  sample_file(const std::string& path, std::string content)
+      : fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)),
+        content_(std::move(content)) {
+    write(0);
+  }
+  sample_file(const sample_file&) = delete;
+  sample_file& operator=(const sample_file&) = delete;
+  ~sample_file() { ::close(fd_); }
+
+  [[nodiscard]] const std::string& content() const noexcept { return content_; }
+
+  void flip(std::size_t bit) {
+    content_[bit / 8] = static_cast<char>(content_[bit / 8] ^ (1 << bit % 8));
+    write(bit / 8, 1);
+  }
+  void cut(std::size_t size) {
+    content_.resize(size);
+    REQUIRE(::ftruncate(fd_, static_cast<off_t>(size)) == 0);
+  }
+
+ private:
+  void write(std::size_t at, std::size_t count = std::string::npos) {
+    const std::string part = content_.substr(at, count);
+    REQUIRE(::pwrite(fd_, part.data(), part.size(), static_cast<off_t>(at)) ==
+            static_cast<ssize_t>(part.size()));
+  }
+
+  int fd_;
+  std::string content_;
+};
+
+inline std::string compressed(const std::string& plain, leat::compression format) {
+  if (format == leat::compression::none) return plain;
+  const int window = format == leat::compression::gzip ? gzip_window : zlib_window;
+  return zlib_deflated(plain, {.window_bits = window});
+}
+
+}  // namespace leat_test::damaged

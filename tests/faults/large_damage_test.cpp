@@ -1,0 +1,226 @@
+// What reader_damage_test does, in files of 64 KiB; `./dev campaign damage` sets
+// LEAT_DAMAGE_SIZE=1048576 and tells how many places of each are tried.
+//
+// Of a plain file only the neighbourhood of the damage is read again: a reader that begins some
+// records before it gives what the definition finds there. What can only be read from its
+// beginning, compressed files and those that are one record, takes as long for each place as it has
+// bytes: of their places each n-th is tried, of each byte in turn another bit.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <catch2/catch.hpp>
+
+#include "faults/damaged_files.hpp"
+#include "leat/core/sync_wait.hpp"
+#include "support/effort.hpp"
+#include "support/temp_dir.hpp"
+
+namespace large_damage_test {
+
+using leat::compression;
+using leat::task;
+using namespace leat_test::damaged;
+using outcome = leat_test::read_outcome;
+
+const char* wanted_size() { return std::getenv("LEAT_DAMAGE_SIZE"); }
+
+std::size_t sample_size() {
+  return wanted_size() ? std::strtoull(wanted_size(), nullptr, 10) : 64 * 1024;
+}
+
+// Each n-th place is tried, so that no more than `most` bytes are read in all; odd.
+std::size_t stride_for(std::size_t places, std::size_t bytes_a_place) {
+  const int most_bits = wanted_size() ? 36 : leat_test::slow_build ? 22 : 26;
+  const std::uint64_t most = std::uint64_t{1} << most_bits;
+  return static_cast<std::size_t>(std::uint64_t{places} * bytes_a_place / most) | 1U;
+}
+
+void tell(std::string_view name, compression format, std::size_t size, std::size_t bits,
+          std::size_t cuts) {
+  if (!wanted_size()) return;
+  std::printf("%.*s, %s, %zu bytes: one of %zu bits, one of %zu cuts\n",
+              static_cast<int>(name.size()), name.data(), std::string(leat::name(format)).c_str(),
+              size, bits, cuts);
+  std::fflush(stdout);
+}
+
+// ------------------------------------------------------------------------------ around the damage
+
+constexpr std::size_t chunk_size = 4096;
+
+// A part of a file that begins and ends with a record.
+struct part {
+  std::size_t from = 0;
+  std::uint64_t index = 0;  // of the first record
+  std::size_t end = 0;
+};
+
+// Three records and more before and behind a byte, of a file that has `size` bytes by now.
+part around(const outcome& whole, std::size_t at, std::size_t size) {
+  const auto& offsets = whole.offsets;
+  const auto behind = std::upper_bound(offsets.begin(), offsets.end(), at) - offsets.begin();
+  part p;
+  p.end = size;
+  if (const auto last = static_cast<std::size_t>(behind) + 3; last < offsets.size()) {
+    p.end = std::min(size, static_cast<std::size_t>(offsets[last]));
+  }
+  if (behind < 4) return p;
+  p.from = static_cast<std::size_t>(offsets[static_cast<std::size_t>(behind) - 4]);
+  p.index = whole.indices[static_cast<std::size_t>(behind) - 4];
+  return p;
+}
+
+template <class Format>
+outcome read_by_definition(std::string_view bytes, const part& p) {
+  const std::string_view window = bytes.substr(p.from, p.end - p.from);
+  if (p.from == 0) return Format::read(window, true);
+  outcome o = Format::read_on(window);
+  for (std::uint64_t& offset : o.offsets) offset += p.from;
+  for (std::uint64_t& index : o.indices) index += p.index;
+  if (!o.error.empty()) {  // of plain files only those with checksums end with one
+    const std::uint64_t at =
+        o.records.empty() ? p.from
+                          : o.offsets.back() + o.records.back().size() + leat::tfrecord_overhead;
+    o.error = leat_test::error_at("record " + std::to_string(p.index + o.records.size()), at);
+  }
+  return o;
+}
+
+// As many records as there should be, or all up to the end or an error.
+template <class Format>
+task<outcome> read_with_reader(std::string path, part p, std::size_t count, bool all) {
+  auto options = Format::options();
+  options.read.chunk_size = chunk_size;
+  outcome o;
+  try {
+    auto reader = co_await Format::reader::open(std::move(path), options);
+    if (p.from > 0) reader->seek(p.from, p.index);
+    typename Format::reader::batch_type batch;
+    for (bool more = true; more && (all || o.records.size() < count);) {
+      more = co_await reader->read_batch(batch);
+      for (std::size_t i = 0; i < batch.size() && (all || o.records.size() < count); ++i) {
+        const leat::record_position at = batch.position(i);
+        o.add({reinterpret_cast<const char*>(batch[i].data()), batch[i].size()}, at.offset,
+              at.index);
+      }
+    }
+  } catch (const leat::failure& e) {
+    o.error = e.what();
+  }
+  co_return o;
+}
+
+template <class Format>
+task<std::string> problem_at(std::string path, const std::string& content, const outcome& whole,
+                             std::size_t at, std::size_t& errors) {
+  const part p = around(whole, at, content.size());
+  const outcome expected = read_by_definition<Format>(content, p);
+  const bool all = p.end == content.size() || !expected.error.empty();
+  const outcome found =
+      co_await read_with_reader<Format>(std::move(path), p, expected.records.size(), all);
+  if (!found.error.empty()) ++errors;
+  co_return leat_test::difference(found, expected);
+}
+
+template <class Format>
+task<> try_plain(std::string path) {
+  const std::string plain = Format::sample(sample_size());
+  const outcome whole = Format::read(plain, true);
+  const std::size_t stride = stride_for(plain.size() * 9, chunk_size);
+  tell(Format::reader::name, compression::none, plain.size(), stride, stride);
+  sample_file f(path, plain);
+  std::size_t errors = 0;
+  std::size_t tried = 0;
+  for (std::size_t bit = 0; bit < plain.size() * 8; bit += stride, ++tried) {
+    f.flip(bit);
+    const std::string problem =
+        co_await problem_at<Format>(path, f.content(), whole, bit / 8, errors);
+    if (!problem.empty()) FAIL("bit " << bit << ": " << problem);
+    f.flip(bit);
+  }
+  CHECK(errors == (std::is_same_v<Format, tfrecords> ? tried : 0));
+  for (std::size_t size = plain.size(); size > 0;) {
+    size -= std::min(size, stride);
+    f.cut(size);
+    const std::string problem = co_await problem_at<Format>(path, f.content(), whole, size, errors);
+    if (!problem.empty()) FAIL("cut at " << size << ": " << problem);
+  }
+}
+
+// ----------------------------------------------------------------------------- from the beginning
+
+template <class Format>
+task<> try_from_beginning(std::string path, compression format) {
+  const std::string plain = Format::sample(sample_size());
+  const outcome whole = Format::read(plain, true);
+  sample_file f(path, compressed(plain, format));
+  const std::size_t size = f.content().size();
+  const std::size_t bits = stride_for(size * 8, plain.size());
+  const std::size_t cuts = stride_for(size, plain.size());
+  tell(Format::reader::name, format, size, bits, cuts);
+  const auto problem_of = [&](const outcome& found) {
+    return leat_test::difference(
+        found, leat_test::damaged::read_by_definition<Format>(format, f.content(), plain));
+  };
+  for (std::size_t bit = 0; bit < size * 8; bit += bits) {
+    f.flip(bit);
+    const outcome found = co_await leat_test::damaged::read_with_reader<Format>(path, format);
+    const std::string problem = problem_of(found);
+    if (!problem.empty()) FAIL("bit " << bit << ": " << problem);
+    f.flip(bit);
+  }
+  for (std::size_t left = size; left > 0;) {
+    left -= std::min(left, cuts);
+    f.cut(left);
+    const outcome found = co_await leat_test::damaged::read_with_reader<Format>(path, format);
+    const std::string problem = problem_of(found);
+    if (!problem.empty()) FAIL("cut at " << left << ": " << problem);
+    if (format != compression::none) REQUIRE((!found.error.empty() || found.same_records(whole)));
+  }
+}
+
+template <class Format>
+void check_plain() {
+  const temp_dir dir;
+  leat::sync_wait(try_plain<Format>(dir / "f"));
+}
+template <class Format>
+void check_compressed() {
+  const temp_dir dir;
+  for (const auto format : {compression::gzip, compression::zlib}) {
+    INFO(leat::name(format));
+    leat::sync_wait(try_from_beginning<Format>(dir / "f", format));
+  }
+}
+
+TEST_CASE("damage: of large TFRecord files, around each place", "[faults]") {
+  check_plain<tfrecords>();
+}
+TEST_CASE("damage: of large text files, around each place", "[faults]") { check_plain<lines>(); }
+TEST_CASE("damage: of large fixed-length files, around each place", "[faults]") {
+  check_plain<fixed_lengths>();
+}
+TEST_CASE("damage: of large files read as a whole", "[faults]") {
+  const temp_dir dir;
+  leat::sync_wait(try_from_beginning<whole_files>(dir / "f", compression::none));
+  check_compressed<whole_files>();
+}
+TEST_CASE("damage: of large TFRecord files that are compressed", "[faults]") {
+  check_compressed<tfrecords>();
+}
+TEST_CASE("damage: of large text files that are compressed", "[faults]") {
+  check_compressed<lines>();
+}
+TEST_CASE("damage: of large fixed-length files that are compressed", "[faults]") {
+  check_compressed<fixed_lengths>();
+}
+
+}  // namespace large_damage_test
