@@ -10,6 +10,7 @@ namespace {
 
 constexpr double half = 0.5;
 constexpr double close_to_it = 0.1;
+constexpr double nearly_all = 2.0 / 3;
 
 // What a stage did, as shares of the time that its tasks had.
 struct shares {
@@ -17,6 +18,7 @@ struct shares {
   double input;  // waited for it
   double room;
   double busy;
+  double tasks;
   bool silent;  // nothing is known to have happened in it
 };
 
@@ -34,6 +36,7 @@ shares shares_of(const stage_metrics& s, duration elapsed, std::optional<time_po
           .input = input,
           .room = room,
           .busy = std::max(0.0, at_work - input - room),
+          .tasks = tasks,
           .silent = s.records() == 0 && input == 0 && room == 0 && !known};
 }
 
@@ -70,6 +73,21 @@ std::string one_is_it(const std::vector<shares>& all, std::size_t i) {
          " of the time" + while_others_waited(all, i) + ".";
 }
 
+double work_of(const std::vector<shares>& all) {
+  double work = 0;
+  for (const shares& s : all) work += s.busy * s.tasks;
+  return work;
+}
+
+// Tasks that share a thread with those that they wait for seem to wait for them: which of the two
+// it is, no wait tells. Null where none does.
+const shares* who_does_nearly_all(const std::vector<shares>& all) {
+  const double enough = nearly_all * work_of(all);
+  const auto does = [enough](const shares& s) { return enough > 0 && s.busy * s.tasks >= enough; };
+  const auto it = std::find_if(all.begin(), all.end(), does);
+  return it == all.end() ? nullptr : &*it;
+}
+
 // Tasks that compute on one thread are busy in turn only. Then the waits of the others tell: all
 // stages behind the bottleneck are hungry, all before it are held up.
 std::string nobody_is_busy(const std::vector<shares>& all, const shares& busiest) {
@@ -88,6 +106,12 @@ std::string nobody_is_busy(const std::vector<shares>& all, const shares& busiest
   std::size_t from_the_start = 0;
   while (all[from_the_start].room >= half) ++from_the_start;  // nor the last
   if (from_the_start == from_the_end && all.size() > 1) return one_is_it(all, from_the_start);
+  if (const shares* s = who_does_nearly_all(all)) {
+    return "The bottleneck is " + quoted(*s) + ": its tasks were busy " +
+           percent(s->busy * s->tasks / work_of(all)) +
+           " of the time that any was, and wait for a thread; more threads let them work at the "
+           "same time.";
+  }
   return "No stage is the bottleneck: " + quoted(busiest) + ", the busiest, was busy " +
          percent(busiest.busy) + " of the time; larger queues let stages work at the same time.";
 }

@@ -1,17 +1,22 @@
 // verdict() on small pipelines of which one knows what limits them: each stage takes so long for
 // a record, on virtual time.
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <functional>
 
 #include "leat/core/sleep.hpp"
+#include "leat/core/sync_wait.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
 #include "leat/sim/world.hpp"
 #include "leat/sync/fifo_queue.hpp"
+#include "pipeline/lines_pipeline.hpp"
 #include "support/leat_test.hpp"
 #include "support/refusal.hpp"
+#include "support/temp_dir.hpp"
 
 namespace verdict_test {
 
@@ -253,6 +258,62 @@ TEST_CASE("verdict: tasks that share a thread are the bottleneck for which other
   CHECK(leat::verdict(stages, 10s) ==
         "The bottleneck is 'decoder': its tasks were busy 25 % of the time, while 'reader' waited "
         "70 % for room and 'consumer' waited 80 % for input.");
+}
+
+TEST_CASE("verdict: of tasks that share a thread those that do nearly all of the work",
+          "[pipeline]") {
+  stage_metrics reader("reader");
+  stage_metrics decoder("decoder");
+  stage_metrics consumer("consumer");
+  for (stage_metrics* s : {&reader, &decoder, &consumer}) {
+    s->add(10, 10);
+    s->add_task();
+  }
+  for (int i = 0; i < 3; ++i) decoder.add_task();
+  reader.add_wait_for_room(4s);  // of 10: not so long that it would tell
+  reader.add_wait_for_input(5s);
+  decoder.add_wait_for_input(30s);
+  decoder.add_wait_for_room(3s);
+  consumer.add_wait_for_input(10s);
+  const stage_metrics* const stages[] = {&reader, &decoder, &consumer};
+  CHECK(leat::verdict(stages, 10s) ==
+        "The bottleneck is 'decoder': its tasks were busy 88 % of the time that any was, and wait "
+        "for a thread; more threads let them work at the same time.");
+}
+
+// Computes, and does not only wait.
+leat_test::texts slowly(leat_test::texts lines) {
+  const auto end = std::chrono::steady_clock::now() + 200us;
+  while (std::chrono::steady_clock::now() < end) {
+  }
+  return lines;
+}
+
+task<std::string> verdict_with(std::size_t workers, leat::pipeline_options options) {
+  const temp_dir folder;
+  const std::string path = folder.write("lines", std::string(2000, '\n'));
+  auto p = leat_test::lines_of({.files = {path}}, std::move(options))
+               .batch({.size = 5})
+               .map("parse", slowly, {.workers = workers});
+  const leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = home.now();
+  while (auto next = co_await p.next()) {
+  }
+  const leat::duration elapsed = home.now() - begin;
+  const auto stages = p.stages();
+  co_return leat::verdict(stages, elapsed);
+}
+
+TEST_CASE("verdict: a function that computes is the bottleneck, with any number of workers",
+          "[pipeline]") {
+  const std::size_t workers = GENERATE(0U, 1U, 4U, 8U);
+  const std::size_t threads = GENERATE(0U, 1U, 2U);
+  leat::runtime rt({.threads = std::max<std::size_t>(threads, 1)});
+  leat::pipeline_options options;
+  if (threads > 0) options.workers = leat::schedulers_of(rt);
+  const std::string text = leat::sync_wait(verdict_with(workers, options));
+  INFO(workers << " workers, " << threads << " threads: " << text);
+  CHECK(contains(text, "The bottleneck is 'parse'"));
 }
 
 TEST_CASE("verdict: where everybody waits for each other no stage is to blame", "[pipeline]") {
