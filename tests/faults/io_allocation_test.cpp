@@ -20,6 +20,7 @@
 #include "leat/io/tfrecord_appender.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/io/tfrecord_writer.hpp"
+#include "leat/sim/world.hpp"
 #include "support/record_files.hpp"
 #include "support/temp_dir.hpp"
 
@@ -167,6 +168,17 @@ TEST_CASE("allocation: whatever writes records leaves nothing of its own behind"
       std::rethrow_exception(error);
     });
   }
+}
+
+TEST_CASE("allocation: a simulated world says so where operator new does not ask it", "[faults]") {
+  bool run = false;
+  leat::sim::world w(1, {.memory = {.plan = 1}});
+  const auto body = [&run](leat::sim::world&) -> task<> {
+    run = true;
+    co_return;
+  };
+  CHECK_THROWS_WITH(w.run(body), Catch::Contains("leat/sim/failing_new.hpp"));
+  CHECK_FALSE(run);
 }
 
 }  // namespace io_allocation_test
