@@ -106,16 +106,14 @@ void coordinator::tell_unread() noexcept {
     if (!secondary_read_) unread.swap(secondary_);
   }
   for (const std::exception_ptr& error : unread) {
+    std::fprintf(stderr, "leat: coordinator%s%s: also failed, and nobody asked: ",
+                 name().empty() ? "" : " ", name().c_str());
     try {
       std::rethrow_exception(error);
     } catch (const std::exception& e) {
-      std::fprintf(stderr, "leat: coordinator '%s': also failed, and nobody asked: %s\n",
-                   name().c_str(), e.what());
+      std::fprintf(stderr, "%s\n", e.what());
     } catch (...) {
-      std::fprintf(stderr,
-                   "leat: coordinator '%s': also failed, and nobody asked: an exception "
-                   "of unknown type\n",
-                   name().c_str());
+      std::fputs("an exception of unknown type\n", stderr);
     }
   }
 }

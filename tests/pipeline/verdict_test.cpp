@@ -271,13 +271,13 @@ TEST_CASE("verdict: of tasks that share a thread those that do nearly all of the
   }
   for (int i = 0; i < 3; ++i) decoder.add_task();
   reader.add_wait_for_room(4s);  // of 10: not so long that it would tell
-  reader.add_wait_for_input(5s);
+  reader.add_wait_for_input(4s);
   decoder.add_wait_for_input(30s);
   decoder.add_wait_for_room(3s);
   consumer.add_wait_for_input(10s);
   const stage_metrics* const stages[] = {&reader, &decoder, &consumer};
   CHECK(leat::verdict(stages, 10s) ==
-        "The bottleneck is 'decoder': its tasks were busy 88 % of the time that any was, and wait "
+        "The bottleneck is 'decoder': its tasks were busy 78 % of the time that any was, and wait "
         "for a thread; more threads let them work at the same time.");
 }
 

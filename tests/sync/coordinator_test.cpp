@@ -226,7 +226,7 @@ TEST_CASE("coordinator: secondary errors that nobody reads are told once", "[syn
     });
   };
   CHECK(said_by(true) == "the end\n");
-  CHECK(said_by(false) == "leat: coordinator 'c': also failed, and nobody asked: late\nthe end\n");
+  CHECK(said_by(false) == "leat: coordinator c: also failed, and nobody asked: late\nthe end\n");
 }
 
 LEAT_TEST("coordinator: an error after join is thrown to its reporter", "[sync]") {
