@@ -5,9 +5,11 @@
 #include <chrono>
 #include <exception>
 #include <iterator>
+#include <set>
 #include <string_view>
 #include <utility>
 
+#include "core/is_one_of.hpp"
 #include "core/sentence_of.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/this_task.hpp"
@@ -106,7 +108,14 @@ struct saver::state {
   task<void> sweep();
   task<std::string> save(std::string path);
 
+  // What there is to restore, the best first.
+  struct candidates {
+    std::vector<std::string> paths = {};
+    std::exception_ptr unreadable = {};  // the state file
+  };
+  task<candidates> look_for_candidates() const;
   task<void> restore_one(std::string path) const;
+  task<std::exception_ptr> try_to_restore(std::string path, bool& vanished) const;
   task<std::optional<std::string>> restore_latest();
 
   const std::string directory;
@@ -329,33 +338,66 @@ task<void> saver::state::restore_one(std::string path) const {
   co_await detail::read_checkpoint(std::move(path), what, options.extra);
 }
 
+task<saver::state::candidates> saver::state::look_for_candidates() const {
+  candidates c;
+  std::optional<checkpoint_state> s = co_await read_state(c.unreadable);
+  if (s) {
+    const std::vector<detail::rotation::listed> newer = co_await unlisted(*s);
+    for (const auto& each : newer) c.paths.insert(c.paths.begin(), each.path);
+  } else if (c.unreadable && !options.strict) {
+    s = co_await look_around();
+  }
+  if (s) std::ranges::copy(restore_order(*s), std::back_inserter(c.paths));
+  co_return c;
+}
+
+// Null: restored. What is no reason to take another one is thrown.
+task<std::exception_ptr> saver::state::try_to_restore(std::string path, bool& vanished) const {
+  std::exception_ptr error;
+  try {
+    co_await restore_one(path);
+  } catch (const failure& e) {
+    if (e.code() != errc::not_found && !is_refusal(e.code())) throw;
+    error = std::current_exception();
+  }
+  if (!error) co_return error;
+  const bool there = co_await checkpoint_exists(std::move(path));
+  vanished = !there;
+  if (there && detail::is_one_of(error, {errc::not_found})) std::rethrow_exception(error);
+  co_return error;
+}
+
+// Another may save meanwhile, and delete what was listed a moment ago: then it has listed others,
+// and these are tried.
 task<std::optional<std::string>> saver::state::restore_latest() {
   const detail::one_at_a_time::use use(in_use);
   if (what.empty()) co_return std::nullopt;
+  std::set<std::string> told;
+  const auto refuse = [&](const std::string& path, const std::exception_ptr& why) {
+    if (options.strict) std::rethrow_exception(why);
+    if (told.insert(path).second) tell_refused(path, why);
+  };
+  candidates now = co_await look_for_candidates();
   std::exception_ptr first;
-  std::optional<checkpoint_state> s = co_await read_state(first);
-  std::vector<detail::rotation::listed> newer;
-  if (s) newer = co_await unlisted(*s);
-  if (first) {
-    if (options.strict) std::rethrow_exception(first);
-    tell_refused(in_directory(options.latest_filename), first);
-    s = co_await look_around();
-    if (s) first = nullptr;  // else the state file is all there is to complain about
-  }
-  std::vector<std::string> order;
-  for (const auto& each : newer) order.insert(order.begin(), each.path);
-  if (s) std::ranges::copy(restore_order(*s), std::back_inserter(order));
-  for (const std::string& path : order) {
-    std::exception_ptr error;
-    try {
-      co_await restore_one(path);
-    } catch (const failure& e) {
-      if (options.strict || !is_refusal(e.code())) throw;
-      error = std::current_exception();
+  for (bool again = true; again;) {
+    again = false;
+    first = nullptr;
+    if (now.unreadable) refuse(in_directory(options.latest_filename), now.unreadable);
+    if (now.paths.empty()) first = now.unreadable;  // it is all there is to complain about
+    for (const std::string& path : now.paths) {
+      bool vanished = false;
+      const std::exception_ptr error = co_await try_to_restore(path, vanished);
+      if (!error) co_return path;
+      candidates later;
+      if (vanished) later = co_await look_for_candidates();
+      again = vanished && later.paths != now.paths;
+      if (again) {
+        now = std::move(later);
+        break;
+      }
+      refuse(path, error);
+      if (!first) first = error;
     }
-    if (!error) co_return path;
-    tell_refused(path, error);
-    if (!first) first = error;
   }
   if (first) std::rethrow_exception(first);
   co_return std::nullopt;

@@ -13,8 +13,10 @@
 #include <catch2/catch.hpp>
 
 #include "leat/core/error.hpp"
+#include "leat/core/task_group.hpp"
 #include "leat/sim/world.hpp"
 #include "leat/train/checkpoint_registry.hpp"
+#include "support/effort.hpp"
 #include "support/leat_test.hpp"
 #include "support/refusal.hpp"
 #include "train/in_world.hpp"
@@ -319,6 +321,54 @@ TEST_CASE("session manager: a worker takes over what the chief has saved", "[tra
     CHECK(own == 42);
     static_cast<void>(w);
   });
+}
+
+// What the worker has read in the state file is deleted before it opens it: there is a newer one.
+task<> read_while_another_saves(std::size_t kept, bool strict) {
+  std::int64_t chiefs = 1;
+  std::int64_t workers = 0;
+  checkpoint_registry of_chief;
+  checkpoint_registry of_worker;
+  of_chief.add("v", chiefs);
+  of_worker.add("v", workers);
+  int refused = 0;
+  leat::saver_options o;
+  o.max_to_keep = kept;
+  o.strict = strict;
+  o.on_refused = [&](const std::string&, const std::exception_ptr&) { ++refused; };
+  auto chief = co_await leat::saver::open("/run", of_chief, o);
+  auto worker = co_await leat::saver::open("/run", of_worker, o);
+  co_await chief.save(1);
+  leat::task_group group;
+  const std::function<task<>()> save = [&]() -> task<> {
+    for (chiefs = 2; chiefs < 12; ++chiefs) {
+      co_await chief.save(static_cast<std::uint64_t>(chiefs));
+    }
+  };
+  group.spawn(save());
+  session_manager m;
+  restore_source from;
+  from.from = &worker;
+  std::int64_t last = 1;
+  for (int i = 0; i < 10; ++i) {
+    session s = co_await m.wait_for_session(1h, from);
+    co_await s.close();
+    CHECK(workers >= last);
+    last = workers;
+  }
+  co_await group.join();
+  CHECK(refused == 0);
+}
+
+TEST_CASE("session manager: a worker reads while the chief saves and deletes", "[train]") {
+  constexpr std::uint64_t seeds = leat_test::slow_build ? 10 : 50;
+  for (const std::size_t kept : {std::size_t{1}, std::size_t{2}}) {
+    for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+      INFO("seed " << seed << ", of which so many are kept: " << kept);
+      leat::sim::world w(seed);
+      w.run([&](leat::sim::world&) { return read_while_another_saves(kept, seed % 2 == 0); });
+    }
+  }
 }
 
 }  // namespace session_manager_test
