@@ -82,7 +82,10 @@ leat::task<void> train(settings chosen) {
   leat::supervisor sv({.logdir = chosen.logdir,
                        .state = &state,
                        .stages = batches.stages(),
-                       .save_model = chosen.between});
+                       .save_model = chosen.between,
+                       .on_warning = [](const std::string& sentence) {
+                         std::fprintf(stderr, "%s\n", sentence.c_str());
+                       }});
   const auto body = [&]() -> leat::task<void> {
     const std::string& from = sv.restored_from();
     std::printf("begins %s, at step %lld\n", from.empty() ? "anew" : ("from " + from).c_str(),

@@ -129,12 +129,28 @@ task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
   std::rethrow_exception(error);
 }
 
+// What the saver tells is told here as well.
+saver_options supervisor::heard_saver() const {
+  saver_options heard = options_.saver;
+  heard.on_refused = [this](const std::string& path, const std::exception_ptr& error) {
+    if (options_.saver.on_refused) options_.saver.on_refused(path, error);
+    const std::string why = detail::text_of(error);
+    const bool named = why.find(path) != std::string::npos;
+    warn("a checkpoint is passed over: " + (named ? why : path + ": " + why));
+  };
+  heard.on_warning = [this](const std::string& sentence) {
+    if (options_.saver.on_warning) options_.saver.on_warning(sentence);
+    warn(sentence);
+  };
+  return heard;
+}
+
 // A worker reads checkpoints, and takes nothing.
 task<void> supervisor::open_parts() {
   if (!options_.logdir.empty()) {
     if (options_.is_chief) parts_->lock = co_await directory_lock::acquire(options_.logdir);
     if (options_.state && !parts_->saver) {
-      class saver opened = co_await saver::open(options_.logdir, *options_.state, options_.saver);
+      class saver opened = co_await saver::open(options_.logdir, *options_.state, heard_saver());
       parts_->saver.emplace(std::move(opened));
     }
   }

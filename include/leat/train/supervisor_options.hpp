@@ -33,6 +33,7 @@ struct supervisor_options {
 
   /// What is saved and restored; none: nothing is. It must outlive the supervisor.
   const checkpoint_registry* state = nullptr;
+  /// What it tells, of checkpoints that it passes over and else, on_warning is told as well.
   saver_options saver = {};
   /// How the state comes about where there is no checkpoint; without init and init_fn it is as it
   /// was registered.
@@ -74,7 +75,8 @@ struct supervisor_options {
   const runner_collection* runners = nullptr;
   duration stop_grace = std::chrono::seconds(120);  ///< for services and tasks to end
   std::vector<errc> clean_stop_errors = {errc::out_of_range};
-  /// Told what is no failure: a service that cannot be started, an error after a clean stop.
+  /// Told what is no failure: a checkpoint that is passed over, a service that cannot be started,
+  /// an error after a clean stop.
   std::function<void(const std::string& sentence)> on_warning = {};
 };
 
