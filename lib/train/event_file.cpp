@@ -1,7 +1,9 @@
 #include "train/event_file.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <string_view>
 #include <utility>
 
 #include "leat/codec/event.hpp"
@@ -16,6 +18,25 @@ constexpr std::size_t least_digits = 10;
 // So many files of one process, all made in one second, are a program that has gone wild.
 constexpr unsigned most_of_a_second = 10'000;
 
+// The second in the name of an event file; 0: it has none.
+std::int64_t second_in(std::string_view name) noexcept {
+  constexpr std::string_view begin = "events.out.tfevents.";
+  if (!name.starts_with(begin)) return 0;
+  name.remove_prefix(begin.size());
+  std::int64_t second = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), second);
+  const bool is_time = error == std::errc() && end == name.data() + least_digits;
+  return is_time ? second : 0;
+}
+
+// The newest one of a directory, whoever has made the file; 0: there is none.
+task<std::int64_t> newest_second(std::string directory) {
+  std::int64_t newest = 0;
+  const std::vector<std::string> names = co_await list_directory(std::move(directory));
+  for (const std::string& name : names) newest = std::max(newest, second_in(name));
+  co_return newest;
+}
+
 }  // namespace
 
 std::string event_file_names::path(std::int64_t seconds, unsigned number) const {
@@ -28,13 +49,15 @@ std::string event_file_names::path(std::int64_t seconds, unsigned number) const 
 void event_file::append(byte_view event) { append_tfrecord(waiting_, event); }
 
 task<void> event_file::make(wall_time_point now) {
+  co_await make_directories(names_.directory);
+  // Readers take the files in the order of their names: behind all that are there, also within one
+  // second, and when the clock was set back.
+  const std::int64_t newest = co_await newest_second(names_.directory);
   const auto since = std::chrono::floor<std::chrono::seconds>(now.time_since_epoch()).count();
-  // Readers take the files in the order of their names, also when the clock was set back.
-  const std::int64_t second = std::max<std::int64_t>(since, last_second_);
+  const std::int64_t second = std::max<std::int64_t>({since, last_second_, newest + 1});
   const event begin{static_cast<double>(second), 0, file_version()};
   std::vector<std::byte> version;
   append_tfrecord(version, as_bytes(begin.to_bytes()));
-  co_await make_directories(names_.directory);
   for (unsigned number = 0;; ++number) {
     std::string path = names_.path(second, number);
     try {

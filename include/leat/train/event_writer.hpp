@@ -36,9 +36,11 @@ struct event_writer_options {
 ///
 /// The events go to files of the directory, one at a time, named
 /// `events.out.tfevents.TIME.HOST.PROCESS.N`: TIME in whole seconds since 1970, in ten digits, and
-/// never before that of the writer's last file; N the first number with which nobody has the
-/// name. A file is made with the first event. What it begins with, and its first event, reach it at
-/// once; what follows after the flush interval, a flush(), or when the buffer is full.
+/// behind that of all event files which are there, so that the order of names is the order of
+/// beginnings: of two within a second, or when the clock was set back, the later one is given a
+/// second of the future. N is the first number with which nobody has the name. A file is made with
+/// the first event. What it begins with, and its first event, reach it at once; what follows after
+/// the flush interval, a flush(), or when the buffer is full.
 ///
 /// To add is to put into a queue, which a task of the writer empties. An add waits while the queue
 /// is full. One whose writer is closed is dropped, and counted.
