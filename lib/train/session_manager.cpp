@@ -153,7 +153,8 @@ task<session_manager::recovered> session_manager::recover_session(restore_source
 task<session> session_manager::wait_for_session(std::optional<duration> max_wait,
                                                 restore_source source) {
   scheduler& home = *scheduler::current();
-  const time_point end = max_wait ? deadline_after(home.now(), *max_wait) : time_point::max();
+  const time_point begin = home.now();
+  const time_point end = max_wait ? deadline_after(begin, *max_wait) : time_point::max();
   source.wait_for_checkpoint = false;
   for (;;) {
     session s = co_await open();
@@ -173,8 +174,11 @@ task<session> session_manager::wait_for_session(std::optional<duration> max_wait
     static_cast<void>(co_await detail::close_session(s));  // why it is closed counts
     if (error) std::rethrow_exception(error);
     if (max_wait && deadline_after(home.now(), options_.recovery_wait) >= end) {
-      throw failure(errc::deadline_exceeded, "Session was not ready after waiting " +
-                                                 seconds_of(*max_wait) + " secs. " + why);
+      throw failure(errc::deadline_exceeded,
+                    "Session was not ready after waiting " + seconds_of(*max_wait) +
+                        " secs at most: given up after " + seconds_of(home.now() - begin) +
+                        " secs, since the next look comes after a recovery_wait of " +
+                        seconds_of(options_.recovery_wait) + " secs. " + why);
     }
     co_await with_stop(sleep_for(options_.recovery_wait), source.stop);
   }

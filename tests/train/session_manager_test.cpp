@@ -201,7 +201,9 @@ TEST_CASE("53. what never gets ready fails the chief, and ends a worker's wait",
     CHECK(contains(co_await failure_of(m.prepare_session(), errc::failed_precondition),
                    "did not make model ready"));
     CHECK(contains(co_await failure_of(m.wait_for_session(3s), errc::deadline_exceeded),
-                   "Session was not ready after waiting 3 secs. Variables not initialized: v"));
+                   "Session was not ready after waiting 3 secs at most: given up after 0 secs, "
+                   "since the next look comes after a recovery_wait of 30 secs. "
+                   "Variables not initialized: v"));
   });
 }
 
@@ -246,8 +248,13 @@ TEST_CASE("57. a worker looks again and again, each time with a session of its o
     leat::duration poll;
     std::optional<leat::duration> max;
     int attempts;
+    const char* waited;
   };
-  const std::vector<expectation> all{{1s, leat::duration(3s), 3}, {5s, leat::duration(3s), 1}};
+  const std::vector<expectation> all{
+      {1s, leat::duration(3s), 3, "given up after 2 secs, since the next look comes after a "
+                                  "recovery_wait of 1 secs. "},
+      {5s, leat::duration(3s), 1, "given up after 0 secs, since the next look comes after a "
+                                  "recovery_wait of 5 secs. "}};
   for (const expectation& e : all) {
     in_world([&](leat::sim::world& w) -> task<> {
       calls c;
@@ -257,7 +264,9 @@ TEST_CASE("57. a worker looks again and again, each time with a session of its o
       o.recovery_wait = e.poll;
       session_manager m(o);
       const auto begin = w.thread(0).now();
-      co_await failure_of(m.wait_for_session(e.max), errc::deadline_exceeded);
+      const std::string why =
+          co_await failure_of(m.wait_for_session(e.max), errc::deadline_exceeded);
+      CHECK(contains(why, e.waited));
       CHECK(c.opened == e.attempts);
       CHECK(c.open == 0);
       CHECK(w.thread(0).now() - begin < 3s);

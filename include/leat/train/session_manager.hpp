@@ -74,8 +74,9 @@ class session_manager {
   /// its own. With a source, the state is restored from there in each attempt, and is not ready
   /// before there is a checkpoint; how long the source waits does not matter.
   ///
-  /// Errors: deadline_exceeded when the next attempt would not come before max_wait from the first
-  ///         one; none: no limit. What the functions and the saver throw.
+  /// Errors: deadline_exceeded when the next attempt, recovery_wait later, would not come before
+  ///         max_wait from the first one; none: no limit. So with a max_wait of recovery_wait or
+  ///         less there is one attempt, and no wait. What the functions and the saver throw.
   [[nodiscard]] task<session> wait_for_session(std::optional<duration> max_wait,
                                                restore_source source);
   [[nodiscard]] task<session> wait_for_session(std::optional<duration> max_wait = {}) {
