@@ -470,7 +470,9 @@ task<void> monitored_session::finish(std::exception_ptr error) {
   p.ends_well = !error && !p.broken;
   const std::exception_ptr first = co_await stop(error);
   if (first) std::rethrow_exception(first);
-  if (error) p.warn("an error after a clean stop", error);
+  if (!error) co_return;
+  p.warn("an error after a clean stop", error);
+  if (p.options.supervised.throw_after_clean_stop) std::rethrow_exception(error);
 }
 
 // All of them, whatever fails.

@@ -235,7 +235,9 @@ task<void> supervisor::end(std::optional<session>& opened, const std::exception_
   if (late) std::rethrow_exception(late);
   if (first) std::rethrow_exception(first);
   if (cut) std::rethrow_exception(error);
-  if (!clean) warn("an error after a clean stop: " + detail::text_of(error));
+  if (clean) co_return;
+  warn("an error after a clean stop: " + detail::text_of(error));
+  if (options_.throw_after_clean_stop) std::rethrow_exception(error);
 }
 
 // Whoever is stopped has his last checkpoint all the same.

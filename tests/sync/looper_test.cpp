@@ -121,7 +121,7 @@ LEAT_TEST("looper: the schedule begins when start_loop is over", "[sync]") {
   CHECK(seen.calls == milliseconds{7ms, 107ms});
 }
 
-// QD25
+// QD25; case 41 of a supervisor.
 LEAT_TEST("looper: what was missed is caught up back to back", "[sync]") {
   leat::scheduler& home = co_await leat::this_task::get_scheduler();
   diary seen(home);
@@ -131,7 +131,7 @@ LEAT_TEST("looper: what was missed is caught up back to back", "[sync]") {
   CHECK(seen.calls == milliseconds{0ms, 250ms, 250ms, 300ms, 400ms});
 }
 
-// QD25
+// QD25; case 41.
 LEAT_TEST("looper: or what was missed is left out", "[sync]") {
   leat::scheduler& home = co_await leat::this_task::get_scheduler();
   diary seen(home);
@@ -155,7 +155,7 @@ LEAT_TEST("looper: without a fault nothing drifts in a thousand calls", "[sync]"
   CHECK(seen.calls.back() == 9990ms);
 }
 
-// B4
+// B4; case 42.
 LEAT_TEST("looper: an error of the body reaches the coordinator, and stop_loop does not run",
           "[sync]") {
   leat::scheduler& home = co_await leat::this_task::get_scheduler();
@@ -195,6 +195,7 @@ LEAT_TEST("looper: an error of a hook reaches the coordinator", "[sync]") {
   CHECK(seen.stops.empty());
 }
 
+// Case 42.
 LEAT_TEST("looper: an error of a clean type is a clean stop", "[sync]") {
   leat::scheduler& home = co_await leat::this_task::get_scheduler();
   diary seen(home);
@@ -268,6 +269,7 @@ LEAT_TEST("looper: the coordinator knows it from spawn on", "[sync]") {
   CHECK(calls == 0);
 }
 
+// Case 43.
 LEAT_TEST("looper: after a stop there is no call, but both hooks run", "[sync]") {
   leat::scheduler& home = co_await leat::this_task::get_scheduler();
   diary seen(home);

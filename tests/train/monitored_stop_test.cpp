@@ -156,6 +156,29 @@ TEST_CASE("monitored_session: a clean stop at once ends the body, without an err
   }
 }
 
+TEST_CASE("monitored_session: an error of a hook after a clean stop, told or thrown", "[train]") {
+  for (const bool thrown : {true, false}) {
+    in_world([&](leat::sim::world&) -> task<> {
+      monitored_learner l;
+      leat::monitored_session_options o = l.monitored();
+      o.supervised.throw_after_clean_stop = thrown;
+      monitored_session* running = nullptr;
+      leat::function_hook_options hook;
+      hook.after_run = [&](run_context&) -> task<> {
+        running->get_supervisor().request_stop();
+        throw std::runtime_error("too late");
+        co_return;
+      };
+      o.hooks.push_back(hook_of(hook));
+      monitored_session s(std::move(o));
+      running = &s;
+      const std::function<task<>()> body = [&]() -> task<> { co_await s.run(l.learning()); };
+      CHECK(co_await thrown_by(s.managed(body)) == (thrown ? "too late" : ""));
+      CHECK(l.step == 1);
+    });
+  }
+}
+
 TEST_CASE("monitored_session: hooks that fail at the end: all are called, the first leaves",
           "[train]") {
   in_world([](leat::sim::world& w) -> task<> {

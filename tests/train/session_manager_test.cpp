@@ -232,8 +232,10 @@ TEST_CASE("54., 55. to recover is to restore, and tell whether it is ready", "[t
       CHECK(r.initialized);
       CHECK(v == 1);
     }
+    v = 2;
+    co_await saver.save(2);
     v = 5;
-    from.path = path;
+    from.path = path;  // it counts, and not the latest of the saver
     {
       const auto r = co_await m.recover_session(from);
       CHECK(r.initialized);

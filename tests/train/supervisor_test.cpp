@@ -119,6 +119,36 @@ TEST_CASE("9. an error after a clean stop is kept, and told", "[train]") {
   });
 }
 
+TEST_CASE("9. or it leaves the scope, for who wants that", "[train]") {
+  in_world([](leat::sim::world& w) -> task<> {
+    learner l;
+    leat::supervisor_options o = l.options();
+    o.throw_after_clean_stop = true;
+    o.save_model = 0s;
+    supervisor sv(std::move(o));
+    const std::function<task<>()> fail = [&]() -> task<> {
+      sv.request_stop();
+      throw std::runtime_error("too late");
+      co_return;
+    };
+    CHECK(co_await thrown_by(sv.managed(fail)) == "too late");
+    CHECK(sv.coord().secondary_errors().size() == 1);
+    REQUIRE(l.warnings.size() == 1);
+    CHECK(contains(l.warnings[0], "an error after a clean stop: too late"));
+    CHECK_FALSE(has_file(w, "/run/model.ckpt-0"));
+    // A clean stop is none, nor is what it has cancelled.
+    const std::function<task<>()> end = [&]() -> task<> {
+      sv.loop(1s, []() -> task<> {
+        throw failure(errc::out_of_range, "no more");
+        co_return;
+      });
+      co_await leat::sleep_for(1h);
+    };
+    CHECK(co_await thrown_by(sv.managed(end)) == "");
+    CHECK(l.warnings.size() == 1);
+  });
+}
+
 TEST_CASE("10. an error behind stop() leaves the scope", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     learner l;

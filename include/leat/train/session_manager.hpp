@@ -33,10 +33,11 @@ struct session_manager_options {
   duration recovery_wait = std::chrono::seconds(30);
 };
 
-/// From where a session is restored.
+/// From where a session is restored. TensorFlow's directory and file name of a checkpoint, which
+/// exclude each other, are a saver here, which has a directory, and what it reads.
 struct restore_source {
   saver* from = nullptr;             ///< none: nothing is restored
-  std::string path = {};             ///< of the checkpoint; empty: the latest one
+  std::string path = {};             ///< of the checkpoint, which counts then; empty: the latest
   bool wait_for_checkpoint = false;  ///< until there is one
   duration max_wait = std::chrono::seconds(7200);
   std::stop_token stop = {};  ///< ends a wait, for a checkpoint or for the chief, as cancelled

@@ -80,8 +80,8 @@ class supervisor {
   /// Errors:       what comes first: of prepare_or_wait_for_session(), of the body, of a service, a
   ///               runner or any task of the coordinator. out_of_range, and what else is a clean
   ///               stop, is none; nor is an error of the body after a clean stop, which
-  ///               secondary_errors() has, and on_warning is told. aborted and unavailable leave it
-  ///               like others: see retry().
+  ///               secondary_errors() has, and on_warning is told, unless the options say that it
+  ///               is thrown. aborted and unavailable leave it like others: see retry().
   /// Cancellation: ends the body as cancelled, which is thrown when all has stopped; the last
   ///               checkpoint is written all the same.
   template <class Body>

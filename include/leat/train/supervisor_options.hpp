@@ -75,6 +75,10 @@ struct supervisor_options {
   const runner_collection* runners = nullptr;
   duration stop_grace = std::chrono::seconds(120);  ///< for services and tasks to end
   std::vector<errc> clean_stop_errors = {errc::out_of_range};
+  /// An error of the body, or of a hook, after a clean stop leaves managed() as well; nothing is
+  /// saved then, as ever behind an error. False: on_warning is told of it, and it is a secondary
+  /// one.
+  bool throw_after_clean_stop = false;
   /// Told what is no failure: a checkpoint that is passed over, a service that cannot be started,
   /// an error after a clean stop.
   std::function<void(const std::string& sentence)> on_warning = {};
