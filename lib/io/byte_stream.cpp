@@ -1,6 +1,7 @@
 #include "leat/io/detail/byte_stream.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "leat/core/error.hpp"
@@ -15,6 +16,15 @@ constexpr std::size_t inflated_chunks = 3;
 constexpr std::size_t beginning_size = 12;
 
 }  // namespace
+
+void check(const byte_stream_options& options, std::string_view owner) {
+  check(options.read, owner);
+  const inflate_options& inflate = options.inflate;
+  if (inflate.max_output > 0 && inflate.max_ratio > 0) return;
+  throw failure(errc::invalid_argument, std::string(owner) + ": inflate_options::" +
+                                            (inflate.max_ratio == 0 ? "max_ratio" : "max_output") +
+                                            " is 0");
+}
 
 // The inflated bytes, and how far those in view of the file are used up.
 struct byte_stream::inflation {

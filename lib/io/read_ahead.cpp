@@ -19,9 +19,9 @@ constexpr std::size_t direct_unit = 4096;
 std::uint64_t round_down(std::uint64_t n) noexcept { return n / direct_unit * direct_unit; }
 std::uint64_t round_up(std::uint64_t n) noexcept { return round_down(n + direct_unit - 1); }
 
-std::size_t checked(std::size_t value, std::size_t limit, const char* option, const file& f) {
-  if (value >= 1 && value <= limit) return value;
-  throw failure(errc::invalid_argument, f.path() + ": read_options::" + option + " is " +
+void require(std::size_t value, std::size_t limit, const char* option, std::string_view owner) {
+  if (value >= 1 && value <= limit) return;
+  throw failure(errc::invalid_argument, std::string(owner) + ": read_options::" + option + " is " +
                                             std::to_string(value) + ", must be 1 to " +
                                             std::to_string(limit));
 }
@@ -29,7 +29,8 @@ std::size_t checked(std::size_t value, std::size_t limit, const char* option, co
 // No more than the file has, where that is known.
 std::size_t useful_chunk_size(const read_options& options, const file& f) {
   if (!f.is_open()) throw failure(errc::failed_precondition, f.path() + ": the file is not open");
-  const std::size_t wanted = checked(options.chunk_size, max_chunk_size, "chunk_size", f);
+  check(options, f.path());
+  const std::size_t wanted = options.chunk_size;
   const std::uint64_t size = f.status().size;
   if (size == 0) return wanted;
   const std::uint64_t useful = std::min<std::uint64_t>(wanted, size);
@@ -45,11 +46,15 @@ bool try_direct(const read_options& options, const file& f) noexcept {
 // A file without a size is read in sequence: where it ends, and so where the next read has to
 // begin, is known only when a read has come back.
 std::size_t useful_depth(const read_options& options, const file& f) {
-  const std::size_t wanted = checked(options.depth, max_depth, "depth", f);
-  return f.status().size == 0 ? 1 : wanted;
+  return f.status().size == 0 ? 1 : options.depth;
 }
 
 }  // namespace
+
+void check(const read_options& options, std::string_view owner) {
+  require(options.chunk_size, max_chunk_size, "chunk_size", owner);
+  require(options.depth, max_depth, "depth", owner);
+}
 
 // Meanwhile reads of the file need no alignment.
 class read_ahead::through_cache {

@@ -19,6 +19,11 @@ task<std::unique_ptr<basic_record_reader<F>>> basic_record_reader<F>::open(
 }
 
 template <class F>
+void basic_record_reader<F>::check_options(const options_type& options, std::string_view owner) {
+  detail::check(F(options, owner).stream({}), owner);
+}
+
+template <class F>
 basic_record_reader<F>::basic_record_reader(file f, const options_type& options)
     : file_(std::move(f)),
       path_(std::make_shared<const std::string>(file_.path())),

@@ -84,8 +84,11 @@ std::vector<const stage_metrics*> pipeline_core::stages() const {
 }
 
 void pipeline_core::refuse(std::string_view stage, std::string_view why) const {
-  throw failure(errc::invalid_argument, "pipeline '" + options_.name + "', stage '" +
-                                            std::string(stage) + "': " + std::string(why));
+  throw failure(errc::invalid_argument, title_of(stage) + ": " + std::string(why));
+}
+
+std::string pipeline_core::title_of(std::string_view stage) const {
+  return "pipeline '" + options_.name + "', stage '" + std::string(stage) + "'";
 }
 
 void pipeline_core::require_no(std::string_view obstacle) const {

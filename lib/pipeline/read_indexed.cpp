@@ -186,6 +186,7 @@ pipeline<record_selection> read_indexed(std::vector<std::string> files,
                                         indexed_reader_options reader, pipeline_options options) {
   auto core = std::make_unique<detail::pipeline_core>(std::move(options));
   if (files.empty()) core->refuse(reader.name, "name at least one file or pattern");
+  indexed_reader::check_options(reader);
   stage_metrics& metrics = core->add_stage(reader.name);
   return {std::move(core),
           std::make_unique<indexed_stage>(metrics, std::move(files), std::move(reader))};

@@ -105,8 +105,10 @@ std::string nobody_is_busy(const std::vector<shares>& all, const shares& busiest
   while (all[from_the_end].input >= half) --from_the_end;  // not beyond the first, see above
   std::size_t from_the_start = 0;
   while (all[from_the_start].room >= half) ++from_the_start;  // nor the last
-  if (from_the_start == from_the_end && all.size() > 1) return one_is_it(all, from_the_start);
-  if (const shares* s = who_does_nearly_all(all)) {
+  const shares* const s = who_does_nearly_all(all);
+  const bool told = from_the_start == from_the_end && all.size() > 1;
+  if (told && (!s || s == &all[from_the_start])) return one_is_it(all, from_the_start);
+  if (s) {
     return "The bottleneck is " + quoted(*s) + ": its tasks were busy " +
            percent(s->busy * s->tasks / work_of(all)) +
            " of the time that any was, and wait for a thread; more threads let them work at the "

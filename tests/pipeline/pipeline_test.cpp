@@ -423,6 +423,20 @@ TEST_CASE("pipeline: what is declared wrong is refused before anything is opened
   CHECK(contains(refused({.files = {"x"}, .rank = 2, .world_size = 2}), "below world_size"));
   CHECK(contains(refused({.files = {"x"}, .shuffle = true, .world_size = 2}), "the same seed"));
   CHECK(contains(refused({.files = {"x"}, .name = ""}), "give the stage a name"));
+  CHECK(contains(refused({.files = {"x"}, .reader = {.max_line_size = 0}}),
+                 "pipeline 'train', stage 'files': max_line_size must be 1 or more"));
+  CHECK(contains(refused({.files = {"x"}, .reader = {.read = {.depth = 1'000'000}}}),
+                 "stage 'files': read_options::depth is 1000000, must be 1 to 1024"));
+  CHECK(contains(refused({.files = {"x"}, .reader = {.inflate = {.max_ratio = 0}}}),
+                 "stage 'files': inflate_options::max_ratio is 0"));
+  const auto refused_index = [](leat::indexed_reader_options o) {
+    return leat_test::refusal([&] {
+      static_cast<void>(leat::read_indexed({"x"}, std::move(o)));
+      return 0;
+    });
+  };
+  CHECK(contains(refused_index({.num_epochs = 0}), "num_epochs is 0"));
+  CHECK(contains(refused_index({.shard = {.rank = 5, .world_size = 2}}), "rank is 5"));
   const auto stage = [](auto add) {
     return leat_test::refusal([&] {
       static_cast<void>(add(lines_of({.files = {"x"}})));

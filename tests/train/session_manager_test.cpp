@@ -252,11 +252,12 @@ TEST_CASE("57. a worker looks again and again, each time with a session of its o
     int attempts;
     const char* waited;
   };
-  const std::vector<expectation> all{
-      {1s, leat::duration(3s), 3, "given up after 2 secs, since the next look comes after a "
-                                  "recovery_wait of 1 secs. "},
-      {5s, leat::duration(3s), 1, "given up after 0 secs, since the next look comes after a "
-                                  "recovery_wait of 5 secs. "}};
+  const std::vector<expectation> all{{1s, leat::duration(3s), 3,
+                                      "given up after 2 secs, since the next look comes after a "
+                                      "recovery_wait of 1 secs. "},
+                                     {5s, leat::duration(3s), 1,
+                                      "given up after 0 secs, since the next look comes after a "
+                                      "recovery_wait of 5 secs. "}};
   for (const expectation& e : all) {
     in_world([&](leat::sim::world& w) -> task<> {
       calls c;

@@ -61,8 +61,8 @@ TEST_CASE("supervisor: what the saver warns of is told", "[train]") {
     leat::supervisor_options o = l.options();
     o.saver.on_warning = [&](const std::string& sentence) { heard.push_back(sentence); };
     supervisor sv(std::move(o));
-    CHECK(contains(co_await thrown_by(sv.managed([]() -> task<> { co_return; })),
-                   "/run/checkpoint"));
+    CHECK(
+        contains(co_await thrown_by(sv.managed([]() -> task<> { co_return; })), "/run/checkpoint"));
     REQUIRE(heard.size() == 1);
     REQUIRE(l.warnings.size() == 2);
     CHECK(l.warnings[0] == "supervisor: " + heard[0]);

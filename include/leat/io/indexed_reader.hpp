@@ -94,6 +94,10 @@ class indexed_reader {
       std::vector<std::string> paths, indexed_reader_options options = {},
       std::source_location where = std::source_location::current());
 
+  /// For who declares a reader before there are files: refuses what open() would refuse for any.
+  /// Errors: invalid_argument.
+  static void check_options(const indexed_reader_options& o);
+
   /// Of files that are open; how they were opened counts, of `options.file` but depth and max_gap.
   /// Errors: invalid_argument, as open().
   indexed_reader(std::vector<std::unique_ptr<tfrecord_file>> files, indexed_reader_options options);
@@ -169,7 +173,6 @@ class indexed_reader {
     std::uint64_t position = 0;
   };
 
-  static void check_options(const indexed_reader_options& o);
   void check_ranks() const;
   void check_state(const indexed_reader_state& s) const;
 

@@ -51,6 +51,10 @@ class basic_record_reader {
       std::string path, options_type options = {},
       std::source_location where = std::source_location::current());
 
+  /// For who declares a reader before there is a file: refuses what open() would refuse for any.
+  /// Errors: invalid_argument; the message begins with `owner`.
+  static void check_options(const options_type& options, std::string_view owner);
+
   /// Reads an open file from its beginning. Errors: failed_precondition for one that is not open;
   /// invalid_argument for an option out of range.
   basic_record_reader(file f, const options_type& options);

@@ -372,7 +372,7 @@ class pipeline {
 
 /// A pipeline that begins with the records of files; see file_source.
 ///
-/// Errors: invalid_argument for no file, an epoch, interleave or block of 0, as of every stage.
+/// Errors: invalid_argument for no file and for options out of range, the reader's too.
 template <class Reader>
 [[nodiscard]] auto read_files(file_source<Reader> source, pipeline_options options = {}) {
   auto core = std::make_unique<detail::pipeline_core>(std::move(options));
@@ -389,6 +389,7 @@ template <class Reader>
   if (source.world_size > 1 && source.shuffle && !source.seed) {
     core->refuse(name, "give all ranks the same seed, else files are read twice or never");
   }
+  Reader::check_options(source.reader, core->title_of(name));
   stage_metrics& metrics = core->add_stage(name);
   using stage = detail::file_stage<Reader>;
   using run = typename Reader::batch_type;

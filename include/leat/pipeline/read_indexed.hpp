@@ -18,7 +18,8 @@ namespace leat {
 ///
 /// `files`: as file_source::files. The name of the stage is that of the reader's options.
 ///
-/// Errors: invalid_argument for no file, as of every stage; those of indexed_reader when it runs.
+/// Errors: invalid_argument for no file and for options out of range, as of every stage; those of
+///         indexed_reader about the files when it runs.
 [[nodiscard]] pipeline<record_selection> read_indexed(std::vector<std::string> files,
                                                       indexed_reader_options reader = {},
                                                       pipeline_options options = {});

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <source_location>
+#include <string_view>
 
 #include "leat/codec/compression.hpp"
 #include "leat/codec/inflater.hpp"
@@ -23,6 +24,9 @@ struct byte_stream_options {
   inflate_options inflate = {};
   compression (*detect)(byte_view beginning) noexcept = &detect_compression;
 };
+
+/// Errors: invalid_argument for options out of range; the message begins with `owner`.
+void check(const byte_stream_options& options, std::string_view owner);
 
 /// The bytes of a file as its records lie in them: inflated where they are compressed.
 ///

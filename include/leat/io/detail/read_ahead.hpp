@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <source_location>
+#include <string_view>
 
 #include "leat/core/task.hpp"
 #include "leat/io/detail/chunk.hpp"
@@ -26,6 +27,9 @@ struct read_options {
 };
 
 namespace detail {
+
+/// Errors: invalid_argument for options out of range; the message begins with `owner`.
+void check(const read_options& options, std::string_view owner);
 
 /// Reads a file from its beginning in chunks, ahead of the consumer.
 ///

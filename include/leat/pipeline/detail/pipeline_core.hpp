@@ -52,7 +52,9 @@ class pipeline_core {
   /// Of the stage that is there for patience's sake, and not among these.
   [[nodiscard]] stage_metrics& watched() noexcept { return watched_; }
 
-  /// Refuses a declaration: "pipeline 'train', stage 'shuffle': " and why.
+  /// "pipeline 'train', stage 'shuffle'".
+  [[nodiscard]] std::string title_of(std::string_view stage) const;
+  /// Refuses a declaration: that title, and why.
   [[noreturn]] void refuse(std::string_view stage, std::string_view why) const;
 
   /// Errors: failed_precondition, when there is an obstacle to a save or a restore.
