@@ -10,7 +10,7 @@ import signal
 import subprocess
 import time
 
-from support import LEAT, ToolTest, example, framed, main, records_file
+from support import LEAT, ToolTest, example, framed, main, records_file, sequence_example
 
 EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / 'examples' / 'pipeline.toml'
 EXAMPLE_PROGRAM = os.environ.get('PIPELINE_EXAMPLE', '')
@@ -242,6 +242,35 @@ class Stages(RunTest):
             'm': {'dtype': 'int64', 'shape': [2, 1], 'values': [[-1], [4]]},
             'r': {'dtype': 'string', 'row_splits': [[0, 2, 4], [0, 2, 2, 2, 5]],
                   'values': ['a', 'b', bad, 'c', 'd']}})
+
+    def test_sequence_examples(self):
+        self.write('a.tfrecord', records_file(
+            sequence_example({'id': [7]}, frames=[[0.5, 1.0], [2.0, 3.0]], words=[[b'a'], [b'b', b'c']]),
+            sequence_example({'id': [8]}, frames=[[4.0, 5.0]], words=[])))
+        text = '''
+            [source]
+            files = ["a.tfrecord"]
+            [[stage]]
+            kind = "batch"
+            size = 2
+            [[stage]]
+            kind = "parse_sequence_example"
+            workers = 2
+            context = [{ name = "id", dtype = "int64" },
+                       { name = "none", dtype = "float32", default = 1.5 }]
+            sequences = [{ name = "frames", dtype = "float32", shape = [2] },
+                         { name = "words", dtype = "string", kind = "var_len" }]
+            '''
+        [batch], _ = self.run_json(text, '--print')
+        self.assertEqual(batch['columns'], {
+            'id': {'dtype': 'int64', 'shape': [2], 'values': [7, 8]},
+            'none': {'dtype': 'float32', 'shape': [2], 'values': [1.5, 1.5]},
+            'frames': {'dtype': 'float32', 'shape': [2, 2, 2],
+                       'values': [[[0.5, 1.0], [2.0, 3.0]], [[4.0, 5.0], [0.0, 0.0]]]},
+            'words': {'dtype': 'string', 'dense_shape': [2, 2, 2],
+                      'indices': [[0, 0, 0], [0, 1, 0], [0, 1, 1]], 'values': ['a', 'b', 'c']},
+            'frames.length': {'dtype': 'int64', 'shape': [2], 'values': [2, 1]}})
+        self.assertIn('2 context features, 2 sequences, 2 workers', self.run_it(text, '--check'))
 
     def test_examples_as_json(self):
         lines = [{'features': {'feature': {'n': {'int64List': {'value': [i]}}}}} for i in range(3)]
@@ -483,6 +512,21 @@ class Mistakes(RunTest):
         self.refused(parse + '{ name = "a", dtype = "int64", kind = "sparse" }]\n',
                      f"8:13: {at}: 'index_keys' is missing", f"8:13: {at}: 'value_key' is missing",
                      f"8:13: {at}: 'size' is missing")
+
+    def test_sequences_that_do_not_fit(self):
+        stage = BATCH + '[[stage]]\nkind = "parse_sequence_example"\n'
+        parse = '[source]\nfiles = ["a"]\n' + stage
+        one = 'sequences = [{ name = "a", dtype = "int64" }]\n'
+        at = "stage 2 of kind 'parse_sequence_example'"
+        self.refused(parse, f'6:1: {at}: give context or sequences: lists of tables')
+        self.refused(parse + one + 'features = []\n', f"9:1: {at}: unknown key 'features'; known are context")
+        self.refused(parse + one.replace(' }', ', kind = "ragged" }'),
+                     f"8:52: {at}, sequence 1 'a': kind: give \"fixed_len_sequence\" or \"var_len\"")
+        self.refused(parse + one + 'context = [{ name = "a", dtype = "int64" }]\n',
+                     f"8:13: {at}: sequences: 'a' is a name of the context already")
+        self.refused('[source]\nformat = "lines"\nfiles = ["a"]\n' + stage + one,
+                     f'7:1: {at}: lines hold no serialized SequenceExamples')
+        self.refused(parse + one, " [output]: column 'a' is int64 [?,?]", arguments=('-o', 'x.csv'))
 
     def test_outputs_that_do_not_fit(self):
         source = '[source]\nfiles = ["a"]\n'

@@ -193,9 +193,10 @@ std::size_t pipeline_plan::workers() const noexcept {
 }
 
 stage_plan read_stage(section& s, element_kind input) {
-  static const std::map<std::string, int> kinds{{"shuffle", 0},       {"batch", 0},
-                                                {"prefetch", 0},      {"parse_csv", 0},
-                                                {"parse_example", 0}, {"decode_raw", 0}};
+  static const std::map<std::string, int> kinds{{"shuffle", 0},      {"batch", 0},
+                                                {"prefetch", 0},     {"parse_csv", 0},
+                                                {"decode_raw", 0},   {"parse_sequence_example", 0},
+                                                {"parse_example", 0}};
   stage_plan stage;
   stage.where = s.where();
   stage.gives = input;

@@ -12,6 +12,7 @@
 #include <leat/codec/decode_json_example.hpp>
 #include <leat/codec/decode_raw.hpp>
 #include <leat/codec/example_parser.hpp>
+#include <leat/codec/sequence_example_parser.hpp>
 #include <leat/core/error.hpp>
 
 #include "pipeline_plan.hpp"
@@ -181,7 +182,11 @@ void read_csv(section& s, decoder_plan& plan, std::string& text) {
 
 // ---- Examples
 
+// Of the name of a column with the numbers of steps.
+constexpr std::string_view length_suffix = ".length";
+
 using feature_reader = leat::feature (*)(section& s, column_facts& facts);
+using feature_readers = std::map<std::string, feature_reader, std::less<>>;
 
 void say(column_facts& facts, dtype type, form shape, std::string text) {
   facts.type = type;
@@ -261,16 +266,27 @@ leat::feature read_ragged(section& s, column_facts& facts) {
   return f;
 }
 
-void read_feature(section& s, leat::feature_map& to, std::vector<column_facts>& facts) {
-  static const std::map<std::string, feature_reader, std::less<>> kinds{
-      {"fixed_len", read_fixed_len},
-      {"var_len", read_var_len},
-      {"sparse", read_sparse},
-      {"fixed_len_sequence", read_sequence},
-      {"ragged", read_ragged}};
+const feature_readers features_of_records{{"fixed_len", read_fixed_len},
+                                          {"var_len", read_var_len},
+                                          {"sparse", read_sparse},
+                                          {"fixed_len_sequence", read_sequence},
+                                          {"ragged", read_ragged}};
+
+leat::feature read_lists(section& s, column_facts& facts) {
+  leat::feature f = read_var_len(s, facts);
+  say(facts, facts.type, form::other, "sparse [?,?,?]");
+  return f;
+}
+
+const feature_readers features_of_steps{{"fixed_len_sequence", read_sequence},
+                                        {"var_len", read_lists}};
+
+// Without a kind it is the one called `usual`.
+void read_feature(section& s, const feature_readers& kinds, std::string_view usual,
+                  std::string_view what, leat::feature_map& to, std::vector<column_facts>& facts) {
   column_facts column;
-  column.name = column_name(s, "feature");
-  feature_reader read = read_fixed_len;
+  column.name = column_name(s, what);
+  feature_reader read = kinds.find(usual)->second;
   s.choose("kind", read, kinds);
   leat::feature f = read(s, column);
   s.refuse_others();
@@ -298,7 +314,9 @@ void read_example(section& s, decoder_plan& plan, element_kind input, std::strin
   }
   static_cast<void>(s.require("features", "a list of tables {name, dtype, shape, default}"));
   leat::feature_map features;
-  for (section& f : s.tables("features", "feature")) read_feature(f, features, plan.columns);
+  for (section& f : s.tables("features", "feature")) {
+    read_feature(f, features_of_records, "fixed_len", "feature", features, plan.columns);
+  }
   text = count_text(features.size(), "feature");
   if (s.mistakes_so_far() > mistakes) return;  // the parser would say them once more
   const auto parser = std::make_shared<leat::example_parser>(std::move(features));
@@ -313,6 +331,60 @@ void read_example(section& s, decoder_plan& plan, element_kind input, std::strin
       serialized.push_back(leat::as_bytes(message));
     }
     return take_columns(parser->parse(serialized), wanted);
+  };
+}
+
+// The numbers of steps are columns too: "NAME.length".
+void read_sequence_example(section& s, decoder_plan& plan, element_kind input, std::string& text) {
+  const std::size_t mistakes = s.mistakes_so_far();
+  if (input == element_kind::lines || input == element_kind::line_batches) {
+    s.refuse("lines hold no serialized SequenceExamples: choose another format of the source");
+  }
+  leat::feature_map context;
+  leat::feature_map steps;
+  std::vector<column_facts> of_context;
+  std::vector<column_facts> of_steps;
+  std::vector<column_facts> lengths;
+  for (section& f : s.tables("context", "context feature")) {
+    read_feature(f, features_of_records, "fixed_len", "context feature", context, of_context);
+  }
+  for (section& f : s.tables("sequences", "sequence")) {
+    read_feature(f, features_of_steps, "fixed_len_sequence", "sequence", steps, of_steps);
+  }
+  for (const auto& [name, f] : steps) {
+    if (context.contains(name)) {
+      s.refuse("sequences", fmt::format("'{}' is a name of the context already", name));
+    }
+  }
+  if (!s.has("context") && !s.has("sequences")) {
+    s.refuse("give context or sequences: lists of tables {name, dtype, shape, default}");
+  }
+  for (const column_facts& c : of_steps) {
+    if (!std::holds_alternative<leat::fixed_len_sequence_feature>(steps.find(c.name)->second))
+      continue;
+    lengths.push_back({c.name, dtype::int64, form::scalar, "int64 [?]"});
+  }
+  for (const auto* all : {&of_context, &of_steps}) {
+    plan.columns.insert(plan.columns.end(), all->begin(), all->end());
+  }
+  for (const column_facts& c : lengths) {
+    plan.columns.push_back(c);
+    plan.columns.back().name += length_suffix;
+  }
+  text =
+      count_text(context.size(), "context feature") + ", " + count_text(steps.size(), "sequence");
+  if (s.mistakes_so_far() > mistakes) return;  // the parser would say them once more
+  const auto parser =
+      std::make_shared<leat::sequence_example_parser>(std::move(context), std::move(steps));
+  plan.decode = [parser, of_context, of_steps, lengths](std::span<const leat::byte_view> records) {
+    const leat::parsed_sequences parsed = parser->parse(records);
+    columns all = take_columns(parsed.context, of_context);
+    for (auto& c : take_columns(parsed.sequences, of_steps)) all.push_back(std::move(c));
+    for (auto& c : take_columns(parsed.lengths, lengths)) {
+      c.name += length_suffix;
+      all.push_back(std::move(c));
+    }
+    return all;
   };
 }
 
@@ -354,6 +426,8 @@ decoder_plan read_decoder(section& s, const std::string& kind, element_kind inpu
       read_csv(s, plan, text);
     } else if (kind == "parse_example") {
       read_example(s, plan, input, text);
+    } else if (kind == "parse_sequence_example") {
+      read_sequence_example(s, plan, input, text);
     } else {
       read_raw(s, plan, text);
     }
