@@ -20,7 +20,7 @@ using leat::task;
 using leat::sim::world;
 
 // A run that begins anew is read behind the one before, however soon it comes.
-task<> learn_in(world& here, unsigned process, int from, int to) {
+task<> learn_in(world& here, int process, int from, int to) {
   here.set_identity({"sim", process});
   auto writer = co_await event_writer::open("/d");
   co_await writer.add_session_log(session_log::start, from);
