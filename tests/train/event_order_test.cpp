@@ -30,7 +30,7 @@ task<> learn_in(world& here, int process, int from, int to) {
 
 TEST_CASE("event_writer: case 89: a restart within a second is read as one", "[train]") {
   const std::chrono::seconds clock_jumps[] = {0s, -1h, 2s};
-  for (const auto& [first, second] : {std::pair(1U, 2U), std::pair(9U, 10U), std::pair(10U, 9U)}) {
+  for (const auto& [first, second] : {std::pair(1, 2), std::pair(9, 10), std::pair(10, 9)}) {
     for (const std::chrono::seconds jump : clock_jumps) {
       INFO("process " << first << ", then " << second << ", the clock jumps " << jump.count());
       world w(1);
@@ -43,7 +43,7 @@ TEST_CASE("event_writer: case 89: a restart within a second is read as one", "[t
         const auto& loss = run.series.scalars.at("loss");
         REQUIRE(loss.size() == 130);
         for (int step = 0; step < 130; ++step) {
-          const unsigned last = step < 60 || step >= 110 ? first : second;
+          const int last = step < 60 || step >= 110 ? first : second;
           REQUIRE(loss[static_cast<std::size_t>(step)].step == step);
           REQUIRE(loss[static_cast<std::size_t>(step)].value == static_cast<float>(last));
         }
