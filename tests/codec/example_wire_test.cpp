@@ -1,5 +1,6 @@
 // The cases X01 to X21: how an Example is written, and what counts as one.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "leat/codec/example_builder.hpp"
 #include "leat/codec/example_parser.hpp"
+#include "leat/codec/tfrecord.hpp"
 #include "support/hex.hpp"
 
 namespace example_wire_test {
@@ -56,6 +58,13 @@ TEST_CASE("X03, X06: an Example is written as protobuf writes it", "[codec]") {
   };
   CHECK(label(7) == from_hex("0a100a0e0a056c6162656c12051a030a0107"));
   CHECK(ints("0a100a0e0a056c6162656c12051a030a0107", "label") == longs{7});
+
+  std::vector<std::byte> file;
+  for (const std::int64_t value : {7, 9}) leat::append_tfrecord(file, leat::as_bytes(label(value)));
+  CHECK(file.size() == 68);
+  CHECK(leat::as_text(file) ==
+        from_hex("1200000000000000241f64250a100a0e0a056c6162656c12051a030a0107368c84b9"
+                 "1200000000000000241f64250a100a0e0a056c6162656c12051a030a010987e4d10b"));
 }
 
 TEST_CASE("X07: negative numbers", "[codec]") {
