@@ -93,6 +93,7 @@
 #include "leat/sync/queue_statistics.hpp"
 #include "leat/sync/random_shuffle_queue.hpp"
 #include "leat/sync/runner_collection.hpp"
+#include "leat/sync/size_of_element.hpp"
 #include "leat/sync/tensor_priority_queue.hpp"
 #include "leat/sync/tensor_queue.hpp"
 

@@ -25,6 +25,7 @@
 #include "leat/sync/memory_budget.hpp"
 #include "leat/sync/queue_base.hpp"
 #include "leat/sync/queue_statistics.hpp"
+#include "leat/sync/size_of_element.hpp"
 
 namespace leat {
 
@@ -299,23 +300,13 @@ class basic_tensor_batcher {
   Batcher rows_;  // last: its tasks use the others
 };
 
-namespace detail {
-
-/// What an element weighs: the bytes of its values.
-struct size_of_element {
-  std::size_t operator()(const tensor_tuple& element) const noexcept { return element.size(); }
-};
-
-}  // namespace detail
-
 /// Batches of elements in the order in which they come: of each source that in which it gives them.
 ///
 ///     leat::batch_spec spec({{.type = leat::dtype::int64, .shape = {}}});
 ///     leat::tensor_batch numbers(spec, {.batch_size = 32});
 ///
 /// Source: tf.train.batch, batch_join, maybe_batch, maybe_batch_join.
-class tensor_batch final
-    : public basic_tensor_batcher<batch<tensor_tuple, detail::size_of_element>> {
+class tensor_batch final : public basic_tensor_batcher<batch<tensor_tuple, size_of_element>> {
  public:
   /// Errors: invalid_argument, before anything runs: a batch size or a capacity of 0, a dense
   ///         column of unknown rank, or without dynamic_pad of unknown dimensions.
@@ -337,7 +328,7 @@ class tensor_batch final
 /// Source: tf.train.shuffle_batch, shuffle_batch_join, maybe_shuffle_batch,
 /// maybe_shuffle_batch_join; dynamic_pad is leat's.
 class tensor_shuffle_batch final
-    : public basic_tensor_batcher<shuffle_batch<tensor_tuple, detail::size_of_element>> {
+    : public basic_tensor_batcher<shuffle_batch<tensor_tuple, size_of_element>> {
  public:
   /// Errors: as tensor_batch, and for a minimum that is not below the capacity.
   tensor_shuffle_batch(batch_spec spec, const tensor_shuffle_batch_options& o)

@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <concepts>
-#include <coroutine>
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <source_location>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -290,6 +287,8 @@ class basic_queue : public queue_base {
   friend push_verb;
   friend push_copy_verb;
   friend detail::pop_verb<T>;
+  template <class Queue>
+  friend class tensor_queue;
 
   void weigh(push_weights& weights, T* items, std::size_t count) {
     storage_.weigh(weights, items, count, [this](std::size_t w) { refuse_if_too_heavy(w); });

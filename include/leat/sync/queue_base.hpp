@@ -24,7 +24,7 @@ template <class Queue, class Verb, class Handler>
 class async_queue_operation;
 template <class Operation>
 class arm;
-template <class Queue, queue_waiter::role Role>
+template <class Queue, class PopMany>
 struct pop_batch_verb;
 }  // namespace detail
 
@@ -206,7 +206,7 @@ class queue_base {
   friend class detail::async_queue_operation;
   template <class Operation>
   friend class detail::arm;
-  template <class Queue, detail::queue_waiter::role Role>
+  template <class Queue, class PopMany>
   friend struct detail::pop_batch_verb;
 
   // Starts an operation that could not be done at once: tries it, else puts it in line.

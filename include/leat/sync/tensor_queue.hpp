@@ -37,6 +37,9 @@ namespace leat {
 ///     co_await samples.push(leat::tensor_tuple(sentence));                      // [n] each
 ///     while (auto batch = co_await samples.pop_many(32)) learn((*batch)[0]);    // [32, longest n]
 ///
+/// With a weigher, such as size_of_element, the Queue is also bounded by what its elements weigh; a
+/// push of a batch weighs each of its elements.
+///
 /// Where the spec has names, elements and batches are pushed with names, in any order, and leave
 /// with them; see tensor_tuple::named().
 ///
@@ -134,7 +137,7 @@ class tensor_queue {
   /// Cost: the elements are copied from the batch, by the call.
   [[nodiscard]] auto push_many(tensor_tuple batch,
                                std::source_location where = std::source_location::current()) {
-    return awaiter<detail::push_run_verb>(queue_, where, elements_of(batch));
+    return awaiter<push_run_verb>(queue_, where, elements_of(batch));
   }
 
   /// Removes `count` elements as one batch, waiting until they are together: see
@@ -150,33 +153,32 @@ class tensor_queue {
   ///         the batch; one allocation for each component.
   [[nodiscard]] auto pop_many(std::size_t count,
                               std::source_location where = std::source_location::current()) {
-    return awaiter<pop_many_verb>(queue_, where, wanted<pop_many_role>(count), queue_, spec_);
+    return awaiter<pop_many_verb>(queue_, where, wanted(count), queue_, spec_);
   }
 
   /// As pop_many(), but once the queue is closed what is left suffices: see
   /// basic_queue::pop_up_to().
   [[nodiscard]] auto pop_up_to(std::size_t count,
                                std::source_location where = std::source_location::current()) {
-    return awaiter<pop_up_to_verb>(queue_, where, wanted<pop_up_to_role>(count), queue_, spec_);
+    return awaiter<pop_up_to_verb>(queue_, where, wanted(count), queue_, spec_);
   }
 
   /// push_many() for an OS thread: blocks it.
   std::size_t wait_push_many(tensor_tuple batch,
                              std::source_location where = std::source_location::current()) {
-    return blocking<detail::push_run_verb>::run(queue_, where, elements_of(batch));
+    return blocking<push_run_verb>::run(queue_, where, elements_of(batch));
   }
 
   /// pop_many() for an OS thread: blocks it.
   std::optional<tensor_tuple> wait_pop_many(
       std::size_t count, std::source_location where = std::source_location::current()) {
-    return blocking<pop_many_verb>::run(queue_, where, wanted<pop_many_role>(count), queue_, spec_);
+    return blocking<pop_many_verb>::run(queue_, where, wanted(count), queue_, spec_);
   }
 
   /// pop_up_to() for an OS thread: blocks it.
   std::optional<tensor_tuple> wait_pop_up_to(
       std::size_t count, std::source_location where = std::source_location::current()) {
-    return blocking<pop_up_to_verb>::run(queue_, where, wanted<pop_up_to_role>(count), queue_,
-                                         spec_);
+    return blocking<pop_up_to_verb>::run(queue_, where, wanted(count), queue_, spec_);
   }
 
   /// push_many() for Asio; the elements are copied from the batch before this returns.
@@ -185,8 +187,8 @@ class tensor_queue {
   template <asio::completion_token_for<void(std::error_code, std::size_t)> Token>
   auto async_push_many(tensor_tuple batch, Token&& token,
                        std::source_location where = std::source_location::current()) {
-    return detail::initiate<detail::push_run_verb>(queue_, where, std::forward<Token>(token),
-                                                   elements_of(batch));
+    return detail::initiate<push_run_verb>(queue_, where, std::forward<Token>(token),
+                                           elements_of(batch));
   }
 
   /// pop_many() for Asio. The batch is made on the handler's executor; when that fails the handler
@@ -196,8 +198,7 @@ class tensor_queue {
   template <asio::completion_token_for<void(std::error_code, std::optional<tensor_tuple>)> Token>
   auto async_pop_many(std::size_t count, Token&& token,
                       std::source_location where = std::source_location::current()) {
-    return initiate_batch<pop_many_verb>(wanted<pop_many_role>(count), where,
-                                         std::forward<Token>(token));
+    return initiate_batch<pop_many_verb>(count, where, std::forward<Token>(token));
   }
 
   /// pop_up_to() for Asio; see async_pop_many().
@@ -206,8 +207,7 @@ class tensor_queue {
   template <asio::completion_token_for<void(std::error_code, std::optional<tensor_tuple>)> Token>
   auto async_pop_up_to(std::size_t count, Token&& token,
                        std::source_location where = std::source_location::current()) {
-    return initiate_batch<pop_up_to_verb>(wanted<pop_up_to_role>(count), where,
-                                          std::forward<Token>(token));
+    return initiate_batch<pop_up_to_verb>(count, where, std::forward<Token>(token));
   }
 
   // ---- What all queues have: see queue_base.
@@ -229,21 +229,20 @@ class tensor_queue {
   void describe(std::ostream& out) const { queue_.describe(out); }
 
  private:
-  static constexpr auto pop_many_role = detail::queue_waiter::role::pop_many;
-  static constexpr auto pop_up_to_role = detail::queue_waiter::role::pop_up_to;
-  using push_copy_verb = detail::push_copy_verb<tensor_tuple>;
-  using pop_many_verb = detail::pop_batch_verb<Queue, pop_many_role>;
-  using pop_up_to_verb = detail::pop_batch_verb<Queue, pop_up_to_role>;
+  using push_copy_verb = typename Queue::push_copy_verb;
+  using push_run_verb = detail::push_run_verb<typename Queue::push_many_verb>;
+  using pop_many_verb = detail::pop_batch_verb<Queue, typename Queue::pop_many_verb>;
+  using pop_up_to_verb = detail::pop_batch_verb<Queue, typename Queue::pop_up_to_verb>;
   template <class Verb>
   using awaiter = detail::queue_awaiter<Queue, Verb>;
   template <class Verb>
   using blocking = detail::blocking_queue_call<Queue, Verb>;
 
   // By reference: a token may keep what it is given until it begins.
-  template <class Verb, class Wanted, class Token>
-  auto initiate_batch(Wanted wanted_elements, const std::source_location& where, Token&& token) {
-    return detail::initiate<Verb>(queue_, where, std::forward<Token>(token),
-                                  std::move(wanted_elements), std::ref(queue_), std::cref(spec_));
+  template <class Verb, class Token>
+  auto initiate_batch(std::size_t count, const std::source_location& where, Token&& token) {
+    return detail::initiate<Verb>(queue_, where, std::forward<Token>(token), wanted(count),
+                                  std::ref(queue_), std::cref(spec_));
   }
 
   [[nodiscard]] tensor_tuple checked(tensor_tuple element) const {
@@ -254,10 +253,9 @@ class tensor_queue {
     static_cast<void>(spec_.check_batch(batch, owner_));
     return unstack(batch);
   }
-  template <detail::queue_waiter::role Role>
-  [[nodiscard]] detail::pop_many_verb<tensor_tuple, Role> wanted(std::size_t count) const {
+  [[nodiscard]] std::size_t wanted(std::size_t count) const {
     spec_.check_stackable(owner_);
-    if (count <= PTRDIFF_MAX) return {count};
+    if (count <= PTRDIFF_MAX) return count;
     throw failure(errc::invalid_argument, owner_ + ": a batch of " + std::to_string(count) +
                                               " elements was asked for: that was negative once");
   }

@@ -12,11 +12,14 @@
 
 namespace leat::detail {
 
+// On top of the queue's own verbs, which know whether it weighs: `PushMany` and `PopMany`.
+
 /// A push of many elements that it owns.
-struct push_run_verb : push_many_verb<tensor_tuple> {
+template <class PushMany>
+struct push_run_verb : PushMany {
   explicit push_run_verb(std::vector<tensor_tuple> elements)
-      : push_many_verb<tensor_tuple>{}, run(std::move(elements)) {
-    values = run;
+      : PushMany{}, run(std::move(elements)) {
+    this->values = run;
   }
   push_run_verb(const push_run_verb&) = delete;
   push_run_verb& operator=(const push_run_verb&) = delete;
@@ -26,8 +29,11 @@ struct push_run_verb : push_many_verb<tensor_tuple> {
 
 /// A pop of many elements as one batch, which is made when all of them are there, by the one who
 /// gets it.
-template <class Queue, queue_waiter::role Role>
-struct pop_batch_verb : pop_many_verb<tensor_tuple, Role> {
+template <class Queue, class PopMany>
+struct pop_batch_verb : PopMany {
+  pop_batch_verb(std::size_t count, Queue& q, const element_spec& s)
+      : PopMany{count}, queue(q), spec(s) {}
+
   Queue& queue;
   const element_spec& spec;
 

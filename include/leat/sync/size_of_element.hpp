@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstddef>
+
+#include "leat/core/tensor_tuple.hpp"
+
+namespace leat {
+
+/// The weigher of queues of tensors: an element weighs the bytes that its values take.
+///
+/// Values that several elements share count in each of them.
+struct size_of_element {
+  std::size_t operator()(const tensor_tuple& element) const noexcept { return element.size(); }
+};
+
+}  // namespace leat
