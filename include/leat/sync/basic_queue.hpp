@@ -200,13 +200,13 @@ class basic_queue : public queue_base {
 
   /// Removes `count` items if that needs no waiting, or none. Errors: std::bad_alloc.
   [[nodiscard]] std::optional<std::vector<T>> try_pop_many(std::size_t count) {
-    return try_batch(detail::queue_waiter::role::pop_many, count);
+    return try_batch(pop_many_verb{count});
   }
 
   /// Removes what is there, up to `count` items, whether the queue is open or closed. Empty:
   /// nothing can be had without waiting. Errors: std::bad_alloc.
   [[nodiscard]] std::optional<std::vector<T>> try_pop_up_to(std::size_t count) {
-    return try_batch(detail::queue_waiter::role::pop_up_to, count);
+    return try_batch(pop_up_to_verb{count});
   }
 
   /// push_many() for an OS thread: blocks it.
@@ -330,15 +330,15 @@ class basic_queue : public queue_base {
     return take_or_serve(to);
   }
 
-  std::optional<std::vector<T>> try_batch(detail::queue_waiter::role role, std::size_t count) {
-    const std::size_t there = size();
-    if (role == detail::queue_waiter::role::pop_many && count > there) return std::nullopt;
-    batch items;
-    items.reserve(std::min(count, there));
-    detail::queue_waiter w(*this, role, &items, std::min(count, there));
+  template <class PopMany>
+  detail::verb_result<PopMany> try_batch(PopMany verb) {
+    const std::size_t there = std::min(verb.wanted, size());
+    if (PopMany::the_role == detail::queue_waiter::role::pop_many && there < verb.wanted) return {};
+    verb.batch.reserve(there);
+    detail::queue_waiter w(*this, PopMany::the_role, verb.items(), there);
     attempt(w);
-    if (items.empty() && count > 0) return std::nullopt;
-    return std::optional<std::vector<T>>(std::move(items));
+    if (verb.batch.empty() && verb.wanted > 0) return {};
+    return verb.result(detail::queue_outcome::done, verb.batch.size());
   }
 
   [[gnu::noinline]] bool store_or_serve(T& value, [[maybe_unused]] std::size_t weight) {

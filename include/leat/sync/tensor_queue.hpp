@@ -163,6 +163,30 @@ class tensor_queue {
     return awaiter<pop_up_to_verb>(queue_, where, wanted(count), queue_, spec_);
   }
 
+  /// Adds as many of a batch's elements as need no waiting, in one run, the first ones first, and
+  /// says how many. None: no room, or others wait, or closed.
+  ///
+  /// Cost: all elements are copied from the batch, also those that do not go in.
+  [[nodiscard]] std::size_t try_push_many(tensor_tuple batch) {
+    std::vector<tensor_tuple> run = elements_of(batch);
+    return queue_.try_push_many(run);
+  }
+
+  /// Removes `count` elements as one batch if that needs no waiting, or none.
+  ///
+  /// Errors: as pop_many().
+  [[nodiscard]] std::optional<tensor_tuple> try_pop_many(std::size_t count) {
+    return queue_.try_batch(pop_many_verb(wanted(count), queue_, spec_));
+  }
+
+  /// Removes what is there as one batch, up to `count` elements, whether the queue is open or
+  /// closed. Empty: nothing can be had without waiting.
+  ///
+  /// Errors: as pop_many().
+  [[nodiscard]] std::optional<tensor_tuple> try_pop_up_to(std::size_t count) {
+    return queue_.try_batch(pop_up_to_verb(wanted(count), queue_, spec_));
+  }
+
   /// push_many() for an OS thread: blocks it.
   std::size_t wait_push_many(tensor_tuple batch,
                              std::source_location where = std::source_location::current()) {
