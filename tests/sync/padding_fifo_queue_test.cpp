@@ -285,6 +285,34 @@ TEST_CASE("padding_fifo_queue: another number or type of components is refused",
                  "component 1. Expected float32, got int32"));
 }
 
+// ---- By weight.
+
+LEAT_TEST("padding_fifo_queue: elements weigh the bytes of their values, without the padding",
+          "[sync]") {
+  padding_fifo_queue q(spec_of(dtype::int32, {any}),
+                       leat::queue_options{.capacity = 10, .max_weight = 20, .name = "q"});
+  CHECK(q.try_push(one(ints(1, 2, 3))));
+  CHECK(q.try_push(one(ints(4))));
+  CHECK(q.statistics().weight == 16);
+  CHECK_FALSE(q.try_push(one(ints(5, 6))));
+  CHECK(contains(refusal([&] { return q.try_push(one(ints(1, 2, 3, 4, 5, 6))); },
+                         leat::errc::resource_exhausted),
+                 "an item of weight 24 is heavier than the max_weight of 20"));
+  const batch two = co_await q.pop_many(2);
+  REQUIRE(two);
+  CHECK((*two)[0] == tensor::of({2, 3}, {1, 2, 3, 4, 0, 0}));
+  CHECK(q.statistics().weight == 0);
+  CHECK(q.try_push(one(ints(5, 6))));
+}
+
+TEST_CASE("padding_fifo_queue: a max_weight of 0 is refused", "[sync]") {
+  CHECK(contains(
+      refusal([] {
+        return padding_fifo_queue(scalars(), {.capacity = 1, .max_weight = 0, .name = "q"}).size();
+      }),
+      "a max_weight of 0"));
+}
+
 // ---- With names.
 
 element_spec f_i_s() {

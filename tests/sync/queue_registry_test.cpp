@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "leat/sync/padding_fifo_queue.hpp"
+#include "leat/sync/size_of_element.hpp"
 #include "leat/sync/tensor_priority_queue.hpp"
 #include "sync/tensors.hpp"
 #include "sync/weighed_queues.hpp"
@@ -291,14 +292,42 @@ TEST_CASE("queue_registry: the kinds of queues of tensors, and queues without a 
   CHECK(shared.size() == 2);
 }
 
-TEST_CASE("queue_registry: nobody weighs what is in a padding or a priority queue of tensors",
-          "[sync]") {
+TEMPLATE_TEST_CASE("queue_registry: a queue of tensors is recognised by its limits of weight",
+                   "[sync]", padding_fifo_queue, tensor_priority_queue,
+                   (leat::tensor_queue<leat::fifo_queue<tensor_tuple, leat::size_of_element>>)) {
+  leat::memory_budget ram(1000, "ram");
+  leat::memory_budget other_ram(1000, "ram");
   queue_registry shared;
   const element_spec jobs({{.type = dtype::int64, .shape = {}}});
-  const leat::queue_options weighed{.capacity = 10, .max_weight = 5, .name = "q"};
-  CHECK(says(refusal<padding_fifo_queue>(shared, jobs, weighed), "weigher"));
-  CHECK(says(refusal<tensor_priority_queue>(shared, jobs, weighed), "weigher"));
-  CHECK(shared.size() == 0);
+  using options = leat::queue_options;
+  const options same{.capacity = 10, .max_weight = 50, .budget = &ram, .name = "q"};
+  const auto q = shared.get<TestType>(jobs, same);
+  CHECK(q->statistics().max_weight == 50);
+  CHECK(q == shared.get<TestType>(jobs, same));
+  CHECK(says(
+      refusal<TestType>(shared, jobs,
+                        options{.capacity = 10, .max_weight = 60, .budget = &ram, .name = "q"}),
+      "max_weight is 50, not 60"));
+  CHECK(says(refusal<TestType>(shared, jobs, options{.capacity = 10, .budget = &ram, .name = "q"}),
+             "max_weight is 50, not unbounded"));
+  CHECK(says(refusal<TestType>(
+                 shared, jobs,
+                 options{.capacity = 10, .max_weight = 50, .budget = &other_ram, .name = "q"}),
+             "budget is another one"));
+  CHECK(
+      says(refusal<TestType>(shared, jobs, options{.capacity = 10, .max_weight = 50, .name = "q"}),
+           "budget is another one"));
+  CHECK(ram.statistics().queues == 1);
+  CHECK(other_ram.statistics().queues == 0);
+}
+
+TEST_CASE("queue_registry: queues of tensors with and without a weigher are not the same",
+          "[sync]") {
+  using weighed = leat::tensor_queue<leat::fifo_queue<tensor_tuple, leat::size_of_element>>;
+  queue_registry shared;
+  const leat::queue_options q{.capacity = 10, .name = "q"};
+  const auto plain = shared.get<fifo_of_tensors>(floats({2}), q);
+  CHECK(says(refusal<weighed>(shared, floats({2}), q), "comparison or weigher"));
 }
 
 }  // namespace queue_registry_test

@@ -1,5 +1,6 @@
 #include "leat/sync/tensor_priority_queue.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -7,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "leat/sync/memory_budget.hpp"
+#include "leat/sync/padding_fifo_queue.hpp"
 #include "leat/sync/priority_queue.hpp"
 #include "support/leat_test.hpp"
 #include "support/refusal.hpp"
@@ -84,6 +87,40 @@ TEST_CASE("tensor_priority_queue: a spec without a priority is refused", "[sync]
     CHECK(contains(refusal([&] { return tensor_priority_queue(10, spec, "jobs").size(); }),
                    "queue 'jobs': the first component is the priority and must be an int64"));
   }
+}
+
+LEAT_TEST("tensor_priority_queue: elements weigh the bytes of their values", "[sync]") {
+  const std::size_t light = job(1, "a").size();
+  const std::size_t heavy = job(1, "a payload that is longer than that").size();
+  REQUIRE(light < heavy);
+  tensor_priority_queue q(
+      with_payload(),
+      leat::queue_options{.capacity = 10, .max_weight = light + heavy, .name = "q"});
+  CHECK(q.try_push(job(2, "a payload that is longer than that")));
+  CHECK(q.try_push(job(1, "a")));
+  CHECK(q.statistics().weight == light + heavy);
+  CHECK_FALSE(q.try_push(job(0, "b")));
+  const auto first = co_await q.pop();
+  CHECK(first == job(1, "a"));
+  CHECK(q.statistics().weight == heavy);
+  CHECK(q.try_push(job(0, "b")));
+}
+
+TEST_CASE("tensor_priority_queue: with a budget there are no batches but those of a try",
+          "[sync]") {
+  leat::memory_budget ram(1000, "ram");
+  tensor_priority_queue q(with_payload(), {.capacity = 10, .budget = &ram, .name = "q"});
+  leat::padding_fifo_queue other(spec_of(dtype::int32, {any}),
+                                 {.capacity = 10, .budget = &ram, .name = "other"});
+  CHECK(q.wait_push_many(tensor_tuple(priorities(2, 1), texts("b", "a"))) == 2);
+  CHECK(ram.used() == q.statistics().weight);
+  const std::int64_t rest = static_cast<std::int64_t>(1000 - ram.used()) / 4;
+  CHECK_FALSE(other.try_push(one(tensor(dtype::int32, {rest + 1}))));
+  CHECK(contains(refusal([&] { return q.wait_pop_many(2); }), "it gives a batch whole"));
+  CHECK(contains(refusal([&] { return q.wait_pop_up_to(2); }), "it gives a batch whole"));
+  CHECK(q.try_pop_many(2) == tensor_tuple(priorities(1, 2), texts("a", "b")));
+  CHECK(ram.used() == 0);
+  CHECK(other.try_push(one(tensor(dtype::int32, {rest + 1}))));
 }
 
 TEST_CASE("tensor_priority_queue: of a C++ type the compiler refuses such a priority", "[sync]") {

@@ -288,7 +288,7 @@ TEST_CASE("tensor_queue: the faces that never wait", "[sync]") {
   CHECK(q.capacity() == 1);
   std::ostringstream text;
   q.describe(text);
-  CHECK(text.str() == "queue 'one' (0 of 1)");
+  CHECK(text.str() == "queue 'one' (0 of 1, weight 0)");
 }
 
 TEST_CASE("tensor_queue: the faces that block a thread", "[sync]") {

@@ -6,6 +6,7 @@
 
 #include "leat/core/element_spec.hpp"
 #include "leat/sync/fifo_queue.hpp"
+#include "leat/sync/size_of_element.hpp"
 #include "leat/sync/tensor_queue.hpp"
 
 namespace leat {
@@ -23,10 +24,11 @@ namespace leat {
 ///     }
 ///
 /// With all dimensions known nothing is padded: then it is TensorFlow's FIFOQueue with shapes.
+/// Elements weigh what size_of_element says: the bytes of their values, without the padding.
 /// See tensor_queue for the operations and their contract.
 ///
 /// Source: PaddingFIFOQueue; any rank can be padded, the original stops at 4.
-class padding_fifo_queue final : public tensor_queue<fifo_queue<tensor_tuple>> {
+class padding_fifo_queue final : public tensor_queue<fifo_queue<tensor_tuple, size_of_element>> {
  public:
   static constexpr const char* kind = "padding_fifo_queue";  ///< for messages
 
@@ -35,7 +37,7 @@ class padding_fifo_queue final : public tensor_queue<fifo_queue<tensor_tuple>> {
   padding_fifo_queue(std::size_t capacity, element_spec spec, std::string name = {})
       : padding_fifo_queue(std::move(spec), {.capacity = capacity, .name = std::move(name)}) {}
 
-  /// Errors: as before; invalid_argument for a max_weight or a budget, too: nobody weighs here.
+  /// Errors: as before; invalid_argument for a max_weight of 0, too.
   padding_fifo_queue(element_spec spec, const queue_options& options)
       : tensor_queue(std::move(spec), options) {
     this->spec().check_stackable("queue '" + this->name() + "'");

@@ -9,6 +9,7 @@
 #include "leat/core/element_spec.hpp"
 #include "leat/core/error.hpp"
 #include "leat/sync/priority_queue.hpp"
+#include "leat/sync/size_of_element.hpp"
 #include "leat/sync/tensor_queue.hpp"
 
 namespace leat {
@@ -25,10 +26,13 @@ struct by_priority {
 /// leaves with its element.
 ///
 /// Whose items have a C++ type takes a priority_queue: there all this is checked by the compiler.
-/// See tensor_queue for the operations, and priority_queue for how batches are taken.
+/// Elements weigh what size_of_element says: the bytes of their values, the priority among them.
+/// See tensor_queue for the operations, and priority_queue for how batches are taken, by weight and
+/// with a budget too.
 ///
 /// Source: PriorityQueue.
-class tensor_priority_queue final : public tensor_queue<priority_queue<tensor_tuple, by_priority>> {
+class tensor_priority_queue final
+    : public tensor_queue<priority_queue<tensor_tuple, by_priority, size_of_element>> {
  public:
   static constexpr const char* kind = "tensor_priority_queue";  ///< for messages
 
@@ -38,7 +42,7 @@ class tensor_priority_queue final : public tensor_queue<priority_queue<tensor_tu
   tensor_priority_queue(std::size_t capacity, element_spec spec, std::string name = {})
       : tensor_priority_queue(std::move(spec), {.capacity = capacity, .name = std::move(name)}) {}
 
-  /// Errors: as before; invalid_argument for a max_weight or a budget, too: nobody weighs here.
+  /// Errors: as before; invalid_argument for a max_weight of 0, too.
   tensor_priority_queue(element_spec spec, const queue_options& options)
       : tensor_queue(with_priority(std::move(spec), options.name), options) {}
 
