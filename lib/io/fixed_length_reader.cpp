@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t max_size = std::size_t{1} << 30;
 
-void check(std::size_t size, std::size_t least, const char* option, std::string_view path) {
+void check_length(std::size_t size, std::size_t least, const char* option, std::string_view path) {
   if (size >= least && size <= max_size) return;
   throw failure(errc::invalid_argument,
                 std::string(path) + ": fixed_length_reader_options::" + option + " is " +
@@ -19,10 +19,10 @@ void check(std::size_t size, std::size_t least, const char* option, std::string_
 }  // namespace
 
 fixed_length_framing::fixed_length_framing(const options& o, std::string_view path) : options_(o) {
-  check(o.record_size, 1, "record_size", path);
-  check(o.header_size, 0, "header_size", path);
-  check(o.footer_size, 0, "footer_size", path);
-  check(o.hop_size, 0, "hop_size", path);
+  check_length(o.record_size, 1, "record_size", path);
+  check_length(o.header_size, 0, "header_size", path);
+  check_length(o.footer_size, 0, "footer_size", path);
+  check_length(o.hop_size, 0, "hop_size", path);
   if (o.hop_size == 0) options_.hop_size = o.record_size;
 }
 
