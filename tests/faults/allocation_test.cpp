@@ -298,13 +298,17 @@ leat::tensor_tuple element_of(std::int64_t count) {
 }
 
 // A batch for which there is no memory is in the queue again, in order.
-task<> padding_program() {
+task<> padding_program(bool tried) {
   leat::element_spec spec({{.type = leat::dtype::int32, .shape = {leat::unknown_dimension}}});
   leat::padding_fifo_queue q(4, spec, "a queue with a name that is not short");
   for (std::int64_t i = 1; i <= 3; ++i) co_await q.push(element_of(i));
   std::exception_ptr error;
   try {
-    static_cast<void>(co_await q.pop_many(3));
+    if (tried) {
+      static_cast<void>(q.try_pop_many(3));
+    } else {
+      static_cast<void>(co_await q.pop_many(3));
+    }
   } catch (const std::bad_alloc&) {
     error = std::current_exception();
   }
@@ -318,7 +322,9 @@ task<> padding_program() {
 }
 
 TEST_CASE("allocation: a queue with padding", "[faults]") {
-  fail_each_allocation([] { leat::sync_wait(padding_program()); });
+  for (const bool tried : {false, true}) {
+    fail_each_allocation([=] { leat::sync_wait(padding_program(tried)); });
+  }
 }
 
 // Elements of which no batch could be made are there for the next try; what hands a batch on leaves
