@@ -256,15 +256,26 @@ task<void> basic_record_reader<F>::deal_with(detail::damage d) {
 // True when a record may begin at the present place.
 template <class F>
 bool basic_record_reader<F>::at_candidate() {
-  if (search_->candidate) return true;
-  const byte_view bytes = unread();
-  if (const std::optional<std::size_t> found = framing_.search(bytes)) {
-    drop(*found);
-    search_->candidate = true;
+  for (;;) {
+    if (!search_->candidate) {
+      const byte_view bytes = unread();
+      const std::optional<std::size_t> found = framing_.search(bytes);
+      if (!found) {
+        drop(bytes.size() - std::min(bytes.size(), framing_.overlap));
+        return false;
+      }
+      drop(*found);
+      search_->candidate = true;
+    }
+    if constexpr (requires { framing_.refutes(search_->seen, unread(), offset_); }) {
+      if (framing_.refutes(search_->seen, unread(), offset_)) {
+        search_->candidate = false;
+        drop(1);
+        continue;
+      }
+    }
     return true;
   }
-  drop(bytes.size() - std::min(bytes.size(), framing_.overlap));
-  return false;
 }
 
 template <class F>

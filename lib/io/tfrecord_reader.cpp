@@ -70,6 +70,16 @@ framing_step tfrecord_framing::find(const framing_run& run, std::vector<view>& r
   return step;
 }
 
+// What is not there as a whole is not refuted.
+bool tfrecord_framing::refutes(range_checksums& seen, byte_view bytes, std::uint64_t offset) const {
+  if (options_.checks != tfrecord_checks::all || bytes.size() < tfrecord_overhead) return false;
+  const auto length = load_little_endian<std::uint64_t>(bytes.data());
+  if (length > bytes.size() - tfrecord_overhead) return false;
+  const byte_view payload = bytes.subspan(tfrecord_header_size, static_cast<std::size_t>(length));
+  const auto stored = load_little_endian<std::uint32_t>(payload.data() + payload.size());
+  return seen.of(payload, offset + tfrecord_header_size) != unmask_crc32c(stored);
+}
+
 std::string tfrecord_framing::place(std::uint64_t index) {
   return "record " + std::to_string(index);
 }

@@ -194,6 +194,35 @@ TEST_CASE("corruption: resync is not taken in by what only looks like a record",
   CHECK(o.reports[0].skipped == frame);
 }
 
+TEST_CASE("corruption: resync finds what stands inside and behind thousands of look-alikes",
+          "[io]") {
+  const texts all = records(4);
+  const std::string header = bytes_of({std::string(20000, '!')}).substr(0, 12);
+  std::string decoys(12, '\xff');
+  for (int i = 0; i < 4000; ++i) decoys += header;
+  // The payloads that most of them promise end before c, or in it, or behind d.
+  const std::string good = bytes_of({all[2], all[3]});
+  const std::string bytes = bytes_of({all[0], all[1]}) + decoys + good;
+  // The payloads of all of them go to behind d, and are there.
+  const std::string inside = bytes_of({all[0], all[1]}) + std::string(12, '\xff') + header +
+                             header + good + std::string(25000, '.');
+  for (const std::size_t chunk : {1000U, 30000U, 1U << 20}) {
+    auto options = with(corruption_policy::resync);
+    options.read.chunk_size = chunk;
+    const outcome behind = read_bytes(bytes, options);
+    CHECK(behind.error.empty());
+    CHECK(behind.initials == without(all, {}));
+    REQUIRE(behind.reports.size() == 1);
+    CHECK(behind.reports[0].skipped == decoys.size());
+    const outcome within = read_bytes(inside, options);
+    CHECK(within.error.empty());
+    CHECK(within.initials == without(all, {}));
+    REQUIRE(within.reports.size() == 2);
+    CHECK(within.reports[0].skipped == 36);
+    CHECK(within.reports[1].skipped == 25000);
+  }
+}
+
 TEST_CASE("corruption: resync with damage at the end", "[io]") {
   const temp_dir dir;
   const texts all = records(3);

@@ -14,6 +14,7 @@
 #include "leat/io/detail/byte_stream.hpp"
 #include "leat/io/detail/framing.hpp"
 #include "leat/io/detail/one_at_a_time.hpp"
+#include "leat/io/detail/range_checksums.hpp"
 #include "leat/io/file.hpp"
 #include "leat/io/record_batch.hpp"
 
@@ -106,6 +107,7 @@ class basic_record_reader {
     corruption_report report;
     std::uint64_t from = 0;
     bool candidate = false;  // there may be a record at the present place
+    detail::range_checksums seen = {};
   };
 
   // Of the next record.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "leat/codec/tfrecord.hpp"
+#include "leat/io/detail/range_checksums.hpp"
 #include "leat/io/record_reader.hpp"
 
 namespace leat {
@@ -47,6 +48,7 @@ class tfrecord_framing {
   [[nodiscard]] std::optional<std::size_t> search(byte_view bytes) const noexcept {
     return find_tfrecord(bytes, options_.max_record_size);
   }
+  [[nodiscard]] bool refutes(range_checksums& seen, byte_view bytes, std::uint64_t offset) const;
   [[nodiscard]] static std::string place(std::uint64_t index);
   [[nodiscard]] static std::string key(const record_position& p);
 

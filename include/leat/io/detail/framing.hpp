@@ -59,6 +59,8 @@ struct framing_step {
 //   framing_step find(run, records)           appends the whole records at the beginning of a run
 //   std::optional<std::size_t> search(bytes)  where the next record can begin
 //   std::size_t overlap                       bytes to be searched again with those that follow
+//   bool refutes(range_checksums&, bytes, offset)    where search() only finds what may be one:
+//                                             true, no record begins at these, also when all come
 //   std::string place(index)                  "record 3"
 //   std::string key(position)                 "a.tfrecord:48"
 
