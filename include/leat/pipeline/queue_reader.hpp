@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -40,7 +42,9 @@ struct keyed_record {
 /// The end of the input is the end of the queue: closed and drained. A file without records is
 /// passed over. A name that cannot be opened is an error that names it; the next call goes on with
 /// the next name, as TensorFlow does, or, with corruption_policy::skip_file, this one does after a
-/// report. Damage is the corruption policy's matter; its limit counts over all files.
+/// report. What is not the file's fault (an option out of range, too few descriptors or too little
+/// memory, a stop) is an error under every policy, and the next call tries the same name again.
+/// Damage is the corruption policy's matter; its limit counts over all files.
 ///
 /// Its place can be saved at any time and restored in another reader, in the middle of a file too:
 /// the state holds the place behind the last record that was delivered.
@@ -198,15 +202,24 @@ class queue_reader {
     } catch (...) {
       failed = std::current_exception();
     }
-    if (!failed) {
-      if (!resume_) ++started_;
-      resume_.reset();
-      pending_ = false;
-    } else {
-      if (resume_ || to_error_code(failed) == errc::cancelled) std::rethrow_exception(failed);
-      pending_ = false;
-      co_await leave_out(failed);
-    }
+    if (failed && (resume_ || !is_of_file(to_error_code(failed)))) std::rethrow_exception(failed);
+    if (failed) co_return co_await leave_out(failed);
+    if (!resume_) ++started_;
+    resume_.reset();
+    pending_ = false;
+  }
+
+  // True: an error that speaks of this file, so that another may be in order. Else it speaks of how
+  // files are to be read, or of what the process is short of.
+  [[nodiscard]] bool is_of_file(const std::error_code& code) const noexcept {
+    const auto is_one_of = [&code](std::initializer_list<errc> all) {
+      return std::ranges::any_of(all, [&code](errc e) { return code == e; });
+    };
+    if (is_one_of({errc::cancelled, errc::resource_exhausted, errc::unavailable})) return false;
+    if (code.category() != error_category()) return true;  // the system's, such as ENAMETOOLONG
+    return current_work_.find('\0') != std::string::npos ||
+           is_one_of({errc::not_found, errc::permission_denied, errc::failed_precondition,
+                      errc::data_loss});
   }
 
   void go_to_place(Reader& reader, const reader_place& place) const {
@@ -228,10 +241,12 @@ class queue_reader {
   task<void> leave_out(std::exception_ptr failed) {
     const corruption_options& o = options_.corruption;
     if (o.policy != corruption_policy::skip_file || reports_ >= o.max_reports) {
+      pending_ = false;
       std::rethrow_exception(failed);
     }
-    reports_ = ++reports_before_;
     const corruption_report report = detail::report_of_file(current_work_, failed);
+    pending_ = false;
+    reports_ = ++reports_before_;
     if (o.on_report) o.on_report(report);
     if (o.log) co_await o.log->add(report);
   }

@@ -1,0 +1,115 @@
+// What a reader with a queue of names leaves out, what it does not, and how it counts that.
+
+#include <memory>
+#include <new>
+#include <source_location>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leat/io/file.hpp"
+#include "pipeline/queue_reader_support.hpp"
+
+using namespace queue_reader_test;
+
+namespace queue_reader_damage_test {
+
+leat::line_reader_options skip_files() {
+  leat::line_reader_options options;
+  options.corruption.policy = leat::corruption_policy::skip_file;
+  return options;
+}
+
+TEST_CASE("queue_reader: a wrong option is no damaged file", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    for (const char* name : {"/a", "/b", "/c"}) w.files().write_file(name, "one\n");
+    names_queue q(9);
+    co_await fill(q, "/a /b /c");
+    leat::line_reader_options options = skip_files();
+    options.max_line_size = 0;
+    lines reader(q, options);
+    for (int i = 0; i < 2; ++i) {
+      const std::string said = co_await error_of_read(reader, errc::invalid_argument);
+      CHECK(said.find("/a: max_line_size must be 1 or more") != std::string::npos);
+    }
+    CHECK(reader.reports() == 0);
+    CHECK(q.size() == 2);
+  });
+}
+
+TEST_CASE("queue_reader: a file waits until there are descriptors", "[pipeline]") {
+  leat::sim::world_options few;
+  few.files.max_open_files = 1;
+  for (const leat::line_reader_options& options : {leat::line_reader_options{}, skip_files()}) {
+    in_world(
+        [&](world& w) -> task<> {
+          for (const char* name : {"/a", "/b", "/other"}) w.files().write_file(name, "one\n");
+          names_queue q(9);
+          co_await fill(q, "/a /b");
+          lines reader(q, options);
+          leat::file other = co_await leat::file::open("/other", leat::open_mode::read);
+          for (int i = 0; i < 2; ++i) {
+            const std::string said = co_await error_of_read(reader, errc::resource_exhausted);
+            CHECK(said.find("/a") != std::string::npos);
+          }
+          co_await other.close();
+          CHECK(co_await next_key(reader) == "/a:1");
+          CHECK(co_await next_key(reader) == "/b:1");
+          CHECK(co_await next_key(reader) == "the end");
+          CHECK(reader.reports() == 0);
+        },
+        1, few);
+  }
+}
+
+// The first `missing` times there is no memory for one.
+struct large_reader : leat::line_reader {
+  using leat::line_reader::line_reader;
+  static inline int missing = 0;
+
+  static task<std::unique_ptr<large_reader>> open(std::string path, options_type options,
+                                                  std::source_location where) {
+    if (missing > 0) {
+      --missing;
+      throw std::bad_alloc();
+    }
+    leat::file f = co_await leat::file::open(std::move(path), leat::open_mode::read, where);
+    co_return std::make_unique<large_reader>(std::move(f), options);
+  }
+};
+
+TEST_CASE("queue_reader: a file waits until there is memory", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    w.files().write_file("/a", "one\n");
+    names_queue q(9);
+    co_await fill(q, "/a");
+    leat::queue_reader<large_reader> reader(q, skip_files());
+    large_reader::missing = 2;
+    for (int i = 0; i < 2; ++i) {
+      bool threw = false;
+      try {
+        static_cast<void>(co_await reader.read());
+      } catch (const std::bad_alloc&) {
+        threw = true;
+      }
+      CHECK(threw);
+    }
+    CHECK(co_await next_key(reader) == "/a:1");
+    CHECK(reader.reports() == 0);
+  });
+}
+
+TEST_CASE("queue_reader: names that no file can have are left out", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    w.files().write_file("/a", "one\n");
+    names_queue q(9);
+    co_await q.push(std::string("/a\0b", 4));
+    co_await fill(q, "/ /a");
+    lines reader(q, skip_files());
+    CHECK(co_await next_key(reader) == "/a:1");
+    CHECK(co_await next_key(reader) == "the end");
+    CHECK(reader.reports() == 2);
+  });
+}
+
+}  // namespace queue_reader_damage_test
