@@ -18,6 +18,7 @@ enum field : protozero::pbf_tag_type {
   index_in_file = 6,
   file_size = 7,
   modified = 8,
+  reported = 9,
 };
 
 // What is wrong with a state; null when nothing is.
@@ -50,6 +51,7 @@ void read_field(protozero::pbf_reader& message, reader_state& s) {
     case index_in_file: place().index = value; break;
     case file_size: place().file_size = value; break;
     case modified: place().modified_ns = static_cast<std::int64_t>(value); break;
+    case reported: s.reports = value; break;
     default: throw protozero::invalid_tag_exception();
   }
 }
@@ -72,6 +74,7 @@ std::string reader_state::to_bytes() const {
     add(file_size, at->file_size);
     add(modified, static_cast<std::uint64_t>(at->modified_ns));
   }
+  add(reported, reports);
   return bytes;
 }
 

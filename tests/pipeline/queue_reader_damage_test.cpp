@@ -1,5 +1,6 @@
 // What a reader with a queue of names leaves out, what it does not, and how it counts that.
 
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <source_location>
@@ -109,6 +110,60 @@ TEST_CASE("queue_reader: names that no file can have are left out", "[pipeline]"
     CHECK(co_await next_key(reader) == "/a:1");
     CHECK(co_await next_key(reader) == "the end");
     CHECK(reader.reports() == 2);
+  });
+}
+
+// Three records, of which the one in the middle is damaged.
+std::string damaged_file() {
+  std::string bytes = tfrecord_file(3);
+  bytes[30] ^= 1;
+  return bytes;
+}
+
+leat::tfrecord_reader_options at_most(std::uint64_t reports) {
+  leat::tfrecord_reader_options options;
+  options.corruption.policy = leat::corruption_policy::resync;
+  options.corruption.max_reports = reports;
+  return options;
+}
+
+TEST_CASE("queue_reader: the limit of reports goes on behind a restore", "[pipeline]") {
+  for (int taken = 1; taken <= 5; ++taken) {
+    in_world([&](world& w) -> task<> {
+      for (const char* name : {"/a", "/b", "/c"}) w.files().write_file(name, damaged_file());
+      names_queue q(9);
+      co_await fill(q, "/a /b /c");
+      tfrecords first(q, at_most(2));
+      for (int i = 0; i < taken; ++i) CHECK(co_await first.read());
+      tfrecords second(q, at_most(2));
+      second.restore_state(first.serialize_state());
+      CHECK(second.reports() == first.reports());
+      CHECK(second.serialize_state() == first.serialize_state());
+      for (int i = taken; i < 5; ++i) CHECK(co_await second.read());
+      CHECK(second.reports() == 2);
+      const std::string said = co_await error_of_read(second, errc::data_loss);
+      CHECK(said.find("/c, record 1") != std::string::npos);
+      CHECK(said.find("2 were left out before") != std::string::npos);
+      second.reset();
+      CHECK(second.reports() == 0);
+    });
+  }
+}
+
+TEST_CASE("queue_reader: files that were missing count behind a restore", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    w.files().write_file("/a", "one\n");
+    names_queue q(9);
+    co_await fill(q, "/missing /a /gone");
+    leat::line_reader_options options = skip_files();
+    options.corruption.max_reports = 1;
+    lines first(q, options);
+    CHECK(co_await next_key(first) == "/a:1");
+    lines second(q, options);
+    second.restore_state(first.serialize_state());
+    CHECK(second.reports() == 1);
+    const std::string said = co_await error_of_read(second, errc::not_found);
+    CHECK(said.find("/gone") != std::string::npos);
   });
 }
 

@@ -44,13 +44,16 @@ class identity_reader {
   /// As basic_record_reader::seek(): behind the first record is the end.
   void seek(std::uint64_t, std::uint64_t index) noexcept { delivered_ = index > 0; }
 
+  /// As basic_record_reader::count_reports().
+  void count_reports(std::uint64_t before) noexcept { reports_ += before; }
+
   [[nodiscard]] record_position position() const noexcept {
     return {*path_, 0, delivered_ ? 1U : 0U};
   }
   [[nodiscard]] const std::string& path() const noexcept { return *path_; }
   [[nodiscard]] file_status status() const noexcept { return {}; }
   [[nodiscard]] reader_statistics statistics() const noexcept {
-    return {.records = position().index};
+    return {.records = position().index, .reports = reports_};
   }
 
   /// The name.
@@ -59,6 +62,7 @@ class identity_reader {
  private:
   std::shared_ptr<const std::string> path_;
   bool delivered_ = false;
+  std::uint64_t reports_ = 0;  // of others
 };
 
 }  // namespace leat

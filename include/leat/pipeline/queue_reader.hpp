@@ -128,7 +128,7 @@ class queue_reader {
   /// Files whose end was seen: that of a whole file with its record, else by the read behind the
   /// last one.
   [[nodiscard]] std::uint64_t num_work_units_completed() const noexcept { return finished_; }
-  /// Reports of damage, and of names that could not be opened.
+  /// Reports of damage, and of names that could not be opened; goes on in who is given the state.
   [[nodiscard]] std::uint64_t reports() const noexcept { return reports_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
@@ -155,7 +155,7 @@ class queue_reader {
     batch_.clear();
     next_ = 0;
     const bool more = co_await reader_->read_batch(batch_, where);
-    reports_ = reports_before_ + reader_->statistics().reports;
+    reports_ = reader_->statistics().reports;
     if (!more) finish_file();
   }
 
@@ -171,7 +171,6 @@ class queue_reader {
   void finish_file() {
     reader_.reset();
     finished_ = started_.load();
-    reports_before_ = reports_;
   }
 
   keyed_record take_one() {
@@ -193,10 +192,8 @@ class queue_reader {
   task<void> open_pending(std::source_location where) {
     std::exception_ptr failed;
     try {
-      options_type options = options_;
-      options.corruption.max_reports -=
-          std::min<std::uint64_t>(options.corruption.max_reports, reports_);
-      std::unique_ptr<Reader> opened = co_await Reader::open(current_work_, options, where);
+      std::unique_ptr<Reader> opened = co_await Reader::open(current_work_, options_, where);
+      opened->count_reports(reports_);
       if (resume_) go_to_place(*opened, *resume_);
       reader_ = std::move(opened);
     } catch (...) {
@@ -246,7 +243,7 @@ class queue_reader {
     }
     const corruption_report report = detail::report_of_file(current_work_, failed);
     pending_ = false;
-    reports_ = ++reports_before_;
+    ++reports_;
     if (o.on_report) o.on_report(report);
     if (o.log) co_await o.log->add(report);
   }
@@ -255,8 +252,10 @@ class queue_reader {
     reader_state s{.work_started = started_,
                    .work_finished = finished_,
                    .num_records_produced = produced_,
-                   .current_work = current_work_};
+                   .current_work = current_work_,
+                   .reports = reports_};
     if (reader_) {
+      s.reports = reader_->statistics().reports;  // also of a read that has failed since
       const record_position next =
           next_ < batch_.size() ? batch_.position(next_) : reader_->position();
       const file_status file = reader_->status();
@@ -279,7 +278,7 @@ class queue_reader {
     started_ = s.work_started;
     finished_ = s.work_finished;
     produced_ = s.num_records_produced;
-    reports_ = reports_before_ = 0;
+    reports_ = s.reports;
     current_work_ = std::move(s.current_work);
     pending_ = s.at.has_value();
     resume_ = s.at;
@@ -300,7 +299,6 @@ class queue_reader {
   std::atomic<std::uint64_t> finished_{0};
   std::atomic<std::uint64_t> produced_{0};
   std::atomic<std::uint64_t> reports_{0};
-  std::uint64_t reports_before_ = 0;  // of the files before
 };
 
 }  // namespace leat
