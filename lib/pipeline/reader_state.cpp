@@ -19,6 +19,7 @@ enum field : protozero::pbf_tag_type {
   file_size = 7,
   modified = 8,
   reported = 9,
+  left = 10,
 };
 
 // What is wrong with a state; null when nothing is.
@@ -52,6 +53,7 @@ void read_field(protozero::pbf_reader& message, reader_state& s) {
     case file_size: place().file_size = value; break;
     case modified: place().modified_ns = static_cast<std::int64_t>(value); break;
     case reported: s.reports = value; break;
+    case left: s.left_over = value; break;
     default: throw protozero::invalid_tag_exception();
   }
 }
@@ -75,6 +77,7 @@ std::string reader_state::to_bytes() const {
     add(modified, static_cast<std::uint64_t>(at->modified_ns));
   }
   add(reported, reports);
+  add(left, left_over);
   return bytes;
 }
 

@@ -1,5 +1,6 @@
 // What a reader with a queue of names leaves out, what it does not, and how it counts that.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "leat/io/file.hpp"
+#include "leat/io/fixed_length_reader.hpp"
 #include "pipeline/queue_reader_support.hpp"
 
 using namespace queue_reader_test;
@@ -164,6 +166,42 @@ TEST_CASE("queue_reader: files that were missing count behind a restore", "[pipe
     CHECK(second.reports() == 1);
     const std::string said = co_await error_of_read(second, errc::not_found);
     CHECK(said.find("/gone") != std::string::npos);
+  });
+}
+
+TEST_CASE("queue_reader: bytes that are no whole record are counted over all files", "[pipeline]") {
+  for (std::size_t taken = 0; taken <= 5; ++taken) {
+    in_world([&](world& w) -> task<> {
+      for (const char* name : {"/a", "/b"}) w.files().write_file(name, "abcdefgh");
+      names_queue q(9);
+      co_await fill(q, "/a /b");
+      leat::fixed_length_reader_options options;
+      options.record_size = 3;
+      leat::queue_reader<leat::fixed_length_reader> first(q, options);
+      for (std::size_t i = 0; i < taken; ++i) static_cast<void>(co_await first.read());
+      CHECK(first.left_over() == (taken < 3 ? 0U : taken < 5 ? 2U : 4U));
+      leat::queue_reader<leat::fixed_length_reader> second(q, options);
+      second.restore_state(first.serialize_state());
+      while (co_await second.read()) {
+      }
+      CHECK(second.left_over() == 4);
+    });
+  }
+}
+
+TEST_CASE("queue_reader: what a tolerated tail leaves out is counted", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    const std::string whole = tfrecord_file(2);
+    w.files().write_file("/a", whole.substr(0, whole.size() - 4));
+    names_queue q(9);
+    co_await fill(q, "/a");
+    leat::tfrecord_reader_options options;
+    options.tolerate_truncated_tail = true;
+    tfrecords reader(q, options);
+    CHECK(co_await next_key(reader) == "/a:0");
+    CHECK(co_await next_key(reader) == "the end");
+    CHECK(reader.left_over() == 20);
+    CHECK(reader.reports() == 0);
   });
 }
 

@@ -130,6 +130,9 @@ class queue_reader {
   [[nodiscard]] std::uint64_t num_work_units_completed() const noexcept { return finished_; }
   /// Reports of damage, and of names that could not be opened; goes on in who is given the state.
   [[nodiscard]] std::uint64_t reports() const noexcept { return reports_; }
+  /// Bytes at the ends of files that are no whole record, where that may be, as
+  /// reader_statistics::left_over; of the files whose end was seen.
+  [[nodiscard]] std::uint64_t left_over() const noexcept { return left_over_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
  private:
@@ -169,6 +172,7 @@ class queue_reader {
   }
 
   void finish_file() {
+    left_over_ += reader_->statistics().left_over;
     reader_.reset();
     finished_ = started_.load();
   }
@@ -253,9 +257,12 @@ class queue_reader {
                    .work_finished = finished_,
                    .num_records_produced = produced_,
                    .current_work = current_work_,
-                   .reports = reports_};
+                   .reports = reports_,
+                   .left_over = left_over_};
     if (reader_) {
       s.reports = reader_->statistics().reports;  // also of a read that has failed since
+      // Behind the last record the place may be behind what is left over, too.
+      if (next_ == batch_.size()) s.left_over += reader_->statistics().left_over;
       const record_position next =
           next_ < batch_.size() ? batch_.position(next_) : reader_->position();
       const file_status file = reader_->status();
@@ -279,6 +286,7 @@ class queue_reader {
     finished_ = s.work_finished;
     produced_ = s.num_records_produced;
     reports_ = s.reports;
+    left_over_ = s.left_over;
     current_work_ = std::move(s.current_work);
     pending_ = s.at.has_value();
     resume_ = s.at;
@@ -299,6 +307,7 @@ class queue_reader {
   std::atomic<std::uint64_t> finished_{0};
   std::atomic<std::uint64_t> produced_{0};
   std::atomic<std::uint64_t> reports_{0};
+  std::atomic<std::uint64_t> left_over_{0};
 };
 
 }  // namespace leat

@@ -20,7 +20,7 @@ struct reader_place {
 /// What a queue_reader needs to go on where it was: a few bytes, never the records.
 ///
 /// In protobuf's wire format, the first four fields as TensorFlow's ReaderBaseState; those of a
-/// place are there while a file is being read, and the reports where there were any.
+/// place are there while a file is being read, and the last two where they are not 0.
 struct reader_state {
   std::uint64_t work_started = 0;          ///< field 1, files
   std::uint64_t work_finished = 0;         ///< field 2, files
@@ -28,6 +28,7 @@ struct reader_state {
   std::string current_work = {};           ///< field 4, a path
   std::optional<reader_place> at = {};     ///< present: the file is not finished
   std::uint64_t reports = 0;               ///< field 9, of what was left out as damaged
+  std::uint64_t left_over = 0;             ///< field 10, bytes that are no whole record
 
   friend bool operator==(const reader_state&, const reader_state&) = default;
 
