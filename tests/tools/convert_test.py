@@ -135,6 +135,13 @@ class Convert(ToolTest):
         self.assertEqual((answer['records'], answer['damaged'], answer['lost_bytes']), (2, 1, 19))
         self.assertEqual(self.content('a.txt'), b'one\nthree\n')
 
+    def test_bytes_that_are_no_whole_record_are_told(self):
+        self.write('f.bin', b'abcdefgh')
+        [answer] = self.leat_json('convert', 'f.bin', '--record-size', 3, '-o', 'f.txt')
+        self.assertEqual((answer['records'], answer['damaged'], answer['lost_bytes']), (2, 0, 2))
+        self.assertIn('f.bin: the last 2 bytes are no whole record', self.errors)
+        self.assertEqual(self.content('f.txt'), b'abc\ndef\n')
+
     def test_an_existing_file_is_replaced_only_by_a_whole_one(self):
         self.write('a.txt', b'new\n')
         self.write('out.tfrecord', b'old')

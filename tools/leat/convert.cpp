@@ -65,6 +65,11 @@ leat::task<> copy_file_with(std::string path, typename Reader::options_type how,
                             const conversion& c) {
   const auto reader = co_await Reader::open(std::move(path), c.reading(std::move(how)));
   co_await copy_records(*reader, c.sink, c.shown, c.result.all);
+  const std::uint64_t left_over = reader->statistics().left_over;
+  if (left_over == 0) co_return;
+  c.result.lost.bytes += left_over;
+  complain(fmt::format("{}: the last {} are no whole record, and were left out",
+                       shown(reader->path()), count_text(left_over, "byte")));
 }
 
 std::string_view without_byte_order_mark(std::string_view text) {
