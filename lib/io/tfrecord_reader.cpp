@@ -2,6 +2,7 @@
 
 #include "io/hex.hpp"
 #include "io/record_reader.hpp"
+#include "leat/codec/crc32c.hpp"
 
 namespace leat {
 namespace detail {
