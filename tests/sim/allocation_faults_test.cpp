@@ -309,7 +309,8 @@ TEST_CASE("allocation_faults: what belongs to the test or to the world does not 
     }
     for (std::uint64_t i = 0; i < 100; ++i) book->offers(1, i);
     for (int i = 0; i < 100; ++i) here.decisions().choose(2, "");
-    const bool none = no_memory(100);
+    volatile std::size_t hundred = 100;  // else clang knows at once that there is memory
+    const bool none = no_memory(hundred);
     const bool aligned = !::operator new(100, std::align_val_t(64), std::nothrow);
     const bool array = !::operator new[](100, std::nothrow);
     const std::uint64_t after = here.memory().count();
