@@ -8,28 +8,15 @@ nothing of it: what each writes the other reads.
 import gzip
 import pathlib
 import random
-import struct
 import subprocess
 import sys
 import tempfile
 import zlib
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / 'support'))
-from tfrecord_bytes import framed, masked_crc
+from tfrecord_bytes import framed, unframed
 
 program = sys.argv[1]
-
-
-def unframed(plain):
-    records = []
-    while plain:
-        size, crc = struct.unpack_from('<QI', plain)
-        assert crc == masked_crc(plain[:8])
-        record = plain[12:12 + size]
-        assert struct.unpack_from('<I', plain, 12 + size)[0] == masked_crc(record)
-        records.append(record)
-        plain = plain[16 + size:]
-    return records
 
 
 def members(plain):

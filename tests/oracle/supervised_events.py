@@ -7,29 +7,16 @@ and protobuf's own compiler decodes what is in it.
 
 import pathlib
 import re
-import struct
 import subprocess
 import sys
 import tempfile
 import time
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / 'support'))
-from tfrecord_bytes import masked_crc
+from tfrecord_bytes import unframed
 
 program, protoc = sys.argv[1:]
 messages = pathlib.Path(__file__).resolve().parent
-
-
-def unframed(plain):
-    records = []
-    while plain:
-        size, crc = struct.unpack_from('<QI', plain)
-        assert crc == masked_crc(plain[:8])
-        record = plain[12:12 + size]
-        assert struct.unpack_from('<I', plain, 12 + size)[0] == masked_crc(record)
-        records.append(record)
-        plain = plain[16 + size:]
-    return records
 
 
 def message_of(lines):

@@ -1,4 +1,4 @@
-"""TFRecord files made in Python, apart from the library."""
+"""TFRecord files made and read in Python, apart from the library."""
 
 import struct
 
@@ -21,3 +21,16 @@ def framed(record):
     head = struct.pack('<Q', len(record))
     return head + struct.pack('<I', masked_crc(head)) + record + \
         struct.pack('<I', masked_crc(record))
+
+
+def unframed(plain):
+    """The records of a file; what is wrong in it fails."""
+    records = []
+    while plain:
+        size, crc = struct.unpack_from('<QI', plain)
+        assert crc == masked_crc(plain[:8])
+        record = plain[12:12 + size]
+        assert struct.unpack_from('<I', plain, 12 + size)[0] == masked_crc(record)
+        records.append(record)
+        plain = plain[16 + size:]
+    return records
