@@ -118,7 +118,7 @@ class uring_backend final : public file_backend {
   int enter() noexcept {
     ::io_uring_prep_nop(::io_uring_get_sqe(&ring_));
     int submitted = 0;
-    while ((submitted = ::io_uring_submit_and_wait(&ring_, 1)) < 0 && is_momentary(submitted)) {
+    while (is_momentary(submitted = ::io_uring_submit_and_wait(&ring_, 1))) {
     }
     if (submitted < 0) return submitted;
     io_uring_cqe* cqe = nullptr;
@@ -171,7 +171,7 @@ class uring_backend final : public file_backend {
     for (int round = 0; round < max_rounds; ++round) {
       fill();
       const int submitted = ::io_uring_submit_and_get_events(&ring_);
-      const bool retry = submitted < 0 && is_momentary(submitted);
+      const bool retry = is_momentary(submitted);
       LEAT_ASSERT(submitted >= 0 || retry, "io_uring_enter failed in a way that it should not");
       if (reap() == 0 && waiting_.empty() && !retry) break;
     }
