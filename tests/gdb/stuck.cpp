@@ -1,5 +1,6 @@
 // Waits in known places, writes a dump to the file that it is given, and aborts.
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -17,10 +18,14 @@ using leat::fifo_queue;
 using leat::task;
 using leat::task_group;
 
+std::atomic<int> pushed = 0;
+
 task<> greedy(fifo_queue<int>& into, fifo_queue<int>& from) {
   for (bool open = true; open;) {
     co_await into.push(1);
+    ++pushed;
     open = co_await into.push(2);
+    ++pushed;
     const auto answer = co_await from.pop();
     open = open && answer.has_value();
   }
@@ -72,6 +77,9 @@ int main(int argc, char** argv) {
   group.spawn_on(
       runtime.get_scheduler(0), []() -> task<> { co_await leat::sleep_for(1h); }(), "sleeper");
 
+  // A dump reads one task after the other: two that wait in it may have gone on in between. Five
+  // elements fill both queues and the hand of echo: greedy, which pops four, waits with its tenth.
+  while (pushed < 9) std::this_thread::yield();
   std::string dump;
   do {
     std::this_thread::yield();
