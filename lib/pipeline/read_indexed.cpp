@@ -94,7 +94,7 @@ class indexed_stage final : public detail::stage<record_selection> {
     return true;
   }
   void take_origins(std::uint64_t run, std::vector<origin>& all) override {
-    all = std::move(journal_.find(run)->origins);
+    journal_.take_origins(run, all);
   }
   task<void> make_again(std::span<const origin> records, sink to) override {
     constexpr std::size_t most = 1024;  // records in memory; and bytes, but of a single one

@@ -19,8 +19,6 @@
 #include <catch2/catch.hpp>
 
 #include "faults/failing_allocations.hpp"
-#include "leat/codec/example_builder.hpp"
-#include "leat/codec/example_parser.hpp"
 #include "leat/core/arrow.hpp"
 #include "leat/core/asio_scheduler.hpp"
 #include "leat/core/detail/sanitizers.hpp"
@@ -32,8 +30,6 @@
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/io/line_reader.hpp"
-#include "leat/io/tfrecord_reader.hpp"
-#include "leat/io/tfrecord_writer.hpp"
 #include "leat/pipeline/batcher.hpp"
 #include "leat/pipeline/input_producer.hpp"
 #include "leat/pipeline/match_files.hpp"
@@ -442,55 +438,6 @@ TEST_CASE("allocation: a pipeline that is watched", "[faults]") {
   dir.write("a.txt", "one\ntwo\nthree\n");
   dir.write("b.txt", "four\nfive\n");
   fail_each_allocation([&] { leat::sync_wait(watched_program(dir / "*.txt")); });
-}
-
-task<> write_examples(std::string path, int count) {
-  auto writer = co_await leat::tfrecord_writer::open(std::move(path));
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::string record = leat::example_builder().add("label", {i}).serialize();
-    co_await writer.write(leat::as_bytes(record));
-  }
-  co_await writer.close();
-}
-
-std::ptrdiff_t allocations_of_pipeline(std::string path) {
-  const leat::example_parser parser({{"label", leat::fixed_len_feature{leat::dtype::int64}}});
-  const auto parse = [&](const leat::record_rows& batch) {
-    return parser.parse(batch.views()).take();
-  };
-  auto batches = leat::read_files<leat::tfrecord_reader>({.files = {std::move(path)}})
-                     .shuffle({.capacity = 1000, .seed = 1})
-                     .batch({.size = 128})
-                     .map("parse", parse)
-                     .prefetch(2);
-  const std::ptrdiff_t before = made;
-  bool parsed = true;  // a CHECK would allocate for each batch, too
-  leat::sync_wait([](auto& source, bool& one_column) -> task<> {
-    while (const auto batch = co_await source.next()) one_column &= batch->count() == 1;
-  }(batches, parsed));
-  const std::ptrdiff_t after = made;
-  CHECK(parsed);
-  return after - before;
-}
-
-// For a batch of 128 these are 35.5, run for run: 12.8 for the steps of the shuffle that save() may
-// have to undo, of which a block holds ten, and the others for the rows, for what the parser makes
-// of them and for the batch on its way. Sanitizers use no frame of a coroutine again, and clang
-// makes 49 where it does not optimise.
-TEST_CASE("allocation: a pipeline makes some for a batch, none for a record", "[faults]") {
-  const temp_dir dir;
-  leat::sync_wait(write_examples(dir / "some", 10'000));
-  leat::sync_wait(write_examples(dir / "more", 30'000));
-  const std::ptrdiff_t some = allocations_of_pipeline(dir / "some");
-  const std::ptrdiff_t more = allocations_of_pipeline(dir / "more");
-  constexpr std::ptrdiff_t batches = 20'000 / 128;
-#if defined(__clang__)
-  constexpr std::ptrdiff_t most = 64;
-#else
-  constexpr std::ptrdiff_t most = LEAT_ASAN || LEAT_TSAN ? 64 : 36;
-#endif
-  INFO((more - some) / batches << " a batch of 128");
-  CHECK(more - some <= most * batches);
 }
 
 }  // namespace allocation_test

@@ -2,10 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <utility>
 #include <vector>
 
+#include "leat/pipeline/detail/growing_ring.hpp"
 #include "leat/pipeline/detail/stage_state.hpp"
 
 namespace leat::detail {
@@ -28,12 +28,12 @@ class buffer_origins {
   void add(const origin& o) { held_.push_back(o); }
   /// Another element comes to a place.
   void replace(std::size_t place, const origin& o) {
-    steps_.push_back({place, false, held_[place]});
+    steps_.push({place, false, held_[place]});
     held_[place] = o;
   }
   /// The last element comes to a place, whose own is drawn.
   void remove(std::size_t place) {
-    steps_.push_back({place, true, held_[place]});
+    steps_.push({place, true, held_[place]});
     held_[place] = held_.back();
     held_.pop_back();
   }
@@ -43,7 +43,7 @@ class buffer_origins {
   [[nodiscard]] std::vector<origin> at(const mark& then) const;
   /// Nobody goes back behind it.
   void forget(const mark& then) noexcept {
-    for (; first_ < then.steps && !steps_.empty(); ++first_) steps_.pop_front();
+    for (; first_ < then.steps && !steps_.empty(); ++first_) steps_.pop();
   }
 
   void assign(std::vector<origin> held) noexcept {
@@ -54,13 +54,13 @@ class buffer_origins {
 
  private:
   struct step {
-    std::size_t place;
-    bool removed;
-    origin drawn;
+    std::size_t place = 0;
+    bool removed = false;
+    origin drawn = {};
   };
 
   std::vector<origin> held_;
-  std::deque<step> steps_;
+  growing_ring<step> steps_;
   std::uint64_t first_ = 0;  // the number of the first of these
 };
 

@@ -93,7 +93,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
     return true;
   }
   void take_origins(std::uint64_t run, std::vector<origin>& all) override {
-    all = std::move(journal_.find(run)->origins);
+    journal_.take_origins(run, all);
   }
   task<void> make_again(std::span<const origin> records, sink to) override {
     while (!records.empty()) {
@@ -125,7 +125,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
   // Where the stage stood at the beginning of a run, and what that run then gave.
   struct place {
     std::shared_ptr<const round_start> round;
-    std::uint64_t given;  // records since
+    std::uint64_t given = 0;  // records since
     std::size_t file = 0;
     std::vector<origin> origins = {};
   };

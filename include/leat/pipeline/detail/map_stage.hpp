@@ -207,8 +207,8 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
   // the input. And of which one the run was made then.
   struct place {
     run_place before;
-    std::uint64_t made_of;
-    arity_counts counts;
+    std::uint64_t made_of = 0;
+    arity_counts counts = {};
   };
 
   [[nodiscard]] run_place where(std::uint64_t run) const noexcept {

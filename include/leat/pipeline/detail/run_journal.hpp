@@ -2,17 +2,28 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <utility>
+#include <vector>
+
+#include "leat/pipeline/detail/growing_ring.hpp"
+#include "leat/pipeline/detail/stage_state.hpp"
 
 namespace leat::detail {
 
-/// Where a stage stood when it began each of its last runs, until nobody goes back to them.
+/// Where a stage stood when it began each of its last runs, until nobody goes back to them. A Place
+/// may have the origins of what a run gave: their memory goes around, none is allocated for a run.
 template <class Place>
 class run_journal {
  public:
   /// The next run begins.
-  void begin(Place at) { places_.push_back(std::move(at)); }
+  void begin(Place at) {
+    Place& fresh = places_.push();
+    if constexpr (requires { at.origins; }) {
+      at.origins.swap(fresh.origins);
+      at.origins.clear();
+    }
+    fresh = std::move(at);
+  }
 
   /// Nobody goes back behind the beginning of the run that began last.
   [[nodiscard]] bool has_one() const noexcept { return places_.size() == 1; }
@@ -31,13 +42,19 @@ class run_journal {
     return i < places_.size() ? &places_[i] : nullptr;
   }
 
+  /// The origins of what a run gave, once for each run.
+  void take_origins(std::uint64_t run, std::vector<origin>& all) noexcept {
+    all.clear();
+    all.swap(find(run)->origins);
+  }
+
   /// Nobody goes back to the runs before this one.
   void forget(std::uint64_t run) noexcept {
-    for (; first_ < run && !places_.empty(); ++first_) places_.pop_front();
+    for (; first_ < run && !places_.empty(); ++first_) places_.pop();
   }
 
  private:
-  std::deque<Place> places_;
+  growing_ring<Place> places_;
   std::uint64_t first_ = 0;  // of those that are known
 };
 

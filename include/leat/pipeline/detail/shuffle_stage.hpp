@@ -151,7 +151,7 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
   }
 
   void take_origins(std::uint64_t run, std::vector<origin>& all) override {
-    all = std::move(journal_.find(run)->given);
+    journal_.take_origins(run, all);
   }
   bool note_origins() override {
     passes_on_ = noting_;
@@ -175,7 +175,7 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
     run_place input;
     std::uint64_t draws = 0;
     buffer_origins::mark held;
-    std::vector<origin> given = {};
+    std::vector<origin> origins = {};
   };
   struct wanted {
     origin what;
@@ -230,7 +230,7 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
       } else {
         if (places_.empty() || (!ended_ && in_.left() == 0)) return;
         const auto drawn = static_cast<std::size_t>(random_.below(places_.size()));
-        if (passes_on_) journal_.last().given.push_back(held_[drawn]);
+        if (passes_on_) journal_.last().origins.push_back(held_[drawn]);
         place& p = places_[drawn];
         expect_later();
         run.push_back(p.take());
