@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -46,8 +48,17 @@ class json_example {
   }
 
   json parse(std::string_view text) const {
+    std::vector<std::set<std::string>> names;  // of the objects that are open
+    const auto note = [&](int, json::parse_event_t event, const json& name) {
+      if (event == json::parse_event_t::object_start) names.emplace_back();
+      if (event == json::parse_event_t::object_end) names.pop_back();
+      if (event == json::parse_event_t::key && !names.back().insert(name.get<std::string>()).second)
+        refuse("the name " + detail::excerpt(name.get<std::string>()) +
+               " stands twice in an object");
+      return true;
+    };
     try {
-      return json::parse(text);
+      return json::parse(text, note);
     } catch (const json::parse_error& e) {
       refuse("the text is no JSON at byte " + std::to_string(e.byte));
     } catch (const json::out_of_range&) {

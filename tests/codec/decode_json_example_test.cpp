@@ -134,6 +134,20 @@ TEST_CASE("decode_json_example: a number that no double holds is refused, wherev
   CHECK(error_of(feature(R"({"floatList": {"value": [1e400]}})")) == why);
 }
 
+TEST_CASE("decode_json_example: a name that stands twice in an object is refused", "[codec]") {
+  const std::string one = R"("a": {"int64List": {"value": [1]}})";
+  const std::string two = R"("a": {"int64List": {"value": [2]}})";
+  CHECK(error_of(R"({"features": {"feature": {)" + one + ", " + two + "}}}") ==
+        "record 0: the name 'a' stands twice in an object");
+  CHECK(error_of(feature(R"({"int64List": {"value": [1], "value": [2]}})")) ==
+        "record 0: the name 'value' stands twice in an object");
+  CHECK(error_of(R"({"features": null, "features": {}})") ==
+        "record 0: the name 'features' stands twice in an object");
+  const std::string other = R"("b": {"int64List": {"value": [2]}})";
+  CHECK_FALSE(
+      decode_json_example(R"({"features": {"feature": {)" + one + ", " + other + "}}}").empty());
+}
+
 TEST_CASE("decode_json_example: what an Example has not", "[codec]") {
   CHECK(error_of(R"({"other": {}})") == "record 0: the field 'other' is none of an Example");
   CHECK(error_of(R"({"features": {"x": 1}})") == "record 0: the field 'x' is none of Features");
