@@ -67,7 +67,7 @@ leat::task<void> train(settings chosen) {
                                                           .shuffle = true,
                                                           .seed = 1,
                                                           .interleave = 2})
-                     .shuffle({.capacity = 10'000, .seed = 2})
+                     .shuffle({.capacity = 1'000, .seed = 2})
                      .batch({.size = 100})
                      .prefetch(2);
   std::int64_t step = 0;

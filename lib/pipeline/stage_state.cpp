@@ -49,6 +49,9 @@ constexpr std::uint32_t of_bytes(tag t) {
   return protozero::tag_and_type(t, wire::length_delimited);
 }
 
+// One that none of these has. To pass over it would be to go on elsewhere without a word.
+struct unknown_field {};
+
 // The checksum is the last field: its tag, and four bytes.
 constexpr std::size_t checksum_size = 5;
 
@@ -162,7 +165,7 @@ file_place read_place(pbf_reader from) {
       case of_number(of_place::offset): p.offset = from.get_uint64(); break;
       case of_number(of_place::index): p.index = from.get_uint64(); break;
       case of_number(of_place::reports): p.reports = from.get_uint64(); break;
-      default: from.skip();
+      default: throw unknown_field();
     }
   }
   return p;
@@ -202,7 +205,7 @@ files_state read_files(pbf_reader from) {
         read_column(from.get_packed_sfixed64(), s.files,
                     [](file_mark& f, auto v) { f.modified_ns = v; });
         break;
-      default: from.skip();
+      default: throw unknown_field();
     }
   }
   return s;
@@ -226,7 +229,7 @@ buffer_state read_buffer(pbf_reader from) {
       case of_bytes(of_buffer::branches):
         read_column(from.get_packed_fixed64(), s.held, [](origin& o, auto v) { o.branch = v; });
         break;
-      default: from.skip();
+      default: throw unknown_field();
     }
   }
   return s;
@@ -238,7 +241,7 @@ setting read_setting(pbf_reader from) {
     switch (from.tag_and_type()) {
       case of_bytes(of_setting::name): s.name = from.get_string(); break;
       case of_number(of_setting::value): s.value = from.get_uint64(); break;
-      default: from.skip();
+      default: throw unknown_field();
     }
   }
   return s;
@@ -260,7 +263,7 @@ stage_state read_stage(pbf_reader from) {
       case of_word(of_stage::seed): s.seed = from.get_fixed64(); break;
       case of_number(of_stage::rank): s.rank = from.get_uint64(); break;
       case of_number(of_stage::world_size): s.world_size = from.get_uint64(); break;
-      default: from.skip();
+      default: throw unknown_field();
     }
   }
   return s;
@@ -340,11 +343,15 @@ std::vector<stage_state> stages_from_bytes(std::string_view bytes, std::string_v
       switch (from.tag_and_type()) {
         case of_number(whole::version): found = from.get_uint64(); break;
         case of_bytes(whole::stage): stages.push_back(read_stage(from.get_message())); break;
-        default: from.skip();
+        default: throw unknown_field();
       }
     }
   } catch (const protozero::exception&) {
     refuse(errc::invalid_argument, "cannot be restored: its bytes are none of a pipeline");
+  } catch (const unknown_field&) {
+    if (found == version) {
+      refuse(errc::unimplemented, "has fields that are not known here: a later leat has saved it");
+    }
   }
   if (found != version) {
     refuse(errc::unimplemented, "is of version " + std::to_string(found) + ", and only " +
