@@ -1,5 +1,6 @@
 // What a reader with a queue of names leaves out, what it does not, and how it counts that.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "leat/core/sleep.hpp"
+#include "leat/core/task_group.hpp"
 #include "leat/io/file.hpp"
 #include "leat/io/fixed_length_reader.hpp"
 #include "pipeline/queue_reader_support.hpp"
@@ -100,6 +103,82 @@ TEST_CASE("queue_reader: a file waits until there is memory", "[pipeline]") {
     CHECK(co_await next_key(reader) == "/a:1");
     CHECK(reader.reports() == 0);
   });
+}
+
+// For the key of some records there is no memory, the first time.
+struct keyless_reader : leat::line_reader {
+  using leat::line_reader::line_reader;
+  static inline std::vector<std::uint64_t> missing = {};
+
+  static task<std::unique_ptr<keyless_reader>> open(std::string path, options_type options,
+                                                    std::source_location where) {
+    leat::file f = co_await leat::file::open(std::move(path), leat::open_mode::read, where);
+    co_return std::make_unique<keyless_reader>(std::move(f), options);
+  }
+  static std::string key(const leat::record_position& p) {
+    if (std::erase(missing, p.index) > 0) throw std::bad_alloc();
+    return leat::line_reader::key(p);
+  }
+};
+
+TEST_CASE("queue_reader: read_up_to loses nothing where memory ends half way", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    w.files().write_file("/a", "0\n1\n2\n3\n4\n5\n6\n7\n");
+    names_queue q(9);
+    co_await fill(q, "/a");
+    leat::line_reader_options options;
+    options.read.chunk_size = 4;
+    leat::queue_reader<keyless_reader> reader(q, options);
+    keyless_reader::missing = {0, 3, 6};
+    std::vector<std::string> lists;
+    for (;;) {
+      try {
+        auto some = co_await reader.read_up_to(100);
+        if (!some) break;
+        lists.emplace_back();
+        for (const keyed_record& r : *some) lists.back() += r.value;
+        CHECK(reader.num_records_produced() ==
+              std::stoull("0" + lists.back().substr(lists.back().size() - 1)) + 1);
+      } catch (const std::bad_alloc&) {
+        lists.push_back("no memory");
+      }
+    }
+    CHECK(lists == std::vector<std::string>{"no memory", "012", "345", "67"});
+  });
+}
+
+TEST_CASE("queue_reader: a stop ends what read_up_to gives, and is no error of the next call",
+          "[pipeline]") {
+  int cut = 0;
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    in_world(
+        [&](world& w) -> task<> {
+          w.files().write_file("/a", tfrecord_file(20));
+          names_queue q(1);
+          co_await fill(q, "/a");
+          leat::tfrecord_reader_options options;
+          options.read.chunk_size = 60;
+          tfrecords reader(q, options);
+          std::size_t first = 0;
+          leat::task_group group;
+          group.spawn([](tfrecords& r, std::size_t& count) -> task<> {
+            auto some = co_await r.read_up_to(100);
+            if (some) count = some->size();
+          }(reader, first));
+          co_await leat::sleep_for(std::chrono::microseconds(w.random().below(1000)));
+          group.request_stop();
+          co_await group.join();
+          CHECK(reader.num_records_produced() == first);
+          if (first == 20) co_return;
+          if (first > 0) ++cut;
+          auto rest = co_await reader.read_up_to(100);
+          REQUIRE(rest);
+          CHECK(rest->size() == 20 - first);
+          CHECK(rest->front().index == first);
+        },
+        seed);
+  }
+  CHECK(cut > 0);
 }
 
 TEST_CASE("queue_reader: names that no file can have are left out", "[pipeline]") {

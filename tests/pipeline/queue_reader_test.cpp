@@ -17,8 +17,8 @@ using namespace queue_reader_test;
 // ------------------------------------------------------------------------------ C. the contract
 
 // By their types these cannot be: R09, since a state is one string; R18, since a queue of names has
-// nothing else in it; R21, since a count has no sign. R15 is decided otherwise: the state of every
-// reader can be saved, see queue_reader_resume_test.cpp.
+// nothing else in it. R15 is decided otherwise: the state of every reader can be saved, see
+// queue_reader_resume_test.cpp.
 
 LEAT_TEST("queue_reader: R01 counts records and files", "[pipeline]") {
   names_queue q(99);
@@ -198,6 +198,25 @@ TEST_CASE("queue_reader: R20, K13 read_up_to takes records of one file", "[pipel
     CHECK(sizes == std::vector<std::size_t>{3, 3, 2});
     CHECK(reader.num_records_produced() == 8);
   });
+}
+
+LEAT_TEST("queue_reader: R21 a negative count is refused, and touches nothing", "[pipeline]") {
+  names_queue q(9);
+  co_await fill(q, "A B");
+  identities reader(q, {}, "my reader");
+  for (const std::ptrdiff_t count : {std::ptrdiff_t{-1}, PTRDIFF_MIN}) {
+    std::string said;
+    try {
+      static_cast<void>(co_await reader.read_up_to(static_cast<std::size_t>(count)));
+    } catch (const leat::failure& e) {
+      CHECK(e.code() == errc::invalid_argument);
+      said = e.what();
+    }
+    CHECK(said.find("my reader: read_up_to: the count is " + std::to_string(count)) == 0);
+  }
+  CHECK(q.size() == 2);
+  CHECK(reader.num_records_produced() == 0);
+  CHECK(co_await next_value(reader) == "A");
 }
 
 TEST_CASE("queue_reader: K11 read_up_to gives no more than asked for, and all", "[pipeline]") {

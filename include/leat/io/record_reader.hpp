@@ -69,7 +69,9 @@ class basic_record_reader {
   /// Errors:       data_loss for damage, resource_exhausted for a record above a limit, with path,
   ///               record, offset and checksums, as the corruption policy says; such an error
   ///               repeats. data_loss for a file that has become shorter; those of the system.
-  /// Cancellation: total: no record is lost, the next call goes on.
+  /// Cancellation: total: `batch` is empty, and nothing was consumed: position() is where it was,
+  ///               or behind damage that has been reported, and the next call goes on there. What
+  ///               has been asked of the file is kept for it.
   [[nodiscard]] task<bool> read_batch(batch_type& batch,
                                       std::source_location where = std::source_location::current());
 

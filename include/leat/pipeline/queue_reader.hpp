@@ -7,6 +7,7 @@
 #include <exception>
 #include <initializer_list>
 #include <memory>
+#include <new>
 #include <optional>
 #include <source_location>
 #include <string>
@@ -27,10 +28,18 @@
 
 namespace leat {
 
-/// A record with its key, as readers of TensorFlow give it.
+/// A record with its key, as readers of TensorFlow give it, and its place.
 struct keyed_record {
   std::string key;  ///< path and place: "a.tfrecord:48", "a.txt:7"; see the reader's key()
   std::string value;
+  std::size_t path_size = 0;  ///< bytes of the key, which begins with the path
+  std::uint64_t offset = 0;   ///< as record_position::offset
+  std::uint64_t index = 0;    ///< as record_position::index
+
+  /// Where it stands. The path is a part of `key`, and lives as long as that stays as it is.
+  [[nodiscard]] record_position position() const noexcept {
+    return {std::string_view(key).substr(0, path_size), offset, index};
+  }
   friend bool operator==(const keyed_record&, const keyed_record&) = default;
 };
 
@@ -45,6 +54,10 @@ struct keyed_record {
 /// report. What is not the file's fault (an option out of range, too few descriptors or too little
 /// memory, a stop) is an error under every policy, and the next call tries the same name again.
 /// Damage is the corruption policy's matter; its limit counts over all files.
+///
+/// A read that is stopped has consumed nothing: a name that it has taken is opened by the next
+/// call, and what was read of the file is delivered by it. So who is stopped and starts anew with
+/// the same reader gets each record once, and a state that is saved in between misses none.
 ///
 /// Its place can be saved at any time and restored in another reader, in the middle of a file too:
 /// the state holds the place behind the last record that was delivered.
@@ -76,23 +89,35 @@ class queue_reader {
       std::source_location where = std::source_location::current()) {
     const detail::one_at_a_time::use use(in_use_);
     if (!co_await fill(where)) co_return std::nullopt;
-    co_return take_one();
+    keyed_record record = next_record();
+    took_one();
+    co_return record;
   }
 
   /// Up to `count` records, all of one file: fewer at its end. Empty: as read(); a count of 0 gives
-  /// an empty list and touches nothing. When an error comes behind records that were read, they
-  /// are given, and the next call has the error.
+  /// an empty list and touches nothing.
+  ///
+  /// Records that were read are given whatever comes behind them: an error, want of memory too, is
+  /// that of the next call. A stop ends the list there, and is no error of the next call.
+  ///
+  /// Errors:       as read(); invalid_argument for a negative count, that is one above PTRDIFF_MAX.
+  /// Cancellation: total: neither a name nor a record is lost.
   [[nodiscard]] task<std::optional<std::vector<keyed_record>>> read_up_to(
       std::size_t count, std::source_location where = std::source_location::current()) {
     const detail::one_at_a_time::use use(in_use_);
     std::vector<keyed_record> records;
+    check_count(count);
     if (count == 0) co_return records;
     if (!co_await fill(where)) co_return std::nullopt;
-    while (next_ < batch_.size()) {
-      records.push_back(take_one());
-      if (records.size() == count) break;
-      if (next_ == batch_.size() && reader_) co_await try_more(where);
-    }
+    do {
+      add_to(records, count);
+      if (records.size() == count || next_ < batch_.size() || !reader_) break;
+      try {
+        co_await read_more(where);
+      } catch (...) {
+        keep_error();
+      }
+    } while (next_ < batch_.size());
     co_return records;
   }
 
@@ -162,13 +187,18 @@ class queue_reader {
     if (!more) finish_file();
   }
 
-  // What goes wrong here is for the next call: this one has records to give.
-  task<void> try_more(std::source_location where) {
-    try {
-      co_await read_more(where);
-    } catch (...) {
-      error_ = std::current_exception();
-    }
+  // What has gone wrong is for the next call: this one has records to give. A stop is not: nothing
+  // was lost by it, and the next call may be another task's.
+  void keep_error() noexcept {
+    std::exception_ptr error = std::current_exception();
+    if (to_error_code(error) != errc::cancelled) error_ = std::move(error);
+  }
+
+  void check_count(std::size_t count) const {
+    if (count <= PTRDIFF_MAX) return;
+    throw failure(errc::invalid_argument, name_ + ": read_up_to: the count is " +
+                                              std::to_string(static_cast<std::ptrdiff_t>(count)) +
+                                              ", must be 0 or more");
   }
 
   void finish_file() {
@@ -177,14 +207,30 @@ class queue_reader {
     finished_ = started_.load();
   }
 
-  keyed_record take_one() {
+  // A copy, which may fail for want of memory: the record is taken when it is there.
+  [[nodiscard]] keyed_record next_record() const {
     const record_position place = batch_.position(next_);
     const auto& value = batch_[next_];
-    keyed_record record{Reader::key(place),
-                        std::string(reinterpret_cast<const char*>(value.data()), value.size())};
+    return {Reader::key(place),
+            std::string(reinterpret_cast<const char*>(value.data()), value.size()),
+            place.path.size(), place.offset, place.index};
+  }
+
+  void took_one() {
     ++next_;
     took(1);
-    return record;
+  }
+
+  // The records of the batch, up to `count` of them; fewer where there is no memory for more.
+  void add_to(std::vector<keyed_record>& records, std::size_t count) {
+    try {
+      while (next_ < batch_.size() && records.size() < count) {
+        records.push_back(next_record());
+        took_one();
+      }
+    } catch (const std::bad_alloc&) {
+      if (records.empty()) throw;
+    }
   }
 
   void took(std::size_t count) {
