@@ -50,6 +50,7 @@ TEST_CASE("prometheus_text: a stage", "[pipeline]") {
   stage.add_task();
   stage.add_task();
   stage.add(12, 3456);
+  stage.add_left_over(7);
   stage.add_wait_for_input(1s + 1ns);
   stage.add_wait_for_room(90min);
   CHECK(text_of(stage) ==
@@ -62,6 +63,10 @@ TEST_CASE("prometheus_text: a stage", "[pipeline]") {
         "# HELP leat_stage_bytes_total Bytes of these records.\n"
         "# TYPE leat_stage_bytes_total counter\n"
         "leat_stage_bytes_total{stage=\"readers\"} 3456\n"
+        "# HELP leat_stage_left_over_bytes_total Bytes at the ends of files that are no whole "
+        "record, and were left out.\n"
+        "# TYPE leat_stage_left_over_bytes_total counter\n"
+        "leat_stage_left_over_bytes_total{stage=\"readers\"} 7\n"
         "# HELP leat_stage_at_work_seconds_total Time for which tasks of the stage were there, "
         "waiting or not; the sum over them.\n"
         "# TYPE leat_stage_at_work_seconds_total counter\n"

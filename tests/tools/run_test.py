@@ -91,6 +91,19 @@ class Formats(RunTest):
         text = '[source]\nformat = "fixed"\nfiles = ["a.bin"]\nrecord_size = 2\nheader_size = "1 B"\n'
         self.assertEqual(self.run_it(text, '--print'), 'aa\nbb\ncc\n')
 
+    def test_what_is_no_whole_record_is_told(self):
+        self.write('a.bin', b'aabbc')
+        self.write('b.bin', b'dd')
+        self.write('c.bin', b'eef')
+        text = '[source]\nformat = "fixed"\nfiles = ["?.bin"]\nrecord_size = 2\n'
+        self.assertEqual(self.run_it(text, '--print'), 'aa\nbb\ndd\nee\n')
+        self.assertIn(', 2 bytes at the ends of files left out: no whole record. ', self.errors)
+        _, total = self.run_json(text)
+        self.assertEqual((total['left_over_bytes'], total['lost_bytes']), (2, 0))
+        self.assertEqual(total['stages'][0]['left_over_bytes'], 2)
+        self.run_it(text, 'b.bin')
+        self.assertNotIn('left out', self.errors)
+
     def test_whole_files(self):
         self.write('a', b'one')
         self.write('b', b'two\n')

@@ -69,6 +69,7 @@ json report_json(const run_report& r, const pipeline_plan& plan) {
     stages.push_back({{"name", s.name},
                       {"records", s.records},
                       {"bytes", s.bytes},
+                      {"left_over_bytes", s.left_over},
                       {"tasks", s.tasks},
                       {"busy", s.busy},
                       {"waited_for_input", s.waited_for_input},
@@ -81,6 +82,7 @@ json report_json(const run_report& r, const pipeline_plan& plan) {
   total["dropped"] = r.dropped;
   total["damaged"] = r.lost.places;
   total["lost_bytes"] = r.lost.bytes;
+  total["left_over_bytes"] = r.stages.front().left_over;
   total["outputs"] = r.outputs;
   total["seconds"] = r.seconds;
   total["verdict"] = r.verdict;
@@ -99,6 +101,10 @@ std::string summary(const run_report& r, const pipeline_plan& plan) {
   if (r.dropped > 0) text += fmt::format(", {} dropped", r.dropped);
   if (r.lost.places > 0) {
     text += fmt::format(", damaged in {}", count_text(r.lost.places, "place"));
+  }
+  if (const std::uint64_t left_over = r.stages.front().left_over; left_over > 0) {
+    text += fmt::format(", {} at the ends of files left out: no whole record",
+                        count_text(left_over, "byte"));
   }
   return text + ". " + r.verdict;
 }
@@ -124,7 +130,7 @@ void run_report::judge(std::span<const leat::stage_metrics* const> of, leat::dur
     };
     const double input = share(s->waited_for_input());
     const double room = share(s->waited_for_room());
-    stages.push_back({s->name(), s->records(), s->bytes(), s->tasks(),
+    stages.push_back({s->name(), s->records(), s->bytes(), s->left_over(), s->tasks(),
                       std::max(0.0, share(s->time_at_work()) - input - room), input, room});
   }
 }

@@ -21,6 +21,7 @@ struct run_report {
     std::string name;
     std::uint64_t records = 0;
     std::uint64_t bytes = 0;
+    std::uint64_t left_over = 0;  ///< bytes at the ends of files that are no whole record
     std::uint64_t tasks = 0;
     double busy = 0;  ///< shares of the time of its tasks, from 0 to 1
     double waited_for_input = 0;

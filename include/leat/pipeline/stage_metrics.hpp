@@ -34,6 +34,10 @@ class stage_metrics {
     records_.fetch_add(records, std::memory_order_relaxed);
     bytes_.fetch_add(bytes, std::memory_order_relaxed);
   }
+  /// Counts bytes at the end of a file that are no whole record, and were left out.
+  void add_left_over(std::uint64_t bytes) noexcept {
+    left_over_.fetch_add(bytes, std::memory_order_relaxed);
+  }
   /// Counts a task that shares the work of the stage.
   void add_task() noexcept { tasks_.fetch_add(1, std::memory_order_relaxed); }
   /// Counts time in which a task of the stage could not work; see `waiting`.
@@ -43,6 +47,9 @@ class stage_metrics {
 
   [[nodiscard]] std::uint64_t records() const noexcept { return get(records_); }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return get(bytes_); }
+  /// Of a stage that reads files: bytes at their ends that are no whole record, where that may be,
+  /// as reader_statistics::left_over; each time that it has come to an end.
+  [[nodiscard]] std::uint64_t left_over() const noexcept { return get(left_over_); }
   /// Tasks that share the work; the times are their sum.
   [[nodiscard]] std::uint64_t tasks() const noexcept { return get(tasks_); }
   /// Time in which tasks of the stage waited for input.
@@ -70,6 +77,7 @@ class stage_metrics {
   const std::string name_;
   counter records_{0};
   counter bytes_{0};
+  counter left_over_{0};
   counter tasks_{0};
   detail::span_clock input_;
   detail::span_clock room_;

@@ -184,6 +184,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
       f.any = f.any || more;
       if (!more) {
         is_empty_[f.file] = !f.any;
+        this->metrics().add_left_over(f.reader->statistics().left_over);
         f.reader.reset();
       }
     }
