@@ -6,6 +6,7 @@
 #include "io/tfrecord_options.hpp"
 #include "leat/codec/tfrecord.hpp"
 #include "leat/core/error.hpp"
+#include "leat/io/tfrecord_index_file.hpp"
 
 namespace leat {
 namespace {
@@ -74,6 +75,7 @@ void sharded_tfrecord_writer::add_shard() {
   const tfrecord_writer_options& o = options_.file;
   shard s;
   s.output.emplace(o.compression_type, o.deflate, o.buffer_size, o.output_buffer_size);
+  if (o.index) s.index.emplace();
   shards_.push_back(std::move(s));
 }
 
@@ -99,7 +101,7 @@ task<void> sharded_tfrecord_writer::write(byte_view payload) {
   const detail::one_at_a_time::use use(in_use_);
   const std::size_t index = shard_for(payload.size());
   shard& s = shards_[index];
-  append_tfrecord(s.output->input(), payload);
+  detail::append_record(*s.output, s.index, payload);
   ++s.records;
   ++records_;
   bytes_ += payload.size() + tfrecord_overhead;
@@ -148,6 +150,10 @@ task<void> sharded_tfrecord_writer::finish_before(std::size_t end) {
       co_await s.file->finish();
     }
     s.output.reset();
+    if (s.index) {
+      const std::string path = partial_name(prefix_, finished_, options_.suffix);
+      co_await s.index->finish(*s.file, tfrecord_index_path(path));
+    }
   }
 }
 
@@ -155,12 +161,27 @@ task<void> sharded_tfrecord_writer::finish_before(std::size_t end) {
 task<void> sharded_tfrecord_writer::publish() {
   const std::vector<std::string> names = paths();
   try {
-    for (std::size_t i = 0; i < names.size(); ++i) co_await shards_[i].file->publish(names[i]);
+    co_await publish_all(names);
   } catch (...) {
-    for (shard& s : shards_) s.file->withdraw();
+    for (shard& s : shards_) {
+      s.file->withdraw();
+      if (s.index) s.index->withdraw();
+    }
     throw;
   }
-  for (shard& s : shards_) s.file->keep();
+  for (shard& s : shards_) {
+    s.file->keep();
+    if (s.index) s.index->keep();
+  }
+}
+
+// The files last: with them all is there.
+task<void> sharded_tfrecord_writer::publish_all(const std::vector<std::string>& names) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    std::optional<detail::index_beside>& index = shards_[i].index;
+    if (index) co_await index->publish(tfrecord_index_path(names[i]));
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) co_await shards_[i].file->publish(names[i]);
 }
 
 std::vector<std::string> sharded_tfrecord_writer::paths() const {

@@ -1,7 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "leat/codec/bytes.hpp"
+#include "leat/io/detail/index_beside.hpp"
+#include "leat/io/detail/output_buffer.hpp"
 #include "leat/io/tfrecord_writer.hpp"
 
 namespace leat::detail {
@@ -11,5 +15,9 @@ void check_size(std::size_t value, std::size_t least, const char* option, const 
 
 /// The same for any option out of range.
 void check(const tfrecord_writer_options& options, const std::string& path);
+
+/// Adds a record to what is to be written, and to the index where there is one. Errors: as
+/// index_beside::add(); std::bad_alloc; then nothing was added.
+void append_record(output_buffer& to, std::optional<index_beside>& index, byte_view payload);
 
 }  // namespace leat::detail

@@ -5,6 +5,7 @@
 #include "io/tfrecord_options.hpp"
 #include "leat/codec/tfrecord.hpp"
 #include "leat/core/error.hpp"
+#include "leat/io/tfrecord_index_file.hpp"
 
 namespace leat {
 namespace {
@@ -30,6 +31,24 @@ void detail::check(const tfrecord_writer_options& options, const std::string& pa
         errc::invalid_argument,
         path + ": tfrecord_writer_options::flush_mode cannot be finish: close() finishes");
   }
+  if (options.index && options.compression_type != compression::none) {
+    throw failure(errc::invalid_argument,
+                  path + ": tfrecord_writer_options::index is for a file that is not compressed");
+  }
+}
+
+// Both or neither.
+void detail::append_record(output_buffer& to, std::optional<index_beside>& index,
+                           byte_view payload) {
+  const std::size_t before = to.input().size();
+  append_tfrecord(to.input(), payload);
+  if (!index) return;
+  try {
+    index->add(payload.size());
+  } catch (...) {
+    to.input().resize(before);
+    throw;
+  }
 }
 
 task<tfrecord_writer> tfrecord_writer::open(std::string path, tfrecord_writer_options options) {
@@ -37,21 +56,22 @@ task<tfrecord_writer> tfrecord_writer::open(std::string path, tfrecord_writer_op
   detail::output_buffer output(options.compression_type, options.deflate, options.buffer_size,
                                options.output_buffer_size);
   auto file = co_await detail::partial_file::create(path);
-  co_return tfrecord_writer(std::move(file), std::move(output), std::move(path),
-                            options.flush_mode);
+  co_return tfrecord_writer(std::move(file), std::move(output), std::move(path), options);
 }
 
 tfrecord_writer::tfrecord_writer(detail::partial_file f, detail::output_buffer output,
-                                 std::string path, deflate_flush flush_mode)
+                                 std::string path, const tfrecord_writer_options& options)
     : file_(std::move(f)),
       output_(std::move(output)),
       path_(std::move(path)),
-      flush_mode_(flush_mode) {}
+      flush_mode_(options.flush_mode) {
+  if (options.index) index_.emplace();
+}
 
 task<void> tfrecord_writer::write(byte_view payload) {
   if (closing_) throw failure(errc::failed_precondition, path_ + ": write after close");
   const detail::one_at_a_time::use use(in_use_);
-  append_tfrecord(output_.input(), payload);
+  detail::append_record(output_, index_, payload);
   ++records_;
   if (output_.full()) co_await output_.drain(file_.contents(), deflate_flush::none);
 }
@@ -70,10 +90,21 @@ task<void> tfrecord_writer::close() {
     co_await output_.drain(file_.contents(), deflate_flush::finish);
     co_await file_.finish();
   }
-  co_await file_.publish(path_);
-  file_.keep();
+  co_await publish();
   co_await detail::sync_parent_directory(path_);
   closed_ = true;
+}
+
+// The file last: with it all is there.
+task<void> tfrecord_writer::publish() {
+  if (index_) {
+    const std::string index_path = tfrecord_index_path(path_);
+    co_await index_->finish(file_, index_path);
+    co_await index_->publish(index_path);
+  }
+  co_await file_.publish(path_);
+  file_.keep();
+  if (index_) index_->keep();
 }
 
 }  // namespace leat

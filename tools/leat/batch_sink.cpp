@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <utility>
 
-#include <leat/io/tfrecord_index_file.hpp>
 #include <leat/pipeline/match_files.hpp>
 
 #include "json_values.hpp"
@@ -77,11 +76,6 @@ class writing_sink final : public batch_sink {
   leat::task<> close() override {
     co_await write_header();  // of a table without rows
     co_await to_->close();
-    if (!output_.index) co_return;
-    for (const std::string& path : to_->paths()) {
-      const leat::tfrecord_index index = co_await leat::build_tfrecord_index(path);
-      co_await leat::save_tfrecord_index(path, index);
-    }
   }
 
   std::vector<std::string> paths() const override { return to_->paths(); }

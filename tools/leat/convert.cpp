@@ -11,7 +11,6 @@
 #include <leat/core/error.hpp>
 #include <leat/io/fixed_length_reader.hpp>
 #include <leat/io/line_reader.hpp>
-#include <leat/io/tfrecord_index_file.hpp>
 
 #include "csv.hpp"
 #include "inputs.hpp"
@@ -35,7 +34,6 @@ struct convert_options {
   std::size_t skip_lines = 0;
   std::string columns;  // of csv
   char delimiter = ',';
-  bool index = false;
   sink_options sink;
 };
 
@@ -167,11 +165,6 @@ leat::task<> convert_all(std::vector<std::string> paths, const convert_options& 
   for (const std::string& path : paths) co_await copy_file(path, c);
   co_await sink->close();
   result.outputs = sink->paths();
-  if (!options.index) co_return;
-  for (const std::string& path : result.outputs) {
-    const leat::tfrecord_index index = co_await leat::build_tfrecord_index(path);
-    co_await leat::save_tfrecord_index(path, index);
-  }
 }
 
 // Makes the options of the sink what the name says where nothing else does; refuses what cannot be.
@@ -190,7 +183,7 @@ void complete(convert_options& options, const std::vector<std::string>& paths) {
       throw usage_error(path + ": the output would replace it; choose another name");
     }
   }
-  if (options.index && !sink.can_have_index()) {
+  if (sink.index && !sink.can_have_index()) {
     throw usage_error("--index is for TFRecord files that are not compressed");
   }
 }
@@ -282,7 +275,7 @@ void add_output_options(CLI::App& command, convert_options& o) {
   command.add_option("--max-bytes", o.sink.max_bytes, "Bytes of a file, then comes the next")
       ->transform(CLI::AsSizeValue(false).description(""))
       ->type_name("SIZE");
-  command.add_flag("--index", o.index, "Make index files too");
+  command.add_flag("--index", o.sink.index, "Make index files too");
 }
 
 }  // namespace

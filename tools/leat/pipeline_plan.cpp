@@ -126,7 +126,7 @@ void read_writing(section& s, const plan_changes& changes, const pipeline_plan& 
   s.read("shards", sink.shards, 1, 10000);
   s.read("max_records", sink.max_records, 1);
   s.read_size("max_bytes", sink.max_bytes);
-  s.read("index", to.index);
+  s.read("index", sink.index);
   s.read("header", to.header);
   std::string delimiter(1, to.delimiter);
   s.read("delimiter", delimiter);
@@ -139,7 +139,7 @@ void read_writing(section& s, const plan_changes& changes, const pipeline_plan& 
   if (sink.is_sharded() && (sink.records != format::tfrecord || sink.path == "-")) {
     s.refuse("only TFRecord files are divided, and not on standard output");
   }
-  if (to.index && !sink.can_have_index()) {
+  if (sink.index && !sink.can_have_index()) {
     s.refuse("index", "index files are for TFRecord files that are not compressed");
   }
 }

@@ -83,7 +83,6 @@ struct output_plan {
   enum class kind { count, print, write };
   kind what = kind::count;
   sink_options sink;     ///< of write
-  bool index = false;    ///< index files too
   bool header = true;    ///< of csv: the first line names the columns
   char delimiter = ',';  ///< of csv
 };

@@ -41,6 +41,7 @@ leat::tfrecord_writer_options writing(const sink_options& options) {
   leat::tfrecord_writer_options how;
   how.compression_type = options.compression;
   how.deflate.level = options.level;
+  how.index = options.index;
   return how;
 }
 

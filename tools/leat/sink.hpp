@@ -36,6 +36,7 @@ struct sink_options {
   std::size_t shards = 0;
   std::uint64_t max_records = UINT64_MAX;  ///< of a shard
   std::uint64_t max_bytes = UINT64_MAX;    ///< of a shard
+  bool index = false;                      ///< an index beside each file; see can_have_index()
 
   [[nodiscard]] bool is_sharded() const noexcept {
     return shards > 0 || max_records != UINT64_MAX || max_bytes != UINT64_MAX;

@@ -9,6 +9,7 @@
 
 #include "leat/codec/bytes.hpp"
 #include "leat/core/task.hpp"
+#include "leat/io/detail/index_beside.hpp"
 #include "leat/io/detail/one_at_a_time.hpp"
 #include "leat/io/detail/output_buffer.hpp"
 #include "leat/io/detail/partial_file.hpp"
@@ -28,7 +29,7 @@ struct sharded_tfrecord_writer_options {
   std::size_t shard_count = 0;
   /// What the names end with.
   std::string suffix = ".tfrecord";
-  /// How each file is written.
+  /// How each file is written; with an index beside each of them where it says so.
   tfrecord_writer_options file = {};
 };
 
@@ -96,6 +97,7 @@ class sharded_tfrecord_writer {
   struct shard {
     std::optional<detail::partial_file> file;     // from the first write on
     std::optional<detail::output_buffer> output;  // until it is finished
+    std::optional<detail::index_beside> index;
     std::uint64_t records = 0;
   };
 
@@ -109,6 +111,7 @@ class sharded_tfrecord_writer {
   [[nodiscard]] task<void> create_file(std::size_t index);
   [[nodiscard]] task<void> drain(std::size_t index, deflate_flush flush);
   [[nodiscard]] task<void> finish_before(std::size_t end);
+  [[nodiscard]] task<void> publish_all(const std::vector<std::string>& names);
   [[nodiscard]] task<void> publish();
 
   detail::one_at_a_time in_use_;

@@ -2,12 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "leat/codec/bytes.hpp"
 #include "leat/codec/compression.hpp"
 #include "leat/codec/deflater.hpp"
 #include "leat/core/task.hpp"
+#include "leat/io/detail/index_beside.hpp"
 #include "leat/io/detail/one_at_a_time.hpp"
 #include "leat/io/detail/output_buffer.hpp"
 #include "leat/io/detail/partial_file.hpp"
@@ -26,6 +28,9 @@ struct tfrecord_writer_options {
   deflate_flush flush_mode = deflate_flush::sync;
   /// Compressed bytes collected for one write; 16 bytes to 1 GiB.
   std::size_t output_buffer_size = std::size_t{256} << 10;
+  /// True: the index of the file is made while it is written, and stands beside it when it is
+  /// closed, at tfrecord_index_path(). Not of a compressed file: its records have no places.
+  bool index = false;
 };
 
 /// Writes a TFRecord file that appears under its name only when it is complete.
@@ -35,6 +40,10 @@ struct tfrecord_writer_options {
 /// the partial file is removed and what had the name before is untouched. Of several writers of one
 /// path the last to close wins, whole. A symbolic link of that name is replaced by the file, as by
 /// rename(2), wherever it leads: what it leads to stays as it is.
+///
+/// An index, where one is made, is complete and has its name before the file has. When the file
+/// does not come about the index goes too; whatever happens in between, an index is never taken for
+/// that of another file, see load_tfrecord_index().
 ///
 /// After an error nothing is lost: the records are kept, and flush() or close() tries again. Once
 /// close() was called only close() may be.
@@ -80,13 +89,15 @@ class tfrecord_writer {
 
  private:
   tfrecord_writer(detail::partial_file f, detail::output_buffer output, std::string path,
-                  deflate_flush flush_mode);
+                  const tfrecord_writer_options& options);
+  [[nodiscard]] task<void> publish();
 
   detail::one_at_a_time in_use_;
   detail::partial_file file_;
   detail::output_buffer output_;
   std::string path_;
   deflate_flush flush_mode_;
+  std::optional<detail::index_beside> index_;
   std::uint64_t records_ = 0;
   bool closing_ = false;
   bool closed_ = false;

@@ -31,6 +31,9 @@ class partial_file {
   /// Waits until everything is on the device, unless nobody counts on that, and closes the file.
   [[nodiscard]] task<void> finish(bool on_device = true);
 
+  /// The name that it has for now.
+  [[nodiscard]] const std::string& partial_path() const noexcept { return partial_path_; }
+
   /// Gives the finished file its name, in one step; what has that name is replaced. Who is to count
   /// on the name calls sync_parent_directory() as well.
   [[nodiscard]] task<void> publish(std::string path);
