@@ -12,8 +12,12 @@ namespace {
 // The one that is looked at, the one that comes next, and one that a consumer keeps.
 constexpr std::size_t inflated_chunks = 3;
 
-// Enough to tell what a file is compressed with.
+// Enough to tell what nearly all files are compressed with.
 constexpr std::size_t beginning_size = 12;
+
+bool tells(byte_view beginning) {
+  return beginning.size() >= beginning_size && !needs_compression_sample(beginning);
+}
 
 }  // namespace
 
@@ -77,10 +81,10 @@ void byte_stream::start_inflating() {
 // Finds out what the file is compressed with, by its first bytes.
 task<bool> byte_stream::begin(std::source_location where) {
   bool more = true;
-  while (more && source_.view().size() < beginning_size) {
-    more = co_await source_.advance(source_.view().size(), where);
-  }
   const window& first = source_.view();
+  while (more && !tells({first.data(), first.size()})) {
+    more = co_await source_.advance(first.size(), where);
+  }
   type_ = options_.detect({first.data(), first.size()});
   start_inflating();
   if (!inflation_) co_return first.size() > 0;

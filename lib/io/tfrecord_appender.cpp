@@ -53,7 +53,7 @@ task<void> check_kind(file& f) {
   if (!f.status().is_regular) {
     throw failure(errc::invalid_argument, f.path() + ": only to a regular file can be appended");
   }
-  std::array<std::byte, tfrecord_header_size> beginning;
+  std::array<std::byte, compression_sample_size> beginning;
   const std::size_t size = co_await f.read_at(0, beginning);
   const auto kind = detect_tfrecord_compression(byte_view(beginning).first(size));
   if (kind != compression::none) {

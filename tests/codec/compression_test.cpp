@@ -7,6 +7,7 @@
 
 #include "leat/codec/tfrecord.hpp"
 #include "support/refusal.hpp"
+#include "support/texts.hpp"
 #include "support/zlib_oracle.hpp"
 
 namespace compression_test {
@@ -52,6 +53,54 @@ TEST_CASE("detect_compression: what is too short or looks otherwise is not compr
        {""s, "\x1f"s, "\x1f\x8b"s, "\x1f\x8b\x07"s, "\x78\x9c"s, "\x78\x9d\x03"s, "x "s, "x is"s,
         "\x78\xbb\x03"s, "\x78\x9c\x07"s, "text\n"s, "\x58\x85\x03"s}) {
     CHECK(leat::detect_compression(as_bytes(text)) == compression::none);
+  }
+}
+
+TEST_CASE("detect_compression: tells zlib with any window, by what can be inflated", "[codec]") {
+  for (int bits = 9; bits <= 15; ++bits) {
+    for (int level = 0; level <= 9; ++level) {
+      for (const std::size_t size : {std::size_t{0}, std::size_t{4}, std::size_t{100'000}}) {
+        const std::string text = leat_test::prose(size);
+        const std::string all =
+            leat_test::zlib_deflated(text, {.window_bits = bits, .level = level});
+        REQUIRE(leat::detect_compression(as_bytes(all)) == compression::zlib);
+        const std::string some = all.substr(0, leat::compression_sample_size);
+        REQUIRE(leat::detect_compression(as_bytes(some)) == compression::zlib);
+        REQUIRE_FALSE(leat::needs_compression_sample(as_bytes(some)));
+        if (size < 1000) continue;
+        const std::string few = all.substr(0, 20);
+        REQUIRE(leat::needs_compression_sample(as_bytes(few)) == (bits < 15));
+      }
+    }
+  }
+}
+
+TEST_CASE("detect_compression: the header of a small window alone tells nothing", "[codec]") {
+  // Each two bytes that are the header of a window below 32 KiB, and what may follow in a text.
+  const std::string texts[] = {"",
+                               "a",
+                               "alpha,beta\n1,2\n",
+                               "\n",
+                               "\nYES\n",
+                               std::string(5000, 'B'),
+                               leat_test::prose(5000)};
+  int headers = 0;
+  for (unsigned first = 0x08; first < 0x78; first += 0x10) {
+    for (unsigned second = 0; second < 256; ++second) {
+      if ((first * 256 + second) % 31 != 0 || (second & 0x20U) != 0) continue;
+      ++headers;
+      const std::string header = {static_cast<char>(first), static_cast<char>(second)};
+      for (const std::string& text : texts) {
+        REQUIRE(leat::detect_compression(as_bytes(header + text)) == compression::none);
+        if (text.size() < 10) continue;
+        REQUIRE_FALSE(leat::needs_compression_sample(as_bytes(header + text.substr(0, 1000))));
+      }
+    }
+  }
+  CHECK(headers > 20);
+  const std::string small = leat_test::zlib_deflated("text", {.window_bits = 9});
+  for (std::size_t size = 0; size < small.size(); ++size) {
+    CHECK(leat::detect_compression(as_bytes(small.substr(0, size))) == compression::none);
   }
 }
 

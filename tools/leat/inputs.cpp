@@ -122,7 +122,7 @@ leat::task<std::optional<leat::compression>> compression_of(std::string path, co
   if (how.compression) co_return how.compression;
   leat::file f = co_await leat::file::open(std::move(path));
   if (!f.status().is_regular) co_return std::nullopt;
-  std::vector<std::byte> beginning(leat::tfrecord_header_size);
+  std::vector<std::byte> beginning(leat::compression_sample_size);
   beginning.resize(co_await f.read_at(0, beginning));
   co_return leat::detect_tfrecord_compression(beginning);
 }

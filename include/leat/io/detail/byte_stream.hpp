@@ -22,7 +22,7 @@ struct byte_stream_options {
   read_options read = {};
   std::optional<compression> compression_type = compression::none;  ///< empty: find out
   inflate_options inflate = {};
-  compression (*detect)(byte_view beginning) noexcept = &detect_compression;
+  compression (*detect)(byte_view beginning) = &detect_compression;
 };
 
 /// Errors: invalid_argument for options out of range; the message begins with `owner`.
