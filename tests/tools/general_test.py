@@ -11,28 +11,29 @@ from support import LEAT, ToolTest, main, records_file
 
 MANUAL = pathlib.Path(__file__).resolve().parents[2] / 'tools' / 'leat' / 'leat.1'
 COMMANDS = ['cat', 'head', 'count', 'stat', 'verify', 'index', 'convert', 'repair', 'report', 'run',
-            'doctor']
+            'doctor', 'bench io']
 
 
 class Help(ToolTest):
     def test_each_command_has_help(self):
         text = self.leat('--help')
         for command in COMMANDS:
-            self.assertIn(f'  {command} ', text)
-            self.assertIn('--json', self.leat(command, '--help'))
+            self.assertIn(f'  {command.split()[0]} ', text)
+            self.assertIn('--json', self.leat(*command.split(), '--help'))
         self.assertIn('Exit status', text)
         self.assertRegex(self.leat('--version'), r'^leat \d+\.\d+\.\d+\n$')
 
     def test_no_line_is_longer_than_a_terminal(self):
-        for command in ([], *([c] for c in COMMANDS)):
-            for line in self.leat(*command, '--help').splitlines():
+        for command in ('', 'bench', *COMMANDS):
+            for line in self.leat(*command.split(), '--help').splitlines():
                 self.assertLessEqual(len(line), 100, line)
 
     def test_the_manual_names_every_command_and_option(self):
         manual = MANUAL.read_text().replace('\\-', '-')
         for command in COMMANDS:
             self.assertRegex(manual, rf'(?m)^\.SS {command}\b')
-            for option in re.findall(r'(?m)^  (?:-\w,)?(--[a-z-]+)', self.leat(command, '--help')):
+            options = self.leat(*command.split(), '--help')
+            for option in re.findall(r'(?m)^  (?:-\w,)?(--[a-z-]+)', options):
                 self.assertIn(option, manual, f'{command} {option}')
         for option in re.findall(r'(?m)^  (?:-\w,)?(--[a-z-]+)', self.leat('--help')):
             self.assertIn(option, manual, option)
