@@ -108,6 +108,21 @@ TEST_CASE("limits: a record of 4 EiB is refused, and takes no memory", "[faults]
   CHECK(contains(said_of<leat::tfrecord_reader>(gzip, compressed(any)), "truncated: 1012 of"));
 }
 
+// Whoever lifts the ratio still has the limit of the size.
+TEST_CASE("limits: a bomb within the ratio is stopped by its size, and takes no memory",
+          "[faults]") {
+  CHECK(leat::inflate_options{}.max_output == std::uint64_t{1} << 40);
+  if (LEAT_ASAN || LEAT_TSAN) return;
+  const temp_dir dir;
+  const std::string zeros = dir.write("zeros", bomb(""));
+  leat::fixed_length_reader_options options;
+  options.record_size = 1000;
+  options.inflate.max_ratio = 2000;
+  options.inflate.max_output = gibibyte;
+  CHECK(contains(said_of<leat::fixed_length_reader>(zeros, compressed(options)),
+                 "the inflated data is above the limit inflate_options::max_output"));
+}
+
 TEST_CASE("limits: a bomb of 10 GiB in 10 MiB is stopped, and takes no memory", "[faults]") {
   if (LEAT_ASAN || LEAT_TSAN) return;
   const temp_dir dir;

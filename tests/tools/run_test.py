@@ -77,6 +77,8 @@ class Formats(RunTest):
         self.write('a', gzip.compress(records_file('one')))
         self.assertEqual(self.run_it('[source]\nfiles = ["a"]\n', '--print'), 'one\n')
         self.run_it('[source]\nfiles = ["a"]\ncompression = "none"\n', '--print', status=1)
+        self.run_it('[source]\nfiles = ["a"]\nmax_output = "10 B"\n', '--print', status=1)
+        self.assertIn('max_output', self.errors)
 
     def test_lines(self):
         self.write('a.txt', b'head\none\ntwo')

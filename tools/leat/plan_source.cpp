@@ -35,6 +35,7 @@ void read_reading(section& s, Options& to) {
   to.compression_type.reset();
   s.choose("compression", to.compression_type, compressions());
   s.read("max_ratio", to.inflate.max_ratio, 1);
+  s.read_size("max_output", to.inflate.max_output);
   read_damage(s, to.corruption);
   s.read_size("chunk_size", to.read.chunk_size, 1, max_read);
   s.read("depth", to.read.depth, 1, max_depth);

@@ -52,10 +52,11 @@ struct inflate_result {
 ///
 /// Memory stays bounded without limits: these are for who would read for hours what was made in a
 /// second. Deflate compresses 1032 times at most, and only what is nearly all the same byte; data
-/// that has something to say stays far below the default ratio.
+/// that has something to say stays far below the default ratio, and few files are as large as the
+/// default size, with which the ratio lets only files of 4 GiB and more come that far.
 struct inflate_options {
-  std::uint64_t max_output = UINT64_MAX;  ///< bytes, over all members
-  std::uint64_t max_ratio = 256;          ///< output to input, both from the beginning
+  std::uint64_t max_output = std::uint64_t{1} << 40;  ///< bytes, over all members
+  std::uint64_t max_ratio = 256;                      ///< output to input, both from the beginning
   std::uint64_t free_output = std::uint64_t{16} << 20;  ///< bytes from which max_ratio holds
 };
 
