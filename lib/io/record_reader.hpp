@@ -139,8 +139,13 @@ bool basic_record_reader<F>::find(batch_type& batch) {
   const std::uint64_t index = index_;
   // Else the place to go to was somebody's choice: what is not there is the end, and no damage.
   const bool in_header = next_offset() == framing_.first_record();
-  detail::framing_step step =
-      framing_.find({unread(), left(), in_header ? to_skip_ : 0, index}, batch.records_);
+  detail::framing_step step;
+  try {
+    step = framing_.find({unread(), left(), in_header ? to_skip_ : 0, index}, batch.records_);
+  } catch (...) {  // for want of memory: what was found is found again
+    batch.clear();
+    throw;
+  }
   count(step, batch);
   if (batch.empty()) {
     fault_ = std::move(step.fault);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -18,9 +20,12 @@
 #include "leat/io/indexed_reader.hpp"
 #include "leat/io/sharded_tfrecord_writer.hpp"
 #include "leat/io/tfrecord_appender.hpp"
+#include "leat/io/tfrecord_index_file.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/io/tfrecord_writer.hpp"
+#include "leat/pipeline/queue_reader.hpp"
 #include "leat/sim/world.hpp"
+#include "leat/sync/fifo_queue.hpp"
 #include "support/record_files.hpp"
 #include "support/temp_dir.hpp"
 
@@ -76,6 +81,47 @@ TEST_CASE("allocation: an indexed_reader loses no record", "[faults]") {
     leat::sync_wait(leat_test::write_records(paths.back(), leat_test::texts(9, "a record"), 4096));
   }
   fail_each_allocation([&] { leat::sync_wait(shuffled_program(paths)); });
+}
+
+// As many as there is memory for, again and again: each of them comes once.
+task<> queue_program(std::string path, std::uint64_t& records) {
+  leat::fifo_queue<std::string> names(1);
+  co_await names.push(path);
+  names.close();
+  leat::tfrecord_reader_options options;
+  options.read.chunk_size = 60;
+  leat::queue_reader<leat::tfrecord_reader> reader(names, options);
+  records = 0;
+  for (bool more = true; more;) {
+    std::optional<std::vector<leat::keyed_record>> some;
+    try {
+      some = co_await reader.read_up_to(5);
+      more = some.has_value();
+    } catch (const std::exception&) {
+      if (leat::to_error_code(std::current_exception()) != leat::errc::resource_exhausted) throw;
+    }
+    if (!some) continue;
+    for (const leat::keyed_record& r : *some) {
+      if (r.index != records || r.value != "record " + std::to_string(records)) {
+        FAIL("record " << r.index << " where " << records << " should come");
+      }
+      ++records;
+    }
+  }
+}
+
+TEST_CASE("allocation: read_up_to of a queue_reader loses no record", "[faults]") {
+  const temp_dir dir;
+  std::vector<std::byte> bytes;
+  for (int i = 0; i < 12; ++i) {
+    leat::append_tfrecord(bytes, leat::as_bytes("record " + std::to_string(i)));
+  }
+  const std::string path = dir.write("f", leat::as_text(bytes));
+  std::uint64_t records = 0;
+  fail_each_allocation([&] {
+    leat::sync_wait(queue_program(path, records));
+    CHECK(records == 12);
+  });
 }
 
 // Records far longer than a chunk; the reader goes on where it had no memory.
@@ -135,6 +181,15 @@ task<> sharded_program(std::string path) {
   co_await writer.close();
 }
 
+task<> indexed_program(std::string path) {
+  const leat::tfrecord_writer_options options{.buffer_size = 64, .index = true};
+  auto writer = co_await leat::tfrecord_writer::open(path, options);
+  for (int i = 0; i < 300; ++i) co_await writer.write(leat::as_bytes("some record"));
+  co_await writer.close();
+  const leat::tfrecord_index index = co_await leat::load_tfrecord_index(path);
+  CHECK(index.size() == 300);
+}
+
 task<> append_program(std::string path) {
   leat::file empty = co_await leat::file::open(path, leat::open_mode::write);
   co_await empty.close();
@@ -155,7 +210,8 @@ std::size_t unfinished_files(const temp_dir& dir) {
 
 TEST_CASE("allocation: whatever writes records leaves nothing of its own behind", "[faults]") {
   const temp_dir dir;
-  for (const auto program : {compressed_program, sharded_program, append_program}) {
+  for (const auto program :
+       {compressed_program, sharded_program, indexed_program, append_program}) {
     fail_each_allocation([&] {
       std::exception_ptr error;
       try {
