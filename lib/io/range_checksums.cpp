@@ -50,23 +50,39 @@ std::uint32_t range_checksums::go_through(std::uint32_t state, byte_view bytes) 
 }
 
 std::uint32_t range_checksums::of(byte_view range, std::uint64_t offset) {
-  const auto head = static_cast<std::size_t>((block - offset % block) % block);
+  const auto head = static_cast<std::size_t>(boundary(offset) - offset);
   if (range.size() < head + block) return ~go_through(~0U, range);
-  const std::size_t blocks = (range.size() - head) / block;
-  const std::uint64_t from = offset + head;
-  if (states_.empty() || from < first_ || from >= first_ + states_.size() * block) {
+  begin(offset);
+  const std::size_t blocks = (range.size() - head) / block * block;
+  const std::uint64_t known = known_to() - boundary(offset);
+  if (known < blocks) {
+    const auto from = static_cast<std::size_t>(known);
+    add(range.subspan(head + from, blocks - from));
+  }
+  return of(range.first(head), range.subspan(head + blocks), range.size());
+}
+
+void range_checksums::begin(std::uint64_t offset) {
+  const std::uint64_t from = boundary(offset);
+  if (states_.empty() || from < first_ || from > known_to()) {
     states_.assign(1, 0);
     first_ = from;
   }
   for (; first_ < from; first_ += block) states_.pop_front();
-  while (states_.size() <= blocks) {
-    const std::size_t at = head + (states_.size() - 1) * block;
-    states_.push_back(go_through(states_.back(), range.subspan(at, block)));
+}
+
+void range_checksums::add(byte_view blocks) {
+  for (; blocks.size() >= block; blocks = blocks.subspan(block)) {
+    states_.push_back(go_through(states_.back(), blocks.first(block)));
   }
-  // A state is linear in the one that it began with.
-  std::uint32_t state = go_through(~0U, range.first(head));
-  state = states_[blocks] ^ behind_zeros(state ^ states_.front(), blocks);
-  return ~go_through(state, range.subspan(head + blocks * block));
+}
+
+// A state is linear in the one that it began with.
+std::uint32_t range_checksums::of(byte_view head, byte_view tail, std::uint64_t size) noexcept {
+  const std::uint64_t blocks = (size - head.size() - tail.size()) / block;
+  std::uint32_t state = go_through(~0U, head);
+  state = states_[static_cast<std::size_t>(blocks)] ^ behind_zeros(state ^ states_.front(), blocks);
+  return ~go_through(state, tail);
 }
 
 }  // namespace leat::detail

@@ -232,6 +232,12 @@ task<bool> read_ahead::advance(std::size_t carried, std::source_location where) 
   co_return false;
 }
 
+task<std::size_t> read_ahead::read_beside(std::uint64_t offset, std::span<std::byte> to,
+                                          std::source_location where) {
+  const through_cache beside(*this);
+  co_return co_await file_.read_at(offset, to, where);
+}
+
 void read_ahead::seek(std::uint64_t offset) noexcept {
   let_go();
   view_.restart(offset);

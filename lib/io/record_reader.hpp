@@ -45,7 +45,9 @@ task<bool> basic_record_reader<F>::read_batch(batch_type& batch, std::source_loc
       if (to_tell_) co_await tell_before_batch();
       co_return true;
     }
-    if (stream_failed()) {
+    if (search_ && search_->promise) {
+      co_await look_ahead(where);
+    } else if (stream_failed()) {
       co_await deal_with(*stream_.fault());
     } else if (fault_) {
       co_await deal_with(*std::exchange(fault_, std::nullopt));
@@ -227,11 +229,8 @@ void basic_record_reader<F>::check_policy(const detail::damage& d) const {
 // Throws, or sees to it that the reader can go on.
 template <class F>
 task<void> basic_record_reader<F>::deal_with(detail::damage d) {
-  if (search_ && !stream_failed()) {  // no record, only what looked like one
-    search_->candidate = false;
-    drop(1);
-    co_return;
-  }
+  // No record, only what looked like one.
+  if (search_ && !stream_failed()) co_return leave_candidate();
   if (read_again(d)) co_return;
   check_policy(d);
   if (search_) {
@@ -271,16 +270,39 @@ bool basic_record_reader<F>::at_candidate() {
       }
       drop(*found);
       search_->candidate = true;
+      search_->right = false;
     }
-    if constexpr (requires { framing_.refutes(search_->seen, unread(), offset_); }) {
-      if (framing_.refutes(search_->seen, unread(), offset_)) {
-        search_->candidate = false;
-        drop(1);
-        continue;
-      }
-    }
-    return true;
+    if (search_->right) return true;
+    if (!is_refuted()) return !search_->promise;
+    leave_candidate();
   }
+}
+
+// With what is in view of it. What is too long for that is looked at ahead.
+template <class F>
+bool basic_record_reader<F>::is_refuted() {
+  if constexpr (requires { framing_.refutes(search_->seen, unread(), offset_); }) {
+    if (framing_.refutes(search_->seen, unread(), offset_)) return true;
+    if (stream_.can_jump()) search_->promise = framing_.promise(unread(), left());
+  }
+  return false;
+}
+
+template <class F>
+void basic_record_reader<F>::leave_candidate() noexcept {
+  search_->candidate = false;
+  drop(1);
+}
+
+template <class F>
+task<void> basic_record_reader<F>::look_ahead(std::source_location where) {
+  if constexpr (requires { framing_.promise(unread(), left()); }) {
+    search_->right =
+        co_await F::keeps_promise(stream_, search_->seen, offset_, *search_->promise, where);
+  }
+  search_->promise.reset();
+  if (!search_->right) leave_candidate();
+  co_return;  // also where there is nothing to wait for
 }
 
 template <class F>

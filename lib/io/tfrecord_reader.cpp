@@ -1,8 +1,12 @@
 #include "leat/io/tfrecord_reader.hpp"
 
+#include <algorithm>
+#include <span>
+
 #include "io/hex.hpp"
 #include "io/record_reader.hpp"
 #include "leat/codec/crc32c.hpp"
+#include "leat/core/this_task.hpp"
 
 namespace leat {
 namespace detail {
@@ -79,6 +83,49 @@ bool tfrecord_framing::refutes(range_checksums& seen, byte_view bytes, std::uint
   const byte_view payload = bytes.subspan(tfrecord_header_size, static_cast<std::size_t>(length));
   const auto stored = load_little_endian<std::uint32_t>(payload.data() + payload.size());
   return seen.of(payload, offset + tfrecord_header_size) != unmask_crc32c(stored);
+}
+
+std::optional<std::uint64_t> tfrecord_framing::promise(byte_view bytes,
+                                                       std::uint64_t left) const noexcept {
+  if (options_.checks != tfrecord_checks::all || left == unknown_size) return {};
+  const std::uint64_t size = load_little_endian<std::uint64_t>(bytes.data()) + tfrecord_overhead;
+  const std::uint64_t held =
+      std::max({bytes.size(), options_.read.chunk_size, 4 * range_checksums::block});
+  if (size <= held || size > left) return {};
+  return size;
+}
+
+task<bool> tfrecord_framing::keeps_promise(byte_stream& stream, range_checksums& seen,
+                                           std::uint64_t offset, std::uint64_t size,
+                                           std::source_location where) {
+  constexpr std::size_t block = range_checksums::block;
+  constexpr std::uint64_t piece = 512 * block;
+  const std::uint64_t begin = offset + tfrecord_header_size;
+  const std::uint64_t end = offset + size - tfrecord_footer_size;
+  const std::uint64_t first = range_checksums::boundary(begin);
+  const std::uint64_t last = end / block * block;
+  seen.begin(begin);
+  const std::uint64_t unknown = last - std::min(last, seen.known_to());
+  std::vector<std::byte> room(
+      static_cast<std::size_t>(std::clamp<std::uint64_t>(unknown, 3 * block, piece)));
+  // A file that has become shorter says so when it is read on.
+  while (seen.known_to() < last) {
+    const std::uint64_t most = std::min<std::uint64_t>(room.size(), last - seen.known_to());
+    const auto part = std::span(room).first(static_cast<std::size_t>(most));
+    const std::size_t got = co_await stream.read_beside(seen.known_to(), part, where);
+    if (got < part.size()) co_return true;
+    seen.add(part);
+    co_await this_task::yield();
+  }
+  const auto head = std::span(room).first(static_cast<std::size_t>(first - begin));
+  const auto tail =
+      std::span(room).subspan(block, static_cast<std::size_t>(end - last) + tfrecord_footer_size);
+  std::size_t got = co_await stream.read_beside(begin, head, where);
+  got += co_await stream.read_beside(last, tail, where);
+  if (got < head.size() + tail.size()) co_return true;
+  const auto payload = byte_view(tail).first(tail.size() - tfrecord_footer_size);
+  const auto stored = load_little_endian<std::uint32_t>(payload.data() + payload.size());
+  co_return seen.of(head, payload, end - begin) == unmask_crc32c(stored);
 }
 
 std::string tfrecord_framing::place(std::uint64_t index) {

@@ -2,9 +2,12 @@
 // thousand times. An error that says what the limit is, and no memory for what cannot come.
 
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <catch2/catch.hpp>
 #include <malloc.h>
@@ -31,6 +34,7 @@ using leat::task;
 using leat_test::contains;
 
 constexpr std::uint64_t exbibyte = std::uint64_t{1} << 60;
+constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
 constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30;
 
 std::size_t peak_memory() {
@@ -106,6 +110,24 @@ TEST_CASE("limits: a record of 4 EiB is refused, and takes no memory", "[faults]
   leat::tfrecord_reader_options any{.max_record_size = UINT64_MAX};
   CHECK(contains(said_of<leat::tfrecord_reader>(plain, any), "truncated: 1012 of"));
   CHECK(contains(said_of<leat::tfrecord_reader>(gzip, compressed(any)), "truncated: 1012 of"));
+}
+
+TEST_CASE("limits: resync looks at what headers promise, and does not hold it", "[faults]") {
+  if (LEAT_ASAN || LEAT_TSAN) return;
+  const temp_dir dir;
+  std::string look_alikes = "damage";
+  for (std::uint64_t i = 0; i < 50; ++i) look_alikes += header_of(300 * mebibyte - 100 * i);
+  std::vector<std::byte> last;
+  leat::append_tfrecord(last, leat::as_bytes("last"));
+  const std::string path = dir.write("f", look_alikes);
+  std::filesystem::resize_file(path, 320 * mebibyte);  // zeros, of which none is on the device
+  std::ofstream(path, std::ios::app) << leat::as_text(last) << "damage";
+  leat::tfrecord_reader_options options;
+  options.corruption.policy = leat::corruption_policy::resync;
+  options.corruption.max_reports = 1;
+  const std::string end = std::to_string(320 * mebibyte + last.size());
+  CHECK(contains(said_of<leat::tfrecord_reader>(path, options),
+                 "record 2 at offset " + end + ": truncated"));
 }
 
 // Whoever lifts the ratio still has the limit of the size.

@@ -223,6 +223,27 @@ TEST_CASE("corruption: resync finds what stands inside and behind thousands of l
   }
 }
 
+TEST_CASE("corruption: resync finds a record that is longer than what is read at a time", "[io]") {
+  for (const std::size_t size : {999U, 1000U, 1009U, 1024U, 1280U, 3000U, 5000U}) {
+    texts all = {"a", std::string(size, 'b'), std::string(size, 'c'), "d", std::string(size, 'e')};
+    std::string bytes = bytes_of(all);
+    bytes[1] ^= 1;                               // the length of a
+    bytes[17 + 16 + size + 12 + size / 2] ^= 1;  // the payload of c
+    bytes[17 + 2 * (16 + size)] ^= 1;            // the length of d
+    for (const std::size_t chunk : {1U, 300U, 1000U}) {
+      auto options = with(corruption_policy::resync);
+      options.read.chunk_size = chunk;
+      for (const bool direct : {false, true}) {
+        options.read.direct = direct;
+        const outcome o = read_bytes(bytes, options);
+        REQUIRE(o.error.empty());
+        REQUIRE(o.initials == "be");
+        REQUIRE(o.reports.size() == 3);
+      }
+    }
+  }
+}
+
 TEST_CASE("corruption: resync with damage at the end", "[io]") {
   const temp_dir dir;
   const texts all = records(3);

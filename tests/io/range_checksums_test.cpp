@@ -45,6 +45,28 @@ TEST_CASE("range_checksums: of long ranges", "[io]") {
   CHECK(some.summed() < text.size() + 6 * 2 * range_checksums::block);
 }
 
+TEST_CASE("range_checksums: of a range whose blocks are given one by one", "[io]") {
+  const std::vector<std::byte> text = arbitrary_bytes(9000);
+  const byte_view all = text;
+  constexpr std::size_t block = range_checksums::block;
+  leat::random_engine random(9);
+  range_checksums some;
+  for (int i = 0; i < 3000; ++i) {
+    const std::size_t from = random() % 8000;
+    const std::size_t size = 2 * block + random() % (9000 - 8000 - 2 * block + 1);
+    const auto first = static_cast<std::size_t>(range_checksums::boundary(from));
+    const std::size_t last = (from + size) / block * block;
+    some.begin(from);
+    REQUIRE(some.known_to() >= first);
+    while (some.known_to() < last) {
+      some.add(all.subspan(static_cast<std::size_t>(some.known_to()), block));
+    }
+    const byte_view head = all.subspan(from, first - from);
+    const byte_view tail = all.subspan(last, from + size - last);
+    REQUIRE(some.of(head, tail, size) == leat::crc32c(all.subspan(from, size)));
+  }
+}
+
 // A header at each 12th byte, and the payloads of all of them overlap.
 std::vector<std::byte> look_alikes(std::size_t count, std::size_t length) {
   const auto header = leat::tfrecord_header(std::vector<std::byte>(length));

@@ -15,8 +15,10 @@ class quarantine_log;
 /// What a reader does with a record that it cannot deliver: damaged, cut off, or above a limit.
 ///
 /// What resync costs, for each report: time in proportion to the bytes that it looks at, whatever
-/// there looks like a record; and memory as for a record of the greatest length that it meets, so
-/// up to about two or three times max_record_size: only its end tells that it is none.
+/// there looks like a record, and memory as for the records that it delivers. Only its end tells
+/// that what looks like a record is none: in a plain file it is looked at without being held, with
+/// 4 bytes of memory for 256. Of a compressed file or a pipe, and without the payloads' checksums,
+/// it is held: up to about two or three times max_record_size.
 enum class corruption_policy {
   fail,         ///< the read ends with an error, and each further one with the same
   skip_record,  ///< goes on behind it; fails where it is not known where that is

@@ -108,7 +108,9 @@ class basic_record_reader {
   struct search {
     corruption_report report;
     std::uint64_t from = 0;
-    bool candidate = false;  // there may be a record at the present place
+    bool candidate = false;                     // there may be a record at the present place
+    bool right = false;                         // there is one: it only has to be brought into view
+    std::optional<std::uint64_t> promise = {};  // its bytes, to be checked without being held
     detail::range_checksums seen = {};
   };
 
@@ -120,6 +122,9 @@ class basic_record_reader {
   void drop(std::size_t count) noexcept;
   void skip() noexcept;
   [[nodiscard]] bool at_candidate();
+  [[nodiscard]] bool is_refuted();
+  void leave_candidate() noexcept;
+  [[nodiscard]] task<void> look_ahead(std::source_location where);
   [[nodiscard]] bool find(batch_type& batch);
   void count(const detail::framing_step& step, batch_type& batch);
   void settle(std::uint64_t offset);

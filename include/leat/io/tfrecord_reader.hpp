@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,11 @@ class tfrecord_framing {
     return find_tfrecord(bytes, options_.max_record_size);
   }
   [[nodiscard]] bool refutes(range_checksums& seen, byte_view bytes, std::uint64_t offset) const;
+  [[nodiscard]] std::optional<std::uint64_t> promise(byte_view bytes,
+                                                     std::uint64_t left) const noexcept;
+  [[nodiscard]] static task<bool> keeps_promise(byte_stream& stream, range_checksums& seen,
+                                                std::uint64_t offset, std::uint64_t size,
+                                                std::source_location where);
   [[nodiscard]] static std::string place(std::uint64_t index);
   [[nodiscard]] static std::string key(const record_position& p);
 

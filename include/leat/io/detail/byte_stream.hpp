@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <source_location>
+#include <span>
 #include <string_view>
 
 #include "leat/codec/compression.hpp"
@@ -64,6 +65,13 @@ class byte_stream {
   /// True: seek() costs no more than to read on.
   [[nodiscard]] bool can_jump() const noexcept {
     return type_ == compression::none && file_.status().size > 0;
+  }
+
+  /// Reads elsewhere in the stream, of which nothing changes: at most `to`, less at its end.
+  /// Precondition: can_jump(). Errors, cancellation: as file::read_at().
+  [[nodiscard]] task<std::size_t> read_beside(std::uint64_t offset, std::span<std::byte> to,
+                                              std::source_location where) {
+    return source_.read_beside(offset, to, where);
   }
 
   /// Goes on as near before `offset` as can be, and gives where; nothing is in view then.

@@ -61,6 +61,10 @@ struct framing_step {
 //   std::size_t overlap                       bytes to be searched again with those that follow
 //   bool refutes(range_checksums&, bytes, offset)    where search() only finds what may be one:
 //                                             true, no record begins at these, also when all come
+//   std::optional<std::uint64_t> promise(bytes, left)  and the bytes of the one that would begin at
+//                                             these, where it is too long to be held for a check
+//   task<bool> keeps_promise(byte_stream&, range_checksums&, offset, size, where)
+//                                             whether it is right, by reading it beside
 //   std::string place(index)                  "record 3"
 //   std::string key(position)                 "a.tfrecord:48"
 

@@ -24,6 +24,28 @@ class range_checksums {
   ///         combine. Everything again where `offset` is before that of the last call.
   [[nodiscard]] std::uint32_t of(byte_view range, std::uint64_t offset);
 
+  // The same of a range that is not held as a whole, nor was: its blocks are given one by one.
+
+  /// The first multiple of block that is not before `offset`.
+  [[nodiscard]] static constexpr std::uint64_t boundary(std::uint64_t offset) noexcept {
+    return (offset + block - 1) / block * block;
+  }
+
+  /// Begins with a range at `offset`. Errors: std::bad_alloc.
+  void begin(std::uint64_t offset);
+
+  /// The blocks from boundary() up to here are known; what comes here is given to add().
+  [[nodiscard]] std::uint64_t known_to() const noexcept {
+    return first_ + (states_.size() - 1) * block;
+  }
+
+  /// Whole blocks. Errors: std::bad_alloc; known_to() tells which are known.
+  void add(byte_view blocks);
+
+  /// The checksum of the range that was begun, of `size` bytes: `head` are those before
+  /// boundary(), `tail` those behind the last whole block. Precondition: all between are known.
+  [[nodiscard]] std::uint32_t of(byte_view head, byte_view tail, std::uint64_t size) noexcept;
+
   /// Bytes that were gone through.
   [[nodiscard]] std::uint64_t summed() const noexcept { return summed_; }
 

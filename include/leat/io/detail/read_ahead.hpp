@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <source_location>
+#include <span>
 #include <string_view>
 
 #include "leat/core/task.hpp"
@@ -65,6 +66,10 @@ class read_ahead {
   /// stands at `offset`. Reads under way are let go of, as by the destructor.
   /// Precondition: a regular file, `offset` at most its size.
   void seek(std::uint64_t offset) noexcept;
+
+  /// Reads elsewhere in the file, as file::read_at(): what is in view and under way stays.
+  [[nodiscard]] task<std::size_t> read_beside(std::uint64_t offset, std::span<std::byte> to,
+                                              std::source_location where);
 
   /// True: it is read past the page cache. No more so once the file system has refused a read.
   [[nodiscard]] bool is_direct() const noexcept { return direct_; }
