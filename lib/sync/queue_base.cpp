@@ -269,13 +269,13 @@ bool queue_base::begin(detail::queue_waiter& w) {
   return !waits;
 }
 
-void queue_base::attempt(detail::queue_waiter& w) {
+bool queue_base::attempt(detail::queue_waiter& w, std::size_t wanted) {
   if (weighed_ && w.is_push()) weigh(w);
   work_list woken;
   {
     const change_lock lock(*this);
     if (w.is_push()) {
-      if (closed_ || !pushers_.empty()) return;
+      if (closed_ || !pushers_.empty()) return true;
       reserve_for(w);
       expect(w);
       for (std::size_t before = w.count_; before != w.moved_;) {  // who pops makes room for more
@@ -288,15 +288,18 @@ void queue_base::attempt(detail::queue_waiter& w) {
     } else {
       const std::size_t above = size_ - std::min(size_, floor_);
       const std::size_t there = above > 0 || !has_item() ? above : 1;
-      if (!poppers_.empty() || there == 0) return;
-      if (there < w.count_ && w.role_ == detail::queue_waiter::role::pop_many) return;
-      w.count_ = std::min(w.count_, there);
+      if (!poppers_.empty() || there == 0) return true;
+      if (there < wanted && w.role_ == detail::queue_waiter::role::pop_many) return true;
+      const std::size_t taken = std::min(wanted, there);
+      if (taken > w.count_) return false;
+      w.count_ = taken;
       static_cast<void>(serve_pop(w));
       if (holds_items(w)) held_ -= w.moved_;
       woken = serve();
     }
   }
   wake_all(woken);
+  return true;
 }
 
 // Serves everybody; if `w` itself is done it is not to be woken: its coroutine does not sleep yet.

@@ -1,6 +1,9 @@
 // The batch operations that never wait.
 
 #include <cstddef>
+#include <functional>
+#include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +12,41 @@
 #include "sync/queue_operations.hpp"
 
 namespace queue_try_test {
+struct counted_item {
+  int value;
+  static inline std::function<void()> before_memory = {};
+};
+}  // namespace queue_try_test
+
+// The memory of a batch, and what happens just before it is there.
+template <>
+struct std::allocator<queue_try_test::counted_item> {
+  using value_type = queue_try_test::counted_item;
+  value_type* allocate(std::size_t n) {
+    if (auto f = std::exchange(queue_try_test::counted_item::before_memory, {})) f();
+    return static_cast<value_type*>(::operator new(n * sizeof(value_type)));
+  }
+  void deallocate(value_type* p, std::size_t) noexcept { ::operator delete(p); }
+  friend bool operator==(const allocator&, const allocator&) { return true; }
+};
+
+namespace queue_try_test {
+
+TEST_CASE("queue: try_pop_up_to takes what comes in while it gets its memory", "[sync]") {
+  struct smaller {
+    bool operator()(const counted_item& a, const counted_item& b) const {
+      return a.value < b.value;
+    }
+  };
+  leat::priority_queue<counted_item, smaller> q(4);
+  CHECK(q.try_push(counted_item{5}));
+  counted_item::before_memory = [&q] { CHECK(q.try_push(counted_item{3})); };
+  const auto both = q.try_pop_up_to(2);  // there was never a moment with 3 alone
+  REQUIRE(both);
+  REQUIRE(both->size() == 2);
+  CHECK(both->at(0).value == 3);
+  CHECK(both->at(1).value == 5);
+}
 
 TEMPLATE_LIST_TEST_CASE("queue: try_push_many puts in what there is room for", "[sync]",
                         all_queues) {

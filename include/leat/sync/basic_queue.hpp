@@ -6,7 +6,6 @@
 #include <optional>
 #include <source_location>
 #include <span>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -27,11 +26,11 @@ namespace leat {
 /// leat scheduler (`co_await q.pop()`), an Asio initiating function (`q.async_pop(token)`), one
 /// that never waits (`q.try_pop()`) and one that blocks an OS thread (`q.wait_pop()`).
 ///
-/// A thread that blocks must not be one that others need in order to serve it: in a task that is a
-/// caught precondition, in a handler of the same io_context a deadlock.
+/// A thread that blocks must not be one that has to serve it: in a task that is a caught
+/// precondition, in a handler of the same io_context a deadlock.
 ///
-/// Order of service: on each side first come, first served, whatever the amounts. Who waits at the
-/// head of a line holds up those behind it; the try_ faces never overtake a line.
+/// Order of service: on each side first come, first served, whatever the amounts. Who waits first
+/// holds up those behind it; the try_ faces never overtake a line.
 ///
 /// No element is lost or doubled: an operation that is cancelled, or whose coroutine is destroyed
 /// while it waits, leaves all as if it had never begun (push_many: what is in stays in).
@@ -42,11 +41,11 @@ namespace leat {
 /// The queue must outlive its operations; its destructor asserts that nobody waits.
 ///
 /// With a weigher the queue is also bounded by what its items weigh, and may share a memory_budget
-/// with others. A push then waits for room for its item by count and by weight, and while the first
-/// one waits, also lighter ones behind it do. An item that alone is heavier than max_weight or the
-/// budget is refused at once by all faces, errc::resource_exhausted, and nothing has moved; of a
-/// run that contains one nothing goes in. What a waiting batch holds has left the queue, by weight
-/// too; what it gives back may exceed all limits.
+/// with others. A push then waits for room by count and by weight, and while the first one waits,
+/// also lighter ones behind it do. An item heavier than max_weight or the budget is refused at once
+/// by all faces, errc::resource_exhausted, and nothing has moved; of a run that contains one
+/// nothing goes in. What a waiting batch holds has left the queue, by weight too; what it gives
+/// back may exceed all limits.
 ///
 /// Thread safety: shared-safe. A waiter is resumed on its own scheduler, never inside the call that
 /// lets it go on; that of a push may come late, until its queue has drained to half or the turn of
@@ -194,7 +193,7 @@ class basic_queue : public queue_base {
     push_weights weights;
     detail::queue_waiter w(*this, detail::queue_waiter::role::push, weights.attach(items.data()),
                            items.size());
-    attempt(w);
+    static_cast<void>(attempt(w, w.count_));
     return w.moved_;
   }
 
@@ -332,13 +331,15 @@ class basic_queue : public queue_base {
 
   template <class PopMany>
   detail::verb_result<PopMany> try_batch(PopMany verb) {
-    const std::size_t there = std::min(verb.wanted, size());
-    if (PopMany::the_role == detail::queue_waiter::role::pop_many && there < verb.wanted) return {};
-    verb.batch.reserve(there);
-    detail::queue_waiter w(*this, PopMany::the_role, verb.items(), there);
-    attempt(w);
-    if (verb.batch.empty() && verb.wanted > 0) return {};
-    return verb.result(detail::queue_outcome::done, verb.batch.size());
+    for (std::size_t fit = 0;;) {  // into the batch; more may come in while it is made
+      fit = std::max(fit, std::min(verb.wanted, size()));
+      if (PopMany::the_role == detail::queue_waiter::role::pop_many && fit < verb.wanted) return {};
+      verb.batch.reserve(fit);
+      detail::queue_waiter w(*this, PopMany::the_role, verb.items(), fit);
+      if (!attempt(w, verb.wanted)) continue;
+      if (verb.batch.empty() && verb.wanted > 0) return {};
+      return verb.result(detail::queue_outcome::done, verb.batch.size());
+    }
   }
 
   [[gnu::noinline]] bool store_or_serve(T& value, [[maybe_unused]] std::size_t weight) {

@@ -171,8 +171,10 @@ class queue_base {
   void grow_by_one() LEAT_REQUIRES(mutex_) { reserve(size_ + held_limit_ + 1); }
 
   // Does of a batch what can be done without waiting and overtakes nobody: of a push or a pop_up_to
-  // as much as possible, of a pop_many all or nothing. Errors: std::bad_alloc; then nothing.
-  void attempt(detail::queue_waiter& w);
+  // as much as possible, of a pop_many all or nothing. False, and nothing has happened: a pop_up_to
+  // of `wanted` items could have more than it has memory for, which is w.count_.
+  // Errors: std::bad_alloc; then nothing.
+  [[nodiscard]] bool attempt(detail::queue_waiter& w, std::size_t wanted);
 
   // Serves the lines, and those of other queues that may go on because of it.
   [[nodiscard]] work_list serve() noexcept LEAT_REQUIRES(mutex_) {
