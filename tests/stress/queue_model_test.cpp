@@ -1,0 +1,195 @@
+// The model of a queue by which histories are judged explains what is right and nothing else: each
+// kind of operation, with one thing wrong.
+
+#include "stress/queue_model.hpp"
+
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+namespace queue_model_test {
+
+using queue_model::ending;
+using queue_model::history;
+using queue_model::kind;
+using queue_model::operation;
+using queue_model::order;
+
+// Called and returned.
+struct span {
+  std::uint64_t called;
+  std::uint64_t returned;
+};
+
+operation pushed(kind what, span s, std::vector<int> items, std::size_t moved, ending end) {
+  operation o{.what = what, .items = std::move(items)};
+  o.called = s.called;
+  o.returned = s.returned;
+  o.moved = moved;
+  o.end = end;
+  return o;
+}
+operation try_push(span s, std::vector<int> items, std::size_t moved) {
+  return pushed(kind::try_push, s, std::move(items), moved,
+                moved > 0 ? ending::done : ending::nothing);
+}
+operation push(span s, std::vector<int> items) {
+  const std::size_t all = items.size();
+  return pushed(kind::push, s, std::move(items), all, ending::done);
+}
+operation refused_push(span s, std::vector<int> items, std::size_t moved = 0) {
+  return pushed(kind::push, s, std::move(items), moved, ending::nothing);
+}
+operation cancelled_push(span s, std::vector<int> items, std::size_t moved = 0) {
+  return pushed(kind::push, s, std::move(items), moved, ending::cancelled);
+}
+operation popped(kind what, span s, std::size_t count, std::vector<int> items) {
+  operation o{.what = what, .items = std::move(items), .count = count};
+  o.called = s.called;
+  o.returned = s.returned;
+  o.end = o.items.empty() ? ending::nothing : ending::done;
+  return o;
+}
+operation cancelled_pop(span s, std::size_t count) {
+  operation o = popped(kind::pop_many, s, count, {});
+  o.end = ending::cancelled;
+  return o;
+}
+operation other(kind what, span s, std::size_t result = 0) {
+  operation o{.what = what};
+  o.called = s.called;
+  o.returned = s.returned;
+  o.moved = result;
+  return o;
+}
+
+bool explains(const history& all, order gives = order::entry, std::size_t min_left = 0) {
+  return queue_model::explainable(all, {gives, 2, min_left});
+}
+
+TEST_CASE("linearizability: of operations that do not overlap the order is known", "[stress]") {
+  CHECK(explains({try_push({0, 1}, {1}, 1), popped(kind::try_pop_many, {2, 3}, 1, {1})}));
+  CHECK_FALSE(explains({try_push({0, 1}, {1}, 1), popped(kind::try_pop_many, {2, 3}, 1, {})}));
+  CHECK(explains({try_push({0, 3}, {1}, 1), popped(kind::try_pop_many, {1, 2}, 1, {})}));
+  CHECK(explains({try_push({0, 1}, {1}, 1), other(kind::size, {2, 3}, 1)}));
+  CHECK_FALSE(explains({try_push({0, 1}, {1}, 1), other(kind::size, {2, 3}, 0)}));
+}
+
+TEST_CASE("linearizability: a run that is tried goes in as far as there is room", "[stress]") {
+  CHECK(explains({try_push({0, 1}, {1, 2, 3}, 2)}));
+  CHECK_FALSE(explains({try_push({0, 1}, {1, 2, 3}, 1)}));
+  CHECK_FALSE(explains({try_push({0, 1}, {1, 2, 3}, 3)}));
+  // Who waits for its items makes room for more.
+  CHECK(explains({popped(kind::pop_many, {0, 9}, 1, {1}), try_push({1, 2}, {1, 2, 3}, 3)}));
+}
+
+TEST_CASE("linearizability: a batch that is tried is whole, or what is there", "[stress]") {
+  const operation in = try_push({0, 1}, {1, 2}, 2);
+  CHECK(explains({in, popped(kind::try_pop_many, {2, 3}, 2, {1, 2})}));
+  CHECK_FALSE(explains({in, popped(kind::try_pop_many, {2, 3}, 2, {2, 1})}));
+  CHECK(explains({in, popped(kind::try_pop_many, {2, 3}, 2, {2, 1})}, order::any));
+  CHECK_FALSE(explains({in, popped(kind::try_pop_many, {2, 3}, 3, {1, 2})}));
+  CHECK(explains({in, popped(kind::try_pop_up_to, {2, 3}, 3, {1, 2})}));
+  CHECK_FALSE(explains({in, popped(kind::try_pop_up_to, {2, 3}, 3, {1})}));
+  CHECK(explains({in, popped(kind::try_pop_up_to, {2, 3}, 3, {2})}, order::any, 1));
+  CHECK_FALSE(explains({in, popped(kind::try_pop_up_to, {2, 3}, 3, {1, 2})}, order::any, 1));
+}
+
+TEST_CASE("linearizability: a run is unbroken, and longer than the capacity", "[stress]") {
+  const auto taken = [](std::vector<int> first, std::vector<int> then) {
+    return history{push({0, 9}, {1, 2, 3}), push({1, 10}, {7}),
+                   popped(kind::pop_many, {2, 11}, 2, std::move(first)),
+                   popped(kind::pop_many, {12, 13}, 2, std::move(then))};
+  };
+  CHECK(explains(taken({1, 2}, {3, 7})));
+  CHECK(explains(taken({7, 1}, {2, 3})));
+  CHECK_FALSE(explains(taken({1, 7}, {2, 3})));
+  CHECK_FALSE(explains({push({0, 1}, {1, 2, 3})}));  // came back before all were in
+}
+
+TEST_CASE("linearizability: a batch that waits takes as they come, or none", "[stress]") {
+  const auto meanwhile = [](kind what, span when, std::vector<int> items) {
+    return history{popped(kind::pop_many, {0, 9}, 3, {1, 2, 3}), try_push({1, 2}, {1, 2}, 2),
+                   popped(what, when, 1, std::move(items)), push({5, 6}, {3})};
+  };
+  CHECK(explains(meanwhile(kind::try_pop_many, {3, 4}, {})));
+  CHECK_FALSE(explains(meanwhile(kind::try_pop_many, {3, 4}, {1})));
+  // What it holds is not counted; a priority_queue has nothing held.
+  const auto size = [](std::size_t counted, std::vector<int> batch) {
+    return history{popped(kind::pop_many, {0, 9}, 2, std::move(batch)), try_push({1, 2}, {2}, 1),
+                   other(kind::size, {3, 4}, counted), try_push({5, 6}, {1}, 1)};
+  };
+  CHECK(explains(size(0, {2, 1})));
+  CHECK(explains(size(1, {1, 2}), order::smallest));
+  CHECK_FALSE(explains(size(0, {1, 2}), order::smallest));
+  CHECK_FALSE(explains(size(1, {2, 1}), order::smallest));
+}
+
+TEST_CASE("linearizability: who waits ends when he can, or by a close", "[stress]") {
+  const operation gave_up = popped(kind::pop_many, {0, 3}, 1, {});
+  CHECK_FALSE(explains({gave_up, other(kind::close, {4, 5}, 1)}));
+  CHECK(explains({gave_up, other(kind::close, {1, 2}, 1)}));
+  CHECK(explains({gave_up, other(kind::close_and_cancel, {1, 2})}));
+  const operation close = other(kind::close, {3, 4}, 1);
+  const operation in = try_push({1, 2}, {1}, 1);
+  // A whole batch gives back what it held, one of what is left does not.
+  CHECK(explains({popped(kind::pop_many, {0, 5}, 2, {}), in, close,
+                  popped(kind::try_pop_many, {6, 7}, 1, {1})}));
+  CHECK_FALSE(explains({popped(kind::pop_many, {0, 5}, 2, {}), in, close,
+                        popped(kind::try_pop_many, {6, 7}, 1, {})}));
+  CHECK(explains({popped(kind::pop_up_to, {0, 5}, 2, {1}), in, close}));
+  CHECK_FALSE(explains({popped(kind::pop_up_to, {0, 5}, 2, {1}), in}));
+  CHECK_FALSE(explains({popped(kind::pop_up_to, {0, 5}, 2, {}), in, close}));
+}
+
+TEST_CASE("linearizability: a push that waits goes in before a close", "[stress]") {
+  const auto closed_meanwhile = [](operation waits) {
+    return history{try_push({0, 1}, {1, 2}, 2), std::move(waits), other(kind::close, {5, 6}, 1),
+                   popped(kind::try_pop_many, {7, 8}, 1, {1}), try_push({10, 11}, {4}, 0)};
+  };
+  CHECK(explains(closed_meanwhile(push({4, 9}, {3}))));
+  CHECK(explains(closed_meanwhile(refused_push({4, 9}, {3}))));  // it came behind it
+  CHECK_FALSE(explains(closed_meanwhile(push({7, 9}, {3}))));
+  CHECK(explains(closed_meanwhile(refused_push({7, 9}, {3}))));
+  CHECK_FALSE(explains(closed_meanwhile(cancelled_push({4, 9}, {3}))));
+  CHECK(explains({other(kind::close, {0, 1}, 1), other(kind::close, {2, 3}, 0)}));
+  CHECK_FALSE(explains({other(kind::close, {0, 1}, 1), other(kind::close, {2, 3}, 1)}));
+}
+
+TEST_CASE("linearizability: close_and_cancel ends pushes, and what is in stays in", "[stress]") {
+  const auto cancelled = [](operation waits, std::vector<int> left) {
+    return history{try_push({0, 1}, {1}, 1), std::move(waits),
+                   other(kind::close_and_cancel, {5, 6}),
+                   popped(kind::pop_up_to, {8, 9}, 3, std::move(left))};
+  };
+  CHECK(explains(cancelled(cancelled_push({2, 7}, {2, 3}, 1), {1, 2})));
+  CHECK_FALSE(explains(cancelled(cancelled_push({2, 7}, {2, 3}, 0), {1})));
+  CHECK_FALSE(explains(cancelled(cancelled_push({2, 7}, {2, 3}, 1), {1})));
+  CHECK_FALSE(explains(cancelled(push({2, 7}, {2, 3}), {1, 2})));
+  CHECK_FALSE(explains(cancelled(refused_push({2, 4}, {2, 3}), {1})));
+}
+
+TEST_CASE("linearizability: a stop ends a wait, and gives back what it held", "[stress]") {
+  const operation stop = other(kind::stop, {3, 4});
+  const operation in = try_push({1, 2}, {1}, 1);
+  const operation stopped = cancelled_pop({0, 5}, 2);
+  CHECK(explains({stopped, in, stop, popped(kind::try_pop_many, {6, 7}, 1, {1})}));
+  CHECK_FALSE(explains({stopped, in, stop, popped(kind::try_pop_many, {6, 7}, 1, {})}));
+  CHECK_FALSE(explains({stopped, in}));  // by nobody
+  operation of_another = stop;
+  of_another.thread = 1;
+  CHECK_FALSE(explains({stopped, in, of_another}));
+  operation later = other(kind::stop, {6, 7});
+  CHECK_FALSE(explains({stopped, in, later}));
+  // Of a run a part may be in.
+  const operation full = try_push({0, 1}, {1}, 1);
+  const operation halved = cancelled_push({2, 5}, {2, 3}, 1);
+  CHECK(explains({full, halved, stop, popped(kind::try_pop_up_to, {6, 7}, 3, {1, 2})}));
+  CHECK_FALSE(explains({full, halved, stop, popped(kind::try_pop_up_to, {6, 7}, 3, {1})}));
+  // Who is stopped does not begin to wait, nor take what is there.
+  CHECK(explains({in, stop, cancelled_pop({5, 6}, 1)}));
+  CHECK_FALSE(explains({in, stop, popped(kind::pop_many, {5, 6}, 1, {1})}));
+  CHECK(explains({in, stop, popped(kind::try_pop_many, {5, 6}, 1, {1})}));
+}
+
+}  // namespace queue_model_test
