@@ -48,7 +48,9 @@ queue_runner_options options_of(const queue_runner_def& def, const queue_runner_
 }  // namespace
 
 queue_runner::queue_runner(queue_base& queue, queue_runner_options options)
-    : plan_(std::make_shared<detail::queue_runner_plan>(queue, std::move(options))) {}
+    : plan_(std::make_shared<detail::queue_runner_plan>(queue, std::move(options))) {
+  queue.expect_runner();
+}
 
 queue_runner::queue_runner(const queue_runner_def& def, const queue_runner_registry& names)
     : queue_runner(queue_of(def, names), options_of(def, names)) {
@@ -106,7 +108,11 @@ queue_run queue_runner::start_in(const detail::run_owner& owner, scheduler* home
     last_ = std::move(previous);
     throw;
   }
-  if (previous) previous.state_->forget_stop();
+  if (previous) {
+    previous.state_->forget_stop();
+  } else {
+    plan_->queue.runner_started();
+  }
   return fresh;
 }
 

@@ -29,6 +29,21 @@ std::size_t queue_base::moved_by(const detail::queue_waiter& w) const noexcept {
   return w.moved_;
 }
 
+void queue_base::expect_runner() noexcept {
+  const detail::biased_lock lock(mutex_);
+  ++idle_runners_;
+}
+
+void queue_base::runner_started() noexcept {
+  const detail::biased_lock lock(mutex_);
+  --idle_runners_;
+}
+
+bool queue_base::awaits_runner() const noexcept {
+  const detail::biased_lock lock(mutex_);
+  return idle_runners_ > 0;
+}
+
 void queue_base::inspect(const detail::queue_waiter& w, wait_object& object) const {
   object.type = "queue";
   object.name = name_;

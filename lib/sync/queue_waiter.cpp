@@ -80,6 +80,7 @@ std::string queue_waiter::text() const {
 
 void queue_waiter::append_object_to(std::string& text) const {
   queue_.append_to(text);
+  if (!is_push() && queue_.awaits_runner()) text += ", a queue_runner of which was never started";
   if (count_ > 1) append(text, ", ", queue_.moved_by(*this), " of ", count_, " done");
 }
 

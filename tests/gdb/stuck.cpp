@@ -64,6 +64,7 @@ int main(int argc, char** argv) {
   leat::runtime runtime({.threads = 2});
   fifo_queue<int> q1(2, "q1"), q2(2, "q2");
   fifo_queue<std::string> words(leat::unbounded, "words"), silent(1, "a name that is not short");
+  leat::queue_runner never_started(words);
   words.wait_push("one");
   words.wait_push("two");
 

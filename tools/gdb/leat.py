@@ -163,6 +163,8 @@ def describe_queue(wait, _now):
     if boolean(q['closed_']):
         fill += ', closed'
     words = f"queue '{std_string(q['name_'])}' ({fill})"
+    if verb_of(wait) == 'pop from' and number(q['idle_runners_']) > 0:
+        words += ', a queue_runner of which was never started'
     if number(w['count_']) > 1:
         words += f', {number(w["moved_"])} of {number(w["count_"])} done'
     return words

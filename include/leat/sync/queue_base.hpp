@@ -15,6 +15,8 @@
 
 namespace leat {
 
+class queue_runner;
+
 namespace detail {
 template <class Queue, class Verb>
 class queue_awaiter;
@@ -199,6 +201,7 @@ class queue_base {
 
  private:
   friend class memory_budget;
+  friend class queue_runner;
   friend class detail::queue_waiter;
   template <class Queue, class Verb>
   friend class detail::queue_awaiter;
@@ -229,6 +232,11 @@ class queue_base {
   // Puts a batch of so many items back that was taken, because nothing could be made of it. If
   // there is no memory for that either, the queue fails: they are not lost silently.
   void put_back(void* batch, std::size_t count) noexcept;
+
+  // Of a queue_runner that was made to fill it; dumps tell of one that was never started.
+  void expect_runner() noexcept;
+  void runner_started() noexcept;
+  [[nodiscard]] bool awaits_runner() const noexcept;
 
   void append_to(std::string& text) const;  // what describe() writes
   // How many items an operation in line has moved.
@@ -306,6 +314,7 @@ class queue_base {
   std::size_t held_limit_ LEAT_GUARDED_BY(mutex_) = 0;  // as many may come to be held
   std::size_t entering_ LEAT_GUARDED_BY(mutex_) = 0;    // that waiting pushes have not brought in
   std::size_t peak_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::size_t idle_runners_ LEAT_GUARDED_BY(mutex_) = 0;  // that were never started
   const std::size_t max_weight_;
   std::size_t weight_ LEAT_GUARDED_BY(mutex_) = 0;
   std::size_t peak_weight_ LEAT_GUARDED_BY(mutex_) = 0;
