@@ -12,6 +12,7 @@
 #include "leat/core/detail/thread_place.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/this_task.hpp"
+#include "sync/root_cause.hpp"
 
 namespace leat {
 
@@ -56,7 +57,6 @@ void coordinator::spawn(task<void> t, std::string_view name, std::source_locatio
 }
 
 void coordinator::task_ended(std::string_view, std::exception_ptr error) noexcept {
-  if (!error || was_stopped(error)) return;
   thread_ended(std::move(error));
 }
 
@@ -66,7 +66,7 @@ bool coordinator::was_stopped(const std::exception_ptr& error) const noexcept {
 }
 
 void coordinator::body_failed(std::exception_ptr error) {
-  if (!was_stopped(error)) request_stop(std::move(error));
+  if (!was_stopped(error)) request_stop(detail::root_cause(error));
 }
 
 task<bool> coordinator::stop_on_exception(task<void> body) {
@@ -81,7 +81,8 @@ task<bool> coordinator::stop_on_exception(task<void> body) {
 }
 
 void coordinator::thread_ended(std::exception_ptr error) noexcept {
-  if (!error) return;
+  if (!error || was_stopped(error)) return;
+  error = detail::root_cause(error);
   try {
     request_stop(error);
   } catch (...) {  // joined already: nobody is left who could be told, but it is not forgotten

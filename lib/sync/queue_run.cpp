@@ -6,6 +6,7 @@
 #include "leat/core/select.hpp"
 #include "leat/core/this_task.hpp"
 #include "sync/queue_run.hpp"
+#include "sync/root_cause.hpp"
 
 namespace leat {
 namespace detail {
@@ -133,7 +134,7 @@ void queue_run_state::producer_failed(const std::exception_ptr& error, bool stop
   if (!owner_.coord) {
     keep(error);
   } else if (!stopped) {
-    plan_->queue.fail(error);
+    plan_->queue.fail(root_cause(error));
   }
 }
 
@@ -146,7 +147,7 @@ task<void> queue_run_state::close_queue(bool failed) {
   const named_operation& op = failed ? plan_->options.cancel_op : plan_->options.close_op;
   // Before the operation: when that closes the queue, who reads it is to know of the error.
   const std::exception_ptr cause = first_error();
-  if (cause) plan_->queue.fail(cause);
+  if (cause) plan_->queue.fail(root_cause(cause));
   if (op.run) {
     std::exception_ptr error;
     try {

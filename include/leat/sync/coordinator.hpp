@@ -49,13 +49,14 @@ class stragglers_error : public failure {
 
 /// Stops a set of tasks and threads together, and joins them: the first error wins.
 ///
-/// Whoever finds a reason to stop calls request_stop(), with or without an error; a task that ends
-/// with an error does so by that. The stop reaches every wait of every task of the coordinator. The
-/// first request decides: a clean one makes later errors secondary. join() waits for the natural
-/// end of all, or for the stop and then for the grace period, and throws the recorded error. Join
-/// on every way out, as with_coordinator() does: the destructor asserts that no task lives. A
-/// coordinator that is made in a
-/// task is stopped, without an error, when that task is asked to stop.
+/// Whoever finds a reason to stop calls request_stop(), with or without an error; a task or thread
+/// that ends with an error does so by that. What only follows from another error is none: a wait
+/// that the stop has ended; and of a partial_push it is the cause of the queue's failure that
+/// counts. The stop reaches every wait of every task of the coordinator. The first request decides:
+/// a clean one makes later errors secondary. join() waits for the natural end of all, or for the
+/// stop and then for the grace period, and throws the recorded error. Join on every way out, as
+/// with_coordinator() does: the destructor asserts that no task lives. A coordinator that is made
+/// in a task is stopped, without an error, when that task is asked to stop.
 ///
 ///     leat::coordinator coord;
 ///     coord.spawn(read_files(queue), "reader");
