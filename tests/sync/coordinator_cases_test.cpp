@@ -4,6 +4,8 @@
 // over and join() is given none, so that a coordinator has each task once. The same of threads.
 
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -132,6 +134,25 @@ LEAT_TEST("coordinator A9: who is late can be ignored", "[sync]") {
   CHECK(j.after == 1s);
   CHECK(c.joined());
   co_await join_the_late(c);
+}
+
+TEST_CASE("coordinator A9: who is late and ignored is told on standard error", "[sync]") {
+  const std::string said = leat_test::last_words([] {
+    leat::sim::run([]() -> task<> {
+      coordinator c;
+      c.spawn(nap(0ms), "t1");
+      c.spawn(deaf(), "t2");
+      c.request_stop();
+      const joined j = co_await join(c, {.grace = 1s, .ignore_live_threads = true});
+      if (j.what.empty()) std::fputs("returned\n", stderr);
+      std::abort();
+    }());
+  });
+  INFO(said);
+  const std::size_t told = said.find("t2: join task group 'deaf'");
+  REQUIRE(told != said.npos);
+  CHECK(said.find("t1") == said.npos);  // it has ended
+  CHECK(said.find("returned\n") > told);
 }
 
 LEAT_TEST("coordinator A10: the first error is the one that is thrown", "[sync]") {

@@ -17,6 +17,8 @@ namespace queue_run_test {
 
 using namespace runner_steps;
 
+task<> nothing() { co_return; }
+
 // C1
 LEAT_TEST("queue_run: an operation runs until its input ends; no error is kept", "[sync]") {
   number_queue q(10, "q");
@@ -94,18 +96,32 @@ LEAT_TEST("queue_run: an operation between two queues hands the end on", "[sync]
   co_await group.join();
 }
 
-// C9: a session there is a start here.
-LEAT_TEST("queue_run: one start after the other has as many tasks", "[sync]") {
-  number_queue q(3);
-  int n = 0;
-  leat::queue_runner runner(q);
-  runner.add([&] { return count(n, 3); });
-  leat::task_group group;
-  for (int i = 0; i < 2; ++i) {
-    CHECK(runner.start(group).running() == 1);
-    CHECK(group.live_tasks() == 1);
-    co_await group.join();
+// C9: a session there is a start here; the one who closes when it is stopped is a task where there
+// is a cancel_op.
+LEAT_TEST("queue_run: each start has as many tasks, also those of a coordinator", "[sync]") {
+  for (const bool own_cancel : {false, true}) {
+    number_queue q(3);
+    int n = 0;
+    leat::queue_runner_options options;
+    if (own_cancel) options.cancel_op = {"cancel", [] { return nothing(); }};
+    leat::queue_runner runner(q, options);
+    runner.add([&] { return count(n, 3); });
+    leat::coordinator first;
+    leat::coordinator second;
+    for (leat::coordinator* const coord : {&first, &second}) {
+      n = 0;
+      const leat::queue_run run = runner.start(*coord);
+      CHECK(run.running() == 1);
+      CHECK(coord->live_tasks() == (own_cancel ? 2 : 1));
+      co_await coord->join();
+      CHECK(run.exceptions_raised().empty());
+      CHECK(n == 3);
+    }
+    leat::task_group group;
     n = 0;
+    CHECK(runner.start(group).running() == 1);
+    CHECK(group.live_tasks() == (own_cancel ? 2 : 1));
+    co_await group.join();
   }
 }
 

@@ -1,5 +1,6 @@
 // What a dump and a late join tell of waits on queues, and of those that wait for each other.
 
+#include <regex>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -237,6 +238,39 @@ LEAT_TEST("coordinator: a late join tells the chain and the groups of a laggard"
   }
   INFO(what);
   CHECK(has(what, "\n  laggard: join task group 'inner', 1 task live, at queue_waits_test.cpp:"));
+}
+
+// Awaits a group that no stop reaches, three calls deep.
+task<void> third_call(task_group*& made) {
+  task_group deaf(leat::shielded, "deaf");
+  made = &deaf;
+  deaf.spawn([]() -> task<void> { co_await leat::sleep_for(1h); }());
+  co_await deaf.join();
+}
+task<void> second_call(task_group*& made) { co_await third_call(made); }
+task<void> first_call(task_group*& made) { co_await second_call(made); }
+
+LEAT_TEST("coordinator: a late join names a laggard by all who await in it", "[sync]") {
+  coordinator c({.name = "training"});
+  task_group* running = nullptr;
+  c.spawn([](task_group*& made) -> task<void> { co_await first_call(made); }(running), "laggard");
+  co_await leat::this_task::yield();
+  c.request_stop();
+  std::string what;
+  try {
+    co_await c.join({.grace = 1s});
+  } catch (const leat::stragglers_error& e) {
+    what = e.what();
+  }
+  running->request_stop();
+  co_await c.join();
+  INFO(what);
+  const std::string here = R"( at queue_waits_test\.cpp:\d+ in )";
+  const std::regex chain("\n  laggard: join task group 'deaf', 1 task live," + here +
+                         "[^\n]*third_call, for [^\n]*\n +awaited" + here +
+                         "[^\n]*second_call\n +awaited" + here + "[^\n]*first_call\n +awaited" +
+                         here + "[^\n]*\n");
+  CHECK(std::regex_search(what, chain));
 }
 
 }  // namespace queue_waits_test
