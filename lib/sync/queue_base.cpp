@@ -120,8 +120,8 @@ bool queue_base::serve_pop(detail::queue_waiter& w) noexcept {
   return true;
 }
 
-// An operation of a select has to win before a single item moves: true when it may go on. It has
-// left the line when something else has won.
+// An operation of a select has to win before a single item moves, unless it may be done in part:
+// true when it may go on. It has left the line when something else has won.
 bool queue_base::wins(detail::queue_waiter& w) noexcept {
   if (w.claim()) return true;
   remove(w);
@@ -137,6 +137,17 @@ void queue_base::close_now(work_list& woken, detail::queue_outcome for_pushes) n
   }
 }
 
+// What has gone in of a run stays in: it goes in as there is room, and wins when all of it is in.
+// False: it waits on.
+bool queue_base::serve_selected_push(detail::queue_waiter& w, work_list& woken) noexcept {
+  const bool is_run = w.is_run();
+  if (is_run ? !serve_push(w) : !has_room_for(w)) return false;
+  if (!wins(w)) return true;
+  if (!is_run) static_cast<void>(serve_push(w));
+  leave_line(w, detail::queue_outcome::done, woken);
+  return true;
+}
+
 work_list queue_base::serve_lines() noexcept {
   work_list woken;
   for (bool moved = true; moved;) {
@@ -146,8 +157,10 @@ work_list queue_base::serve_lines() noexcept {
         close_now(woken, detail::queue_outcome::closed);
         break;
       }
-      if (w->selected_ && !has_room_for(*w)) break;
-      if (w->selected_ && !wins(*w)) continue;
+      if (w->selected_) {
+        if (!serve_selected_push(*w, woken)) break;
+        continue;
+      }
       if (!serve_push(*w)) break;
       leave_line(*w, detail::queue_outcome::done, woken);
     }

@@ -66,6 +66,7 @@ std::error_code queue_waiter::code_of_outcome() const noexcept {
   switch (outcome_) {
     case queue_outcome::failed: return to_error_code(queue_.failure_cause());
     case queue_outcome::exhausted: return make_error_code(errc::resource_exhausted);
+    case queue_outcome::late: return make_error_code(errc::deadline_exceeded);
     default: return make_error_code(errc::cancelled);
   }
 }
@@ -88,7 +89,8 @@ failure queue_waiter::cancelled() const { return {error(), text()}; }
 
 partial_push queue_waiter::partial() const {
   const bool failed = outcome_ == queue_outcome::failed;
-  return {text(), moved_, failed ? queue_.failure_cause() : nullptr};
+  const char* const why = outcome_ == queue_outcome::late ? ": not done in time" : "";
+  return {error(), text() + why, moved_, failed ? queue_.failure_cause() : nullptr};
 }
 
 failure queue_waiter::exhausted() const {
@@ -100,7 +102,8 @@ failure queue_waiter::exhausted() const {
 
 void queue_waiter::throw_outcome() const {
   if (outcome_ == queue_outcome::exhausted) throw exhausted();
-  if (outcome_ == queue_outcome::cancelled || (is_push() && moved_ > 0)) throw partial();
+  const bool failed = outcome_ == queue_outcome::failed;
+  if (is_run() && !(failed && moved_ == 0)) throw partial();
   std::rethrow_exception(queue_.failure_cause());
 }
 

@@ -53,7 +53,7 @@ bool queue_base::may_add_next(const detail::queue_waiter& w) const noexcept LEAT
 // The push at the head of the line if the number of items does not keep it out; null without one.
 const detail::queue_waiter* queue_base::first_push_with_place() const noexcept {
   const detail::queue_waiter* const w = pushers_.first();
-  return w && w->role_ == detail::queue_waiter::role::push && size_ < capacity_ ? w : nullptr;
+  return w && w->role_ != detail::queue_waiter::role::close && size_ < capacity_ ? w : nullptr;
 }
 
 // Who waits for memory and who waits for more items than the minimum must not wait for each other.

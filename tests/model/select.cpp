@@ -173,11 +173,57 @@ class batch final : public selecting {
   }
 };
 
+// A run within a limit, of which two items have room and the third needs a pop, against a stop: it
+// says how many are in.
+class run final : public selecting {
+ public:
+  run() { spawn(put(started_, a_, in_)); }
+
+ private:
+  static constexpr unsigned length = 3;
+
+  static leat::task<void> put(std::atomic<bool>& started, queue& to, std::size_t& in) {
+    std::vector<item> items;
+    items.reserve(length);
+    for (unsigned n = 0; n < length; ++n) items.emplace_back(0, n);
+    started.store(true, std::memory_order_relaxed);
+    try {
+      in = co_await leat::with_stop(to.push_many(items), std::stop_token());
+      model::require(in == length, "a run ended early for no reason");
+    } catch (const leat::partial_push& e) {
+      in = e.count();
+    }
+    for (unsigned n = 0; n < length; ++n) {
+      model::require(items[n].is_gone() == (n < in), "an item is in two places, or in none");
+    }
+  }
+  void thread(unsigned index) override {
+    if (index == 0) return scheduler_.drive();
+    wait_for_task();
+    if (index == 1) {
+      for (int i = 0; i < 2; ++i) {
+        if (const auto it = a_.try_pop()) ledger_.took(0, *it);
+        model::yield();
+      }
+    } else {
+      group_.request_stop();
+    }
+  }
+  void finish() override {
+    count_rest();
+    ledger_.check(1, static_cast<unsigned>(in_));
+    model::require(ledger_.count() == in_, "another number of items is in than was said");
+  }
+
+  std::size_t in_ = 0;
+};
+
 const model::test two_pops("select: pops of two queues into which two threads push", 3,
                            model::make<pops>);
 const model::test stop("select: pops of two queues against a stop", 3, model::make<stopped>);
 const model::test two_pushes("select: pushes into two queues from which two threads pop", 3,
                              model::make<pushes>);
+const model::test runs("select: a run within a limit against a stop", 3, model::make<run>);
 const model::test batches("select: a batch beside a pop", 3, model::make<batch>);
 
 }  // namespace select_model

@@ -10,7 +10,6 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -19,143 +18,18 @@
 #include "leat/core/select.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/sync/padding_fifo_queue.hpp"
-#include "leat/sync/tensor_priority_queue.hpp"
 #include "support/foreign_coroutine.hpp"
-#include "sync/queue_operations.hpp"
+#include "sync/queue_kinds.hpp"
 #include "sync/tensors.hpp"
 #include "sync/weighed_queues.hpp"
 
 namespace queue_as_tuple_test {
 
-using leat::tensor_tuple;
 using leat_test::foreign_coroutine;
 
-// ------------------------------------------------------------------------------------ the queues
-
-constexpr std::size_t capacity = 4;
-constexpr std::size_t run_length = 6;    // more than fits
-constexpr std::size_t batch_length = 3;  // less
-
-template <class Queues>
-struct of_numbers {
-  using queue = typename Queues::queue;
-  using item = int;
-  using run = std::vector<int>;
-  static queue make() { return Queues::make(capacity); }
-  static item make_item() { return 7; }
-  static run make_run() { return run(run_length, 7); }
-  static std::size_t count(const std::vector<int>& batch) { return batch.size(); }
-};
-
-template <class Queue, leat::dtype type>
-struct of_tensors {
-  using queue = Queue;
-  using item = tensor_tuple;
-  using run = tensor_tuple;
-  static queue make() { return queue(capacity, spec_of(type, {}), "q"); }
-  static item make_item() { return item(leat::tensor(type, {})); }
-  static run make_run() { return run(leat::tensor(type, {run_length})); }
-  static std::size_t count(const tensor_tuple& batch) {
-    return static_cast<std::size_t>(batch[0].shape()[0]);
-  }
-};
-
-// ------------------------------------------------------------------------------------- the verbs
-
-// A verb: the operation, whether it puts in or takes out, and how many items it moves in all. The
-// items stay where they are until the case is over.
-
-template <class Kind>
-struct with_items {
-  typename Kind::item item = Kind::make_item();
-  typename Kind::run run = Kind::make_run();
-};
-
-struct push {
-  static constexpr bool puts_in = true;
-  static constexpr std::size_t moves = 1;
-  template <class Kind>
-  static auto start(typename Kind::queue& q, with_items<Kind>& with) {
-    return q.push(std::move(with.item));
-  }
-  template <class Kind>
-  static std::size_t moved(bool in) {
-    return in ? 1 : 0;
-  }
-};
-
-struct push_copy : push {
-  template <class Kind>
-  static auto start(typename Kind::queue& q, const with_items<Kind>& with) {
-    return q.push(with.item);
-  }
-};
-
-struct push_many {
-  static constexpr bool puts_in = true;
-  static constexpr std::size_t moves = run_length;
-  template <class Kind>
-  static auto start(typename Kind::queue& q, with_items<Kind>& with) {
-    return q.push_many(with.run);
-  }
-  template <class Kind>
-  static std::size_t moved(std::size_t count) {
-    return count;
-  }
-};
-
-struct pop {
-  static constexpr bool puts_in = false;
-  static constexpr std::size_t moves = 1;
-  template <class Kind>
-  static auto start(typename Kind::queue& q, with_items<Kind>&) {
-    return q.pop();
-  }
-  template <class Kind>
-  static std::size_t moved(const std::optional<typename Kind::item>& item) {
-    return item ? 1 : 0;
-  }
-};
-
-struct takes_a_batch {
-  static constexpr bool puts_in = false;
-  static constexpr std::size_t moves = batch_length;
-  template <class Kind, class Batch>
-  static std::size_t moved(const std::optional<Batch>& batch) {
-    return batch ? Kind::count(*batch) : 0;
-  }
-};
-
-struct pop_many : takes_a_batch {
-  template <class Kind>
-  static auto start(typename Kind::queue& q, with_items<Kind>&) {
-    return q.pop_many(batch_length);
-  }
-};
-
-struct pop_up_to : takes_a_batch {
-  template <class Kind>
-  static auto start(typename Kind::queue& q, with_items<Kind>&) {
-    return q.pop_up_to(batch_length);
-  }
-};
-
-// ------------------------------------------------------------------------------------- the matrix
-
-template <class Kind, class Verb>
-struct combination {
-  using kind = Kind;
-  using verb = Verb;
-};
-template <class Kind>
-using with_every_verb =
-    std::tuple<combination<Kind, push>, combination<Kind, push_copy>, combination<Kind, push_many>,
-               combination<Kind, pop>, combination<Kind, pop_many>, combination<Kind, pop_up_to>>;
-using matrix = decltype(std::tuple_cat(
-    with_every_verb<of_numbers<fifo>>(), with_every_verb<of_numbers<shuffled>>(),
-    with_every_verb<of_numbers<prioritized>>(),
-    with_every_verb<of_tensors<leat::padding_fifo_queue, leat::dtype::int32>>(),
-    with_every_verb<of_tensors<leat::tensor_priority_queue, leat::dtype::int64>>()));
+using queue_kinds::capacity;
+using queue_kinds::matrix;
+using queue_kinds::with_items;
 
 // One operation on a queue in which it has to wait: a full one for what puts in, an empty one for
 // what takes out. How it ended.

@@ -187,6 +187,19 @@ class [[nodiscard]] select_awaiter final : public selection {
                                  [this] { return result(); });
   }
 
+  /// For one whose last operation may be done in part: that, when all is over. `others` is the code
+  /// with which the other operations end it.
+  auto& last_of_all(std::error_code others) {
+    end();
+    if (begin_error_) std::rethrow_exception(begin_error_);
+    constexpr std::size_t index = sizeof...(Operations) - 1;
+    using operation = std::tuple_element_t<index, std::tuple<Operations...>>;
+    auto& last = static_cast<numbered_arm<index, operation>&>(arms_);
+    if (winner() == stop) others = make_error_code(errc::cancelled);
+    if (winner() != static_cast<int>(index)) last.interrupt(others);
+    return last;
+  }
+
   /// What is waited for, in words.
   [[nodiscard]] std::string text() const {
     std::ostringstream out;
@@ -278,6 +291,37 @@ class [[nodiscard]] limited_awaiter {
   select_awaiter<Operation, End> select_;
 };
 
+/// The same of an operation that may be done in part.
+///
+/// What ends it begins first: when one of the two cannot begin, nothing has happened.
+template <class Operation, class End>
+  requires done_in_parts<Operation>
+class [[nodiscard]] limited_awaiter<Operation, End> {
+ public:
+  template <class Limit>
+  limited_awaiter(Operation& operation, Limit limit, const std::source_location& where)
+      : end_(std::move(limit), where), select_(where, end_, operation) {}
+  limited_awaiter(const limited_awaiter&) = delete;
+  limited_awaiter& operator=(const limited_awaiter&) = delete;
+
+  void bind(promise_base& promise, std::coroutine_handle<> h) noexcept { select_.bind(promise, h); }
+  bool await_ready() { return select_.await_ready(); }
+  bool await_suspend(std::coroutine_handle<> h) { return select_.await_suspend(h); }
+  auto await_resume() { return select_.last_of_all(code_of_end(end_)).result(); }
+  result_tuple<arm_result<Operation>> await_tuple() noexcept {
+    try {
+      return select_.last_of_all(code_of_end(end_)).tuple();
+    } catch (...) {
+      return failed_with<result_tuple<arm_result<Operation>>>(
+          to_error_code(std::current_exception()));
+    }
+  }
+
+ private:
+  End end_;
+  select_awaiter<End, Operation> select_;
+};
+
 }  // namespace detail
 
 /// Waits for the first of several operations and carries out that one alone.
@@ -286,9 +330,12 @@ class [[nodiscard]] limited_awaiter {
 ///     if (done.index() == 0) use(std::get<0>(done));
 ///
 /// Operations: pop, pop_many, pop_up_to and push of a queue, sleep_for, sleep_until, wait_for_stop,
-/// join of a task group. The winner is decided before anything moves: a queue whose operation has
-/// lost gives and takes nothing, and nobody behind it in line is passed over. Where several could
-/// be done at once the first in the list is.
+/// join of a task group. Not push_many: a run may be longer than the room there ever is, so part of
+/// it would be in when another operation wins.
+///
+/// The winner is decided before anything moves: a queue whose operation has lost gives and takes
+/// nothing, and nobody behind it in line is passed over. Where several could be done at once the
+/// first in the list is.
 ///
 /// Result:        a std::variant with what each operation gives, std::monostate where that is void.
 /// Errors:        what the winner throws; cancelled; std::bad_alloc, then nothing has happened.
@@ -298,6 +345,9 @@ class [[nodiscard]] limited_awaiter {
 ///                at once costs what it costs alone.
 template <class... Operations>
 [[nodiscard]] auto select(Operations&&... operations) {
+  static_assert((!detail::done_in_parts<std::remove_reference_t<Operations>> && ...),
+                "a push_many cannot be one of several: part of it may be in when another operation "
+                "wins. Bound it by with_timeout, with_deadline or with_stop, or push item by item");
   return detail::select_awaiter<std::remove_reference_t<Operations>...>(
       detail::first_location(operations...), operations...);
 }
@@ -306,8 +356,11 @@ template <class... Operations>
 ///
 ///     auto item = co_await leat::with_timeout(queue.pop(), 10ms);
 ///
+/// Operations: as for select(), whose cost it has, and push_many of a queue. Of that the items that
+/// are in stay in; it throws a partial_push, which says how many, with the code of what ended it.
+///
 /// Errors: deadline_exceeded, naming the operation; what the operation throws; cancelled.
-/// Cancellation: total. Operations: as for select(), whose cost it has.
+/// Cancellation: total; of a push_many partial.
 template <class Operation>
 [[nodiscard]] auto with_timeout(
     Operation&& operation, duration limit,
@@ -331,7 +384,7 @@ template <class Operation>
 ///     auto item = co_await leat::with_stop(queue.pop(), token);
 ///
 /// Errors: cancelled, naming the operation; what the operation throws.
-/// Cancellation: total. Operations: as for select(), whose cost it has.
+/// Operations, cancellation: as for with_timeout().
 template <class Operation>
 [[nodiscard]] auto with_stop(Operation&& operation, std::stop_token token,
                              const std::source_location& where = std::source_location::current()) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <exception>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "leat/core/error.hpp"
@@ -11,17 +12,17 @@ namespace leat {
 
 /// A push_many() that ended half way: `count()` items went in and stay in.
 ///
-/// Its code is `cancelled`, or that of the cause with which the queue was failed meanwhile.
+/// Its code is `cancelled`, or `deadline_exceeded` of one with a time limit, or that of the cause
+/// with which the queue was failed meanwhile.
 class partial_push : public failure {
  public:
-  partial_push(const std::string& message, std::size_t count, std::exception_ptr cause = nullptr)
-      : failure(cause ? to_error_code(cause) : make_error_code(errc::cancelled), message),
-        count_(count),
-        cause_(std::move(cause)) {}
+  partial_push(std::error_code ec, const std::string& message, std::size_t count,
+               std::exception_ptr cause = nullptr)
+      : failure(ec, message), count_(count), cause_(std::move(cause)) {}
 
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
-  /// What was given to queue_base::fail(); null when the push was cancelled.
+  /// What was given to queue_base::fail(); null when the queue has not failed.
   [[nodiscard]] const std::exception_ptr& cause() const noexcept { return cause_; }
 
  private:

@@ -254,6 +254,8 @@ class queue_base {
   [[nodiscard]] work_list serve_except(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   bool serve_push(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   bool serve_pop(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
+  bool serve_selected_push(detail::queue_waiter& w, work_list& woken) noexcept
+      LEAT_REQUIRES(mutex_);
   void remove(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   [[nodiscard]] bool wins(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
   void leave_line(detail::queue_waiter& w, detail::queue_outcome outcome, work_list& woken) noexcept

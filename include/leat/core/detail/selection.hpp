@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <iosfwd>
 #include <source_location>
+#include <system_error>
 
 #include "leat/core/wait.hpp"
 
@@ -59,5 +60,13 @@ class selection : public wait {
 ///     void describe(std::ostream&) const;
 template <class Operation>
 class arm;
+
+/// An operation that may have done a part when something else ends it. Its arm has two more:
+///
+///     void interrupt(std::error_code) noexcept;  // what has ended it, once it was withdrawn;
+///                                                // result() then tells
+///     auto tuple() noexcept;                     // the code beside what result() gives
+template <class Operation>
+concept done_in_parts = requires(arm<Operation>& a, std::error_code ec) { a.interrupt(ec); };
 
 }  // namespace leat::detail

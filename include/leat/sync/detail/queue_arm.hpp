@@ -1,7 +1,9 @@
 #pragma once
 
 #include <ostream>
+#include <system_error>
 
+#include "leat/core/error.hpp"
 #include "leat/core/select.hpp"
 #include "leat/sync/detail/queue_awaiter.hpp"
 
@@ -11,14 +13,10 @@ namespace leat::detail {
 template <class Queue, class Verb>
 class arm<queue_awaiter<Queue, Verb>> {
  public:
-  static_assert(Verb::all_or_nothing,
-                "push_many cannot be part of a select: half of it may be in when another "
-                "operation wins; push the items one by one");
-
   arm(queue_awaiter<Queue, Verb>& o, selection& s, int index)
       : verb_(o.verb_),
         queue_(o.call_.queue),
-        waiter_(o.call_.queue, Verb::the_role, nullptr, 0, s, index, o.call_.where) {}
+        waiter_(o.call_.queue, Verb::the_role, nullptr, verb_.count(), s, index, o.call_.where) {}
   arm(const arm&) = delete;
   arm& operator=(const arm&) = delete;
   ~arm() { withdraw(); }
@@ -27,7 +25,6 @@ class arm<queue_awaiter<Queue, Verb>> {
 
   [[nodiscard]] bool begin() {
     waiter_.items_ = verb_.items();
-    waiter_.count_ = verb_.count();
     return queue_.begin(waiter_) && waiter_.selection_.winner() == waiter_.index_;
   }
 
@@ -37,6 +34,22 @@ class arm<queue_awaiter<Queue, Verb>> {
     if (at_once_) return verb_.result(queue_outcome::done, verb_.count());
     waiter_.throw_unless_ended_well();
     return verb_.result(waiter_.outcome_, waiter_.moved_);
+  }
+
+  // Withdrawn. Its last item may have gone in when it had lost already: then it is done all the
+  // same.
+  void interrupt(std::error_code ec) noexcept
+    requires(!Verb::all_or_nothing)
+  {
+    waiter_.outcome_ = waiter_.moved_ == waiter_.count_ ? queue_outcome::done
+                       : ec == errc::deadline_exceeded  ? queue_outcome::late
+                                                        : queue_outcome::cancelled;
+  }
+  auto tuple() noexcept
+    requires(!Verb::all_or_nothing)
+  {
+    if (at_once_) waiter_.set_done();
+    return finish(verb_, waiter_.outcome_, waiter_.moved_, waiter_.error());
   }
 
   void describe(std::ostream& out) const {

@@ -95,7 +95,7 @@ struct pop_verb {
 
 template <class T, class Weights = unweighed_push>
 struct push_many_verb {
-  static constexpr auto the_role = queue_waiter::role::push;
+  static constexpr auto the_role = queue_waiter::role::push_many;
   static constexpr bool all_or_nothing = false;
   std::span<T> values;
   [[no_unique_address]] Weights weights = {};

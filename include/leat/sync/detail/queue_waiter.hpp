@@ -20,12 +20,20 @@ namespace detail {
 class selection;
 
 /// How an operation on a queue stands or ended.
-enum class queue_outcome : std::uint8_t { waiting, done, closed, cancelled, failed, exhausted };
+enum class queue_outcome : std::uint8_t {
+  waiting,
+  done,
+  closed,
+  cancelled,
+  failed,
+  exhausted,
+  late
+};
 
 /// A push, a pop or a close in progress: its place in the queue's line and what it has moved.
 class queue_waiter : public wait {
  public:
-  enum class role : std::uint8_t { push, close, pop, pop_many, pop_up_to };
+  enum class role : std::uint8_t { push, push_many, close, pop, pop_many, pop_up_to };
 
   queue_waiter(queue_base& queue, role r, void* items, std::size_t count,
                const std::source_location& where = std::source_location::current()) noexcept
@@ -37,7 +45,7 @@ class queue_waiter : public wait {
 
   [[nodiscard]] bool is_push() const noexcept { return role_ <= role::close; }
   /// True: a push of many, of which some may be in when it ends.
-  [[nodiscard]] bool is_run() const noexcept { return is_push() && count_ > 1; }
+  [[nodiscard]] bool is_run() const noexcept { return role_ == role::push_many; }
 
   /// Records that it was done at once.
   void set_done() noexcept {
