@@ -19,6 +19,7 @@
 #include "leat/core/task_scope.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/core/wait.hpp"
+#include "leat/core/wait_limit.hpp"
 #include "leat/core/wait_object.hpp"
 #include "leat/core/work_item.hpp"
 
@@ -75,6 +76,7 @@
 
 // Queues, and who fills and stops them
 #include "leat/sync/basic_queue.hpp"
+#include "leat/sync/blocking_face.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/looper.hpp"

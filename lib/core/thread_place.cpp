@@ -7,11 +7,7 @@
 
 namespace leat::detail {
 
-namespace {
-
-constinit thread_local thread_place* of_this_thread = nullptr;
-
-}  // namespace
+constinit thread_local thread_place* thread_place::current_ = nullptr;
 
 constinit thread_place* thread_registry::newest_ = nullptr;
 
@@ -39,29 +35,34 @@ thread_place::thread_place(task_id id, std::string name) : id_(id), name_(std::m
 
 thread_place::~thread_place() { thread_registry::remove(*this); }
 
-thread_place::occupied::occupied(thread_place& place) noexcept { of_this_thread = &place; }
+thread_place::occupied::occupied(thread_place& place, std::stop_token stop) noexcept {
+  place.stop_ = std::move(stop);
+  current_ = &place;
+}
 
-thread_place::occupied::~occupied() { of_this_thread = nullptr; }
+thread_place::occupied::~occupied() { current_ = nullptr; }
 
 thread_place::blocked::blocked(const wait& w) noexcept {
-  if (!of_this_thread) return;
+  if (!current_) return;
   const std::lock_guard lock(thread_registry::mutex());
-  of_this_thread->blocked_on_ = &w;
-  of_this_thread->since_ = std::chrono::steady_clock::now();
+  current_->blocked_on_ = &w;
+  current_->since_ = std::chrono::steady_clock::now();
 }
 
 thread_place::blocked::~blocked() {
-  if (!of_this_thread) return;
+  if (!current_) return;
   const std::lock_guard lock(thread_registry::mutex());
-  of_this_thread->blocked_on_ = nullptr;
+  current_->blocked_on_ = nullptr;
 }
 
-task_id thread_place::current_id() noexcept {
-  return of_this_thread ? of_this_thread->id() : task_id{};
+std::stop_token thread_place::stop_token() noexcept {
+  return current_ ? current_->stop_ : std::stop_token();
 }
+
+task_id thread_place::current_id() noexcept { return current_ ? current_->id() : task_id{}; }
 
 task_id thread_place::id_if_blocked_on(const wait& w) noexcept {
-  return of_this_thread && of_this_thread->blocked_on_ == &w ? of_this_thread->id() : task_id{};
+  return current_ && current_->blocked_on_ == &w ? current_->id() : task_id{};
 }
 
 }  // namespace leat::detail

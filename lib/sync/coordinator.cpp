@@ -151,7 +151,7 @@ void coordinator::run_thread(std::string name, std::stop_source stop, std::funct
       e.thread = std::jthread([this, &e, body = std::move(body)] {
         std::exception_ptr error;
         try {
-          const detail::thread_place::occupied here(*e.place);
+          const detail::thread_place::occupied here(*e.place, get_stop_token());
           body();
         } catch (...) {
           error = std::current_exception();

@@ -100,11 +100,16 @@ failure queue_waiter::exhausted() const {
               "ask for fewer, or allow more weight"};
 }
 
+failure queue_waiter::late() const {
+  return {error(), text() + ": not done in time, nothing has changed"};
+}
+
 void queue_waiter::throw_outcome() const {
   if (outcome_ == queue_outcome::exhausted) throw exhausted();
   const bool failed = outcome_ == queue_outcome::failed;
   if (is_run() && !(failed && moved_ == 0)) throw partial();
-  std::rethrow_exception(queue_.failure_cause());
+  if (failed) std::rethrow_exception(queue_.failure_cause());
+  throw late();
 }
 
 }  // namespace leat::detail

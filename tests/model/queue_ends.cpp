@@ -1,6 +1,6 @@
-// Ways to end a wait: close, close_and_cancel, fail and cancel, each in a race with what the waiter
-// waits for. Each waiter is woken once, with one outcome, and an operation that did not happen has
-// changed nothing.
+// Ways to end a wait: close, close_and_cancel, fail, cancel and a time, each in a race with what
+// the waiter waits for. Each waiter is woken once, with one outcome, and an operation that did not
+// happen has changed nothing.
 
 #include "leat/sync/fifo_queue.hpp"
 #include "model/items.hpp"
@@ -12,8 +12,8 @@ using leat::detail::queue_waiter;
 using model::item;
 using queue = leat::fifo_queue<item>;
 
-// A waiter that one thread sleeps in while another may cancel it; what blocking_queue_call does,
-// with the outcome as a value.
+// A waiter that one thread sleeps in while another may cancel it; what queue_sleeper does, with the
+// outcome as a value.
 class sleeper final : public queue_waiter {
  public:
   template <class Verb>
@@ -178,6 +178,72 @@ class batch_makes_way final : public model::program {
   model::ledger ledger_;
 };
 
+// A thread that blocks for as long as it has, in a race with what it waits for.
+constexpr leat::time_point some_time{};
+
+// A pop against a push.
+class late_pop final : public model::program {
+  void thread(unsigned index) override {
+    if (index == 1) {
+      model::require(queue_.wait_push(item(0, 0)), "a push found the queue closed");
+      return;
+    }
+    try {
+      const auto it = queue_.wait_pop(some_time);
+      model::require(it.has_value(), "a pop found a queue closed that was not");
+      ledger_.took(0, *it);
+    } catch (const leat::failure& e) {
+      model::require(e.code() == leat::errc::deadline_exceeded, "neither done nor late");
+    }
+  }
+  void finish() override {
+    model::require(queue_.statistics().waiting_pops == 0, "a pop that is over left its place");
+    while (const auto it = queue_.try_pop()) ledger_.took(1, *it);
+    ledger_.check(1, 1);
+  }
+
+  queue queue_{1};
+  model::ledger ledger_;
+};
+
+// A run of which the first item has room, against the pops that make room for the others: it says
+// how many are in.
+class late_run final : public model::program {
+  static constexpr unsigned length = 3;
+
+  void thread(unsigned index) override {
+    if (index == 1) {
+      for (unsigned n = 0; n < length; ++n) {
+        if (const auto it = queue_.try_pop()) ledger_.took(0, *it);
+      }
+      return;
+    }
+    std::vector<item> items;
+    items.reserve(length);
+    for (unsigned n = 0; n < length; ++n) items.emplace_back(0, n);
+    try {
+      in_ = static_cast<unsigned>(queue_.wait_push_many(items, some_time));
+      model::require(in_ == length, "a run ended early for no reason");
+    } catch (const leat::partial_push& e) {
+      model::require(e.code() == leat::errc::deadline_exceeded, "neither done nor late");
+      in_ = static_cast<unsigned>(e.count());
+    }
+    for (unsigned n = 0; n < length; ++n) {
+      model::require(items[n].is_gone() == (n < in_), "an item is in two places, or in none");
+    }
+  }
+  void finish() override {
+    model::require(queue_.statistics().waiting_pushes == 0, "a push that is over left its place");
+    while (const auto it = queue_.try_pop()) ledger_.took(0, *it);
+    ledger_.check(1, in_);
+    model::require(ledger_.count() == in_, "another number of items is in than was said");
+  }
+
+  queue queue_{1};
+  unsigned in_ = 0;
+  model::ledger ledger_;
+};
+
 enum class end { close, close_and_cancel, fail };
 
 // Pushes and pops that wait or are about to, when a third thread ends the queue.
@@ -258,6 +324,8 @@ const model::test batch("queue ends: cancel of a batch that holds an item", 3,
                         model::make<cancelled_batch>);
 const model::test way("queue ends: cancel of a batch before a pop that waits", 3,
                       model::make<batch_makes_way>);
+const model::test late("queue ends: the time of a pop against a push", 2, model::make<late_pop>);
+const model::test late_push("queue ends: the time of a run against pops", 2, model::make<late_run>);
 const model::test close("queue ends: close against a push and a pop", 3,
                         model::make<ended<end::close>>);
 const model::test close_now("queue ends: close_and_cancel against a push and a pop", 3,

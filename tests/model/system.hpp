@@ -91,11 +91,16 @@ class condition_variable {
       condition_.wait(lock.mutex()->mutex_, info(at));
     }
   }
-  /// No model has a deadline.
+  /// The time runs out at any moment: after as many turns as chance says.
   template <class Time, class Predicate>
-  bool wait_until(std::unique_lock<mutex>& lock, const Time&, Predicate holds) {
-    wait(lock, holds);
-    return true;
+  bool wait_until(std::unique_lock<mutex>& lock, const Time&, Predicate holds,
+                  place at = place::current()) {
+    for (unsigned turns = rl::rand(6); turns > 0 && !holds(); --turns) {
+      lock.mutex()->unlock(at);
+      yield(at);
+      lock.mutex()->lock(at);
+    }
+    return holds();
   }
 
  private:

@@ -1,7 +1,9 @@
 #include "leat/pipeline/batcher.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
+#include <vector>
 
 #include "support/leat_test.hpp"
 
@@ -71,6 +73,18 @@ LEAT_TEST("shuffle_batch: every item once, not in order, from several operations
   std::sort(all.begin(), all.end());
   REQUIRE(all.size() == 300);
   for (std::size_t i = 0; i < 300; ++i) REQUIRE(all[i] == static_cast<int>(i / 3));
+}
+
+TEST_CASE("batch: a thread waits for the next one within a limit", "[pipeline]") {
+  using namespace std::chrono_literals;
+  for (const leat::remainder last : {leat::remainder::keep, leat::remainder::drop}) {
+    leat::batch<int> b({.batch_size = 2, .last = last});
+    CHECK(b.queue().wait_push(1));
+    CHECK_THROWS_AS(b.wait_next(1ms), leat::failure);
+    CHECK(b.queue().size() == 1);
+    CHECK(b.queue().wait_push(2));
+    CHECK(b.wait_next(24h) == std::vector<int>{1, 2});
+  }
 }
 
 TEST_CASE("shuffle_batch: what makes no sense is refused", "[pipeline]") {

@@ -184,6 +184,26 @@ TEST_CASE("tensor_batch: by hand, in threads", "[pipeline]") {
   CHECK(refusal([&] { return b.wait_push(one(1)); }) != "");
 }
 
+TEST_CASE("tensor_batch: by hand, in a thread that waits within limits", "[pipeline]") {
+  using namespace std::chrono_literals;
+  tensor_batch b(number_spec(), {.batch_size = 2, .capacity = 2});
+  CHECK(b.wait_push(one(0), 24h));
+  CHECK_THROWS_AS(b.wait_next(1ms), leat::failure);
+  std::size_t in = 9;
+  try {
+    b.wait_push_many(tensor_tuple(vector_of(from_to(1, 3))), 1ms);
+  } catch (const leat::partial_push& e) {
+    in = e.count();
+  }
+  CHECK(in == 1);
+  CHECK_THROWS_AS(b.wait_push(one(2), 1ms), leat::failure);
+  batches all;
+  all.push_back(*b.wait_next(24h));
+  CHECK(b.wait_push_many(tensor_tuple(vector_of(from_to(2, 4))), 24h) == 2);
+  all.push_back(*b.wait_next(24h));
+  CHECK(values_of(all) == from_to(0, 4));
+}
+
 LEAT_TEST("tensor_batch: by hand, into a closed queue", "[pipeline]") {
   tensor_batch b(number_spec(), {.batch_size = 4});
   b.close();

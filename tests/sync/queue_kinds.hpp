@@ -50,8 +50,8 @@ struct of_tensors {
 
 // ------------------------------------------------------------------------------------- the verbs
 
-// A verb: the operation, whether it puts in or takes out, and how many items it moves in all. The
-// items stay where they are until the case is over.
+// A verb: the operation, awaited and blocked on, whether it puts in or takes out, and how many
+// items it moves in all. The items stay where they are until the case is over.
 
 template <class Kind>
 struct with_items {
@@ -66,6 +66,10 @@ struct push {
   static auto start(typename Kind::queue& q, with_items<Kind>& with) {
     return q.push(std::move(with.item));
   }
+  template <class Kind, class... Limit>
+  static auto block(typename Kind::queue& q, with_items<Kind>& with, const Limit&... limit) {
+    return q.wait_push(std::move(with.item), limit...);
+  }
   template <class Kind>
   static std::size_t moved(bool in) {
     return in ? 1 : 0;
@@ -77,6 +81,10 @@ struct push_copy : push {
   static auto start(typename Kind::queue& q, const with_items<Kind>& with) {
     return q.push(with.item);
   }
+  template <class Kind, class... Limit>
+  static auto block(typename Kind::queue& q, const with_items<Kind>& with, const Limit&... limit) {
+    return q.wait_push(with.item, limit...);
+  }
 };
 
 struct push_many {
@@ -85,6 +93,10 @@ struct push_many {
   template <class Kind>
   static auto start(typename Kind::queue& q, with_items<Kind>& with) {
     return q.push_many(with.run);
+  }
+  template <class Kind, class... Limit>
+  static auto block(typename Kind::queue& q, with_items<Kind>& with, const Limit&... limit) {
+    return q.wait_push_many(with.run, limit...);
   }
   template <class Kind>
   static std::size_t moved(std::size_t count) {
@@ -98,6 +110,10 @@ struct pop {
   template <class Kind>
   static auto start(typename Kind::queue& q, with_items<Kind>&) {
     return q.pop();
+  }
+  template <class Kind, class... Limit>
+  static auto block(typename Kind::queue& q, with_items<Kind>&, const Limit&... limit) {
+    return q.wait_pop(limit...);
   }
   template <class Kind>
   static std::size_t moved(const std::optional<typename Kind::item>& item) {
@@ -119,12 +135,20 @@ struct pop_many : takes_a_batch {
   static auto start(typename Kind::queue& q, with_items<Kind>&) {
     return q.pop_many(batch_length);
   }
+  template <class Kind, class... Limit>
+  static auto block(typename Kind::queue& q, with_items<Kind>&, const Limit&... limit) {
+    return q.wait_pop_many(batch_length, limit...);
+  }
 };
 
 struct pop_up_to : takes_a_batch {
   template <class Kind>
   static auto start(typename Kind::queue& q, with_items<Kind>&) {
     return q.pop_up_to(batch_length);
+  }
+  template <class Kind, class... Limit>
+  static auto block(typename Kind::queue& q, with_items<Kind>&, const Limit&... limit) {
+    return q.wait_pop_up_to(batch_length, limit...);
   }
 };
 

@@ -11,6 +11,7 @@
 #include "leat/core/error.hpp"
 #include "leat/core/task.hpp"
 #include "leat/core/task_group.hpp"
+#include "leat/core/wait_limit.hpp"
 #include "leat/pipeline/queue_fullness.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/fifo_queue.hpp"
@@ -91,6 +92,12 @@ class basic_batcher {
       std::source_location where = std::source_location::current()) {
     return last_ == remainder::keep ? queue_.wait_pop_up_to(batch_size_, where)
                                     : queue_.wait_pop_many(batch_size_, where);
+  }
+  /// Within a limit; see blocking_face.
+  std::optional<std::vector<value_type>> wait_next(
+      const wait_limit& limit, std::source_location where = std::source_location::current()) {
+    return last_ == remainder::keep ? queue_.wait_pop_up_to(batch_size_, limit, where)
+                                    : queue_.wait_pop_many(batch_size_, limit, where);
   }
 
   /// Items that were left over at the end, with remainder::drop; 0 before the end.

@@ -17,6 +17,7 @@
 #include "leat/core/task.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/tensor_tuple.hpp"
+#include "leat/core/wait_limit.hpp"
 #include "leat/pipeline/batcher.hpp"
 #include "leat/pipeline/detail/held_batches.hpp"
 #include "leat/pipeline/detail/ticket_line.hpp"
@@ -128,16 +129,27 @@ class basic_tensor_batcher {
     co_return co_await rows_.queue().push_many(rows, where);
   }
 
-  /// push() and push_many() for an OS thread, which they block.
+  /// push() and push_many() for an OS thread, which they block, within a limit or without; see
+  /// blocking_face.
   bool wait_push(tensor_tuple element,
                  std::source_location where = std::source_location::current()) {
     spec_.check(element, owner_);
     return rows_.queue().wait_push(std::move(element), where);
   }
+  bool wait_push(tensor_tuple element, const wait_limit& limit,
+                 std::source_location where = std::source_location::current()) {
+    spec_.check(element, owner_);
+    return rows_.queue().wait_push(std::move(element), limit, where);
+  }
   std::size_t wait_push_many(tensor_tuple batch,
                              std::source_location where = std::source_location::current()) {
     std::vector<tensor_tuple> rows = spec_.rows(std::move(batch), std::nullopt, owner_);
     return rows_.queue().wait_push_many(rows, where);
+  }
+  std::size_t wait_push_many(tensor_tuple batch, const wait_limit& limit,
+                             std::source_location where = std::source_location::current()) {
+    std::vector<tensor_tuple> rows = spec_.rows(std::move(batch), std::nullopt, owner_);
+    return rows_.queue().wait_push_many(rows, limit, where);
   }
 
   /// No more input: what is inside is given out. For who feeds by hand; sources do it themselves.
@@ -159,13 +171,14 @@ class basic_tensor_batcher {
     co_return batch_of(elements, std::move(taken));
   }
 
-  /// The same for an OS thread, which it blocks.
+  /// The same for an OS thread, which it blocks, within a limit or without; see blocking_face.
   std::optional<batch_columns> wait_next(
       std::source_location where = std::source_location::current()) {
-    detail::held_batches::batch elements = held_.take();
-    if (!elements.empty()) return batch_of(elements);
-    elements.emplace_back();
-    return batch_of(elements, rows_.wait_next(where));
+    return block_for_next(where);
+  }
+  std::optional<batch_columns> wait_next(
+      const wait_limit& limit, std::source_location where = std::source_location::current()) {
+    return block_for_next(limit, where);
   }
 
   /// Elements that were left over at the end, with remainder::drop; 0 before the end.
@@ -188,6 +201,14 @@ class basic_tensor_batcher {
   ~basic_tensor_batcher() = default;
 
  private:
+  template <class... How>
+  std::optional<batch_columns> block_for_next(const How&... how) {
+    detail::held_batches::batch elements = held_.take();
+    if (!elements.empty()) return batch_of(elements);
+    elements.emplace_back();
+    return batch_of(elements, rows_.wait_next(how...));
+  }
+
   // What the tasks of one source share.
   template <class Source>
   struct feed {

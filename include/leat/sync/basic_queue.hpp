@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "leat/sync/blocking_face.hpp"
 #include "leat/sync/detail/async_queue_operation.hpp"
 #include "leat/sync/detail/queue_arm.hpp"
 #include "leat/sync/detail/queue_awaiter.hpp"
@@ -53,7 +54,9 @@ namespace leat {
 /// Cost: O(1) an item and no allocation, apart from the growth of the storage up to the capacity
 /// and what batches that wait may hold.
 template <queue_element T, class Order, queue_weigher<T> Weigh = unweighed>
-class basic_queue : public queue_base {
+class basic_queue
+    : public queue_base,
+      public blocking_face<basic_queue<T, Order, Weigh>, T, std::span<T>, std::vector<T>> {
  public:
   using value_type = T;
 
@@ -106,21 +109,6 @@ class basic_queue : public queue_base {
     detail::raw_storage<T> slot;
     if (!try_take(slot.get())) return std::nullopt;
     return slot.take();
-  }
-
-  /// push() for an OS thread: blocks it. Precondition: the thread runs no scheduler.
-  bool wait_push(T&& value, std::source_location where = std::source_location::current()) {
-    return blocking<push_verb>::run(*this, where, &value);
-  }
-  bool wait_push(const T& value, std::source_location where = std::source_location::current())
-    requires std::copy_constructible<T>
-  {
-    return blocking<push_copy_verb>::run(*this, where, value);
-  }
-
-  /// pop() for an OS thread: blocks it. Precondition: the thread runs no scheduler.
-  std::optional<T> wait_pop(std::source_location where = std::source_location::current()) {
-    return blocking<detail::pop_verb<T>>::run(*this, where);
   }
 
   /// push() for Asio. The value is kept by the operation; when it was not added it is destroyed:
@@ -208,24 +196,6 @@ class basic_queue : public queue_base {
     return try_batch(pop_up_to_verb{count});
   }
 
-  /// push_many() for an OS thread: blocks it.
-  std::size_t wait_push_many(std::span<T> items,
-                             std::source_location where = std::source_location::current()) {
-    return blocking<push_many_verb>::run(*this, where, items);
-  }
-
-  /// pop_many() for an OS thread: blocks it.
-  std::optional<std::vector<T>> wait_pop_many(
-      std::size_t count, std::source_location where = std::source_location::current()) {
-    return blocking<pop_many_verb>::run(*this, where, count);
-  }
-
-  /// pop_up_to() for an OS thread: blocks it.
-  std::optional<std::vector<T>> wait_pop_up_to(
-      std::size_t count, std::source_location where = std::source_location::current()) {
-    return blocking<pop_up_to_verb>::run(*this, where, count);
-  }
-
   /// push_many() for Asio; see async_push(). `items` must live until the handler is called.
   ///
   /// Completion:   void(std::error_code, std::size_t), the number of items that went in, with an
@@ -255,6 +225,8 @@ class basic_queue : public queue_base {
     return detail::initiate<pop_up_to_verb>(*this, where, std::forward<Token>(token), count);
   }
 
+  // ---- wait_push(), wait_pop(), ..., for OS threads: see blocking_face.
+
   // ---- close(), close_and_cancel(), fail(), size(), statistics(), ...: see queue_base.
 
  protected:
@@ -272,8 +244,6 @@ class basic_queue : public queue_base {
  private:
   template <class Verb>
   using awaiter = detail::queue_awaiter<basic_queue, Verb>;
-  template <class Verb>
-  using blocking = detail::blocking_queue_call<basic_queue, Verb>;
   using storage = detail::queue_storage<T, Order, Weigh>;
   static constexpr bool weighs = storage::weighs;
   using push_weights = typename storage::push_weights;

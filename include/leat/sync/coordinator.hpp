@@ -52,9 +52,10 @@ class stragglers_error : public failure {
 /// Whoever finds a reason to stop calls request_stop(), with or without an error; a task or thread
 /// that ends with an error does so by that. What only follows from another error is none: a wait
 /// that the stop has ended; and of a partial_push it is the cause of the queue's failure that
-/// counts. The stop reaches every wait of every task of the coordinator. The first request decides:
-/// a clean one makes later errors secondary. join() waits for the natural end of all, or for the
-/// stop and then for the grace period, and throws the recorded error. Join on every way out, as
+/// counts. The stop reaches every wait of every task of the coordinator, and what the threads that
+/// it started wait for at queues. The first request decides: a clean one makes later errors
+/// secondary. join() waits for the natural end of all, or for the stop and then for the grace
+/// period, and throws the recorded error. Join on every way out, as
 /// with_coordinator() does: the destructor asserts that no task lives. A coordinator that is made
 /// in a task is stopped, without an error, when that task is asked to stop.
 ///
@@ -82,12 +83,13 @@ class coordinator final : public task_scope {
     task_scope::spawn_on(s, std::move(t), name, where);
   }
 
-  /// Starts an OS thread and waits for it in join(). `body` gets the stop token; what it throws is
-  /// a stop request with that error.
+  /// Starts an OS thread and waits for it in join(). `body` gets the stop token, for what else it
+  /// waits for: blocking operations on queues (blocking_face) are ended by the stop without it.
+  /// What it throws is a stop request with that error; after the stop `cancelled` is none.
   void start_thread(std::string name, std::function<void(std::stop_token)> body);
 
   /// Takes over a thread that was started elsewhere: a stop requests its stop, join() waits for it.
-  /// Costs a thread that waits for its end.
+  /// Its own token is what it waits with. Costs a thread that waits for its end.
   void register_thread(std::jthread thread, std::string name);
 
   // ---- Stopping.

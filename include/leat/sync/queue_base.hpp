@@ -20,8 +20,7 @@ class queue_runner;
 namespace detail {
 template <class Queue, class Verb>
 class queue_awaiter;
-template <class Queue, class Verb>
-class blocking_queue_call;
+class queue_sleeper;
 template <class Queue, class Verb, class Handler>
 class async_queue_operation;
 template <class Operation>
@@ -205,8 +204,7 @@ class queue_base {
   friend class detail::queue_waiter;
   template <class Queue, class Verb>
   friend class detail::queue_awaiter;
-  template <class Queue, class Verb>
-  friend class detail::blocking_queue_call;
+  friend class detail::queue_sleeper;
   template <class Queue, class Verb, class Handler>
   friend class detail::async_queue_operation;
   template <class Operation>

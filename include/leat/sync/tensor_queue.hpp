@@ -18,6 +18,7 @@
 #include "leat/core/stack.hpp"
 #include "leat/core/tensor_tuple.hpp"
 #include "leat/sync/basic_queue.hpp"
+#include "leat/sync/blocking_face.hpp"
 #include "leat/sync/detail/tensor_verbs.hpp"
 
 namespace leat {
@@ -47,7 +48,8 @@ namespace leat {
 /// Errors, of all that is pushed: invalid_argument, thrown by the call.
 /// Source: QueueBase with dtypes, shapes and names.
 template <class Queue>
-class tensor_queue {
+class tensor_queue
+    : public blocking_face<tensor_queue<Queue>, tensor_tuple, tensor_tuple, tensor_tuple> {
  public:
   using value_type = tensor_tuple;
   using options_type = typename Queue::options_type;
@@ -92,23 +94,6 @@ class tensor_queue {
 
   /// Removes the next element if that needs no waiting.
   [[nodiscard]] std::optional<tensor_tuple> try_pop() noexcept { return queue_.try_pop(); }
-
-  /// push() for an OS thread: blocks it.
-  bool wait_push(tensor_tuple&& element,
-                 std::source_location where = std::source_location::current()) {
-    spec_.check(element, owner_);
-    return queue_.wait_push(std::move(element), where);
-  }
-  bool wait_push(const tensor_tuple& element,
-                 std::source_location where = std::source_location::current()) {
-    return queue_.wait_push(checked(element), where);
-  }
-
-  /// pop() for an OS thread: blocks it.
-  std::optional<tensor_tuple> wait_pop(
-      std::source_location where = std::source_location::current()) {
-    return queue_.wait_pop(where);
-  }
 
   /// push() for Asio.
   ///
@@ -187,24 +172,6 @@ class tensor_queue {
     return queue_.try_batch(pop_up_to_verb(wanted(count), queue_, spec_));
   }
 
-  /// push_many() for an OS thread: blocks it.
-  std::size_t wait_push_many(tensor_tuple batch,
-                             std::source_location where = std::source_location::current()) {
-    return blocking<push_run_verb>::run(queue_, where, elements_of(batch));
-  }
-
-  /// pop_many() for an OS thread: blocks it.
-  std::optional<tensor_tuple> wait_pop_many(
-      std::size_t count, std::source_location where = std::source_location::current()) {
-    return blocking<pop_many_verb>::run(queue_, where, wanted(count), queue_, spec_);
-  }
-
-  /// pop_up_to() for an OS thread: blocks it.
-  std::optional<tensor_tuple> wait_pop_up_to(
-      std::size_t count, std::source_location where = std::source_location::current()) {
-    return blocking<pop_up_to_verb>::run(queue_, where, wanted(count), queue_, spec_);
-  }
-
   /// push_many() for Asio; the elements are copied from the batch before this returns.
   ///
   /// Completion: void(std::error_code, std::size_t); see basic_queue::async_push_many().
@@ -234,6 +201,8 @@ class tensor_queue {
     return initiate_batch<pop_up_to_verb>(count, where, std::forward<Token>(token));
   }
 
+  // ---- wait_push(), wait_pop(), ..., for OS threads: see blocking_face.
+
   // ---- What all queues have: see queue_base.
 
   /// This queue for what works with any, such as a queue_runner.
@@ -259,8 +228,6 @@ class tensor_queue {
   using pop_up_to_verb = detail::pop_batch_verb<Queue, typename Queue::pop_up_to_verb>;
   template <class Verb>
   using awaiter = detail::queue_awaiter<Queue, Verb>;
-  template <class Verb>
-  using blocking = detail::blocking_queue_call<Queue, Verb>;
 
   // By reference: a token may keep what it is given until it begins.
   template <class Verb, class Token>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stop_token>
 #include <string>
 
 #include "leat/core/clock.hpp"
@@ -8,7 +9,7 @@
 
 namespace leat::detail {
 
-/// Where a thread of a coordinator is: what a dump can tell of it.
+/// Where a thread of a coordinator is: what a dump can tell of it; and whose stop ends its waits.
 ///
 /// The thread itself says when it begins and ends to block; nobody else is asked.
 /// Thread safety: distinct-safe, except for what thread_registry reads.
@@ -27,10 +28,11 @@ class thread_place {
   [[nodiscard]] const wait* blocked_on() const noexcept { return blocked_on_; }
   [[nodiscard]] time_point since() const noexcept { return since_; }
 
-  /// Makes the calling thread the one of this place, as long as it lives.
+  /// Makes the calling thread the one of this place, as long as it lives; `stop` is that of the
+  /// scope.
   class occupied {
    public:
-    explicit occupied(thread_place& place) noexcept;
+    occupied(thread_place& place, std::stop_token stop) noexcept;
     occupied(const occupied&) = delete;
     occupied& operator=(const occupied&) = delete;
     ~occupied();
@@ -46,6 +48,13 @@ class thread_place {
     ~blocked();
   };
 
+  /// True: the scope that waits for the calling thread has asked it to stop.
+  [[nodiscard]] static bool stop_requested() noexcept {
+    return current_ && current_->stop_.stop_requested();
+  }
+  /// The token of that scope; one without a state for a thread without a place.
+  [[nodiscard]] static std::stop_token stop_token() noexcept;
+
   /// The calling thread's number; none for a thread without a place.
   [[nodiscard]] static task_id current_id() noexcept;
 
@@ -57,6 +66,13 @@ class thread_place {
 
   const task_id id_;
   const std::string name_;
+  static constinit thread_local thread_place* current_
+#if defined(__GNUC__)
+      __attribute__((tls_model("initial-exec")))
+#endif
+      ;
+
+  std::stop_token stop_;
   const wait* blocked_on_ = nullptr;
   time_point since_{};
   thread_place* previous_ = nullptr;

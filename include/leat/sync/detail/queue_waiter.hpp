@@ -103,6 +103,7 @@ class queue_waiter : public wait {
   void append_object_to(std::string& text) const;
   [[nodiscard, gnu::cold]] failure cancelled() const;
   [[nodiscard]] failure exhausted() const;
+  [[nodiscard]] failure late() const;
   [[nodiscard]] partial_push partial() const;
   [[noreturn, gnu::cold]] void throw_outcome() const;
 };

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <stop_token>
+#include <utility>
+
+#include "leat/core/clock.hpp"
+
+namespace leat {
+
+/// What ends the blocking of an OS thread before its operation is done: a stop, a point in time, or
+/// both. What a task says with with_stop(), with_deadline() and with_timeout().
+///
+///     auto item = queue.wait_pop(stop);           // a std::stop_token
+///     auto item = queue.wait_pop(10ms);           // from now on
+///     auto item = queue.wait_pop({stop, until});  // whichever comes first
+///
+/// Time is counted from where the limit is made, on the steady clock: one that is kept is a time
+/// for several operations together.
+class wait_limit {
+ public:
+  wait_limit(std::stop_token stop) noexcept : stop_(std::move(stop)) {}
+  wait_limit(time_point deadline) noexcept : deadline_(deadline) {}
+  wait_limit(std::stop_token stop, time_point deadline) noexcept
+      : stop_(std::move(stop)), deadline_(deadline) {}
+  /// A time span from now on.
+  template <class Rep, class Period>
+    requires std::convertible_to<std::chrono::duration<Rep, Period>, duration>
+  wait_limit(std::chrono::duration<Rep, Period> limit) : deadline_(from_now(limit)) {}
+  template <class Rep, class Period>
+    requires std::convertible_to<std::chrono::duration<Rep, Period>, duration>
+  wait_limit(std::stop_token stop, std::chrono::duration<Rep, Period> limit)
+      : stop_(std::move(stop)), deadline_(from_now(limit)) {}
+
+  /// Without a state when nobody can ask for a stop.
+  [[nodiscard]] const std::stop_token& stop() const noexcept { return stop_; }
+  /// no_deadline when there is none.
+  [[nodiscard]] time_point deadline() const noexcept { return deadline_; }
+
+ private:
+  static time_point from_now(duration limit) noexcept {
+    return deadline_after(std::chrono::steady_clock::now(), limit);
+  }
+
+  std::stop_token stop_{};
+  time_point deadline_ = no_deadline;
+};
+
+}  // namespace leat

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <source_location>
+#include <utility>
+
+#include "leat/core/wait_limit.hpp"
+
+namespace leat {
+
+/// The face of a queue for OS threads, which it blocks: for each awaitable `x()` a `wait_x()`, with
+/// the same results, errors and guarantees.
+///
+/// Precondition: the thread runs no scheduler; there one awaits.
+///
+/// A thread that a coordinator has started (coordinator::start_thread) is reached by the stop of
+/// that coordinator as a task is: its wait, present or next, ends as `cancelled`. Any wait can be
+/// given a limit besides, a stop token, a time or both; see wait_limit. A stop that was requested
+/// before ends it untried; a time that is over does not keep it from what it gets without waiting.
+///
+/// Errors:       what the awaitable throws; cancelled; deadline_exceeded. Of wait_push_many() both
+///               as a partial_push, which says how many items went in.
+/// Cancellation: by a stop or a time as in a task: total; of wait_push_many() partial.
+/// Cost:         that of the awaitable; when it waits, the sleep of a thread. A time span reads the
+///               clock.
+///
+/// Queue: the queue, which derives from this. Run, Batch: what it takes and gives for many.
+template <class Queue, class Item, class Run, class Batch>
+class blocking_face {
+ public:
+  /// Adds an item, blocking until there is room. False: the queue is closed, and `item` has not
+  /// been moved from.
+  bool wait_push(Item&& item, std::source_location where = std::source_location::current()) {
+    return self().push(std::move(item), where).block(nullptr);
+  }
+  bool wait_push(Item&& item, const wait_limit& limit,
+                 std::source_location where = std::source_location::current()) {
+    return self().push(std::move(item), where).block(&limit);
+  }
+  bool wait_push(const Item& item, std::source_location where = std::source_location::current())
+    requires std::copy_constructible<Item>
+  {
+    return self().push(item, where).block(nullptr);
+  }
+  bool wait_push(const Item& item, const wait_limit& limit,
+                 std::source_location where = std::source_location::current())
+    requires std::copy_constructible<Item>
+  {
+    return self().push(item, where).block(&limit);
+  }
+
+  /// Removes the next item, blocking until there is one. Empty: closed and drained.
+  std::optional<Item> wait_pop(std::source_location where = std::source_location::current()) {
+    return self().pop(where).block(nullptr);
+  }
+  std::optional<Item> wait_pop(const wait_limit& limit,
+                               std::source_location where = std::source_location::current()) {
+    return self().pop(where).block(&limit);
+  }
+
+  /// Adds all items in one unbroken run, blocking for room as often as needed. Gives how many went
+  /// in: fewer than asked for when the queue was closed meanwhile.
+  std::size_t wait_push_many(Run items,
+                             std::source_location where = std::source_location::current()) {
+    return self().push_many(std::move(items), where).block(nullptr);
+  }
+  std::size_t wait_push_many(Run items, const wait_limit& limit,
+                             std::source_location where = std::source_location::current()) {
+    return self().push_many(std::move(items), where).block(&limit);
+  }
+
+  /// Removes `count` items, blocking until they are together. Empty: closed with fewer left.
+  std::optional<Batch> wait_pop_many(std::size_t count,
+                                     std::source_location where = std::source_location::current()) {
+    return self().pop_many(count, where).block(nullptr);
+  }
+  std::optional<Batch> wait_pop_many(std::size_t count, const wait_limit& limit,
+                                     std::source_location where = std::source_location::current()) {
+    return self().pop_many(count, where).block(&limit);
+  }
+
+  /// The same, but once the queue is closed what is left suffices. Empty: closed and drained.
+  std::optional<Batch> wait_pop_up_to(
+      std::size_t count, std::source_location where = std::source_location::current()) {
+    return self().pop_up_to(count, where).block(nullptr);
+  }
+  std::optional<Batch> wait_pop_up_to(
+      std::size_t count, const wait_limit& limit,
+      std::source_location where = std::source_location::current()) {
+    return self().pop_up_to(count, where).block(&limit);
+  }
+
+ private:
+  friend Queue;
+  blocking_face() = default;
+
+  Queue& self() noexcept { return static_cast<Queue&>(*this); }
+};
+
+}  // namespace leat
