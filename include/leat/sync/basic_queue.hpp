@@ -259,6 +259,30 @@ class basic_queue
   template <class Queue>
   friend class tensor_queue;
 
+  // What the blocking face does.
+  friend blocking_face<basic_queue, T, std::span<T>, std::vector<T>>;
+  template <class Verb>
+  using blocking = detail::blocking_queue_call<basic_queue, Verb>;
+  using place = std::source_location;
+  bool block_push(T&& value, const wait_limit* limit, const place& where) {
+    return blocking<push_verb>::run(*this, limit, where, &value);
+  }
+  bool block_push(const T& value, const wait_limit* limit, const place& where) {
+    return blocking<push_copy_verb>::run(*this, limit, where, value);
+  }
+  auto block_pop(const wait_limit* limit, const place& where) {
+    return blocking<detail::pop_verb<T>>::run(*this, limit, where);
+  }
+  auto block_push_many(std::span<T> items, const wait_limit* limit, const place& where) {
+    return blocking<push_many_verb>::run(*this, limit, where, items);
+  }
+  auto block_pop_many(std::size_t count, const wait_limit* limit, const place& where) {
+    return blocking<pop_many_verb>::run(*this, limit, where, count);
+  }
+  auto block_pop_up_to(std::size_t count, const wait_limit* limit, const place& where) {
+    return blocking<pop_up_to_verb>::run(*this, limit, where, count);
+  }
+
   void weigh(push_weights& weights, T* items, std::size_t count) {
     storage_.weigh(weights, items, count, [this](std::size_t w) { refuse_if_too_heavy(w); });
   }

@@ -33,63 +33,63 @@ class blocking_face {
   /// Adds an item, blocking until there is room. False: the queue is closed, and `item` has not
   /// been moved from.
   bool wait_push(Item&& item, std::source_location where = std::source_location::current()) {
-    return self().push(std::move(item), where).block(nullptr);
+    return self().block_push(std::move(item), nullptr, where);
   }
   bool wait_push(Item&& item, const wait_limit& limit,
                  std::source_location where = std::source_location::current()) {
-    return self().push(std::move(item), where).block(&limit);
+    return self().block_push(std::move(item), &limit, where);
   }
   bool wait_push(const Item& item, std::source_location where = std::source_location::current())
     requires std::copy_constructible<Item>
   {
-    return self().push(item, where).block(nullptr);
+    return self().block_push(item, nullptr, where);
   }
   bool wait_push(const Item& item, const wait_limit& limit,
                  std::source_location where = std::source_location::current())
     requires std::copy_constructible<Item>
   {
-    return self().push(item, where).block(&limit);
+    return self().block_push(item, &limit, where);
   }
 
   /// Removes the next item, blocking until there is one. Empty: closed and drained.
   std::optional<Item> wait_pop(std::source_location where = std::source_location::current()) {
-    return self().pop(where).block(nullptr);
+    return self().block_pop(nullptr, where);
   }
   std::optional<Item> wait_pop(const wait_limit& limit,
                                std::source_location where = std::source_location::current()) {
-    return self().pop(where).block(&limit);
+    return self().block_pop(&limit, where);
   }
 
   /// Adds all items in one unbroken run, blocking for room as often as needed. Gives how many went
   /// in: fewer than asked for when the queue was closed meanwhile.
   std::size_t wait_push_many(Run items,
                              std::source_location where = std::source_location::current()) {
-    return self().push_many(std::move(items), where).block(nullptr);
+    return self().block_push_many(std::move(items), nullptr, where);
   }
   std::size_t wait_push_many(Run items, const wait_limit& limit,
                              std::source_location where = std::source_location::current()) {
-    return self().push_many(std::move(items), where).block(&limit);
+    return self().block_push_many(std::move(items), &limit, where);
   }
 
   /// Removes `count` items, blocking until they are together. Empty: closed with fewer left.
   std::optional<Batch> wait_pop_many(std::size_t count,
                                      std::source_location where = std::source_location::current()) {
-    return self().pop_many(count, where).block(nullptr);
+    return self().block_pop_many(count, nullptr, where);
   }
   std::optional<Batch> wait_pop_many(std::size_t count, const wait_limit& limit,
                                      std::source_location where = std::source_location::current()) {
-    return self().pop_many(count, where).block(&limit);
+    return self().block_pop_many(count, &limit, where);
   }
 
   /// The same, but once the queue is closed what is left suffices. Empty: closed and drained.
   std::optional<Batch> wait_pop_up_to(
       std::size_t count, std::source_location where = std::source_location::current()) {
-    return self().pop_up_to(count, where).block(nullptr);
+    return self().block_pop_up_to(count, nullptr, where);
   }
   std::optional<Batch> wait_pop_up_to(
       std::size_t count, const wait_limit& limit,
       std::source_location where = std::source_location::current()) {
-    return self().pop_up_to(count, where).block(&limit);
+    return self().block_pop_up_to(count, &limit, where);
   }
 
  private:

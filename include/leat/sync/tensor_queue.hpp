@@ -229,6 +229,31 @@ class tensor_queue
   template <class Verb>
   using awaiter = detail::queue_awaiter<Queue, Verb>;
 
+  // What the blocking face does.
+  friend blocking_face<tensor_queue, tensor_tuple, tensor_tuple, tensor_tuple>;
+  template <class Verb>
+  using blocking = detail::blocking_queue_call<Queue, Verb>;
+  using place = std::source_location;
+  bool block_push(tensor_tuple&& element, const wait_limit* limit, const place& where) {
+    spec_.check(element, owner_);
+    return queue_.block_push(std::move(element), limit, where);
+  }
+  bool block_push(const tensor_tuple& element, const wait_limit* limit, const place& where) {
+    return queue_.block_push(checked(element), limit, where);
+  }
+  auto block_pop(const wait_limit* limit, const place& where) {
+    return queue_.block_pop(limit, where);
+  }
+  auto block_push_many(tensor_tuple batch, const wait_limit* limit, const place& where) {
+    return blocking<push_run_verb>::run(queue_, limit, where, elements_of(batch));
+  }
+  auto block_pop_many(std::size_t count, const wait_limit* limit, const place& where) {
+    return blocking<pop_many_verb>::run(queue_, limit, where, wanted(count), queue_, spec_);
+  }
+  auto block_pop_up_to(std::size_t count, const wait_limit* limit, const place& where) {
+    return blocking<pop_up_to_verb>::run(queue_, limit, where, wanted(count), queue_, spec_);
+  }
+
   // By reference: a token may keep what it is given until it begins.
   template <class Verb, class Token>
   auto initiate_batch(std::size_t count, const std::source_location& where, Token&& token) {

@@ -50,7 +50,10 @@ class thread_place {
 
   /// True: the scope that waits for the calling thread has asked it to stop.
   [[nodiscard]] static bool stop_requested() noexcept {
-    return current_ && current_->stop_.stop_requested();
+    if (!current_) [[likely]] {
+      return false;
+    }
+    return current_->stop_.stop_requested();
   }
   /// The token of that scope; one without a state for a thread without a place.
   [[nodiscard]] static std::stop_token stop_token() noexcept;

@@ -18,7 +18,7 @@ namespace leat::detail {
 template <class Operation>
 class arm;
 
-/// A verb awaited in a coroutine, or blocked on by a thread.
+/// A verb awaited in a coroutine.
 ///
 /// The operation is tried first with nothing set up; the waiter, with all that a dump or a stop
 /// needs, comes into being only when the coroutine really suspends. That is what makes an operation
@@ -88,19 +88,6 @@ class [[nodiscard]] queue_awaiter {
     return detail::finish(verb_, waiter_.outcome_, waiter_.moved_, waiter_.error());
   }
 
-  /// Done by an OS thread, which it blocks until it has ended or `limit`, if there is one, ends it.
-  auto block(const wait_limit* limit) {
-    LEAT_ASSERT(scheduler::current() == nullptr,
-                "a blocking queue operation on a scheduler's own thread: co_await it instead");
-    if (!queue_sleeper::stop_requested(limit) && verb_.try_at_once(call_.queue)) {
-      return verb_.result(queue_outcome::done, verb_.count());
-    }
-    queue_sleeper self(call_.queue, Verb::the_role, verb_.items(), verb_.count(), call_.where);
-    self.sleep(limit);
-    self.throw_unless_ended_well();
-    return verb_.result(self.outcome_, self.moved_);
-  }
-
   /// Where it was asked for; for a select, which begins with that.
   [[nodiscard]] const std::source_location& where() const noexcept { return call_.where; }
 
@@ -119,6 +106,26 @@ class [[nodiscard]] queue_awaiter {
   };
   state state_ = state::fresh;
   Verb verb_;
+};
+
+/// A verb that blocks an OS thread until it has ended or `limit`, if there is one, ends it.
+template <class Queue, class Verb>
+class blocking_queue_call {
+ public:
+  template <class... Arguments>
+  static auto run(Queue& q, const wait_limit* limit, const std::source_location& where,
+                  Arguments&&... arguments) {
+    LEAT_ASSERT(scheduler::current() == nullptr,
+                "a blocking queue operation on a scheduler's own thread: co_await it instead");
+    Verb verb{std::forward<Arguments>(arguments)...};
+    if (!queue_sleeper::stop_requested(limit) && verb.try_at_once(q)) {
+      return verb.result(queue_outcome::done, verb.count());
+    }
+    queue_sleeper self(q, Verb::the_role, verb.items(), verb.count(), where);
+    self.sleep(limit);
+    self.throw_unless_ended_well();
+    return verb.result(self.outcome_, self.moved_);
+  }
 };
 
 }  // namespace leat::detail
