@@ -16,8 +16,8 @@ namespace leat {
 ///
 /// The text is that of protobuf's JSON mapping: names of fields in either spelling, bytes in base64
 /// of either alphabet, numbers also as strings, null for what is not there. A field that an Example
-/// has not is an error, and so is a name that stands twice in an object. Features stand in the order
-/// of the text.
+/// has not is an error, and so is a name that stands twice in an object. Features stand in the
+/// order of the text.
 ///
 /// Thread safety: distinct-safe.
 /// Errors: decode_error, which says what is wrong, for text that is no JSON with the byte, from 1;
