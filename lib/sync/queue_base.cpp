@@ -205,6 +205,25 @@ task_id running_task() noexcept {
 
 }  // namespace
 
+void queue_base::hand_to(detail::queue_waiter& pop) noexcept {
+  pushing_.remember(running_task());
+  ++pushed_;
+  if (peak_ == 0) peak_ = 1;
+  poppers_.remove(pop);
+  if (poppers_.empty()) settle();
+  pop.set_done();
+}
+
+void queue_base::admit(detail::queue_waiter& push) noexcept {
+  popping_.remember(running_task());
+  count_stored();
+  --entering_;
+  pushers_.remove(push);
+  push.set_done();
+  if (push.home_ && push.home_ != scheduler::current()) held_back_ = true;
+  if (pushers_.empty()) settle();
+}
+
 work_list queue_base::serve_after_push() noexcept {
   pushing_.remember(running_task());
   return serve();
@@ -220,20 +239,17 @@ work_list queue_base::serve_after_pop() noexcept {
 // An operation allocates in its own name only: whatever others do on its behalf later must not
 // fail.
 void queue_base::reserve_for(const detail::queue_waiter& w) {
+  const std::size_t held = held_limit_ + (holds_items(w) ? w.count_ : 0);
+  if (has_memory_for(held)) return;
   const std::size_t entering = entering_ + (w.is_push() ? w.count_ : 0);
   const std::size_t inside = std::max({size_, floor_, std::min(capacity_, size_ + entering)});
-  reserve(inside + held_limit_ + (holds_items(w) ? w.count_ : 0));
+  reserve_at_least(inside + held);
 }
 
 // A push is about to bring its items.
 void queue_base::expect(detail::queue_waiter& w) noexcept {
   entering_ += w.count_;
   if (budget_) take_ticket(w);
-}
-
-// True for a batch that takes items as they come and may have to give them back.
-bool queue_base::holds_items(const detail::queue_waiter& w) const noexcept {
-  return w.role_ >= detail::queue_waiter::role::pop_many && !whole_batches_;
 }
 
 void queue_base::refuse_impossible(const detail::queue_waiter& w) const {
@@ -254,7 +270,33 @@ void queue_base::refuse_impossible(const detail::queue_waiter& w) const {
   }
 }
 
-bool queue_base::begin(detail::queue_waiter& w) {
+// The usual wait: a push or pop of one item, by the thread that owns the lock, that has to wait and
+// lets nobody else go on. False: nothing has happened, and it takes the way that serves the lines.
+bool queue_base::line_up_as_owner(detail::queue_waiter& w) noexcept LEAT_NO_ANALYSIS {
+  if (weighed_ || !mutex_.try_lock_as_owner()) return false;
+  bool waits = false;
+  if (w.is_push() && w.count_ == 1) {
+    waits = size_ >= capacity_ && !closed_ && has_memory_for(held_limit_);
+    if (waits) {
+      pushing_.remember(w.task());
+      pushers_.push_back(w);
+      ++entering_;
+      ++push_waits_;
+    }
+  } else if (w.role_ == detail::queue_waiter::role::pop) {
+    waits = size_ <= floor_ && !closed_ && !close_pending_;
+    if (waits) {
+      popping_.remember(w.task());
+      poppers_.push_back(w);
+      ++pop_waits_;
+    }
+  }
+  if (waits) plain_push_ = plain_pop_ = false;
+  mutex_.unlock(true);
+  return waits;
+}
+
+bool queue_base::begin_slowly(detail::queue_waiter& w) {
   if (whole_batches_) refuse_impossible(w);
   if (weighed_ && w.is_push()) weigh(w);
   work_list woken;
@@ -430,17 +472,17 @@ void queue_base::fail(std::exception_ptr cause) noexcept {
 // A task that waits for items is woken by the first one. A task that waited for room is not in a
 // hurry: its item is in. If it lives on another thread its wake-up is held back until the queue has
 // drained to half, or this turn ends: then one trip to the other thread serves many items.
-void queue_base::wake_all(work_list& woken) noexcept {
-  if (woken.empty()) return;
+void queue_base::wake_one(detail::queue_waiter& w) noexcept {
   scheduler* const here = scheduler::current();
-  while (work_item* item = woken.pop_front()) {
-    auto& w = *static_cast<detail::queue_waiter*>(item);
-    if (w.is_push() && here && w.home() && w.home() != here) {
-      here->wake_later(w);
-    } else {
-      w.wake();
-    }
+  if (w.is_push() && here && w.home() && w.home() != here) {
+    here->wake_later(w);
+  } else {
+    w.wake();
   }
+}
+
+void queue_base::wake_all(work_list& woken) noexcept {
+  while (work_item* item = woken.pop_front()) wake_one(*static_cast<detail::queue_waiter*>(item));
 }
 
 void queue_base::flush_held_back() noexcept {

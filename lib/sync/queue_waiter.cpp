@@ -41,9 +41,9 @@ void queue_waiter::inspect(const wait& w, wait_object& object) {
   self.queue_.inspect(self, object);
 }
 
-task_id queue_waiter::task() const noexcept {
+task_id queue_waiter::other_task() const noexcept {
   const context* const c =
-      selected_ ? static_cast<const selected_queue_waiter&>(*this).selection_.task() : context_;
+      selected_ ? static_cast<const selected_queue_waiter&>(*this).selection_.task() : nullptr;
   return c ? c->id() : thread_place::id_if_blocked_on(*this);
 }
 

@@ -27,6 +27,7 @@ struct room {
 class exact_order {
  public:
   static constexpr bool whole_batches = false;
+  static constexpr bool may_be_passed_by = true;
   explicit exact_order(room& r) : room_(r) {}
   void reserve(std::size_t count) {
     if (room_.refuse && count > room_.reserved) throw std::bad_alloc();

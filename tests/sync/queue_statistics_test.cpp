@@ -1,5 +1,6 @@
 #include "leat/sync/queue_statistics.hpp"
 
+#include <optional>
 #include <sstream>
 #include <string>
 
@@ -48,6 +49,25 @@ TEST_CASE("queue_statistics: begin with nothing", "[sync]") {
   CHECK(s.push_waits == 0);
   CHECK(s.pop_waits == 0);
   CHECK_FALSE(s.closed);
+}
+
+LEAT_TEST("queue_statistics: an item that a waiting pop gets was in the queue", "[sync]") {
+  leat::fifo_queue<int> q(3);
+  std::optional<int> got;
+  leat::task_group g;
+  g.spawn([](leat::fifo_queue<int>& from, std::optional<int>& item) -> task<> {
+    item = co_await from.pop();
+  }(q, got));
+  co_await settle();
+  co_await q.push(7);
+  co_await g.join();
+  CHECK(got == 7);
+  const auto s = q.statistics();
+  CHECK(s.peak_size == 1);
+  CHECK(s.pushed == 1);
+  CHECK(s.popped == 1);
+  CHECK(s.pop_waits == 1);
+  CHECK(s.size == 0);
 }
 
 TEST_CASE("queue_statistics: of a fresh queue", "[sync]") {

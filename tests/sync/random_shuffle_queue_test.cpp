@@ -57,6 +57,28 @@ LEAT_TEST("random_shuffle_queue: the minimum stays in while the queue is open", 
   CHECK(done);
 }
 
+// What six items come out as, of which the first is taken alone: by a pop that has waited for it or
+// by one that finds it.
+task<std::vector<int>> drawn_after_the_first(bool pop_waits) {
+  leat::random_shuffle_queue<int> q({.capacity = 10, .seed = 3});
+  bool done = false;
+  leat::task_group g;
+  if (pop_waits) g.spawn(pop_one(q, done));
+  co_await leat::this_task::yield();
+  co_await q.push(0);
+  if (!pop_waits) g.spawn(pop_one(q, done));
+  co_await g.join();
+  std::vector<int> items{1, 2, 3, 4, 5};
+  co_await q.push_many(items);
+  co_return *co_await q.pop_many(5);
+}
+
+LEAT_TEST("random_shuffle_queue: the order does not depend on who waits", "[sync]") {
+  const auto waited = co_await drawn_after_the_first(true);
+  const auto found = co_await drawn_after_the_first(false);
+  CHECK(waited == found);
+}
+
 LEAT_TEST("random_shuffle_queue: close lifts the minimum", "[sync]") {
   leat::random_shuffle_queue<int> q({.capacity = 10, .min_after_dequeue = 5, .seed = 1});
   for (int i = 0; i < 5; ++i) co_await q.push(int{i});

@@ -13,7 +13,7 @@
 #include "leat/sync/detail/async_queue_operation.hpp"
 #include "leat/sync/detail/queue_arm.hpp"
 #include "leat/sync/detail/queue_awaiter.hpp"
-#include "leat/sync/detail/queue_storage.hpp"
+#include "leat/sync/detail/queue_items.hpp"
 #include "leat/sync/detail/queue_verbs.hpp"
 #include "leat/sync/partial_push.hpp"
 #include "leat/sync/queue_base.hpp"
@@ -55,8 +55,16 @@ namespace leat {
 /// and what batches that wait may hold.
 template <queue_element T, class Order, queue_weigher<T> Weigh = unweighed>
 class basic_queue
-    : public queue_base,
+    : public detail::queue_items<T, Order, Weigh>,
       public blocking_face<basic_queue<T, Order, Weigh>, T, std::span<T>, std::vector<T>> {
+  using base = detail::queue_items<T, Order, Weigh>;
+  using typename base::pop_many_verb;
+  using typename base::pop_up_to_verb;
+  using typename base::push_copy_verb;
+  using typename base::push_many_verb;
+  using typename base::push_verb;
+  using typename base::push_weights;
+
  public:
   using value_type = T;
 
@@ -96,7 +104,7 @@ class basic_queue
   /// then not been moved from. Errors: as push().
   [[nodiscard]] bool try_push(T&& value) {
     push_weights weights;
-    return try_store(value, weights);
+    return this->try_store(value, weights);
   }
   [[nodiscard]] bool try_push(const T& value)
     requires std::copy_constructible<T>
@@ -107,7 +115,7 @@ class basic_queue
   /// Removes the next item if that needs no waiting.
   [[nodiscard]] std::optional<T> try_pop() noexcept {
     detail::raw_storage<T> slot;
-    if (!try_take(slot.get())) return std::nullopt;
+    if (!this->try_take(slot.get())) return std::nullopt;
     return slot.take();
   }
 
@@ -181,19 +189,19 @@ class basic_queue
     push_weights weights;
     detail::queue_waiter w(*this, detail::queue_waiter::role::push, weights.attach(items.data()),
                            items.size());
-    static_cast<void>(attempt(w, w.count_));
+    static_cast<void>(this->attempt(w, w.count_));
     return w.moved_;
   }
 
   /// Removes `count` items if that needs no waiting, or none. Errors: std::bad_alloc.
   [[nodiscard]] std::optional<std::vector<T>> try_pop_many(std::size_t count) {
-    return try_batch(pop_many_verb{count});
+    return this->try_batch(pop_many_verb{count});
   }
 
   /// Removes what is there, up to `count` items, whether the queue is open or closed. Empty:
   /// nothing can be had without waiting. Errors: std::bad_alloc.
   [[nodiscard]] std::optional<std::vector<T>> try_pop_up_to(std::size_t count) {
-    return try_batch(pop_up_to_verb{count});
+    return this->try_batch(pop_up_to_verb{count});
   }
 
   /// push_many() for Asio; see async_push(). `items` must live until the handler is called.
@@ -233,29 +241,12 @@ class basic_queue
   template <class... OrderArguments>
   basic_queue(const queue_options& options, std::size_t floor, Weigh weigh,
               OrderArguments&&... arguments)
-      : queue_base(options, {floor, Order::whole_batches, weighs}),
-        storage_(std::move(weigh), std::forward<OrderArguments>(arguments)...) {
-    constexpr std::size_t allocated_at_once = 64 * 1024;  // bytes; a larger queue grows on demand
-    constexpr std::size_t item_size = sizeof(detail::stored_item<T, Weigh>);
-    if (options.capacity <= allocated_at_once / item_size) storage_.reserve(options.capacity);
-  }
+      : base(options, floor, std::move(weigh), std::forward<OrderArguments>(arguments)...) {}
   ~basic_queue() = default;
 
  private:
   template <class Verb>
   using awaiter = detail::queue_awaiter<basic_queue, Verb>;
-  using storage = detail::queue_storage<T, Order, Weigh>;
-  static constexpr bool weighs = storage::weighs;
-  using push_weights = typename storage::push_weights;
-  using batch = typename storage::batch;
-  using push_verb = detail::push_verb<T, push_weights>;
-  using push_copy_verb = detail::push_copy_verb<T, push_weights>;
-  using push_many_verb = detail::push_many_verb<T, push_weights>;
-  using pop_many_verb = detail::pop_many_verb<T, detail::queue_waiter::role::pop_many, batch>;
-  using pop_up_to_verb = detail::pop_many_verb<T, detail::queue_waiter::role::pop_up_to, batch>;
-  friend push_verb;
-  friend push_copy_verb;
-  friend detail::pop_verb<T>;
   template <class Queue>
   friend class tensor_queue;
 
@@ -282,113 +273,6 @@ class basic_queue
   auto block_pop_up_to(std::size_t count, const wait_limit* limit, const place& where) {
     return blocking<pop_up_to_verb>::run(*this, limit, where, count);
   }
-
-  void weigh(push_weights& weights, T* items, std::size_t count) {
-    storage_.weigh(weights, items, count, [this](std::size_t w) { refuse_if_too_heavy(w); });
-  }
-
-  // Stores or takes one item if that needs no waiting and overtakes nobody. The inline part serves
-  // the usual case: the thread that owns the lock, and nobody waits.
-  bool try_store(T& value, push_weights& weights) {
-    std::size_t weight = 0;
-    if constexpr (weighs) {
-      weigh(weights, &value, 1);
-      weight = weights.weight(0);
-    }
-    if (mutex_.try_lock_as_owner()) {
-      const bool stored =
-          can_store_plainly() && storage_.has_room() && (!weighs || can_add_plainly(weight));
-      if (stored) {
-        storage_.store(value, weight);
-        count_stored();
-        if constexpr (weighs) count_weight_stored(weight);
-      }
-      mutex_.unlock(true);
-      if (stored) return true;
-    }
-    return store_or_serve(value, weight);
-  }
-
-  bool try_take(T* to) noexcept {
-    if (mutex_.try_lock_as_owner()) {
-      const bool taken = can_take_plainly();
-      if (taken) {
-        [[maybe_unused]] const std::size_t weight = storage_.take(to);
-        --size_;
-        if constexpr (weighs) count_weight_taken(weight);
-      }
-      mutex_.unlock(true);
-      if (taken) return true;
-    }
-    return take_or_serve(to);
-  }
-
-  template <class PopMany>
-  detail::verb_result<PopMany> try_batch(PopMany verb) {
-    for (std::size_t fit = 0;;) {  // into the batch; more may come in while it is made
-      fit = std::max(fit, std::min(verb.wanted, size()));
-      if (PopMany::the_role == detail::queue_waiter::role::pop_many && fit < verb.wanted) return {};
-      verb.batch.reserve(fit);
-      detail::queue_waiter w(*this, PopMany::the_role, verb.items(), fit);
-      if (!attempt(w, verb.wanted)) continue;
-      if (verb.batch.empty() && verb.wanted > 0) return {};
-      return verb.result(detail::queue_outcome::done, verb.batch.size());
-    }
-  }
-
-  [[gnu::noinline]] bool store_or_serve(T& value, [[maybe_unused]] std::size_t weight) {
-    work_list woken;
-    {
-      const change_lock lock(*this, weighs);
-      if (!can_store() || (weighs && !can_add(weight))) return false;
-      if (!storage_.has_room()) grow_by_one();
-      storage_.store(value, weight);
-      count_stored();
-      if constexpr (weighs) count_weight_stored(weight);
-      if (poppers_.empty()) return true;
-      woken = serve_after_push();
-    }
-    wake_all(woken);
-    return true;
-  }
-
-  [[gnu::noinline]] bool take_or_serve(T* to) noexcept {
-    bool flush = false;
-    work_list woken;
-    {
-      const change_lock lock(*this, weighs);
-      if (!can_take()) return false;
-      [[maybe_unused]] const std::size_t weight = storage_.take(to);
-      if constexpr (weighs) count_weight_taken(weight);
-      flush = count_taken();
-      if (!pushers_.empty() || (weighs && budget_is_awaited())) woken = serve_after_pop();
-    }
-    wake_all(woken);
-    if (flush) flush_held_back();
-    return true;
-  }
-
-  void weigh(detail::queue_waiter& w) override {
-    if constexpr (weighs) {
-      auto& weights = *static_cast<detail::weighed_push*>(w.items_);
-      weigh(weights, static_cast<T*>(weights.values()), w.count_);
-    }
-  }
-  void accept(detail::queue_waiter& w, std::size_t count) noexcept override {
-    storage_.accept(w, count);
-  }
-  std::size_t deliver(detail::queue_waiter& w, std::size_t count) noexcept override {
-    return storage_.deliver(w, count);
-  }
-  std::size_t weigh_taken(const detail::queue_waiter& w) const override {
-    return storage_.weigh_taken(w);
-  }
-  std::size_t give_back(detail::queue_waiter& w, std::size_t weight_of_one) noexcept override {
-    return storage_.give_back(w, weight_of_one);
-  }
-  void reserve(std::size_t items) override { storage_.reserve(items); }
-
-  storage storage_;
 };
 
 }  // namespace leat

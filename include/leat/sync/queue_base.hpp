@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -169,7 +170,30 @@ class queue_base {
   };
 
   // Makes room in the storage for one item more than there can be without.
-  void grow_by_one() LEAT_REQUIRES(mutex_) { reserve(size_ + held_limit_ + 1); }
+  void grow_by_one() LEAT_REQUIRES(mutex_) { reserve_at_least(size_ + held_limit_ + 1); }
+  void reserve_at_least(std::size_t items) LEAT_NO_ANALYSIS {
+    if (items <= reserved_) return;
+    reserve(items);
+    reserved_ = items;
+  }
+
+  // -- One item without a weight that one waiting operation is for, and that lets nobody else go
+  // on: what serve() does of that without its rounds. Null: it takes a serve().
+  [[nodiscard]] detail::queue_waiter* pop_that_gets_the_next_item() const noexcept
+      LEAT_REQUIRES(mutex_) {
+    detail::queue_waiter* const w = poppers_.first();
+    const bool alone = w && size_ == 0 && floor_ == 0 && w->is_single_pop();
+    return alone ? w : nullptr;
+  }
+  [[nodiscard]] detail::queue_waiter* push_that_takes_the_last_place() const noexcept
+      LEAT_REQUIRES(mutex_) {
+    detail::queue_waiter* const w = pushers_.first();
+    const bool alone = w && size_ + 1 == capacity_ && w->is_single_push() && !close_pending_;
+    return alone ? w : nullptr;
+  }
+  // The item is where it goes to. The operation is to be woken.
+  void hand_to(detail::queue_waiter& pop) noexcept LEAT_REQUIRES(mutex_);
+  void admit(detail::queue_waiter& push) noexcept LEAT_REQUIRES(mutex_);
 
   // Does of a batch what can be done without waiting and overtakes nobody: of a push or a pop_up_to
   // as much as possible, of a pop_many all or nothing. False, and nothing has happened: a pop_up_to
@@ -185,6 +209,7 @@ class queue_base {
   [[nodiscard]] work_list serve_after_push() noexcept LEAT_REQUIRES(mutex_);
   [[nodiscard]] work_list serve_after_pop() noexcept LEAT_REQUIRES(mutex_);
   static void wake_all(work_list& woken) noexcept;
+  static void wake_one(detail::queue_waiter& w) noexcept;
   static void flush_held_back() noexcept;
 
   mutable detail::biased_mutex mutex_;
@@ -214,7 +239,8 @@ class queue_base {
 
   // Starts an operation that could not be done at once: tries it, else puts it in line.
   // True: it has ended, without a wait. Errors: std::bad_alloc, then nothing has happened.
-  bool begin(detail::queue_waiter& w);
+  bool begin(detail::queue_waiter& w) { return !line_up_as_owner(w) && begin_slowly(w); }
+  [[nodiscard]] bool begin_slowly(detail::queue_waiter& w);
 
   // Ends a wait as cancelled; false when it has ended already.
   bool cancel(detail::queue_waiter& w) noexcept;
@@ -243,9 +269,17 @@ class queue_base {
   void inspect(const detail::queue_waiter& w, wait_object& object) const;
 
   void refuse_impossible(const detail::queue_waiter& w) const;
+  // True: there is memory for all that is let in, and `held` items more.
+  [[nodiscard]] bool has_memory_for(std::size_t held) const noexcept LEAT_REQUIRES(mutex_) {
+    return held <= reserved_ && std::max({size_, floor_, capacity_}) <= reserved_ - held;
+  }
   void reserve_for(const detail::queue_waiter& w) LEAT_REQUIRES(mutex_);
+  [[nodiscard]] bool line_up_as_owner(detail::queue_waiter& w) noexcept;
   void expect(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
-  [[nodiscard]] bool holds_items(const detail::queue_waiter& w) const noexcept;
+  // True for a batch that takes items as they come and may have to give them back.
+  [[nodiscard]] bool holds_items(const detail::queue_waiter& w) const noexcept {
+    return w.role_ >= detail::queue_waiter::role::pop_many && !whole_batches_;
+  }
   bool leave_early(detail::queue_waiter& w, bool wake) noexcept;
   void take_back(detail::queue_waiter& w);
   [[nodiscard]] work_list serve_lines() noexcept LEAT_REQUIRES(mutex_);
@@ -313,6 +347,7 @@ class queue_base {
   std::size_t held_ LEAT_GUARDED_BY(mutex_) = 0;        // taken by pops that wait for more
   std::size_t held_limit_ LEAT_GUARDED_BY(mutex_) = 0;  // as many may come to be held
   std::size_t entering_ LEAT_GUARDED_BY(mutex_) = 0;    // that waiting pushes have not brought in
+  std::size_t reserved_ LEAT_GUARDED_BY(mutex_) = 0;    // for as many there is memory at least
   std::size_t peak_ LEAT_GUARDED_BY(mutex_) = 0;
   std::size_t idle_runners_ LEAT_GUARDED_BY(mutex_) = 0;  // that were never started
   const std::size_t max_weight_;

@@ -28,7 +28,8 @@ class LEAT_CAPABILITY("mutex") biased_mutex {
   biased_mutex& operator=(const biased_mutex&) = delete;
 
   /// True: entered, as the owner; leave with unlock(true). False: not entered.
-  [[nodiscard]] bool try_lock_as_owner() noexcept LEAT_TRY_ACQUIRE(true) LEAT_NO_ANALYSIS {
+  [[nodiscard, gnu::always_inline]] bool try_lock_as_owner() noexcept
+      LEAT_TRY_ACQUIRE(true) LEAT_NO_ANALYSIS {
     const void* const self = this_thread();
     if (owner_.load(std::memory_order_relaxed) != self) return false;
     busy_.store(true, std::memory_order_relaxed);
@@ -43,7 +44,7 @@ class LEAT_CAPABILITY("mutex") biased_mutex {
     return try_lock_as_owner() || lock_shared_with_others();
   }
 
-  void unlock(bool as_owner) noexcept LEAT_RELEASE() LEAT_NO_ANALYSIS {
+  [[gnu::always_inline]] void unlock(bool as_owner) noexcept LEAT_RELEASE() LEAT_NO_ANALYSIS {
     if (as_owner) {
       // release: pairs with the acquire load in revoke().
       busy_.store(false, std::memory_order_release);

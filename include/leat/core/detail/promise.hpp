@@ -111,7 +111,7 @@ concept task_aware = requires(A& a, promise_base& p, std::coroutine_handle<> h) 
 template <class A>
 struct bound_awaiter {
   A& operation;
-  bool await_ready() { return operation.await_ready(); }
+  [[gnu::always_inline]] bool await_ready() { return operation.await_ready(); }
   auto await_suspend(std::coroutine_handle<> h) { return operation.await_suspend(h); }
   decltype(auto) await_resume() { return operation.await_resume(); }
 };

@@ -16,6 +16,7 @@ class heap_order {
  public:
   /// A batch is the smallest items that are there together, not the ones that came first.
   static constexpr bool whole_batches = true;
+  static constexpr bool may_be_passed_by = true;
 
   explicit heap_order(Less less) : less_(std::move(less)) {}
 

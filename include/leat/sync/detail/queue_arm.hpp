@@ -24,11 +24,14 @@ class arm<queue_awaiter<Queue, Verb>> {
   [[nodiscard]] bool try_now() { return at_once_ = verb_.try_at_once(queue_); }
 
   [[nodiscard]] bool begin() {
+    begun_ = true;
     waiter_.items_ = verb_.items();
     return queue_.begin(waiter_) && waiter_.selection_.winner() == waiter_.index_;
   }
 
-  void withdraw() noexcept { static_cast<void>(queue_.abandon(waiter_)); }
+  void withdraw() noexcept {
+    if (begun_) static_cast<void>(queue_.abandon(waiter_));
+  }
 
   auto result() {
     if (at_once_) return verb_.result(queue_outcome::done, verb_.count());
@@ -62,6 +65,7 @@ class arm<queue_awaiter<Queue, Verb>> {
   Queue& queue_;
   selected_queue_waiter waiter_;
   bool at_once_ = false;
+  bool begun_ = false;
 };
 
 }  // namespace leat::detail

@@ -42,7 +42,7 @@ class [[nodiscard]] queue_awaiter {
     call_.task = &promise.task_context();
   }
 
-  bool await_ready() {
+  [[gnu::always_inline]] bool await_ready() {
     if (call_.task && call_.task->stop_requested()) return false;  // await_suspend() will see it
     if (!verb_.try_at_once(call_.queue)) return false;
     state_ = state::done;

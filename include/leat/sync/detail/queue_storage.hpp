@@ -28,9 +28,9 @@ class queue_storage {
 
   /// Makes room for `count` items in all. Errors: std::bad_alloc; then nothing has changed.
   void reserve(std::size_t count) { order_.reserve(count); }
-  [[nodiscard]] bool has_room() const noexcept { return order_.has_room(); }
+  [[nodiscard, gnu::always_inline]] bool has_room() const noexcept { return order_.has_room(); }
 
-  void store(T& value, [[maybe_unused]] std::size_t weight) noexcept {
+  [[gnu::always_inline]] void store(T& value, [[maybe_unused]] std::size_t weight) noexcept {
     if constexpr (weighs) {
       order_.store({std::move(value), weight});
     } else {

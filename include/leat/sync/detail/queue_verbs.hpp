@@ -46,7 +46,7 @@ struct push_verb {
   [[no_unique_address]] Weights weights = {};
 
   template <class Queue>
-  bool try_at_once(Queue& q) {
+  [[gnu::always_inline]] bool try_at_once(Queue& q) {
     return q.try_store(*value, weights);
   }
   [[nodiscard]] void* items() noexcept { return weights.attach(value); }
@@ -65,7 +65,7 @@ struct push_copy_verb {
   [[no_unique_address]] Weights weights = {};
 
   template <class Queue>
-  bool try_at_once(Queue& q) {
+  [[gnu::always_inline]] bool try_at_once(Queue& q) {
     return q.try_store(value, weights);
   }
   [[nodiscard]] void* items() noexcept { return weights.attach(&value); }
@@ -82,7 +82,7 @@ struct pop_verb {
   raw_storage<T> slot;
 
   template <class Queue>
-  bool try_at_once(Queue& q) noexcept {
+  [[gnu::always_inline]] bool try_at_once(Queue& q) noexcept {
     return q.try_take(slot.get());
   }
   [[nodiscard]] void* items() noexcept { return slot.get(); }

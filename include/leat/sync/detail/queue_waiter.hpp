@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "leat/core/error.hpp"
+#include "leat/core/task_scope.hpp"
 #include "leat/core/wait.hpp"
 #include "leat/sync/partial_push.hpp"
 
@@ -47,6 +48,12 @@ class queue_waiter : public wait {
   /// True: a push of many, of which some may be in when it ends.
   [[nodiscard]] bool is_run() const noexcept { return role_ == role::push_many; }
 
+  /// True: of one item, and not part of a select.
+  [[nodiscard]] bool is_single_push() const noexcept {
+    return role_ == role::push && count_ == 1 && !selected_;
+  }
+  [[nodiscard]] bool is_single_pop() const noexcept { return role_ == role::pop && !selected_; }
+
   /// Records that it was done at once.
   void set_done() noexcept {
     outcome_ = queue_outcome::done;
@@ -70,7 +77,7 @@ class queue_waiter : public wait {
 
   /// Throws that. What a stop ends is thrown here, in the coroutine that waits, and made in a cold
   /// function: docs/decisions/0006-cold-throws.md.
-  void throw_unless_ended_well() const {
+  [[gnu::always_inline]] void throw_unless_ended_well() const {
     if (outcome_ < queue_outcome::cancelled) return;
     if (outcome_ == queue_outcome::cancelled && !is_run()) throw cancelled();
     throw_outcome();
@@ -96,7 +103,9 @@ class queue_waiter : public wait {
   static const kind pop_kind;
   static void describe(const wait& w, std::ostream& out);
   static void inspect(const wait& w, wait_object& object);
-  [[nodiscard]] task_id task() const noexcept;  // that waits; none for a thread or a handler
+  // That waits; none for a thread without a place or a handler.
+  [[nodiscard]] task_id task() const noexcept { return context_ ? context_->id() : other_task(); }
+  [[nodiscard]] task_id other_task() const noexcept;
   [[nodiscard]] bool claim_selection() noexcept;
   [[nodiscard]] std::error_code code_of_outcome() const noexcept;
   [[nodiscard]] std::string text() const;

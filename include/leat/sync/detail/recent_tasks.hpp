@@ -17,9 +17,11 @@ class recent_tasks {
   static constexpr std::size_t limit = 8;
 
   /// Of no task too, which then is task_id().
-  void remember(task_id task) noexcept {
-    if (is(task, 1) || is(task, 2)) return;
-    tasks_[noted_++ % limit] = task;
+  void remember(const task_id& task) noexcept {
+    if (noted_ > 0 && tasks_[newest_] == task) return;
+    if (noted_ > 1 && tasks_[(newest_ - 1) % limit] == task) return;
+    newest_ = noted_++ % limit;
+    tasks_[newest_] = task;
   }
 
   /// The tasks, each once, the latest noted first.
@@ -33,13 +35,9 @@ class recent_tasks {
   }
 
  private:
-  // True: `task` was the one noted so many before the next.
-  [[nodiscard]] bool is(const task_id& task, std::size_t back) const noexcept {
-    return back <= noted_ && tasks_[(noted_ - back) % limit] == task;
-  }
-
   std::array<task_id, limit> tasks_{};
   std::size_t noted_ = 0;
+  std::size_t newest_ = 0;  // the place of the last one
 };
 
 }  // namespace leat::detail

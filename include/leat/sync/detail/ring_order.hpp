@@ -13,6 +13,8 @@ template <class T>
 class ring_order {
  public:
   static constexpr bool whole_batches = false;
+  /// An item that would be alone in here and is wanted already need not come in.
+  static constexpr bool may_be_passed_by = true;
 
   ring_order() = default;
   ring_order(const ring_order&) = delete;

@@ -16,6 +16,7 @@ template <class T>
 class shuffle_order {
  public:
   static constexpr bool whole_batches = false;
+  static constexpr bool may_be_passed_by = false;  // each item taken is a draw
 
   explicit shuffle_order(random_engine random) noexcept : random_(random) {}
 
