@@ -154,7 +154,7 @@ bool task_scope::cancel_some_waits(notice& n) noexcept {
     if (std::exchange(n.begins, false)) n.go_on_at(children_);
     if (!stopped_.load(std::memory_order_relaxed)) n.next = nullptr;  // taken back meanwhile
     for (; n.next && count < waits.size(); n.go_on_at(n.next->following_)) {
-      wait* const w = n.next->waiting_;
+      wait* const w = n.next->waiting();
       if (!w) continue;
       prefetch(w);
       prefetch(n.next->body_.address());
@@ -178,7 +178,7 @@ task_scope::notice* task_scope::find_notice(const scheduler& s) const noexcept {
 void task_scope::add_child(context& c, notice& n) noexcept {
   ++tasks_;
   ++n.tasks;
-  c.id_ = {number_, ++spawned_};
+  c.index_ = ++spawned_;
   c.following_ = children_;
   if (children_) children_->previous_ = &c;
   children_ = &c;
@@ -229,6 +229,7 @@ void task_scope::spawn_on(scheduler& s, task<void> t, std::string_view name,
 
 void task_scope::start(work_item& item) noexcept {
   auto& self = static_cast<context&>(item);
+  self.set_started();
   self.home_->resume(self.body_, &self);
 }
 

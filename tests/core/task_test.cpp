@@ -42,6 +42,11 @@ task<void> keep(tracked) { co_return; }
 
 // ---------------------------------------------------------------------------------- results
 
+TEST_CASE("task: what a loop that waits takes beside its frame is little", "[core]") {
+  CHECK(sizeof(leat::context) <= 88);
+  CHECK(sizeof(leat::detail::promise<void>) <= 24);
+}
+
 LEAT_TEST("task: an await gives the value", "[core]") { CHECK(co_await give(42) == 42); }
 
 LEAT_TEST("task: a task of void runs to its end", "[core]") {

@@ -294,7 +294,7 @@ class Waiting:
 class Task:
     def __init__(self, context):
         self.context = context
-        self.id = task_id(context['id_'])
+        self.id = (int(context['scope_'].dereference()['number_']), int(context['index_']))
         self.home = context['home_'].dereference()
         name = unsigned(int(context['name_'].address))  # a std::unique_ptr
         self.name = (c_string(name) if name else '') or \
@@ -304,8 +304,9 @@ class Task:
     def look(self, clock):
         lines = []
         told = None
-        if int(self.context['waiting_']):
-            wait = self.context['waiting_'].dereference()
+        # The item starts the task; from then on it says on what the task waits.
+        if not int(self.context['run_']) and int(self.context['next_']):
+            wait = as_type(self.context['next_'], 'leat::wait')
             self.waiting = Waiting(wait, clock.now(self.home),
                                    clock.span(self.home, signed(wait['since_'])), clock.at_least)
             told = self.waiting.at
@@ -313,12 +314,12 @@ class Task:
         else:
             lines.append('running or ready to run')
         promise = self.context['innermost_']
-        while int(promise) and int(promise['parent_']):
-            where = Place(promise['where_'])
+        while int(promise) and int(promise['by_']):
+            where = Place(promise['by_']['where'])
             if where.line and not where.same_as(told):
                 lines.append(f'awaited at {where}')
                 told = where
-            promise = promise['parent_']
+            promise = promise['by_']['parent'].address
         self.lines = lines
 
 

@@ -2,6 +2,7 @@
 
 #include <coroutine>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <source_location>
@@ -42,14 +43,14 @@ class context : private work_item {
   [[nodiscard]] task_scope& scope() const noexcept { return *scope_; }
 
   /// Which task it is, for as long as the process lives.
-  [[nodiscard]] task_id id() const noexcept { return id_; }
+  [[nodiscard]] inline task_id id() const noexcept;  // in task_scope.hpp
 
   /// The name given at spawn; empty when there was none.
   [[nodiscard]] std::string_view name() const noexcept { return name_ ? name_.get() : ""; }
   [[nodiscard]] const std::source_location& spawned_at() const noexcept { return spawned_at_; }
 
   /// The operation on which the task waits; null while it runs or is ready to run.
-  [[nodiscard]] wait* waiting() const noexcept { return waiting_; }
+  [[nodiscard]] inline wait* waiting() const noexcept;  // in wait.hpp
 
   /// True when the task was asked to stop. Thread safety: shared-safe.
   [[nodiscard]] inline bool stop_requested() const noexcept;  // in task_scope.hpp
@@ -65,13 +66,20 @@ class context : private work_item {
   friend class detail::promise_base;
   friend std::string detail::to_text(const work_item& item);
 
+  // The item is for the start alone. From then on run_ is null and next_ the operation on which the
+  // task waits.
+  void set_started() noexcept {
+    run_ = nullptr;
+    next_ = nullptr;
+  }
+  void set_waiting(work_item* w) noexcept { next_ = w; }
+
   scheduler* home_;
   task_scope* scope_;
-  task_id id_;                                         // set by the scope when it takes the task in
+  std::uint64_t index_ = 0;                            // set by the scope when it takes the task in
   std::coroutine_handle<detail::promise<void>> body_;  // the outermost coroutine
   detail::promise_base* innermost_ = nullptr;          // the end of the chain of awaiting tasks
-  wait* waiting_ = nullptr;
-  context* previous_ = nullptr;  // the scope's list of children
+  context* previous_ = nullptr;                        // the scope's list of children
   context* following_ = nullptr;
   std::unique_ptr<char[]> name_;
   std::source_location spawned_at_;

@@ -78,14 +78,15 @@ template <class T>
 class [[nodiscard]] child_awaiter {
  public:
   child_awaiter(task<T>&& t, promise_base& parent, const std::source_location& where) noexcept
-      : task_(std::move(t)), parent_(parent), where_(where) {
+      : task_(std::move(t)), by_{parent, nullptr, where} {
     LEAT_ASSERT(task_, "an empty task was awaited: it was moved from, or awaited before");
   }
 
   bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> h) noexcept {
-    task_.handle_.promise().continue_with(parent_, h, where_);
-    parent_.task_context().home().transfer_to(task_.handle_);
+    by_.continuation = h;
+    task_.handle_.promise().continue_with(by_);
+    by_.parent.task_context().home().transfer_to(task_.handle_);
   }
   T await_resume() { return task_.handle_.promise().result(); }
   result_tuple<T> await_tuple() noexcept {
@@ -96,8 +97,7 @@ class [[nodiscard]] child_awaiter {
 
  private:
   task<T> task_;
-  promise_base& parent_;
-  std::source_location where_;
+  awaited_by by_;
 };
 
 template <class T>

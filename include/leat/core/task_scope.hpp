@@ -172,6 +172,8 @@ class task_scope {
   task_scope* following_scope_ = nullptr;
 };
 
+inline task_id context::id() const noexcept { return {scope_->number(), index_}; }
+
 inline bool context::stop_requested() const noexcept { return scope_->stop_requested(); }
 
 inline bool wait::stop_requested() const noexcept { return context_ && context_->stop_requested(); }

@@ -92,12 +92,12 @@ class wait : public work_item {
     if (home_) since_ = home_->turn_time();
     if (!context_) return;
     run_ = &wait::resume;
-    context_->waiting_ = this;
+    context_->set_waiting(this);
   }
 
   /// Takes the mark back; for a wait that ended at once.
   void end_wait() noexcept {
-    if (context_) context_->waiting_ = nullptr;
+    if (context_) context_->set_waiting(nullptr);
   }
 
   /// True when the task was asked to stop: the operation is not even tried. False outside a task.
@@ -116,5 +116,9 @@ class wait : public work_item {
   std::source_location where_;
   time_point since_;  // set when the wait begins
 };
+
+inline wait* context::waiting() const noexcept {
+  return run_ ? nullptr : static_cast<wait*>(next_);
+}
 
 }  // namespace leat

@@ -20,6 +20,16 @@ class task;
 
 namespace detail {
 
+class promise_base;
+
+/// Who awaits a task, and where: kept in the frame that waits, since most tasks are spawned and
+/// nobody awaits them.
+struct awaited_by {
+  promise_base& parent;
+  std::coroutine_handle<> continuation;
+  std::source_location where;
+};
+
 /// The part of a task's promise that does not depend on its type: its place in the chain of
 /// awaiting tasks, its error, its memory.
 class promise_base {
@@ -34,17 +44,14 @@ class promise_base {
 
   [[nodiscard]] context& task_context() const noexcept { return *context_; }
 
-  /// The task that awaits this one, null for the outermost; and the place where it does.
-  [[nodiscard]] promise_base* parent() const noexcept { return parent_; }
-  [[nodiscard]] const std::source_location& where() const noexcept { return where_; }
+  /// The task that awaits this one, null for the outermost; and, else, the place where it does.
+  [[nodiscard]] promise_base* parent() const noexcept { return by_ ? &by_->parent : nullptr; }
+  [[nodiscard]] const std::source_location& where() const noexcept { return by_->where; }
 
-  /// Makes this the task that `parent`, suspended at `where`, waits for.
-  void continue_with(promise_base& parent, std::coroutine_handle<> h,
-                     const std::source_location& where) noexcept {
-    parent_ = &parent;
-    continuation_ = h;
-    where_ = where;
-    context_ = parent.context_;
+  /// Makes this the task that `by`, which lives until this one has ended, waits for.
+  void continue_with(const awaited_by& by) noexcept {
+    by_ = &by;
+    context_ = by.parent.context_;
     context_->innermost_ = this;
   }
 
@@ -76,9 +83,9 @@ class promise_base {
   };
 
   void finished() noexcept {
-    if (continuation_) {
-      context_->innermost_ = parent_;
-      context_->home().transfer_to(continuation_);
+    if (by_) {
+      context_->innermost_ = &by_->parent;
+      context_->home().transfer_to(by_->continuation);
     } else {
       finished_root();
     }
@@ -86,10 +93,8 @@ class promise_base {
   void finished_root() noexcept;
 
   context* context_ = nullptr;
-  promise_base* parent_ = nullptr;
-  std::coroutine_handle<> continuation_;
+  const awaited_by* by_ = nullptr;  // null: this is the outermost
   std::exception_ptr error_;
-  std::source_location where_;
 };
 
 }  // namespace detail
