@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Measures leat beside its peers: each subject of a workload in a process of its own, in turn, several
-times; prints the medians, the spread and the ratio to leat.
+times; prints the medians, the spread and the ratio to leat, beside the goals and the quoted figures
+of benches/goals.json.
 
 usage: bench.py BUILD [--runs N] [--tiny] [--only REGEX]
 """
@@ -11,9 +12,10 @@ import pathlib
 import platform
 import re
 import shutil
-import statistics
 import subprocess
 import sys
+
+import bench_table
 
 parser = argparse.ArgumentParser()
 parser.add_argument('build', type=pathlib.Path, help='build folder')
@@ -82,7 +84,7 @@ file_peers = ['file_peer', 'asio_file_peer', 'libuv_file_peer']
 comparisons = [
     *(queue(f'queue/1-thread/capacity-{c}', *one_thread) for c in (1, 64, 1024)),
     *(queue(f'queue/2-threads/capacity-{c}', *two_threads) for c in (64, 1024)),
-    queue('queue/2-threads/batches-64', 'moodycamel_queue_peer', count=4 * items),
+    queue('queue/2-threads/batches-64', *two_threads, count=4 * items),
     queue('queue/1000-producers', 'condvar_queue_peer', count=items // 10),
     queue('queue/suspended-memory', 'asio_channel_peer'),
     queue('queue/suspended-frame'), queue('queue/suspended-bare-frame'),
@@ -143,9 +145,9 @@ def run(command):
     return json.loads(done.stdout)
 
 
+goals = json.loads((sources.parent / 'goals.json').read_text())
 print(machine())
-print('| workload | subject | median | min..max | leat is |')
-print('|---|---|---|---|---|')
+print('\n'.join(bench_table.HEAD))
 for workload, commands in comparisons:
     if not re.search(options.only, workload):
         continue
@@ -155,15 +157,6 @@ for workload, commands in comparisons:
             got = run(command)
             if got:
                 result.append(got)
-    own = None
-    for result, command in zip(results, commands):
-        if not result:
-            print(f'| {workload} | {command[0]} | not built | | |')
-            continue
-        values = [r['value'] for r in result]
-        median, unit = statistics.median(values), result[0]['unit']
-        own = own or median
-        factor = own / median if unit == 'GB/s' else median / own
-        print(f'| {workload} | {result[0]["subject"]} | {median:.3g} {unit} '
-              f'| {min(values):.3g}..{max(values):.3g} '
-              f'| {"" if median == own else f"{factor:.2f} times as good"} |', flush=True)
+    subjects = [(command[0], result) for command, result in zip(commands, results)]
+    print('\n'.join(bench_table.rows(workload, subjects, goals['workloads'])), flush=True)
+print('\n'.join(['', *bench_table.notes(goals)]))
