@@ -398,7 +398,9 @@ void queue_base::take_back(detail::queue_waiter& w) {
   work_list woken;
   {
     const change_lock lock(*this);
-    reserve(size_ + held_limit_ + w.moved_);
+    // Those that wait to come in, and have memory already, then come in beside what is given back.
+    const std::size_t back = size_ + w.moved_;
+    reserve(std::max(back, std::min(capacity_, back + entering_)) + held_limit_);
     restore(w, weight_of_one);
     woken = serve();
   }

@@ -1,6 +1,10 @@
 #include "leat/sync/memory_budget.hpp"
 
 #include <array>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/bind_executor.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/io_context.hpp>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -64,6 +68,34 @@ TEST_CASE("memory_budget: an item heavier than the limit is refused at once", "[
   }
   CHECK(why.find("limit of budget 'ram', 20") != why.npos);
   CHECK(q.try_push(20));
+}
+
+TEST_CASE("memory_budget: what an undone pop gives back takes no place of those that wait",
+          "[sync]") {
+  memory_budget ram(100, "ram");
+  auto q = weighed_fifo::make({.budget = &ram, .capacity = leat::unbounded}, "q");
+  auto other = weighed_fifo::make({.budget = &ram}, "other");
+  CHECK(q.try_push(5));
+  CHECK(other.try_push(95));
+  asio::io_context io;
+  asio::cancellation_signal signal;
+  std::error_code of_pop;
+  q.async_pop(asio::bind_cancellation_slot(
+      signal.slot(),
+      asio::bind_executor(io, [&](std::error_code ec, std::optional<int>) { of_pop = ec; })));
+  std::array<int, 8> run;
+  run.fill(10);
+  std::size_t in = 0;
+  q.async_push_many(run, asio::bind_executor(io, [&](std::error_code, std::size_t n) { in = n; }));
+  CHECK(q.size() == 0);
+  signal.emit(asio::cancellation_type::total);
+  CHECK(q.size() == 1);
+  CHECK(other.try_pop() == 95);
+  io.run();
+  CHECK(of_pop == errc::cancelled);
+  CHECK(in == 8);
+  CHECK(q.try_pop() == 5);
+  for (int i = 0; i < 8; ++i) CHECK(q.try_pop() == 10);
 }
 
 TEST_CASE("memory_budget: must outlive its queues", "[sync]") {

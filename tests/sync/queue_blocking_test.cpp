@@ -215,6 +215,16 @@ TEST_CASE("blocking: without end is a limit too", "[sync]") {
   CHECK(item == 3);
 }
 
+TEST_CASE("blocking: a span that nanoseconds cannot tell is for ever, or over", "[sync]") {
+  CHECK(leat::wait_limit(std::chrono::hours::max()).deadline() == leat::no_deadline);
+  CHECK(leat::wait_limit(std::chrono::seconds::max()).deadline() == leat::no_deadline);
+  CHECK(leat::wait_limit(std::chrono::nanoseconds::max()).deadline() == leat::no_deadline);
+  CHECK(leat::wait_limit({}, std::chrono::years(10'000)).deadline() == leat::no_deadline);
+  const auto now = std::chrono::steady_clock::now();
+  CHECK(leat::wait_limit(std::chrono::seconds::min()).deadline() < now);
+  CHECK(leat::wait_limit(std::chrono::hours(1)).deadline() >= now + std::chrono::hours(1));
+}
+
 TEST_CASE("blocking: ends of the queue are what they are within a limit", "[sync]") {
   leat::fifo_queue<int> q(1);
   CHECK(q.wait_push(1, 24h));

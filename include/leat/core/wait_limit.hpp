@@ -39,8 +39,13 @@ class wait_limit {
   [[nodiscard]] time_point deadline() const noexcept { return deadline_; }
 
  private:
-  static time_point from_now(duration limit) noexcept {
-    return deadline_after(std::chrono::steady_clock::now(), limit);
+  // What nanoseconds cannot tell is for ever, or over.
+  template <class Rep, class Period>
+  static time_point from_now(std::chrono::duration<Rep, Period> limit) noexcept {
+    const std::chrono::duration<double, std::nano> wide = limit;
+    if (wide >= duration::max()) return no_deadline;
+    const duration d = wide <= duration::min() ? duration::min() : duration(limit);
+    return deadline_after(std::chrono::steady_clock::now(), d);
   }
 
   std::stop_token stop_{};
