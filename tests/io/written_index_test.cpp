@@ -14,6 +14,7 @@
 #include "leat/io/tfrecord_index_file.hpp"
 #include "leat/io/tfrecord_writer.hpp"
 #include "leat/sim/world.hpp"
+#include "support/insist.hpp"
 #include "support/record_bytes.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
@@ -25,6 +26,7 @@ using leat::task;
 using leat::sim::fault;
 using leat::sim::world;
 using leat_test::framed;
+using leat_test::insist;
 using texts = std::vector<std::string>;
 
 texts records(std::size_t count) {
@@ -109,18 +111,6 @@ TEST_CASE("tfrecord_writer: a compressed file can have no index", "[io]") {
 }
 
 // --------------------------------------------------------- on a file system that fails and crashes
-
-template <class Operation>
-task<> insist(Operation operation, int& failures) {
-  for (bool done = false; !done;) {
-    try {
-      co_await operation();
-      done = true;
-    } catch (const leat::failure&) {
-      ++failures;
-    }
-  }
-}
 
 TEST_CASE(
     "tfrecord_writer: with an index the n-th call fails, for every n: a close that is tried "

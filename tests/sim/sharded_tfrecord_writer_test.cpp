@@ -13,6 +13,7 @@
 #include "leat/core/error.hpp"
 #include "leat/sim/world.hpp"
 #include "support/effort.hpp"
+#include "support/insist.hpp"
 #include "support/record_bytes.hpp"
 #include "support/texts.hpp"
 
@@ -94,14 +95,8 @@ task<> write_and_insist(texts records, way how, int& failures) {
       ++failures;  // and the record is taken
     }
   }
-  for (bool done = false; !done;) {
-    try {
-      co_await writer->close();
-      done = true;
-    } catch (const leat::failure&) {
-      ++failures;
-    }
-  }
+  const auto close = [&] { return writer->close(); };
+  co_await leat_test::insist(close, failures);
 }
 
 TEST_CASE("sharded_tfrecord_writer: the n-th call fails, for every n: trying again writes all",

@@ -12,6 +12,7 @@
 #include "leat/core/error.hpp"
 #include "leat/sim/world.hpp"
 #include "support/effort.hpp"
+#include "support/insist.hpp"
 #include "support/record_bytes.hpp"
 #include "support/texts.hpp"
 
@@ -62,14 +63,8 @@ task<> append_and_insist(int& failures) {
       ++failures;  // and the record is taken
     }
   }
-  for (bool done = false; !done;) {
-    try {
-      co_await appender->close();
-      done = true;
-    } catch (const leat::failure&) {
-      ++failures;
-    }
-  }
+  const auto close = [&] { return appender->close(); };
+  co_await leat_test::insist(close, failures);
 }
 
 TEST_CASE("tfrecord_appender: the n-th call fails, for every n: trying again appends all",

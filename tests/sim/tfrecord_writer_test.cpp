@@ -12,6 +12,7 @@
 #include "leat/core/error.hpp"
 #include "leat/sim/world.hpp"
 #include "support/effort.hpp"
+#include "support/insist.hpp"
 #include "support/record_bytes.hpp"
 #include "support/texts.hpp"
 
@@ -22,6 +23,7 @@ using leat::task;
 using leat::sim::fault;
 using leat::sim::world;
 using leat_test::framed;
+using leat_test::insist;
 using leat_test::plain_of;
 using texts = std::vector<std::string>;
 
@@ -43,19 +45,6 @@ task<> write_all(std::string path, texts records, compression c) {
   auto writer = co_await leat::tfrecord_writer::open(std::move(path), small(c));
   for (const std::string& r : records) co_await writer.write(leat::as_bytes(r));
   co_await writer.close();
-}
-
-// Tries every operation until it succeeds, and counts the failures.
-template <class Operation>
-task<> insist(Operation operation, int& failures) {
-  for (bool done = false; !done;) {
-    try {
-      co_await operation();
-      done = true;
-    } catch (const leat::failure&) {
-      ++failures;
-    }
-  }
 }
 
 task<> write_and_insist(texts records, compression c, int& failures) {

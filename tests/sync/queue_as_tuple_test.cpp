@@ -29,18 +29,11 @@ using leat_test::foreign_coroutine;
 
 using queue_kinds::capacity;
 using queue_kinds::matrix;
-using queue_kinds::with_items;
 
-// One operation on a queue in which it has to wait: a full one for what puts in, an empty one for
-// what takes out. How it ended.
 template <class Combination>
-struct operation {
+struct operation : queue_kinds::waiting_operation<Combination> {
   using kind = typename Combination::kind;
   using verb = typename Combination::verb;
-
-  operation() {
-    if (verb::puts_in) fill();
-  }
 
   static task<> in_a_task(operation& o) {
     const auto [ec, value] = co_await leat::as_tuple(verb::template start<kind>(o.q, o.with));
@@ -50,34 +43,6 @@ struct operation {
     const auto [ec, value] = co_await leat::as_tuple(verb::template start<kind>(o.q, o.with));
     o.note(ec, verb::template moved<kind>(value));
   }
-
-  void fill() {
-    while (q.try_push(kind::make_item())) {
-    }
-  }
-  void empty() {
-    while (q.try_pop()) {
-    }
-  }
-  // Lets it move an item.
-  [[nodiscard]] bool help() {
-    return verb::puts_in ? q.try_pop().has_value() : q.try_push(kind::make_item());
-  }
-  [[nodiscard]] std::size_t waiting() const {
-    return q.statistics().waiting_pushes + q.statistics().waiting_pops;
-  }
-
-  void note(std::error_code e, std::size_t count) {
-    ended = true;
-    ec = e;
-    moved = count;
-  }
-
-  typename kind::queue q = kind::make();
-  with_items<kind> with;
-  bool ended = false;
-  std::error_code ec;
-  std::size_t moved = 0;
 };
 
 TEMPLATE_LIST_TEST_CASE("as_tuple: every verb: done, at once and after a wait", "[sync]", matrix) {

@@ -3,7 +3,6 @@
 
 #include "leat/sync/blocking_face.hpp"
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -13,7 +12,6 @@
 #include <string>
 #include <system_error>
 #include <thread>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -28,7 +26,6 @@ using namespace std::chrono_literals;
 using leat::wait_limit;
 using queue_kinds::capacity;
 using queue_kinds::matrix;
-using queue_kinds::with_items;
 
 // Of what runs in another thread nothing is checked there: Catch is for one thread at a time.
 template <class Call>
@@ -45,14 +42,15 @@ const auto is_over = [] { return std::chrono::steady_clock::now(); };
 
 // One operation on a queue in which it has to wait, and how it ended.
 template <class Combination>
-struct operation {
+struct operation : queue_kinds::waiting_operation<Combination> {
+  using base = queue_kinds::waiting_operation<Combination>;
   using kind = typename Combination::kind;
   using verb = typename Combination::verb;
-  static constexpr bool in_parts = std::is_same_v<verb, queue_kinds::push_many>;
-
-  operation() {
-    if (verb::puts_in) fill();
-  }
+  using base::ec;
+  using base::ended;
+  using base::moved;
+  using base::q;
+  using base::with;
 
   template <class... Limit>
   void run(const Limit&... limit) {
@@ -68,42 +66,15 @@ struct operation {
     ended = true;
   }
 
-  void fill() {
-    while (q.try_push(kind::make_item())) {
-    }
-  }
-  void empty() {
-    while (q.try_pop()) {
-    }
-  }
-  // So that it need not wait, unless it is more than fits.
-  void make_way() { verb::puts_in ? empty() : fill(); }
-  // Lets it move an item.
-  [[nodiscard]] bool help() {
-    return verb::puts_in ? q.try_pop().has_value() : q.try_push(kind::make_item());
-  }
   void until_it_waits() const {
-    while (waiting() == 0) std::this_thread::yield();
-  }
-  [[nodiscard]] std::size_t waiting() const {
-    return q.statistics().waiting_pushes + q.statistics().waiting_pops;
+    while (this->waiting() == 0) std::this_thread::yield();
   }
 
-  // As if it had never begun, apart from the part of a push of many.
   void is_undone(errc code, std::size_t helped) const {
-    CHECK(ended);
-    CHECK(ec == leat::make_error_code(code));
-    CHECK(moved == (in_parts ? helped : 0));
-    CHECK(told_count == in_parts);
-    CHECK(waiting() == 0);
-    CHECK(q.size() == (!verb::puts_in ? helped : in_parts ? capacity : capacity - helped));
+    base::is_undone(code, helped);
+    CHECK(told_count == base::in_parts);
   }
 
-  typename kind::queue q = kind::make();
-  with_items<kind> with;
-  std::atomic<bool> ended{false};
-  std::error_code ec;
-  std::size_t moved = 0;
   bool told_count = false;
 };
 

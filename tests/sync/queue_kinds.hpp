@@ -2,13 +2,19 @@
 
 // Every kind of queue and every verb, for what holds of all of them.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <system_error>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include <catch2/catch.hpp>
+
+#include "leat/core/error.hpp"
 #include "leat/sync/padding_fifo_queue.hpp"
 #include "leat/sync/tensor_priority_queue.hpp"
 #include "sync/queue_operations.hpp"
@@ -150,6 +156,59 @@ struct pop_up_to : takes_a_batch {
   static auto block(typename Kind::queue& q, with_items<Kind>&, const Limit&... limit) {
     return q.wait_pop_up_to(batch_length, limit...);
   }
+};
+
+// ---------------------------------------------------------------------------------- an operation
+
+// A verb on a queue in which it has to wait: a full one for what puts in, an empty one for what
+// takes out. How it ended; another thread may wait for that.
+template <class Combination>
+struct waiting_operation {
+  using kind = typename Combination::kind;
+  using verb = typename Combination::verb;
+  static constexpr bool in_parts = std::is_same_v<verb, push_many>;
+
+  waiting_operation() {
+    if (verb::puts_in) fill();
+  }
+
+  void fill() {
+    while (q.try_push(kind::make_item())) {
+    }
+  }
+  void empty() {
+    while (q.try_pop()) {
+    }
+  }
+  // So that it need not wait, unless it is more than fits.
+  void make_way() { verb::puts_in ? empty() : fill(); }
+  // Lets it move an item.
+  [[nodiscard]] bool help() {
+    return verb::puts_in ? q.try_pop().has_value() : q.try_push(kind::make_item());
+  }
+  [[nodiscard]] std::size_t waiting() const {
+    return q.statistics().waiting_pushes + q.statistics().waiting_pops;
+  }
+
+  void note(std::error_code e, std::size_t count) {
+    ec = e;
+    moved = count;
+    ended = true;
+  }
+  // As if it had never begun, apart from the part of a push of many, which was helped so often.
+  void is_undone(leat::errc code, std::size_t helped) const {
+    CHECK(ended);
+    CHECK(ec == leat::make_error_code(code));
+    CHECK(moved == (in_parts ? helped : 0));
+    CHECK(waiting() == 0);
+    CHECK(q.size() == (!verb::puts_in ? helped : in_parts ? capacity : capacity - helped));
+  }
+
+  typename kind::queue q = kind::make();
+  with_items<kind> with;
+  std::atomic<bool> ended{false};
+  std::error_code ec;
+  std::size_t moved = 0;
 };
 
 // ------------------------------------------------------------------------------------- the matrix

@@ -9,7 +9,6 @@
 #include <string>
 #include <system_error>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -25,23 +24,17 @@
 namespace queue_limits_test {
 
 using namespace std::chrono_literals;
-using queue_kinds::capacity;
 using queue_kinds::matrix;
-using queue_kinds::with_items;
 
 enum class limit { timeout, deadline, stop };
 constexpr limit all_limits[] = {limit::timeout, limit::deadline, limit::stop};
 
 // One operation on a queue in which it has to wait, and how it ended within a limit.
 template <class Combination>
-struct operation {
+struct operation : queue_kinds::waiting_operation<Combination> {
   using kind = typename Combination::kind;
   using verb = typename Combination::verb;
-  static constexpr bool in_parts = std::is_same_v<verb, queue_kinds::push_many>;
-
-  operation() {
-    if (verb::puts_in) fill();
-  }
+  using queue_kinds::waiting_operation<Combination>::in_parts;
 
   static task<> within(operation& o, limit l) {
     std::error_code ec;
@@ -75,35 +68,7 @@ struct operation {
     }
   }
 
-  void fill() {
-    while (q.try_push(kind::make_item())) {
-    }
-  }
-  [[nodiscard]] bool help() {
-    return verb::puts_in ? q.try_pop().has_value() : q.try_push(kind::make_item());
-  }
-  [[nodiscard]] std::size_t waiting() const {
-    return q.statistics().waiting_pushes + q.statistics().waiting_pops;
-  }
-  void note(std::error_code e, std::size_t count) {
-    ended = true;
-    ec = e;
-    moved = count;
-  }
-  void is_undone(errc code, std::size_t helped) const {
-    CHECK(ended);
-    CHECK(ec == leat::make_error_code(code));
-    CHECK(moved == (in_parts ? helped : 0));
-    CHECK(waiting() == 0);
-    CHECK(q.size() == (!verb::puts_in ? helped : in_parts ? capacity : capacity - helped));
-  }
-
-  typename kind::queue q = kind::make();
-  with_items<kind> with;
   std::stop_source stop;
-  bool ended = false;
-  std::error_code ec;
-  std::size_t moved = 0;
 };
 
 TEMPLATE_LIST_TEST_CASE("limits: every verb: ended half way or before", "[sync]", matrix) {
