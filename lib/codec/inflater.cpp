@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "codec/inflate_limits.hpp"
 #include "codec/raw_inflater.hpp"
 #include "codec/stream_header.hpp"
 #include "leat/core/assert.hpp"
@@ -260,10 +261,8 @@ bool inflater::state::run_between(call& c) noexcept {
 }
 
 inflater::inflater(compression format, const inflate_options& options) {
-  if (options.max_output == 0 || options.max_ratio == 0) {
-    throw failure(errc::invalid_argument, options.max_ratio == 0
-                                              ? "inflate_options::max_ratio is 0"
-                                              : "inflate_options::max_output is 0");
+  if (const char* const why = detail::zero_limit(options)) {
+    throw failure(errc::invalid_argument, why);
   }
   state_ = std::make_unique<state>(options);
   reset(format);

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "codec/inflate_limits.hpp"
 #include "leat/core/error.hpp"
 
 namespace leat::detail {
@@ -23,11 +24,9 @@ bool tells(byte_view beginning) {
 
 void check(const byte_stream_options& options, std::string_view owner) {
   check(options.read, owner);
-  const inflate_options& inflate = options.inflate;
-  if (inflate.max_output > 0 && inflate.max_ratio > 0) return;
-  throw failure(errc::invalid_argument, std::string(owner) + ": inflate_options::" +
-                                            (inflate.max_ratio == 0 ? "max_ratio" : "max_output") +
-                                            " is 0");
+  if (const char* const why = detail::zero_limit(options.inflate)) {
+    throw failure(errc::invalid_argument, std::string(owner) + ": " + why);
+  }
 }
 
 // The inflated bytes, and how far those in view of the file are used up.
