@@ -14,7 +14,7 @@ namespace {
 using leat::compression;
 using end = leat::inflate_end;
 
-constexpr std::size_t limit = 1 << 20;
+constexpr std::size_t limit = 1 << 16;
 
 void require(bool holds) {
   if (!holds) std::abort();
