@@ -199,7 +199,13 @@ std::shared_ptr<collector::answers> collector::ask(std::uint64_t only, duration 
   to->missing = questions.size();
   for (auto& question : questions) question.release()->send(driven);
   std::unique_lock lock(to->mutex);
-  to->arrived.wait_for(lock, patience, [&] { return to->missing == 0; });
+  const time_point deadline = deadline_after(std::chrono::steady_clock::now(), patience);
+  const auto all_have_answered = [&] { return to->missing == 0; };
+  if (deadline == no_deadline) {
+    to->arrived.wait(lock, all_have_answered);
+  } else {
+    to->arrived.wait_until(lock, deadline, all_have_answered);
+  }
   to->abandoned = true;
   return to;
 }

@@ -10,14 +10,14 @@
 
 namespace leat {
 
-void dump(std::ostream& out, duration patience) { dump(out, dump_format::text, patience); }
+void dump(std::ostream& out, time_span patience) { dump(out, dump_format::text, patience); }
 
-void dump(std::ostream& out, dump_format format, duration patience) {
+void dump(std::ostream& out, dump_format format, time_span patience) {
   const detail::process_state state = detail::collector::collect(nullptr, patience);
   format == dump_format::text ? detail::print_text(state, out) : detail::print_json(state, out);
 }
 
-std::vector<task_scope::task_report> task_scope::report(duration patience) const {
+std::vector<task_scope::task_report> task_scope::report(time_span patience) const {
   std::vector<task_report> reports;
   const detail::process_state state = detail::collector::collect(this, patience);
   for (const detail::task_state& t : state.scopes.front().tasks) {

@@ -6,8 +6,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <limits>
 #include <sstream>
 #include <string_view>
 #include <system_error>
@@ -62,14 +65,18 @@ std::uint64_t take_from_event(int fd) noexcept {
 
 // Gives up on an error, and when a full pipe is not read from for as long as `patience`.
 void write_all(int fd, std::string_view text, duration patience) noexcept {
-  const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(patience).count();
+  using std::chrono::milliseconds;
+  constexpr milliseconds for_ever(-1);
+  constexpr milliseconds longest(std::numeric_limits<int>::max());
+  const auto whole = std::chrono::duration_cast<milliseconds>(patience);
+  const milliseconds limit = whole > longest ? for_ever : std::max(whole, milliseconds(0));
   while (!text.empty()) {
     const ssize_t n = ::write(fd, text.data(), text.size());
     if (n >= 0) {
       text.remove_prefix(static_cast<std::size_t>(n));
     } else if (errno == EAGAIN) {
       pollfd room{fd, POLLOUT, 0};
-      if (::poll(&room, 1, static_cast<int>(limit)) == 0) return;
+      if (::poll(&room, 1, static_cast<int>(limit.count())) == 0) return;
     } else if (errno != EINTR) {
       return;
     }

@@ -89,7 +89,7 @@ embedded_scheduler::~embedded_scheduler() {
 }
 
 embedded_scheduler::turn embedded_scheduler::run_ready(std::size_t max_items,
-                                                       duration max_time) noexcept {
+                                                       time_span max_time) noexcept {
   LEAT_ASSERT(max_items > 0, "run_ready() of 0 items would never come to an end");
   LEAT_ASSERT(process_ == ::getpid(), "a child of fork() must not run its parent's scheduler");
   LEAT_ASSERT(current() != this, "run_ready() was called from a task: it is for the event loop");

@@ -47,7 +47,8 @@ void sleep_wait::cancel(wait& w) noexcept {
 
 void sleep_wait::describe(const wait& w, std::ostream& out) {
   const auto& self = static_cast<const sleep_wait&>(w);
-  const auto left = self.until_ - self.home_->now();
+  const time_point now = self.home_->now();
+  const duration left = self.until_ > now ? self.until_ - now : duration::zero();
   out << "for another " << std::chrono::duration_cast<std::chrono::milliseconds>(left).count()
       << " ms";
 }

@@ -202,7 +202,7 @@ void coordinator::stop_threads() noexcept {
   }
 }
 
-task<bool> coordinator::wait_for_stop(duration limit, std::source_location where) {
+task<bool> coordinator::wait_for_stop(time_span limit, std::source_location where) {
   scheduler& home = co_await this_task::get_scheduler();
   if (should_stop()) co_return true;
   try {
@@ -213,7 +213,7 @@ task<bool> coordinator::wait_for_stop(duration limit, std::source_location where
   co_return should_stop();
 }
 
-bool coordinator::block_for_stop(duration limit) {
+bool coordinator::block_for_stop(time_span limit) {
   block_until(stopped, deadline_after(std::chrono::steady_clock::now(), limit));
   return should_stop();
 }
@@ -237,7 +237,7 @@ void coordinator::clear_stop() {
 namespace {
 
 time_point end_of_grace(const join_options& options, time_point now) {
-  return deadline_after(now, std::max(options.grace, duration::zero()));
+  return deadline_after(now, std::max<duration>(options.grace, duration::zero()));
 }
 
 }  // namespace

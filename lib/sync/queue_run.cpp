@@ -283,7 +283,7 @@ std::vector<std::exception_ptr> queue_run::exceptions_raised() const {
   return state_ ? state_->errors() : std::vector<std::exception_ptr>();
 }
 
-task<void> queue_run::first_enqueues(duration limit, std::source_location where) const {
+task<void> queue_run::first_enqueues(time_span limit, std::source_location where) const {
   return wait_for_first(state_, limit, where);
 }
 

@@ -1,11 +1,16 @@
 #include "leat/sync/coordinator.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
 #include <string>
 #include <thread>
 
 #include <catch2/catch.hpp>
+
+#include "leat/core/sleep.hpp"
+#include "leat/core/task_group.hpp"
+#include "support/leat_test.hpp"
 
 // The threads of a coordinator; real ones, so on real time. Its tasks: coordinator_test.cpp.
 
@@ -173,6 +178,32 @@ TEST_CASE("coordinator: its end stops the threads that are left, and joins them"
     });
   }
   CHECK(ended);
+}
+
+TEST_CASE("coordinator: no limit and no grace is too long, in whatever unit", "[sync]") {
+  leat::coordinator c;
+  std::atomic<int> stopped{0};
+  c.start_thread("waits", [&](const std::stop_token&) {
+    if (c.block_for_stop(std::chrono::seconds::max())) ++stopped;
+  });
+  leat::sim::run([](leat::coordinator& all, std::atomic<int>& seen) -> leat::task<> {
+    leat::coordinator own;
+    own.spawn([](leat::coordinator& o, std::atomic<int>& n) -> leat::task<> {
+      if (co_await o.wait_for_stop(std::chrono::years(10'000))) ++n;
+      co_await leat::sleep_for(1h);
+    }(own, seen));
+    own.spawn([](leat::coordinator& o) -> leat::task<> {
+      leat::task_group last(leat::shielded, "last");
+      last.spawn([]() -> leat::task<> { co_await leat::sleep_for(1h); }());
+      co_await leat::sleep_for(1min);
+      o.request_stop();
+      co_await last.join();
+    }(own));
+    co_await own.join({.grace = std::chrono::hours::max()});
+    all.request_stop();
+  }(c, stopped));
+  c.wait_join({.grace = std::chrono::hours::max()});
+  CHECK(stopped == 2);
 }
 
 }  // namespace coordinator_threads_test

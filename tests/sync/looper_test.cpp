@@ -331,4 +331,18 @@ LEAT_TEST("looper: runs on schedule in a task group too", "[sync]") {
   CHECK(seen.stops == milliseconds{2500ms});
 }
 
+LEAT_TEST("looper: no interval is too long, in whatever unit", "[sync]") {
+  leat::coordinator coord;
+  int calls = 0;
+  const auto call = [&calls]() -> task<> {
+    ++calls;
+    co_return;
+  };
+  coord.spawn(leat::looper(call, {.interval = std::chrono::seconds::max()}));
+  co_await leat::sleep_for(1h);
+  coord.request_stop();
+  co_await coord.join();
+  CHECK(calls == 1);
+}
+
 }  // namespace looper_test

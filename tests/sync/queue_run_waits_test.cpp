@@ -1,5 +1,6 @@
 // Runs of a queue_runner without a coordinator: waiting for them, and stopping them.
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,22 @@ LEAT_TEST("queue_run: who waits for the first enqueues has a time limit, and the
   q0.close();
   co_await group.join();
   co_await run.first_enqueues(0ms);
+}
+
+LEAT_TEST("queue_run: no limit for the first enqueues is too long, in whatever unit", "[sync]") {
+  number_queue q(30);
+  int n = 0;
+  leat::queue_runner runner(q);
+  runner.add([&]() -> task<bool> {
+    co_await leat::sleep_for(1s);
+    co_await push_next(q, n);
+    co_return false;
+  });
+  leat::task_group group;
+  const leat::queue_run run = runner.start(group);
+  co_await run.first_enqueues(std::chrono::seconds::max());
+  CHECK(q.size() == 1);
+  co_await group.join();
 }
 
 LEAT_TEST("queue_run: the first enqueues are over when each operation has run once", "[sync]") {

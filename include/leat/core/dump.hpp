@@ -24,7 +24,7 @@ struct work_item;
 ///
 /// Thread safety: shared-safe; from within a task too.
 /// Cost: a post to each scheduler that has tasks; text of about 200 bytes a task.
-void dump(std::ostream& out, duration patience = std::chrono::seconds(1));
+void dump(std::ostream& out, time_span patience = std::chrono::seconds(1));
 
 /// For whom a dump is written.
 enum class dump_format {
@@ -33,7 +33,7 @@ enum class dump_format {
 };
 
 /// The same in either form.
-void dump(std::ostream& out, dump_format format, duration patience = std::chrono::seconds(1));
+void dump(std::ostream& out, dump_format format, time_span patience = std::chrono::seconds(1));
 
 namespace detail {
 

@@ -17,7 +17,7 @@ struct dump_on_request_options {
   int descriptor = 2;     ///< where dumps are written; stays open as long as the object lives
   std::string file = {};  ///< if set: dumps are appended to that file and not to `descriptor`
   dump_format format = dump_format::text;
-  duration patience = std::chrono::seconds(1);  ///< as for dump()
+  time_span patience = std::chrono::seconds(1);  ///< as for dump()
 };
 
 /// Writes a dump whenever it is asked to: by request(), or by a signal.

@@ -59,7 +59,7 @@ class embedded_scheduler final : public detail::event_loop_scheduler {
   ///
   /// Never waits and never throws. May be called at any time, readable or not, but not from within
   /// a task: that is a caught precondition, and so are 0 items.
-  turn run_ready(std::size_t max_items = 256, duration max_time = duration::max()) noexcept;
+  turn run_ready(std::size_t max_items = 256, time_span max_time = duration::max()) noexcept;
 
   /// True when no task lives here, no file is being closed, and nothing is left to run. It stays so
   /// until somebody spawns or posts: the loop may end, and the scheduler may be destroyed.

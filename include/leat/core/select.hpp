@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <coroutine>
 #include <cstddef>
 #include <exception>
@@ -363,19 +364,19 @@ template <class... Operations>
 /// Cancellation: total; of a push_many partial.
 template <class Operation>
 [[nodiscard]] auto with_timeout(
-    Operation&& operation, duration limit,
+    Operation&& operation, time_span limit,
     const std::source_location& where = std::source_location::current()) {
   return detail::limited_awaiter<std::remove_reference_t<Operation>, sleep_wait>(
       operation, limit < duration::zero() ? duration::zero() : limit, where);
 }
 
 /// The same until a point in time.
-template <class Operation>
+template <class Operation, class Duration>
 [[nodiscard]] auto with_deadline(
-    Operation&& operation, time_point deadline,
+    Operation&& operation, std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
     const std::source_location& where = std::source_location::current()) {
-  return detail::limited_awaiter<std::remove_reference_t<Operation>, sleep_wait>(operation,
-                                                                                 deadline, where);
+  return detail::limited_awaiter<std::remove_reference_t<Operation>, sleep_wait>(
+      operation, saturated(deadline), where);
 }
 
 /// The same until a stop is requested through `token`: what a coroutine that is no leat task says

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <coroutine>
 #include <source_location>
 #include <system_error>
@@ -56,14 +57,16 @@ class [[nodiscard]] sleep_wait final : public wait {
 /// Cancellation: total.
 /// Cost:         O(log n) in the number of timers set; no allocation in steady state.
 [[nodiscard]] inline sleep_wait sleep_for(
-    duration d, std::source_location where = std::source_location::current()) noexcept {
+    time_span d, std::source_location where = std::source_location::current()) noexcept {
   return {d < duration::zero() ? duration::zero() : d, where};
 }
 
 /// Waits until a point in time; at once when it has passed. See sleep_for().
-[[nodiscard]] inline sleep_wait sleep_until(
-    time_point t, std::source_location where = std::source_location::current()) noexcept {
-  return {t, where};
+template <class Duration>
+[[nodiscard]] sleep_wait sleep_until(
+    std::chrono::time_point<std::chrono::steady_clock, Duration> t,
+    std::source_location where = std::source_location::current()) noexcept {
+  return {saturated(t), where};
 }
 
 }  // namespace leat

@@ -78,7 +78,7 @@ class task_scope {
 
   /// What each live task waits for. Asks each scheduler and waits for its answer up to `patience`:
   /// a thread that is stuck in user code is reported as such.
-  [[nodiscard]] std::vector<task_report> report(duration patience = std::chrono::seconds(1)) const;
+  [[nodiscard]] std::vector<task_report> report(time_span patience = std::chrono::seconds(1)) const;
 
  protected:
   virtual ~task_scope();

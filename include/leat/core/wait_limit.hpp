@@ -21,16 +21,22 @@ namespace leat {
 class wait_limit {
  public:
   wait_limit(std::stop_token stop) noexcept : stop_(std::move(stop)) {}
-  wait_limit(time_point deadline) noexcept : deadline_(deadline) {}
-  wait_limit(std::stop_token stop, time_point deadline) noexcept
-      : stop_(std::move(stop)), deadline_(deadline) {}
+  template <class Duration>
+    requires std::convertible_to<Duration, duration>
+  wait_limit(std::chrono::time_point<std::chrono::steady_clock, Duration> deadline) noexcept
+      : deadline_(saturated(deadline)) {}
+  template <class Duration>
+    requires std::convertible_to<Duration, duration>
+  wait_limit(std::stop_token stop,
+             std::chrono::time_point<std::chrono::steady_clock, Duration> deadline) noexcept
+      : stop_(std::move(stop)), deadline_(saturated(deadline)) {}
   /// A time span from now on.
   template <class Rep, class Period>
     requires std::convertible_to<std::chrono::duration<Rep, Period>, duration>
-  wait_limit(std::chrono::duration<Rep, Period> limit) : deadline_(from_now(limit)) {}
+  wait_limit(std::chrono::duration<Rep, Period> limit) noexcept : deadline_(from_now(limit)) {}
   template <class Rep, class Period>
     requires std::convertible_to<std::chrono::duration<Rep, Period>, duration>
-  wait_limit(std::stop_token stop, std::chrono::duration<Rep, Period> limit)
+  wait_limit(std::stop_token stop, std::chrono::duration<Rep, Period> limit) noexcept
       : stop_(std::move(stop)), deadline_(from_now(limit)) {}
 
   /// Without a state when nobody can ask for a stop.
@@ -39,13 +45,8 @@ class wait_limit {
   [[nodiscard]] time_point deadline() const noexcept { return deadline_; }
 
  private:
-  // What nanoseconds cannot tell is for ever, or over.
-  template <class Rep, class Period>
-  static time_point from_now(std::chrono::duration<Rep, Period> limit) noexcept {
-    const std::chrono::duration<double, std::nano> wide = limit;
-    if (wide >= duration::max()) return no_deadline;
-    const duration d = wide <= duration::min() ? duration::min() : duration(limit);
-    return deadline_after(std::chrono::steady_clock::now(), d);
+  static time_point from_now(time_span limit) noexcept {
+    return deadline_after(std::chrono::steady_clock::now(), limit);
   }
 
   std::stop_token stop_{};

@@ -24,7 +24,7 @@ namespace leat {
 /// How join() ends the waiting.
 struct join_options {
   /// How long tasks and threads may take to end once the stop was requested and join() waits.
-  duration grace = std::chrono::seconds(120);
+  time_span grace = std::chrono::seconds(120);
   /// True: those that are left when the grace is over, threads or tasks, are no error: join() names
   /// them on standard error and returns. They have to be joined all the same before the coordinator
   /// is destroyed.
@@ -134,11 +134,11 @@ class coordinator final : public task_scope {
   /// Waits for the stop at most until `deadline_after(now, limit)`; gives should_stop().
   /// In a task. Errors: cancelled, when the task belongs to another owner and is stopped by it.
   [[nodiscard]] task<bool> wait_for_stop(
-      duration limit = duration::max(),
+      time_span limit = duration::max(),
       std::source_location where = std::source_location::current());
 
   /// The same for an OS thread, which it blocks.
-  bool block_for_stop(duration limit = duration::max());
+  bool block_for_stop(time_span limit = duration::max());
 
   /// Takes the stop and the recorded error back: the coordinator is as new. Call it when all have
   /// ended: a task that lives on may have seen the stop, and the groups that it made have.

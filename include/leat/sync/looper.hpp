@@ -17,7 +17,7 @@ enum class missed_points {
 /// When a looper runs its body, and what it does before and after.
 struct looper_options {
   /// From the beginning of one call to that of the next; without one, or 0, calls are back to back.
-  std::optional<duration> interval = std::nullopt;
+  std::optional<time_span> interval = std::nullopt;
   missed_points missed = missed_points::catch_up;
   std::function<task<void>()> start_loop = {};  ///< run once, before the first call
   /// Run once, after the last call, also when a stop ended it; not after an error. A stop does not

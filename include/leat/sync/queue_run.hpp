@@ -42,7 +42,7 @@ class queue_run {
   /// Errors: deadline_exceeded after `limit`; the error of an operation that has failed at its
   ///         first try, also one that means the end of input; cancelled.
   [[nodiscard]] task<void> first_enqueues(
-      duration limit = duration::max(),
+      time_span limit = duration::max(),
       std::source_location where = std::source_location::current()) const;
 
   /// Waits until no producer is left; throws the first of exceptions_raised(). The tasks belong to
