@@ -59,7 +59,11 @@ queue_runner::queue_runner(const queue_runner_def& def, const queue_runner_regis
 
 queue_runner::~queue_runner() {
   const queue_run last = last_run();
-  if (last) last.state_->forget_stop();
+  if (last) {
+    last.state_->forget_stop();
+  } else {
+    plan_->queue.runner_settled();
+  }
 }
 
 void queue_runner::add_step(enqueue_operation step, std::string name, scheduler* home) {
@@ -111,7 +115,7 @@ queue_run queue_runner::start_in(const detail::run_owner& owner, scheduler* home
   if (previous) {
     previous.state_->forget_stop();
   } else {
-    plan_->queue.runner_started();
+    plan_->queue.runner_settled();
   }
   return fresh;
 }

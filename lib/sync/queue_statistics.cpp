@@ -34,7 +34,7 @@ void queue_base::expect_runner() noexcept {
   ++idle_runners_;
 }
 
-void queue_base::runner_started() noexcept {
+void queue_base::runner_settled() noexcept {
   const detail::biased_lock lock(mutex_);
   --idle_runners_;
 }

@@ -77,6 +77,26 @@ LEAT_TEST("queue_runner: of two, one that was never started is told though the o
   co_await consumers.join();
 }
 
+LEAT_TEST("queue_runner: of one that is gone without a start nobody is told", "[sync]") {
+  number_queue q(4, "lines");
+  leat::task_group consumers;
+  consumers.spawn(pop(q));
+  co_await leat::this_task::yield();
+  {
+    const leat::queue_runner dropped(q);
+    CHECK(dump_now().find(never_started) != std::string::npos);
+    leat::queue_runner_def unknown;
+    unknown.queue_name = "lines";
+    unknown.enqueue_op_names = {"reader"};
+    leat::queue_runner_registry names;
+    names.add_queue(q);
+    CHECK_THROWS_WITH(leat::queue_runner(unknown, names), Catch::Contains("reader"));
+  }
+  CHECK(dump_now().find(never_started) == std::string::npos);
+  q.close();
+  co_await consumers.join();
+}
+
 TEST_CASE("queue_runner: a program stuck for want of a start ends with a sentence of it",
           "[sync]") {
   std::string what;

@@ -257,9 +257,10 @@ class queue_base {
   // there is no memory for that either, the queue fails: they are not lost silently.
   void put_back(void* batch, std::size_t count) noexcept;
 
-  // Of a queue_runner that was made to fill it; dumps tell of one that was never started.
+  // Of a queue_runner that was made to fill it; dumps tell of one that was never started, until it
+  // settles: it starts, or is destroyed.
   void expect_runner() noexcept;
-  void runner_started() noexcept;
+  void runner_settled() noexcept;
   [[nodiscard]] bool awaits_runner() const noexcept;
 
   void append_to(std::string& text) const;  // what describe() writes

@@ -58,7 +58,7 @@ struct queue_runner_options {
 /// When its producers have ended, a runner can be started again; the queue is the same.
 ///
 /// Thread safety: thread-bound until it was started; shared-safe afterwards. Lives at least as long
-/// as its tasks: until the coordinator or group was joined.
+/// as its tasks: until the coordinator or group was joined. The queue outlives it.
 /// Source: tf.train.QueueRunner.
 class queue_runner {
  public:
