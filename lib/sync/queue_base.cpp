@@ -408,7 +408,7 @@ void queue_base::take_back(detail::queue_waiter& w) {
 }
 
 void queue_base::undo(detail::queue_waiter& w) noexcept {
-  if (w.is_push() || w.outcome_ != detail::queue_outcome::done) return;
+  if (w.is_push() || w.count_ == 0 || w.outcome_ != detail::queue_outcome::done) return;
   try {
     take_back(w);
     w.outcome_ = detail::queue_outcome::cancelled;

@@ -154,9 +154,11 @@ class [[nodiscard]] select_awaiter final : public selection {
   }
 
   bool await_ready() {
-    if (task_ && task_->stop_requested()) return false;  // await_suspend() will see it
-    const bool done = arms_.any(
-        [this](auto& a, auto index) { return a.try_now() && claim(static_cast<int>(index())); });
+    const bool stopped = task_ && task_->stop_requested();
+    const bool done = arms_.any([&](auto& a, auto index) {
+      return (!stopped || asks_for_nothing(a)) && a.try_now() && claim(static_cast<int>(index()));
+    });
+    if (stopped && !done) return false;  // await_suspend() will see it
     return done && (!task_ || task_->home().spend());
   }
 

@@ -39,6 +39,9 @@ namespace leat {
 /// After close() items go in no more; what is inside drains, then pops end empty. After fail(cause)
 /// the same, except that then they throw the cause. A queue is never opened again.
 ///
+/// An operation on no items succeeds at once, always: also on a queue that is closed or has failed,
+/// after a stop and when the time is over, in all faces.
+///
 /// The queue must outlive its operations; its destructor asserts that nobody waits.
 ///
 /// With a weigher the queue is also bounded by what its items weigh, and may share a memory_budget
@@ -150,7 +153,7 @@ class basic_queue
   /// Adds all items in one unbroken run, waiting for room as often as needed; they may be more than
   /// the capacity. Gives how many went in: fewer than asked for when the queue was closed
   /// meanwhile. Items that went in are moved from, the others are not. An empty run succeeds at
-  /// once, always.
+  /// once, always, after a stop too.
   ///
   /// Errors:       cancelled, as a partial_push that says how many went in; the cause given to
   ///               fail(), or, when some went in before, a partial_push with that cause.
@@ -163,7 +166,7 @@ class basic_queue
 
   /// Removes `count` items, waiting until they are together; may be more than the capacity: items
   /// are taken as they come and held. Empty: the queue was closed with fewer left, and these stay
-  /// in it. A count of 0 gives an empty batch at once, always.
+  /// in it. A count of 0 gives an empty batch at once, always, after a stop too.
   ///
   /// Errors:       cancelled; the cause given to fail(); std::bad_alloc for a batch too large.
   /// Cancellation: total: what it holds goes back to where it was, above the capacity if others

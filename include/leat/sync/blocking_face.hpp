@@ -18,7 +18,8 @@ namespace leat {
 /// A thread that a coordinator has started (coordinator::start_thread) is reached by the stop of
 /// that coordinator as a task is: its wait, present or next, ends as `cancelled`. Any wait can be
 /// given a limit besides, a stop token, a time or both; see wait_limit. A stop that was requested
-/// before ends it untried; a time that is over does not keep it from what it gets without waiting.
+/// before ends it untried, unless it is of no items; a time that is over does not keep it from what
+/// it gets without waiting.
 ///
 /// Errors:       what the awaitable throws; cancelled; deadline_exceeded. Of wait_push_many() both
 ///               as a partial_push, which says how many items went in.

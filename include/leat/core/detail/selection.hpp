@@ -61,6 +61,17 @@ class selection : public wait {
 template <class Operation>
 class arm;
 
+/// True: the operation is one on nothing, which is done at once whatever has been stopped. The arm
+/// of one that may be has `bool asks_for_nothing()`.
+template <class Arm>
+[[nodiscard]] bool asks_for_nothing([[maybe_unused]] const Arm& a) noexcept {
+  if constexpr (requires { a.asks_for_nothing(); }) {
+    return a.asks_for_nothing();
+  } else {
+    return false;
+  }
+}
+
 /// An operation that may have done a part when something else ends it. Its arm has two more:
 ///
 ///     void interrupt(std::error_code) noexcept;  // what has ended it, once it was withdrawn;

@@ -21,6 +21,7 @@ class arm<queue_awaiter<Queue, Verb>> {
   arm& operator=(const arm&) = delete;
   ~arm() { withdraw(); }
 
+  [[nodiscard]] bool asks_for_nothing() const noexcept { return verb_.count() == 0; }
   [[nodiscard]] bool try_now() { return at_once_ = verb_.try_at_once(queue_); }
 
   [[nodiscard]] bool begin() {

@@ -43,7 +43,8 @@ class [[nodiscard]] queue_awaiter {
   }
 
   [[gnu::always_inline]] bool await_ready() {
-    if (call_.task && call_.task->stop_requested()) return false;  // await_suspend() will see it
+    // A stop: await_suspend() will see it.
+    if (verb_.count() > 0 && call_.task && call_.task->stop_requested()) return false;
     if (!verb_.try_at_once(call_.queue)) return false;
     state_ = state::done;
     return !call_.task || call_.task->home().spend();
@@ -118,7 +119,8 @@ class blocking_queue_call {
     LEAT_ASSERT(scheduler::current() == nullptr,
                 "a blocking queue operation on a scheduler's own thread: co_await it instead");
     Verb verb{std::forward<Arguments>(arguments)...};
-    if (!queue_sleeper::stop_requested(limit) && verb.try_at_once(q)) {
+    const bool untried = verb.count() > 0 && queue_sleeper::stop_requested(limit);
+    if (!untried && verb.try_at_once(q)) {
       return verb.result(queue_outcome::done, verb.count());
     }
     queue_sleeper self(q, Verb::the_role, verb.items(), verb.count(), where);
