@@ -120,19 +120,19 @@ void coordinator::tell_unread() noexcept {
 }
 
 void coordinator::start_thread(std::string name, std::function<void(std::stop_token)> body) {
-  run_thread(std::move(name), std::stop_source(std::nostopstate),
-             [this, body = std::move(body)] { body(get_stop_token()); });
+  run_thread(std::move(name), std::stop_source(std::nostopstate), std::move(body));
 }
 
 void coordinator::register_thread(std::jthread thread, std::string name) {
   const std::stop_source stop = thread.get_stop_source();
   auto shared = std::make_shared<std::jthread>(std::move(thread));
-  run_thread(std::move(name), stop, [shared] {
+  run_thread(std::move(name), stop, [shared](const std::stop_token&) {
     if (shared->joinable()) shared->join();
   });
 }
 
-void coordinator::run_thread(std::string name, std::stop_source stop, std::function<void()> body) {
+void coordinator::run_thread(std::string name, std::stop_source stop,
+                             std::function<void(std::stop_token)> body) {
   auto entry = std::make_unique<thread_entry>(next_id(), std::move(name));
   thread_entry& e = *entry;
   e.stop = std::move(stop);
@@ -148,15 +148,17 @@ void coordinator::run_thread(std::string name, std::stop_source stop, std::funct
     if (stop_requested()) e.stop.request_stop();
     threads_.push_back(std::move(entry));
     try {
-      e.thread = std::jthread([this, &e, body = std::move(body)] {
+      e.thread = std::jthread([this, &e, round = get_stop_token(), body = std::move(body)] {
         std::exception_ptr error;
         try {
-          const detail::thread_place::occupied here(*e.place, get_stop_token());
-          body();
+          const detail::thread_place::occupied here(*e.place, round);
+          body(round);
         } catch (...) {
           error = std::current_exception();
         }
         e.place.reset();
+        // What its stop has ended, taken back since or not.
+        if (round.stop_requested() && to_error_code(error) == errc::cancelled) error = nullptr;
         thread_ended(std::move(error));
         e.ended = true;
         release();

@@ -10,6 +10,7 @@
 
 #include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
+#include "leat/sync/fifo_queue.hpp"
 #include "support/leat_test.hpp"
 
 // The threads of a coordinator; real ones, so on real time. Its tasks: coordinator_test.cpp.
@@ -204,6 +205,46 @@ TEST_CASE("coordinator: no limit and no grace is too long, in whatever unit", "[
   }(c, stopped));
   c.wait_join({.grace = std::chrono::hours::max()});
   CHECK(stopped == 2);
+}
+
+TEST_CASE("coordinator: what a stop ends in a thread left behind is no error of the next round",
+          "[sync]") {
+  leat::coordinator c;
+  leat::fifo_queue<int> q(1);
+  std::atomic<bool> cleared{false};
+  std::atomic<bool> cancelled{false};
+  c.start_thread("left behind", [&](const std::stop_token&) {
+    while (!cleared) std::this_thread::yield();
+    try {
+      q.wait_pop();
+    } catch (const leat::failure& e) {
+      cancelled = e.code() == errc::cancelled;
+      throw;
+    }
+  });
+  c.request_stop();
+  c.wait_join({.grace = 0s, .ignore_live_threads = true});
+  c.clear_stop();
+  cleared = true;
+  c.wait_join();
+  CHECK(cancelled);
+  CHECK_FALSE(c.should_stop());
+  CHECK(c.secondary_errors().empty());
+}
+
+TEST_CASE("coordinator: another error of a thread left behind stops the next round", "[sync]") {
+  leat::coordinator c;
+  std::atomic<bool> cleared{false};
+  c.start_thread("left behind", [&](const std::stop_token&) {
+    while (!cleared) std::this_thread::yield();
+    throw std::runtime_error("late");
+  });
+  c.request_stop();
+  c.wait_join({.grace = 0s, .ignore_live_threads = true});
+  c.clear_stop();
+  cleared = true;
+  CHECK_THROWS_WITH(c.wait_join(), "late");
+  CHECK(c.should_stop());
 }
 
 }  // namespace coordinator_threads_test

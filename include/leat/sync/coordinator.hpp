@@ -141,7 +141,8 @@ class coordinator final : public task_scope {
   bool block_for_stop(time_span limit = duration::max());
 
   /// Takes the stop and the recorded error back: the coordinator is as new. Call it when all have
-  /// ended: a task that lives on may have seen the stop, and the groups that it made have.
+  /// ended: a task that lives on may have seen the stop, and the groups that it made have. A thread
+  /// that lives on stays stopped: what that ends is no error of the next round.
   void clear_stop();
 
   // ---- Joining.
@@ -180,7 +181,8 @@ class coordinator final : public task_scope {
     void operator()() const noexcept { self->stop_threads(); }
   };
 
-  void run_thread(std::string name, std::stop_source stop, std::function<void()> body);
+  void run_thread(std::string name, std::stop_source stop,
+                  std::function<void(std::stop_token)> body);
   [[nodiscard]] bool is_clean(const std::exception_ptr& error) const noexcept;
   [[nodiscard]] bool was_stopped(const std::exception_ptr& error) const noexcept;
   void task_ended(std::string_view name, std::exception_ptr error) noexcept override;
