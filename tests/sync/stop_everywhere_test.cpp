@@ -3,17 +3,23 @@
 // is still inside, and nobody waits.
 
 #include <array>
+#include <chrono>
+#include <coroutine>
 #include <cstddef>
 #include <exception>
 #include <optional>
 #include <set>
 #include <stdexcept>
+#include <system_error>
 #include <tuple>
 #include <type_traits>
 #include <vector>
 
+#include "leat/core/select.hpp"
+#include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/sim/virtual_scheduler.hpp"
+#include "leat/sync/coordinator.hpp"
 #include "leat/sync/padding_fifo_queue.hpp"
 #include "leat/sync/partial_push.hpp"
 #include "leat/sync/tensor_queue.hpp"
@@ -22,6 +28,8 @@
 #include "sync/weighed_queues.hpp"
 
 namespace stop_everywhere_test {
+
+using namespace std::chrono_literals;
 
 // ---- Numbers through queues of numbers and of tensors.
 
@@ -300,6 +308,52 @@ TEMPLATE_LIST_TEST_CASE("queue: with a shared budget a stop at any point loses n
       CHECK(ram.used() == 0);
     }
     CHECK(points > 20);
+  }
+}
+
+// Awaits an operation, and takes the stop back between its two looks at it, as another thread may.
+template <class Operation>
+struct cleared_meanwhile {
+  Operation& operation;
+  leat::coordinator& owner;
+  void bind(leat::detail::promise_base& promise, std::coroutine_handle<> h) noexcept {
+    operation.bind(promise, h);
+  }
+  bool await_ready() {
+    const bool ready = operation.await_ready();
+    owner.clear_stop();
+    return ready;
+  }
+  bool await_suspend(std::coroutine_handle<> h) { return operation.await_suspend(h); }
+  auto await_resume() { return operation.await_resume(); }
+};
+
+LEAT_TEST("stop: one that was seen counts, though it is taken back before the wait", "[sync]") {
+  leat::fifo_queue<int> q(4);
+  for (int i = 0; i < 3; ++i) REQUIRE(q.try_push(i));
+  for (const int form : {0, 1, 2}) {
+    leat::coordinator coord;
+    std::error_code ec;
+    coord.spawn([](leat::fifo_queue<int>& from, leat::coordinator& owner, int f,
+                   std::error_code& code) -> task<> {
+      auto batch = from.pop_many(3);
+      auto selected = leat::select(batch, leat::sleep_for(1s));
+      auto limited = leat::with_timeout(batch, 1s);
+      cleared_meanwhile<decltype(batch)> alone{batch, owner};
+      cleared_meanwhile<decltype(selected)> of_several{selected, owner};
+      cleared_meanwhile<decltype(limited)> in_time{limited, owner};
+      try {
+        if (f == 0) co_await alone;
+        if (f == 1) co_await of_several;
+        if (f == 2) co_await in_time;
+      } catch (const leat::failure& e) {
+        code = e.code();
+      }
+    }(q, coord, form, ec));
+    coord.request_stop();
+    co_await coord.join();
+    CHECK(ec == errc::cancelled);
+    CHECK(q.size() == 3);
   }
 }
 

@@ -158,7 +158,8 @@ class [[nodiscard]] select_awaiter final : public selection {
     const bool done = arms_.any([&](auto& a, auto index) {
       return (!stopped || asks_for_nothing(a)) && a.try_now() && claim(static_cast<int>(index()));
     });
-    if (stopped && !done) return false;  // await_suspend() will see it
+    // For good: what is not tried has no memory for a wait either.
+    if (stopped && !done) return claim(stop);
     return done && (!task_ || task_->home().spend());
   }
 

@@ -43,8 +43,10 @@ class [[nodiscard]] queue_awaiter {
   }
 
   [[gnu::always_inline]] bool await_ready() {
-    // A stop: await_suspend() will see it.
-    if (verb_.count() > 0 && call_.task && call_.task->stop_requested()) return false;
+    if (verb_.count() > 0 && call_.task && call_.task->stop_requested()) {
+      state_ = state::stopped;  // for good: what is not tried has no memory for a wait either
+      return false;
+    }
     if (!verb_.try_at_once(call_.queue)) return false;
     state_ = state::done;
     return !call_.task || call_.task->home().spend();
@@ -53,12 +55,13 @@ class [[nodiscard]] queue_awaiter {
   bool await_suspend(std::coroutine_handle<> h) {
     const call c = call_;
     const bool done = state_ == state::done;
+    const bool stopped = state_ == state::stopped;
     std::construct_at(&waiter_, c.queue, Verb::the_role, verb_.items(), verb_.count(), c.where);
     state_ = state::suspended;
     waiter_.wait_in(c.task, h);
     if (done) {
       waiter_.set_done();
-    } else if (c.task && c.task->stop_requested()) {
+    } else if (stopped || (c.task && c.task->stop_requested())) {
       waiter_.outcome_ = queue_outcome::cancelled;
     } else {
       try {
@@ -99,7 +102,7 @@ class [[nodiscard]] queue_awaiter {
     context* task;
     std::source_location where;
   };
-  enum class state : unsigned char { fresh, done, suspended, resumed };
+  enum class state : unsigned char { fresh, done, stopped, suspended, resumed };
 
   union {
     call call_;
