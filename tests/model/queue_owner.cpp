@@ -1,0 +1,177 @@
+// The way of the thread that owns a queue's lock: tasks of one scheduler that store, take, hand
+// over and line up without an atomic instruction, while other threads come, revoke that, and push,
+// pop, close or stop.
+//
+// Each program runs under both models of the lock's one-sided fence; neither contains the other.
+
+#include "leat/core/select.hpp"
+#include "leat/core/task_group.hpp"
+#include "leat/sync/fifo_queue.hpp"
+#include "model/items.hpp"
+#include "model/scheduler.hpp"
+
+namespace queue_owner_model {
+
+using model::fence_model;
+using model::item;
+using queue = leat::fifo_queue<item>;
+
+/// What another thread does once the queue's lock has an owner.
+enum class act {
+  push,
+  pop,
+  take,  ///< what is there, without waiting
+  look,
+  close,
+  close_and_cancel,
+  stop,   ///< of the tasks
+  token,  ///< ends one pop
+};
+
+// A producer and a consumer on a scheduler of the first thread. Whatever the others do, each item
+// that went in comes out once, in order, and all end.
+template <std::size_t capacity, act... acts>
+class owned final : public model::program {
+  static constexpr unsigned each = 3;
+  static constexpr act what[] = {acts...};
+
+ public:
+  explicit owned(fence_model f) {
+    model::fences = f;
+    const auto here = std::source_location::current();
+    group_.spawn_on(scheduler_, consume(*this), "consumer", here);
+    group_.spawn_on(scheduler_, produce(*this), "producer", here);
+  }
+
+ private:
+  static leat::task<void> produce(owned& self) {
+    try {
+      for (unsigned n = 0; n < each; ++n) {
+        const bool pushed = co_await self.queue_.push(item(0, n));
+        if (!pushed) break;
+        ++self.entered_[0];
+      }
+    } catch (const leat::failure&) {  // the stop, or a close that cancels
+    }
+    self.queue_.close();
+    try {
+      const bool pushed = co_await self.queue_.push(item(0, each));
+      model::require(!pushed, "a push was let in after the close");
+    } catch (const leat::failure&) {  // the same
+    }
+  }
+
+  static leat::task<void> consume(owned& self) {
+    co_await self.take_until_the_token();
+    try {
+      while (const auto it = co_await self.queue_.pop()) self.ledger_.took(0, *it);
+    } catch (const leat::failure&) {  // the stop
+    }
+  }
+
+  // It finds the queue empty, and so makes its thread the owner of the lock.
+  leat::task<void> take_until_the_token() {
+    const std::stop_token token = token_.get_token();
+    try {
+      if (const auto it = queue_.try_pop()) ledger_.took(0, *it);
+      owned_.store(true, std::memory_order_relaxed);
+      while (((acts == act::token) || ...)) {
+        const auto it = co_await leat::with_stop(queue_.pop(), token);
+        if (!it) break;
+        ledger_.took(0, *it);
+      }
+    } catch (const leat::failure&) {
+    }
+  }
+
+  void thread(unsigned index) override {
+    if (index == 0) {
+      scheduler_.drive();
+      return;
+    }
+    // Relaxed: only that there is an owner is wanted, not to see what it did.
+    for (int i = 0; i < 20 && !owned_.load(std::memory_order_relaxed); ++i) model::yield();
+    switch (what[index - 1]) {
+      case act::push: entered_[index] = queue_.wait_push(item(index, 0)) ? 1 : 0; break;
+      case act::pop:
+        if (const auto it = queue_.wait_pop()) ledger_.took(index, *it);
+        break;
+      case act::take:
+        for (unsigned i = 0; i < each; ++i) {
+          if (const auto it = queue_.try_pop()) ledger_.took(index, *it);
+        }
+        break;
+      case act::look:
+        model::require(queue_.size() <= capacity, "more is in than there is room");
+        break;
+      case act::close: queue_.close(); break;
+      case act::close_and_cancel: queue_.close_and_cancel(); break;
+      case act::stop: group_.request_stop(); break;
+      case act::token: token_.request_stop(); break;
+    }
+  }
+
+  void finish() override {
+    model::require(group_.live_tasks() == 0, "a task has not ended");
+    while (const auto it = queue_.try_pop()) ledger_.took(0, *it);
+    ledger_.check_order();
+    std::size_t in = 0;
+    for (unsigned p = 0; p <= sizeof...(acts); ++p) {
+      in += entered_[p];
+      for (unsigned n = 0; n < entered_[p]; ++n) {
+        const std::size_t times = ledger_.times(p, n);
+        model::require(times == 1, times ? "an item came twice" : "an item was lost");
+      }
+    }
+    model::require(ledger_.count() == in, "an item came that was not pushed");
+    const leat::queue_statistics now = queue_.statistics();
+    model::require(now.waiting_pushes + now.waiting_pops == 0, "somebody still waits");
+  }
+
+  queue queue_{capacity};
+  std::array<unsigned, 4> entered_{};
+  model::ledger ledger_;
+  std::stop_source token_;
+  std::atomic<bool> owned_{false};
+  model::driven_scheduler scheduler_;
+  leat::task_group group_;
+};
+
+constexpr auto fence = fence_model::two_fences;
+constexpr auto wide = fence_model::system_wide;
+
+template <std::size_t capacity, auto f, act... acts>
+constexpr auto make = &model::make<owned<capacity, acts...>, f>;
+
+const model::test push("queue owner: another thread pushes", 2, make<1, fence, act::push>);
+const model::test push_w("queue owner: another thread pushes, system-wide fence", 2,
+                         make<1, wide, act::push>);
+const model::test pop("queue owner: another thread pops", 2, make<1, fence, act::pop>);
+const model::test pop_w("queue owner: another thread pops, system-wide fence", 2,
+                        make<1, wide, act::pop>);
+const model::test take("queue owner: another thread tries to pop", 2, make<1, fence, act::take>);
+const model::test take_w("queue owner: another thread tries to pop, system-wide fence", 2,
+                         make<2, wide, act::take>);
+const model::test look("queue owner: another thread looks", 2, make<1, fence, act::look>);
+const model::test look_w("queue owner: another thread looks, system-wide fence", 2,
+                         make<1, wide, act::look>);
+const model::test close("queue owner: another thread closes", 2, make<1, fence, act::close>);
+const model::test close_w("queue owner: another thread closes, system-wide fence", 2,
+                          make<1, wide, act::close>);
+const model::test cancel("queue owner: another thread closes and cancels", 2,
+                         make<1, fence, act::close_and_cancel>);
+const model::test cancel_w("queue owner: another thread closes and cancels, system-wide fence", 2,
+                           make<1, wide, act::close_and_cancel>);
+const model::test stop("queue owner: another thread stops the tasks", 2, make<1, fence, act::stop>);
+const model::test stop_w("queue owner: another thread stops the tasks, system-wide fence", 2,
+                         make<1, wide, act::stop>);
+const model::test token("queue owner: another thread stops a pop", 2, make<1, fence, act::token>);
+const model::test token_w("queue owner: another thread stops a pop, system-wide fence", 2,
+                          make<1, wide, act::token>);
+const model::test both("queue owner: one pushes, one pops", 3, make<1, fence, act::push, act::pop>);
+const model::test both_w("queue owner: one pushes, one pops, system-wide fence", 3,
+                         make<1, wide, act::push, act::pop>);
+const model::test ends("queue owner: one closes, one stops", 3,
+                       make<2, fence, act::close, act::stop>);
+
+}  // namespace queue_owner_model
