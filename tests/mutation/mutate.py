@@ -5,9 +5,9 @@
 
 The sources below SOURCES are copied to BUILD with every mutant compiled in (sites.py says which);
 the environment variable LEAT_MUTANT chooses one at run time. So there is one build, with clang and
-the address sanitizer, and then COUNT (default 200) short runs: the cases of suite sync, then the
-simulated scenarios RUNS names. A mutant is killed when a run fails or hangs. Which ones are tried
-is a matter of the seed; a COUNT of `all` tries every one.
+the address sanitizer, and then COUNT (default 200) short runs: the cases of suite sync, those of
+core and the simulated scenarios that RUNS names. A mutant is killed when a run fails or hangs.
+Which ones are tried is a matter of the seed; a COUNT of `all` tries every one.
 
 A mutant that no test can tell from the library, since it changes memory or speed only, stands in
 equivalent.txt with the reason. It is tried all the same and counted apart: one that is killed, or
@@ -29,13 +29,22 @@ import time
 
 import sites
 
-SOURCES = ['include/leat/sync', 'lib/sync']
-COPIED = ['include', 'lib', 'tests', 'meson.build', 'meson_options.txt']
+SOURCES = [
+    'include/leat/sync', 'lib/sync',
+    # What its waits are made of: select, limits, stops and the lock with an owner.
+    'include/leat/core/detail/biased_mutex.hpp', 'include/leat/core/detail/parker.hpp',
+    'include/leat/core/detail/selection.hpp', 'include/leat/core/select.hpp',
+    'include/leat/core/sleep.hpp', 'include/leat/core/stop_wait.hpp',
+    'lib/core/biased_mutex.cpp', 'lib/core/select.cpp', 'lib/core/sleep.cpp',
+    'lib/core/stop_wait.cpp',
+]
+COPIED = ['include', 'lib', 'tests', 'tools', 'meson.build', 'meson_options.txt']
 SEED = 1
 GOAL = 0.9
-TARGETS = ['tests/test_sync', 'tests/simulate']
+TARGETS = ['tests/test_sync', 'tests/test_core', 'tests/simulate']
 RUNS = [
     ['tests/test_sync', '--abort'],
+    ['tests/test_core', '--abort', 'select*,sleep*,wait*,with*,time*'],
     ['tests/simulate', '--count', '200', 'queues'],
     ['tests/simulate', '--count', '200', 'coordination'],
 ]
@@ -66,8 +75,9 @@ def fail(sentence):
 def find_sites(root):
     """All sites of each source, and all mutants, numbered from 1."""
     found, mutants = {}, []
-    for folder in SOURCES:
-        for path in sorted((root / folder).rglob('*.[hc]pp')):
+    for source in SOURCES:
+        path = root / source
+        for path in [path] if path.is_file() else sorted(path.rglob('*.[hc]pp')):
             name = str(path.relative_to(root))
             found[name] = sites.Finder(name, path.read_text()).find()
             for site in found[name]:
@@ -100,7 +110,8 @@ def configure(tree, build):
     if shutil.which('ccache'):
         compiler = 'ccache ' + compiler
     done = subprocess.run(
-        ['meson', 'setup', build, tree, '-Dtests=enabled', '-Dtool=disabled', '-Dexamples=disabled',
+        ['meson', 'setup', build, tree, '--unity=on', '--unity-size=20', '-Dtests=enabled',
+         '-Dtool=disabled', '-Dexamples=disabled',
          '-Dbenches=disabled', '-Dwarning_level=0', '--optimization=0', '-Dcpp_args=-w '
          '-ferror-limit=0 -Wno-error', '-Db_sanitize=address,undefined', '-Db_lundef=false'],
         env=dict(os.environ, CXX=compiler), capture_output=True, text=True)
@@ -187,7 +198,8 @@ def main():
     parser.add_argument('count', nargs='?', default='200', help='a number, or all')
     parser.add_argument('--seed', type=int, default=SEED)
     parser.add_argument('--list', action='store_true', help='print all mutants and end')
-    parser.add_argument('--only', default='', help='mutants whose key contains this text')
+    parser.add_argument('--only', action='append', default=[],
+                        help='mutants whose key contains this text; more than once: one of them')
     options = parser.parse_args()
     root, build = options.root.resolve(), options.build.resolve()
 
@@ -200,7 +212,9 @@ def main():
 
     begin = time.monotonic()
     compiled = build_all(root, build, found, mutants)
-    candidates = [m for m in mutants if m.number in compiled and options.only in m.key]
+    only = options.only or ['']
+    candidates = [m for m in mutants
+                  if m.number in compiled and any(text in m.key for text in only)]
     count = len(candidates) if options.count == 'all' else min(int(options.count), len(candidates))
     chosen = random.Random(options.seed).sample(candidates, count)
     print(f'mutate: {count} of {len(candidates)} mutants, seed {options.seed}; '

@@ -19,7 +19,7 @@ SWAPS = {'<': '<=', '<=': '<', '>': '>=', '>=': '>', '==': '!=', '!=': '==', '&&
          '||': '&&', '+': '-', '-': '+', '+=': '-=', '-=': '+=', '&': '|', '|': '&'}
 STEPS = {'++': '--', '--': '++'}
 WORDS = {'true': 'false', 'false': 'true', 'max': 'min', 'min': 'max'}
-OUTCOMES = ['done', 'closed', 'cancelled', 'failed']
+OUTCOMES = ['done', 'closed', 'cancelled', 'failed', 'exhausted', 'late']
 CLOSING = {'(': ')', '[': ']', '{': '}'}
 
 
@@ -99,6 +99,9 @@ class Finder:
         return (self.tokens[i - 1].end < self.tokens[i].start
                 and self.tokens[i].end < self.tokens[i + 1].start)
 
+    def is_template_argument(self, i):
+        return self.is_at(i - 1, '<') and not self.spaced(i - 1)
+
     # ---- Scopes
 
     def scope(self, i, end):
@@ -127,7 +130,7 @@ class Finder:
             self.scope(i + 1, end)
         elif '(' not in before and any(w in before for w in ('class', 'struct', 'union')):
             self.scope(i + 1, end)
-        elif '(' not in words or 'enum' in words:
+        elif '(' not in words or 'enum' in words or 'concept' in words:
             return end
         elif re.match(r'[A-Za-z_]', words[-1]) and ':' in words and words[-1] not in (
                 'const', 'noexcept', 'override', 'final'):
@@ -289,7 +292,7 @@ class Finder:
                 changes = {i: WORDS[text]}
             elif text == '!':
                 changes = {i: ''}
-            elif re.fullmatch(r'\d+', text):
+            elif re.fullmatch(r'\d+', text) and not self.is_template_argument(i):
                 changes = {i: str(int(text) + 1)}
             elif text in OUTCOMES and self.is_at(i - 2, 'queue_outcome'):
                 changes = {i: OUTCOMES[(OUTCOMES.index(text) + 1) % len(OUTCOMES)]}
