@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
     if (r.workload == "file/hot") return leat::sync_wait(read_pieces(r.file));
     if (r.workload == "file/cold") return leat::sync_wait(read_records(r.file, {}));
     if (r.workload == "file/cold-direct") {
-      return leat::sync_wait(read_records(r.file, {.chunk_size = 512 << 10, .direct = true}));
+      return leat::sync_wait(read_records(r.file, {.direct = true}));
     }
     if (r.workload.starts_with("files/"))
       return leat::sync_wait(read_files(bench::files_at(r.file)));

@@ -111,7 +111,7 @@ int main(int argc, char** argv) {
     records.checks = leat::tfrecord_checks::none;
   }
   if (r.workload.starts_with("tfrecord/cold-direct/")) {
-    records.read = {.chunk_size = 512 << 10, .direct = true};
+    records.read = {.direct = true};
   }
   return bench::report_reading(r, "leat", [&] {
     if (r.workload.starts_with("tfrecord/")) return leat::sync_wait(read_records(r.file, records));

@@ -182,8 +182,13 @@ TEST_CASE("pipeline: a filter that lets nothing through takes no memory for it",
     most_bytes = before;
     std::size_t passed = 0;
     {
-      auto none = leat::read_files<leat::line_reader>(
-                      {.files = {dir / "?"}, .num_epochs = 1, .interleave = 2, .block = 1})
+      leat::file_source<leat::line_reader> source;
+      source.files = {dir / "?"};
+      source.num_epochs = 1;
+      source.interleave = 2;
+      source.block = 1;
+      source.reader.read.chunk_size = 256 * kibibyte;
+      auto none = leat::read_files(std::move(source))
                       .map("none",
                            [&](std::string_view line) {
                              passed += line.size() / 6;
