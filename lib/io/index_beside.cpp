@@ -7,10 +7,10 @@
 
 namespace leat::detail {
 
-task<void> index_beside::finish(const partial_file& data, std::string path) {
+task<void> index_beside::finish(std::string data, std::string path) {
   if (finished_) co_return;
   if (bytes_.empty()) {
-    file written = co_await file::open(data.partial_path());
+    file written = co_await file::open(std::move(data));
     // To give a file its name changes nothing of what the stamp holds.
     const tfrecord_stamp stamp = co_await get_tfrecord_stamp(written);
     bytes_ = tfrecord_index_builder(builder_).finish(stamp).encode();

@@ -152,7 +152,7 @@ task<void> sharded_tfrecord_writer::finish_before(std::size_t end) {
     s.output.reset();
     if (s.index) {
       const std::string path = partial_name(prefix_, finished_, options_.suffix);
-      co_await s.index->finish(*s.file, tfrecord_index_path(path));
+      co_await s.index->finish(s.file->partial_path(), tfrecord_index_path(path));
     }
   }
 }

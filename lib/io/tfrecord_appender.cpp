@@ -11,6 +11,7 @@
 #include "leat/codec/compression.hpp"
 #include "leat/core/error.hpp"
 #include "leat/io/detail/partial_file.hpp"
+#include "leat/io/tfrecord_index_file.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 
 namespace leat {
@@ -28,15 +29,20 @@ std::optional<std::uint64_t> parse_note(std::string_view text) {
   return whole ? std::optional(size) : std::nullopt;
 }
 
-// Of a file that is whole; else an error.
-task<std::uint64_t> count_records(const file& f, tfrecord_appender_options options) {
+// Of a file that is whole; else an error. They go into the index, where there is one.
+task<std::uint64_t> count_records(const file& f, tfrecord_appender_options options,
+                                  std::optional<detail::index_beside>& index) {
   tfrecord_reader_options how;
   how.checks = options.checks;
   how.max_record_size = options.max_record_size;
   auto reader = co_await tfrecord_reader::open(f.path(), how);
   record_batch batch;
   try {
-    for (bool more = true; more;) more = co_await reader->read_batch(batch);
+    for (bool more = true; more;) {
+      more = co_await reader->read_batch(batch);
+      if (!index) continue;
+      for (const byte_view record : batch) index->add(record.size());
+    }
   } catch (const failure& e) {
     if (e.code() != errc::data_loss) throw;
     throw failure(errc::data_loss, detail::sentence_of(e) +
@@ -127,16 +133,20 @@ task<tfrecord_appender> tfrecord_appender::open(std::string path,
   auto n = co_await note::make(path);
   file f = co_await file::open(std::move(path), open_mode::read_write);
   co_await check_kind(f);
-  const std::uint64_t records = co_await count_records(f, options);
+  std::optional<detail::index_beside> index;
+  if (options.index) index.emplace();
+  const std::uint64_t records = co_await count_records(f, options, index);
   co_await n->write(f.status().size);
-  co_return tfrecord_appender(std::move(n), std::move(f), records, options);
+  co_return tfrecord_appender(std::move(n), std::move(f), records, std::move(index), options);
 }
 
 tfrecord_appender::tfrecord_appender(std::unique_ptr<note> n, file f, std::uint64_t records_before,
+                                     std::optional<detail::index_beside> index,
                                      const tfrecord_appender_options& options)
     : note_(std::move(n)),
       file_(std::move(f)),
       output_(compression::none, {}, options.buffer_size, 0, file_.status().size),
+      index_(std::move(index)),
       records_before_(records_before),
       bytes_before_(file_.status().size) {}
 
@@ -159,7 +169,7 @@ tfrecord_appender::~tfrecord_appender() {
 task<void> tfrecord_appender::write(byte_view payload) {
   if (closing_) throw failure(errc::failed_precondition, file_.path() + ": write after close");
   const detail::one_at_a_time::use use(in_use_);
-  append_tfrecord(output_.input(), payload);
+  detail::append_record(output_, index_, payload);
   ++records_;
   if (output_.full()) co_await output_.drain(file_, deflate_flush::none);
 }
@@ -177,11 +187,20 @@ task<void> tfrecord_appender::close() {
   if (!note_->done()) {
     co_await output_.drain(file_, deflate_flush::none);
     co_await file_.sync();
+    if (index_) co_await publish_index();
     co_await note_->remove();
   }
+  if (index_) index_->keep();
   co_await file_.close();
   co_await detail::sync_parent_directory(file_.path());
   closed_ = true;
+}
+
+// Before the note goes: with that all is there.
+task<void> tfrecord_appender::publish_index() {
+  const std::string index_path = tfrecord_index_path(file_.path());
+  co_await index_->finish(file_.path(), index_path);
+  co_await index_->publish(index_path);
 }
 
 task<bool> roll_back_append(std::string path) {

@@ -99,7 +99,7 @@ task<void> tfrecord_writer::close() {
 task<void> tfrecord_writer::publish() {
   if (index_) {
     const std::string index_path = tfrecord_index_path(path_);
-    co_await index_->finish(file_, index_path);
+    co_await index_->finish(file_.partial_path(), index_path);
     co_await index_->publish(index_path);
   }
   co_await file_.publish(path_);

@@ -3,11 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "leat/codec/bytes.hpp"
 #include "leat/codec/tfrecord.hpp"
 #include "leat/core/task.hpp"
+#include "leat/io/detail/index_beside.hpp"
 #include "leat/io/detail/one_at_a_time.hpp"
 #include "leat/io/detail/output_buffer.hpp"
 #include "leat/io/file.hpp"
@@ -22,6 +24,11 @@ struct tfrecord_appender_options {
   /// checksums it can have damage to which the new records do no harm.
   tfrecord_checks checks = tfrecord_checks::all;
   std::uint64_t max_record_size = std::uint64_t{1} << 30;  ///< bytes; of those that are there
+  /// True: the index of the file, of old records and new ones, is made meanwhile and stands beside
+  /// it when it is closed, at tfrecord_index_path(), in place of the one that may be there; nothing
+  /// is read for it but what open() reads anyway. False: an index that is there is that of the file
+  /// as it was, and load_tfrecord_index() refuses it.
+  bool index = false;
 };
 
 /// Appends records to a TFRecord file that is there: all of them, or none.
@@ -35,6 +42,11 @@ struct tfrecord_appender_options {
 ///
 /// The note also keeps a second appender away. It does not see those who write otherwise: a
 /// tfrecord_writer of the same path replaces the file, and what is appended to it is gone.
+///
+/// An index, where one is made, is complete and has its name before the note goes; dropped without
+/// a close no index of the appender's stays. Whatever happens in between, an index is never taken
+/// for that of another file, see load_tfrecord_index(): nor is the one that was there before, when
+/// the file was written to, even if it was cut back.
 ///
 ///     auto appender = co_await leat::tfrecord_appender::open("log.tfrecord");
 ///     co_await appender.write(record);
@@ -80,12 +92,15 @@ class tfrecord_appender {
   class note;
 
   tfrecord_appender(std::unique_ptr<note> n, file f, std::uint64_t records_before,
+                    std::optional<detail::index_beside> index,
                     const tfrecord_appender_options& options);
+  [[nodiscard]] task<void> publish_index();
 
   detail::one_at_a_time in_use_;
   std::unique_ptr<note> note_;
   file file_;
   detail::output_buffer output_;
+  std::optional<detail::index_beside> index_;
   std::uint64_t records_before_;
   std::uint64_t bytes_before_;
   std::uint64_t records_ = 0;

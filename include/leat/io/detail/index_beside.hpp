@@ -14,7 +14,7 @@
 namespace leat::detail {
 
 /// The index of a TFRecord file that is being written, made with it: finished when that is, and
-/// named just before it. One that is left without its file is the index of no other.
+/// named just before it counts. One that is left without its file is the index of no other.
 ///
 /// After an error all can be called again.
 /// Thread safety: thread-bound.
@@ -23,9 +23,9 @@ class index_beside {
   /// The record that comes next. Errors: as tfrecord_index_builder::add().
   void add(std::uint64_t payload_size) { builder_.add(payload_size); }
 
-  /// Writes the index of `data`, which is finished and has not got its name, to a new file for
+  /// Writes the index of the file that is called `data` for now, and is finished, to a new file for
   /// `path`, as far as that is not done. Errors: of the system.
-  [[nodiscard]] task<void> finish(const partial_file& data, std::string path);
+  [[nodiscard]] task<void> finish(std::string data, std::string path);
 
   /// As partial_file; after finish().
   [[nodiscard]] task<void> publish(std::string path) { return file_->publish(std::move(path)); }
