@@ -85,6 +85,10 @@ bool tfrecord_framing::refutes(range_checksums& seen, byte_view bytes, std::uint
   return seen.of(payload, offset + tfrecord_header_size) != unmask_crc32c(stored);
 }
 
+bool tfrecord_framing::promises_too_much(byte_view bytes) const noexcept {
+  return load_little_endian<std::uint64_t>(bytes.data()) > options_.corruption.max_held;
+}
+
 std::optional<std::uint64_t> tfrecord_framing::promise(byte_view bytes,
                                                        std::uint64_t left) const noexcept {
   if (options_.checks != tfrecord_checks::all || left == unknown_size) return {};

@@ -130,6 +130,26 @@ TEST_CASE("limits: resync looks at what headers promise, and does not hold it", 
                  "record 2 at offset " + end + ": truncated"));
 }
 
+TEST_CASE("limits: resync in a compressed file holds no more than max_held", "[faults]") {
+  if (LEAT_ASAN || LEAT_TSAN) return;
+  const temp_dir dir;
+  std::string look_alikes = "damage";
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    look_alikes += header_of(60 * mebibyte - 100 * i) + header_of(16 * mebibyte - 100 * i);
+  }
+  std::vector<std::byte> last;
+  leat::append_tfrecord(last, leat::as_bytes("last"));
+  const std::string bytes =
+      look_alikes + std::string(80 * mebibyte, '\0') + std::string(leat::as_text(last)) + "damage";
+  leat::tfrecord_reader_options options;
+  options.corruption.policy = leat::corruption_policy::resync;
+  options.corruption.max_reports = 1;
+  options.inflate.max_ratio = 2000;
+  const std::string path = dir.write("f", leat_test::zlib_deflated(bytes));
+  CHECK(contains(said_of<leat::tfrecord_reader>(path, compressed(options)),
+                 "record 2 at offset " + std::to_string(bytes.size() - 6) + ": truncated"));
+}
+
 // Whoever lifts the ratio still has the limit of the size.
 TEST_CASE("limits: a bomb within the ratio is stopped by its size, and takes no memory",
           "[faults]") {

@@ -17,6 +17,7 @@
 #include "support/leat_test.hpp"
 #include "support/record_files.hpp"
 #include "support/temp_dir.hpp"
+#include "support/zlib_oracle.hpp"
 
 namespace corruption_test {
 
@@ -241,6 +242,24 @@ TEST_CASE("corruption: resync finds a record that is longer than what is read at
         REQUIRE(o.reports.size() == 3);
       }
     }
+  }
+}
+
+TEST_CASE("corruption: what resync holds of a compressed file is limited by max_held", "[io]") {
+  const temp_dir dir;
+  texts all = {"a", std::string(3000, 'b'), std::string(2000, 'c')};
+  std::string bytes = bytes_of(all);
+  bytes[1] ^= 1;  // the length of a
+  for (const std::uint64_t held : {1999U, 2000U, 2999U, 3000U}) {
+    auto options = with(corruption_policy::resync);
+    options.corruption.max_held = held;
+    CHECK(read(dir.write("plain", bytes), options).initials == "bc");
+    options.compression_type = leat::compression::gzip;
+    const outcome o = read(dir.write("gzip", leat_test::zlib_deflated(bytes)), options);
+    CHECK(o.error.empty());
+    CHECK(o.initials == (held >= 3000 ? "bc" : held >= 2000 ? "c" : ""));
+    REQUIRE(o.reports.size() == 1);
+    CHECK(o.reports[0].skipped == (held >= 3000 ? 17U : held >= 2000 ? 17U + 3016U : bytes.size()));
   }
 }
 

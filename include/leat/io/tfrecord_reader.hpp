@@ -50,6 +50,7 @@ class tfrecord_framing {
     return find_tfrecord(bytes, options_.max_record_size);
   }
   [[nodiscard]] bool refutes(range_checksums& seen, byte_view bytes, std::uint64_t offset) const;
+  [[nodiscard]] bool promises_too_much(byte_view bytes) const noexcept;
   [[nodiscard]] std::optional<std::uint64_t> promise(byte_view bytes,
                                                      std::uint64_t left) const noexcept;
   [[nodiscard]] static task<bool> keeps_promise(byte_stream& stream, range_checksums& seen,

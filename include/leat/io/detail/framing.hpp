@@ -61,6 +61,8 @@ struct framing_step {
 //   std::size_t overlap                       bytes to be searched again with those that follow
 //   bool refutes(range_checksums&, bytes, offset)    where search() only finds what may be one:
 //                                             true, no record begins at these, also when all come
+//   bool promises_too_much(bytes)             true, the one that would begin at these is too long
+//                                             to be held, and can only be checked by that
 //   std::optional<std::uint64_t> promise(bytes, left)  and the bytes of the one that would begin at
 //                                             these, where it is too long to be held for a check
 //   task<bool> keeps_promise(byte_stream&, range_checksums&, offset, size, where)
