@@ -29,7 +29,7 @@ struct tfrecord_file_options {
   tfrecord_checks checks = tfrecord_checks::all;
   std::uint64_t max_record_size = std::uint64_t{1} << 30;  ///< bytes; a larger record is an error
   /// Reads under way at a time where the data is not in the page cache, 1 to 1024.
-  std::size_t depth = 64;
+  std::size_t depth = 128;
   /// Bytes between two records that are read in one go with them.
   std::size_t max_gap = 4096;
   /// Bytes of the records of one read() together, those between them included: more is an error,
