@@ -160,6 +160,7 @@
 #include "leat/train/named_values.hpp"
 #include "leat/train/nan_hook.hpp"
 #include "leat/train/pipeline_summary.hpp"
+#include "leat/train/rank_checkpoints.hpp"
 #include "leat/train/retry.hpp"
 #include "leat/train/run_context.hpp"
 #include "leat/train/saver.hpp"

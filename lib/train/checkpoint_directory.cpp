@@ -1,6 +1,7 @@
 #include "leat/train/checkpoint_directory.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <utility>
@@ -53,6 +54,24 @@ task<std::string> read_text(file& f) {
 std::string detail::path_in(const std::string& directory, const std::string& name) {
   if (directory.empty() || is_absolute(name)) return name;
   return directory.ends_with('/') ? directory + name : directory + "/" + name;
+}
+
+bool detail::is_checkpoint_name(std::string_view name, std::string_view basename,
+                                std::uint64_t& step) {
+  const std::string prefix = std::string(basename) + "-";
+  if (!name.starts_with(prefix)) return false;
+  const std::string_view digits = name.substr(prefix.size());
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
+  return error == std::errc() && end == digits.data() + digits.size();
+}
+
+std::string_view detail::without_partial(std::string_view name) noexcept {
+  constexpr std::string_view mark = ".partial";
+  const std::size_t at = name.rfind(mark);
+  if (at == std::string_view::npos) return {};
+  const std::string_view digits = name.substr(at + mark.size());
+  const bool is_number = digits.find_first_not_of("0123456789") == std::string_view::npos;
+  return is_number ? name.substr(0, at) : std::string_view();
 }
 
 task<std::optional<checkpoint_state>> detail::read_checkpoint_state(std::string directory,

@@ -149,6 +149,13 @@ void check_entries(const checkpoint_table& table, const entry_map& by_name,
   }
 }
 
+void check_checksum(const checkpoint_entry& e, std::uint32_t checksum) {
+  if (checksum == e.checksum) return;
+  throw failure(errc::data_loss, "the checkpoint is damaged: the checksum of entry '" + e.name +
+                                     "', " + std::to_string(e.size) + " bytes at offset " +
+                                     std::to_string(e.offset) + ", is wrong");
+}
+
 task<void> read_value(file& f, const checkpoint_entry& e, std::span<std::byte> to) {
   std::uint32_t checksum = 0;
   for (std::size_t done = 0; done < to.size();) {
@@ -157,10 +164,19 @@ task<void> read_value(file& f, const checkpoint_entry& e, std::span<std::byte> t
     checksum = extend_crc32c(checksum, piece);
     done += piece.size();
   }
-  if (checksum == e.checksum) co_return;
-  throw failure(errc::data_loss, "the checkpoint is damaged: the checksum of entry '" + e.name +
-                                     "', " + std::to_string(e.size) + " bytes at offset " +
-                                     std::to_string(e.offset) + ", is wrong");
+  check_checksum(e, checksum);
+}
+
+// The same, without keeping it.
+task<void> check_value(file& f, const checkpoint_entry& e) {
+  std::vector<std::byte> piece;
+  std::uint32_t checksum = 0;
+  for (std::uint64_t done = 0; done < e.size; done += piece.size()) {
+    piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(piece_size, e.size - done)));
+    co_await read_all(f, e.offset + done, piece);
+    checksum = extend_crc32c(checksum, piece);
+  }
+  check_checksum(e, checksum);
 }
 
 task<void> stage_all(file& f, const checkpoint_registry& what, extra_entries extra) {
@@ -286,6 +302,65 @@ task<bool> is_checkpoint_of(std::string path, const checkpoint_registry& what) {
   co_return true;
 }
 
+namespace {
+
+// With the name of the file in front, if it is not there yet.
+[[noreturn]] void rethrow_of_file(const std::string& path, const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::system_error& e) {
+    if (std::string_view(e.what()).starts_with(path)) throw;
+    rethrow_with(path, e);
+  }
+}
+
+task<void> check_values(file& f) {
+  const checkpoint_table table = co_await read_table(f);
+  for (const checkpoint_entry& e : table.entries) co_await check_value(f, e);
+}
+
+task<std::string> read_object_of(file& f, std::string name) {
+  const checkpoint_table table = co_await read_table(f);
+  const auto found = std::ranges::find(table.entries, name, &checkpoint_entry::name);
+  if (found == table.entries.end()) {
+    throw failure(errc::not_found, "the checkpoint has no entry '" + name + "'");
+  }
+  if (found->type != "object") {
+    throw failure(errc::invalid_argument,
+                  "entry '" + name + "' is " +
+                      describe(found->type, found->element_size, found->count()) + ", no object");
+  }
+  std::string bytes(static_cast<std::size_t>(found->size), '\0');
+  co_await read_value(f, *found, std::as_writable_bytes(std::span(bytes)));
+  co_return bytes;
+}
+
+}  // namespace
+
+task<void> check_whole(std::string path) {
+  file f = co_await file::open(path);
+  std::exception_ptr error;
+  try {
+    co_await check_values(f);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (error) rethrow_of_file(path, error);
+}
+
+task<std::string> read_object(std::string path, std::string name) {
+  file f = co_await file::open(path);
+  std::exception_ptr error;
+  std::string bytes;
+  try {
+    bytes = co_await read_object_of(f, std::move(name));
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (error) rethrow_of_file(path, error);
+  co_return bytes;
+}
+
 task<void> read_checkpoint(std::string path, const checkpoint_registry& what, extra_entries extra) {
   file f = co_await file::open(path);
   std::exception_ptr error;
@@ -296,13 +371,7 @@ task<void> read_checkpoint(std::string path, const checkpoint_registry& what, ex
     error = std::current_exception();
   }
   for (const auto& item : what.items()) item->drop();
-  if (!error) co_return;
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::system_error& e) {
-    if (std::string_view(e.what()).starts_with(path)) throw;
-    rethrow_with(path, e);
-  }
+  if (error) rethrow_of_file(path, error);
 }
 
 }  // namespace leat::detail

@@ -30,6 +30,13 @@ struct checkpoint_snapshot {
 /// the values are not looked at. Errors: of the system.
 [[nodiscard]] task<bool> is_checkpoint_of(std::string path, const checkpoint_registry& what);
 
+/// Reads a checkpoint, all of it, whosever it is. Errors: data_loss and invalid_argument for one
+/// that is not whole; of the system.
+[[nodiscard]] task<void> check_whole(std::string path);
+
+/// See read_saved_object().
+[[nodiscard]] task<std::string> read_object(std::string path, std::string name);
+
 /// Reads a checkpoint, all of it, and only then gives the values of the registry what it holds; on
 /// an error they are as before. Errors: see saver::restore().
 [[nodiscard]] task<void> read_checkpoint(std::string path, const checkpoint_registry& what,

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "leat/codec/checkpoint_state.hpp"
 #include "leat/core/clock.hpp"
@@ -18,6 +20,14 @@ class unreadable_state : public failure {
 
 /// A name with the directory in front; an absolute one as it is.
 [[nodiscard]] std::string path_in(const std::string& directory, const std::string& name);
+
+/// True for BASENAME-STEP, with `step` set.
+[[nodiscard]] bool is_checkpoint_name(std::string_view name, std::string_view basename,
+                                      std::uint64_t& step);
+
+/// The name of a file that is half written, as it will be: without ".partial" and the number behind
+/// it. Empty: it is no such name.
+[[nodiscard]] std::string_view without_partial(std::string_view name) noexcept;
 
 /// As get_checkpoint_state(), but an unreadable text is an error. Errors: unreadable_state.
 [[nodiscard]] task<std::optional<checkpoint_state>> read_checkpoint_state(

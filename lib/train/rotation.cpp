@@ -29,9 +29,13 @@ bool rotation::adopt(const checkpoint_state& state,
 }
 
 void rotation::add(std::string path, double now) {
-  std::erase_if(all_, [&](const listed& e) { return e.path == path; });
+  forget(path);
   newest_ = {std::move(path), now};
   if (!lists_newest_only()) all_.push_back(newest_);
+}
+
+void rotation::forget(const std::string& path) {
+  std::erase_if(all_, [&](const listed& e) { return e.path == path; });
 }
 
 std::optional<rotation::listed> rotation::next_to_delete() {

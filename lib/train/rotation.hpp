@@ -31,6 +31,9 @@ class rotation {
   /// Adds the newest checkpoint; one of the same name is the newest now.
   void add(std::string path, double now);
 
+  /// One was deleted otherwise.
+  void forget(const std::string& path);
+
   /// Takes the next one that is to be deleted out of the list, and before it those that are kept
   /// for ever. Empty: nothing is to be deleted.
   [[nodiscard]] std::optional<listed> next_to_delete();

@@ -1,7 +1,6 @@
 #include "leat/train/saver.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <exception>
 #include <iterator>
@@ -16,6 +15,7 @@
 #include "leat/io/detail/one_at_a_time.hpp"
 #include "leat/io/file.hpp"
 #include "leat/train/checkpoint_directory.hpp"
+#include "leat/train/rank_checkpoints.hpp"
 #include "train/checkpoint_file.hpp"
 #include "train/checkpoint_paths.hpp"
 #include "train/rotation.hpp"
@@ -43,22 +43,15 @@ void check_options(const checkpoint_registry& what, const saver_options& o) {
   }
   check_name("basename", o.basename);
   check_name("latest_filename", o.latest_filename);
+  if (!o.in_step_with.empty() && o.max_to_keep == 1U) {
+    refuse("a rank in step with others keeps 2 checkpoints or more: max_to_keep is 1");
+  }
   if (o.keep_every < duration::zero()) refuse("keep_every is negative; 0 keeps none for ever");
-}
-
-// True for the digits of a number, with `step` set.
-bool parse_step(std::string_view digits, std::uint64_t& step) noexcept {
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
-  return error == std::errc() && end == digits.data() + digits.size();
 }
 
 // A path without the directory.
 std::string_view name_in(std::string_view path) noexcept {
   return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
-}
-
-bool are_digits(std::string_view text) noexcept {
-  return text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 // Errors for which the checkpoint before is a way out.
@@ -117,6 +110,8 @@ struct saver::state {
   task<void> restore_one(std::string path) const;
   task<std::exception_ptr> try_to_restore(std::string path, bool& vanished) const;
   task<std::optional<std::string>> restore_latest();
+  task<std::optional<std::string>> restore_in_step();
+  task<void> take_back(std::optional<std::uint64_t> step);
 
   const std::string directory;
   const checkpoint_registry& what;
@@ -131,16 +126,12 @@ struct saver::state {
 
 // BASENAME-STEP.
 bool saver::state::is_checkpoint(std::string_view name, std::uint64_t& step) const {
-  const std::string prefix = options.basename + "-";
-  return name.starts_with(prefix) && parse_step(name.substr(prefix.size()), step);
+  return detail::is_checkpoint_name(name, options.basename, step);
 }
 
-// What a program that was killed has left: a file of ours with ".partial" and a number behind it.
+// What a program that was killed has left.
 bool saver::state::is_left_over(std::string_view name) const {
-  constexpr std::string_view mark = ".partial";
-  const std::size_t at = name.rfind(mark);
-  if (at == std::string_view::npos || !are_digits(name.substr(at + mark.size()))) return false;
-  const std::string_view whole = name.substr(0, at);
+  const std::string_view whole = detail::without_partial(name);
   std::uint64_t step = 0;
   return whole == options.latest_filename || whole == options.basename ||
          is_checkpoint(whole, step);
@@ -372,6 +363,7 @@ task<std::exception_ptr> saver::state::try_to_restore(std::string path, bool& va
 task<std::optional<std::string>> saver::state::restore_latest() {
   const detail::one_at_a_time::use use(in_use);
   if (what.empty()) co_return std::nullopt;
+  if (!options.in_step_with.empty()) co_return co_await restore_in_step();
   std::set<std::string> told;
   const auto refuse = [&](const std::string& path, const std::exception_ptr& why) {
     if (options.strict) std::rethrow_exception(why);
@@ -401,6 +393,33 @@ task<std::optional<std::string>> saver::state::restore_latest() {
   }
   if (first) std::rethrow_exception(first);
   co_return std::nullopt;
+}
+
+// What was saved behind the common step is of steps that are done again. It goes before anybody can
+// take a new step, so that old and new are never taken together.
+task<void> saver::state::take_back(std::optional<std::uint64_t> step) {
+  const std::vector<numbered> there = co_await checkpoints();
+  for (const auto& [number, path] : there) {
+    if (step && number <= *step) continue;
+    co_await remove_checkpoint(path);
+    kept.forget(path);
+  }
+}
+
+task<std::optional<std::string>> saver::state::restore_in_step() {
+  rank_checkpoint_options o;
+  o.basename = options.basename;
+  o.on_refused = options.on_refused;
+  std::vector<std::string> directories = options.in_step_with;
+  std::erase(directories, directory);
+  directories.push_back(directory);
+  const auto found = co_await find_rank_checkpoints(std::move(directories), std::move(o));
+  if (found) co_await restore_one(found->paths.back());
+  std::optional<std::uint64_t> step;
+  if (found) step = found->step;
+  co_await take_back(step);
+  if (!found) co_return std::nullopt;
+  co_return found->paths.back();
 }
 
 // --------------------------------------------------------------------------------- the saver

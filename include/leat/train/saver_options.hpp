@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "leat/core/clock.hpp"
 
@@ -45,6 +46,12 @@ struct saver_options {
   /// restore_latest() fails when the checkpoint to restore is damaged or refused, instead of taking
   /// the one before.
   bool strict = false;
+  /// Directories of the savers of all ranks that save at the same steps, of which this is one: what
+  /// was saved of one step belongs together. restore_latest() takes the newest step of which all
+  /// have a checkpoint that is whole, whatever the state file says, and deletes those of this saver
+  /// that are newer; so it is for who holds the directory's lock. See find_rank_checkpoints().
+  /// max_to_keep must not be 1 then.
+  std::vector<std::string> in_step_with = {};
 
   /// Called for each checkpoint, or state file, that restore_latest() passes over.
   std::function<void(const std::string& path, std::exception_ptr error)> on_refused = {};
