@@ -89,10 +89,16 @@ struct saver::state {
   [[nodiscard]] task<std::vector<std::string>> list() const {
     return list_directory(directory.empty() ? "." : directory);
   }
-  task<std::optional<checkpoint_state>> read_state(std::exception_ptr& unreadable) const;
+  // What the state file says, and since when it does at least.
+  struct listing {
+    std::optional<checkpoint_state> state = {};
+    std::exception_ptr unreadable = {};
+    std::optional<wall_time_point> since = {};
+  };
+  task<listing> read_state() const;
   task<std::vector<numbered>> checkpoints() const;
   task<std::optional<checkpoint_state>> look_around() const;
-  task<std::vector<detail::rotation::listed>> unlisted(const checkpoint_state& s) const;
+  task<std::vector<detail::rotation::listed>> unlisted(const listing& l) const;
   task<checkpoint_state> newest_of_ours() const;
   task<void> adopt();
 
@@ -137,17 +143,18 @@ bool saver::state::is_left_over(std::string_view name) const {
          is_checkpoint(whole, step);
 }
 
-// A text that is no state is `unreadable`.
-task<std::optional<checkpoint_state>> saver::state::read_state(
-    std::exception_ptr& unreadable) const {
-  std::optional<checkpoint_state> found;
+// A text that is no state is `unreadable`. The time comes first: a file that is written anew
+// meanwhile lists what it would have hidden.
+task<saver::state::listing> saver::state::read_state() const {
+  listing l;
+  l.since = co_await detail::checkpoint_time(in_directory(options.latest_filename));
   try {
-    found = co_await detail::read_checkpoint_state(directory, options.latest_filename);
+    l.state = co_await detail::read_checkpoint_state(directory, options.latest_filename);
   } catch (const failure& e) {
     if (e.code() != errc::invalid_argument) throw;
-    unreadable = std::current_exception();
+    l.unreadable = std::current_exception();
   }
-  co_return found;
+  co_return l;
 }
 
 // All that the directory has, by their steps.
@@ -175,19 +182,18 @@ task<std::optional<checkpoint_state>> saver::state::look_around() const {
 // What a program that was killed had no time to list, oldest first: complete checkpoints of this
 // program, behind the one that is listed as the newest. Older than the state file is what somebody
 // has taken out of it, and what is kept for ever.
-task<std::vector<detail::rotation::listed>> saver::state::unlisted(
-    const checkpoint_state& s) const {
+task<std::vector<detail::rotation::listed>> saver::state::unlisted(const listing& l) const {
   std::vector<detail::rotation::listed> found;
+  const checkpoint_state& s = *l.state;
   std::uint64_t newest = 0;
   const bool has_step = is_checkpoint(name_in(s.model_checkpoint_path), newest);
   const std::vector<numbered> there = co_await checkpoints();
-  const auto since = co_await detail::checkpoint_time(in_directory(options.latest_filename));
   for (const auto& [step, path] : there) {
     const auto is_it = [&](const std::string& listed) { return name_in(listed) == name_in(path); };
     if (has_step && step <= newest) continue;
     if (std::ranges::any_of(s.all_model_checkpoint_paths, is_it)) continue;
     const std::optional<wall_time_point> written = co_await detail::checkpoint_time(path);
-    if (!written || !since || *written < *since) continue;
+    if (!written || !l.since || *written < *l.since) continue;
     const bool is_ours = co_await detail::is_checkpoint_of(path, what);
     if (is_ours) found.push_back({path, seconds(*written)});
   }
@@ -211,11 +217,11 @@ task<checkpoint_state> saver::state::newest_of_ours() const {
 }
 
 task<void> saver::state::adopt() {
-  std::exception_ptr unreadable;
-  std::optional<checkpoint_state> s = co_await read_state(unreadable);
+  listing l = co_await read_state();
+  std::optional<checkpoint_state>& s = l.state;
   std::vector<detail::rotation::listed> newer;
-  if (s) newer = co_await unlisted(*s);
-  if (unreadable) {
+  if (s) newer = co_await unlisted(l);
+  if (l.unreadable) {
     warn(in_directory(options.latest_filename) +
          ": the state file cannot be read; the saver goes on with the newest checkpoints of this "
          "program that it finds, and never deletes the others");
@@ -331,9 +337,11 @@ task<void> saver::state::restore_one(std::string path) const {
 
 task<saver::state::candidates> saver::state::look_for_candidates() const {
   candidates c;
-  std::optional<checkpoint_state> s = co_await read_state(c.unreadable);
+  listing l = co_await read_state();
+  c.unreadable = l.unreadable;
+  std::optional<checkpoint_state>& s = l.state;
   if (s) {
-    const std::vector<detail::rotation::listed> newer = co_await unlisted(*s);
+    const std::vector<detail::rotation::listed> newer = co_await unlisted(l);
     for (const auto& each : newer) c.paths.insert(c.paths.begin(), each.path);
   } else if (c.unreadable && !options.strict) {
     s = co_await look_around();

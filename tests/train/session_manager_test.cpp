@@ -362,7 +362,9 @@ task<> read_while_another_saves(std::size_t kept, bool strict) {
   restore_source from;
   from.from = &worker;
   for (int i = 0; i < 10; ++i) {
+    const std::int64_t before = workers;
     session s = co_await m.wait_for_session(1h, from);
+    CHECK(workers >= before);
     co_await s.close();
   }
   co_await group.join();
