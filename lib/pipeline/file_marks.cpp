@@ -6,17 +6,14 @@
 #include "leat/codec/crc32c.hpp"
 
 namespace leat::detail {
-namespace {
 
-std::string difference(const file_mark& saved, const file_status& now) {
-  if (saved.size != now.size) {
-    return "it has " + std::to_string(now.size) + " bytes, and had " + std::to_string(saved.size) +
+std::string change_of(const file_mark& saved, std::uint64_t size) {
+  if (saved.size != size) {
+    return "it has " + std::to_string(size) + " bytes, and had " + std::to_string(saved.size) +
            " when it was read";
   }
   return "it has been written since it was read";
 }
-
-}  // namespace
 
 file_marks::file_marks(std::vector<std::string> paths) : paths_(std::move(paths)) {
   marks_.reserve(paths_.size());
@@ -42,7 +39,7 @@ task<void> file_marks::require(const std::vector<file_mark>& saved, std::string_
     if (!saved[i].read || marks_[i] == saved[i]) continue;
     const file_status now = co_await get_status(paths_[i]);
     if (now.size != saved[i].size || now.modified_ns != saved[i].modified_ns) {
-      refuse_state(stage, "'" + paths_[i] + "' has changed: " + difference(saved[i], now));
+      refuse_state(stage, "'" + paths_[i] + "' has changed: " + change_of(saved[i], now.size));
     }
     marks_[i] = saved[i];
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "leat/core/random.hpp"
+#include "leat/pipeline/detail/file_marks.hpp"
 #include "leat/pipeline/detail/reader_settings.hpp"
 #include "leat/pipeline/detail/run_journal.hpp"
 
@@ -68,6 +69,7 @@ class indexed_stage final : public detail::stage<record_selection> {
       stages.back().skip = 0;
     }
     stages.back().reader = s.to_bytes();
+    stages.back().marks = marks();
   }
   void forget(std::uint64_t run) noexcept override { journal_.forget(run); }
   task<void> restore(std::span<const stage_state> stages) override {
@@ -80,7 +82,12 @@ class indexed_stage final : public detail::stage<record_selection> {
     if (s.reader.empty()) co_return;
     require_epoch(indexed_reader_state::from_bytes(s.reader, s.name));
     co_await open();
-    reader_->restore_state(s.reader);
+    try {
+      reader_->restore_state(s.reader);
+    } catch (const failure&) {
+      name_what_has_changed(s.marks);
+      throw;
+    }
   }
   std::uint64_t to_skip() const noexcept override { return skip_; }
   void rewind() noexcept override {
@@ -144,6 +151,28 @@ class indexed_stage final : public detail::stage<record_selection> {
     detail::refuse_state(metrics().name(), "it is in epoch " + std::to_string(begun) +
                                                ", and num_epochs is " +
                                                std::to_string(*options_.num_epochs));
+  }
+
+  // Of files that are read by their numbers, wherever they stand.
+  [[nodiscard]] std::vector<detail::file_mark> marks() const {
+    std::vector<detail::file_mark> all;
+    for (const auto& f : reader_->files()) {
+      const tfrecord_stamp& s = f->index().stamp();
+      all.push_back({.read = true, .size = s.size, .modified_ns = s.modified_ns});
+    }
+    return all;
+  }
+
+  // The reader knows the sum of all files only.
+  void name_what_has_changed(const std::vector<detail::file_mark>& saved) const {
+    const std::vector<detail::file_mark> now = marks();
+    if (now.size() != saved.size()) return;
+    const auto [here, then] = std::ranges::mismatch(now, saved);
+    if (here == now.end()) return;
+    const std::string& path =
+        reader_->files()[static_cast<std::size_t>(here - now.begin())]->path();
+    detail::refuse_state(metrics().name(),
+                         "'" + path + "' has changed: " + detail::change_of(*then, here->size));
   }
 
   task<void> open() {

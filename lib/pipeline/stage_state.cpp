@@ -24,7 +24,7 @@ constexpr tag version = 1, stage = 2, checksum = 15;
 }
 namespace of_stage {
 constexpr tag kind = 1, name = 2, setting = 3, skip = 4, files = 5, buffer = 6, reader = 7,
-              seed = 8, rank = 9, world_size = 10;
+              seed = 8, rank = 9, world_size = 10, marks = 11;
 }
 namespace of_setting {
 constexpr tag name = 1, value = 2;
@@ -75,6 +75,19 @@ void write(pbf_writer& to, const dealt_files& d) {
   for (const std::uint64_t f : d.files) files.add_element(f);
 }
 
+void write(pbf_writer& to, const std::vector<file_mark>& all) {
+  {
+    protozero::packed_field_fixed32 paths(to, of_files::paths);
+    for (const file_mark& f : all) paths.add_element(f.path);
+  }
+  {
+    protozero::packed_field_uint64 sizes(to, of_files::sizes);
+    for (const file_mark& f : all) sizes.add_element(f.read ? f.size + 1 : 0);
+  }
+  protozero::packed_field_sfixed64 times(to, of_files::times);
+  for (const file_mark& f : all) times.add_element(f.modified_ns);
+}
+
 void write(pbf_writer to, const files_state& s) {
   to.add_fixed64(of_files::seed, s.seed);
   to.add_uint64(of_files::epoch, s.epoch);
@@ -83,16 +96,7 @@ void write(pbf_writer to, const files_state& s) {
   to.add_uint64(of_files::records, s.records);
   for (const file_place& p : s.places) write(pbf_writer(to, of_files::place), p);
   if (s.dealt) write(to, *s.dealt);
-  {
-    protozero::packed_field_fixed32 paths(to, of_files::paths);
-    for (const file_mark& f : s.files) paths.add_element(f.path);
-  }
-  {
-    protozero::packed_field_uint64 sizes(to, of_files::sizes);
-    for (const file_mark& f : s.files) sizes.add_element(f.read ? f.size + 1 : 0);
-  }
-  protozero::packed_field_sfixed64 times(to, of_files::times);
-  for (const file_mark& f : s.files) times.add_element(f.modified_ns);
+  write(to, s.files);
 }
 
 void write(pbf_writer to, const buffer_state& s) {
@@ -132,9 +136,13 @@ void write(pbf_writer to, const stage_state& s) {
   if (s.buffer) write(pbf_writer(to, of_stage::buffer), *s.buffer);
   if (!s.reader.empty()) to.add_bytes(of_stage::reader, s.reader);
   if (s.seed) to.add_fixed64(of_stage::seed, *s.seed);
-  if (s.world_size == 1) return;
-  to.add_uint64(of_stage::rank, s.rank);
-  to.add_uint64(of_stage::world_size, s.world_size);
+  if (s.world_size != 1) {
+    to.add_uint64(of_stage::rank, s.rank);
+    to.add_uint64(of_stage::world_size, s.world_size);
+  }
+  if (s.marks.empty()) return;
+  pbf_writer marks(to, of_stage::marks);
+  write(marks, s.marks);
 }
 
 // ----------------------------------------------------------------------------------------- reading
@@ -263,6 +271,7 @@ stage_state read_stage(pbf_reader from) {
       case of_word(of_stage::seed): s.seed = from.get_fixed64(); break;
       case of_number(of_stage::rank): s.rank = from.get_uint64(); break;
       case of_number(of_stage::world_size): s.world_size = from.get_uint64(); break;
+      case of_bytes(of_stage::marks): s.marks = read_files(from.get_message()).files; break;
       default: throw unknown_field();
     }
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,9 @@
 #include "leat/pipeline/detail/stage_state.hpp"
 
 namespace leat::detail {
+
+/// How a file differs from what it was when it was read: one or the other does.
+[[nodiscard]] std::string change_of(const file_mark& saved, std::uint64_t size);
 
 /// The files of a source, and how they were when they were read, to know them again.
 class file_marks {

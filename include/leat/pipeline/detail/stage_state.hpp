@@ -107,6 +107,7 @@ struct stage_state {
   std::optional<buffer_state> buffer = {};
   std::string reader = {};  ///< an indexed_reader's state; empty: it was not open yet
   std::optional<std::uint64_t> seed = {};  ///< of the orders of such a reader
+  std::vector<file_mark> marks = {};       ///< of its files, to name the one that has changed
 
   friend bool operator==(const stage_state&, const stage_state&) = default;
 };
