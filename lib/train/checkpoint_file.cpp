@@ -293,7 +293,8 @@ task<bool> is_checkpoint_of(std::string path, const checkpoint_registry& what) {
     file f = co_await file::open(std::move(path));
     const checkpoint_table table = co_await read_table(f);
     check_identity(table, what);
-  } catch (...) {
+  } catch (const failure& e) {
+    if (e.code() == std::errc::io_error) co_return true;
     const std::vector<errc> none = {errc::not_found, errc::invalid_argument, errc::data_loss,
                                     errc::failed_precondition, errc::unimplemented};
     if (!is_one_of(std::current_exception(), none)) throw;

@@ -54,7 +54,9 @@ std::string_view name_in(std::string_view path) noexcept {
   return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }
 
-// Errors for which the checkpoint before is a way out.
+// Errors for which the checkpoint before is a way out. What the device cannot read (EIO) has
+// data_loss too; other errors of the system, such as a lack of rights or memory, are none of the
+// checkpoint's.
 bool is_refusal(const std::error_code& code) noexcept {
   return code == errc::failed_precondition || code == errc::data_loss ||
          code == errc::invalid_argument;
@@ -360,7 +362,12 @@ task<std::exception_ptr> saver::state::try_to_restore(std::string path, bool& va
     error = std::current_exception();
   }
   if (!error) co_return error;
-  const bool there = co_await checkpoint_exists(std::move(path));
+  bool there = true;
+  try {
+    there = co_await checkpoint_exists(std::move(path));
+  } catch (const failure& e) {
+    if (!is_refusal(e.code())) throw;
+  }
   vanished = !there;
   if (there && detail::is_one_of(error, {errc::not_found})) std::rethrow_exception(error);
   co_return error;

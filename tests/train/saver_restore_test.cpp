@@ -13,6 +13,7 @@
 #include "leat/core/this_task.hpp"
 #include "leat/io/file.hpp"
 #include "leat/train/checkpoint_directory.hpp"
+#include "support/effort.hpp"
 #include "support/leat_test.hpp"
 #include "support/outcome_of.hpp"
 #include "train/saver_support.hpp"
@@ -329,6 +330,109 @@ TEST_CASE("saver: a checkpoint that an object refuses is passed over", "[train]"
     CHECK(p.value == "old");
     CHECK(passed_over == 1);
   });
+}
+
+// Two checkpoints, and then the n-th call fails: what is restored, and what is told.
+struct after_error {
+  std::string restored;
+  std::string error;
+  names refused;
+  bool reached = false;
+};
+after_error restore_with_error(std::uint64_t n, std::uint64_t before, bool strict, bool listed) {
+  after_error a;
+  world w(1, {.files = {.plan = leat::sim::planned_fault{before + n, leat::sim::fault::io_error}}});
+  w.run([&](world& here) -> task<> {
+    program p;
+    saver_options options = p.options();
+    options.strict = strict;
+    saver s = co_await saver::open("/d", p.what, std::move(options));
+    co_await save_all(s, p, 1, 2);
+    if (!listed) {  // as behind a crash
+      here.files().write_file("/d/checkpoint", "model_checkpoint_path: 'model.ckpt-1'\n");
+      const std::string newest = here.files().read_file("/d/model.ckpt-2").value();
+      here.files().write_file("/d/model.ckpt-2", newest);
+    }
+    const auto restore = [](saver& of, std::string& to) -> task<> {
+      to = (co_await of.restore_latest()).value_or("");
+    };
+    a.error = (co_await outcome_of(restore(s, a.restored))).text;
+    a.refused = p.refused;
+    CHECK((a.restored.empty() || p.m.is(a.restored.back() - '0')));
+  });
+  a.reached = w.files().calls() >= before + n;
+  return a;
+}
+
+TEST_CASE("saver: a checkpoint that the device cannot read is passed over, and it is told",
+          "[train]") {
+  world w(1);
+  w.run([](world&) -> task<> {
+    program p;
+    saver s = co_await saver::open("/d", p.what, p.options());
+    co_await save_all(s, p, 1, 2);
+  });
+  const std::uint64_t before = w.files().calls();
+  for (const auto& [strict, listed] :
+       {std::pair{false, true}, {true, true}, {false, false}, {true, false}}) {
+    int passed_over = 0;
+    for (std::uint64_t n = 1;; ++n) {
+      const after_error a = restore_with_error(n, before, strict, listed);
+      if (!a.reached) break;
+      if (a.restored == "/d/model.ckpt-1") {
+        ++passed_over;
+        CHECK(a.refused == names{"/d/model.ckpt-2"});
+      } else if (a.restored.empty()) {
+        CHECK(contains(a.error, "Input/output error"));
+        const bool of_checkpoint = contains(a.error, "model.ckpt-2");
+        CHECK((strict || !listed || !of_checkpoint));
+        passed_over += strict && of_checkpoint ? 1 : 0;
+      }
+    }
+    CHECK(passed_over >= 3);  // it is opened, and its table and its values are read
+  }
+}
+
+// Saves, however often the device fails.
+task<> insist_on(saver& s, program& p, std::int64_t step) {
+  for (bool saved = false; !saved;) {
+    try {
+      co_await save(s, p, step);
+      saved = true;
+    } catch (const leat::failure&) {
+    }
+  }
+}
+
+TEST_CASE("saver: where the device fails again and again, each checkpoint has its turn",
+          "[train]") {
+  int none = 0;
+  int older = 0;
+  for (std::uint64_t seed = 0; seed < some_of(400); ++seed) {
+    world w(seed, {.files = {.faults = {.io_error = 0.3}}});
+    w.run([&](world&) -> task<> {
+      program p;
+      saver_options options = p.options();
+      options.adopt_listed = false;
+      saver s = co_await saver::open("/d", p.what, std::move(options));
+      co_await insist_on(s, p, 1);
+      co_await insist_on(s, p, 2);
+      std::string restored;
+      const auto restore = [](saver& of, std::string& to) -> task<> {
+        to = (co_await of.restore_latest()).value_or("");
+      };
+      const outcome o = co_await outcome_of(restore(s, restored));
+      if (restored == "/d/model.ckpt-1") {
+        CHECK(p.refused == names{"/d/model.ckpt-2"});
+        ++older;
+      } else if (restored.empty() && contains(o.text, "/d/model.ckpt")) {
+        CHECK(p.refused == names{"/d/model.ckpt-2", "/d/model.ckpt-1"});
+        ++none;
+      }
+    });
+  }
+  CHECK(older > 0);
+  CHECK(none > 0);
 }
 
 TEST_CASE("saver: other errors of an object end the search", "[train]") {

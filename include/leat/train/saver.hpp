@@ -69,11 +69,11 @@ class saver {
 
   /// Restores the newest checkpoint that the state file names, or one that is newer than that file
   /// and was not listed any more (see docs/checkpoints.md), and gives its path; when it is missing,
-  /// damaged or refused (failed_precondition, data_loss, invalid_argument), the one before it, and
-  /// so on, and tells `on_refused` of each. One that another saver deletes at this moment counts as
-  /// missing only when that saver has listed nothing new. A state file that nobody can read is
-  /// refused as well: then the files of the directory are tried, the highest step first. Empty: the
-  /// directory has no checkpoint.
+  /// damaged or refused (failed_precondition, data_loss, invalid_argument, EIO), the one before it,
+  /// and so on, and tells `on_refused` of each. One that another saver deletes at this moment
+  /// counts as missing only when that saver has listed nothing new. A state file that nobody can
+  /// read is refused as well: then the files of the directory are tried, the highest step first.
+  /// Empty: the directory has no checkpoint.
   ///
   /// Errors: when none can be restored, the one of the newest; the values are as before then. With
   ///         saver_options::strict at once. unimplemented for a checkpoint of a later leat.
