@@ -8,6 +8,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <utility>
@@ -257,14 +258,17 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
     std::ranges::sort(left, {}, &wanted::what);
     while (!left.empty()) {
       std::vector<origin> records;
+      records.reserve(left.size());
       for (const wanted& w : left) {
         if (records.empty() || !records.back().same_record(w.what))
           records.push_back(w.what.record());
       }
       std::size_t made = 0;
+      auto next = left.begin();
       const typename stage<In>::sink keep = [&](In& in, std::span<const origin> of) {
         for (std::size_t i = 0; i < of.size(); ++i) {
-          const auto same = std::ranges::equal_range(left, of[i], {}, &wanted::what);
+          const auto same = who_want(left, of[i], next);
+          next = same.end();
           made += put_again(same, in.begin() + static_cast<std::ptrdiff_t>(i));
         }
       };
@@ -276,6 +280,17 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
       }
       std::erase_if(left, [](const wanted& w) { return w.is_there; });
     }
+  }
+
+  // Elements come mostly in order: who comes next is asked first.
+  static auto who_want(std::vector<wanted>& all, const origin& what,
+                       typename std::vector<wanted>::iterator next) {
+    if (next == all.end() || next->what != what) {
+      return std::ranges::equal_range(all, what, {}, &wanted::what);
+    }
+    const auto others =
+        std::find_if(next, all.end(), [&](const wanted& w) { return w.what != what; });
+    return std::ranges::subrange(next, others);
   }
 
   // An element to all places that want it, or to one of them where it cannot be copied. Gives to
