@@ -55,7 +55,7 @@ void require_files_for(std::uint64_t ranks, std::size_t files, std::string_view 
 task<void> let_others_run() {
   co_await this_task::yield();
   const bool stopped = co_await this_task::stop_requested();  // g++ 12 errs with it in the if
-  if (stopped) throw failure(errc::cancelled, "pipeline: restore");
+  if (stopped) throw failure(errc::cancelled, "pipeline");
 }
 
 pipeline_core::pipeline_core(pipeline_options options) : options_(std::move(options)) {
@@ -101,10 +101,19 @@ void pipeline_core::require_no(std::string_view obstacle) const {
 void pipeline_core::start() {
   home_ = scheduler::current();
   LEAT_ASSERT(home_ != nullptr, "a pipeline runs in a task: call next() in one");
+  turn_began_ = home_->now();
   group_.emplace(options_.name);
   consumer_.add_task();
   consuming_.emplace(consumer_, *home_);
   if (options_.patience) group_->spawn_on(*home_, watch(*options_.patience), "watchdog");
+}
+
+bool pipeline_core::turn_is_over() noexcept {
+  constexpr duration turn = std::chrono::milliseconds(5);
+  const time_point now = home_->now();
+  if (now - turn_began_ < turn) return false;
+  turn_began_ = now;
+  return true;
 }
 
 void pipeline_core::spawn(task<void> t, const stage_metrics& stage, std::string_view what) {

@@ -75,8 +75,7 @@ struct batches_options {
 /// With ordering::deterministic, elements come in an order that is a function of the input and the
 /// seeds, whatever the number of workers; an error comes where its element would have been.
 ///
-/// Movable until it runs. Thread safety: thread-bound to the consumer's scheduler, one operation at
-///                a time; the metrics are shared-safe.
+/// Movable until it runs. Thread safety: thread-bound, one call at a time; metrics: shared-safe.
 template <class Run>
 class pipeline {
  public:
@@ -299,6 +298,7 @@ class pipeline {
       in_.clear();
       last_->forget(in_.next().run);
       if (!core_->has_started()) start();  // what of it has begun is ended when the rest fails
+      if (core_->turn_is_over()) co_await detail::let_others_run();
       const waiting w(core_->consumer(), *scheduler::current(), waiting::for_input);
       more = co_await last_->next(in_.renew());
     } catch (...) {

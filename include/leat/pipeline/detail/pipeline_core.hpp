@@ -29,7 +29,7 @@ void require_files_for(std::uint64_t ranks, std::size_t files, std::string_view 
 /// Records of which a restore makes elements again before others have their turn.
 inline constexpr std::size_t restore_share_of_turn = 16;
 
-/// In the midst of a restore: lets every other task that is ready run first.
+/// Lets every other task that is ready run first.
 /// Errors: cancelled when the task was asked to stop.
 [[nodiscard]] task<void> let_others_run();
 
@@ -65,6 +65,10 @@ class pipeline_core {
   [[nodiscard]] bool has_started() const noexcept { return group_.has_value(); }
   /// True between start() and the end of stop().
   [[nodiscard]] bool is_running() const noexcept { return consuming_.has_value(); }
+  /// True each few ms: what need not wait for its input, since all of it is in memory, would leave
+  /// no turn to others, such as the services of a supervisor, and would hear no stop.
+  /// Precondition: it runs.
+  [[nodiscard]] bool turn_is_over() noexcept;
   /// Starts a task of a stage, on the consumer's scheduler or on those of the workers in turn.
   void spawn(task<void> t, const stage_metrics& stage, std::string_view what);
   void spawn_worker(task<void> t, const stage_metrics& stage, std::size_t index);
@@ -91,6 +95,7 @@ class pipeline_core {
   stage_metrics watched_{"watched"};
   std::atomic<std::uint64_t> dropped_{0};
   scheduler* home_ = nullptr;
+  time_point turn_began_;
   std::optional<task_group> group_;
   std::optional<at_work> consuming_;
   std::size_t next_worker_ = 0;  // whose turn it is among options_.workers
