@@ -122,7 +122,7 @@ comparisons = [
               'thread_pipeline_peer') for cores in ('1-core', '2-cores')),
     *((f'resume/{name}', [['leat_resume_bench', '--workload', f'resume/{name}', '--items',
                            str(items // 3), '--file', str(data_file('tfrecord', 100))]])
-      for name in ('save', 'state', 'restore', 'saving', 'not-saving')),
+      for name in ('save', 'state', 'restore', 'go-on', 'saving', 'not-saving')),
     reading('files/small-hot', data_file('files'), 'leat_file_bench', 'file_peer',
             'libuv_file_peer'),
     *(reading('files/small-cold', data_file('files'), 'leat_file_bench', 'file_peer',
