@@ -1,6 +1,7 @@
 // example_parser, sequence_example_parser and the builders beside protobuf's own reader and writer:
 // whatever protobuf reads, they read the same.
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "leat/codec/example_parser.hpp"
 #include "leat/codec/sequence_example_parser.hpp"
 #include "leat/core/random.hpp"
+#include "leat/core/stack.hpp"
 #include "support/effort.hpp"
 
 namespace example_test {
@@ -28,8 +30,10 @@ using leat::tensor;
 using leat::var_len_feature;
 using leat::oracle::Example;
 using leat::oracle::Feature;
+using leat::oracle::FeatureList;
 using leat::oracle::SequenceExample;
-using leat_test::some_of;
+using leat_test::seed_of_cases;
+using leat_test::some_random;
 
 const std::vector<std::string> keys = {"", "a", "bytes", "\xC3\xA4", "numbers/of/things"};
 
@@ -170,6 +174,35 @@ void check_same(const google::protobuf::Map<std::string, Feature>& expected,
   }
 }
 
+// The values of a list of features, step by step.
+void check_same(const std::string& key, const FeatureList& expected, const sparse_tensor& found) {
+  std::vector<std::int64_t> indices;
+  std::vector<tensor> steps;
+  std::int64_t most = 0;
+  for (std::int64_t step = 0; step < expected.feature_size(); ++step) {
+    const tensor values = values_of(expected.feature(static_cast<int>(step)));
+    const auto count = static_cast<std::int64_t>(values.count());
+    for (std::int64_t i = 0; i < count; ++i) indices.insert(indices.end(), {step, i});
+    most = std::max(most, count);
+    if (count > 0) steps.push_back(values);
+  }
+  const auto rows = static_cast<std::int64_t>(indices.size() / 2);
+  if (found.indices != tensor::of<std::int64_t>({rows, 2}, indices)) {
+    FAIL("other indices of '" << key << "'");
+  }
+  if (found.dense_shape != tensor::of<std::int64_t>({2}, {expected.feature_size(), most})) {
+    FAIL("another shape of '" << key << "'");
+  }
+  std::vector<tensor> got = leat::unstack(found.values);
+  for (const tensor& values : steps) {
+    for (const tensor& value : leat::unstack(values)) {
+      if (got.empty() || got.front() != value) FAIL("another value of '" << key << "'");
+      got.erase(got.begin());
+    }
+  }
+  if (!got.empty()) FAIL("more values of '" << key << "'");
+}
+
 // Protobuf takes a feature of a kind that it does not know for one without a kind.
 bool is_unknown_kind(const leat::decode_error& e) {
   return std::string_view(e.what()).find("a feature of a kind") != std::string_view::npos;
@@ -190,8 +223,8 @@ bool check_example(const std::string& bytes) {
 }
 
 TEST_CASE("Example: whatever protobuf writes is read the same", "[oracle]") {
-  generator random(1);
-  for (auto n = some_of(5'000); n > 0; --n) {
+  generator random(seed_of_cases(1));
+  for (auto n = some_random(5'000); n > 0; --n) {
     const Example e = random.example();
     const std::string bytes = e.SerializeAsString();
     if (!check_example(bytes)) FAIL("not read");
@@ -200,18 +233,18 @@ TEST_CASE("Example: whatever protobuf writes is read the same", "[oracle]") {
 }
 
 TEST_CASE("Example: whatever protobuf reads of damaged bytes is read the same", "[oracle]") {
-  generator random(2);
+  generator random(seed_of_cases(2));
   std::uint64_t read = 0;
-  for (auto n = some_of(50'000); n > 0; --n) {
+  for (auto n = some_random(50'000); n > 0; --n) {
     read += check_example(random.damaged(random.example().SerializeAsString()));
   }
-  CHECK(read > some_of(1'000));
-  CHECK(read < some_of(49'000));
+  CHECK(read > some_random(1'000));
+  CHECK(read < some_random(49'000));
 }
 
 TEST_CASE("Example: the builder's bytes are protobuf's", "[oracle]") {
-  generator random(3);
-  for (auto n = some_of(2'000); n > 0; --n) {
+  generator random(seed_of_cases(3));
+  for (auto n = some_random(2'000); n > 0; --n) {
     const Feature f = random.feature();
     Example e;
     (*e.mutable_features()->mutable_feature())["key"] = f;
@@ -232,8 +265,8 @@ TEST_CASE("Example: the builder's bytes are protobuf's", "[oracle]") {
 }
 
 TEST_CASE("SequenceExample: whatever protobuf writes is read the same", "[oracle]") {
-  generator random(4);
-  for (auto n = some_of(5'000); n > 0; --n) {
+  generator random(seed_of_cases(4));
+  for (auto n = some_random(5'000); n > 0; --n) {
     const SequenceExample e = random.sequence_example();
     const std::string bytes = e.SerializeAsString();
     feature_map lists;
@@ -256,11 +289,7 @@ TEST_CASE("SequenceExample: whatever protobuf writes is read the same", "[oracle
     const auto parsed = parser.parse_one(leat::as_bytes(bytes));
     check_same(e.context().feature(), parsed.context);
     for (const auto& [key, list] : e.feature_lists().feature_list()) {
-      const sparse_tensor& found = parsed.sequences.sparse(key);
-      std::size_t count = 0;
-      for (const Feature& f : list.feature()) count += values_of(f).count();
-      CHECK(found.values.count() == count);
-      CHECK(found.dense_shape.values<std::int64_t>()[0] == list.feature_size());
+      check_same(key, list, parsed.sequences.sparse(key));
     }
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 
 #include "leat/core/detail/sanitizers.hpp"
 
@@ -17,6 +18,22 @@ inline constexpr bool slow_build = false;
 /// So many of `usual` like cases, such as seeds, are tried: a tenth of them in a slow build.
 constexpr std::uint64_t some_of(std::uint64_t usual) {
   return slow_build ? (usual + 9) / 10 : usual;
+}
+
+/// A number that a campaign sets in the environment; else that of the usual tests.
+[[nodiscard]] inline std::uint64_t from_environment(const char* name, std::uint64_t usual) {
+  const char* const text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : usual;
+}
+
+/// The seed of random cases, the same in each usual run; a campaign sets LEAT_SEED.
+[[nodiscard]] inline std::uint64_t seed_of_cases(std::uint64_t usual) {
+  return from_environment("LEAT_SEED", 0) + usual;
+}
+
+/// So many random cases; a campaign sets how many times as many, LEAT_TIMES.
+[[nodiscard]] inline std::uint64_t some_random(std::uint64_t usual) {
+  return some_of(usual) * from_environment("LEAT_TIMES", 1);
 }
 
 }  // namespace leat_test
