@@ -145,14 +145,19 @@ class csv_decoder::run {
   void check_count(std::string_view record, std::size_t found) const {
     if (plan_.is_count(found)) return;
     const std::vector<std::size_t>& select = plan_.options.select;
+    std::size_t at = record.size();  // where one is missing, or the first that is too many begins
     if (select.empty()) {
       // Of too many the splitter has found one too many only.
       detail::csv_splitter all(plan_.options.delimiter, plan_.options.quotes, every_field);
-      if (found > values_.size()) found = all.split(record, number_).size();
+      if (found > values_.size()) {
+        found = all.split(record, number_).size();
+        at = all.place_of(record, values_.size());
+      }
     } else {
       found = static_cast<std::size_t>(std::ranges::lower_bound(select, found) - select.begin());
     }
-    throw decode_error(number_, ": the number of fields is " + std::to_string(found) +
+    throw decode_error(number_, ", column " + std::to_string(at + 1) +
+                                    ": the number of fields is " + std::to_string(found) +
                                     ", must be " + std::to_string(values_.size()));
   }
 

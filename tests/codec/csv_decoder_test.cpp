@@ -178,13 +178,17 @@ TEST_CASE("V18, V20, V28, V30, V34: quotes and line ends where they cannot be", 
 
 TEST_CASE("V19, V27: as many fields as columns", "[codec]") {
   CHECK(error_of({",1"}, {csv_column::optional("d")}) ==
-        "record 0: the number of fields is 2, must be 1");
-  CHECK(error_of({"a", "a,b,c,d"}, {a_string}) == "record 1: the number of fields is 4, must be 1");
-  CHECK(error_of({"a"}, {a_string, a_string}) == "record 0: the number of fields is 1, must be 2");
+        "record 0, column 2: the number of fields is 2, must be 1");
+  CHECK(error_of({"a", "a,b,c,d"}, {a_string}) ==
+        "record 1, column 3: the number of fields is 4, must be 1");
+  CHECK(error_of({"\"a\",\"b\""}, {a_string}) ==
+        "record 0, column 5: the number of fields is 2, must be 1");
+  CHECK(error_of({"a"}, {a_string, a_string}) ==
+        "record 0, column 2: the number of fields is 1, must be 2");
   CHECK(error_of({"\n"}, {csv_column::optional("d")}) ==
-        "record 0: the number of fields is 0, must be 1");
+        "record 0, column 2: the number of fields is 0, must be 1");
   CHECK(error_of({""}, {csv_column::optional("d")}) ==
-        "record 0: the number of fields is 0, must be 1");
+        "record 0, column 1: the number of fields is 0, must be 1");
 }
 
 TEST_CASE("csv_decoder: line ends before a field are no part of it", "[codec]") {
@@ -192,7 +196,7 @@ TEST_CASE("csv_decoder: line ends before a field are no part of it", "[codec]") 
   CHECK(numbers<std::int32_t>(t[0]) == ints{1, 1, 1});
   CHECK(numbers<std::int32_t>(t[1]) == ints{2, 2, 2});
   CHECK(error_of({"1,\n"}, {an_int, csv_column::optional("d")}) ==
-        "record 0: the number of fields is 1, must be 2");
+        "record 0, column 4: the number of fields is 1, must be 2");
 }
 
 // ---------------------------------------------------------------------------------------- select
@@ -211,9 +215,9 @@ TEST_CASE("V21, V22, V37: selected columns", "[codec]") {
 
 TEST_CASE("V24, V38: a selected column that is not there", "[codec]") {
   CHECK(error_of({"1,2,3"}, {an_int, an_int}, {.select = {0, 3}}) ==
-        "record 0: the number of fields is 1, must be 2");
+        "record 0, column 6: the number of fields is 1, must be 2");
   CHECK(error_of({"1,2"}, {an_int}, {.select = {2}}) ==
-        "record 0: the number of fields is 0, must be 1");
+        "record 0, column 4: the number of fields is 0, must be 1");
 }
 
 TEST_CASE("V25, V44: options that cannot be", "[codec]") {
@@ -226,7 +230,9 @@ TEST_CASE("V25, V44: options that cannot be", "[codec]") {
     return false;
   };
   CHECK(refused({.select = {0}}));
+  CHECK(refused({.select = {0}}, {an_int, an_int, an_int}));
   CHECK(refused({.select = {1, 0}}));
+  CHECK(refused({.select = {static_cast<std::size_t>(-1), 0}}));
   CHECK(refused({.select = {1, 1}}));
   CHECK(refused({.delimiter = '"'}));
   CHECK(refused({.delimiter = '\n'}));

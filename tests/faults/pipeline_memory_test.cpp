@@ -57,7 +57,7 @@ std::size_t readers_of(const configuration& c) {
 
 std::size_t buffer_of(const configuration& c) {
   constexpr std::size_t drawn_at_a_time = 64;
-  return c.capacity * (c.record + 144) + 2 * drawn_at_a_time * c.record;
+  return c.capacity * (c.record + 160) + 2 * drawn_at_a_time * c.record;
 }
 
 std::size_t batches_of(const configuration& c) {

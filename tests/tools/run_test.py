@@ -594,7 +594,8 @@ class Failures(RunTest):
         for workers in ('', 'workers = 2\n'):
             text = PEOPLE.replace('columns =', workers + 'columns =')
             self.run_it(text, '-o', 'b.csv', status=1)
-            self.assertIn("stage 'parse_csv': record 1", self.errors)
+            self.assertIn("stage 'parse_csv': people.csv:3 at offset 27, column 7, field 1 ('age')",
+                          self.errors)
             self.assertNotIn('b.csv', os.listdir(self.folder))
 
     def test_patience(self):

@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <leat/codec/decode_error.hpp>
 #include <leat/core/error.hpp>
 #include <leat/io/quarantine_log.hpp>
 #include <leat/pipeline/read_indexed.hpp>
@@ -85,10 +86,26 @@ any_pipeline extended(any_pipeline&& p, const leat::batches_options& stage) {
       std::move(p));
 }
 
-// The columns of a batch; an error that names the stage.
-column_batch decoded(const decoder_plan& stage, std::span<const leat::byte_view> records) {
+std::string place_of(const leat::record_rows& rows, std::size_t i) {
+  return leat::record_place(rows.position(i));
+}
+std::string place_of(const leat::line_rows& rows, std::size_t i) {
+  return leat::line_place(rows.position(i));
+}
+
+// The columns of a batch; an error that names the stage, the file and the place there.
+template <class Rows>
+column_batch decoded(const decoder_plan& stage, const Rows& rows) {
+  std::vector<leat::byte_view> records;
+  records.reserve(rows.size());
+  for (const auto row : rows) {
+    records.push_back(std::as_bytes(std::span(row.data(), row.size())));
+  }
   try {
     return {records.size(), stage.decode(records)};
+  } catch (const leat::decode_error& e) {
+    throw leat::failure(leat::errc::data_loss, "stage '" + stage.name + "': " +
+                                                   message_of(e.at(place_of(rows, e.record()))));
   } catch (const leat::failure& e) {
     throw leat::failure(leat::errc::data_loss, "stage '" + stage.name + "': " + message_of(e));
   }
@@ -99,17 +116,9 @@ any_pipeline extended(any_pipeline&& p, const decoder_plan& stage) {
       [&]<class Pipeline>(Pipeline&& before) -> any_pipeline {
         using rows = element<Pipeline>;
         if constexpr (is_rows<rows>) {
-          return std::move(before).map(
-              stage.name,
-              [stage](const rows& batch) {
-                std::vector<leat::byte_view> records;
-                records.reserve(batch.size());
-                for (const auto row : batch) {
-                  records.push_back(std::as_bytes(std::span(row.data(), row.size())));
-                }
-                return decoded(stage, records);
-              },
-              {.workers = stage.workers});
+          return std::move(before).map(stage.name,
+                                       [stage](const rows& batch) { return decoded(stage, batch); },
+                                       {.workers = stage.workers});
         } else {
           misplaced();
         }

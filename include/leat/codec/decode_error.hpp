@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 
 #include "leat/core/error.hpp"
@@ -13,13 +14,28 @@ class decode_error : public failure {
  public:
   /// `record`: counted from 0 within the call.
   decode_error(std::size_t record, const std::string& message, errc code = errc::invalid_argument)
-      : failure(code, "record " + std::to_string(record) + message), record_(record) {}
+      : decode_error(record, "record " + std::to_string(record), message, make_error_code(code)) {}
 
   /// Which of the records of the call it was, from 0.
   [[nodiscard]] std::size_t record() const noexcept { return record_; }
 
+  /// The same for who knows where the record stands: its message begins with that place, in the
+  /// place of "record 3". Stages of pipelines do it; see record_place().
+  /// Errors: std::bad_alloc.
+  [[nodiscard]] decode_error at(const std::string& place) const {
+    return decode_error(record_, place, *message_, code());
+  }
+
  private:
+  decode_error(std::size_t record, const std::string& place, const std::string& message,
+               std::error_code code)
+      : failure(code, place + message),
+        record_(record),
+        message_(std::make_shared<const std::string>(message)) {}
+
   std::size_t record_;
+  std::shared_ptr<const std::string>
+      message_;  // behind the record; shared, so that copies cannot fail
 };
 
 }  // namespace leat

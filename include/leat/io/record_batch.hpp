@@ -23,6 +23,18 @@ struct record_position {
   std::uint64_t index = 0;   ///< records before it in the file
 };
 
+/// Where a record stands, for messages: "a.tfrecord, record 3 at offset 48".
+[[nodiscard]] inline std::string record_place(const record_position& p) {
+  return std::string(p.path) + ", record " + std::to_string(p.index) + " at offset " +
+         std::to_string(p.offset);
+}
+
+/// The same of a line, which is counted from 1: "a.csv:7 at offset 120".
+[[nodiscard]] inline std::string line_place(const record_position& p) {
+  return std::string(p.path) + ":" + std::to_string(p.index + 1) + " at offset " +
+         std::to_string(p.offset);
+}
+
 /// A run of records of one file: views into memory that the batch keeps alive.
 ///
 /// Filled by a reader's read_batch(), again and again, so that reading allocates nothing in steady
@@ -50,6 +62,9 @@ class basic_record_batch {
     const auto* at = reinterpret_cast<const std::byte*>(records_[i].data());
     return {path(), offset_ + static_cast<std::uint64_t>(at - data_) - frame_, index_ + i};
   }
+
+  /// Keeps what path() is a view of.
+  [[nodiscard]] std::shared_ptr<const void> paths() const noexcept { return path_; }
 
   /// Forgets the first `count` records, at most size(). Cost: O(size).
   void drop_front(std::size_t count) {

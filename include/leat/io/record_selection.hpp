@@ -42,6 +42,9 @@ class record_selection {
     return {*places_[i].path, places_[i].offset, places_[i].index};
   }
 
+  /// Keeps what the paths of all positions are views of.
+  [[nodiscard]] std::shared_ptr<const void> paths() const noexcept { return paths_; }
+
   /// The number of the i-th record among those of all files that were read from, from 0; of one
   /// file, its index.
   [[nodiscard]] std::uint64_t ordinal(std::size_t i) const noexcept { return places_[i].ordinal; }

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
+#include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "leat/codec/bytes.hpp"
@@ -58,17 +61,25 @@ class basic_rows {
     std::size_t index_ = 0;
   };
 
-  [[nodiscard]] std::size_t size() const noexcept { return ends_.size(); }
-  [[nodiscard]] bool empty() const noexcept { return ends_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return rows_.empty(); }
   /// Bytes of all rows.
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_.size(); }
 
   /// Lives until rows are added. Precondition: i < size().
   [[nodiscard]] View operator[](std::size_t i) const noexcept {
-    const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
+    const std::size_t begin = i == 0 ? 0 : rows_[i - 1].end;
     const char* const at = bytes_.data() + begin;
-    return View(reinterpret_cast<typename View::const_pointer>(at), ends_[i] - begin);
+    return View(reinterpret_cast<typename View::const_pointer>(at), rows_[i].end - begin);
   }
+  /// Where the i-th row stood in its file, whose path lives as long as the rows. Rows that come
+  /// from no file have an empty path. Precondition: i < size().
+  [[nodiscard]] record_position position(std::size_t i) const noexcept {
+    const entry& r = rows_[i];
+    return {r.path ? std::string_view(r.path) : std::string_view(), r.offset, r.index};
+  }
+  /// Keeps what the paths are views of.
+  [[nodiscard]] std::shared_ptr<const void> paths() const noexcept { return paths_; }
   [[nodiscard]] iterator begin() const noexcept { return {*this, 0}; }
   [[nodiscard]] iterator end() const noexcept { return {*this, size()}; }
 
@@ -81,33 +92,53 @@ class basic_rows {
   }
 
   /// Adds a copy of a row. Errors: std::bad_alloc; then nothing was added.
-  void push_back(View row) {
+  void push_back(View row) { push_back(row, {}); }
+  /// The same of one that stood there. The path ends with a 0 behind it, as those of runs do, and
+  /// is kept by keep_paths().
+  void push_back(View view, const record_position& from) {
     const std::size_t before = bytes_.size();
-    const auto* const from = reinterpret_cast<const char*>(row.data());
-    bytes_.insert(bytes_.end(), from, from + row.size());
+    const auto* const bytes = reinterpret_cast<const char*>(view.data());
+    bytes_.insert(bytes_.end(), bytes, bytes + view.size());
     try {
-      ends_.push_back(bytes_.size());
+      rows_.push_back({bytes_.size(), from.path.data(), from.offset, from.index});
     } catch (...) {
       bytes_.resize(before);
       throw;
     }
   }
+  /// Has the paths of rows live as long as these. Errors: std::bad_alloc.
+  void keep_paths(std::shared_ptr<const void> paths) {
+    if (paths == paths_) return;
+    if (paths_ && !empty()) {
+      using both = std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>;
+      paths = std::make_shared<const both>(std::move(paths), std::move(paths_));
+    }
+    paths_ = std::move(paths);
+  }
 
   /// Sees to memory for so many rows and bytes of them. Errors: std::bad_alloc.
   void reserve(std::size_t rows, std::size_t bytes) {
-    ends_.reserve(rows);
+    rows_.reserve(rows);
     bytes_.reserve(bytes);
   }
 
   /// Forgets the rows, not the memory.
   void clear() noexcept {
     bytes_.clear();
-    ends_.clear();
+    rows_.clear();
   }
 
  private:
+  struct entry {
+    std::size_t end;   // of its bytes
+    const char* path;  // where it stood; null: unknown
+    std::uint64_t offset;
+    std::uint64_t index;
+  };
+
   std::vector<char> bytes_;
-  std::vector<std::size_t> ends_;  // of each row
+  std::vector<entry> rows_;
+  std::shared_ptr<const void> paths_;
 };
 
 using record_rows = basic_rows<byte_view>;

@@ -11,6 +11,7 @@
 
 #include "leat/pipeline/batcher.hpp"
 #include "leat/pipeline/detail/owned_run.hpp"
+#include "leat/pipeline/detail/row_positions.hpp"
 #include "leat/pipeline/detail/run_journal.hpp"
 #include "leat/pipeline/detail/stage.hpp"
 
@@ -43,10 +44,9 @@ class batch_stage final : public inner_stage<In, std::vector<owned_run<In>>> {
         if (ended_) break;
         ended_ = !co_await this->pull(this->input(), in_);
         if (ended_) break;
+        positions_.begin(in_.run());
       }
-      for (std::size_t n = std::min(size_ - b.size(), in_.left()); n > 0; --n) {
-        b.push_back(in_.take());
-      }
+      add_some(b);
     }
     if (b.empty() || (b.size() < size_ && last_ == remainder::drop)) {
       core_->add_dropped(b.size());
@@ -86,6 +86,19 @@ class batch_stage final : public inner_stage<In, std::vector<owned_run<In>>> {
  private:
   static constexpr bool has_bytes = requires(const batch& b) { b.bytes(); };
 
+  // As many as it takes of the present run.
+  void add_some(batch& b) {
+    if constexpr (has_bytes) b.keep_paths(positions_.paths());
+    for (std::size_t n = std::min(size_ - b.size(), in_.left()); n > 0; --n) {
+      if constexpr (has_bytes) {
+        const record_position from = positions_.of(in_.run(), in_.taken());
+        b.push_back(in_.take(), from);
+      } else {
+        b.push_back(in_.take());
+      }
+    }
+  }
+
   // With memory for as much as the batch before had, and some more.
   [[nodiscard]] batch fresh() const {
     const std::size_t count = std::min(size_, std::size_t{1} << 16);
@@ -113,6 +126,7 @@ class batch_stage final : public inner_stage<In, std::vector<owned_run<In>>> {
   const remainder last_;
   pipeline_core* core_ = nullptr;
   input_run<In> in_;
+  row_positions<In> positions_;
   std::size_t bytes_ = 0;  // of the last batch
   bool ended_ = false;
   run_journal<run_place> journal_;

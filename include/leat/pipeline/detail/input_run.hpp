@@ -26,6 +26,8 @@ class input_run {
     return std::move(*(run_.begin() + static_cast<std::ptrdiff_t>(taken_++)));
   }
 
+  /// The run itself.
+  [[nodiscard]] const Run& run() const noexcept { return run_; }
   /// How many elements of the run were taken.
   [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
   /// The number of the run that comes next, or is coming.

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "leat/pipeline/detail/row_positions.hpp"
 #include "leat/pipeline/detail/run_journal.hpp"
 #include "leat/pipeline/detail/spent_runs.hpp"
 #include "leat/pipeline/detail/stage.hpp"
@@ -70,6 +71,7 @@ template <arity How, class Function, class In, class Out>
 [[nodiscard]] std::exception_ptr apply(const Function& f, In& in, std::size_t first,
                                        std::vector<Out>& out, arity_counts* counts) {
   std::size_t before = 0;
+  std::size_t at = first;
   const auto count = [&] {
     if (counts) counts->push_back(out.size() - std::exchange(before, out.size()));
   };
@@ -80,15 +82,15 @@ template <arity How, class Function, class In, class Out>
     if constexpr (How != arity::one) {
       if (counts) counts->resize(first);
     }
-    for (auto from = in.begin() + static_cast<std::ptrdiff_t>(first); from != in.end(); ++from) {
-      auto&& element = *from;
+    for (; at < in.size(); ++at) {
+      auto&& element = *(in.begin() + static_cast<std::ptrdiff_t>(at));
       apply_to<How>(f, std::move(element), out);
       if constexpr (How != arity::one) count();
     }
     return nullptr;
   } catch (...) {
     if (out.size() > before) count();
-    return std::current_exception();
+    return with_place(in, at);
   }
 }
 

@@ -17,6 +17,7 @@
 #include "leat/core/random.hpp"
 #include "leat/pipeline/detail/buffer_origins.hpp"
 #include "leat/pipeline/detail/owned_run.hpp"
+#include "leat/pipeline/detail/row_positions.hpp"
 #include "leat/pipeline/detail/run_journal.hpp"
 #include "leat/pipeline/detail/stage.hpp"
 #include "leat/pipeline/rows.hpp"
@@ -44,13 +45,19 @@ struct element_place {
 /// not kept for small ones.
 template <class View>
 struct row_place {
-  void put(View v) {
+  void put(View v, const record_position& from) {
     if (bytes.capacity() / 4 > std::max(v.size(), std::size_t{256})) bytes = {};
-    const auto* const from = reinterpret_cast<const char*>(v.data());
-    bytes.assign(from, from + v.size());
+    const auto* const data = reinterpret_cast<const char*>(v.data());
+    bytes.assign(data, data + v.size());
+    path = from.path.data();
+    offset = from.offset;
+    index = from.index;
   }
   [[nodiscard]] View take() const noexcept {
     return View(reinterpret_cast<typename View::const_pointer>(bytes.data()), bytes.size());
+  }
+  [[nodiscard]] record_position position() const noexcept {
+    return {path ? std::string_view(path) : std::string_view(), offset, index};
   }
   // The processor itself goes on where it sees these lines read.
   void expect() const noexcept {
@@ -60,6 +67,9 @@ struct row_place {
     for (std::size_t at = 0; at < size; at += line) ask_for(bytes.data() + at);
   }
   std::vector<char> bytes;
+  const char* path = nullptr;  // where the row stood; kept by row_positions
+  std::uint64_t offset = 0;
+  std::uint64_t index = 0;
 };
 
 /// What holds an element of a run.
@@ -91,12 +101,14 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
   task<bool> next(out& run) override {
     const at_work here = this->working();
     run.clear();
+    if constexpr (is_rows) run.keep_paths(positions_.paths());
     journal_.begin(now());
     while (run.size() < run_size) {
       if (in_.left() == 0 && !ended_) {
         co_await refill();
         if (error_ && !run.empty()) break;
         if (error_) std::rethrow_exception(error_);
+        if constexpr (is_rows) run.keep_paths(positions_.paths());
       }
       if (ended_ && places_.empty()) break;
       draw(run);
@@ -159,9 +171,15 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
     return noting_;
   }
   task<void> make_again(std::span<const origin> records, sink to) override {
-    const typename stage<In>::sink pass_on = [&to](In& in, std::span<const origin> of) {
+    const typename stage<In>::sink pass_on = [this, &to](In& in, std::span<const origin> of) {
       out made;
-      for (auto&& element : in) made.push_back(std::move(element));
+      if constexpr (is_rows) {
+        positions_.begin(in);
+        made.keep_paths(positions_.paths());
+        for (std::size_t i = 0; i < in.size(); ++i) made.push_back(in[i], positions_.of(in, i));
+      } else {
+        for (auto&& element : in) made.push_back(std::move(element));
+      }
       to(made, of);
     };
     co_await this->input().make_again(records, pass_on);
@@ -170,6 +188,7 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
  private:
   static constexpr std::size_t run_size = 64;
   using place = typename detail::place_in<out>::type;
+  static constexpr bool is_rows = requires(const place& p) { p.position(); };
 
   // Where the stage stood at the beginning of a run, and what that run then gave.
   struct place_in_stream {
@@ -201,6 +220,7 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
     if (error_) co_return;
     try {
       ended_ = !co_await this->pull(this->input(), in_, noting_ ? &of_input_ : nullptr);
+      if (!ended_) positions_.begin(in_.run());
     } catch (...) {
       error_ = std::current_exception();
       in_.clear();
@@ -227,23 +247,44 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
       if (places_.size() < capacity_ && !ended_) {
         if (in_.left() == 0) return;
         if (noting_) held_.add(of_input_[in_.taken()]);
-        places_.emplace_back().put(in_.take());
+        grow();
+        put_next(places_.emplace_back());
       } else {
         if (places_.empty() || (!ended_ && in_.left() == 0)) return;
         const auto drawn = static_cast<std::size_t>(random_.below(places_.size()));
         if (passes_on_) journal_.last().origins.push_back(held_[drawn]);
         place& p = places_[drawn];
         expect_later();
-        run.push_back(p.take());
+        if constexpr (is_rows) {
+          run.push_back(p.take(), p.position());
+        } else {
+          run.push_back(p.take());
+        }
         if (ended_) {
           if (noting_) held_.remove(drawn);
           std::swap(p, places_.back());
           places_.pop_back();
         } else {
           if (noting_) held_.replace(drawn, of_input_[in_.taken()]);
-          p.put(in_.take());
+          put_next(p);
         }
       }
+    }
+  }
+
+  // Not twice as large where it will never be full.
+  void grow() {
+    if (places_.size() < places_.capacity()) return;
+    places_.reserve(std::min(capacity_, std::max(run_size, 2 * places_.size())));
+  }
+
+  // The next element of the input comes to a place.
+  void put_next(place& p) {
+    if constexpr (is_rows) {
+      const record_position from = positions_.of(in_.run(), in_.taken());
+      p.put(in_.take(), from);
+    } else {
+      p.put(in_.take());
     }
   }
 
@@ -266,10 +307,11 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
       std::size_t made = 0;
       auto next = left.begin();
       const typename stage<In>::sink keep = [&](In& in, std::span<const origin> of) {
+        positions_.begin(in);
         for (std::size_t i = 0; i < of.size(); ++i) {
           const auto same = who_want(left, of[i], next);
           next = same.end();
-          made += put_again(same, in.begin() + static_cast<std::ptrdiff_t>(i));
+          made += put_again(same, in, i);
         }
       };
       co_await this->input().make_again(records, keep);
@@ -295,22 +337,28 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
 
   // An element to all places that want it, or to one of them where it cannot be copied. Gives to
   // how many.
-  template <class Places, class Element>
-  std::size_t put_again(Places same, Element element) {
+  template <class Places>
+  std::size_t put_again(Places same, In& in, std::size_t i) {
     using value = typename In::value_type;
+    const auto element = in.begin() + static_cast<std::ptrdiff_t>(i);
     std::size_t filled = 0;
     for (auto w = same.begin(); w != same.end(); ++w) {
       if (w->is_there) continue;
       ++filled;
       w->is_there = true;
-      if constexpr (std::copy_constructible<value>) {
+      if constexpr (is_rows) {
+        places_[w->place].put(*element, positions_.of(in, i));
+        continue;
+      } else if constexpr (std::copy_constructible<value>) {
         if (std::next(w) != same.end()) {
           places_[w->place].put(value(*element));
           continue;
         }
       }
-      places_[w->place].put(std::move(*element));
-      break;
+      if constexpr (!is_rows) {
+        places_[w->place].put(std::move(*element));
+        break;
+      }
     }
     return filled;
   }
@@ -321,6 +369,7 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
   random_engine random_;
   std::vector<place> places_;
   input_run<In> in_;
+  row_positions<In> positions_;
   bool ended_ = false;
   std::exception_ptr error_;
 

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "leat/codec/decode_error.hpp"
+#include "leat/io/record_batch.hpp"
+
+namespace leat::detail {
+
+/// Runs that tell where their elements stand in files.
+template <class Run>
+concept positioned = requires(const Run& run) {
+  run.position(std::size_t{0});
+  run.paths();
+};
+
+/// Where the elements of a stage's input stand, for rows that outlive its runs.
+///
+/// Runs of one file bring a path of their own each, and files may take turns: so of each path one
+/// is kept here for all rows. Thread safety: distinct-safe; what it keeps is shared-safe.
+template <class Run>
+class row_positions {
+ public:
+  /// A run of the input is there. Errors: std::bad_alloc.
+  void begin(const Run&) noexcept {}
+  /// Keeps the paths of all positions so far.
+  [[nodiscard]] std::shared_ptr<const void> paths() const noexcept { return nullptr; }
+};
+
+template <positioned Run>
+class row_positions<Run> {
+ public:
+  void begin(const Run& run) {
+    std::shared_ptr<const void> paths = run.paths();
+    if (paths == paths_) return;
+    using both = std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>;
+    if (paths_) paths = std::make_shared<const both>(std::move(paths), std::move(paths_));
+    paths_ = std::move(paths);
+  }
+  [[nodiscard]] record_position of(const Run& run, std::size_t i) const noexcept {
+    return run.position(i);
+  }
+  [[nodiscard]] std::shared_ptr<const void> paths() const noexcept { return paths_; }
+
+ private:
+  std::shared_ptr<const void> paths_;
+};
+
+template <class View>
+class row_positions<basic_record_batch<View>> {
+ public:
+  using run_type = basic_record_batch<View>;
+
+  void begin(const run_type& run) {
+    const std::string_view path = run.path();
+    if (path_ && *path_ == path) return;
+    auto at = all_->find(path);
+    if (at == all_->end()) at = all_->emplace(path).first;
+    path_ = &*at;
+  }
+  [[nodiscard]] record_position of(const run_type& run, std::size_t i) const noexcept {
+    record_position p = run.position(i);
+    p.path = *path_;
+    return p;
+  }
+  [[nodiscard]] std::shared_ptr<const void> paths() const noexcept { return all_; }
+
+ private:
+  using names = std::set<std::string, std::less<>>;  // which stay where they are
+  std::shared_ptr<names> all_ = std::make_shared<names>();
+  const std::string* path_ = nullptr;  // of the present run
+};
+
+/// A decoder's error of the i-th element of a run, which stands there in its file: "a.csv:7 at
+/// offset 120, column 3, field 2: ...". Without memory for that: std::bad_alloc.
+template <positioned Run>
+[[nodiscard]] std::exception_ptr located(const decode_error& e, const Run& run, std::size_t i) {
+  const record_position p = run.position(i);
+  if (p.path.empty()) return std::current_exception();
+  constexpr bool is_line = std::is_same_v<typename Run::value_type, std::string_view>;
+  return std::make_exception_ptr(e.at(is_line ? line_place(p) : record_place(p)));
+}
+
+/// What a function has just thrown at the i-th element of a run: a decoder's error with the place
+/// of its record, as far as the element or its run knows that.
+template <class In>
+[[nodiscard]] std::exception_ptr with_place(const In& in, std::size_t i) {
+  const std::exception_ptr error = std::current_exception();
+  try {
+    std::rethrow_exception(error);
+  } catch (const decode_error& e) {
+    const auto& element = *(in.begin() + static_cast<std::ptrdiff_t>(i));
+    if constexpr (positioned<std::remove_cvref_t<decltype(element)>>) {
+      if (e.record() < element.size()) return located(e, element, e.record());
+    } else if constexpr (positioned<In>) {
+      if (e.record() == 0) return located(e, in, i);
+    }
+  } catch (...) {  // is as it is
+  }
+  return error;
+}
+
+}  // namespace leat::detail

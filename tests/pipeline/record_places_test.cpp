@@ -1,0 +1,247 @@
+// Where records stand in their files: rows know it, and errors of decoders in pipelines name it.
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/codec/csv_decoder.hpp"
+#include "leat/codec/decode_json_example.hpp"
+#include "leat/codec/example_builder.hpp"
+#include "leat/codec/example_parser.hpp"
+#include "leat/core/runtime.hpp"
+#include "leat/core/sync_wait.hpp"
+#include "leat/io/line_reader.hpp"
+#include "leat/io/tfrecord_reader.hpp"
+#include "leat/io/tfrecord_writer.hpp"
+#include "leat/pipeline/pipeline.hpp"
+#include "leat/pipeline/read_indexed.hpp"
+#include "support/refusal.hpp"
+#include "support/temp_dir.hpp"
+
+namespace record_places_test {
+
+using leat::csv_column;
+using leat::dtype;
+using leat::line_reader;
+using leat::line_rows;
+using leat::record_rows;
+using leat::task;
+using leat::tfrecord_reader;
+using texts = std::vector<std::string>;
+
+const leat::csv_decoder& decoder() {
+  static const leat::csv_decoder one(
+      {csv_column::required(dtype::int64, "x"), csv_column::required(dtype::int64, "y")});
+  return one;
+}
+
+leat::tensor_tuple columns(const line_rows& rows) { return decoder().decode(rows.views()); }
+
+// The sentence of the error with which a pipeline ends.
+template <class Pipeline>
+std::string error_of(Pipeline p) {
+  const auto read = [&p]() -> task<> {
+    for (;;) {
+      const auto element = co_await p.next();
+      if (!element) break;
+    }
+  };
+  try {
+    leat::sync_wait(read());
+  } catch (const leat::decode_error& e) {
+    return leat_test::sentence_of(e);
+  }
+  return {};
+}
+
+// Two files of 20 lines, the 13th of b with a word for a number.
+texts write_lines(const temp_dir& dir) {
+  std::string good;
+  std::string bad;
+  for (int i = 0; i < 20; ++i) {
+    good += "1,2\n";
+    bad += i == 12 ? "3,x\n" : "3,4\n";
+  }
+  return {dir.write("a.csv", good), dir.write("b.csv", bad)};
+}
+
+TEST_CASE("pipeline: an error of a CSV record names its file, line and column", "[pipeline]") {
+  const temp_dir dir;
+  const texts files = write_lines(dir);
+  const std::string expected =
+      files[1] + ":13 at offset 48, column 3, field 1 ('y'): 'x' is no int64";
+  for (const std::size_t workers : {std::size_t{0}, std::size_t{2}}) {
+    for (const std::size_t interleave : {std::size_t{1}, std::size_t{2}}) {
+      const auto lines = [&] {
+        return leat::read_files<line_reader>(
+            {.files = files, .interleave = interleave, .block = 3});
+      };
+      const leat::map_options how = {.workers = workers};
+      CHECK(error_of(lines().batch({.size = 7}).map("parse", columns, how)) == expected);
+      CHECK(error_of(lines()
+                         .shuffle({.capacity = 9, .seed = 1})
+                         .batch({.size = 7})
+                         .map("parse", columns, how)) == expected);
+      CHECK(error_of(lines()
+                         .prefetch(2)
+                         .shuffle({.capacity = 100, .seed = 1})
+                         .shuffle({.capacity = 9, .seed = 1, .name = "again"})
+                         .prefetch(2, "more")
+                         .batch({.size = 7})
+                         .map("parse", columns, how)) == expected);
+      // One by one, from the run of the reader, and from that of the buffer.
+      const auto one = [](std::string_view line) { return decoder().decode_one(line); };
+      CHECK(error_of(lines().map("parse", one, how)) == expected);
+      CHECK(error_of(lines().shuffle({.capacity = 9, .seed = 1}).map("parse", one, how)) ==
+            expected);
+    }
+  }
+}
+
+TEST_CASE("pipeline: a header counts among the lines that errors name", "[pipeline]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a.csv", "x,y\n1,2\n1,2,3\n");
+  leat::file_source<line_reader> source;
+  source.files = {path};
+  source.reader.skip_header_lines = 1;
+  CHECK(error_of(leat::read_files(std::move(source)).batch({.size = 2}).map("parse", columns)) ==
+        path + ":3 at offset 8, column 5: the number of fields is 3, must be 2");
+}
+
+// `count` Examples of which the last one has no label.
+task<std::string> write_examples(const temp_dir& dir, int count) {
+  auto writer = co_await leat::tfrecord_writer::open(dir / "a.tfrecord");
+  for (int i = 0; i < count; ++i) {
+    leat::example_builder example;
+    example.add(i + 1 < count ? "label" : "other", {std::int64_t{1}});
+    const std::string record = example.serialize();
+    co_await writer.write(leat::as_bytes(record));
+  }
+  co_await writer.close();
+  co_return dir / "a.tfrecord";
+}
+
+TEST_CASE("pipeline: an error of an Example names its file, record and offset", "[pipeline]") {
+  const temp_dir dir;
+  const std::string path = leat::sync_wait(write_examples(dir, 50));
+  const leat::example_parser parser({{"label", leat::fixed_len_feature{.type = dtype::int64}}});
+  const auto parse = [&](const record_rows& rows) { return parser.parse(rows.views()).take(); };
+  const std::string place = path + ", record 49 at offset 1666, feature 'label'";
+  const auto begins = [&](const std::string& error) { return error.substr(0, place.size()); };
+  const auto files = [&] { return leat::read_files<tfrecord_reader>({.files = {path}}); };
+  CHECK(begins(error_of(files().batch({.size = 8}).map("parse", parse))) == place);
+  CHECK(begins(error_of(files()
+                            .prefetch({.runs = 4, .on_worker = true})
+                            .shuffle({.capacity = 20, .seed = 1})
+                            .batch({.size = 8})
+                            .map("parse", parse, {.workers = 2}))) == place);
+  CHECK(begins(error_of(leat::read_indexed({path}, {.num_epochs = 1, .seed = 1})
+                            .batch({.size = 8})
+                            .map("parse", parse))) == place);
+  const auto each = [&](leat::byte_view record) {
+    return std::vector<leat::tensor_tuple>{parser.parse_one(record).take()};
+  };
+  CHECK(begins(error_of(files().flat_map("parse", each))) == place);
+}
+
+TEST_CASE("pipeline: an error of a JSON Example names its file and line", "[pipeline]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a.jsonl", "{}\n{]\n");
+  const auto parse = [](const line_rows& rows) {
+    const auto views = rows.views();
+    return leat::decode_json_example(leat::tensor::of({static_cast<std::int64_t>(views.size())},
+                                                      std::span<const std::string_view>(views)));
+  };
+  auto p = leat::read_files<line_reader>({.files = {path}}).batch({.size = 2}).map("parse", parse);
+  CHECK(error_of(std::move(p)).starts_with(path + ":2 at offset 3"));
+}
+
+TEST_CASE("pipeline: what a restored buffer held has its place in errors", "[pipeline]") {
+  const temp_dir dir;
+  const texts files = write_lines(dir);
+  const auto declared = [&] {
+    return leat::read_files<line_reader>({.files = files, .interleave = 2, .block = 1})
+        .shuffle({.capacity = 100, .seed = 1})
+        .map("parse", [](std::string_view line) { return decoder().decode_one(line); });
+  };
+  const auto state_behind_one = [&]() -> task<std::string> {
+    auto p = declared();
+    static_cast<void>(co_await p.next());
+    std::string state = p.save();
+    co_await p.stop();
+    co_return state;
+  };
+  auto p = declared();
+  leat::sync_wait(p.restore(leat::sync_wait(state_behind_one())));
+  CHECK(error_of(std::move(p)) ==
+        files[1] + ":13 at offset 48, column 3, field 1 ('y'): 'x' is no int64");
+}
+
+TEST_CASE("pipeline: rows know where they stood, those of different files too", "[pipeline]") {
+  const temp_dir dir;
+  const texts files = {dir.write("a", "0\n1\n2\n"), dir.write("b", "10\n11\n12\n")};
+  std::vector<line_rows> batches;
+  const auto read = [&]() -> task<> {
+    auto p = leat::read_files<line_reader>({.files = files, .interleave = 2, .block = 1})
+                 .shuffle({.capacity = 4, .seed = 3})
+                 .batch({.size = 4});
+    co_await p.for_each([&](line_rows rows) { batches.push_back(std::move(rows)); });
+  };
+  leat::sync_wait(read());  // the rows outlive the pipeline
+  std::size_t count = 0;
+  for (const line_rows& rows : batches) {
+    const line_rows copy = rows;
+    for (std::size_t i = 0; i < copy.size(); ++i, ++count) {
+      const leat::record_position at = copy.position(i);
+      const bool second = copy[i].size() == 2;
+      CHECK(at.path == files[second ? 1 : 0]);
+      CHECK(std::to_string(at.index + (second ? 10 : 0)) == copy[i]);
+      CHECK(at.offset == at.index * (copy[i].size() + 1));
+    }
+  }
+  CHECK(count == 6);
+}
+
+TEST_CASE("Z03: a file that is gone in the midst of a pipeline comes behind what was read",
+          "[pipeline]") {
+  const temp_dir dir;
+  const texts files = {dir.write("a", "0\n1\n"), dir.write("b", "2\n"), dir.write("c", "3\n")};
+  std::size_t got = 0;
+  std::string said;
+  const auto read = [&]() -> task<> {
+    auto p = leat::read_files<line_reader>({.files = files}).map("text", [](std::string_view line) {
+      return std::string(line);
+    });
+    try {
+      co_await p.for_each([&](const std::string&) {
+        if (++got == 1) std::filesystem::remove(files[2]);
+      });
+    } catch (const leat::failure& e) {
+      CHECK(e.code() == leat::errc::not_found);
+      said = e.what();
+    }
+  };
+  leat::sync_wait(read());
+  CHECK(got == 3);
+  CHECK(leat_test::contains(said, files[2]));
+}
+
+TEST_CASE("rows: those of no file have no path, and errors are as they are", "[pipeline]") {
+  line_rows rows;
+  rows.push_back("1,2");
+  CHECK(rows.position(0).path.empty());
+  CHECK_FALSE(rows.paths());
+  const leat::decode_error e(3, ", column 1: it is wrong");
+  CHECK(leat_test::sentence_of(e) == "record 3, column 1: it is wrong");
+  const leat::decode_error there = e.at("a.csv:7");
+  CHECK(leat_test::sentence_of(there) == "a.csv:7, column 1: it is wrong");
+  CHECK(there.record() == 3);
+}
+
+}  // namespace record_places_test
