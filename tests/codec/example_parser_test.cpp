@@ -170,6 +170,9 @@ TEST_CASE("E24, E25: values of another kind", "[codec]") {
         "record 0, feature 'a': is of string, must be of int64");
   CHECK(error_of({example().add("a", {1.0F})}, {{"a", var_len_feature{dtype::int64}}}) ==
         "record 0, feature 'a': is of float32, must be of int64");
+  const std::string of_one = leat_test::refusal(
+      [] { return parse_one(example().add("a", {1.0F}), {{"a", var_len_feature{dtype::int64}}}); });
+  CHECK(leat_test::contains(of_one, "feature 'a': is of float32, must be of int64"));
 }
 
 TEST_CASE("E26: as many names as records", "[codec]") {
@@ -209,6 +212,11 @@ TEST_CASE("E09, E10: features that share their indices, or show them too", "[cod
                   {"sp2", sparse_feature{{"idx"}, "val2", dtype::float32, {11}, true}}});
   CHECK(two.sparse("sp1") == sparse({2, 2}, {0, 5, 0, 10}, floats_of({3.0F, 4.0F}), {2, 13}));
   CHECK(two.sparse("sp2") == sparse({2, 2}, {0, 5, 0, 10}, floats_of({5.0F, 6.0F}), {2, 11}));
+
+  // TensorFlow takes indices beyond the size, as that of the case, 7. Here they are an error.
+  CHECK(error_of({example().add("val2", {5.0F, 6.0F}).add("idx", longs{5, 10})},
+                 {{"sp2", sparse_feature{{"idx"}, "val2", dtype::float32, {7}, true}}}) ==
+        "record 0, feature 'idx': the index 10 is out of the size 7");
 
   const parsed_features shown =
       batch{example()

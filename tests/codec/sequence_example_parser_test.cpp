@@ -11,6 +11,7 @@
 #include <catch2/catch.hpp>
 
 #include "leat/codec/example_builder.hpp"
+#include "leat/core/stack.hpp"
 #include "support/hex.hpp"
 #include "support/refusal.hpp"
 
@@ -30,26 +31,49 @@ using longs = std::initializer_list<std::int64_t>;
 using floats = std::initializer_list<float>;
 using texts = std::initializer_list<std::string_view>;
 
+// With a dimension of 1 in front.
+tensor as_batch(const tensor& one) { return leat::stack(std::span(&one, 1)); }
+sparse_tensor as_batch(const sparse_tensor& one) {
+  const auto indices = one.indices.values<std::int64_t>();
+  const auto rank = static_cast<std::size_t>(one.indices.shape().dimensions()[1]);
+  const std::size_t count = one.values.count();
+  std::vector<std::int64_t> all;
+  for (std::size_t i = 0; i < count; ++i) {
+    all.push_back(0);
+    const auto from = indices.begin() + static_cast<std::ptrdiff_t>(i * rank);
+    all.insert(all.end(), from, from + static_cast<std::ptrdiff_t>(rank));
+  }
+  const auto size = one.dense_shape.values<std::int64_t>();
+  std::vector<std::int64_t> dense_shape = {1};
+  dense_shape.insert(dense_shape.end(), size.begin(), size.end());
+  const auto rows = static_cast<std::int64_t>(count);
+  const auto columns = static_cast<std::int64_t>(rank) + 1;
+  return {tensor::of<std::int64_t>({rows, columns}, all), one.values,
+          tensor::of<std::int64_t>({columns}, dense_shape)};
+}
+
+// S12: a batch of one gives the same, with one dimension more in front.
+void check_batch_of_one(const leat::parsed_features& one, const leat::parsed_features& batch) {
+  CHECK(batch.values().size() == one.values().size());
+  for (const auto& [key, value] : one.values()) {
+    INFO("feature '" << key << "'");
+    if (const auto* dense = std::get_if<tensor>(&value)) {
+      CHECK(batch.dense(key) == as_batch(*dense));
+    } else {
+      CHECK(batch.sparse(key) == as_batch(std::get<sparse_tensor>(value)));
+    }
+  }
+}
+
 parsed_sequences parse_one(const std::string& bytes, const feature_map& context,
                            const feature_map& sequences) {
   const sequence_example_parser parser(context, sequences);
   const parsed_sequences one = parser.parse_one(leat::as_bytes(bytes));
-  // S12: a batch of one gives the same, with one dimension more in front.
   const leat::byte_view record = leat::as_bytes(bytes);
   const parsed_sequences batch = parser.parse(std::span(&record, 1));
-  for (const auto* part : {&one.context, &one.sequences, &one.lengths}) {
-    const auto& of_batch = part == &one.context     ? batch.context
-                           : part == &one.sequences ? batch.sequences
-                                                    : batch.lengths;
-    for (const auto& [key, value] : part->values()) {
-      if (const auto* dense = std::get_if<tensor>(&value)) {
-        CHECK(of_batch.dense(key).shape().rank() == dense->shape().rank() + 1);
-        CHECK(of_batch.dense(key).count() == dense->count());
-      } else {
-        CHECK(of_batch.sparse(key).values == std::get<sparse_tensor>(value).values);
-      }
-    }
-  }
+  check_batch_of_one(one.context, batch.context);
+  check_batch_of_one(one.sequences, batch.sequences);
+  check_batch_of_one(one.lengths, batch.lengths);
   return one;
 }
 
@@ -61,16 +85,26 @@ tensor ints_of(longs values) {
   return tensor::of({static_cast<std::int64_t>(values.size())}, values);
 }
 
-std::string error_of(const builder& b, const feature_map& sequences, std::string_view name = {}) {
-  const std::string bytes = b.serialize();
+template <class Parse>
+std::string error_in(Parse parse) {
   try {
-    static_cast<void>(
-        sequence_example_parser({}, sequences).parse_one(leat::as_bytes(bytes), name));
+    static_cast<void>(parse());
   } catch (const leat::decode_error& e) {
     CHECK(e.code() == leat::errc::invalid_argument);
     return leat_test::sentence_of(e);
   }
   return {};
+}
+
+// S12: of a batch of one too.
+std::string error_of(const builder& b, const feature_map& sequences, std::string_view name = {}) {
+  const std::string bytes = b.serialize();
+  const leat::byte_view record = leat::as_bytes(bytes);
+  const sequence_example_parser parser({}, sequences);
+  const auto names = std::span(&name, name.empty() ? 0 : 1);
+  const std::string error = error_in([&] { return parser.parse_one(record, name); });
+  CHECK(error_in([&] { return parser.parse(std::span(&record, 1), names); }) == error);
+  return error;
 }
 
 const feature_map int_rows = {{"a", fixed_len_sequence_feature{dtype::int64, {}}}};

@@ -145,6 +145,48 @@ TEST_CASE("pipeline: a file that is not there", "[pipeline]") {  // Z03
   }
 }
 
+TEST_CASE("pipeline: a file that is not there ends the producer and the other readers too",
+          "[pipeline]") {  // Z03
+  for (std::uint64_t seed = 1; seed <= leat_test::some_of(100); ++seed) {
+    world w(seed, {.threads = 2});
+    w.watch_frames();
+    w.run([](world& here) -> task<> {
+      std::vector<std::string> paths = write_files(here, 30, 4);
+      paths[1] = "/csv/gone";
+      leat::producer_options few = once();
+      few.capacity = 1;
+      leat::string_input_producer names(std::move(paths), few);
+      tensor_batch b(decoder().spec(), {.batch_size = 2, .capacity = 4});
+      for (std::uint64_t i = 0; i <= here.seed() % 3; ++i) b.add(read_rows(names.queue()));
+      leat::coordinator coord;
+      names.start(coord, here.thread(1));
+      b.start(coord, here.thread(1));
+      std::string cause;
+      try {
+        for (;;) {
+          const auto batch = co_await b.next();
+          if (!batch) break;
+        }
+      } catch (const leat::failure& e) {
+        cause = e.what();
+      }
+      CHECK(leat_test::contains(cause, "/csv/gone"));
+      std::string joined;
+      try {
+        co_await coord.join();
+      } catch (const leat::failure& e) {
+        CHECK(e.code() == leat::errc::not_found);
+        joined = e.what();
+      }
+      CHECK(joined == cause);
+      CHECK(coord.live_tasks() == 0);
+      CHECK(names.queue().is_closed());
+      CHECK(b.queue().is_closed());
+    });
+    CHECK(w.files().open_files() == 0);
+  }
+}
+
 TEST_CASE("pipeline: a consumer that stops after one batch", "[pipeline]") {  // Z05
   for (std::uint64_t seed = 1; seed <= leat_test::some_of(200); ++seed) {
     world w(seed, {.threads = 2});

@@ -482,6 +482,14 @@ class Mistakes(RunTest):
         self.assertEqual([json.loads(line)['error']['code'] for line in lines],
                          ['invalid_argument'] * 2)
 
+    def test_fields_and_delimiters_of_csv_that_cannot_be(self):  # V25, V44
+        for delimiter in '', ';;':
+            self.refused(PEOPLE + f'delimiter = "{delimiter}"\n',
+                         'delimiter: give one character, such as ";"')
+        self.refused(PEOPLE + 'select = [-1, 0, 1]\n', 'select: fields are counted from 0')
+        self.refused(PEOPLE + 'select = [0]\n', 'select names 1 fields for 3 columns')
+        self.refused(PEOPLE + 'select = [1, 0, 2]\n', 'select has to rise')
+
     def test_stages_that_do_not_fit(self):
         source = '[source]\nfiles = ["a"]\n'
         self.refused(source + BATCH + BATCH,
