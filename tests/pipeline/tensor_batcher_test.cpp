@@ -26,6 +26,7 @@ namespace tensor_batcher_test {
 using namespace batching;
 using leat::tensor_batch;
 using leat_test::refusal;
+using namespace std::chrono_literals;
 using sizes = std::vector<std::size_t>;
 
 LEAT_TEST("tensor_batch: what several tasks get enters in the order of their calls", "[pipeline]") {
@@ -309,6 +310,80 @@ LEAT_TEST("tensor_batch: a source that can only be moved", "[pipeline]") {
   b.add(owning{std::make_unique<std::int64_t>(0)});
   const batches all = co_await batches_of(b);
   CHECK(values_of(all) == from_to(0, 3));
+}
+
+// What next() says when its patience has ended.
+task<std::string> complaint_of(tensor_batch& b) {
+  try {
+    (void)co_await b.next();
+  } catch (const leat::failure& e) {
+    if (e.code() == leat::errc::deadline_exceeded) co_return leat_test::sentence_of(e);
+  }
+  co_return "";
+}
+
+LEAT_TEST("tensor_batch: one that nobody feeds says so instead of waiting for ever", "[pipeline]") {
+  tensor_batch b(number_spec(), {.batch_size = 4, .name = "samples", .patience = 5s});
+  const std::string hungry =
+      "batcher 'samples': no batch for 5.000000 s, and 0 of the 4 elements that it takes: nobody "
+      "feeds it: push elements, and close() it behind the last";
+  CHECK(co_await complaint_of(b) == hungry);
+  for (std::int64_t i = 0; i < 3; ++i) (void)co_await b.push(one(i));
+  CHECK(leat_test::contains(co_await complaint_of(b), "3 of the 4 elements"));
+  // Nothing was taken, and it goes on.
+  (void)co_await b.push(one(3));
+  b.close();
+  CHECK(values_of(co_await rest_of(b)) == from_to(0, 4));
+}
+
+LEAT_TEST("tensor_batch: patience with sources that were not started, or do not come",
+          "[pipeline]") {
+  struct slow {
+    task<element> operator()() {
+      co_await leat::sleep_for(100s);
+      co_return std::nullopt;
+    }
+  };
+  tensor_batch b(number_spec(), {.batch_size = 4, .patience = 5s});
+  b.add(slow());
+  const std::string unstarted = co_await complaint_of(b);
+  CHECK(leat_test::contains(unstarted, "its sources were never started: call start()"));
+  leat::coordinator coord;
+  b.start(coord);
+  const std::string waiting = co_await complaint_of(b);
+  CHECK(leat_test::contains(waiting, "it waits for its sources"));
+  coord.request_stop();
+  co_await coord.join();
+}
+
+LEAT_TEST("tensor_batch: the deadline of a source is not that of its patience", "[pipeline]") {
+  struct late {
+    task<element> operator()() {
+      throw leat::failure(leat::errc::deadline_exceeded, "the source is late");
+      co_return std::nullopt;
+    }
+  };
+  tensor_batch b(number_spec(), {.batch_size = 4, .patience = 5s});
+  b.add(late());
+  leat::task_group group;
+  b.start(group);
+  CHECK(co_await complaint_of(b) == "the source is late");
+  std::string joined;
+  try {
+    co_await group.join();
+  } catch (const leat::failure& e) {
+    joined = leat_test::sentence_of(e);
+  }
+  CHECK(joined == "the source is late");
+}
+
+TEST_CASE("tensor_batch: a patience of 0 is refused", "[pipeline]") {
+  CHECK(leat_test::contains(refusal([] {
+                              tensor_batch b(number_spec(),
+                                             {.batch_size = 4, .name = "b", .patience = 0s});
+                              return b.batch_size();
+                            }),
+                            "batcher 'b': give a patience above 0, or none"));
 }
 
 }  // namespace tensor_batcher_test

@@ -5,13 +5,17 @@
 #include <optional>
 #include <source_location>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "leat/core/clock.hpp"
 #include "leat/core/error.hpp"
+#include "leat/core/select.hpp"
 #include "leat/core/task.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/wait_limit.hpp"
+#include "leat/pipeline/detail/starvation.hpp"
 #include "leat/pipeline/queue_fullness.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/fifo_queue.hpp"
@@ -35,6 +39,9 @@ struct batch_options {
   std::string name = "batch";          ///< of the queue, for messages and reports
   std::size_t max_weight = unbounded;  ///< of all items in the queue
   memory_budget* budget = nullptr;     ///< shared with other queues; must outlive them
+  /// How long next() waits for a batch before it fails with deadline_exceeded, and says what the
+  /// batcher has and who should feed it; nothing is taken then. None: for ever.
+  std::optional<duration> patience = {};
 };
 
 /// How items are shuffled and batched; as batch_options.
@@ -47,6 +54,7 @@ struct shuffle_batch_options {
   std::string name = "shuffle_batch";
   std::size_t max_weight = unbounded;
   memory_budget* budget = nullptr;
+  std::optional<duration> patience = {};
 };
 
 /// Collects items from enqueue operations and gives them out in batches; what batch and
@@ -69,25 +77,40 @@ class basic_batcher {
   template <class Operation>
   void add(Operation operation, std::string name = {}, scheduler* home = nullptr) {
     runner_.add(std::move(operation), std::move(name), home);
+    ++by_.operations;
   }
 
   /// Starts the operations on the scheduler that runs now, or on `home`.
-  void start(coordinator& coord) { runner_.start(coord); }
-  void start(coordinator& coord, scheduler& home) { runner_.start(coord, home); }
+  void start(coordinator& coord) {
+    runner_.start(coord);
+    by_.started = true;
+  }
+  void start(coordinator& coord, scheduler& home) {
+    runner_.start(coord, home);
+    by_.started = true;
+  }
   /// The same without a coordinator. What an operation fails with next() throws, once the others
   /// have ended and what they gave was taken.
-  void start(task_group& group) { runner_.start(group); }
-  void start(task_group& group, scheduler& home) { runner_.start(group, home); }
-
-  /// The next batch. Empty: the input has ended.
-  /// Errors: cancelled; what befell an enqueue operation.
-  [[nodiscard]] task<std::optional<std::vector<value_type>>> next(
-      std::source_location where = std::source_location::current()) {
-    if (last_ == remainder::keep) co_return co_await queue_.pop_up_to(batch_size_, where);
-    co_return co_await queue_.pop_many(batch_size_, where);
+  void start(task_group& group) {
+    runner_.start(group);
+    by_.started = true;
+  }
+  void start(task_group& group, scheduler& home) {
+    runner_.start(group, home);
+    by_.started = true;
   }
 
-  /// The same for an OS thread, which it blocks.
+  /// The next batch. Empty: the input has ended.
+  /// Errors: cancelled; what befell an enqueue operation; deadline_exceeded, when the patience has
+  ///         ended.
+  [[nodiscard]] task<std::optional<std::vector<value_type>>> next(
+      std::source_location where = std::source_location::current()) {
+    if (patience_) return next_within(*patience_, where);
+    return next_of_all(where);
+  }
+
+  /// The same for an OS thread, which it blocks, however long: its patience is what it says with a
+  /// limit.
   std::optional<std::vector<value_type>> wait_next(
       std::source_location where = std::source_location::current()) {
     return last_ == remainder::keep ? queue_.wait_pop_up_to(batch_size_, where)
@@ -114,13 +137,15 @@ class basic_batcher {
   [[nodiscard]] leat::fullness fullness() const { return queue_fullness(queue_); }
 
  protected:
-  template <class... Arguments>
-  basic_batcher(std::size_t batch_size, remainder last, const std::string& name,
-                Arguments&&... arguments)
-      : batch_size_(checked(batch_size, name)),
-        last_(last),
+  template <class Options, class... Arguments>
+  explicit basic_batcher(const Options& o, Arguments&&... arguments)
+      : batch_size_(checked(o.batch_size, o.name)),
+        last_(o.last),
+        patience_(o.patience),
         queue_(std::forward<Arguments>(arguments)...),
-        runner_(queue_) {}
+        runner_(queue_) {
+    if (patience_) detail::check_patience(queue_, *patience_);
+  }
   ~basic_batcher() = default;
 
  private:
@@ -131,8 +156,29 @@ class basic_batcher {
                       std::to_string(static_cast<std::ptrdiff_t>(batch_size)));
   }
 
+  task<std::optional<std::vector<value_type>>> next_of_all(std::source_location where) {
+    if (last_ == remainder::keep) co_return co_await queue_.pop_up_to(batch_size_, where);
+    co_return co_await queue_.pop_many(batch_size_, where);
+  }
+
+  // What a source failed with may be a deadline too.
+  task<std::optional<std::vector<value_type>>> next_within(duration patience,
+                                                           std::source_location where) {
+    try {
+      if (last_ == remainder::keep) {
+        co_return co_await with_timeout(queue_.pop_up_to(batch_size_, where), patience, where);
+      }
+      co_return co_await with_timeout(queue_.pop_many(batch_size_, where), patience, where);
+    } catch (const std::system_error& e) {
+      if (e.code() != errc::deadline_exceeded || queue_.failure_cause()) throw;
+    }
+    throw detail::starvation(queue_, batch_size_, patience, by_);
+  }
+
   const std::size_t batch_size_;
   const remainder last_;
+  const std::optional<duration> patience_;
+  detail::feeders by_;
   Queue queue_;
   queue_runner runner_;
 };
@@ -143,7 +189,7 @@ class batch final : public basic_batcher<fifo_queue<T, Weigh>> {
  public:
   /// Errors: invalid_argument for a batch size or a capacity of 0, or a weight without a weigher.
   explicit batch(const batch_options& o, Weigh weigh = {})
-      : basic_batcher<fifo_queue<T, Weigh>>(o.batch_size, o.last, o.name,
+      : basic_batcher<fifo_queue<T, Weigh>>(o,
                                             queue_options{.capacity = o.capacity,
                                                           .max_weight = o.max_weight,
                                                           .budget = o.budget,
@@ -161,7 +207,7 @@ class shuffle_batch final : public basic_batcher<random_shuffle_queue<T, Weigh>>
   ///         capacity, or a weight without a weigher.
   explicit shuffle_batch(const shuffle_batch_options& o, Weigh weigh = {})
       : basic_batcher<random_shuffle_queue<T, Weigh>>(
-            o.batch_size, o.last, o.name,
+            o,
             shuffle_options{.capacity = o.capacity,
                             .min_after_dequeue = o.min_after_dequeue,
                             .seed = o.seed,

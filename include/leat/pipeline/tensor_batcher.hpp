@@ -39,6 +39,9 @@ struct tensor_batch_options {
   std::size_t max_size = unbounded;  ///< bytes of all elements in the queue
   memory_budget* budget = nullptr;   ///< of bytes, shared with other queues; must outlive this
   std::string name = "batch";        ///< for messages and reports
+  /// How long next() waits for a batch before it fails with deadline_exceeded, and says what the
+  /// batcher has and who should feed it; nothing is taken then. None: for ever.
+  std::optional<duration> patience = {};
 };
 
 /// How elements are shuffled and batched; as tensor_batch_options.
@@ -52,6 +55,7 @@ struct tensor_shuffle_batch_options {
   std::size_t max_size = unbounded;
   memory_budget* budget = nullptr;
   std::string name = "shuffle_batch";
+  std::optional<duration> patience = {};
 };
 
 /// Collects elements, from sources or by hand, and gives them out as batches of columns; what
@@ -160,7 +164,8 @@ class basic_tensor_batcher {
   ///
   /// Errors:       cancelled; what befell a source; when there is no memory for the batch
   ///               std::bad_alloc (or invalid_argument where 64 bits cannot count it): the next
-  ///               call tries again with the same elements.
+  ///               call tries again with the same elements; deadline_exceeded, when the patience
+  ///               has ended.
   /// Cancellation: total.
   [[nodiscard]] task<std::optional<batch_columns>> next(
       std::source_location where = std::source_location::current()) {
@@ -338,7 +343,8 @@ class tensor_batch final : public basic_tensor_batcher<batch<tensor_tuple, size_
                                            .last = o.last,
                                            .name = o.name,
                                            .max_weight = o.max_size,
-                                           .budget = o.budget}) {}
+                                           .budget = o.budget,
+                                           .patience = o.patience}) {}
 };
 
 /// Batches of elements drawn at random from those in the queue.
@@ -361,7 +367,8 @@ class tensor_shuffle_batch final
                                                    .last = o.last,
                                                    .name = o.name,
                                                    .max_weight = o.max_size,
-                                                   .budget = o.budget}) {}
+                                                   .budget = o.budget,
+                                                   .patience = o.patience}) {}
 };
 
 }  // namespace leat

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "leat/core/clock.hpp"
+#include "leat/core/error.hpp"
+#include "leat/sync/queue_base.hpp"
+
+namespace leat::detail {
+
+/// Who feeds a batcher.
+struct feeders {
+  std::size_t operations = 0;  ///< none: the program does, by hand
+  bool started = false;
+};
+
+/// What the consumer of a batcher is told that has waited for a batch as long as it wants to.
+[[nodiscard]] failure starvation(const queue_base& queue, std::size_t batch_size, duration patience,
+                                 const feeders& by);
+
+/// Errors: invalid_argument for a patience of 0 or less.
+void check_patience(const queue_base& queue, duration patience);
+
+}  // namespace leat::detail
