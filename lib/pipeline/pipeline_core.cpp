@@ -171,6 +171,7 @@ task<void> pipeline_core::stop() {
   } catch (...) {  // of the watchdog: those of stages go through their queues
     if (!stalled_) stalled_ = std::current_exception();
   }
+  for (const auto& s : stages_) s->set_held(0);
   consuming_.reset();
 }
 

@@ -55,6 +55,7 @@ struct labelled {
   Thing thing;
 };
 
+// What a thing does not measure has no text, and no sample.
 template <class Thing>
 struct metric {
   const char* name;
@@ -67,12 +68,16 @@ struct metric {
 template <class Thing>
 void append(std::string& text, const char* label, const metric<Thing>& m,
             const std::vector<labelled<Thing>>& things) {
-  if (things.empty()) return;
+  std::string samples;
+  for (const auto& [value, thing] : things) {
+    const std::string sample = m.value(thing);
+    if (sample.empty()) continue;
+    samples += std::string(m.name) + "{" + label + "=\"" + value + "\"} " + sample + "\n";
+  }
+  if (samples.empty()) return;
   text += std::string("# HELP ") + m.name + " " + m.help + "\n";
   text += std::string("# TYPE ") + m.name + " " + m.type + "\n";
-  for (const auto& [value, thing] : things) {
-    text += std::string(m.name) + "{" + label + "=\"" + value + "\"} " + m.value(thing) + "\n";
-  }
+  text += samples;
 }
 
 // ----------------------------------------------------------------------------------- the metrics
@@ -89,19 +94,38 @@ constexpr metric<stage> of_stages[] = {
     {"leat_stage_records_total", "counter", "Records that went through the stage.",
      [](const stage& s) { return to_text(s.metrics->records()); }},
     {"leat_stage_bytes_total", "counter", "Bytes of these records.",
-     [](const stage& s) { return to_text(s.metrics->bytes()); }},
+     [](const stage& s) {
+       return s.metrics->knows_bytes() ? to_text(s.metrics->bytes()) : std::string();
+     }},
     {"leat_stage_left_over_bytes_total", "counter",
      "Bytes at the ends of files that are no whole record, and were left out.",
      [](const stage& s) { return to_text(s.metrics->left_over()); }},
     {"leat_stage_at_work_seconds_total", "counter",
      "Time for which tasks of the stage were there, waiting or not; the sum over them.",
-     [](const stage& s) { return seconds_text(s.metrics->time_at_work(s.now)); }},
+     [](const stage& s) {
+       return s.metrics->knows_time_at_work() ? seconds_text(s.metrics->time_at_work(s.now))
+                                              : std::string();
+     }},
     {"leat_stage_input_wait_seconds_total", "counter",
      "Time for which tasks of the stage waited for input; the sum over them.",
      [](const stage& s) { return seconds_text(s.metrics->waited_for_input(s.now)); }},
     {"leat_stage_room_wait_seconds_total", "counter",
      "Time for which tasks of the stage waited for room for their output; the sum over them.",
-     [](const stage& s) { return seconds_text(s.metrics->waited_for_room(s.now)); }},
+     [](const stage& s) {
+       return s.metrics->knows_wait_for_room() ? seconds_text(s.metrics->waited_for_room(s.now))
+                                               : std::string();
+     }},
+    {"leat_stage_held_items", "gauge",
+     "Elements, or runs of them, that the stage holds for those behind it.",
+     [](const stage& s) {
+       return s.metrics->capacity() > 0 ? to_text(s.metrics->held()) : std::string();
+     }},
+    {"leat_stage_fullness_ratio", "gauge",
+     "How full the stage is, from 0 to 1; near 0: what comes before it is too slow.",
+     [](const stage& s) {
+       return s.metrics->capacity() > 0 ? ratio_text(queue_fullness(*s.metrics)->value)
+                                        : std::string();
+     }},
 };
 
 using queue = queue_statistics;

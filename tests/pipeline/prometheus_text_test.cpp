@@ -67,10 +67,6 @@ TEST_CASE("prometheus_text: a stage", "[pipeline]") {
         "record, and were left out.\n"
         "# TYPE leat_stage_left_over_bytes_total counter\n"
         "leat_stage_left_over_bytes_total{stage=\"readers\"} 7\n"
-        "# HELP leat_stage_at_work_seconds_total Time for which tasks of the stage were there, "
-        "waiting or not; the sum over them.\n"
-        "# TYPE leat_stage_at_work_seconds_total counter\n"
-        "leat_stage_at_work_seconds_total{stage=\"readers\"} 0.000000000\n"
         "# HELP leat_stage_input_wait_seconds_total Time for which tasks of the stage waited for "
         "input; the sum over them.\n"
         "# TYPE leat_stage_input_wait_seconds_total counter\n"
@@ -79,6 +75,25 @@ TEST_CASE("prometheus_text: a stage", "[pipeline]") {
         "room for their output; the sum over them.\n"
         "# TYPE leat_stage_room_wait_seconds_total counter\n"
         "leat_stage_room_wait_seconds_total{stage=\"readers\"} 5400.000000000\n");
+}
+
+TEST_CASE("prometheus_text: what a stage does not measure is left out", "[pipeline]") {
+  stage_metrics stage("parse");
+  stage.add(12);
+  std::string text = text_of(stage);
+  CHECK(contains(text, "leat_stage_records_total{stage=\"parse\"} 12\n"));
+  for (const char* const name : {"bytes_total", "at_work", "room_wait", "held", "fullness"}) {
+    CHECK_FALSE(contains(text, std::string("leat_stage_") + name));
+  }
+  stage.add(1, 0);
+  stage.add_wait_for_room(0s);
+  stage.set_capacity(4);
+  stage.add_held(1);
+  text = text_of(stage);
+  CHECK(contains(text, "leat_stage_bytes_total{stage=\"parse\"} 0\n"));
+  CHECK(contains(text, "leat_stage_room_wait_seconds_total{stage=\"parse\"} 0.000000000\n"));
+  CHECK(contains(text, "leat_stage_held_items{stage=\"parse\"} 1\n"));
+  CHECK(contains(text, "leat_stage_fullness_ratio{stage=\"parse\"} 0.25\n"));
 }
 
 LEAT_TEST("prometheus_text: waits that last count up to now", "[pipeline]") {

@@ -1,6 +1,7 @@
 #include "leat/pipeline/queue_fullness.hpp"
 
 #include "leat/pipeline/batcher.hpp"
+#include "leat/pipeline/tensor_batcher.hpp"
 #include "leat/sync/tensor_queue.hpp"
 #include "support/leat_test.hpp"
 
@@ -47,6 +48,17 @@ TEST_CASE("queue_fullness: queues of tensors have it too", "[pipeline]") {
       leat::element_spec({{.type = leat::dtype::float32, .shape = {}}}), std::size_t{4}, "tensors");
   REQUIRE(queue.try_push(leat::tensor_tuple(leat::tensor::scalar(1.0F))));
   CHECK(queue_fullness(queue) == fullness{"tensors/fraction_of_4_full", 0.25F});
+}
+
+TEST_CASE("queue_fullness: B27, Q10 batchers of tensors", "[pipeline]") {
+  const leat::batch_spec spec({{.type = leat::dtype::float32, .shape = {}}});
+  leat::tensor_batch b(spec, {.batch_size = 10});
+  for (int i = 0; i < 8; ++i) b.wait_push(leat::tensor_tuple(leat::tensor::scalar(1.0F)));
+  CHECK(b.fullness() == fullness{"batch/fraction_of_32_full", 0.25F});
+  leat::tensor_shuffle_batch shuffled(
+      spec, {.batch_size = 10, .capacity = 32, .min_after_dequeue = 10, .seed = 1});
+  for (int i = 0; i < 21; ++i) shuffled.wait_push(leat::tensor_tuple(leat::tensor::scalar(1.0F)));
+  CHECK(shuffled.fullness() == fullness{"shuffle_batch/fraction_over_10_of_22_full", 0.5F});
 }
 
 }  // namespace queue_fullness_test

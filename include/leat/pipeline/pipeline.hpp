@@ -22,6 +22,7 @@
 #include "leat/pipeline/detail/map_stage.hpp"
 #include "leat/pipeline/detail/pipeline_core.hpp"
 #include "leat/pipeline/detail/prefetch_stage.hpp"
+#include "leat/pipeline/detail/run_bytes.hpp"
 #include "leat/pipeline/detail/shuffle_stage.hpp"
 #include "leat/pipeline/detail/stage_state.hpp"
 #include "leat/pipeline/file_source.hpp"
@@ -191,8 +192,7 @@ class pipeline {
       const bool more = co_await read();
       if (!more) co_return std::nullopt;
     }
-    core_->consumer().add(1, 0);
-    co_return in_.take();
+    co_return detail::counted(core_->consumer(), in_.take());
   }
 
   /// Ends the pipeline before its end, and waits until its tasks have: for who calls next(), on all

@@ -36,7 +36,7 @@ class queue_stage final : public stage<std::vector<typename Queue::value_type>> 
       if (run.size() == most) break;
       first = queue_.try_pop();
     }
-    this->metrics().add(run.size(), 0);
+    count_run(this->metrics(), run);
     co_return !run.empty();
   }
 

@@ -28,16 +28,27 @@ class stage_metrics {
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-  /// Counts records that went through, and their bytes.
+  /// Counts records that went through, and their bytes where these are known.
   void add(std::uint64_t records, std::uint64_t bytes) noexcept {
     // relaxed here and below: counters, which order nothing else.
-    records_.fetch_add(records, std::memory_order_relaxed);
+    add(records);
     bytes_.fetch_add(bytes, std::memory_order_relaxed);
+    if (!knows_bytes()) knows_bytes_.store(true, std::memory_order_relaxed);
+  }
+  void add(std::uint64_t records) noexcept {
+    records_.fetch_add(records, std::memory_order_relaxed);
   }
   /// Counts bytes at the end of a file that are no whole record, and were left out.
   void add_left_over(std::uint64_t bytes) noexcept {
     left_over_.fetch_add(bytes, std::memory_order_relaxed);
   }
+  /// For a stage that holds what it has made, or draws from: how much fits, and what comes and
+  /// goes; in elements or, where it hands on whole runs, in these.
+  void set_capacity(std::uint64_t items) noexcept {
+    capacity_.store(items, std::memory_order_relaxed);
+  }
+  void add_held(std::int64_t items) noexcept { held_.fetch_add(items, std::memory_order_relaxed); }
+  void set_held(std::int64_t items) noexcept { held_.store(items, std::memory_order_relaxed); }
   /// Counts a task that shares the work of the stage.
   void add_task() noexcept { tasks_.fetch_add(1, std::memory_order_relaxed); }
   /// Counts time in which a task of the stage could not work; see `waiting`.
@@ -47,9 +58,20 @@ class stage_metrics {
 
   [[nodiscard]] std::uint64_t records() const noexcept { return get(records_); }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return get(bytes_); }
+  /// True: the bytes of some were counted.
+  [[nodiscard]] bool knows_bytes() const noexcept {
+    return knows_bytes_.load(std::memory_order_relaxed);
+  }
   /// Of a stage that reads files: bytes at their ends that are no whole record, where that may be,
   /// as reader_statistics::left_over; each time that it has come to an end.
   [[nodiscard]] std::uint64_t left_over() const noexcept { return get(left_over_); }
+  /// What fits into the stage; 0: it holds nothing from one call to the next.
+  [[nodiscard]] std::uint64_t capacity() const noexcept { return get(capacity_); }
+  /// What it holds now.
+  [[nodiscard]] std::uint64_t held() const noexcept {
+    const std::int64_t items = held_.load(std::memory_order_relaxed);
+    return items > 0 ? static_cast<std::uint64_t>(items) : 0;  // what goes may be counted first
+  }
   /// Tasks that share the work; the times are their sum.
   [[nodiscard]] std::uint64_t tasks() const noexcept { return get(tasks_); }
   /// Time in which tasks of the stage waited for input.
@@ -60,6 +82,9 @@ class stage_metrics {
   [[nodiscard]] duration waited_for_room(std::optional<time_point> now = {}) const noexcept {
     return room_.total(now);
   }
+  /// True: it puts its output where room can be wanting. A stage that works where its output is
+  /// asked for never waits for that.
+  [[nodiscard]] bool knows_wait_for_room() const noexcept { return room_.used(); }
   /// True: it is known how long they were there; see `at_work`.
   [[nodiscard]] bool knows_time_at_work() const noexcept { return at_work_.used(); }
   /// Time in which they were there, waiting or not.
@@ -79,6 +104,9 @@ class stage_metrics {
   counter bytes_{0};
   counter left_over_{0};
   counter tasks_{0};
+  counter capacity_{0};
+  std::atomic<std::int64_t> held_{0};
+  std::atomic<bool> knows_bytes_{false};
   detail::span_clock input_;
   detail::span_clock room_;
   detail::span_clock at_work_;

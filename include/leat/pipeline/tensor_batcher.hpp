@@ -192,6 +192,8 @@ class basic_tensor_batcher {
   [[nodiscard]] const batch_spec& spec() const noexcept { return spec_; }
   [[nodiscard]] std::size_t batch_size() const noexcept { return rows_.batch_size(); }
   [[nodiscard]] const std::string& name() const noexcept { return queue().name(); }
+  /// How full the queue is now, under TensorFlow's tag. Thread safety: shared-safe.
+  [[nodiscard]] leat::fullness fullness() const { return rows_.fullness(); }
   /// The queue between the sources and the batches: for its statistics, to close or to fail it.
   [[nodiscard]] queue_base& queue() noexcept { return rows_.queue(); }
   [[nodiscard]] const queue_base& queue() const noexcept { return rows_.queue(); }

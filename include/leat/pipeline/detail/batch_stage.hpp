@@ -12,6 +12,7 @@
 #include "leat/pipeline/batcher.hpp"
 #include "leat/pipeline/detail/owned_run.hpp"
 #include "leat/pipeline/detail/row_positions.hpp"
+#include "leat/pipeline/detail/run_bytes.hpp"
 #include "leat/pipeline/detail/run_journal.hpp"
 #include "leat/pipeline/detail/stage.hpp"
 
@@ -52,7 +53,7 @@ class batch_stage final : public inner_stage<In, std::vector<owned_run<In>>> {
       core_->add_dropped(b.size());
       co_return false;
     }
-    this->metrics().add(b.size(), 0);
+    count_run(this->metrics(), b);
     if constexpr (has_bytes) bytes_ = b.bytes();
     run.push_back(std::move(b));
     co_return true;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "leat/pipeline/detail/row_positions.hpp"
+#include "leat/pipeline/detail/run_bytes.hpp"
 #include "leat/pipeline/detail/run_journal.hpp"
 #include "leat/pipeline/detail/spent_runs.hpp"
 #include "leat/pipeline/detail/stage.hpp"
@@ -249,7 +250,7 @@ class map_stage final : public applying_stage<How, In, Out, Function> {
       error_ = this->make(in_, this->leave_out_of(in_), run, counts);
       this->has_made(run.size(), error_ != nullptr, std::move(counts));
     }
-    this->metrics().add(run.size(), 0);
+    count_run(this->metrics(), run);
     co_return true;
   }
 
@@ -273,7 +274,9 @@ class parallel_map_stage final : public applying_stage<How, In, Out, Function> {
       : base(std::move(input), metrics, std::move(f)),
         workers_(workers),
         order_(order),
-        spent_(3 * workers + 1) {}
+        spent_(3 * workers + 1) {
+    metrics.set_capacity(2 * workers);
+  }
 
   void start(pipeline_core& core) override {
     const bool ordered = order_ == ordering::deterministic;
@@ -297,6 +300,7 @@ class parallel_map_stage final : public applying_stage<How, In, Out, Function> {
       if (error_) std::rethrow_exception(error_);
       std::optional<made> m = co_await lanes_[taken_]->out.pop();
       if (!m) co_return false;
+      this->metrics().add_held(-1);
       taken_ = (taken_ + 1) % lanes_.size();
       run = std::move(m->run);
       error_ = m->error;
@@ -366,10 +370,11 @@ class parallel_map_stage final : public applying_stage<How, In, Out, Function> {
         m.error = this->make(in->run, in->first, m.run, m.counts);
         spent_.give_back(std::move(in->run));
         more = !m.error;
-        this->metrics().add(m.run.size(), 0);
+        count_run(this->metrics(), m.run);
         const waiting w = this->waits(waiting::for_room);
         const bool taken = co_await l.out.push(std::move(m));
         if (!taken) break;
+        this->metrics().add_held(1);
       }
     } catch (...) {
       l.in.fail(std::current_exception());

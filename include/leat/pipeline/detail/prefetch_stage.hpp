@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "leat/pipeline/detail/run_bytes.hpp"
 #include "leat/pipeline/detail/spent_runs.hpp"
 #include "leat/pipeline/detail/stage.hpp"
 #include "leat/sync/fifo_queue.hpp"
@@ -30,6 +31,7 @@ class prefetch_stage final : public inner_stage<Run, Run> {
         queue_(runs, metrics.name()),
         spent_(runs + 2),
         on_worker_(on_worker) {
+    metrics.set_capacity(runs);
     this->begin_input(std::move(input));
   }
 
@@ -45,6 +47,7 @@ class prefetch_stage final : public inner_stage<Run, Run> {
   task<bool> next(Run& run) override {
     std::optional<Run> made = co_await queue_.pop();
     if (!made) co_return false;
+    this->metrics().add_held(-1);
     std::swap(run, *made);
     spent_.give_back(std::move(*made));
     co_return true;
@@ -86,10 +89,11 @@ class prefetch_stage final : public inner_stage<Run, Run> {
         Run run = spent_.take();
         const bool more = co_await this->pull(this->input(), run);
         if (!more) break;
-        this->metrics().add(run.size(), 0);
+        count_run(this->metrics(), run);
         const waiting w = this->waits(waiting::for_room);
         const bool taken = co_await queue_.push(std::move(run));
         if (!taken) break;
+        this->metrics().add_held(1);
       }
     } catch (...) {
       error = std::current_exception();

@@ -18,6 +18,7 @@
 #include "leat/pipeline/detail/buffer_origins.hpp"
 #include "leat/pipeline/detail/owned_run.hpp"
 #include "leat/pipeline/detail/row_positions.hpp"
+#include "leat/pipeline/detail/run_bytes.hpp"
 #include "leat/pipeline/detail/run_journal.hpp"
 #include "leat/pipeline/detail/stage.hpp"
 #include "leat/pipeline/rows.hpp"
@@ -96,7 +97,9 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
         given_seed_(seed),
         initial_(seed_or_entropy(seed)),
         random_(initial_),
-        noting_(this->input().obstacle().empty() && this->input().note_origins()) {}
+        noting_(this->input().obstacle().empty() && this->input().note_origins()) {
+    metrics.set_capacity(capacity);
+  }
 
   task<bool> next(out& run) override {
     const at_work here = this->working();
@@ -113,7 +116,8 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
       if (ended_ && places_.empty()) break;
       draw(run);
     }
-    this->metrics().add(run.size(), 0);
+    count_run(this->metrics(), run);
+    this->metrics().set_held(static_cast<std::int64_t>(places_.size()));
     co_return !run.empty();
   }
 

@@ -29,10 +29,11 @@ class span_clock {
   // A span that has ended.
   void add(duration d) noexcept {
     const lock_guard lock(mutex_);
+    used_ = true;
     ended_ += d;
   }
 
-  // Whether any span has begun.
+  // Whether any span has begun, or was added.
   [[nodiscard]] bool used() const noexcept {
     const lock_guard lock(mutex_);
     return used_;
