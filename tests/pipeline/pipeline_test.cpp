@@ -445,7 +445,10 @@ TEST_CASE("pipeline: what is declared wrong is refused before anything is opened
   };
   CHECK(contains(stage([](auto p) { return std::move(p).shuffle({}); }), "capacity of 1"));
   CHECK(contains(stage([](auto p) { return std::move(p).batch({}); }), "size of 1 or more"));
-  CHECK(contains(stage([](auto p) { return std::move(p).prefetch(0); }), "ahead by 1"));
+  for (const std::size_t runs : {std::size_t{0}, SIZE_MAX - 1, SIZE_MAX}) {
+    const auto ahead = [&](auto p) { return std::move(p).prefetch(runs); };
+    CHECK(contains(stage(ahead), "1 to 1048576 runs"));
+  }
   CHECK(contains(
       stage([](auto p) { return std::move(p).map("text", [](std::string s) { return s; }); }),
       "two stages of that name"));

@@ -140,7 +140,7 @@ class pipeline {
     return std::move(*this).prefetch(prefetch_options{.runs = runs, .name = std::move(name)});
   }
   [[nodiscard]] auto prefetch(const prefetch_options& options) && {
-    if (options.runs == 0) core_->refuse(options.name, "let it run ahead by 1 or more");
+    if (options.runs - 1 >= detail::most_runs) core_->refuse(options.name, detail::bad_runs);
     if (options.on_worker && last_->has_tasks()) {
       core_->refuse(options.name, "on_worker stands before all stages that have workers");
     }

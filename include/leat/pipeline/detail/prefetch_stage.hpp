@@ -17,6 +17,10 @@
 
 namespace leat::detail {
 
+/// How many runs a stage may be ahead.
+inline constexpr std::size_t most_runs = std::size_t{1} << 20;
+inline constexpr const char* bad_runs = "let it run ahead by 1 to 1048576 runs";
+
 /// Runs the stages before in a task of their own, some runs ahead of the consumer: on its
 /// scheduler, or on a worker's, to which all that is before it belongs then.
 template <class Run>
