@@ -58,21 +58,28 @@ task<void> let_others_run() {
   if (stopped) throw failure(errc::cancelled, "pipeline");
 }
 
-pipeline_core::pipeline_core(pipeline_options options) : options_(std::move(options)) {
+pipeline_core::pipeline_core(pipeline_options options)
+    : options_(std::move(options)),
+      memory_(options_.memory_budget.value_or(0), "pipeline '" + options_.name + "'") {
   const auto refuse_options = [this](const char* why) {
     throw failure(errc::invalid_argument, "pipeline '" + options_.name + "': " + why);
   };
   if (options_.patience && *options_.patience <= duration::zero()) {
     refuse_options("give a patience above 0, or none");
   }
+  if (options_.memory_budget == std::size_t{0}) {
+    refuse_options("give a memory_budget above 0, or none");
+  }
   if (std::ranges::count(options_.workers, nullptr) > 0) refuse_options("one worker is null");
 }
 
-stage_metrics& pipeline_core::add_stage(std::string name) {
+stage_metrics& pipeline_core::add_stage(std::string name, std::size_t least) {
   if (name.empty()) refuse(name, "give the stage a name");
   for (const stage_metrics* stage : stages()) {
     if (stage->name() == name) refuse(name, "there are two stages of that name: rename one");
   }
+  if (least > 0) memory_.require(name, least);
+  memory_.add(static_cast<std::int64_t>(least));
   return *stages_.emplace_back(std::make_unique<stage_metrics>(std::move(name)));
 }
 

@@ -23,6 +23,7 @@
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/io/tfrecord_writer.hpp"
 #include "leat/pipeline/pipeline.hpp"
+#include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
 namespace pipeline_memory_test {
@@ -47,6 +48,7 @@ struct configuration {
   std::size_t interleave = 1;
   leat::read_options read = {.chunk_size = 64 * kibibyte};
   bool equal_sizes = true;
+  std::optional<std::size_t> limit = {};
 };
 
 std::size_t readers_of(const configuration& c) {
@@ -120,7 +122,8 @@ std::size_t peak_of(const temp_dir& dir, const configuration& c) {
     source.num_epochs = 2;
     source.interleave = c.interleave;
     source.reader.read = c.read;
-    auto batches = leat::read_files(std::move(source), {.workers = leat::schedulers_of(rt)})
+    auto batches = leat::read_files(std::move(source),
+                                    {.workers = leat::schedulers_of(rt), .memory_budget = c.limit})
                        .shuffle({.capacity = c.capacity, .seed = 1})
                        .batch({.size = c.batch})
                        .map("parse",
@@ -169,6 +172,75 @@ TEST_CASE("memory: a pipeline stays within its budget, whatever its tasks", "[fa
                 .workers = 2,
                 .interleave = 4,
                 .read = {.chunk_size = 256 * kibibyte, .depth = 8}});
+}
+
+// Stages that might run far ahead, and of which each has to be held back.
+configuration running_ahead() {
+  return {.record = 4000, .capacity = 500, .batch = 32, .workers = 8, .prefetch = 64};
+}
+
+TEST_CASE("memory: a pipeline stays within its memory_budget, however far it might run ahead",
+          "[faults]") {
+  const temp_dir dir;
+  configuration c = running_ahead();
+  c.record = leat::sync_wait(write_files(dir, c));
+  for (const std::size_t limit : {std::size_t{6'000'000}, std::size_t{8'000'000}}) {
+    c.limit = limit;
+    const std::size_t peak = peak_of(dir, c);
+    INFO(peak << " of " << limit << ", without a limit up to " << budget_of(c));
+    CHECK(budget_of(c) > 2 * limit);
+    CHECK(peak <= limit + limit / 20);
+  }
+}
+
+TEST_CASE("memory: a memory_budget changes no order, and a stage with room for one run goes on",
+          "[faults]") {
+  const temp_dir dir;
+  std::string text;
+  for (int i = 0; i < 20'000; ++i) text += std::to_string(i) + '\n';
+  dir.write("a", text);
+  const leat::runtime rt({.threads = 2});
+  const auto read = [&](std::optional<std::size_t> limit) -> task<std::string> {
+    leat::file_source<leat::line_reader> source;
+    source.files = {dir / "a"};
+    source.reader.read.chunk_size = 4 * kibibyte;
+    auto lines =
+        leat::read_files(std::move(source),
+                         {.workers = leat::schedulers_of(rt), .memory_budget = limit})
+            .prefetch(8, "read")
+            .map("text", [](std::string_view line) { return std::string(line); }, {.workers = 3})
+            .prefetch(8)
+            .map("again", [](std::string line) { return line + '\n'; }, {.workers = 2});
+    std::string all;
+    co_await lines.for_each([&](const std::string& line) { all += line; });
+    co_return all;
+  };
+  constexpr std::size_t readers = 6 * (4 * kibibyte + chunk_headroom);
+  CHECK(leat::sync_wait(read(std::nullopt)) == text);
+  // As much as the stages need, and hardly any more.
+  for (const std::size_t more : {std::size_t{300}, std::size_t{1000}}) {
+    CHECK(leat::sync_wait(read(readers + more * kibibyte)) == text);
+  }
+}
+
+std::string refusal_of(const temp_dir& dir, const configuration& c) {
+  return leat_test::refusal([&] { return peak_of(dir, c); }, leat::errc::resource_exhausted);
+}
+
+TEST_CASE("memory: a memory_budget that is too small is refused with what the stages need",
+          "[faults]") {
+  const temp_dir dir;
+  configuration c = running_ahead();
+  c.record = leat::sync_wait(write_files(dir, c));
+  c.limit = 100'000;
+  CHECK(leat_test::contains(refusal_of(dir, c),
+                            "pipeline 'pipeline': the memory_budget of 100000 bytes is too small: "
+                            "so far the stages need "));
+  c.limit = 2'500'000;  // enough for the readers, not for the buffer
+  CHECK(leat_test::contains(refusal_of(dir, c), "'shuffle' "));
+  c.limit = 0;
+  CHECK(leat_test::contains(leat_test::refusal([&] { return peak_of(dir, c); }),
+                            "give a memory_budget above 0, or none"));
 }
 
 TEST_CASE("pipeline: a filter that lets nothing through takes no memory for it", "[faults]") {

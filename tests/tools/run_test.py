@@ -466,7 +466,8 @@ class Mistakes(RunTest):
             self.assertIn(message, self.errors)
         self.refused('[pipeline]\npatience = 3\nfriends = 1\n[source]\nfiles = ["a"]\n',
                      '2:12: [pipeline]: patience: give a time with its unit',
-                     "3:1: [pipeline]: unknown key 'friends'; known are name, order, patience, threads")
+                     "3:1: [pipeline]: unknown key 'friends'; known are memory_budget, name, order, "
+                     'patience, threads')
         self.refused('stage = 1\n[source]\nfiles = ["a"]\n',
                      '1:9: the file: stage: give a list of tables')
 
@@ -484,11 +485,13 @@ class Mistakes(RunTest):
 
     def test_fields_and_delimiters_of_csv_that_cannot_be(self):  # V25, V44
         for delimiter in '', ';;':
-            self.refused(PEOPLE + f'delimiter = "{delimiter}"\n',
-                         'delimiter: give one character, such as ";"')
-        self.refused(PEOPLE + 'select = [-1, 0, 1]\n', 'select: fields are counted from 0')
-        self.refused(PEOPLE + 'select = [0]\n', 'select names 1 fields for 3 columns')
-        self.refused(PEOPLE + 'select = [1, 0, 2]\n', 'select has to rise')
+            self.run_it(PEOPLE + f'delimiter = "{delimiter}"\n', status=2)
+            self.assertIn('delimiter: give one character, such as ";"', self.errors)
+        for select, message in (('-1, 0, 1', 'select: fields are counted from 0'),
+                                ('0', 'select names 1 fields for 3 columns'),
+                                ('1, 0, 2', 'select has to rise')):
+            self.run_it(PEOPLE + f'select = [{select}]\n', status=2)
+            self.assertIn(message, self.errors)
 
     def test_stages_that_do_not_fit(self):
         source = '[source]\nfiles = ["a"]\n'
@@ -605,6 +608,14 @@ class Failures(RunTest):
             self.assertIn("stage 'parse_csv': people.csv:3 at offset 27, column 7, field 1 ('age')",
                           self.errors)
             self.assertNotIn('b.csv', os.listdir(self.folder))
+
+    def test_memory_budget(self):
+        self.write('a.txt', b'line\n' * 1000)
+        text = '[pipeline]\nmemory_budget = "SIZE"\n[source]\nformat = "lines"\nfiles = ["a.txt"]\n'
+        self.assertEqual(self.run_it(text.replace('SIZE', '64 MiB')), '1000 records\n')
+        self.run_it(text.replace('SIZE', '100 KiB'), status=2)
+        self.assertIn("p.toml:3:1: pipeline 'pipeline': the memory_budget of 102400 bytes is too small",
+                      self.errors)
 
     def test_patience(self):
         read, write = os.pipe()

@@ -67,6 +67,8 @@ void read_options(section& s, pipeline_plan& plan) {
   s.read("name", plan.options.name);
   s.choose("order", plan.options.order, orders);
   s.read_duration("patience", plan.options.patience);
+  if (s.has("memory_budget")) s.read_size("memory_budget", plan.options.memory_budget.emplace(0));
+  static_cast<void>(s.find("memory_budget"));
   s.read("threads", plan.threads, 0, 1024);
   s.refuse_others();
 }

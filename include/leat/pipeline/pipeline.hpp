@@ -93,8 +93,8 @@ class pipeline {
   }
 
   // ---- Stages. Each takes the pipeline and gives it with the stage behind it.
-  // Errors, of all: invalid_argument for an option out of range, or a name that another stage has;
-  // the message says what to change.
+  // Errors, of all: invalid_argument for an option out of range, or a name that is there already;
+  // resource_exhausted for a memory_budget that is too small. The message says what to change.
 
   /// Applies `f` to each element: f(element) gives one of the output; with std::optional one or
   /// none. A function that throws ends the pipeline: the error comes where the element would have.
@@ -119,7 +119,8 @@ class pipeline {
   /// Cost: the buffer; a copy of each record or line, for which it has the memory already.
   [[nodiscard]] auto shuffle(const shuffle_buffer_options& options) && {
     if (options.capacity == 0) core_->refuse(options.name, "give a capacity of 1 or more");
-    stage_metrics& metrics = core_->add_stage(options.name);
+    const std::size_t least = options.capacity * sizeof(value_type);
+    stage_metrics& metrics = core_->add_stage(options.name, least);
     using stage = detail::shuffle_stage<Run>;
     return continue_with(
         std::make_unique<stage>(std::move(last_), metrics, options.capacity, options.seed));
@@ -207,8 +208,7 @@ class pipeline {
 
   /// Where the pipeline stands: behind the last element that next() gave. What is saved and
   /// restored goes on with the next one, as if nothing had happened: save when that last one is
-  /// done with. Also when the pipeline has ended, in whatever way, and while another task waits in
-  /// next().
+  /// done with. Also when the pipeline has ended, and while another task waits in next().
   ///
   /// Positions in files, counters, and where the elements of shuffle buffers come from, never their
   /// bytes: some hundred bytes, 17 for each file and 10 for each place of a buffer.
@@ -268,8 +268,7 @@ class pipeline {
   auto mapped(std::string name, Function f, const map_options& options) && {
     if (options.workers > 1024) core_->refuse(name, "take at most 1024 workers");
     static_assert(!std::is_same_v<Out, byte_view> && !std::is_same_v<Out, std::string_view>,
-                  "the function gives views of elements that are gone soon: let it give what owns "
-                  "its bytes, such as std::string");
+                  "the function gives views of elements that are gone soon: let it give a copy");
     stage_metrics& metrics = core_->add_stage(std::move(name));
     std::unique_ptr<detail::stage<std::vector<Out>>> made;
     if (options.workers == 0) {
@@ -390,7 +389,8 @@ template <class Reader>
     core->refuse(name, "give all ranks the same seed, else files are read twice or never");
   }
   Reader::check_options(source.reader, core->title_of(name));
-  stage_metrics& metrics = core->add_stage(name);
+  const std::size_t least = detail::memory_of_readers(source.reader, source.interleave);
+  stage_metrics& metrics = core->add_stage(name, least);
   using stage = detail::file_stage<Reader>;
   using run = typename Reader::batch_type;
   std::unique_ptr<detail::stage<run>> first = std::make_unique<stage>(metrics, std::move(source));

@@ -31,6 +31,12 @@ struct pipeline_options {
   /// may take twice as long until that is noticed. A function that does not return cannot be ended,
   /// and is waited for still; dump() shows it. None: for ever.
   std::optional<duration> patience = {};
+  /// Bytes that the stages may hold together: readers, shuffle buffers, and all runs of elements on
+  /// their way to the consumer. Stages run ahead only as far as that leaves room, each one run at
+  /// least, which changes no order; a pipeline that cannot do with it is refused, when it is
+  /// declared or as soon as the sizes of its records tell, with resource_exhausted and the sum.
+  /// What the consumer has got is its own. None: as much as follows from the other options.
+  std::optional<std::size_t> memory_budget = {};
 };
 
 /// All schedulers of a runtime, for pipeline_options::workers.

@@ -8,14 +8,13 @@
 #include <memory>
 #include <new>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "leat/pipeline/detail/row_positions.hpp"
+#include "leat/pipeline/detail/apply.hpp"
+#include "leat/pipeline/detail/run_ahead.hpp"
 #include "leat/pipeline/detail/run_bytes.hpp"
 #include "leat/pipeline/detail/run_journal.hpp"
 #include "leat/pipeline/detail/spent_runs.hpp"
@@ -24,89 +23,6 @@
 #include "leat/sync/fifo_queue.hpp"
 
 namespace leat::detail {
-
-/// What becomes of one element: one, none or one, or any number.
-enum class arity { one, maybe, many };
-
-template <class T>
-struct mapped {
-  using type = T;
-  static constexpr arity how = arity::one;
-};
-template <class T>
-struct mapped<std::optional<T>> {
-  using type = T;
-  static constexpr arity how = arity::maybe;
-};
-
-/// What a range gives that a function has made, or only lent.
-template <class Range>
-constexpr bool lends =
-    std::is_lvalue_reference_v<Range> || std::ranges::view<std::remove_cvref_t<Range>>;
-
-/// How many elements were made of each one of a run; empty where that is not asked for, or one.
-using arity_counts = std::vector<std::size_t>;
-
-/// Applies a function to one element; adds what it makes to `out`.
-template <arity How, class Function, class Element, class Out>
-void apply_to(const Function& f, Element&& element, std::vector<Out>& out) {
-  if constexpr (How == arity::one) {
-    out.push_back(f(std::forward<Element>(element)));
-  } else if constexpr (How == arity::maybe) {
-    if (auto made = f(std::forward<Element>(element))) out.push_back(std::move(*made));
-  } else {
-    using range = decltype(f(std::forward<Element>(element)));
-    for (auto&& made : f(std::forward<Element>(element))) {
-      if constexpr (lends<range>) {
-        out.push_back(made);
-      } else {
-        out.push_back(std::move(made));
-      }
-    }
-  }
-}
-
-/// Applies a function to the elements of a run, from the `first` on. Gives what it threw; `out` has
-/// what was made before, and `counts`, if any, how much of it is of which element.
-template <arity How, class Function, class In, class Out>
-[[nodiscard]] std::exception_ptr apply(const Function& f, In& in, std::size_t first,
-                                       std::vector<Out>& out, arity_counts* counts) {
-  std::size_t before = 0;
-  std::size_t at = first;
-  const auto count = [&] {
-    if (counts) counts->push_back(out.size() - std::exchange(before, out.size()));
-  };
-  try {
-    out.clear();
-    if constexpr (How != arity::many) out.reserve(in.size());
-    if (counts) counts->reserve(in.size());  // so that to count cannot fail
-    if constexpr (How != arity::one) {
-      if (counts) counts->resize(first);
-    }
-    for (; at < in.size(); ++at) {
-      auto&& element = *(in.begin() + static_cast<std::ptrdiff_t>(at));
-      apply_to<How>(f, std::move(element), out);
-      if constexpr (How != arity::one) count();
-    }
-    return nullptr;
-  } catch (...) {
-    if (out.size() > before) count();
-    return with_place(in, at);
-  }
-}
-
-/// The origins of what was made of a run.
-template <arity How>
-[[nodiscard]] std::vector<origin> origins_of_made(std::span<const origin> of,
-                                                  const arity_counts& counts) {
-  std::vector<origin> all;
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    for (std::size_t k = 0; k < counts[i]; ++k) {
-      all.push_back(How == arity::many ? of[i].child(k) : of[i]);
-    }
-  }
-  return all;
-}
 
 /// What the stages that apply a function have in common.
 template <arity How, class In, class Out, class Function>
@@ -274,7 +190,8 @@ class parallel_map_stage final : public applying_stage<How, In, Out, Function> {
       : base(std::move(input), metrics, std::move(f)),
         workers_(workers),
         order_(order),
-        spent_(3 * workers + 1) {
+        spent_(3 * workers + 1),
+        ahead_(metrics.name()) {
     metrics.set_capacity(2 * workers);
   }
 
@@ -286,6 +203,7 @@ class parallel_map_stage final : public applying_stage<How, In, Out, Function> {
       lanes_.push_back(std::make_unique<lane>(this->metrics().name(), capacity, workers_ / lanes));
     }
     this->input().start(core);
+    ahead_.begin(core.memory());
     core.spawn(deal_out(), this->metrics(), "input");
     for (std::size_t i = 0; i < workers_; ++i) {
       this->metrics().add_task();
@@ -301,6 +219,7 @@ class parallel_map_stage final : public applying_stage<How, In, Out, Function> {
       std::optional<made> m = co_await lanes_[taken_]->out.pop();
       if (!m) co_return false;
       this->metrics().add_held(-1);
+      ahead_.leave(m->bytes);
       taken_ = (taken_ + 1) % lanes_.size();
       run = std::move(m->run);
       error_ = m->error;
@@ -320,12 +239,14 @@ class parallel_map_stage final : public applying_stage<How, In, Out, Function> {
   struct dealt {
     In run;
     std::size_t first = 0;
+    std::size_t bytes = 0;  // that it counts as
   };
   // Of one run of the input: its elements, and what went wrong behind them.
   struct made {
     std::vector<Out> run;
     std::exception_ptr error;
     arity_counts counts;
+    std::size_t bytes = 0;
   };
   struct lane {
     lane(const std::string& name, std::size_t capacity, std::size_t live_workers)
@@ -341,11 +262,13 @@ class parallel_map_stage final : public applying_stage<How, In, Out, Function> {
     std::size_t next = 0;
     try {
       for (;;) {
+        while (!ahead_.has_room()) co_await ahead_.wait();
         In run = spent_.take();
         const bool more = co_await this->input().next(run);
         if (!more) break;
+        const std::size_t bytes = ahead_.limited() ? ahead_.enter(memory_of(run)) : 0;
         const std::size_t first = this->leave_out_of(run);
-        dealt d{std::move(run), first};
+        dealt d{std::move(run), first, bytes};
         const bool taken = co_await lanes_[next]->in.push(std::move(d));
         if (!taken) break;
         next = (next + 1) % lanes_.size();
@@ -367,9 +290,11 @@ class parallel_map_stage final : public applying_stage<How, In, Out, Function> {
         std::optional<dealt> in = co_await pop(l);
         if (!in) break;
         made m;
+        const std::size_t input = ahead_.limited() ? memory_of(in->run) : 0;
         m.error = this->make(in->run, in->first, m.run, m.counts);
         spent_.give_back(std::move(in->run));
         more = !m.error;
+        if (ahead_.limited()) m.bytes = ahead_.change(in->bytes, input, memory_of(m.run));
         count_run(this->metrics(), m.run);
         const waiting w = this->waits(waiting::for_room);
         const bool taken = co_await l.out.push(std::move(m));
@@ -391,6 +316,7 @@ class parallel_map_stage final : public applying_stage<How, In, Out, Function> {
   const ordering order_;
   std::vector<std::unique_ptr<lane>> lanes_;
   spent_runs<In> spent_;
+  run_ahead ahead_;
   std::size_t taken_ = 0;     // the lane that is next
   std::exception_ptr error_;  // for the next call
 };

@@ -13,6 +13,7 @@
 #include "leat/core/error.hpp"
 #include "leat/core/task.hpp"
 #include "leat/core/task_group.hpp"
+#include "leat/pipeline/detail/held_bytes.hpp"
 #include "leat/pipeline/pipeline_options.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
 
@@ -43,14 +44,18 @@ class pipeline_core {
 
   [[nodiscard]] const pipeline_options& options() const noexcept { return options_; }
 
-  /// Adds a stage behind those that are there. Errors: invalid_argument for a name that is empty or
-  /// that another stage has.
-  stage_metrics& add_stage(std::string name);
+  /// Adds a stage behind those that are there, which takes so many bytes at least. Errors:
+  /// invalid_argument for a name that is empty or that another stage has; resource_exhausted where
+  /// the memory_budget is too small.
+  stage_metrics& add_stage(std::string name, std::size_t least = 0);
   /// All of them and, as the last one, the consumer.
   [[nodiscard]] std::vector<const stage_metrics*> stages() const;
   [[nodiscard]] stage_metrics& consumer() noexcept { return consumer_; }
   /// Of the stage that is there for patience's sake, and not among these.
   [[nodiscard]] stage_metrics& watched() noexcept { return watched_; }
+
+  /// What all stages hold, and may.
+  [[nodiscard]] held_bytes& memory() noexcept { return memory_; }
 
   /// "pipeline 'train', stage 'shuffle'".
   [[nodiscard]] std::string title_of(std::string_view stage) const;
@@ -90,6 +95,7 @@ class pipeline_core {
   [[nodiscard]] failure stall(duration patience, const std::vector<duration>& waited) const;
 
   const pipeline_options options_;
+  held_bytes memory_;
   std::vector<std::unique_ptr<stage_metrics>> stages_;
   stage_metrics consumer_{"consumer"};
   stage_metrics watched_{"watched"};

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "leat/pipeline/detail/run_ahead.hpp"
 #include "leat/pipeline/detail/run_bytes.hpp"
 #include "leat/pipeline/detail/spent_runs.hpp"
 #include "leat/pipeline/detail/stage.hpp"
@@ -33,6 +34,7 @@ class prefetch_stage final : public inner_stage<Run, Run> {
                  bool on_worker = false)
       : inner_stage<Run, Run>(metrics),
         queue_(runs, metrics.name()),
+        ahead_(metrics.name()),
         spent_(runs + 2),
         on_worker_(on_worker) {
     metrics.set_capacity(runs);
@@ -41,6 +43,7 @@ class prefetch_stage final : public inner_stage<Run, Run> {
 
   void start(pipeline_core& core) override {
     inner_stage<Run, Run>::start(core);
+    ahead_.begin(core.memory());
     if (on_worker_) {
       core.spawn_worker(fill(), this->metrics(), 0);
     } else {
@@ -49,11 +52,12 @@ class prefetch_stage final : public inner_stage<Run, Run> {
   }
 
   task<bool> next(Run& run) override {
-    std::optional<Run> made = co_await queue_.pop();
+    std::optional<held> made = co_await queue_.pop();
     if (!made) co_return false;
     this->metrics().add_held(-1);
-    std::swap(run, *made);
-    spent_.give_back(std::move(*made));
+    ahead_.leave(made->bytes);
+    std::swap(run, made->run);
+    spent_.give_back(std::move(made->run));
     co_return true;
   }
 
@@ -84,18 +88,32 @@ class prefetch_stage final : public inner_stage<Run, Run> {
   }
 
  private:
+  // A run, and what it counts as.
+  struct held {
+    Run run;
+    std::size_t bytes = 0;
+  };
+
+  task<void> wait_for_memory() {
+    const waiting w = this->waits(waiting::for_room);
+    while (!ahead_.has_room()) co_await ahead_.wait();
+  }
+
   task<void> fill() {
     const at_work here = this->working();
     std::exception_ptr error;
     try {
       for (std::uint64_t number = 0;; ++number) {
         if (on_worker_) this->input().forget(number);
+        if (!ahead_.has_room()) co_await wait_for_memory();
         Run run = spent_.take();
         const bool more = co_await this->pull(this->input(), run);
         if (!more) break;
         count_run(this->metrics(), run);
+        const std::size_t bytes = ahead_.limited() ? ahead_.enter(memory_of(run)) : 0;
         const waiting w = this->waits(waiting::for_room);
-        const bool taken = co_await queue_.push(std::move(run));
+        held h{std::move(run), bytes};
+        const bool taken = co_await queue_.push(std::move(h));
         if (!taken) break;
         this->metrics().add_held(1);
       }
@@ -106,7 +124,8 @@ class prefetch_stage final : public inner_stage<Run, Run> {
     end_queue(queue_, error);
   }
 
-  fifo_queue<Run> queue_;
+  fifo_queue<held> queue_;
+  run_ahead ahead_;
   spent_runs<Run> spent_;
   const bool on_worker_;
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -45,6 +46,19 @@ void add_reader_settings(const Options& o, std::vector<setting>& all) {
   }
   if constexpr (requires { o.corruption; }) {
     all.push_back({"corruption.policy", static_cast<std::uint64_t>(o.corruption.policy)});
+  }
+}
+
+/// Memory of so many readers, of which each is made up to whole huge pages where it is more.
+template <class Options>
+[[nodiscard]] std::size_t memory_of_readers(const Options& o, std::size_t readers) noexcept {
+  if constexpr (requires { o.read; }) {
+    constexpr std::size_t more_of_chunk = std::size_t{128} << 10;
+    constexpr std::size_t huge_page = std::size_t{2} << 20;
+    const std::size_t one = (o.read.depth + 2) * (o.read.chunk_size + more_of_chunk);
+    return readers * (one < huge_page ? one : (one + huge_page - 1) / huge_page * huge_page);
+  } else {
+    return 0;
   }
 }
 

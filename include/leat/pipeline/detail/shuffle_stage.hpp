@@ -101,6 +101,11 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
     metrics.set_capacity(capacity);
   }
 
+  void start(pipeline_core& core) override {
+    inner_stage<In, out>::start(core);
+    memory_ = core.memory().limited() ? &core.memory() : nullptr;
+  }
+
   task<bool> next(out& run) override {
     const at_work here = this->working();
     run.clear();
@@ -118,6 +123,7 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
     }
     count_run(this->metrics(), run);
     this->metrics().set_held(static_cast<std::int64_t>(places_.size()));
+    if (memory_) count_memory(run);
     co_return !run.empty();
   }
 
@@ -162,6 +168,7 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
     this->input().rewind();
     in_.restart(0);
     places_.clear();
+    row_bytes_ = 0;
     held_.assign({});
     random_ = initial_;
     skip_ = 0;
@@ -219,6 +226,16 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
         .kind = "shuffle", .name = this->metrics().name(), .settings = {{"capacity", capacity_}}};
   }
 
+  // What the buffer has taken since the last look, with the run that it gives and the next one.
+  void count_memory(const out& run) {
+    constexpr std::size_t of_place = 160;  // with where its element comes from, and what grows
+    std::size_t bytes = places_.size() * of_place + 2 * memory_of(run);
+    if constexpr (is_rows) bytes += row_bytes_;
+    memory_->add(static_cast<std::int64_t>(bytes) - static_cast<std::int64_t>(counted_));
+    counted_ = bytes;
+    memory_->require(this->metrics().name(), bytes);
+  }
+
   // What goes wrong is for the call that has nothing to give.
   task<void> refill() {
     if (error_) co_return;
@@ -266,6 +283,7 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
         }
         if (ended_) {
           if (noting_) held_.remove(drawn);
+          if constexpr (is_rows) row_bytes_ -= p.bytes.capacity();
           std::swap(p, places_.back());
           places_.pop_back();
         } else {
@@ -286,7 +304,9 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
   void put_next(place& p) {
     if constexpr (is_rows) {
       const record_position from = positions_.of(in_.run(), in_.taken());
+      const std::size_t before = p.bytes.capacity();
       p.put(in_.take(), from);
+      row_bytes_ += p.bytes.capacity() - before;  // modulo 2^64 where it has shrunk
     } else {
       p.put(in_.take());
     }
@@ -296,6 +316,7 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
   // epochs, is made once and copied, or as often where it cannot be.
   task<void> hold_again(const std::vector<origin>& held) {
     places_.clear();
+    row_bytes_ = 0;
     places_.resize(held.size());
     std::vector<wanted> left;
     left.reserve(held.size());
@@ -352,6 +373,7 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
       w->is_there = true;
       if constexpr (is_rows) {
         places_[w->place].put(*element, positions_.of(in, i));
+        row_bytes_ += places_[w->place].bytes.capacity();
         continue;
       } else if constexpr (std::copy_constructible<value>) {
         if (std::next(w) != same.end()) {
@@ -374,6 +396,9 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
   std::vector<place> places_;
   input_run<In> in_;
   row_positions<In> positions_;
+  held_bytes* memory_ = nullptr;                                       // none: without a budget
+  std::size_t row_bytes_ = 0;                                          // of all places
+  std::size_t counted_ = capacity_ * sizeof(typename In::value_type);  // by memory_
   bool ended_ = false;
   std::exception_ptr error_;
 

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <optional>
+#include <ranges>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "leat/pipeline/detail/row_positions.hpp"
+#include "leat/pipeline/detail/stage_state.hpp"
+
+namespace leat::detail {
+
+/// What becomes of one element: one, none or one, or any number.
+enum class arity { one, maybe, many };
+
+template <class T>
+struct mapped {
+  using type = T;
+  static constexpr arity how = arity::one;
+};
+template <class T>
+struct mapped<std::optional<T>> {
+  using type = T;
+  static constexpr arity how = arity::maybe;
+};
+
+/// What a range gives that a function has made, or only lent.
+template <class Range>
+constexpr bool lends =
+    std::is_lvalue_reference_v<Range> || std::ranges::view<std::remove_cvref_t<Range>>;
+
+/// How many elements were made of each one of a run; empty where that is not asked for, or one.
+using arity_counts = std::vector<std::size_t>;
+
+/// Applies a function to one element; adds what it makes to `out`.
+template <arity How, class Function, class Element, class Out>
+void apply_to(const Function& f, Element&& element, std::vector<Out>& out) {
+  if constexpr (How == arity::one) {
+    out.push_back(f(std::forward<Element>(element)));
+  } else if constexpr (How == arity::maybe) {
+    if (auto made = f(std::forward<Element>(element))) out.push_back(std::move(*made));
+  } else {
+    using range = decltype(f(std::forward<Element>(element)));
+    for (auto&& made : f(std::forward<Element>(element))) {
+      if constexpr (lends<range>) {
+        out.push_back(made);
+      } else {
+        out.push_back(std::move(made));
+      }
+    }
+  }
+}
+
+/// Applies a function to the elements of a run, from the `first` on. Gives what it threw; `out` has
+/// what was made before, and `counts`, if any, how much of it is of which element.
+template <arity How, class Function, class In, class Out>
+[[nodiscard]] std::exception_ptr apply(const Function& f, In& in, std::size_t first,
+                                       std::vector<Out>& out, arity_counts* counts) {
+  std::size_t before = 0;
+  std::size_t at = first;
+  const auto count = [&] {
+    if (counts) counts->push_back(out.size() - std::exchange(before, out.size()));
+  };
+  try {
+    out.clear();
+    if constexpr (How != arity::many) out.reserve(in.size());
+    if (counts) counts->reserve(in.size());  // so that to count cannot fail
+    if constexpr (How != arity::one) {
+      if (counts) counts->resize(first);
+    }
+    for (; at < in.size(); ++at) {
+      auto&& element = *(in.begin() + static_cast<std::ptrdiff_t>(at));
+      apply_to<How>(f, std::move(element), out);
+      if constexpr (How != arity::one) count();
+    }
+    return nullptr;
+  } catch (...) {
+    if (out.size() > before) count();
+    return with_place(in, at);
+  }
+}
+
+/// The origins of what was made of a run.
+template <arity How>
+[[nodiscard]] std::vector<origin> origins_of_made(std::span<const origin> of,
+                                                  const arity_counts& counts) {
+  std::vector<origin> all;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    for (std::size_t k = 0; k < counts[i]; ++k) {
+      all.push_back(How == arity::many ? of[i].child(k) : of[i]);
+    }
+  }
+  return all;
+}
+
+}  // namespace leat::detail
