@@ -1,0 +1,73 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "leat/io/record_batch.hpp"
+#include "leat/pipeline/rows.hpp"
+
+namespace leat::detail {
+
+/// Asks for the line of memory at an address, which need not be one. The empty statement is not for
+/// the processor: g++ takes a function that only asks for one without effect, and leaves its calls
+/// out.
+inline void ask_for(const void* address) noexcept {
+  __builtin_prefetch(address);
+  asm volatile("");
+}
+
+/// One place of a shuffle buffer that holds elements.
+template <class Element>
+struct element_place {
+  void put(Element&& e) { element = std::move(e); }
+  Element&& take() noexcept { return std::move(element); }
+  void expect() const noexcept {}
+  Element element{};
+};
+
+/// One that holds the bytes of a row: their memory is used again, but what one large row needed is
+/// not kept for small ones.
+template <class View>
+struct row_place {
+  void put(View v, const record_position& from) {
+    if (bytes.capacity() / 4 > std::max(v.size(), std::size_t{256})) bytes = {};
+    const auto* const data = reinterpret_cast<const char*>(v.data());
+    bytes.assign(data, data + v.size());
+    path = from.path.data();
+    offset = from.offset;
+    index = from.index;
+  }
+  [[nodiscard]] View take() const noexcept {
+    return View(reinterpret_cast<typename View::const_pointer>(bytes.data()), bytes.size());
+  }
+  [[nodiscard]] record_position position() const noexcept {
+    return {path ? std::string_view(path) : std::string_view(), offset, index};
+  }
+  // The processor itself goes on where it sees these lines read.
+  void expect() const noexcept {
+    constexpr std::size_t line = 64;
+    constexpr std::size_t lines = 8;
+    const std::size_t size = std::min(bytes.size(), line * lines);
+    for (std::size_t at = 0; at < size; at += line) ask_for(bytes.data() + at);
+  }
+  std::vector<char> bytes;
+  const char* path = nullptr;  // where the row stood; kept by row_positions
+  std::uint64_t offset = 0;
+  std::uint64_t index = 0;
+};
+
+/// What holds an element of a run.
+template <class Run>
+struct place_in {
+  using type = element_place<typename Run::value_type>;
+};
+template <class View>
+struct place_in<basic_rows<View>> {
+  using type = row_place<View>;
+};
+
+}  // namespace leat::detail
