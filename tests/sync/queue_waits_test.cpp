@@ -121,6 +121,51 @@ LEAT_TEST("dump: nobody is stuck when somebody else has served before", "[sync]"
   CHECK_FALSE(has(text, "wait for each other"));
 }
 
+LEAT_TEST("dump: nobody is stuck when somebody else has fed before", "[sync]") {
+  const bool feeder_first = GENERATE(true, false);  // it waits for room; a waits for it
+  const bool feeder_lives = GENERATE(true, false);
+  fifo_queue<int> q1(1, "q1"), q2(1, "q2");
+  task_group group;
+  const auto feed = [](fifo_queue<int>& to, bool lives) -> task<void> {
+    co_await to.push(1);
+    co_await to.push(2);
+    if (lives) co_await leat::sleep_for(1h);
+  };
+  const auto consume = [](fifo_queue<int>& from, fifo_queue<int>& to) -> task<void> {
+    co_await from.pop();
+    co_await from.pop();
+    co_await to.push(3);
+    co_await from.pop();
+    co_await from.pop();
+  };
+  if (feeder_first) {
+    group.spawn(feed(q1, feeder_lives), "feeder");
+    co_await leat::this_task::yield();
+  }
+  group.spawn(
+      [](fifo_queue<int>& from, fifo_queue<int>& to) -> task<void> {
+        co_await from.pop();
+        co_await to.push(4);
+        co_await from.pop();
+      }(q2, q1),
+      "b");
+  group.spawn(consume(q1, q2), "a");
+  co_await leat::this_task::yield();
+  if (!feeder_first) group.spawn(feed(q1, feeder_lives), "feeder");
+  co_await leat::sleep_for(1s);
+  const std::string text = dump();
+  group.request_stop();
+  try {
+    co_await group.join();
+  } catch (const leat::failure&) {
+  }
+  INFO("the feeder comes first: " << feeder_first << ", lives on: " << feeder_lives);
+  INFO(text);
+  CHECK(has(text, "a: pop from queue 'q1' (0 of 1)"));
+  CHECK(has(text, "b: pop from queue 'q2' (0 of 1)"));
+  CHECK(has(text, "wait for each other") == !feeder_lives);
+}
+
 LEAT_TEST("dump: who was served and is about to go on is not stuck", "[sync]") {
   fifo_queue<int> q1(2, "q1"), q2(2, "q2");
   task_group group;
