@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -95,6 +96,16 @@ LEAT_TEST("queue_runner: of one that is gone without a start nobody is told", "[
   CHECK(dump_now().find(never_started) == std::string::npos);
   q.close();
   co_await consumers.join();
+}
+
+TEST_CASE("queue_runner: a queue that is destroyed before it ends the process with a sentence",
+          "[sync]") {
+  const std::string said = leat_test::last_words([] {
+    auto q = std::make_unique<number_queue>(4, "lines");
+    const leat::queue_runner runner(*q);
+    q.reset();
+  });
+  CHECK(said.find("a queue was destroyed before a queue_runner that fills it") != said.npos);
 }
 
 TEST_CASE("queue_runner: a program stuck for want of a start ends with a sentence of it",

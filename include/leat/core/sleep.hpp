@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <coroutine>
 #include <source_location>
 #include <system_error>
@@ -62,7 +63,13 @@ class [[nodiscard]] sleep_wait final : public wait {
 }
 
 /// Waits until a point in time; at once when it has passed. See sleep_for().
+[[nodiscard]] inline sleep_wait sleep_until(
+    time_point t, std::source_location where = std::source_location::current()) noexcept {
+  return {t, where};
+}
+/// The same of one in another unit.
 template <class Duration>
+  requires std::convertible_to<Duration, duration>
 [[nodiscard]] sleep_wait sleep_until(
     std::chrono::time_point<std::chrono::steady_clock, Duration> t,
     std::source_location where = std::source_location::current()) noexcept {

@@ -21,6 +21,9 @@ namespace leat {
 class wait_limit {
  public:
   wait_limit(std::stop_token stop) noexcept : stop_(std::move(stop)) {}
+  wait_limit(time_point deadline) noexcept : deadline_(deadline) {}
+  wait_limit(std::stop_token stop, time_point deadline) noexcept
+      : stop_(std::move(stop)), deadline_(deadline) {}
   template <class Duration>
     requires std::convertible_to<Duration, duration>
   wait_limit(std::chrono::time_point<std::chrono::steady_clock, Duration> deadline) noexcept

@@ -136,7 +136,7 @@ class supervisor {
   void request_stop(std::exception_ptr error = nullptr) { coord_.request_stop(std::move(error)); }
   [[nodiscard]] bool should_stop() const noexcept { return coord_.should_stop(); }
   /// See coordinator::wait_for_stop().
-  [[nodiscard]] task<bool> wait_for_stop(duration limit = duration::max()) {
+  [[nodiscard]] task<bool> wait_for_stop(time_span limit = duration::max()) {
     return coord_.wait_for_stop(limit);
   }
 
