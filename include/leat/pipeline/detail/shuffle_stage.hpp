@@ -124,12 +124,13 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
     return noting_;
   }
   task<void> make_again(std::span<const origin> records, sink to) override {
-    const typename stage<In>::sink pass_on = [this, &to](In& in, std::span<const origin> of) {
+    row_positions<In>& positions = positions_;
+    const typename stage<In>::sink pass_on = [&](In& in, std::span<const origin> of) {
       out made;
       if constexpr (is_rows) {
-        positions_.begin(in);
-        made.keep_paths(positions_.paths());
-        for (std::size_t i = 0; i < in.size(); ++i) made.push_back(in[i], positions_.of(in, i));
+        positions.begin(in);
+        made.keep_paths(positions.paths());
+        for (std::size_t i = 0; i < in.size(); ++i) made.push_back(in[i], positions.of(in, i));
       } else {
         for (auto&& element : in) made.push_back(std::move(element));
       }
