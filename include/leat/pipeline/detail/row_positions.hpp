@@ -25,7 +25,8 @@ concept positioned = requires(const Run& run) {
 /// Where the elements of a stage's input stand, for rows that outlive its runs.
 ///
 /// Runs of one file bring a path of their own each, and files may take turns: so of each path one
-/// is kept here for all rows. Thread safety: distinct-safe; what it keeps is shared-safe.
+/// is kept here for all rows, and what keeps several once, however often it comes again.
+/// Thread safety: distinct-safe; what it keeps is shared-safe.
 template <class Run>
 class row_positions {
  public:
@@ -40,18 +41,19 @@ class row_positions<Run> {
  public:
   void begin(const Run& run) {
     std::shared_ptr<const void> paths = run.paths();
-    if (paths == paths_) return;
-    using both = std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>;
-    if (paths_) paths = std::make_shared<const both>(std::move(paths), std::move(paths_));
-    paths_ = std::move(paths);
+    if (paths == present_) return;
+    all_->insert(paths);
+    present_ = std::move(paths);
   }
   [[nodiscard]] record_position of(const Run& run, std::size_t i) const noexcept {
     return run.position(i);
   }
-  [[nodiscard]] std::shared_ptr<const void> paths() const noexcept { return paths_; }
+  [[nodiscard]] std::shared_ptr<const void> paths() const noexcept { return all_; }
 
  private:
-  std::shared_ptr<const void> paths_;
+  using keepers = std::set<std::shared_ptr<const void>>;
+  std::shared_ptr<keepers> all_ = std::make_shared<keepers>();
+  std::shared_ptr<const void> present_;
 };
 
 template <class View>

@@ -1,0 +1,47 @@
+#include "leat/pipeline/detail/shuffle_place.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <catch2/catch.hpp>
+
+#include "leat/pipeline/detail/row_positions.hpp"
+#include "leat/pipeline/rows.hpp"
+
+namespace shuffle_place_test {
+
+using leat::line_rows;
+
+TEST_CASE("shuffle: a place gives back what one large row needed", "[pipeline]") {
+  leat::detail::row_place<std::string_view> place;
+  const std::string large(1'000'000, 'x');
+  const std::string small(100, 'y');
+  place.put(large, {});
+  CHECK(place.take() == large);
+  place.put(small, {});
+  CHECK(place.take() == small);
+  CHECK(place.bytes.capacity() < 1'000);
+}
+
+TEST_CASE("row_positions: what keeps paths is kept once, however often it comes again",
+          "[pipeline]") {
+  const auto keeper = std::make_shared<int>();
+  line_rows a;
+  line_rows b;
+  a.keep_paths(keeper);
+  b.keep_paths(std::make_shared<int>());
+  leat::detail::row_positions<line_rows> positions;
+  for (int i = 0; i < 1'000; ++i) {
+    positions.begin(a);
+    positions.begin(b);
+  }
+  CHECK(keeper.use_count() == 3);  // with that of `a`
+  const auto kept = positions.paths();
+  a.keep_paths(nullptr);
+  b.keep_paths(nullptr);
+  CHECK(keeper.use_count() == 2);
+}
+
+}  // namespace shuffle_place_test
