@@ -21,7 +21,7 @@ task<void> index_beside::finish(std::string data, std::string path) {
     co_await file_->finish();
   }
   finished_ = true;
-  bytes_ = {};
+  bytes_ = std::vector<std::byte>();  // {} would keep the memory
   builder_ = {};
 }
 

@@ -34,7 +34,9 @@ struct element_place {
 template <class View>
 struct row_place {
   void put(View v, const record_position& from) {
-    if (bytes.capacity() / 4 > std::max(v.size(), std::size_t{256})) bytes = {};
+    if (bytes.capacity() / 4 > std::max(v.size(), std::size_t{256})) {
+      bytes = std::vector<char>();  // {} would keep the memory
+    }
     const auto* const data = reinterpret_cast<const char*>(v.data());
     bytes.assign(data, data + v.size());
     path = from.path.data();
