@@ -78,8 +78,10 @@ stage_metrics& pipeline_core::add_stage(std::string name, std::size_t least) {
   for (const stage_metrics* stage : stages()) {
     if (stage->name() == name) refuse(name, "there are two stages of that name: rename one");
   }
-  if (least > 0) memory_.require(name, least);
-  memory_.add(static_cast<std::int64_t>(least));
+  if (memory_.limited()) {
+    memory_.require(name, least);
+    memory_.add(static_cast<std::int64_t>(least));  // within the limit
+  }
   return *stages_.emplace_back(std::make_unique<stage_metrics>(std::move(name)));
 }
 

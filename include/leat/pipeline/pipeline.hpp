@@ -119,7 +119,7 @@ class pipeline {
   /// Cost: the buffer; a copy of each record or line, for which it has the memory already.
   [[nodiscard]] auto shuffle(const shuffle_buffer_options& options) && {
     if (options.capacity == 0) core_->refuse(options.name, "give a capacity of 1 or more");
-    const std::size_t least = options.capacity * sizeof(value_type);
+    const std::size_t least = detail::memory_of(options.capacity, sizeof(value_type));
     stage_metrics& metrics = core_->add_stage(options.name, least);
     using stage = detail::shuffle_stage<Run>;
     return continue_with(

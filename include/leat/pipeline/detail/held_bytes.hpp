@@ -36,11 +36,13 @@ class held_bytes {
   }
   /// Whether so many more fit.
   [[nodiscard]] bool has_room(std::size_t bytes) const noexcept {
-    return held() <= limit_ && bytes <= limit_ - held();
+    const std::size_t now = held();  // once: others change it meanwhile
+    return now <= limit_ && bytes <= limit_ - now;
   }
 
   /// A stage cannot do with less than so many bytes, from now on; less than before is no news.
-  /// Errors: resource_exhausted where the limit is below what all of them need, with the list.
+  /// Errors: resource_exhausted where the limit is below what all of them need, with the list; this
+  /// need counts no more then.
   void require(const std::string& stage, std::size_t bytes);
 
  private:
@@ -55,6 +57,11 @@ class held_bytes {
   mutex mutex_;
   std::vector<need> needs_ LEAT_GUARDED_BY(mutex_);
 };
+
+/// So many elements of a size; SIZE_MAX where it is more.
+[[nodiscard]] constexpr std::size_t memory_of(std::size_t elements, std::size_t size) noexcept {
+  return elements > SIZE_MAX / size ? SIZE_MAX : elements * size;
+}
 
 /// The memory of a run, as far as it is known: views share that of their reader, and rows have room
 /// for some more than there are.
