@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -9,10 +10,10 @@
 
 namespace leat::detail {
 
-/// Who feeds a batcher.
+/// Who feeds a batcher. Thread safety: shared-safe, as starvation() needs it.
 struct feeders {
-  std::size_t operations = 0;  ///< none: the program does, by hand
-  bool started = false;
+  std::atomic<std::size_t> operations = 0;  ///< none: the program does, by hand
+  std::atomic<bool> started = false;
 };
 
 /// What the consumer of a batcher is told that has waited for a batch as long as it wants to.
