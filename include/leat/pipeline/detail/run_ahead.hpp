@@ -42,7 +42,8 @@ class run_ahead {
     runs_.fetch_add(1, std::memory_order_relaxed);
     const std::size_t all = bytes + made_.load(std::memory_order_relaxed);
     memory_->add(static_cast<std::int64_t>(all));
-    if (all > largest_.load(std::memory_order_relaxed)) grow(all);
+    // What is made of this one is not known yet: needs do not depend on who is faster.
+    if (bytes > largest_.load(std::memory_order_relaxed)) grow(bytes);
     return all;
   }
   /// What was counted as `before` has become a run of so many bytes.
