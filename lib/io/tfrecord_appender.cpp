@@ -70,6 +70,19 @@ task<void> check_kind(file& f) {
   }
 }
 
+// An index takes the place of a file only.
+task<void> check_index(std::string path) {
+  try {
+    const file_status status = co_await get_status(path);
+    if (status.is_regular) co_return;
+  } catch (const failure& e) {
+    if (e.code() != errc::not_found) throw;
+    co_return;
+  }
+  throw failure(errc::invalid_argument,
+                path + ": the index would take the place of what is no regular file");
+}
+
 }  // namespace
 
 // The file beside the file. Its destructor removes it, unless that was done, or it is to stay.
@@ -134,7 +147,10 @@ task<tfrecord_appender> tfrecord_appender::open(std::string path,
   file f = co_await file::open(std::move(path), open_mode::read_write);
   co_await check_kind(f);
   std::optional<detail::index_beside> index;
-  if (options.index) index.emplace();
+  if (options.index) {
+    index.emplace();
+    co_await check_index(tfrecord_index_path(f.path()));
+  }
   const std::uint64_t records = co_await count_records(f, options, index);
   co_await n->write(f.status().size);
   co_return tfrecord_appender(std::move(n), std::move(f), records, std::move(index), options);

@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "leat/core/sync_wait.hpp"
+#include "leat/io/tfrecord_index_file.hpp"
 #include "support/record_bytes.hpp"
 #include "support/temp_dir.hpp"
 #include "support/zlib_oracle.hpp"
@@ -129,6 +130,26 @@ TEST_CASE("tfrecord_appender: what is no plain TFRecord file is refused as that"
                     {.buffer_size = (std::size_t{1} << 30) + 1}),
             "tfrecord_appender_options::buffer_size is"));
   CHECK_FALSE(std::filesystem::exists(dir / "none.append"));
+}
+
+TEST_CASE("tfrecord_appender: an index that would stand where no file is, is refused at once",
+          "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a", framed({"one"}));
+  const std::string index = leat::tfrecord_index_path(path);
+  std::filesystem::create_directory(index);
+  bool is_open = false;
+  const auto open = [&]() -> task<> {
+    leat::tfrecord_appender_options options;
+    options.index = true;
+    const auto appender = co_await leat::tfrecord_appender::open(path, options);
+    is_open = true;
+  };
+  CHECK_THROWS_AS(leat::sync_wait(open()), leat::failure);
+  CHECK_FALSE(is_open);
+  CHECK(has(refusal(path, errc::invalid_argument, {.index = true}), index));
+  leat::sync_wait(append(path, {"two"}));
+  CHECK(temp_dir::read(path) == framed({"one", "two"}));
 }
 
 TEST_CASE("tfrecord_appender: a second one is kept away by the note of the first", "[io]") {

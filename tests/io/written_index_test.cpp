@@ -228,6 +228,7 @@ TEST_CASE("tfrecord_appender: with an index the n-th call fails, for every n: bo
       reached = w.files().calls() >= n;
       const std::string found = w.files().read_file("/a").value();
       REQUIRE((failed || found == new_file));
+      if (!reached) break;  // the fault would be one of what looks at the outcome
       bool fits = false;
       w.run([&](world&) -> task<> { fits = co_await has_index("/a"); });
       REQUIRE(found == (fits ? new_file : old_file));
