@@ -122,8 +122,8 @@ class pipeline {
     const std::size_t least = detail::memory_of(options.capacity, sizeof(value_type));
     stage_metrics& metrics = core_->add_stage(options.name, least);
     using stage = detail::shuffle_stage<Run>;
-    return continue_with(
-        std::make_unique<stage>(std::move(last_), metrics, options.capacity, options.seed));
+    return continue_with(std::make_unique<stage>(std::move(last_), metrics, core_->memory(),
+                                                 options.capacity, options.seed));
   }
 
   /// Puts elements together: each batch is an element from here on; of records record_rows, of

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "leat/pipeline/batcher.hpp"
+#include "leat/pipeline/detail/held_bytes.hpp"
 #include "leat/pipeline/detail/owned_run.hpp"
 #include "leat/pipeline/detail/row_positions.hpp"
 #include "leat/pipeline/detail/run_bytes.hpp"
@@ -40,6 +41,7 @@ class batch_stage final : public inner_stage<In, std::vector<owned_run<In>>> {
     run.clear();
     journal_.begin(in_.next());
     batch b = fresh();
+    beside_ = 0;
     while (b.size() < size_) {
       if (in_.left() == 0) {
         if (ended_) break;
@@ -48,6 +50,7 @@ class batch_stage final : public inner_stage<In, std::vector<owned_run<In>>> {
         positions_.begin(in_.run());
       }
       add_some(b);
+      if (core_->memory().limited()) count_memory(b);
     }
     if (b.empty() || (b.size() < size_ && last_ == remainder::drop)) {
       core_->add_dropped(b.size());
@@ -96,8 +99,19 @@ class batch_stage final : public inner_stage<In, std::vector<owned_run<In>>> {
         b.push_back(in_.take(), from);
       } else {
         b.push_back(in_.take());
+        if (core_->memory().limited()) beside_ += memory_beside(b.back());
       }
     }
+  }
+
+  // The largest batch so far has room, whoever it goes to.
+  void count_memory(const batch& b) {
+    std::size_t bytes = b.size() * sizeof(typename batch::value_type) + beside_;
+    if constexpr (has_bytes) bytes += b.bytes() + b.bytes() / 8;
+    if (bytes <= counted_) return;
+    core_->memory().require(this->metrics().name(), bytes);
+    core_->memory().add(static_cast<std::int64_t>(bytes - counted_));
+    counted_ = bytes;
   }
 
   // With memory for as much as the batch before had, and some more.
@@ -128,7 +142,9 @@ class batch_stage final : public inner_stage<In, std::vector<owned_run<In>>> {
   pipeline_core* core_ = nullptr;
   input_run<In> in_;
   row_positions<In> positions_;
-  std::size_t bytes_ = 0;  // of the last batch
+  std::size_t bytes_ = 0;    // of the last batch
+  std::size_t beside_ = 0;   // the elements of the present one
+  std::size_t counted_ = 0;  // in the memory_budget
   bool ended_ = false;
   run_journal<run_place> journal_;
 };

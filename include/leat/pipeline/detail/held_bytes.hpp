@@ -1,9 +1,12 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <ranges>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "leat/core/detail/mutex.hpp"
@@ -63,18 +66,36 @@ class held_bytes {
   return elements > SIZE_MAX / size ? SIZE_MAX : elements * size;
 }
 
+/// What an element has beside itself, as far as it is known: also of lists of such elements, of
+/// any depth. Errors: those of its bytes().
+template <class T>
+[[nodiscard]] std::size_t memory_beside(const T& element) {
+  std::size_t sum = 0;
+  if constexpr (measured<T>) {
+    sum = bytes_of(element);
+  } else if constexpr (std::ranges::sized_range<const T> && !std::is_trivially_copyable_v<T>) {
+    using value = std::ranges::range_value_t<const T>;
+    sum = std::ranges::size(element) * sizeof(value);
+    if constexpr (!std::is_trivially_copyable_v<value> && !std::same_as<value, T>) {
+      for (const value& e : element) sum += memory_beside(e);
+    }
+  }
+  return sum;
+}
+
 /// The memory of a run, as far as it is known: views share that of their reader, and rows have room
-/// for some more than there are.
+/// for some more than there are. Errors: those of a bytes() of its elements.
 template <class Run>
-[[nodiscard]] std::size_t memory_of(const Run& run) noexcept {
+[[nodiscard]] std::size_t memory_of(const Run& run) {
   using value = typename Run::value_type;
   const std::size_t places = run.size() * sizeof(value);
+  std::size_t bytes = 0;
   if constexpr (measured<value>) {
-    const std::size_t bytes = bytes_in(run);
-    return places + bytes + bytes / 8;
-  } else {
-    return places;
+    bytes = bytes_in(run);
+  } else if constexpr (!std::is_trivially_copyable_v<value>) {
+    for (const value& element : run) bytes += memory_beside(element);
   }
+  return places + bytes + bytes / 8;
 }
 
 }  // namespace leat::detail

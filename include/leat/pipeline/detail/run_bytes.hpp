@@ -23,12 +23,12 @@ concept is_text = std::ranges::contiguous_range<const T> && std::ranges::sized_r
                   std::is_trivially_copyable_v<std::ranges::range_value_t<const T>>;
 
 /// Elements of which it is known at once how many bytes they have: records, lines, texts, rows,
-/// tensors, and what has a bytes() of its own.
+/// tensors, and what has a bytes() of its own, which may throw.
 template <class T>
 concept measured = tells_bytes<T> || is_tensors<T> || is_text<T>;
 
 template <measured T>
-[[nodiscard]] std::size_t bytes_of(const T& element) noexcept {
+[[nodiscard]] std::size_t bytes_of(const T& element) {
   if constexpr (tells_bytes<T>) {
     return static_cast<std::size_t>(element.bytes());
   } else if constexpr (is_tensors<T>) {
@@ -41,7 +41,7 @@ template <measured T>
 /// The bytes of all elements of a run.
 template <class Run>
   requires measured<typename Run::value_type>
-[[nodiscard]] std::size_t bytes_in(const Run& run) noexcept {
+[[nodiscard]] std::size_t bytes_in(const Run& run) {
   if constexpr (tells_bytes<Run>) {
     return run.bytes();
   } else {
@@ -64,7 +64,7 @@ template <class T>
 
 /// Counts a run that goes through a stage, and its bytes as far as they are known.
 template <class Run>
-void count_run(stage_metrics& metrics, const Run& run) noexcept {
+void count_run(stage_metrics& metrics, const Run& run) {
   if constexpr (measured<typename Run::value_type>) {
     metrics.add(run.size(), bytes_in(run));
   } else {

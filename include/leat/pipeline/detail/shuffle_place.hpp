@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "leat/io/record_batch.hpp"
+#include "leat/pipeline/detail/held_bytes.hpp"
 #include "leat/pipeline/rows.hpp"
 
 namespace leat::detail {
@@ -26,6 +27,7 @@ struct element_place {
   void put(Element&& e) { element = std::move(e); }
   Element&& take() noexcept { return std::move(element); }
   void expect() const noexcept {}
+  [[nodiscard]] std::size_t memory() const { return memory_beside(element); }
   Element element{};
 };
 
@@ -49,6 +51,7 @@ struct row_place {
   [[nodiscard]] record_position position() const noexcept {
     return {path ? std::string_view(path) : std::string_view(), offset, index};
   }
+  [[nodiscard]] std::size_t memory() const noexcept { return bytes.capacity(); }
   // The processor itself goes on where it sees these lines read.
   void expect() const noexcept {
     constexpr std::size_t line = 64;

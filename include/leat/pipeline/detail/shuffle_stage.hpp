@@ -16,6 +16,7 @@
 
 #include "leat/core/random.hpp"
 #include "leat/pipeline/detail/buffer_origins.hpp"
+#include "leat/pipeline/detail/held_bytes.hpp"
 #include "leat/pipeline/detail/owned_run.hpp"
 #include "leat/pipeline/detail/row_positions.hpp"
 #include "leat/pipeline/detail/run_bytes.hpp"
@@ -32,20 +33,16 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
   using out = owned_run<In>;
   using sink = typename stage<out>::sink;
 
-  shuffle_stage(std::unique_ptr<stage<In>> input, stage_metrics& metrics, std::size_t capacity,
-                std::optional<std::uint64_t> seed)
+  shuffle_stage(std::unique_ptr<stage<In>> input, stage_metrics& metrics, held_bytes& memory,
+                std::size_t capacity, std::optional<std::uint64_t> seed)
       : inner_stage<In, out>(std::move(input), metrics),
         capacity_(capacity),
         given_seed_(seed),
         initial_(seed_or_entropy(seed)),
         random_(initial_),
+        memory_(memory.limited() ? &memory : nullptr),
         noting_(this->input().obstacle().empty() && this->input().note_origins()) {
     metrics.set_capacity(capacity);
-  }
-
-  void start(pipeline_core& core) override {
-    inner_stage<In, out>::start(core);
-    memory_ = core.memory().limited() ? &core.memory() : nullptr;
   }
 
   task<bool> next(out& run) override {
@@ -59,13 +56,14 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
         if (error_ && !run.empty()) break;
         if (error_) std::rethrow_exception(error_);
         if constexpr (is_rows) run.keep_paths(positions_.paths());
+        if (memory_) count_memory(memory_of(run));
       }
       if (ended_ && places_.empty()) break;
       draw(run);
     }
     count_run(this->metrics(), run);
     this->metrics().set_held(static_cast<std::int64_t>(places_.size()));
-    if (memory_) count_memory(run);
+    if (memory_) count_memory(memory_of(run));
     co_return !run.empty();
   }
 
@@ -109,8 +107,7 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
   void rewind() noexcept override {
     this->input().rewind();
     in_.restart(0);
-    places_.clear();
-    row_bytes_ = 0;
+    empty();
     held_.assign({});
     random_ = initial_;
     skip_ = 0;
@@ -170,13 +167,20 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
   }
 
   // What the buffer has taken since the last look, with the run that it gives and the next one.
-  void count_memory(const out& run) {
-    constexpr std::size_t of_place = 160;  // with where its element comes from, and what grows
-    std::size_t bytes = places_.size() * of_place + 2 * memory_of(run);
-    if constexpr (is_rows) bytes += row_bytes_;
+  void count_memory(std::size_t of_run) {
+    constexpr std::size_t of_place = 112 + sizeof(place);  // where it comes from, and what grows
+    const std::size_t bytes = places_.size() * of_place + 2 * of_run + beside_;
+    counts_as(bytes);
+    memory_->require(this->metrics().name(), bytes);
+  }
+  void counts_as(std::size_t bytes) noexcept {
     memory_->add(static_cast<std::int64_t>(bytes) - static_cast<std::int64_t>(counted_));
     counted_ = bytes;
-    memory_->require(this->metrics().name(), bytes);
+  }
+  void empty() noexcept {
+    places_.clear();
+    beside_ = 0;
+    if (memory_) counts_as(least_);
   }
 
   // What goes wrong is for the call that has nothing to give.
@@ -219,6 +223,7 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
         if (passes_on_) journal_.last().origins.push_back(held_[drawn]);
         place& p = places_[drawn];
         expect_later();
+        if (memory_) beside_ -= p.memory();
         if constexpr (is_rows) {
           run.push_back(p.take(), p.position());
         } else {
@@ -226,7 +231,6 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
         }
         if (ended_) {
           if (noting_) held_.remove(drawn);
-          if constexpr (is_rows) row_bytes_ -= p.bytes.capacity();
           std::swap(p, places_.back());
           places_.pop_back();
         } else {
@@ -247,19 +251,17 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
   void put_next(place& p) {
     if constexpr (is_rows) {
       const record_position from = positions_.of(in_.run(), in_.taken());
-      const std::size_t before = p.bytes.capacity();
       p.put(in_.take(), from);
-      row_bytes_ += p.bytes.capacity() - before;  // modulo 2^64 where it has shrunk
     } else {
       p.put(in_.take());
     }
+    if (memory_) beside_ += p.memory();
   }
 
   // Has the elements made again that the buffer held. One that it held several times, of several
   // epochs, is made once and copied, or as often where it cannot be.
   task<void> hold_again(const std::vector<origin>& held) {
-    places_.clear();
-    row_bytes_ = 0;
+    empty();
     places_.resize(held.size());
     std::vector<wanted> left;
     left.reserve(held.size());
@@ -281,6 +283,7 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
           next = same.end();
           made += put_again(same, in, i);
         }
+        if (memory_) count_memory(0);
       };
       co_await this->input().make_again(records, keep);
       if (made == 0) {
@@ -314,20 +317,21 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
       if (w->is_there) continue;
       ++filled;
       w->is_there = true;
+      place& p = places_[w->place];
+      bool was_moved = false;
       if constexpr (is_rows) {
-        places_[w->place].put(*element, positions_.of(in, i));
-        row_bytes_ += places_[w->place].bytes.capacity();
-        continue;
-      } else if constexpr (std::copy_constructible<value>) {
-        if (std::next(w) != same.end()) {
-          places_[w->place].put(value(*element));
-          continue;
+        p.put(*element, positions_.of(in, i));
+      } else {
+        was_moved = true;
+        if constexpr (std::copy_constructible<value>) was_moved = std::next(w) == same.end();
+        if (was_moved) {
+          p.put(std::move(*element));
+        } else if constexpr (std::copy_constructible<value>) {
+          p.put(value(*element));
         }
       }
-      if constexpr (!is_rows) {
-        places_[w->place].put(std::move(*element));
-        break;
-      }
+      if (memory_) beside_ += p.memory();
+      if (was_moved) break;
     }
     return filled;
   }
@@ -339,9 +343,11 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
   std::vector<place> places_;
   input_run<In> in_;
   row_positions<In> positions_;
-  held_bytes* memory_ = nullptr;                                       // none: without a budget
-  std::size_t row_bytes_ = 0;                                          // of all places
-  std::size_t counted_ = capacity_ * sizeof(typename In::value_type);  // by memory_
+  held_bytes* const memory_;  // none: without a budget, and nothing is counted
+  // Known to memory_ since the declaration.
+  const std::size_t least_ = memory_of(capacity_, sizeof(typename In::value_type));
+  std::size_t counted_ = least_;  // by memory_
+  std::size_t beside_ = 0;        // of the elements in all places
   bool ended_ = false;
   std::exception_ptr error_;
 
