@@ -19,6 +19,8 @@ namespace {
 // More is no list of checkpoints.
 constexpr std::uint64_t max_state_size = std::uint64_t{16} << 20;
 
+constexpr std::size_t padded_digits = 8;
+
 bool is_absolute(const std::string& path) noexcept { return path.starts_with('/'); }
 
 // A path as it is stored: where the directory can stand in front of it again, without it.
@@ -63,6 +65,14 @@ bool detail::is_checkpoint_name(std::string_view name, std::string_view basename
   const std::string_view digits = name.substr(prefix.size());
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
   return error == std::errc() && end == digits.data() + digits.size();
+}
+
+std::string detail::checkpoint_name(std::string_view basename, std::uint64_t step, bool padded) {
+  std::string digits = std::to_string(step);
+  if (padded && digits.size() < padded_digits) {
+    digits.insert(0, padded_digits - digits.size(), '0');
+  }
+  return std::string(basename) + "-" + digits;
 }
 
 std::string_view detail::without_partial(std::string_view name) noexcept {

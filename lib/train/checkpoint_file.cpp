@@ -288,13 +288,13 @@ task<void> write_checkpoint(std::string path, checkpoint_snapshot snapshot, bool
   if (durable) co_await sync_parent_directory(std::move(path));
 }
 
-task<bool> is_checkpoint_of(std::string path, const checkpoint_registry& what) {
+task<std::optional<bool>> is_checkpoint_of(std::string path, const checkpoint_registry& what) {
   try {
     file f = co_await file::open(std::move(path));
     const checkpoint_table table = co_await read_table(f);
     check_identity(table, what);
   } catch (const failure& e) {
-    if (e.code() == std::errc::io_error) co_return true;
+    if (e.code() == std::errc::io_error) co_return std::nullopt;
     const std::vector<errc> none = {errc::not_found, errc::invalid_argument, errc::data_loss,
                                     errc::failed_precondition, errc::unimplemented};
     if (!is_one_of(std::current_exception(), none)) throw;

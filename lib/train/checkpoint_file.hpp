@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,9 +28,10 @@ struct checkpoint_snapshot {
                                           bool durable, bool& has_name);
 
 /// True: what has this name is a checkpoint of the same program, complete as far as its head tells;
-/// the values are not looked at; or the device cannot read it (EIO), which who restores it is told.
+/// the values are not looked at. Empty: the device cannot read it (EIO).
 /// Errors: others of the system.
-[[nodiscard]] task<bool> is_checkpoint_of(std::string path, const checkpoint_registry& what);
+[[nodiscard]] task<std::optional<bool>> is_checkpoint_of(std::string path,
+                                                         const checkpoint_registry& what);
 
 /// Reads a checkpoint, all of it, whosever it is. Errors: data_loss and invalid_argument for one
 /// that is not whole; of the system.

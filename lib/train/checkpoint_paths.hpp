@@ -25,6 +25,10 @@ class unreadable_state : public failure {
 [[nodiscard]] bool is_checkpoint_name(std::string_view name, std::string_view basename,
                                       std::uint64_t& step);
 
+/// BASENAME-STEP; `padded`: with zeros, to eight digits.
+[[nodiscard]] std::string checkpoint_name(std::string_view basename, std::uint64_t step,
+                                          bool padded);
+
 /// The name of a file that is half written, as it will be: without ".partial" and the number behind
 /// it. Empty: it is no such name.
 [[nodiscard]] std::string_view without_partial(std::string_view name) noexcept;

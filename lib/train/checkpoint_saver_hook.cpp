@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "leat/core/error.hpp"
 #include "leat/core/scheduler.hpp"
 
 namespace leat {
@@ -27,6 +28,13 @@ task<void> checkpoint_saver_hook::begin(supervisor& sv) {
 
 task<void> checkpoint_saver_hook::after_create_session(run_context& none) {
   const std::int64_t step = step_of(none.get_supervisor(), checkpoint_saver_name);
+  const saver* const with = none.get_supervisor().get_saver();
+  if (options_.every.time && with && !with->options().in_step_with.empty()) {
+    throw failure(errc::invalid_argument,
+                  std::string(checkpoint_saver_name) +
+                      ": ranks in step save at the same steps, and not by the clock: give an "
+                      "interval in steps with saver.in_step_with");
+  }
   saved_.reset();
   if (!none.get_supervisor().restored_from().empty()) saved_ = step;
   if (!timer_) co_return;

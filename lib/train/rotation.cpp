@@ -36,6 +36,15 @@ void rotation::add(std::string path, double now) {
 
 void rotation::forget(const std::string& path) {
   std::erase_if(all_, [&](const listed& e) { return e.path == path; });
+  if (newest_.path == path) newest_ = all_.empty() ? listed() : all_.back();
+}
+
+void rotation::go_back_to(const std::string& path, double time) {
+  newest_ = {path, time};
+  const auto found = std::ranges::find(all_, path, &listed::path);
+  if (found == all_.end()) return;
+  newest_ = *found;
+  std::rotate(found, found + 1, all_.end());
 }
 
 std::optional<rotation::listed> rotation::next_to_delete() {
@@ -57,8 +66,9 @@ void rotation::put_back(std::vector<listed> entries) {
 checkpoint_state rotation::state() const {
   checkpoint_state s;
   s.model_checkpoint_path = newest_.path;
-  const std::vector<listed> only(1, newest_);
-  for (const listed& e : lists_newest_only() ? only : all_) {
+  std::vector<listed> all = all_;
+  if (all.empty() || all.back().path != newest_.path) all.push_back(newest_);
+  for (const listed& e : all) {
     s.all_model_checkpoint_paths.push_back(e.path);
     s.all_model_checkpoint_timestamps.push_back(e.time);
   }

@@ -31,8 +31,11 @@ class rotation {
   /// Adds the newest checkpoint; one of the same name is the newest now.
   void add(std::string path, double now);
 
-  /// One was deleted otherwise.
+  /// One was deleted otherwise; the one before it in the list is the newest if it was that.
   void forget(const std::string& path);
+
+  /// One that is there is the newest again; it is deleted in its turn if it was listed.
+  void go_back_to(const std::string& path, double time);
 
   /// Takes the next one that is to be deleted out of the list, and before it those that are kept
   /// for ever. Empty: nothing is to be deleted.

@@ -1,33 +1,19 @@
 #include "leat/train/saver.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
-#include <iterator>
-#include <set>
 #include <string_view>
 #include <utility>
 
-#include "core/is_one_of.hpp"
 #include "core/sentence_of.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/this_task.hpp"
-#include "leat/io/detail/one_at_a_time.hpp"
-#include "leat/io/file.hpp"
 #include "leat/train/checkpoint_directory.hpp"
-#include "leat/train/rank_checkpoints.hpp"
 #include "train/checkpoint_file.hpp"
-#include "train/checkpoint_paths.hpp"
-#include "train/rotation.hpp"
+#include "train/saver_state.hpp"
 
 namespace leat {
 namespace {
-
-constexpr std::size_t padded_digits = 8;
-
-double seconds(wall_time_point t) noexcept {
-  return std::chrono::duration<double>(t.time_since_epoch()).count();
-}
 
 void check_options(const checkpoint_registry& what, const saver_options& o) {
   const auto refuse = [](const std::string& why) {
@@ -43,92 +29,14 @@ void check_options(const checkpoint_registry& what, const saver_options& o) {
   }
   check_name("basename", o.basename);
   check_name("latest_filename", o.latest_filename);
-  if (!o.in_step_with.empty() && o.max_to_keep == 1U) {
-    refuse("a rank in step with others keeps 2 checkpoints or more: max_to_keep is 1");
+  if (!o.in_step_with.empty() && (o.max_to_keep == 1U || o.max_to_keep == 2U)) {
+    refuse("a rank in step with others keeps 3 checkpoints or more: max_to_keep is " +
+           std::to_string(*o.max_to_keep));
   }
   if (o.keep_every < duration::zero()) refuse("keep_every is negative; 0 keeps none for ever");
 }
 
-// A path without the directory.
-std::string_view name_in(std::string_view path) noexcept {
-  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
-}
-
-// Errors for which the checkpoint before is a way out. What the device cannot read (EIO) has
-// data_loss too; other errors of the system, such as a lack of rights or memory, are none of the
-// checkpoint's.
-bool is_refusal(const std::error_code& code) noexcept {
-  return code == errc::failed_precondition || code == errc::data_loss ||
-         code == errc::invalid_argument;
-}
-
 }  // namespace
-
-struct saver::state {
-  state(std::string d, const checkpoint_registry& w, saver_options o, scheduler& s)
-      : directory(std::move(d)),
-        what(w),
-        options(std::move(o)),
-        home(s),
-        kept(options.max_to_keep, std::chrono::duration<double>(options.keep_every).count(),
-             seconds(s.wall_time())) {}
-
-  void warn(const std::string& sentence) const {
-    if (options.on_warning) options.on_warning(sentence);
-  }
-  void tell_refused(const std::string& path, std::exception_ptr error) const {
-    if (options.on_refused) options.on_refused(path, std::move(error));
-  }
-
-  [[nodiscard]] std::string in_directory(const std::string& name) const {
-    return detail::path_in(directory, name);
-  }
-  // A checkpoint with its step.
-  using numbered = std::pair<std::uint64_t, std::string>;
-  [[nodiscard]] bool is_checkpoint(std::string_view name, std::uint64_t& step) const;
-  [[nodiscard]] bool is_left_over(std::string_view name) const;
-
-  [[nodiscard]] task<std::vector<std::string>> list() const {
-    return list_directory(directory.empty() ? "." : directory);
-  }
-  // What the state file says, and since when it does at least.
-  struct listing {
-    std::optional<checkpoint_state> state = {};
-    std::exception_ptr unreadable = {};
-    std::optional<wall_time_point> since = {};
-  };
-  task<listing> read_state() const;
-  task<std::vector<numbered>> checkpoints() const;
-  task<std::optional<checkpoint_state>> look_around() const;
-  task<std::vector<detail::rotation::listed>> unlisted(const listing& l) const;
-  task<checkpoint_state> newest_of_ours() const;
-  task<void> adopt();
-
-  task<void> prepare();
-  task<void> write_state(checkpoint_state s) const;
-  task<void> sweep();
-  task<std::string> save(std::string path);
-
-  // What there is to restore, the best first.
-  struct candidates {
-    std::vector<std::string> paths = {};
-    std::exception_ptr unreadable = {};  // the state file
-  };
-  task<candidates> look_for_candidates() const;
-  task<void> restore_one(std::string path) const;
-  task<std::exception_ptr> try_to_restore(std::string path, bool& vanished) const;
-  task<std::optional<std::string>> restore_latest();
-  task<std::optional<std::string>> restore_in_step();
-  task<void> take_back(std::optional<std::uint64_t> step);
-
-  const std::string directory;
-  const checkpoint_registry& what;
-  const saver_options options;
-  scheduler& home;
-  detail::rotation kept;
-  detail::one_at_a_time in_use;
-  bool cleaned = false;
-};
 
 // ----------------------------------------------------------------------------- what there is
 
@@ -183,21 +91,25 @@ task<std::optional<checkpoint_state>> saver::state::look_around() const {
 
 // What a program that was killed had no time to list, oldest first: complete checkpoints of this
 // program, behind the one that is listed as the newest. Older than the state file is what somebody
-// has taken out of it, and what is kept for ever.
-task<std::vector<detail::rotation::listed>> saver::state::unlisted(const listing& l) const {
+// has taken out of it, and what is kept for ever. `unknown`: what of one that the device cannot
+// read.
+task<std::vector<detail::rotation::listed>> saver::state::unlisted(const listing& l,
+                                                                   bool unknown) const {
   std::vector<detail::rotation::listed> found;
   const checkpoint_state& s = *l.state;
   std::uint64_t newest = 0;
-  const bool has_step = is_checkpoint(name_in(s.model_checkpoint_path), newest);
+  const bool has_step = is_checkpoint(detail::name_in(s.model_checkpoint_path), newest);
   const std::vector<numbered> there = co_await checkpoints();
   for (const auto& [step, path] : there) {
-    const auto is_it = [&](const std::string& listed) { return name_in(listed) == name_in(path); };
+    const auto is_it = [&](const std::string& listed) {
+      return detail::name_in(listed) == detail::name_in(path);
+    };
     if (has_step && step <= newest) continue;
     if (std::ranges::any_of(s.all_model_checkpoint_paths, is_it)) continue;
     const std::optional<wall_time_point> written = co_await detail::checkpoint_time(path);
     if (!written || !l.since || *written < *l.since) continue;
-    const bool is_ours = co_await detail::is_checkpoint_of(path, what);
-    if (is_ours) found.push_back({path, seconds(*written)});
+    const std::optional<bool> is_ours = co_await detail::is_checkpoint_of(path, what);
+    if (is_ours.value_or(unknown)) found.push_back({path, detail::unix_seconds(*written)});
   }
   co_return found;
 }
@@ -210,8 +122,8 @@ task<checkpoint_state> saver::state::newest_of_ours() const {
   std::vector<std::string>& ours = s.all_model_checkpoint_paths;
   for (auto each = there.rbegin(); each != there.rend(); ++each) {
     if (options.max_to_keep && ours.size() >= *options.max_to_keep) break;
-    const bool is_ours = co_await detail::is_checkpoint_of(each->second, what);
-    if (is_ours) ours.push_back(each->second);
+    const std::optional<bool> is_ours = co_await detail::is_checkpoint_of(each->second, what);
+    if (is_ours == true) ours.push_back(each->second);
   }
   std::ranges::reverse(ours);
   if (!ours.empty()) s.model_checkpoint_path = ours.back();
@@ -222,7 +134,7 @@ task<void> saver::state::adopt() {
   listing l = co_await read_state();
   std::optional<checkpoint_state>& s = l.state;
   std::vector<detail::rotation::listed> newer;
-  if (s) newer = co_await unlisted(l);
+  if (s) newer = co_await unlisted(l, false);  // it may be another's
   if (l.unreadable) {
     warn(in_directory(options.latest_filename) +
          ": the state file cannot be read; the saver goes on with the newest checkpoints of this "
@@ -233,9 +145,9 @@ task<void> saver::state::adopt() {
   std::vector<std::optional<double>> modified;
   for (const std::string& path : s->all_model_checkpoint_paths) {
     const std::optional<wall_time_point> written = co_await detail::checkpoint_time(path);
-    modified.push_back(written ? std::optional(seconds(*written)) : std::nullopt);
+    modified.push_back(written ? std::optional(detail::unix_seconds(*written)) : std::nullopt);
   }
-  const double now = seconds(home.wall_time());
+  const double now = detail::unix_seconds(home.wall_time());
   if (kept.adopt(*s, modified, now)) {
     warn(directory +
          ": the clock was set back since the last checkpoint; those from before are "
@@ -306,7 +218,7 @@ task<std::string> saver::state::save(std::string path) {
   const detail::one_at_a_time::use use(in_use);
   if (what.empty()) co_return std::string();
   detail::checkpoint_snapshot snapshot = detail::take_snapshot(what, options.copy_values);
-  const double now = seconds(home.wall_time());
+  const double now = detail::unix_seconds(home.wall_time());
   co_await prepare();
   bool has_name = false;
   std::exception_ptr error;
@@ -320,121 +232,6 @@ task<std::string> saver::state::save(std::string path) {
   co_await write_state(kept.state());
   co_await sweep();
   co_return path;
-}
-
-// --------------------------------------------------------------------------------- restoring
-
-task<void> saver::state::restore_one(std::string path) const {
-  if (path.empty()) {
-    throw failure(errc::invalid_argument, "saver: there is no path: name a checkpoint to restore");
-  }
-  if (what.empty()) co_return;
-  const bool there = co_await checkpoint_exists(path);
-  if (!there) {
-    throw failure(errc::invalid_argument,
-                  "The passed save_path is not a valid checkpoint: " + path);
-  }
-  co_await detail::read_checkpoint(std::move(path), what, options.extra);
-}
-
-task<saver::state::candidates> saver::state::look_for_candidates() const {
-  candidates c;
-  listing l = co_await read_state();
-  c.unreadable = l.unreadable;
-  std::optional<checkpoint_state>& s = l.state;
-  if (s) {
-    const std::vector<detail::rotation::listed> newer = co_await unlisted(l);
-    for (const auto& each : newer) c.paths.insert(c.paths.begin(), each.path);
-  } else if (c.unreadable && !options.strict) {
-    s = co_await look_around();
-  }
-  if (s) std::ranges::copy(restore_order(*s), std::back_inserter(c.paths));
-  co_return c;
-}
-
-// Null: restored. What is no reason to take another one is thrown.
-task<std::exception_ptr> saver::state::try_to_restore(std::string path, bool& vanished) const {
-  std::exception_ptr error;
-  try {
-    co_await restore_one(path);
-  } catch (const failure& e) {
-    if (e.code() != errc::not_found && !is_refusal(e.code())) throw;
-    error = std::current_exception();
-  }
-  if (!error) co_return error;
-  bool there = true;
-  try {
-    there = co_await checkpoint_exists(std::move(path));
-  } catch (const failure& e) {
-    if (!is_refusal(e.code())) throw;
-  }
-  vanished = !there;
-  if (there && detail::is_one_of(error, {errc::not_found})) std::rethrow_exception(error);
-  co_return error;
-}
-
-// Another may save meanwhile, and delete what was listed a moment ago: then it has listed others,
-// and these are tried.
-task<std::optional<std::string>> saver::state::restore_latest() {
-  const detail::one_at_a_time::use use(in_use);
-  if (what.empty()) co_return std::nullopt;
-  if (!options.in_step_with.empty()) co_return co_await restore_in_step();
-  std::set<std::string> told;
-  const auto refuse = [&](const std::string& path, const std::exception_ptr& why) {
-    if (options.strict) std::rethrow_exception(why);
-    if (told.insert(path).second) tell_refused(path, why);
-  };
-  candidates now = co_await look_for_candidates();
-  std::exception_ptr first;
-  for (bool again = true; again;) {
-    again = false;
-    first = nullptr;
-    if (now.unreadable) refuse(in_directory(options.latest_filename), now.unreadable);
-    if (now.paths.empty()) first = now.unreadable;  // it is all there is to complain about
-    for (const std::string& path : now.paths) {
-      bool vanished = false;
-      const std::exception_ptr error = co_await try_to_restore(path, vanished);
-      if (!error) co_return path;
-      candidates later;
-      if (vanished) later = co_await look_for_candidates();
-      again = vanished && later.paths != now.paths;
-      if (again) {
-        now = std::move(later);
-        break;
-      }
-      refuse(path, error);
-      if (!first) first = error;
-    }
-  }
-  if (first) std::rethrow_exception(first);
-  co_return std::nullopt;
-}
-
-// What was saved behind the common step is of steps that are done again. It goes before anybody can
-// take a new step, so that old and new are never taken together.
-task<void> saver::state::take_back(std::optional<std::uint64_t> step) {
-  const std::vector<numbered> there = co_await checkpoints();
-  for (const auto& [number, path] : there) {
-    if (step && number <= *step) continue;
-    co_await remove_checkpoint(path);
-    kept.forget(path);
-  }
-}
-
-task<std::optional<std::string>> saver::state::restore_in_step() {
-  rank_checkpoint_options o;
-  o.basename = options.basename;
-  o.on_refused = options.on_refused;
-  std::vector<std::string> directories = options.in_step_with;
-  std::erase(directories, directory);
-  directories.push_back(directory);
-  const auto found = co_await find_rank_checkpoints(std::move(directories), std::move(o));
-  if (found) co_await restore_one(found->paths.back());
-  std::optional<std::uint64_t> step;
-  if (found) step = found->step;
-  co_await take_back(step);
-  if (!found) co_return std::nullopt;
-  co_return found->paths.back();
 }
 
 // --------------------------------------------------------------------------------- the saver
@@ -485,11 +282,8 @@ const std::string& saver::directory() const noexcept { return state_->directory;
 const saver_options& saver::options() const noexcept { return state_->options; }
 
 std::string saver::path_of(std::uint64_t step) const {
-  std::string digits = std::to_string(step);
-  if (state_->options.pad_step_number && digits.size() < padded_digits) {
-    digits.insert(0, padded_digits - digits.size(), '0');
-  }
-  return state_->in_directory(state_->options.basename + "-" + digits);
+  const saver_options& o = state_->options;
+  return state_->in_directory(detail::checkpoint_name(o.basename, step, o.pad_step_number));
 }
 
 }  // namespace leat

@@ -20,6 +20,14 @@ std::string seconds_of(duration d) {
   return text;
 }
 
+// To look means to delete what not all ranks have: not for who waits until another has saved.
+void refuse_in_step(const restore_source& source, const std::string& who) {
+  if (!source.from || source.from->options().in_step_with.empty()) return;
+  throw failure(errc::invalid_argument,
+                "saver_options::in_step_with is for the chief of a rank's directory, at a start: " +
+                    who + " must not have it");
+}
+
 }  // namespace
 
 session_manager::session_manager(session_manager_options options) : options_(std::move(options)) {
@@ -42,6 +50,7 @@ task<session> session_manager::open() const {
 // True: the state is that of a checkpoint.
 task<bool> session_manager::restore(const restore_source& source) const {
   if (!source.from) co_return false;
+  if (source.wait_for_checkpoint) refuse_in_step(source, "who waits for a checkpoint");
   if (!source.path.empty()) {
     co_await source.from->restore(source.path);
     if (source.on_restored) source.on_restored(source.path);
@@ -156,6 +165,7 @@ task<session> session_manager::wait_for_session(std::optional<duration> max_wait
   const time_point begin = home.now();
   const time_point end = max_wait ? deadline_after(begin, *max_wait) : time_point::max();
   source.wait_for_checkpoint = false;
+  refuse_in_step(source, "a worker");
   for (;;) {
     session s = co_await open();
     std::exception_ptr error;

@@ -47,6 +47,16 @@ void supervisor::check() const {
     refuse_options(o, "save_summaries is below 0; 0 is never");
   if (o.save_model < duration::zero()) refuse_options(o, "save_model is below 0; 0 is never");
   if (o.stop_grace < duration::zero()) refuse_options(o, "stop_grace is below 0");
+  if (!o.saver.in_step_with.empty() && !o.is_chief) {
+    refuse_options(o,
+                   "a worker has saver.in_step_with, and would delete checkpoints of its chief: "
+                   "leave it out there");
+  }
+  if (!o.saver.in_step_with.empty() && o.save_model > duration::zero()) {
+    refuse_options(o,
+                   "ranks in step save at the same steps, and not by the clock: save_model must "
+                   "be 0 with saver.in_step_with");
+  }
   if (!o.is_chief && o.state && o.logdir.empty() && !o.sessions.ready && !o.manager) {
     refuse_options(
         o,

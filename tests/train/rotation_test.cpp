@@ -48,6 +48,23 @@ TEST_CASE("rotation: the newest stay, and a name that is saved again is the newe
   CHECK(r.state().all_model_checkpoint_timestamps == std::vector<double>{103, 104});
 }
 
+TEST_CASE("rotation: the newest is another when it was deleted, or by name", "[train]") {
+  rotation r(3, 0, 100);
+  for (const char* const name : {"s1", "s2", "s3"}) save(r, name, 101);
+  r.forget("s3");
+  CHECK(r.state().model_checkpoint_path == "s2");
+  r.go_back_to("s1", 105);
+  CHECK(listed(r) == names{"s2", "s1"});
+  CHECK(r.state().model_checkpoint_path == "s1");
+  CHECK(r.state().all_model_checkpoint_timestamps == std::vector<double>{101, 101});
+  // One that was not listed is the newest, and is never deleted.
+  r.go_back_to("kept", 105);
+  CHECK(r.state().all_model_checkpoint_paths == names{"s2", "s1", "kept"});
+  CHECK(r.state().all_model_checkpoint_timestamps == std::vector<double>{101, 101, 105});
+  CHECK(save(r, "s4", 106) == names{});
+  CHECK(r.state().all_model_checkpoint_paths == names{"s2", "s1", "s4"});
+}
+
 TEST_CASE("rotation: 62. a limit of 0 deletes nothing and lists the newest", "[train]") {
   rotation r(0, hour, 100);
   CHECK(save(r, "s1", 101) == names{});

@@ -313,4 +313,39 @@ TEST_CASE("saver: a checkpoint under another basename is left alone", "[train]")
   check_left_alone(other, "/d/model.ckpt-best-3");
 }
 
+TEST_CASE("saver: what cannot be read while a saver is opened is not adopted, and never deleted",
+          "[train]") {
+  const auto begin = [](world& here) -> task<> {
+    leat::checkpoint_registry what("another");
+    int x = 0;
+    what.add("x", x);
+    saver other = co_await saver::open("/d", what);
+    co_await other.save(50);
+    here.files().write_file("/d/checkpoint", "no state");
+  };
+  world before(1);
+  before.run([&](world& here) -> task<> { co_await begin(here); });
+  const std::uint64_t calls = before.files().calls();
+  int opened = 0;
+  for (std::uint64_t n = 1; n <= 12; ++n) {
+    world w(1,
+            {.files = {.plan = leat::sim::planned_fault{calls + n, leat::sim::fault::io_error}}});
+    w.run([&](world& here) -> task<> {
+      co_await begin(here);
+      program p;
+      std::exception_ptr error;
+      try {
+        saver s = co_await saver::open("/d", p.what, two_of(p));
+        ++opened;
+        CHECK(s.last_checkpoints().empty());
+        co_await save_all(s, p, 60, 70, 80);
+      } catch (const leat::failure&) {
+        error = std::current_exception();
+      }
+      CHECK(here.files().read_file("/d/model.ckpt-50").has_value());
+    });
+  }
+  CHECK(opened > 0);
+}
+
 }  // namespace saver_unlisted_test

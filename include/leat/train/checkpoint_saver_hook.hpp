@@ -29,7 +29,8 @@ struct checkpoint_saver_hook_options {
 /// Saves the state behind runs, as supervisor::save_between_steps(): when a session was created
 /// whose state is that of no checkpoint, then at each interval, and at the end.
 ///
-/// Errors: failed_precondition where steps are unknown; those of save_between_steps().
+/// Errors: failed_precondition where steps are unknown; invalid_argument for an interval in time
+///         with saver_options::in_step_with; those of save_between_steps().
 /// Source: CheckpointSaverHook. Unlike there, a state that was restored is not saved once more.
 class checkpoint_saver_hook final : public session_hook {
  public:

@@ -20,17 +20,21 @@ struct rank_checkpoints {
 /// How those of ranks are looked for.
 struct rank_checkpoint_options {
   std::string basename = "model.ckpt";  ///< see saver_options
+  bool pad_step_number = false;         ///< the name that counts where a step has both
+  /// Fails when a checkpoint of a step that all have is damaged, instead of taking a step before.
+  bool strict = false;
   /// Called for each checkpoint that is passed over: of a step that others do not have, or damaged.
   std::function<void(const std::string& path, std::exception_ptr error)> on_refused = {};
 };
 
 /// Finds the newest step of which each directory has a checkpoint that is whole. All that look find
-/// the same, since each reads the files of all. Empty: no step was saved by all yet, as some have
-/// none and no other has more than its first.
+/// the same, since each reads the files of all, as long as nobody saves. Empty: no step was saved
+/// by all yet, as some have none and no other has more than its first.
 ///
 /// Errors: failed_precondition, with what there is, where ranks have nothing in common though some
-///         have saved more than once; unimplemented for a checkpoint of a later leat; of the
-///         system.
+///         have saved more than once, and for a directory that does not exist where another has a
+///         checkpoint; with `strict` that of a damaged one; unimplemented for a checkpoint of a
+///         later leat; of the system.
 /// Cost:   reads the checkpoints of that step, of all ranks.
 [[nodiscard]] task<std::optional<rank_checkpoints>> find_rank_checkpoints(
     std::vector<std::string> directories, rank_checkpoint_options options);

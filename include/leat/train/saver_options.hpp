@@ -48,9 +48,11 @@ struct saver_options {
   bool strict = false;
   /// Directories of the savers of all ranks that save at the same steps, of which this is one: what
   /// was saved of one step belongs together. restore_latest() takes the newest step of which all
-  /// have a checkpoint that is whole, whatever the state file says, and deletes those of this saver
-  /// that are newer; so it is for who holds the directory's lock. See find_rank_checkpoints().
-  /// max_to_keep must not be 1 then.
+  /// have a checkpoint that is whole, whatever the state file says, deletes those of this saver
+  /// that are newer, and lists the one that it took as the newest; so it is for who holds the
+  /// directory's lock, while no rank saves: where others go on it fails with failed_precondition,
+  /// and the values may have changed by then. See find_rank_checkpoints(), whose errors it has, and
+  /// docs/supervisor.md. max_to_keep must not be 1 or 2.
   std::vector<std::string> in_step_with = {};
 
   /// Called for each checkpoint, or state file, that restore_latest() passes over.

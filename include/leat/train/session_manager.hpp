@@ -56,7 +56,8 @@ class session_manager {
   /// Then local_init, and it must be ready.
   ///
   /// Errors: failed_precondition when it is not ready in the end, with the reason, or there was no
-  ///         function to make it; what the functions and the saver throw. The session is closed.
+  ///         function to make it; invalid_argument for wait_for_checkpoint with a saver that has
+  ///         in_step_with; what the functions and the saver throw. The session is closed.
   /// Cancellation: as an error.
   [[nodiscard]] task<session> prepare_session(restore_source source);
   [[nodiscard]] task<session> prepare_session() { return prepare_session(restore_source()); }
@@ -77,7 +78,8 @@ class session_manager {
   ///
   /// Errors: deadline_exceeded when the next attempt, recovery_wait later, would not come before
   ///         max_wait from the first one; none: no limit. So with a max_wait of recovery_wait or
-  ///         less there is one attempt, and no wait. What the functions and the saver throw.
+  ///         less there is one attempt, and no wait. invalid_argument for a saver that has
+  ///         in_step_with. What the functions and the saver throw.
   [[nodiscard]] task<session> wait_for_session(std::optional<duration> max_wait,
                                                restore_source source);
   [[nodiscard]] task<session> wait_for_session(std::optional<duration> max_wait = {}) {

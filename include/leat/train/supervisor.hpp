@@ -64,7 +64,8 @@ struct stop_options {
 class supervisor {
  public:
   /// Errors: invalid_argument for options that make no sense, such as a worker that can never be
-  ///         ready, since it knows of no state that the chief might make.
+  ///         ready, since it knows of no state that the chief might make, and saver.in_step_with of
+  ///         a worker, or with save_model above 0.
   explicit supervisor(supervisor_options options);
   supervisor(const supervisor&) = delete;
   supervisor& operator=(const supervisor&) = delete;

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "leat/core/scheduler.hpp"
+#include "leat/io/detail/one_at_a_time.hpp"
+#include "leat/io/file.hpp"
+#include "leat/train/rank_checkpoints.hpp"
+#include "leat/train/saver.hpp"
+#include "train/checkpoint_paths.hpp"
+#include "train/rotation.hpp"
+
+namespace leat {
+
+namespace detail {
+
+inline double unix_seconds(wall_time_point t) noexcept {
+  return std::chrono::duration<double>(t.time_since_epoch()).count();
+}
+
+/// A path without the directory.
+inline std::string_view name_in(std::string_view path) noexcept {
+  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+}
+
+}  // namespace detail
+
+struct saver::state {
+  state(std::string d, const checkpoint_registry& w, saver_options o, scheduler& s)
+      : directory(std::move(d)),
+        what(w),
+        options(std::move(o)),
+        home(s),
+        kept(options.max_to_keep, std::chrono::duration<double>(options.keep_every).count(),
+             detail::unix_seconds(s.wall_time())) {}
+
+  void warn(const std::string& sentence) const {
+    if (options.on_warning) options.on_warning(sentence);
+  }
+  void tell_refused(const std::string& path, std::exception_ptr error) const {
+    if (options.on_refused) options.on_refused(path, std::move(error));
+  }
+
+  [[nodiscard]] std::string in_directory(const std::string& name) const {
+    return detail::path_in(directory, name);
+  }
+  // A checkpoint with its step.
+  using numbered = std::pair<std::uint64_t, std::string>;
+  [[nodiscard]] bool is_checkpoint(std::string_view name, std::uint64_t& step) const;
+  [[nodiscard]] bool is_left_over(std::string_view name) const;
+
+  [[nodiscard]] task<std::vector<std::string>> list() const {
+    return list_directory(directory.empty() ? "." : directory);
+  }
+  // What the state file says, and since when it does at least.
+  struct listing {
+    std::optional<checkpoint_state> state = {};
+    std::exception_ptr unreadable = {};
+    std::optional<wall_time_point> since = {};
+  };
+  task<listing> read_state() const;
+  task<std::vector<numbered>> checkpoints() const;
+  task<std::optional<checkpoint_state>> look_around() const;
+  task<std::vector<detail::rotation::listed>> unlisted(const listing& l, bool unknown) const;
+  task<checkpoint_state> newest_of_ours() const;
+  task<void> adopt();
+
+  task<void> prepare();
+  task<void> write_state(checkpoint_state s) const;
+  task<void> sweep();
+  task<std::string> save(std::string path);
+
+  // What there is to restore, the best first.
+  struct candidates {
+    std::vector<std::string> paths = {};
+    std::exception_ptr unreadable = {};  // the state file
+  };
+  task<candidates> look_for_candidates() const;
+  task<void> restore_one(std::string path) const;
+  task<std::exception_ptr> try_to_restore(std::string path, bool& vanished) const;
+  task<std::optional<std::string>> restore_latest();
+  task<std::optional<std::string>> restore_in_step();
+  task<void> take_back(const std::optional<rank_checkpoints>& to);
+  task<void> remove_stale_list() const;
+  task<void> list_common(const std::string& path, bool deleted);
+
+  const std::string directory;
+  const checkpoint_registry& what;
+  const saver_options options;
+  scheduler& home;
+  detail::rotation kept;
+  detail::one_at_a_time in_use;
+  bool cleaned = false;
+};
+
+}  // namespace leat
