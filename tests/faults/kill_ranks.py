@@ -88,16 +88,21 @@ class run:
             victims = [chance.choice(self.processes)]
         timer = threading.Timer(kill_after or patience,
                                 lambda: self.kill(victims if kill_after else self.processes))
+        timer.daemon = True
         timer.start()
-        learnt = self.relay(most)
-        timer.cancel()
-        # Who is left hears that the others have ended; so does one that has not begun yet.
-        killed = 0
-        for process in self.processes:
-            _, errors = process.communicate()
-            killed += process.returncode == -9
-            if process.returncode not in (0, 3, -9):
-                fail(f'a rank ended with {process.returncode}: {errors}')
+        try:
+            learnt = self.relay(most)
+            timer.cancel()
+            # Who is left hears that the others have ended; so does one that has not begun yet.
+            killed = 0
+            for process in self.processes:
+                _, errors = process.communicate()
+                killed += process.returncode == -9
+                if process.returncode not in (0, 3, -9):
+                    fail(f'a rank ended with {process.returncode}: {errors}')
+        finally:
+            timer.cancel()
+            self.kill(self.processes)
         if learnt is None and killed == 0:
             fail('a rank has ended by itself')
         return learnt

@@ -25,16 +25,18 @@ using leat_test::contains;
 using leat_test::learner;
 using leat_test::thrown_by;
 
-// Says something to another process, and hears it: a line.
+// What says something to another process, and what hears it: a line. Who hears has no end to say it
+// with: when the other process is gone, there is nothing to be heard.
 class telephone {
  public:
   telephone() { REQUIRE(::pipe(ends_) == 0); }
   telephone(const telephone&) = delete;
   telephone& operator=(const telephone&) = delete;
   ~telephone() {
-    ::close(ends_[0]);
-    ::close(ends_[1]);
+    for (int& end : ends_) close(end);
   }
+
+  void only_hears() { close(ends_[1]); }  // behind the fork
 
   void say(const std::string& words) const {
     const std::string line = words + "\n";
@@ -47,7 +49,11 @@ class telephone {
   }
 
  private:
-  int ends_[2] = {};
+  static void close(int& end) {
+    if (end >= 0) ::close(std::exchange(end, -1));
+  }
+
+  int ends_[2] = {-1, -1};
 };
 
 // A process that runs a function, to its end or until it is killed. In an hour somebody hangs.
@@ -60,7 +66,7 @@ class process {
     for (const int s : {SIGABRT, SIGSEGV, SIGALRM}) std::signal(s, SIG_DFL);  // Catch has its own
     try {
       f();
-    } catch (const std::exception&) {
+    } catch (...) {  // also what Catch throws: this is no second one that runs tests
       std::_Exit(1);
     }
     std::_Exit(0);
@@ -122,11 +128,24 @@ void work(const std::string& directory, leat::duration max_wait, const telephone
   if (!why.empty()) to.say(why);
 }
 
+TEST_CASE("telephone: from a process that has died nothing is heard", "[train]") {
+  telephone from;
+  process other([&] {
+    from.say("hello");
+    throw 1;  // no std::exception
+  });
+  from.only_hears();
+  CHECK(from.hear() == "hello");
+  CHECK(from.hear().empty());
+  CHECK(!other.join());
+}
+
 TEST_CASE("supervisor: a worker waits for a chief in another process, and goes on", "[train]") {
   const temp_dir dir;
   const std::string run_dir = dir / "run";
-  const telephone worker;
+  telephone worker;
   process other([&] { work(run_dir, 1h, worker); });
+  worker.only_hears();
   for (int i = 0; i < 3; ++i) CHECK(worker.hear() == "looks");  // again and again
   learner chief;
   chief.weight = 42;
@@ -141,8 +160,9 @@ TEST_CASE("supervisor: a worker waits for a chief in another process, and goes o
 
 TEST_CASE("supervisor: a worker without a chief says what it has waited for", "[train]") {
   const temp_dir dir;
-  const telephone worker;
+  telephone worker;
   process other([&] { work(dir / "run", 20ms, worker); });
+  worker.only_hears();
   std::string said;
   do {
     said = worker.hear();
@@ -154,9 +174,10 @@ TEST_CASE("supervisor: a worker without a chief says what it has waited for", "[
 
 TEST_CASE("supervisor: two chiefs in two processes, of which one is refused", "[train]") {
   const temp_dir dir;
-  const telephone from_first;
-  const telephone to_first;
+  telephone from_first;
+  telephone to_first;
   process first([&] {
+    to_first.only_hears();
     learner l;
     l.step = 7;
     const std::string why = run(
@@ -168,6 +189,7 @@ TEST_CASE("supervisor: two chiefs in two processes, of which one is refused", "[
         1h);
     from_first.say(why.empty() ? "ended" : why);
   });
+  from_first.only_hears();
   REQUIRE(from_first.hear() == "has it");
   learner l;
   bool ran = false;
