@@ -282,7 +282,10 @@ bool basic_record_reader<F>::at_candidate() {
 template <class F>
 bool basic_record_reader<F>::is_refuted() {
   if constexpr (requires { framing_.refutes(search_->seen, unread(), offset_); }) {
-    if (!stream_.can_jump() && framing_.promises_too_much(unread())) return true;
+    if (!stream_.can_jump() && framing_.promises_too_much(unread())) {
+      search_->note_too_long(offset_);
+      return true;
+    }
     if (framing_.refutes(search_->seen, unread(), offset_)) return true;
     if (stream_.can_jump()) search_->promise = framing_.promise(unread(), left());
   }

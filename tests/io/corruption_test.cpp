@@ -260,6 +260,10 @@ TEST_CASE("corruption: what resync holds of a compressed file is limited by max_
     CHECK(o.initials == (held >= 3000 ? "bc" : held >= 2000 ? "c" : ""));
     REQUIRE(o.reports.size() == 1);
     CHECK(o.reports[0].skipped == (held >= 3000 ? 17U : held >= 2000 ? 17U + 3016U : bytes.size()));
+    const std::string said =
+        "; what may be a record at offset 17 is above the limit "
+        "corruption_options::max_held: searched on within it";
+    CHECK(o.reports[0].what.ends_with(said) == (held < 3000));
   }
 }
 

@@ -46,7 +46,9 @@ struct corruption_options {
   std::uint64_t max_reports = 1000;
   /// Bytes. Where resync searches a compressed file or a pipe for a TFRecord, what begins there has
   /// to be held to see whether it is one: a header that promises more than this is passed over, and
-  /// so is the record if there is one. In a plain file nothing is held, and there is no such limit.
+  /// so is the record if there is one; the search goes on within it, and what is framed there as a
+  /// record is taken for one. The report says so. In a plain file nothing is held, and there is no
+  /// such limit.
   std::uint64_t max_held = std::uint64_t{16} << 20;
   /// Called for each report, on the reader's scheduler, before the reader goes on. Must not throw.
   std::function<void(const corruption_report&)> on_report = {};

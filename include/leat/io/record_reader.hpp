@@ -112,6 +112,14 @@ class basic_record_reader {
     bool right = false;                         // there is one: it only has to be brought into view
     std::optional<std::uint64_t> promise = {};  // its bytes, to be checked without being held
     detail::range_checksums seen = {};
+    std::uint64_t too_long = 0;  // headers that promise more than may be held
+
+    // Whoever reads the report knows of the first that what follows may lie within a record.
+    void note_too_long(std::uint64_t offset) {
+      if (++too_long > 1) return;
+      report.what += "; what may be a record at offset " + std::to_string(offset) +
+                     " is above the limit corruption_options::max_held: searched on within it";
+    }
   };
 
   // Of the next record.
