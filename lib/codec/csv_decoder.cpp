@@ -8,6 +8,7 @@
 #include "codec/csv_splitter.hpp"
 #include "codec/csv_values.hpp"
 #include "codec/excerpt.hpp"
+#include "codec/of_call.hpp"
 #include "leat/core/error.hpp"
 
 namespace leat {
@@ -195,7 +196,7 @@ csv_decoder::~csv_decoder() = default;
 
 tensor_tuple csv_decoder::decode(std::span<const std::string_view> records) const {
   run r(*plan_, {static_cast<std::int64_t>(records.size())});
-  r.add_all(records);
+  detail::of_call(records.size(), [&] { r.add_all(records); });
   return r.take();
 }
 
@@ -209,7 +210,7 @@ tensor_tuple csv_decoder::decode(const tensor& records) const {
   const string_values strings = records.strings();
   const std::vector<std::string_view> texts(strings.begin(), strings.end());
   run r(*plan_, records.shape());
-  r.add_all(texts);
+  detail::of_call(texts.size(), [&] { r.add_all(texts); });
   return r.take();
 }
 

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "codec/of_call.hpp"
 #include "codec/string_column.hpp"
 
 namespace leat {
@@ -54,9 +55,11 @@ tensor decode_compressed(const tensor& strings, compression type, const inflate_
   whole_inflater inflater(type, options);
   detail::string_column plain;
   plain.reserve(strings.count());
-  for (const std::string_view text : strings.strings()) {
-    plain.add(inflater.inflate(plain.count(), as_bytes(text)));
-  }
+  detail::of_call(strings.count(), [&] {
+    for (const std::string_view text : strings.strings()) {
+      plain.add(inflater.inflate(plain.count(), as_bytes(text)));
+    }
+  });
   return plain.take(strings.shape());
 }
 

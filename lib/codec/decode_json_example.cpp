@@ -13,6 +13,7 @@
 #include "codec/base64.hpp"
 #include "codec/excerpt.hpp"
 #include "codec/number_text.hpp"
+#include "codec/of_call.hpp"
 #include "codec/string_column.hpp"
 #include "leat/codec/example_builder.hpp"
 
@@ -184,9 +185,11 @@ class json_example {
 tensor decode_json_example(const tensor& texts) {
   detail::string_column messages;
   messages.reserve(texts.count());
-  for (const std::string_view text : texts.strings()) {
-    messages.add(json_example(messages.count()).serialize(text));
-  }
+  detail::of_call(texts.count(), [&] {
+    for (const std::string_view text : texts.strings()) {
+      messages.add(json_example(messages.count()).serialize(text));
+    }
+  });
   return messages.take(texts.shape());
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "codec/of_call.hpp"
 #include "core/tensor_maker.hpp"
 #include "leat/core/error.hpp"
 
@@ -57,7 +58,8 @@ void turn_round(std::byte* bytes, std::size_t size, std::size_t part) noexcept {
 
 tensor decode(std::span<const byte_view> records, const shape& outer, dtype type,
               const raw_options& options) {
-  const std::size_t length = length_of(records, type, options);
+  const std::size_t length =
+      detail::of_call(records.size(), [&] { return length_of(records, type, options); });
   std::vector<std::int64_t> dimensions(outer.dimensions().begin(), outer.dimensions().end());
   dimensions.push_back(length == 0 ? 0 : static_cast<std::int64_t>(length / size_of(type)));
   tensor values = tensor_maker::values(type, shape(dimensions));

@@ -6,6 +6,7 @@
 
 #include "codec/feature_columns.hpp"
 #include "codec/feature_plan.hpp"
+#include "codec/of_call.hpp"
 #include "leat/core/error.hpp"
 
 namespace leat {
@@ -57,9 +58,11 @@ parsed_features example_parser::parse(std::span<const byte_view> records,
   detail::check_names("example_parser", names, records.size());
   std::vector<feature_column> columns = plan_->make_columns(records.size());
   detail::feature_finder finder(*plan_);
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    add_record(records[i], detail::place_of(i, names), finder, columns);
-  }
+  detail::of_call(records.size(), [&] {
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      add_record(records[i], detail::place_of(i, names), finder, columns);
+    }
+  });
   return detail::take_all(*plan_, columns, records.size());
 }
 

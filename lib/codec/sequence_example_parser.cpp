@@ -7,6 +7,7 @@
 
 #include "codec/feature_columns.hpp"
 #include "codec/feature_plan.hpp"
+#include "codec/of_call.hpp"
 #include "codec/step_columns.hpp"
 #include "leat/core/error.hpp"
 
@@ -118,9 +119,11 @@ parsed_sequences sequence_example_parser::parse(std::span<const byte_view> recor
   std::vector<feature_column> context = plan_->context.make_columns(records.size());
   std::vector<step_column> sequences = make_step_columns(plan_->sequences);
   record_reader reader(plan_->context, plan_->sequences);
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    add_record(records[i], detail::place_of(i, names), reader, context, sequences);
-  }
+  detail::of_call(records.size(), [&] {
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      add_record(records[i], detail::place_of(i, names), reader, context, sequences);
+    }
+  });
   parsed_features::value_map lengths;
   for (auto column = sequences.begin(); const auto& [name, f] : plan_->sequences.features()) {
     if (const auto* rows = std::get_if<detail::row_column>(&*column++)) {

@@ -162,6 +162,41 @@ TEST_CASE("pipeline: an error of a JSON Example names its file and line", "[pipe
   CHECK(error_of(std::move(p)).starts_with(path + ":2 at offset 3"));
 }
 
+struct own_error : leat::decode_error {
+  using decode_error::decode_error;
+};
+
+TEST_CASE("pipeline: no record is named but the one that is known to be wrong", "[pipeline]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a.csv", "1,2\n3,4\n5,6\n7,8\n");
+  const auto error = [&](auto parse) {
+    auto lines = leat::read_files<line_reader>({.files = {path}}).batch({.size = 4});
+    return error_of(std::move(lines).map("parse", parse));
+  };
+  const std::string second = path + ":2 at offset 4";
+  const std::string batch = " in the batch that begins with " + path + ":1 at offset 0";
+  // The decoder's call was of one line, or of some.
+  CHECK(error([](const line_rows& rows) -> int {
+          const leat::csv_decoder one({csv_column::required(dtype::int64, "x")});
+          return static_cast<int>(one.decode_one(rows[1]).size());
+        }).starts_with("record 0" + batch + ", column "));
+  CHECK(error([](const line_rows& rows) -> int {
+          const leat::csv_decoder one({csv_column::required(dtype::int64, "x")});
+          const std::vector<std::string_view> views = rows.views();
+          return static_cast<int>(one.decode(std::span(views).subspan(1)).size());
+        }).starts_with("record 0" + batch + ", column "));
+  CHECK(error([](const line_rows&) -> int { throw leat::decode_error(1, ": bad"); }) ==
+        "record 1" + batch + ": bad");
+  CHECK(error([](const line_rows& rows) -> int {
+          throw leat::decode_error(1, ": bad").of(rows.size());
+        }) == second + ": bad");
+  // It has its place already, or is nobody's to change.
+  CHECK(error([](const line_rows& rows) -> int {
+          throw leat::decode_error(0, ": bad").at(leat::line_place(rows.position(1)));
+        }) == second + ": bad");
+  CHECK(error([](const line_rows&) -> int { throw own_error(3, ": mine"); }) == "record 3: mine");
+}
+
 TEST_CASE("pipeline: what a restored buffer held has its place in errors", "[pipeline]") {
   const temp_dir dir;
   const texts files = write_lines(dir);
@@ -242,6 +277,11 @@ TEST_CASE("rows: those of no file have no path, and errors are as they are", "[p
   const leat::decode_error there = e.at("a.csv:7");
   CHECK(leat_test::sentence_of(there) == "a.csv:7, column 1: it is wrong");
   CHECK(there.record() == 3);
+  CHECK(there.has_place());
+  CHECK_FALSE(e.has_place());
+  CHECK(e.records() == 1);
+  CHECK(e.of(7).at("a.csv:7").records() == 7);
+  CHECK(e.of(7).record() == 3);
 }
 
 }  // namespace record_places_test

@@ -19,12 +19,27 @@ class decode_error : public failure {
   /// Which of the records of the call it was, from 0.
   [[nodiscard]] std::size_t record() const noexcept { return record_; }
 
+  /// How many records the call had: 1, unless the decoder said more.
+  [[nodiscard]] std::size_t records() const noexcept { return records_; }
+  /// The same of a call for so many records, as decoders say it: then a pipeline knows which record
+  /// of a batch it was.
+  [[nodiscard]] decode_error of(std::size_t records) const noexcept {
+    decode_error e = *this;
+    e.records_ = records;
+    return e;
+  }
+
   /// The same for who knows where the record stands: its message begins with that place, in the
   /// place of "record 3". Stages of pipelines do it; see record_place().
   /// Errors: std::bad_alloc.
   [[nodiscard]] decode_error at(const std::string& place) const {
-    return decode_error(record_, place, *message_, code());
+    decode_error e(record_, place, *message_, code());
+    e.records_ = records_;
+    e.has_place_ = true;
+    return e;
   }
+  /// True of what at() has made.
+  [[nodiscard]] bool has_place() const noexcept { return has_place_; }
 
  private:
   decode_error(std::size_t record, const std::string& place, const std::string& message,
@@ -34,6 +49,8 @@ class decode_error : public failure {
         message_(std::make_shared<const std::string>(message)) {}
 
   std::size_t record_;
+  std::size_t records_ = 1;
+  bool has_place_ = false;
   std::shared_ptr<const std::string>
       message_;  // behind the record; shared, so that copies cannot fail
 };

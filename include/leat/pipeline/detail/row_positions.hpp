@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 
 #include "leat/codec/decode_error.hpp"
@@ -81,30 +82,47 @@ class row_positions<basic_record_batch<View>> {
   const std::string* path_ = nullptr;  // of the present run
 };
 
-/// A decoder's error of the i-th element of a run, which stands there in its file: "a.csv:7 at
-/// offset 120, column 3, field 2: ...". Without memory for that: std::bad_alloc.
+/// Where the i-th element of a run stands in its file: "a.csv:7 at offset 120". Empty for one that
+/// comes from none. Errors: std::bad_alloc.
 template <positioned Run>
-[[nodiscard]] std::exception_ptr located(const decode_error& e, const Run& run, std::size_t i) {
+[[nodiscard]] std::string place_of_element(const Run& run, std::size_t i) {
   const record_position p = run.position(i);
-  if (p.path.empty()) return std::current_exception();
+  if (p.path.empty()) return {};
   constexpr bool is_line = std::is_same_v<typename Run::value_type, std::string_view>;
-  return std::make_exception_ptr(e.at(is_line ? line_place(p) : record_place(p)));
+  return is_line ? line_place(p) : record_place(p);
+}
+
+/// Where the record stands of which an error tells that a function has thrown at the i-th element
+/// of a run; of a batch that was not decoded as a whole, where that begins. Empty where nobody
+/// knows. Errors: std::bad_alloc.
+template <class In>
+[[nodiscard]] std::string place_of(const decode_error& e, const In& in, std::size_t i) {
+  const auto& element = *(in.begin() + static_cast<std::ptrdiff_t>(i));
+  if constexpr (positioned<std::remove_cvref_t<decltype(element)>>) {
+    if (element.empty()) return {};  // the function has taken it away
+    if (e.records() == element.size() && e.record() < element.size()) {
+      return place_of_element(element, e.record());
+    }
+    const std::string begin = place_of_element(element, 0);
+    if (begin.empty()) return {};
+    return "record " + std::to_string(e.record()) + " in the batch that begins with " + begin;
+  } else if constexpr (positioned<In>) {
+    if (e.records() == 1 && e.record() == 0) return place_of_element(in, i);
+  }
+  return {};
 }
 
 /// What a function has just thrown at the i-th element of a run: a decoder's error with the place
-/// of its record, as far as the element or its run knows that.
+/// of its record, as far as the element or its run knows that, and nobody else has said it.
 template <class In>
 [[nodiscard]] std::exception_ptr with_place(const In& in, std::size_t i) {
   const std::exception_ptr error = std::current_exception();
   try {
     std::rethrow_exception(error);
   } catch (const decode_error& e) {
-    const auto& element = *(in.begin() + static_cast<std::ptrdiff_t>(i));
-    if constexpr (positioned<std::remove_cvref_t<decltype(element)>>) {
-      if (e.record() < element.size()) return located(e, element, e.record());
-    } else if constexpr (positioned<In>) {
-      if (e.record() == 0) return located(e, in, i);
-    }
+    if (e.has_place() || typeid(e) != typeid(decode_error)) return error;
+    const std::string place = place_of(e, in, i);
+    if (!place.empty()) return std::make_exception_ptr(e.at(place));
   } catch (...) {  // is as it is
   }
   return error;

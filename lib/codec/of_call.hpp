@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include "leat/codec/decode_error.hpp"
+
+namespace leat::detail {
+
+/// Decodes the records of one call: an error of one says how many there are.
+template <class Decode>
+decltype(auto) of_call(std::size_t records, Decode&& decode) {
+  try {
+    return std::forward<Decode>(decode)();
+  } catch (const decode_error& e) {
+    throw e.of(records);
+  }
+}
+
+}  // namespace leat::detail
