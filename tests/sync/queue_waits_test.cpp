@@ -31,6 +31,15 @@ std::string dump(leat::dump_format format = leat::dump_format::text) {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
+// What a stop ends is no error here.
+task<void> stop_and_join(task_group& group) {
+  group.request_stop();
+  try {
+    co_await group.join();
+  } catch (const leat::failure&) {
+  }
+}
+
 // Fills faster than it empties: two in, one out.
 task<void> greedy(fifo_queue<int>& into, fifo_queue<int>& from) {
   for (bool open = true; open;) {
@@ -60,11 +69,7 @@ LEAT_TEST("dump: names who waits for each other through full queues", "[sync]") 
   co_await leat::sleep_for(1s);
   const std::string text = dump();
   const std::string json = dump(leat::dump_format::json);
-  group.request_stop();
-  try {
-    co_await group.join();
-  } catch (const leat::failure&) {
-  }
+  co_await stop_and_join(group);
   INFO(text);
   CHECK(has(text, the_cycle));
   CHECK(has(json, R"("cycles":[{"certain":false,"members":[)"));
@@ -110,11 +115,7 @@ LEAT_TEST("dump: nobody is stuck when somebody else has served before", "[sync]"
   group.spawn(echo(q1, q2), "b");
   co_await leat::sleep_for(1s);
   const std::string text = dump();
-  group.request_stop();
-  try {
-    co_await group.join();
-  } catch (const leat::failure&) {
-  }
+  co_await stop_and_join(group);
   INFO(text);
   CHECK(has(text, "a: push to queue 'q1' (2 of 2)"));
   CHECK(has(text, "b: push to queue 'q2' (2 of 2)"));
@@ -154,11 +155,7 @@ LEAT_TEST("dump: nobody is stuck when somebody else has fed before", "[sync]") {
   if (!feeder_first) group.spawn(feed(q1, feeder_lives), "feeder");
   co_await leat::sleep_for(1s);
   const std::string text = dump();
-  group.request_stop();
-  try {
-    co_await group.join();
-  } catch (const leat::failure&) {
-  }
+  co_await stop_and_join(group);
   INFO("the feeder comes first: " << feeder_first << ", lives on: " << feeder_lives);
   INFO(text);
   CHECK(has(text, "a: pop from queue 'q1' (0 of 1)"));
@@ -174,11 +171,7 @@ LEAT_TEST("dump: who was served and is about to go on is not stuck", "[sync]") {
   co_await leat::sleep_for(1s);
   const auto taken = q1.try_pop();  // lets a go on, in its next turn
   const std::string text = dump();
-  group.request_stop();
-  try {
-    co_await group.join();
-  } catch (const leat::failure&) {
-  }
+  co_await stop_and_join(group);
   INFO(text);
   CHECK(taken);
   CHECK_FALSE(has(text, "wait for each other"));

@@ -24,20 +24,6 @@ using leat::task;
 using leat::sim::fault;
 using leat::sim::world;
 
-// Ranks "/0" and "/1" of one job.
-saver_options in_step(program& p) {
-  saver_options o = p.options();
-  o.in_step_with = {"/0", "/1"};
-  return o;
-}
-
-template <class... Steps>
-task<> save_of(std::string directory, Steps... steps) {
-  program p;
-  saver s = co_await saver::open(std::move(directory), p.what, p.options());
-  co_await save_all(s, p, steps...);
-}
-
 task<std::optional<rank_checkpoints>> find(names* refused = nullptr) {
   leat::rank_checkpoint_options o;
   if (refused) {

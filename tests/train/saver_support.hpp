@@ -82,6 +82,21 @@ leat::task<void> save_all(leat::saver& s, program& p, Steps... steps) {
   for (const std::int64_t step : all) co_await save(s, p, step);
 }
 
+/// The steps of a program that saves to a directory, from the beginning.
+template <class... Steps>
+leat::task<void> save_of(std::string directory, Steps... steps) {
+  program p;
+  leat::saver s = co_await leat::saver::open(std::move(directory), p.what, p.options());
+  co_await save_all(s, p, steps...);
+}
+
+/// Those of a saver of one of the ranks "/0" and "/1" of one job.
+inline leat::saver_options in_step(program& p) {
+  leat::saver_options o = p.options();
+  o.in_step_with = {"/0", "/1"};
+  return o;
+}
+
 inline leat::task<void> open_only(std::string directory, const leat::checkpoint_registry& what,
                                   leat::saver_options o) {
   const leat::saver s = co_await leat::saver::open(std::move(directory), what, std::move(o));

@@ -81,24 +81,12 @@ class basic_batcher {
   }
 
   /// Starts the operations on the scheduler that runs now, or on `home`.
-  void start(coordinator& coord) {
-    runner_.start(coord);
-    by_.started = true;
-  }
-  void start(coordinator& coord, scheduler& home) {
-    runner_.start(coord, home);
-    by_.started = true;
-  }
+  void start(coordinator& coord) { start_on(coord); }
+  void start(coordinator& coord, scheduler& home) { start_on(coord, home); }
   /// The same without a coordinator. What an operation fails with next() throws, once the others
   /// have ended and what they gave was taken.
-  void start(task_group& group) {
-    runner_.start(group);
-    by_.started = true;
-  }
-  void start(task_group& group, scheduler& home) {
-    runner_.start(group, home);
-    by_.started = true;
-  }
+  void start(task_group& group) { start_on(group); }
+  void start(task_group& group, scheduler& home) { start_on(group, home); }
 
   /// The next batch. Empty: the input has ended.
   /// Errors: cancelled; what befell an enqueue operation; deadline_exceeded, when the patience has
@@ -154,6 +142,12 @@ class basic_batcher {
     throw failure(errc::invalid_argument,
                   "'" + name + "': batch_size must be 1 or more, not " +
                       std::to_string(static_cast<std::ptrdiff_t>(batch_size)));
+  }
+
+  template <class... Where>
+  void start_on(Where&... where) {
+    runner_.start(where...);
+    by_.started = true;
   }
 
   task<std::optional<std::vector<value_type>>> next_of_all(std::source_location where) {
