@@ -1,0 +1,20 @@
+// Any bytes as the JSON text of an Example: refused, or a message that holds values of these kinds.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "leat/codec/decode_example.hpp"
+#include "leat/codec/decode_json_example.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  std::string message;
+  try {
+    message = leat::decode_json_example({reinterpret_cast<const char*>(data), size});
+  } catch (const leat::decode_error&) {
+    return 0;
+  }
+  // What was made of a text is an Example: this refuses nothing.
+  static_cast<void>(leat::decode_example(leat::as_bytes(message)));
+  return 0;
+}

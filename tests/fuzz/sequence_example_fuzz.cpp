@@ -1,0 +1,49 @@
+// Any bytes as a SequenceExample: refused, or the steps that who asks for no feature finds there.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <vector>
+
+#include "leat/codec/decode_example.hpp"
+#include "leat/codec/sequence_example_parser.hpp"
+
+namespace {
+
+using leat::dtype;
+using leat::fixed_len_sequence_feature;
+using leat::var_len_feature;
+
+const leat::sequence_example_parser& steps() {
+  static const leat::sequence_example_parser parser(
+      {{"i", var_len_feature{dtype::int64}}},
+      {{"f", fixed_len_sequence_feature{dtype::float32, {}, true}},
+       {"s", var_len_feature{dtype::string}}});
+  return parser;
+}
+
+std::size_t values_in(const std::vector<leat::example_contents::values>& steps) {
+  std::size_t count = 0;
+  for (const auto& step : steps) count += step ? static_cast<std::size_t>(step->count()) : 0;
+  return count;
+}
+
+void check_steps(leat::byte_view bytes) {
+  // Beside one that has nothing, whose rows are filled.
+  const leat::byte_view beside[] = {bytes, {}};
+  const leat::parsed_sequences parsed = steps().parse(beside);
+  const leat::example_contents all = leat::decode_example(bytes);
+  const auto found = all.feature_lists.find("s");
+  const std::size_t expected = found == all.feature_lists.end() ? 0 : values_in(found->second);
+  if (parsed.sequences.sparse("s").values.strings().size() != expected) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  try {
+    check_steps({reinterpret_cast<const std::byte*>(data), size});
+  } catch (const leat::decode_error&) {
+  }
+  return 0;
+}
