@@ -61,7 +61,8 @@ TARGETS = {
     'line_splitter': {'codec/line_splitter.cpp': []},
     'queue_runner_def': {'sync/queue_runner_def.cpp': []},
     'sequence_example': {
-        'codec/sequence_example_parser.cpp': [],
+        'codec/sequence_example_parser.cpp': ['sequence_example_parser::sequence_example_parser',
+                                              'sequence_example_parser::operator='],
         'codec/step_columns.cpp': [],
     },
     'tfrecord': {'codec/tfrecord.cpp': []},

@@ -28,14 +28,19 @@ std::size_t values_in(const std::vector<leat::example_contents::values>& steps) 
   return count;
 }
 
+std::size_t strings_in(const leat::parsed_sequences& parsed) {
+  return parsed.sequences.sparse("s").values.strings().size();
+}
+
 void check_steps(leat::byte_view bytes) {
   // Beside one that has nothing, whose rows are filled.
   const leat::byte_view beside[] = {bytes, {}};
-  const leat::parsed_sequences parsed = steps().parse(beside);
+  const leat::parsed_sequences both = steps().parse(beside);
+  const leat::parsed_sequences one = steps().parse_one(bytes);
   const leat::example_contents all = leat::decode_example(bytes);
   const auto found = all.feature_lists.find("s");
   const std::size_t expected = found == all.feature_lists.end() ? 0 : values_in(found->second);
-  if (parsed.sequences.sparse("s").values.strings().size() != expected) std::abort();
+  if (strings_in(both) != expected || strings_in(one) != expected) std::abort();
 }
 
 }  // namespace
