@@ -70,6 +70,12 @@ std::vector<input_file> make_files(const std::string& directory, leat::random_en
   return files;
 }
 
+void mend(input_file& f, leat::random_engine& random) {
+  f.good = f.count;
+  write(f.path, f.what == input_file::kind::lines ? lines_of(f, false, random)
+                                                  : records_of(f, false, random));
+}
+
 bool ledger::count(std::atomic<std::uint32_t>* counters, std::string_view text) const {
   std::uint64_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);

@@ -31,6 +31,9 @@ inline constexpr std::size_t max_line_size = 4096;
 [[nodiscard]] std::vector<input_file> make_files(const std::string& directory,
                                                  leat::random_engine& random);
 
+/// Writes a file anew, without damage.
+void mend(input_file& f, leat::random_engine& random);
+
 /// Counts each record where it goes into a queue and where it comes out.
 /// Thread safety: put() and got() are shared-safe.
 class ledger {

@@ -1,78 +1,15 @@
 #include "soak/round.hpp"
 
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <stdexcept>
 #include <vector>
 
-#include "leat/core/runtime.hpp"
-#include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
-#include "leat/io/line_reader.hpp"
-#include "leat/io/tfrecord_reader.hpp"
 #include "leat/io/tfrecord_writer.hpp"
-#include "leat/pipeline/batcher.hpp"
-#include "leat/pipeline/input_producer.hpp"
-#include "leat/pipeline/match_files.hpp"
-#include "soak/data_set.hpp"
-#include "soak/rough_backend.hpp"
+#include "soak/world.hpp"
 
 namespace soak {
 namespace {
 
-using namespace std::chrono_literals;
-using leat::errc;
 using leat::task;
-
-// A round and what its tasks share.
-class world {
- public:
-  explicit world(const round_options& o)
-      : random(o.seed),
-        directory(o.directory),
-        backend(o.backend),
-        files(make_files(o.directory, random)),
-        records(files.back().first + files.back().count),
-        rates{.io_error = random.below(3) == 0 ? 0.01 : 0.0},
-        skips_errors(random.below(2) == 0),
-        rt({.threads = static_cast<std::size_t>(1 + random.below(3)),
-            .spins_before_sleep = random.below(2) == 0 ? 0 : 100}) {}
-
-  leat::scheduler& any_scheduler() {
-    return rt.get_scheduler(static_cast<std::size_t>(random.below(rt.size())));
-  }
-
-  // Something does not hold. From any thread; the first sentence is told.
-  void violated(const std::string& sentence) {
-    const std::lock_guard lock(mutex_);
-    if (violation_.empty()) violation_ = sentence;
-  }
-  void require(bool holds, const std::string& sentence) {
-    if (!holds) violated(sentence);
-  }
-  void check() const {
-    const std::lock_guard lock(mutex_);
-    if (!violation_.empty()) throw std::logic_error(violation_);
-  }
-
-  leat::random_engine random;
-  const std::string directory;
-  const leat::file_backend_choice backend;
-  std::vector<input_file> files;
-  ledger records;
-  injuries broken;
-  const rough_rates rates;
-  const bool skips_errors;  // a file that cannot be read is left, else it ends the round
-  std::atomic<bool> incomplete{false};  // a file was left, or a stop came
-  std::atomic<std::uint64_t> damaged{0};
-  std::vector<std::unique_ptr<rough_backend>> backends;
-  leat::runtime rt;  // last: its end still uses the backends
-
- private:
-  mutable std::mutex mutex_;
-  std::string violation_;
-};
 
 task<> set_backend(world& w, std::size_t index) {
   leat::scheduler& s = w.rt.get_scheduler(index);
@@ -81,166 +18,6 @@ task<> set_backend(world& w, std::size_t index) {
       std::make_unique<rough_backend>(real, w.rates, w.random.seed() + index, w.broken);
   s.set_files(w.backends[index].get());
   co_return;
-}
-
-// ------------------------------------------------------------------------------ lines and records
-
-template <class Queue>
-task<bool> push_all(world& w, Queue& queue, std::vector<std::string>& texts) {
-  const std::vector<std::string> copies = texts;
-  std::size_t in = 0;
-  std::exception_ptr error;
-  try {
-    in = co_await queue.push_many(texts);
-  } catch (const leat::partial_push& e) {
-    in = e.count();
-    error = std::current_exception();
-  }
-  for (std::size_t i = 0; i < in; ++i) {
-    w.require(w.records.put(copies[i]), "a record that is none: " + copies[i]);
-  }
-  if (error) std::rethrow_exception(error);
-  co_return in == texts.size();
-}
-
-template <class Reader, class Batch, class Queue>
-task<bool> push_file(world& w, std::unique_ptr<Reader> reader, Batch batch, Queue& queue) {
-  while (co_await reader->read_batch(batch)) {
-    std::vector<std::string> texts;
-    for (const auto record : batch) {
-      if constexpr (std::is_same_v<Batch, leat::line_batch>) {
-        texts.emplace_back(record);
-      } else {
-        texts.emplace_back(leat::as_text(record));
-      }
-    }
-    const bool all = co_await push_all(w, queue, texts);
-    if (!all) co_return false;
-  }
-  co_return true;
-}
-
-const input_file& file_of(world& w, const std::string& path) {
-  for (const input_file& f : w.files) {
-    if (f.path == path) return f;
-  }
-  throw std::logic_error("a file that nobody has made: " + path);
-}
-
-// What may befall a file: its damage, which is reported with its place, or an injected error.
-// True: go on with the next file.
-bool tolerated(world& w, const input_file& f, const leat::failure& e) {
-  const std::string message = e.what();
-  if (e.code() == errc::cancelled) return false;
-  const bool injected = w.broken.explain(message);
-  if (!injected && (e.code() == errc::data_loss || e.code() == errc::resource_exhausted)) {
-    ++w.damaged;
-    w.require(f.good < f.count, "damage in a file without any: " + message);
-    w.require(message.starts_with(f.path) && message.find("offset ") != std::string::npos,
-              "damage without its place: " + message);
-    return true;
-  }
-  w.require(injected, "an error that nobody has made: " + message);
-  w.incomplete = true;
-  return w.skips_errors;
-}
-
-template <class Queue>
-task<bool> read_next(world& w, leat::fifo_queue<std::string>& names, Queue& queue,
-                     leat::read_options options) {
-  const std::optional<std::string> name = co_await names.pop();
-  if (!name) co_return false;
-  const input_file& f = file_of(w, *name);
-  try {
-    if (f.what == input_file::kind::lines) {
-      auto reader = co_await leat::line_reader::open(
-          *name, {.max_line_size = max_line_size, .read = options});
-      const bool all = co_await push_file(w, std::move(reader), leat::line_batch(), queue);
-      co_return all;
-    }
-    auto reader = co_await leat::tfrecord_reader::open(*name, {.read = options});
-    const bool all = co_await push_file(w, std::move(reader), leat::record_batch(), queue);
-    co_return all;
-  } catch (const leat::partial_push&) {
-    throw;
-  } catch (const leat::failure& e) {
-    if (!tolerated(w, f, e)) throw;
-  }
-  co_return true;
-}
-
-// ----------------------------------------------------------------------------------- the pipeline
-
-template <class Batcher>
-task<> consume(world& w, Batcher& batches) {
-  while (const auto batch = co_await batches.next()) {
-    for (const std::string& text : *batch) {
-      w.require(w.records.got(text), "a record came that is none: " + text);
-    }
-  }
-}
-
-template <class Batcher>
-void consume_on_thread(world& w, Batcher& batches) {
-  while (const auto batch = batches.wait_next()) {
-    for (const std::string& text : *batch) {
-      w.require(w.records.got(text), "a record came that is none: " + text);
-    }
-  }
-}
-
-task<> stop_after(world& w, leat::coordinator& coord, leat::duration d) {
-  co_await leat::sleep_for(d);
-  w.incomplete = true;
-  coord.request_stop();
-}
-
-task<> tick(leat::duration d) {
-  for (;;) co_await leat::sleep_for(d);
-}
-
-template <class Batcher>
-task<> run_pipeline(world& w, Batcher& batches, std::uint64_t epochs) {
-  auto paths = co_await leat::match_files(std::vector<std::string>(1, w.directory + "/*.in"));
-  w.require(paths.size() == w.files.size(), "files are missing");
-  leat::coordinator coord({.name = "soak"});
-  leat::string_input_producer names(std::move(paths),
-                                    {.num_epochs = epochs,
-                                     .seed = w.random(),
-                                     .capacity = static_cast<std::size_t>(1 + w.random.below(4))});
-  const leat::read_options options{.chunk_size = static_cast<std::size_t>(
-                                       1 + w.random.below(w.random.below(2) == 0 ? 300 : 40'000)),
-                                   .depth = static_cast<std::size_t>(1 + w.random.below(6))};
-  for (std::uint64_t i = 0, readers = 1 + w.random.below(4); i < readers; ++i) {
-    batches.add([&w, &names, &batches,
-                 options] { return read_next(w, names.queue(), batches.queue(), options); },
-                "reader " + std::to_string(i), &w.any_scheduler());
-  }
-  leat::task_group ticking("ticking");
-  for (std::uint64_t i = 0, n = w.random.below(20); i < n; ++i) {
-    ticking.spawn_on(w.any_scheduler(), tick(10us * (1 + w.random.below(300))), "ticker");
-  }
-  names.start(coord, w.any_scheduler());
-  batches.start(coord, w.any_scheduler());
-  if (w.random.below(3) == 0) {
-    coord.spawn_on(w.any_scheduler(), stop_after(w, coord, 10us * w.random.below(1500)), "stopper");
-  }
-  if (w.random.below(3) == 0) {
-    coord.start_thread("consumer", [&](const std::stop_token&) { consume_on_thread(w, batches); });
-  } else {
-    coord.spawn_on(w.any_scheduler(), consume(w, batches), "consumer");
-  }
-  try {
-    co_await coord.join({.grace = 60s});
-  } catch (const leat::failure& e) {
-    w.incomplete = true;
-    w.require(w.broken.explain(e.what()), std::string("the round ended with: ") + e.what());
-  }
-  ticking.request_stop();
-  co_await ticking.join();
-  while (const auto text = batches.queue().try_pop()) {  // what a stop left inside
-    w.require(w.records.got(*text), "a record was left that is none: " + *text);
-  }
 }
 
 void check_records(world& w, std::uint64_t epochs) {
@@ -257,8 +34,6 @@ void check_records(world& w, std::uint64_t epochs) {
     }
   }
 }
-
-// ------------------------------------------------------------------------------------- the writer
 
 // Writes records in spite of injected errors: an error loses nothing, one tries again.
 task<> write_shard(world& w, std::string path, std::uint64_t first, std::uint64_t count) {
@@ -293,21 +68,10 @@ task<> run(world& w, std::uint64_t epochs) {
     if (f.what != input_file::kind::records || f.good < f.count || w.random.below(2) == 0) continue;
     co_await write_shard(w, f.path, f.first, f.count);
   }
-  const auto batch_size = static_cast<std::size_t>(1 + w.random.below(50));
-  const auto capacity = static_cast<std::size_t>(2 + w.random.below(100));
-  const auto last = w.random.below(2) == 0 ? leat::remainder::keep : leat::remainder::drop;
   if (w.random.below(2) == 0) {
-    leat::batch<std::string> batches(
-        {.batch_size = batch_size, .capacity = capacity, .last = last});
-    co_await run_pipeline(w, batches, epochs);
+    co_await run_batchers(w, epochs);
   } else {
-    leat::shuffle_batch<std::string> batches(
-        {.batch_size = batch_size,
-         .capacity = capacity,
-         .min_after_dequeue = static_cast<std::size_t>(w.random.below(capacity)),
-         .seed = w.random(),
-         .last = last});
-    co_await run_pipeline(w, batches, epochs);
+    co_await run_declared(w, epochs);
   }
 }
 
