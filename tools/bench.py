@@ -76,7 +76,7 @@ def at_random(temperature, label, record_size, count, *peers):
                   for p in ('leat_record_bench', 'tfrecord_peer', *peers)]
 
 
-one_thread = ['asio_channel_peer', 'fiber_channel_peer']
+one_thread = ['asio_channel_peer', 'fiber_channel_peer', 'bare_queue_peer']
 two_threads = ['condvar_queue_peer', 'tbb_queue_peer', 'moodycamel_queue_peer']
 record_sizes = [('100B', 100), ('1KiB', 1024), ('100KiB', 102400)]
 fio = ['fio_peer.py'] if shutil.which('fio') else []
@@ -85,7 +85,7 @@ comparisons = [
     *(queue(f'queue/1-thread/capacity-{c}', *one_thread) for c in (1, 64, 1024)),
     *(queue(f'queue/2-threads/capacity-{c}', *two_threads) for c in (64, 1024)),
     queue('queue/2-threads/batches-64', *two_threads, count=4 * items),
-    queue('queue/1000-producers', 'condvar_queue_peer', count=items // 10),
+    queue('queue/1000-producers', 'condvar_queue_peer', 'bare_queue_peer', count=items // 10),
     queue('queue/suspended-memory', 'asio_channel_peer'),
     queue('queue/suspended-frame'), queue('queue/suspended-bare-frame'),
     task('task/spawn-and-join', 'asio_task_peer', count=items // 3),

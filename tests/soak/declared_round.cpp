@@ -1,6 +1,6 @@
-// Declared pipelines over the lines and over the TFRecords of a round, side by side. Each is stopped
-// in its midst, by hand, by a stop or by an injected error, and goes on from its state in another
-// with other workers, chunks and budgets: every record comes once an epoch nevertheless.
+// Declared pipelines over the lines and the TFRecords of a round, side by side. Each is stopped in
+// its midst, by a stop or by an injected error, and goes on from its state in another one with
+// other workers, chunks and budgets: every record comes once an epoch nevertheless.
 
 #include <memory>
 #include <optional>
