@@ -159,6 +159,7 @@ void indexed_reader::forget_ahead() noexcept {
 task<bool> indexed_reader::read_batch(record_selection& batch, std::source_location where) {
   const detail::one_at_a_time::use use(in_use_);
   reads_->check_home();
+  if (!has_common_order_) check_seed(options_);
   batch.forget();
   if (batch.memory_.sole_owner() && batch.memory_.size() > spare_.size()) {
     spare_ = std::move(batch.memory_);

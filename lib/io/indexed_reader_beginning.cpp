@@ -45,6 +45,12 @@ void indexed_reader::check_options(const indexed_reader_options& o) {
   }
 }
 
+void indexed_reader::check_seed(const indexed_reader_options& o) {
+  if (o.seed || !o.shuffle || o.shard.world_size <= 1) return;
+  throw failure(errc::invalid_argument,
+                o.name + ": give all ranks the same seed, else records are read twice or never");
+}
+
 // A rank that never has a record would look for one without end.
 void indexed_reader::check_ranks() const {
   const shard_options& shard = options_.shard;
@@ -141,6 +147,7 @@ void indexed_reader::restore_state(std::string_view bytes) {
   check_state(s);
   order_ = epoch_order(records_of(files_), options_.shuffle, s.seed, options_.shard);
   identity_.seed = s.seed;
+  has_common_order_ = true;
   next_ = {s.epoch, s.position};
   batch_epoch_ = s.epoch;
   error_ = nullptr;

@@ -137,16 +137,18 @@ void pipeline_core::spawn_worker(task<void> t, const stage_metrics& stage, std::
 
 // Looks once in a while whether the consumer has got anything since the last look.
 task<void> pipeline_core::watch(duration patience) {
-  std::vector<duration> before;
+  std::vector<look> before;
   for (;;) {
     before.clear();
     const time_point now = home_->now();
-    for (const stage_metrics* s : stages()) before.push_back(s->waited_for_input(now));
+    for (const stage_metrics* s : stages()) {
+      before.push_back({s->waited_for_input(now), s->records()});
+    }
     const std::uint64_t given = consumer_.records();
     co_await sleep_for(patience);
     // What came while this thread was busy reaches the consumer first, one stage after the other.
     for (std::size_t i = 0; i <= stages_.size(); ++i) co_await this_task::yield();
-    const bool waits = waited_since(consumer_, before.back(), home_->now()) >= patience;
+    const bool waits = waited_since(consumer_, before.back().waited, home_->now()) >= patience;
     if (given != consumer_.records() || !waits) continue;
     stalled_ = std::make_exception_ptr(stall(patience, before));
     group_->request_stop();
@@ -154,22 +156,32 @@ task<void> pipeline_core::watch(duration patience) {
   }
 }
 
-// Before the consumer the stages wait for each other, back to the one that is to blame.
-failure pipeline_core::stall(duration patience, const std::vector<duration>& before) const {
+// Before the consumer the stages wait for each other, back to the one that is to blame: one that
+// gives less than it gets, or gets nothing.
+failure pipeline_core::stall(duration patience, const std::vector<look>& before) const {
   const auto all = stages();
   const time_point now = home_->now();
   const auto waits = [&](std::size_t i) {
     const auto tasks = static_cast<duration::rep>(all[i]->tasks());
-    return waited_since(*all[i], before[i], now) >=
+    return waited_since(*all[i], before[i].waited, now) >=
            patience / 2 * tasks;  // maybe not from the start
   };
-  std::size_t blamed = all.size() - 1;
-  while (blamed > 0 && waits(blamed)) --blamed;
-  const std::string name = "stage '" + all[blamed]->name() + "'";
+  const auto gave = [&](std::size_t i) { return all[i]->records() - before[i].records; };
+  const auto title = [&](std::size_t i) { return "stage '" + all[i]->name() + "'"; };
+  const std::size_t consumer = all.size() - 1;
+  std::size_t blamed = consumer;
+  while (blamed > 0 && gave(blamed) == 0 && waits(blamed)) --blamed;
+  std::string why;
+  if (gave(blamed) > 0 && blamed < consumer) {
+    const std::size_t next = blamed + 1;
+    why = title(blamed) + " gave " + std::to_string(gave(blamed)) + " in that time, of which " +
+          (next == consumer ? "none has come to the consumer" : title(next) + " has made none yet");
+  } else {
+    why = (waits(blamed) ? "nobody feeds " : "all wait for ") + title(blamed);
+  }
   return {errc::deadline_exceeded,
           "pipeline '" + options_.name + "': no element for " +
-              std::to_string(std::chrono::duration<double>(patience).count()) +
-              " s: " + (waits(blamed) ? "nobody feeds " + name : "all wait for " + name)};
+              std::to_string(std::chrono::duration<double>(patience).count()) + " s: " + why};
 }
 
 task<void> pipeline_core::stop() {

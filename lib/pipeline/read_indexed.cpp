@@ -216,6 +216,7 @@ pipeline<record_selection> read_indexed(std::vector<std::string> files,
   auto core = std::make_unique<detail::pipeline_core>(std::move(options));
   if (files.empty()) core->refuse(reader.name, "name at least one file or pattern");
   indexed_reader::check_options(reader);
+  indexed_reader::check_seed(reader);
   stage_metrics& metrics = core->add_stage(reader.name);
   return {std::move(core),
           std::make_unique<indexed_stage>(metrics, std::move(files), std::move(reader))};

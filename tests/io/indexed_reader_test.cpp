@@ -293,6 +293,16 @@ TEST_CASE("indexed_reader: no files, and more ranks than there is to read", "[io
     text = co_await said(d, o);
     CHECK(contains(text, "there are 2 files with records for 3 ranks"));
     CHECK(contains(text, "take shard_by::records"));
+    o = {.shard = {.rank = 1, .world_size = 2}};
+    const auto reader = co_await open(d, o);
+    leat::record_selection batch;
+    const outcome r =
+        co_await outcome_of([](indexed_reader& from, leat::record_selection& to) -> task<> {
+          const bool more = co_await from.read_batch(to);
+          FAIL("an order of its own was read: " << more);
+        }(*reader, batch));
+    CHECK(r.code == errc::invalid_argument);
+    CHECK(contains(r.text, "give all ranks the same seed, else records are read twice or never"));
   });
 }
 

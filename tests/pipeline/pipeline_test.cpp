@@ -436,7 +436,9 @@ TEST_CASE("pipeline: what is declared wrong is refused before anything is opened
     });
   };
   CHECK(contains(refused_index({.num_epochs = 0}), "num_epochs is 0"));
-  CHECK(contains(refused_index({.shard = {.rank = 5, .world_size = 2}}), "rank is 5"));
+  CHECK(contains(refused_index({.seed = 1, .shard = {.rank = 5, .world_size = 2}}), "rank is 5"));
+  CHECK(contains(refused_index({.shard = {.rank = 1, .world_size = 2}}),
+                 "give all ranks the same seed, else records are read twice or never"));
   const auto stage = [](auto add) {
     return leat_test::refusal([&] {
       static_cast<void>(add(lines_of({.files = {"x"}})));

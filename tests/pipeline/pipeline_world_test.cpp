@@ -105,6 +105,38 @@ TEST_CASE("pipeline: a stage that nobody feeds is named, not waited for", "[pipe
   }
 }
 
+TEST_CASE("pipeline: elements that make none yet are no lack of elements", "[pipeline]") {
+  leat::sim::world w(6);
+  std::string error;
+  w.run([&](leat::sim::world&) -> task<void> {
+    leat::fifo_queue<int> numbers(4, "numbers");
+    leat::task_group group;
+    group.spawn([](leat::fifo_queue<int>& to) -> task<> {
+      for (int i = 0; i < 1000; ++i) {
+        co_await leat::sleep_for(std::chrono::seconds(1));
+        co_await to.push(int{i});
+      }
+    }(numbers));
+    auto p = leat::read_queue(numbers, {.patience = std::chrono::seconds(10)})
+                 .batch({.size = 100, .name = "hundreds"});
+    try {
+      const auto batch = co_await p.next();
+      FAIL("a batch that is not full: " << batch->size());
+    } catch (const leat::failure& e) {
+      CHECK(e.code() == leat::errc::deadline_exceeded);
+      error = e.what();
+    }
+    numbers.close();
+    group.request_stop();
+    try {
+      co_await group.join();
+    } catch (const leat::failure&) {
+    }
+  });
+  CHECK(contains(error, "s: stage 'numbers' gave "));
+  CHECK(contains(error, " in that time, of which stage 'hundreds' has made none yet"));
+}
+
 // The whole way, in a world that reads short, late and in another order each time.
 task<texts> read_in(leat::sim::world& w, std::size_t workers, ordering order) {
   std::vector<leat::scheduler*> threads;

@@ -282,19 +282,24 @@ TEST_CASE("verdict: of tasks that share a thread those that do nearly all of the
 }
 
 // Computes, and does not only wait.
-leat_test::texts slowly(leat_test::texts lines) {
-  const auto end = std::chrono::steady_clock::now() + 200us;
-  while (std::chrono::steady_clock::now() < end) {
-  }
-  return lines;
-}
+struct slowly {
+  leat::duration time;
 
-task<std::string> verdict_with(std::size_t workers, leat::pipeline_options options) {
+  leat_test::texts operator()(leat_test::texts lines) const {
+    const auto end = std::chrono::steady_clock::now() + time;
+    while (std::chrono::steady_clock::now() < end) {
+    }
+    return lines;
+  }
+};
+
+task<std::string> verdict_with(std::size_t workers, leat::pipeline_options options, slowly parse,
+                               std::size_t batches) {
   const temp_dir folder;
-  const std::string path = folder.write("lines", std::string(2000, '\n'));
+  const std::string path = folder.write("lines", std::string(5 * batches, '\n'));
   auto p = leat_test::lines_of({.files = {path}}, std::move(options))
                .batch({.size = 5})
-               .map("parse", slowly, {.workers = workers});
+               .map("parse", parse, {.workers = workers});
   const leat::scheduler& home = co_await leat::this_task::get_scheduler();
   const leat::time_point begin = home.now();
   while (auto next = co_await p.next()) {
@@ -311,8 +316,16 @@ TEST_CASE("verdict: a function that computes is the bottleneck, with any number 
   leat::runtime rt({.threads = std::max<std::size_t>(threads, 1)});
   leat::pipeline_options options;
   if (threads > 0) options.workers = leat::schedulers_of(rt);
-  const std::string text = leat::sync_wait(verdict_with(workers, options));
+  const std::string text = leat::sync_wait(verdict_with(workers, options, {200us}, 400));
   INFO(workers << " workers, " << threads << " threads: " << text);
+  CHECK(contains(text, "The bottleneck is 'parse'"));
+}
+
+// The consumer lets others run meanwhile: what they do then is not its own work.
+TEST_CASE("verdict: a function that takes longer than a turn is the bottleneck", "[pipeline]") {
+  const std::size_t workers = GENERATE(1U, 2U);
+  const std::string text = leat::sync_wait(verdict_with(workers, {}, {8ms}, 40));
+  INFO(workers << " workers: " << text);
   CHECK(contains(text, "The bottleneck is 'parse'"));
 }
 

@@ -31,10 +31,11 @@ class piece_reads;
 struct indexed_reader_options {
   /// Times; none: again and again. Counted from the first epoch, also where a state was restored.
   std::optional<std::uint64_t> num_epochs = {};
-  bool shuffle = true;                     ///< a new order in each epoch
-  std::optional<std::uint64_t> seed = {};  ///< of the orders; none: others each time
-  shard_options shard = {};                ///< the part that is read here
-  std::size_t batch_size = 128;            ///< records of a batch, at most
+  bool shuffle = true;  ///< a new order in each epoch
+  /// Of the orders; none: others each time. Ranks that shuffle have to have the same one.
+  std::optional<std::uint64_t> seed = {};
+  shard_options shard = {};      ///< the part that is read here
+  std::size_t batch_size = 128;  ///< records of a batch, at most
   /// Records that are read, or being read, before they are asked for, where the data is not in the
   /// page cache; 0: none. The batch that comes next is not counted.
   std::size_t records_ahead = 1024;
@@ -97,6 +98,10 @@ class indexed_reader {
   /// For who declares a reader before there are files: refuses what open() would refuse for any.
   /// Errors: invalid_argument.
   static void check_options(const indexed_reader_options& o);
+
+  /// Refuses what a reader refuses that was not restored: ranks that shuffle without a seed.
+  /// Errors: invalid_argument.
+  static void check_seed(const indexed_reader_options& o);
 
   /// Of files that are open; how they were opened counts, of `options.file` but depth and max_gap.
   /// Errors: invalid_argument, as open().
@@ -200,6 +205,7 @@ class indexed_reader {
   place ahead_;                                // behind what is in blocks
   std::deque<std::shared_ptr<block>> blocks_;  // begun, and not given yet
   std::shared_ptr<block> planned_;             // for which there is no room yet
+  bool has_common_order_ = false;              // of a state; else the options have to tell it
   bool reads_ahead_ = false;
   detail::aligned_bytes spare_;
   std::uint64_t batch_epoch_ = 0;

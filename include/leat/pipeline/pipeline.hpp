@@ -297,8 +297,8 @@ class pipeline {
       in_.clear();
       last_->forget(in_.next().run);
       if (!core_->has_started()) start();  // what of it has begun is ended when the rest fails
-      if (core_->turn_is_over()) co_await detail::let_others_run();
       const waiting w(core_->consumer(), *scheduler::current(), waiting::for_input);
+      if (core_->turn_is_over()) co_await detail::let_others_run();
       more = co_await last_->next(in_.renew());
     } catch (...) {
       error = std::current_exception();

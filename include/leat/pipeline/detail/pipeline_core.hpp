@@ -91,8 +91,14 @@ class pipeline_core {
   [[nodiscard]] task<void> stop();
 
  private:
+  /// Of a stage, at some time.
+  struct look {
+    duration waited;  ///< for input
+    std::uint64_t records;
+  };
+
   [[nodiscard]] task<void> watch(duration patience);
-  [[nodiscard]] failure stall(duration patience, const std::vector<duration>& waited) const;
+  [[nodiscard]] failure stall(duration patience, const std::vector<look>& before) const;
 
   const pipeline_options options_;
   held_bytes memory_;
