@@ -38,6 +38,25 @@ class csv_fields {
     return {begin, end};
   }
 
+  /// Where that of a record ends, behind its quotes.
+  [[nodiscard]] const char* end_of(std::size_t record) const noexcept {
+    return end_text_ + ends_.at[record * ends_.step];
+  }
+
+  /// Where those of four records begin and end, with their quotes.
+  struct four {
+    std::array<const char*, 4> begins;
+    std::array<const char*, 4> ends;
+  };
+  [[nodiscard]] four four_from(std::size_t record) const noexcept {
+    const std::uint16_t* const begin = begins_.at + record * begins_.step;
+    const std::uint16_t* const end = ends_.at + record * ends_.step;
+    return {{begin_text_ + begin[0], begin_text_ + begin[begins_.step],
+             begin_text_ + begin[2 * begins_.step], begin_text_ + begin[3 * begins_.step]},
+            {end_text_ + end[0], end_text_ + end[ends_.step], end_text_ + end[2 * ends_.step],
+             end_text_ + end[3 * ends_.step]}};
+  }
+
  private:
   const char* begin_text_;
   const char* end_text_;

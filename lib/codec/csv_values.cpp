@@ -1,10 +1,12 @@
 #include "codec/csv_values.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <utility>
 
 #include "codec/plain_number.hpp"
+#include "codec/plain_numbers.hpp"
 #include "core/tensor_maker.hpp"
 
 namespace leat::detail {
@@ -70,11 +72,32 @@ template <class T>
 LEAT_AVX2 bool csv_values::add_numbers(const csv_block& block, std::size_t field) noexcept {
   const csv_fields fields = block.column(field);
   const std::size_t count = block.count();
-  const std::size_t may_be_missing = size_of_plain_na_;
   // From here on the bytes before the end of a field are the block's.
   const char* const readable = block.text().data() + last_digits::size;
+  std::size_t alone = 0;  // so many come next that are read one by one
+  while (alone < count && (size_of_plain_na_ > 0 || fields.end_of(alone) < readable)) ++alone;
   std::byte* place = place_;
-  for (std::size_t i = 0; i < count; ++i, place += sizeof(T)) {
+  for (std::size_t i = 0; i < count;) {
+    const std::size_t next = std::min(count, i + alone);
+    if (!put_numbers<T>(place, fields, readable, i, next)) return false;
+    place += (next - i) * sizeof(T);
+    // Without the last one: if it is empty, nothing stands behind it that could be read.
+    for (i = next; i + 4 < count; i += 4, place += 4 * sizeof(T)) {
+      const csv_fields::four texts = fields.four_from(i);
+      if (!parse_four_plain<T>(texts.begins, texts.ends, place)) break;
+    }
+    alone = 32;  // where one is not plain others may follow: not each is tried
+  }
+  place_ = place;
+  return true;
+}
+
+template <class T>
+LEAT_AVX2 bool csv_values::put_numbers(std::byte* place, const csv_fields& fields,
+                                       const char* readable, std::size_t first,
+                                       std::size_t last) const noexcept {
+  const std::size_t may_be_missing = size_of_plain_na_;
+  for (std::size_t i = first; i < last; ++i, place += sizeof(T)) {
     const std::string_view text = fields[i];
     T value;
     if (text.size() != may_be_missing && text.data() + text.size() >= readable &&
@@ -84,7 +107,6 @@ LEAT_AVX2 bool csv_values::add_numbers(const csv_block& block, std::size_t field
       return false;
     }
   }
-  place_ = place;
   return true;
 }
 

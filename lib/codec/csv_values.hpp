@@ -41,6 +41,12 @@ class csv_values {
  private:
   template <class T>
   [[nodiscard]] bool add_numbers(const csv_block& block, std::size_t field) noexcept;
+  // Those of some records, one by one. `readable`: from here on 16 bytes before an end can be read.
+  // Not in line: it would take the registers of the loop over four at a time.
+  template <class T>
+  [[nodiscard, gnu::noinline]] bool put_numbers(std::byte* place, const csv_fields& fields,
+                                                const char* readable, std::size_t first,
+                                                std::size_t last) const noexcept;
   // Any text; false: it is wrong. Not in line: it would take the registers of the loop.
   template <class T>
   [[nodiscard, gnu::noinline]] bool put_number(std::byte* place,

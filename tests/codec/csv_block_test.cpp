@@ -4,6 +4,7 @@
 #include "leat/codec/csv_decoder.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -229,6 +230,145 @@ TEST_CASE("csv_block: what is no number is none at every place of a block", "[co
         const outcome o = same_in_all_places(csv_decoder({csv_column::required(type)}), all);
         CHECK(o.error.starts_with("record " + std::to_string(place) + ", "));
       }
+    }
+  }
+}
+
+// Rows of one number each, which are read four at a time; `text` stands at `place`. The others have
+// each sign and length.
+texts rows_with(std::string_view text, std::size_t place, dtype type) {
+  texts all;
+  for (std::size_t i = 0; i < 64; ++i) {
+    std::string number = (i % 3 == 0 ? "-" : "") + std::string("1234567890").substr(0, 1 + i % 9);
+    if (type == dtype::float32 || type == dtype::float64) number.insert(number.size() - i % 2, ".");
+    all.push_back(number);
+  }
+  all[place] = text;
+  return all;
+}
+
+TEST_CASE("csv_block: numbers four at a time are those that each is alone", "[codec]") {
+  const texts some = {
+      "0", "-0", "-1", "7.", "-7.", ".5", "-.5", "0.", "-0.0", "1e3", "inf", "0x10", "+1", " 1",
+      "1 ",
+      // of 15, 16 and 17 digits, without a point and with one
+      "123456789012345", "-123456789012345", "1234567890123456", "-1234567890123456",
+      "12345678901234567", "-12345678901234567", "123456789012.345", "-1234567890123.45",
+      "1.23456789012345", "-.123456789012345", "0000000000000001", "00000000000000001",
+      // beside 2 to the 52nd and to the 53rd
+      "4503599599999999", "4503599600000000", "4503599627370495", "4503599627370496",
+      "4503599627370497", "-4503599627370497", "9007199254740991", "9007199254740992",
+      "9007199254740993", "-9007199254740993", "9999999999999999", "450359962737049.7",
+      "900719925474099.3",
+      // in the middle of two floats, and beside it
+      "16777217", "-16777217", "16777217.0", "1677721.7", "8388608.5", "33554434.000",
+      "1.00000005960464", "1.00000005960465",
+      // in the middle of two floats once they are doubles, not before
+      "8.03369665145874", "8.46465253829956", "-9.83503007888794", "-9.64534616470337"};
+  for (const std::string& text : some) {
+    for (std::size_t place = 20; place < 24; ++place) {
+      for (const dtype type : {dtype::float32, dtype::float64, dtype::int64}) {
+        const csv_decoder decoder({csv_column::required(type)});
+        const texts all = rows_with(text, place, type);
+        const outcome o = same_in_all_places(decoder, all);
+        if (!o.error.empty()) continue;  // floats that are no integers
+        for (std::size_t i = 0; i < all.size(); ++i) {
+          const char* const t = all[i].c_str();
+          if (type == dtype::int64) {
+            CHECK(o.columns[0].values<std::int64_t>()[i] == std::strtoll(t, nullptr, 10));
+          } else if (type == dtype::float64) {
+            const double value = o.columns[0].values<double>()[i];
+            CHECK(value == std::strtod(t, nullptr));
+            CHECK(std::signbit(value) == (t[0] == '-'));
+          } else {
+            const float value = o.columns[0].values<float>()[i];
+            CHECK(value == std::strtof(t, nullptr));
+            CHECK(std::signbit(value) == (t[0] == '-'));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("csv_block: int32 four at a time up to the ends of the type", "[codec]") {
+  const csv_decoder decoder({csv_column::required(dtype::int32)});
+  for (std::size_t place = 20; place < 24; ++place) {
+    for (const char* text : {"2147483647", "-2147483648", "-2147483647", "999999999", "1000000000",
+                             "0000000002147483", "-0", "-1"}) {
+      const texts all = rows_with(text, place, dtype::int32);
+      const outcome o = same_in_all_places(decoder, all);
+      REQUIRE(o.error.empty());
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        CHECK(o.columns[0].values<std::int32_t>()[i] == std::strtoll(all[i].c_str(), nullptr, 10));
+      }
+    }
+    for (const char* text : {"2147483648", "-2147483649", "4294967297", "-4294967295",
+                             "4294967296000000", "4503599627370495"}) {
+      const outcome o = same_in_all_places(decoder, rows_with(text, place, dtype::int32));
+      CHECK(o.error.starts_with("record " + std::to_string(place) + ", column 1, field 0: "));
+    }
+  }
+}
+
+TEST_CASE("csv_block: what is no number is none among four at a time", "[codec]") {
+  for (const char* text : {"-", ".", "-.", "1.2.3", "..", "1-", "--1", "1.-", "-.-", "1e", "x",
+                           "1 2", "12:", "1/", "\x80",
+                           "\xff"
+                           "1",
+                           "1234567890123456x", "1\"", "\"\"1"}) {
+    for (const dtype type : {dtype::int32, dtype::int64, dtype::float32, dtype::float64}) {
+      const csv_decoder decoder({csv_column::required(type)}, {.quotes = false});
+      for (std::size_t place = 20; place < 24; ++place) {
+        const outcome o = same_in_all_places(decoder, rows_with(text, place, type));
+        CHECK(o.error.starts_with("record " + std::to_string(place) + ", "));
+      }
+    }
+  }
+}
+
+TEST_CASE("csv_block: missing and quoted numbers among four at a time", "[codec]") {
+  const auto missing = [](const texts& all, const outcome& o) {
+    REQUIRE(o.error.empty());
+    REQUIRE(o.columns[0].count() == all.size());
+    std::size_t found = 0;
+    for (const double value : o.columns[0].values<double>()) found += value == 0.25 ? 1 : 0;
+    return found;
+  };
+  for (const char* na : {"", "NA", "-", "-1", "12.5"}) {
+    const csv_decoder decoder({csv_column::optional(0.25), csv_column::optional(0.25)},
+                              {.na_value = na});
+    for (std::size_t place = 0; place < 64; ++place) {
+      texts all(61 + place % 4, "-8,-8");  // before and behind what is empty stands a minus
+      const std::size_t at = std::min(place, all.size() - 1);
+      all[at] = std::string(na) + ",\"" + na + '"';
+      CHECK(missing(all, same_in_all_places(decoder, all)) == 1);
+      all[at] = ",-8";
+      CHECK(missing(all, same_in_all_places(decoder, all)) == 1);
+      all[at] = "\"-8\",\"-8\"";
+      CHECK(missing(all, same_in_all_places(decoder, all)) == 0);
+      all[at] = "-8,";
+      CHECK(same_in_all_places(decoder, all).columns[1].values<double>()[at] == 0.25);
+    }
+    for (std::size_t count = 1; count < 32; ++count) {  // nothing behind what is empty
+      texts all(count, "-8,-8");
+      all.back() = "-8,";
+      CHECK(same_in_all_places(decoder, all).columns[1].values<double>()[count - 1] == 0.25);
+    }
+  }
+}
+
+TEST_CASE("csv_block: columns beside a delimiter that looks like a number", "[codec]") {
+  for (const char delimiter : {'-', '.', '5'}) {
+    const csv_decoder decoder({csv_column::optional(0.25), csv_column::optional(0.25)},
+                              {.delimiter = delimiter});
+    for (std::size_t place = 16; place < 32; ++place) {
+      texts all(40, std::string("1") + delimiter + "2");
+      all[place] = std::string(1, delimiter);
+      const outcome o = same_in_all_places(decoder, all);
+      CHECK(o.columns[0].values<double>()[place] == 0.25);
+      CHECK(o.columns[1].values<double>()[place] == 0.25);
+      CHECK(o.columns[1].values<double>()[place + 1] == 2);
     }
   }
 }
