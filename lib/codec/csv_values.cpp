@@ -120,16 +120,24 @@ bool csv_values::put_number(std::byte* place, std::string_view text) const noexc
 
 bool csv_values::add_strings(const csv_block& block, std::size_t field) {
   const csv_fields fields = block.column(field);
+  const std::size_t count = block.count();
+  const std::string_view na = na_value_;  // what is added may be anywhere, as the compiler sees it
   const char* const end = block.text().data() + block.text().size();
-  for (std::size_t i = 0; i < block.count(); ++i) {
+  string_column::addition more = strings_.begin(count, block.text().size());
+  for (std::size_t i = 0; i < count; ++i) {
     const std::string_view text = fields[i];
-    if (!is_missing(text)) {
-      strings_.add(text, static_cast<std::size_t>(end - text.data()));
-    } else if (!add_default()) {
+    if (!text.empty() && (na.empty() || text != na)) [[likely]] {
+      more.add(text, static_cast<std::size_t>(end - text.data()));
+      continue;
+    }
+    strings_.finish(more);
+    if (!add_default()) {
       strings_.drop_last(i);
       return false;
     }
+    more = strings_.begin(count - i - 1, static_cast<std::size_t>(end - text.data()));
   }
+  strings_.finish(more);
   return true;
 }
 

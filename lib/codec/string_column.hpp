@@ -4,8 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 #include "core/tensor_maker.hpp"
 #include "leat/core/tensor.hpp"
@@ -16,45 +17,89 @@ namespace leat::detail {
 /// bytes they are.
 class string_column {
  public:
-  void reserve(std::size_t count) { ends_.reserve(count); }
-
-  /// `readable`: bytes from the first of the text on that can be read, which may be more.
-  void add(std::string_view text, std::size_t readable = 0) {
-    if (bytes_.size() - used_ < text.size() + at_once) grow(text.size() + at_once);
-    if (text.size() <= at_once && readable >= at_once) {
-      std::memcpy(bytes_.data() + used_, text.data(), at_once);  // no call, and no loop
-    } else if (!text.empty()) {
-      std::memcpy(bytes_.data() + used_, text.data(), text.size());
+  /// Texts that are added where room was made for all of them: without a look at the column.
+  class addition {
+   public:
+    /// `readable`: bytes from the first of the text on that can be read, which may be more.
+    void add(std::string_view text, std::size_t readable = 0) noexcept {
+      if (text.size() <= at_once && readable >= at_once) {
+        std::memcpy(bytes_ + used_, text.data(), at_once);  // no call, and no loop
+      } else if (!text.empty()) {
+        std::memcpy(bytes_ + used_, text.data(), text.size());
+      }
+      used_ += text.size();
+      *end_++ = static_cast<std::int64_t>(used_);
     }
-    used_ += text.size();
-    ends_.push_back(static_cast<std::int64_t>(used_));
+
+   private:
+    friend class string_column;
+    char* bytes_;
+    std::size_t used_;
+    std::int64_t* end_;
+  };
+
+  void reserve(std::size_t count) { grow(ends_, ends_capacity_, count_, count); }
+
+  void add(std::string_view text) {
+    addition more = begin(1, text.size());
+    more.add(text);
+    finish(more);
+  }
+
+  /// Makes room for so many texts, of so many bytes in all or less. None of them is there before
+  /// finish().
+  [[nodiscard]] addition begin(std::size_t count, std::size_t size) {
+    grow(bytes_, bytes_capacity_, used_, size + at_once);
+    grow(ends_, ends_capacity_, count_, count);
+    addition more;
+    more.bytes_ = bytes_.get();
+    more.used_ = used_;
+    more.end_ = ends_.get() + count_;
+    return more;
+  }
+  void finish(const addition& more) noexcept {
+    used_ = more.used_;
+    count_ = static_cast<std::size_t>(more.end_ - ends_.get());
   }
 
   /// Takes the last ones away.
   void drop_last(std::size_t count) noexcept {
-    ends_.resize(ends_.size() - count);
-    used_ = ends_.empty() ? 0 : static_cast<std::size_t>(ends_.back());
+    count_ -= count;
+    used_ = count_ == 0 ? 0 : static_cast<std::size_t>(ends_[count_ - 1]);
   }
 
-  [[nodiscard]] std::size_t count() const noexcept { return ends_.size(); }
+  [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
   /// Precondition: as many were added as the shape has. Errors: std::bad_alloc.
   [[nodiscard]] tensor take(shape s) const {
     tensor all = tensor_maker::strings(std::move(s), used_);
-    if (ends_.empty()) return all;
-    std::memcpy(tensor_maker::offsets(all) + 1, ends_.data(), ends_.size() * sizeof ends_[0]);
-    if (used_ > 0) std::memcpy(tensor_maker::text(all), bytes_.data(), used_);
+    if (count_ == 0) return all;
+    std::memcpy(tensor_maker::offsets(all) + 1, ends_.get(), count_ * sizeof ends_[0]);
+    if (used_ > 0) std::memcpy(tensor_maker::text(all), bytes_.get(), used_);
     return all;
   }
 
  private:
   static constexpr std::size_t at_once = 16;
 
-  void grow(std::size_t by) { bytes_.resize(std::max(2 * bytes_.size(), used_ + by)); }
+  // Not std::vector, which would clear what it grows by.
+  template <class T>
+  static void grow(std::unique_ptr<T[]>& all, std::size_t& capacity, std::size_t used,
+                   std::size_t by) {
+    if (capacity - used >= by) return;
+    const std::size_t more = std::max(2 * capacity, used + by);
+    auto larger = std::make_unique_for_overwrite<T[]>(more);
+    if (used > 0) std::memcpy(larger.get(), all.get(), used * sizeof(T));
+    all = std::move(larger);
+    capacity = more;
+  }
 
-  std::vector<char> bytes_;  // the first `used_` of them
+  std::unique_ptr<char[]> bytes_;  // the first `used_` of them
+  std::size_t bytes_capacity_ = 0;
   std::size_t used_ = 0;
-  std::vector<std::int64_t> ends_;
+  std::unique_ptr<std::int64_t[]> ends_;  // the first `count_` of them
+  std::size_t ends_capacity_ = 0;
+  std::size_t count_ = 0;
 };
 
 }  // namespace leat::detail

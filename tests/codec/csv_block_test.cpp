@@ -358,6 +358,33 @@ TEST_CASE("csv_block: missing and quoted numbers among four at a time", "[codec]
   }
 }
 
+TEST_CASE("csv_block: strings of every length, and long defaults between them", "[codec]") {
+  const std::string instead(5000, 'd');
+  for (const char* na : {"", "NA"}) {
+    const csv_decoder decoder({csv_column::optional(instead), csv_column::optional("")},
+                              {.na_value = na});
+    texts all;
+    for (std::size_t i = 0; i < 1500; ++i) {  // of more than one block
+      all.push_back((i % 7 == 0 ? na : std::string(1 + i % 40, 'x')) + ',' +
+                    std::string(i % 5, 'y'));
+    }
+    const outcome o = same_in_all_places(decoder, all);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      CHECK(o.columns[0].strings()[i] == (i % 7 == 0 ? instead : std::string(1 + i % 40, 'x')));
+      CHECK(o.columns[1].strings()[i].size() == i % 5);
+    }
+  }
+}
+
+TEST_CASE("csv_block: a required string that is missing", "[codec]") {
+  const csv_decoder decoder({csv_column::required(dtype::string)}, {.na_value = "NA"});
+  for (const std::size_t place : {0U, 1U, 700U, 1499U}) {
+    texts all(1500, "a string");
+    all[place] = "NA";
+    CHECK(same_in_all_places(decoder, all).error.starts_with("record " + std::to_string(place)));
+  }
+}
+
 TEST_CASE("csv_block: columns beside a delimiter that looks like a number", "[codec]") {
   for (const char delimiter : {'-', '.', '5'}) {
     const csv_decoder decoder({csv_column::optional(0.25), csv_column::optional(0.25)},
