@@ -86,7 +86,7 @@ class csv_decoder {
   ///         It names record and field, both from 0, fields as the columns count them, and the byte
   ///         of the record, from 1. std::bad_alloc.
   /// Cost:   where plain records lie side by side, as those of a reader do, and there is AVX2, some
-  ///         50 instructions a record and 25 to 45 a field; else about 2 a byte and 40 to 80 a
+  ///         50 instructions a record and 40 to 60 a field; else about 2 a byte and 40 to 80 a
   ///         field. Some allocations for all records together.
   [[nodiscard]] tensor_tuple decode(std::span<const std::string_view> records) const;
   [[nodiscard]] tensor_tuple decode(std::span<const byte_view> records) const;
