@@ -2,11 +2,14 @@
 // docs/pipelines.md, and 5 % more: counted allocation by allocation.
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include <catch2/catch.hpp>
@@ -191,6 +194,45 @@ TEST_CASE("memory: a pipeline stays within its memory_budget, however far it mig
     CHECK(budget_of(c) > 2 * limit);
     CHECK(peak <= limit + limit / 20);
   }
+}
+
+// Of a run nothing is known before it is made: no worker may begin with another one until then. The
+// first one takes its time, in which all of them could.
+TEST_CASE("memory: a pipeline stays within its memory_budget where its elements grow", "[faults]") {
+  constexpr std::size_t records = 16;  // of a batch
+  constexpr std::size_t element = std::size_t{1} << 20;
+  constexpr std::size_t limit = 8 * element;
+  const temp_dir dir;
+  leat::sync_wait(write_files(dir, {.record = 1000, .capacity = 100, .batch = records}));
+  const std::size_t workers = GENERATE(1U, 2U, 8U);
+  const leat::runtime rt({.threads = workers});
+  std::atomic<std::size_t> begun{0};
+  std::size_t batches = 0;
+  const std::ptrdiff_t before = alive_bytes;
+  most_bytes = before;
+  {
+    auto p = leat::read_files<leat::tfrecord_reader>(
+                 {.files = {dir / "?"}, .reader = {.read = {.chunk_size = 64 * kibibyte}}},
+                 {.workers = leat::schedulers_of(rt), .memory_budget = limit})
+                 .batch({.size = records})
+                 .map("inflate",
+                      [&begun](const leat::record_rows&) {
+                        leat::tensor image(dtype::uint8, leat::shape{std::int64_t{element}});
+                        if (begun++ < 8) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+                        return leat::tensor_tuple(std::move(image));
+                      },
+                      {.workers = workers})
+                 .prefetch(8);
+    leat::sync_wait(p.for_each([&](leat::tensor_tuple t) -> task<> {
+      t = leat::tensor_tuple();
+      ++batches;
+      for (int i = 0; i < 100; ++i) co_await leat::this_task::yield();
+    }));
+  }
+  const auto peak = static_cast<std::size_t>(most_bytes - before);
+  INFO(workers << " workers: " << peak << " of " << limit);
+  CHECK(batches > 0);
+  CHECK(peak <= limit + limit / 20 + element);  // the consumer's own is not in the budget
 }
 
 TEST_CASE("memory: a memory_budget changes no order, and a stage with room for one run goes on",

@@ -191,7 +191,7 @@ class parallel_map_stage final : public applying_stage<How, In, Out, Function> {
         workers_(workers),
         order_(order),
         spent_(3 * workers + 1),
-        ahead_(metrics.name()) {
+        ahead_(metrics.name(), true) {
     metrics.set_capacity(2 * workers);
   }
 

@@ -34,7 +34,7 @@ class prefetch_stage final : public inner_stage<Run, Run> {
                  bool on_worker = false)
       : inner_stage<Run, Run>(metrics),
         queue_(runs, metrics.name()),
-        ahead_(metrics.name()),
+        ahead_(metrics.name(), false),
         spent_(runs + 2),
         on_worker_(on_worker) {
     metrics.set_capacity(runs);

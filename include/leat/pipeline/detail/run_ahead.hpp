@@ -17,16 +17,21 @@ namespace leat::detail {
 /// while there is room. So no stage waits for memory that only those behind it can free, and that
 /// wait for it.
 ///
-/// One task enters runs, others may make other ones of them, and one takes them out.
+/// One task enters runs, others may make other ones of them, and one takes them out. How large
+/// what is made will be follows from what was made before: of the first run nothing is known, and
+/// there is no second one until it is; and each of those under way that is made larger than any
+/// before is counted when it is made.
 class run_ahead {
  public:
-  explicit run_ahead(const std::string& stage) : stage_(stage), freed_(1, stage + " memory") {}
+  /// `makes`: other runs are made of those that enter.
+  run_ahead(const std::string& stage, bool makes)
+      : stage_(stage), makes_(makes), freed_(1, stage + " memory") {}
 
   /// Before the stage starts.
   void begin(held_bytes& memory) noexcept { memory_ = memory.limited() ? &memory : nullptr; }
   [[nodiscard]] bool limited() const noexcept { return memory_ != nullptr; }
 
-  /// Whether the next run may be asked for. As long as it is not known how large they are, one is.
+  /// Whether the next run may be asked for.
   [[nodiscard]] bool has_room() const noexcept {
     if (!memory_ || runs_.load(std::memory_order_relaxed) == 0) return true;
     const std::size_t largest = largest_.load(std::memory_order_relaxed);
@@ -43,7 +48,11 @@ class run_ahead {
     const std::size_t all = bytes + made_.load(std::memory_order_relaxed);
     memory_->add(static_cast<std::int64_t>(all));
     // What is made of this one is not known yet: needs do not depend on who is faster.
-    if (bytes > largest_.load(std::memory_order_relaxed)) grow(bytes);
+    if (makes_) {
+      memory_->require(stage_, bytes);
+    } else {
+      grow(bytes);
+    }
     return all;
   }
   /// What was counted as `before` has become a run of so many bytes.
@@ -53,7 +62,7 @@ class run_ahead {
     std::size_t known = made_.load(std::memory_order_relaxed);
     while (output > known && !made_.compare_exchange_weak(known, output)) {
     }
-    if (input + output > largest_.load(std::memory_order_relaxed)) grow(input + output);
+    grow(input + output);
     return output;
   }
   /// It is taken out.
@@ -67,12 +76,16 @@ class run_ahead {
  private:
   void grow(std::size_t bytes) {
     std::size_t known = largest_.load(std::memory_order_relaxed);
+    if (bytes <= known) return;
+    const bool first = known == 0;
     while (bytes > known && !largest_.compare_exchange_weak(known, bytes)) {
     }
     memory_->require(stage_, bytes);
+    if (first) static_cast<void>(freed_.try_push(true));  // who has waited for it looks again
   }
 
   const std::string stage_;
+  const bool makes_;
   held_bytes* memory_ = nullptr;
   // relaxed: figures that make a stage at most one run too fast
   std::atomic<std::size_t> runs_{0};
