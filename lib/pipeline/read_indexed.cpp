@@ -72,7 +72,7 @@ class indexed_stage final : public detail::stage<record_selection> {
     stages.back().marks = marks();
   }
   void forget(std::uint64_t run) noexcept override { journal_.forget(run); }
-  task<void> restore(std::span<const stage_state> stages) override {
+  task<void> restore(std::span<stage_state> stages) override {
     const stage_state& s = stages.back();
     skip_ = s.skip;
     if (s.seed) {

@@ -150,11 +150,9 @@ void write(pbf_writer to, const stage_state& s) {
 // A column of many elements. `put` is called with the index and the value of each.
 template <class Range, class Items, class Put>
 void read_column(const Range& values, Items& items, Put put) {
+  items.resize(std::max(items.size(), values.size()));
   std::size_t i = 0;
-  for (const auto value : values) {
-    if (i == items.size()) items.emplace_back();
-    put(items[i++], value);
-  }
+  for (const auto value : values) put(items[i++], value);
   if (i != items.size()) throw protozero::invalid_length_exception();
 }
 

@@ -2,6 +2,7 @@
 
 #include "leat/pipeline/detail/places_reader.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +12,9 @@
 
 #include "leat/core/error.hpp"
 #include "leat/core/random.hpp"
+#include "leat/core/sync_wait.hpp"
+#include "leat/core/task_group.hpp"
+#include "leat/core/this_task.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/io/tfrecord_writer.hpp"
@@ -19,6 +23,7 @@
 #include "support/effort.hpp"
 #include "support/record_files.hpp"
 #include "support/refusal.hpp"
+#include "support/temp_dir.hpp"
 
 namespace places_reader_test {
 
@@ -177,6 +182,45 @@ TEST_CASE("places_reader: lines, and a whole file", "[pipeline]") {
   });
   CHECK(lines == expected);
   CHECK(whole == texts{content});
+}
+
+TEST_CASE("places_reader: a turn is for several records, wherever they stand, and ends",
+          "[pipeline]") {
+  // Two of three, so that each run is short; on real threads, where others can be always ready.
+  const temp_dir dir;
+  constexpr std::size_t count = 3000;
+  constexpr std::size_t share = 16;
+  std::string lines;
+  std::vector<origin> places;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (i % 3 != 2) places.push_back({0, lines.size(), i, 0});
+    lines += std::to_string(i) + '\n';
+  }
+  dir.write("lines", lines);
+  std::size_t since = 0;
+  std::size_t most = 0;
+  std::size_t turns = 0;
+  bool done = false;
+  const auto others = [&]() -> task<> {
+    while (!done) {
+      turns += since > 0 ? 1 : 0;
+      most = std::max(most, since);
+      since = 0;
+      co_await leat::this_task::yield();
+    }
+  };
+  const auto both = [&]() -> task<> {
+    leat::task_group group("others");
+    group.spawn(others());
+    leat::detail::places_reader<leat::line_reader> reader(dir / "lines", {}, places);
+    const auto keep = [&](leat::line_batch& run, std::span<const origin>) { since += run.size(); };
+    co_await reader.read(keep);
+    done = true;
+    co_await group.join();
+  };
+  leat::sync_wait(both());
+  CHECK(most <= share);
+  CHECK(turns <= places.size() / share + 8);  // each read may end one earlier
 }
 
 TEST_CASE("places_reader: what is not there is refused, wherever it is looked for", "[pipeline]") {

@@ -331,7 +331,7 @@ class pipeline {
     std::vector<detail::stage_state> declared;
     last_->describe(declared);
     try {
-      const auto saved = choose(states, declared, core_->options().name);
+      auto saved = choose(states, declared, core_->options().name);
       co_await last_->restore(saved);
     } catch (...) {
       last_->rewind();

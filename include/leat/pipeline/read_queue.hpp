@@ -47,7 +47,7 @@ class queue_stage final : public stage<std::vector<typename Queue::value_type>> 
   void describe(std::vector<stage_state>&) const override {}
   void save(run_place, std::vector<stage_state>&) const override {}
   void forget(std::uint64_t) noexcept override {}
-  task<void> restore(std::span<const stage_state>) override { co_return; }
+  task<void> restore(std::span<stage_state>) override { co_return; }
   void rewind() noexcept override {}
   bool note_origins() override { return false; }
   void take_origins(std::uint64_t, std::vector<origin>&) override {}

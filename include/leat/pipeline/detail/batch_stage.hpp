@@ -74,7 +74,7 @@ class batch_stage final : public inner_stage<In, std::vector<owned_run<In>>> {
     journal_.forget(run);
     this->input().forget(where(run).run);
   }
-  task<void> restore(std::span<const stage_state> stages) override {
+  task<void> restore(std::span<stage_state> stages) override {
     co_await this->input().restore(stages.first(stages.size() - 1));
     in_.restart(this->input().to_skip());
   }

@@ -75,7 +75,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
   }
   void forget(std::uint64_t run) noexcept override { journal_.forget(run); }
 
-  task<void> restore(std::span<const stage_state> stages) override {
+  task<void> restore(std::span<stage_state> stages) override {
     const stage_state& s = stages.back();
     if (!s.files) refuse_state(s.name, "its state is not of files");
     if (s.of_ranks.empty()) co_return co_await take_up(*s.files);

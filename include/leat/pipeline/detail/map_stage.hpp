@@ -49,7 +49,7 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
     journal_.forget(run);
     this->input().forget(where(run).run);
   }
-  task<void> restore(std::span<const stage_state> stages) override {
+  task<void> restore(std::span<stage_state> stages) override {
     co_await this->input().restore(stages.first(stages.size() - 1));
     const std::uint64_t had = this->input().to_skip();
     leave_out_ = How == arity::one ? 0 : had;

@@ -34,12 +34,12 @@ class places_reader {
 
   [[nodiscard]] task<void> read(const sink& to) {
     while (!records_.empty()) {
-      if (has_first()) {
-        give(to);
-        co_await let_others_run();
-      } else {
-        co_await bring_first();
-      }
+      while (!has_first()) co_await bring_first();
+      give(to);
+      // A read ends a turn too: it may have taken as long as all the records of one.
+      if (given_ < restore_share_of_turn && !records_.empty() && has_first()) continue;
+      given_ = 0;
+      co_await let_others_run();
     }
   }
 
@@ -104,12 +104,12 @@ class places_reader {
     reader = co_await Reader::open(path_, std::move(o));
   }
 
-  // Those that stand one behind the other, up to a share of a turn.
+  // Those that stand one behind the other, up to what is left of a share of a turn.
   void give(const sink& to) {
     const origin& first = records_.front();
     const auto at = static_cast<std::size_t>(first.index - read_.position(0).index);
     std::size_t count = 0;
-    const std::size_t most = std::min(records_.size(), restore_share_of_turn);
+    const std::size_t most = std::min(records_.size(), restore_share_of_turn - given_);
     while (count < most && at + count < read_.size() &&
            records_[count].index == first.index + count &&
            records_[count].offset == read_.position(at + count).offset) {
@@ -119,12 +119,14 @@ class places_reader {
     batch run = read_.slice(at, count);
     to(run, records_.first(count));
     records_ = records_.subspan(count);
+    given_ += count;
   }
 
   const std::string path_;
   const options options_;
   std::span<const origin> records_;  // that are left
   std::uint64_t piece_ = 0;          // 0: there are none
+  std::size_t given_ = 0;            // records, in this turn
   std::unique_ptr<Reader> through_;
   std::unique_ptr<Reader> pieces_;
   batch read_;

@@ -75,7 +75,7 @@ class prefetch_stage final : public inner_stage<Run, Run> {
   void forget(std::uint64_t run) noexcept override {
     if (!on_worker_) this->input().forget(run);
   }
-  task<void> restore(std::span<const stage_state> stages) override {
+  task<void> restore(std::span<stage_state> stages) override {
     return this->input().restore(stages);
   }
   std::uint64_t to_skip() const noexcept override { return this->input().to_skip(); }

@@ -5,10 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <iterator>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <string>
 #include <utility>
@@ -23,6 +21,7 @@
 #include "leat/pipeline/detail/run_journal.hpp"
 #include "leat/pipeline/detail/shuffle_place.hpp"
 #include "leat/pipeline/detail/stage.hpp"
+#include "leat/pipeline/detail/wanted_elements.hpp"
 
 namespace leat::detail {
 
@@ -91,8 +90,8 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
     held_.forget(at.held);
     this->input().forget(at.input.run);
   }
-  task<void> restore(std::span<const stage_state> stages) override {
-    const stage_state& s = stages.back();
+  task<void> restore(std::span<stage_state> stages) override {
+    stage_state& s = stages.back();
     if (!s.buffer || s.buffer->held.size() > capacity_)
       refuse_state(this->metrics().name(), "its state is not of a buffer");
     require_seed(this->metrics().name(), given_seed_, s.buffer->seed);
@@ -101,7 +100,7 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
     random_ = random_engine(s.buffer->seed, s.buffer->draws);
     skip_ = s.skip;
     co_await hold_again(s.buffer->held);
-    held_.assign(s.buffer->held);
+    held_.assign(std::move(s.buffer->held));
   }
   std::uint64_t to_skip() const noexcept override { return skip_; }
   void rewind() noexcept override {
@@ -147,11 +146,6 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
     std::uint64_t draws = 0;
     buffer_origins::mark held;
     std::vector<origin> origins = {};
-  };
-  struct wanted {
-    origin what;
-    std::size_t place;
-    bool is_there = false;
   };
 
   [[nodiscard]] place_in_stream now() const {
@@ -263,25 +257,14 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
   task<void> hold_again(const std::vector<origin>& held) {
     empty();
     places_.resize(held.size());
-    std::vector<wanted> left;
-    left.reserve(held.size());
-    for (std::size_t i = 0; i < held.size(); ++i) left.push_back({held[i], i});
-    std::ranges::sort(left, {}, &wanted::what);
+    wanted_elements left(held);
     while (!left.empty()) {
-      std::vector<origin> records;
-      records.reserve(left.size());
-      for (const wanted& w : left) {
-        if (records.empty() || !records.back().same_record(w.what))
-          records.push_back(w.what.record());
-      }
+      const std::vector<origin> records = left.records();
       std::size_t made = 0;
-      auto next = left.begin();
       const typename stage<In>::sink keep = [&](In& in, std::span<const origin> of) {
         positions_.begin(in);
         for (std::size_t i = 0; i < of.size(); ++i) {
-          const auto same = who_want(left, of[i], next);
-          next = same.end();
-          made += put_again(same, in, i);
+          made += put_again(left, left.who_want(of[i]), in, i);
         }
         if (memory_) count_memory(0);
       };
@@ -291,39 +274,27 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
                      "an element that its buffer held is not made any more: a function of the "
                      "stages before gives others");
       }
-      std::erase_if(left, [](const wanted& w) { return w.is_there; });
+      left.forget_given();
     }
-  }
-
-  // Elements come mostly in order: who comes next is asked first.
-  static auto who_want(std::vector<wanted>& all, const origin& what,
-                       typename std::vector<wanted>::iterator next) {
-    if (next == all.end() || next->what != what) {
-      return std::ranges::equal_range(all, what, {}, &wanted::what);
-    }
-    const auto others =
-        std::find_if(next, all.end(), [&](const wanted& w) { return w.what != what; });
-    return std::ranges::subrange(next, others);
   }
 
   // An element to all places that want it, or to one of them where it cannot be copied. Gives to
   // how many.
-  template <class Places>
-  std::size_t put_again(Places same, In& in, std::size_t i) {
+  std::size_t put_again(wanted_elements& all, wanted_elements::range who, In& in, std::size_t i) {
     using value = typename In::value_type;
     const auto element = in.begin() + static_cast<std::ptrdiff_t>(i);
     std::size_t filled = 0;
-    for (auto w = same.begin(); w != same.end(); ++w) {
-      if (w->is_there) continue;
+    if (who.first != who.last) ask_for(&places_[all.place_later(who.first)]);
+    for (std::size_t w = who.first; w != who.last; ++w) {
+      if (!all.wants(w)) continue;
       ++filled;
-      w->is_there = true;
-      place& p = places_[w->place];
+      place& p = places_[all.give(w)];
       bool was_moved = false;
       if constexpr (is_rows) {
         p.put(*element, positions_.of(in, i));
       } else {
         was_moved = true;
-        if constexpr (std::copy_constructible<value>) was_moved = std::next(w) == same.end();
+        if constexpr (std::copy_constructible<value>) was_moved = w + 1 == who.last;
         if (was_moved) {
           p.put(std::move(*element));
         } else if constexpr (std::copy_constructible<value>) {

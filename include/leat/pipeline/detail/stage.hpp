@@ -61,7 +61,7 @@ class stage {
 
   /// Takes up the states of such stages. Before start(). Errors: failed_precondition for files that
   /// have changed; those of the source; what functions throw. Then rewind().
-  [[nodiscard]] virtual task<void> restore(std::span<const stage_state> stages) = 0;
+  [[nodiscard]] virtual task<void> restore(std::span<stage_state> stages) = 0;
   /// How many elements the next stage has to leave out then.
   [[nodiscard]] virtual std::uint64_t to_skip() const noexcept { return 0; }
   /// Back to the beginning, before start().
