@@ -57,12 +57,13 @@ struct whole_files::shared {
   const entry* first = nullptr;  // comes next
   // For want of a place, of descriptors or of memory. Has room for all that were added.
   std::vector<std::shared_ptr<entry>> held;
-  std::size_t begun = 0;      // and not given yet
-  std::size_t open = 0;       // files, closed ones too as long as that is under way
-  std::size_t under_way = 0;  // requests
-  std::uint64_t bytes = 0;    // of those that are begun and not given yet
-  std::size_t copied = 0;     // in the call, since others had their turn
-  bool left = false;          // nobody wants the files any more
+  std::size_t begun = 0;         // and not given yet
+  std::size_t open = 0;          // files, closed ones too as long as that is under way
+  std::uint64_t beginnings = 0;  // how often a file was to be opened
+  std::size_t under_way = 0;     // requests
+  std::uint64_t bytes = 0;       // of those that are begun and not given yet
+  std::size_t copied = 0;        // in the call, since others had their turn
+  bool left = false;             // nobody wants the files any more
 };
 
 // One file: opened, read and closed by one request after the other.
@@ -147,6 +148,7 @@ struct whole_files::entry final : file_request,
     if (all->first != this && all->begun >= all->options.depth) return step::hold;
     ++all->begun;
     ++all->open;
+    beginning = ++all->beginnings;
     was_alone = all->open == 1;
     file.emplace(*all->backend, -1);
     detail::check_path(name);
@@ -175,7 +177,8 @@ struct whole_files::entry final : file_request,
         not_begun();
         return step::hold;
       }
-      if (others_wait || !was_alone) {
+      // Another may have been opened and closed while this one was under way.
+      if (others_wait || !was_alone || beginning != all->beginnings) {
         not_begun();
         return open_it();
       }
@@ -313,6 +316,7 @@ struct whole_files::entry final : file_request,
   std::shared_ptr<entry> self;  // while a request is under way
   bool may_block = false;       // the open file
   bool was_alone = false;       // no other file was open when this one was to be opened
+  std::uint64_t beginning = 0;  // of all->beginnings
   bool paused = false;          // the result is there, but others have their turn first
 };
 

@@ -53,7 +53,7 @@ TEST_CASE("whole_files: every file, in order, whatever the device does and howev
           "[sim]") {
   const leat::sim::fault_rates passing{
       .short_transfer = 0.3, .interrupted = 0.1, .again = 0.1, .cancelled_late = 0.1, .slow = 0.05};
-  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     world w(seed, {.files = {.faults = passing, .max_open_files = 1 + seed % 7}});
     w.watch_frames();
     w.run([](world& here) -> task<> {
