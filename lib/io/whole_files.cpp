@@ -21,6 +21,7 @@ constexpr std::size_t max_depth = 4096;
 constexpr std::size_t reserved_size = std::size_t{128} << 10;  // has its memory set aside
 constexpr std::size_t max_piece = std::size_t{1} << 20;        // read in one go
 constexpr std::size_t share_of_turn = std::size_t{256} << 10;
+constexpr int flags_of_open = O_RDONLY | O_NONBLOCK;  // to block is a call more, see let_block()
 
 }  // namespace
 
@@ -95,6 +96,14 @@ struct whole_files::entry final : file_request,
     }
   }
 
+  // Goes on with a file that is open, in place of go_on(). False: it is held.
+  bool take_up(int descriptor, const file_status& s) noexcept {
+    begin_to_open();
+    result = descriptor;
+    found = s;
+    return go_on();
+  }
+
   void give(whole_file& out) {
     --all->begun;
     all->bytes -= counted;
@@ -146,20 +155,24 @@ struct whole_files::entry final : file_request,
 
   step open_it() {
     if (all->first != this && all->begun >= all->options.depth) return step::hold;
+    begin_to_open();
+    detail::check_path(name);
+    what = op::open;
+    file_request::path = name.c_str();
+    status = &found;
+    retries = 0;
+    return step::ask;
+  }
+
+  void begin_to_open() noexcept {
     ++all->begun;
     ++all->open;
     beginning = ++all->beginnings;
     was_alone = all->open == 1;
     file.emplace(*all->backend, -1);
-    detail::check_path(name);
-    what = op::open;
-    flags = O_RDONLY | O_NONBLOCK;  // to block is a call more, which the page cache does without
+    flags = flags_of_open;
     may_block = !all->backend->gives_descriptors();
-    file_request::path = name.c_str();
-    status = &found;
-    retries = 0;
     at = state::opening;
-    return step::ask;
   }
 
   void not_begun() noexcept {
@@ -357,15 +370,68 @@ bool whole_files::has_room() const noexcept {
   return files_.empty() || (files_.size() < shared_->options.depth && shared_->under_way > 0);
 }
 
-void whole_files::add(std::string path) {
+void whole_files::find_backend() {
   scheduler* const here = scheduler::current();
   LEAT_ASSERT(here != nullptr, "whole_files::add() is called from a task");
   if (!shared_->backend) shared_->backend = &get_file_backend(*here);
+}
+
+void whole_files::line_up(std::string path) {
+  find_backend();
   if (shared_->held.capacity() == files_.size()) shared_->held.reserve(2 * files_.size() + 8);
-  files_.push_back(std::make_shared<entry>(std::move(path), shared_, *here));
+  files_.push_back(std::make_shared<entry>(std::move(path), shared_, *scheduler::current()));
   shared_->first = files_.front().get();
+}
+
+void whole_files::add(std::string path) {
+  line_up(std::move(path));
   shared_->held.push_back(files_.back());
   shared_->rouse();
+}
+
+// A file of which no other is ahead, and which is small and in the page cache, needs nothing of its
+// own: true, `out` has it. Else it is added, and goes on where this has come to.
+bool whole_files::read_or_add(std::string path, whole_file& out) {
+  find_backend();
+  shared& all = *shared_;
+  file_status found;
+  file_request r;
+  r.what = op::open;
+  r.flags = flags_of_open;
+  r.path = path.c_str();
+  r.status = &found;
+  const bool others = !files_.empty() || all.copied >= share_of_turn;
+  if (others || path.find('\0') != std::string::npos || !all.backend->try_now(r) || r.result < 0) {
+    add(std::move(path));
+    return false;
+  }
+  detail::file_handle file(*all.backend, static_cast<int>(r.result));
+  file.answers_at_once = true;
+  detail::chunk_reference memory;
+  const std::uint64_t most = std::min<std::uint64_t>(reserved_size, all.options.max_file_size);
+  try {
+    if (found.size > 0 && found.size <= most) memory = all.pool->take();
+  } catch (const std::bad_alloc&) {  // it is the file's error, if it is one still
+  }
+  if (memory) {
+    r.what = op::read;
+    r.handle = file.number;
+    r.data = memory->body();
+    r.size = static_cast<std::size_t>(found.size);
+    r.offset = 0;
+    if (all.backend->try_now(r) && r.result == static_cast<std::int64_t>(r.size)) {
+      all.copied += r.size;
+      out.path_ = std::move(path);
+      out.contents_ = byte_view(memory->body(), r.size);
+      out.keeper_ = std::move(memory);
+      return true;
+    }
+    memory = {};
+  }
+  line_up(std::move(path));
+  const bool goes_on = files_.back()->take_up(std::exchange(file.number, -1), found);
+  if (!goes_on) all.held.push_back(files_.back());
+  return false;
 }
 
 task<bool> whole_files::next(whole_file& out, std::source_location where) {
@@ -375,10 +441,10 @@ task<bool> whole_files::next(whole_file& out, std::source_location where) {
   if (error_) std::rethrow_exception(error_);
   while (source_ && has_room()) {
     std::optional<std::string> path = source_();
-    if (path) {
-      add(std::move(*path));
-    } else {
+    if (!path) {
       source_ = nullptr;
+    } else if (read_or_add(std::move(*path), out)) {
+      co_return true;
     }
   }
   if (files_.empty()) co_return false;

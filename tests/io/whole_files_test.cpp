@@ -22,6 +22,7 @@
 #include "leat/core/error.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/task_group.hpp"
+#include "leat/core/this_task.hpp"
 #include "support/child_process.hpp"
 #include "support/descriptors.hpp"
 #include "support/page_cache.hpp"
@@ -241,6 +242,30 @@ TEST_CASE("whole_files: a stop loses no file", "[io]") {
     }
     check_all(all, expected);
   }(paths));
+}
+
+TEST_CASE("whole_files: files in the page cache leave others their turns", "[io]") {
+  const temp_dir dir;
+  const std::vector<std::string> paths = make_files(dir, 100);  // 4.9 MB
+  std::size_t turns = 0;
+  bool done = false;
+  const auto others = [&]() -> task<> {
+    while (!done) {
+      ++turns;
+      co_await leat::this_task::yield();
+    }
+  };
+  contents all;
+  const auto both = [&]() -> task<> {
+    leat::task_group group("others");
+    group.spawn(others());
+    all = co_await read_list(paths);
+    done = true;
+    co_await group.join();
+  };
+  leat::sync_wait(both());
+  check_all(all, paths);
+  CHECK(turns >= 10);  // 256 KiB each, and what the last file has more
 }
 
 // Has fcntl(F_SETFL) fail with EPERM, here and in threads that begin now.

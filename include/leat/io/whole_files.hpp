@@ -123,6 +123,10 @@ class whole_files {
   struct shared;
   struct entry;
 
+  void find_backend();
+  void line_up(std::string path);
+  [[nodiscard]] bool read_or_add(std::string path, whole_file& out);
+
   source source_;
   detail::one_at_a_time in_use_;
   std::shared_ptr<shared> shared_;
