@@ -18,9 +18,6 @@ namespace {
 
 using op = file_request::operation;
 
-constexpr std::byte untouched{0xA5};  // a buffer that is being read into
-constexpr std::size_t watched_at_most = 4096;
-
 bool moves_bytes(const file_request& r) noexcept {
   return r.what == op::read || r.what == op::write;
 }
@@ -158,9 +155,9 @@ duration file_system::latency() {
 void file_system::submit(file_request& request) noexcept {
   const allocation_faults::spared own;
   try {
-    pending p{&request, {}, order_++, decide(request), {}};
+    pending p{&request, {}, order_++, decide(request)};
     p.due = waits_for_data(request) ? no_deadline : now_ + latency();
-    watch(p);
+    if (moves_bytes(request)) watch(p);
     line_up(std::move(p));
     leat::detail::hand_over(request);
   } catch (const std::bad_alloc&) {
@@ -231,7 +228,7 @@ std::string file_system::complete(std::size_t index) {
   pending_.erase(at);
   leat::detail::take_back(r);
   try {
-    check_watched(p);
+    if (moves_bytes(r)) check_watched(p);
     r.result = p.cancelled ? -ECANCELED : perform(r, p.what);
   } catch (const std::bad_alloc&) {
     r.result = -ENOMEM;
@@ -443,23 +440,6 @@ void file_system::meddle(const file_request& r, fault f) {
   cut(*fresh, choices_.choose(fresh->data.size() + 1, "size of a file that replaces another"));
   fresh->on_device = fresh->data;
   change_names({{{path, fresh}}});
-}
-
-// ---------------------------------------------------------------------------------------- buffers
-
-// The kernel owns the buffer while the operation is under way.
-void file_system::watch(pending& p) const {
-  const file_request& r = *p.request;
-  if (!moves_bytes(r)) return;
-  const std::size_t count = std::min(r.size, watched_at_most);
-  if (r.what == op::read) std::fill_n(r.data, count, untouched);
-  p.watched.assign(r.data, r.data + count);
-}
-
-void file_system::check_watched(const pending& p) const {
-  if (std::equal(p.watched.begin(), p.watched.end(), p.request->data)) return;
-  violation_(std::string("the buffer of a ") + name_of(p.request->what) +
-             " was changed while the operation was under way");
 }
 
 }  // namespace leat::sim

@@ -200,45 +200,54 @@ TEST_CASE("file_system: after a crash at any point a file is as before or comple
 }
 
 // What the address sanitizer finds too, where it looks.
-[[gnu::noinline, gnu::no_sanitize_address]] void touch(std::vector<std::byte>& buffer) {
+[[gnu::noinline, gnu::no_sanitize_address]] void touch(std::vector<std::byte>& buffer,
+                                                       std::size_t at) {
   std::byte* const data = buffer.data();
-  data[5] = std::byte{1};
+  data[at] ^= std::byte{1};
 }
 
-// Reads into a buffer that somebody else writes to meanwhile.
-task<> touch_while_reading(world& here) {
-  const leat::file f = co_await leat::file::open("/a");
-  std::vector<std::byte> buffer(100);
+// Reads into a buffer, or writes from it, that somebody else writes to meanwhile.
+task<> touch_under_way(world& here, leat::file_request::operation what, std::size_t at) {
+  const leat::file f = co_await leat::file::open("/a", leat::open_mode::read_write);
+  std::vector<std::byte> buffer(100'003);
   leat::task_group group;
-  group.spawn([](const leat::file& from, std::vector<std::byte>& to) -> task<> {
+  group.spawn([](const leat::file& file, leat::file_request::operation wanted,
+                 std::vector<std::byte>& memory) -> task<> {
     leat::file_request r;
-    r.what = leat::file_request::operation::read;
-    r.handle = from.open_handle()->number;
-    r.data = to.data();
-    r.size = to.size();
-    co_await leat::file_operation(from.open_handle()->backend, r, "/a",
+    r.what = wanted;
+    r.handle = file.open_handle()->number;
+    r.data = memory.data();
+    r.size = memory.size();
+    co_await leat::file_operation(file.open_handle()->backend, r, "/a",
                                   std::source_location::current());
-  }(f, buffer));
+  }(f, what, buffer));
   while (group.live_tasks() > 0 && here.files().next_completion() == leat::no_deadline) {
     co_await leat::this_task::yield();
   }
-  touch(buffer);
+  touch(buffer, at);
   co_await group.join();
 }
 
-TEST_CASE("file_system: a buffer that is touched under way is told", "[sim]") {
-  std::size_t told = 0;
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {  // some find it in the page cache
-    world w(seed);
-    w.files().write_file("/a", std::string(1000, 'x'));
-    try {
-      w.run(touch_while_reading);
-    } catch (const leat::sim::violation& e) {
-      CHECK(std::string(e.what()).find("the buffer of a read was changed") != std::string::npos);
-      ++told;
+TEST_CASE("file_system: a buffer that is touched under way is told, wherever that is", "[sim]") {
+  using op = leat::file_request::operation;
+  for (const auto& [what, words] : {std::pair(op::read, "the buffer of a read was changed"),
+                                    std::pair(op::write, "the buffer of a write was changed")}) {
+    for (const std::size_t at : {0U, 5U, 4095U, 4096U, 50'001U, 99'999U, 100'002U}) {
+      std::size_t told = 0;
+      for (std::uint64_t seed = 0; seed < 20; ++seed) {  // some read from the page cache
+        world w(seed);
+        w.files().write_file("/a", std::string(1000, 'x'));
+        try {
+          w.run([&](world& here) { return touch_under_way(here, what, at); });
+        } catch (const leat::sim::violation& e) {
+          CHECK(std::string(e.what()).find(words) != std::string::npos);
+          ++told;
+        }
+      }
+      INFO(words << " at " << at);
+      CHECK(told > 5);
     }
   }
-  CHECK(told > 5);
 }
 
 TEST_CASE("file_system: names, directories and limits", "[sim]") {

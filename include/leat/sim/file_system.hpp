@@ -68,9 +68,12 @@ struct file_system_options {
 ///
 /// Operations take a time of their own and complete in any order. What was written is on the
 /// device only once it was synced, and a name only once its directory was: restart() after a crash
-/// keeps or loses the rest, sector by sector of 512 bytes, and change by change of the names. The
-/// buffer of an operation under way is watched: who touches it is told. A directory is on the
-/// device as soon as it is made.
+/// keeps or loses the rest, sector by sector of 512 bytes, and change by change of the names. A
+/// directory is on the device as soon as it is made.
+///
+/// The buffer of an operation under way is watched, all of it: when it completes a byte that is not
+/// what it was when it was submitted is told. Not told is who only reads it, writes what is there
+/// already or changes it back in time: that takes the address sanitizer.
 ///
 /// Paths are taken as absolute; "." and doubled slashes are left out.
 ///
@@ -181,7 +184,7 @@ class file_system final : public file_backend {
     time_point due;
     std::uint64_t order;
     fault what;
-    std::vector<std::byte> watched;  // what the buffer must still hold
+    std::uint64_t watched = 0;  // a hash of what the buffer must still hold
     bool cancelled = false;
   };
 
@@ -191,7 +194,7 @@ class file_system final : public file_backend {
   void line_up(pending p);
   [[nodiscard]] bool waits_for_data(const file_request& r) const;
   void rouse_waiting();
-  void watch(pending& p) const;
+  static void watch(pending& p);
   void check_watched(const pending& p) const;
   [[nodiscard]] std::int64_t perform(file_request& r, fault f);
   [[nodiscard]] std::int64_t carry_out(file_request& r, bool shortened, bool flipped);
