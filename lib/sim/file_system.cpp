@@ -36,6 +36,18 @@ bool changes_something(const file_request& r) noexcept {
   }
 }
 
+// Faults that the page cache knows nothing of: they need a device.
+bool needs_device(fault f) noexcept {
+  switch (f) {
+    case fault::interrupted:
+    case fault::again:
+    case fault::cancelled_late:
+    case fault::io_error:
+    case fault::slow: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 file_system::file_system(choices& c, const file_system_options& options,
@@ -101,6 +113,7 @@ std::uint64_t file_system::bytes_used() const noexcept {
 bool file_system::applies(fault f, const file_request& r) noexcept {
   switch (f) {
     case fault::none: return true;
+    case fault::slow: return r.what != op::close;
     case fault::short_transfer: return moves_bytes(r) && r.size > 1;
     case fault::cancelled_late:
       return (moves_bytes(r) && r.offset != next_byte) || r.what == op::sync;
@@ -120,11 +133,21 @@ bool file_system::applies(fault f, const file_request& r) noexcept {
   return false;
 }
 
+bool file_system::is_planned(std::uint64_t call) const noexcept {
+  return options_.plan && options_.plan->call == call;
+}
+
+// Of a call that counts.
 fault file_system::decide(const file_request& r) {
   ++calls_;
-  if (options_.plan && options_.plan->call == calls_) {
-    return applies(options_.plan->what, r) ? options_.plan->what : fault::none;
+  if (owed_ != fault::none && !is_planned(calls_) && applies(owed_, r)) {
+    return std::exchange(owed_, fault::none);
   }
+  return draw(r, calls_);
+}
+
+fault file_system::draw(const file_request& r, std::uint64_t call) {
+  if (is_planned(call)) return applies(options_.plan->what, r) ? options_.plan->what : fault::none;
   const fault_rates& rate = options_.faults;
   const std::pair<double, fault> all[] = {
       {rate.short_transfer, fault::short_transfer},
@@ -140,12 +163,16 @@ fault file_system::decide(const file_request& r) {
   for (const auto& [probability, f] : all) {
     if (applies(f, r) && choices_.chance(probability, "fault")) return f;
   }
+  if (changes_something(r) && choices_.chance(rate.crash, "crash")) {
+    return choices_.choose(2, "before or after it") == 0 ? fault::crash_before : fault::crash_after;
+  }
   return fault::none;
 }
 
-duration file_system::latency() {
+duration file_system::latency(pending& p) {
   using namespace std::chrono_literals;
-  if (choices_.chance(options_.faults.slow, "slow operation")) {
+  p.slow = p.what == fault::slow || choices_.chance(options_.faults.slow, "slow operation");
+  if (p.slow) {
     return std::chrono::minutes(1 + choices_.choose(10, "minutes"));
   }
   constexpr duration times[] = {0us, 10us, 100us, 1ms, 10ms};
@@ -156,7 +183,7 @@ void file_system::submit(file_request& request) noexcept {
   const allocation_faults::spared own;
   try {
     pending p{&request, {}, order_++, decide(request)};
-    p.due = waits_for_data(request) ? no_deadline : now_ + latency();
+    p.due = waits_for_data(request) ? no_deadline : now_ + latency(p);
     if (moves_bytes(request)) watch(p);
     line_up(std::move(p));
     leat::detail::hand_over(request);
@@ -180,11 +207,15 @@ bool file_system::try_now(file_request& request) noexcept {
                              (request.what == op::open && !changes_something(request));
   if (!may_be_cached || crashed_) return false;
   try {
-    if (choices_.choose(2, "in the cache?") == 1) return false;
-    const fault f = decide(request);
-    if (f == fault::interrupted || f == fault::again || f == fault::io_error ||
-        f == fault::cancelled_late) {
+    if (owed_ != fault::none || choices_.choose(2, "in the cache?") == 1) return false;
+    const fault f = draw(request, calls_ + 1);
+    if (needs_device(f)) {  // it is not in the cache, and the call that follows counts
+      if (!is_planned(calls_ + 1)) owed_ = f;
       return false;
+    }
+    ++calls_;
+    if (f != fault::none) {
+      befallen_.append(", ").append(text_of(request)).append(" from the cache").append(name_of(f));
     }
     request.result = perform(request, f);
     return true;
@@ -212,17 +243,23 @@ std::size_t file_system::due(time_point now) const noexcept {
   return static_cast<std::size_t>(later - pending_.begin());
 }
 
+// What a schedule says of it: "read '/a' at 512".
+std::string file_system::text_of(const file_request& r) const {
+  std::string text = name_of(r.what);
+  if (r.path) return text.append(" '").append(r.path).append("'");
+  const auto f = open_.find(r.handle);
+  if (f == open_.end()) return text;
+  text.append(" '").append(f->second.path).append("'");
+  if (moves_bytes(r) && r.offset != next_byte) text += " at " + std::to_string(r.offset);
+  return text;
+}
+
 std::string file_system::complete(std::size_t index) {
   const auto at = pending_.begin() + static_cast<std::ptrdiff_t>(index);
   file_request& r = *at->request;
-  std::string text = name_of(r.what);
-  if (r.path) {
-    text.append(" '").append(r.path).append("'");
-  } else if (const auto f = open_.find(r.handle); f != open_.end()) {
-    text.append(" '").append(f->second.path).append("'");
-    if (moves_bytes(r) && r.offset != next_byte) text += " at " + std::to_string(r.offset);
-  }
-  text += name_of(at->what);
+  std::string text = text_of(r);
+  if (at->slow) text += name_of(fault::slow);
+  if (at->what != fault::slow && !at->cancelled && !crashed_) text += name_of(at->what);
   // From here on the operation completes, whatever the memory.
   const pending p = std::move(*at);
   pending_.erase(at);

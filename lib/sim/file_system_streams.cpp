@@ -48,7 +48,7 @@ bool file_system::waits_for_data(const file_request& r) const {
 void file_system::rouse_waiting() {
   for (pending& p : pending_) {
     const bool waited = p.due == no_deadline;
-    if (waited && (p.cancelled || !waits_for_data(*p.request))) p.due = now_ + latency();
+    if (waited && (p.cancelled || !waits_for_data(*p.request))) p.due = now_ + latency(p);
   }
   std::sort(pending_.begin(), pending_.end(), [](const pending& a, const pending& b) {
     return std::pair(a.due, a.order) < std::pair(b.due, b.order);

@@ -38,6 +38,7 @@ inline const char* name_of(fault f) noexcept {
     case fault::bit_flip: return ", one bit wrong";
     case fault::truncated: return ", after the file was cut";
     case fault::replaced: return ", after another file took the name";
+    case fault::slow: return ", slow";
     case fault::crash_before: return ", crash before it";
     case fault::crash_after: return ", crash after it";
   }

@@ -146,6 +146,7 @@ void world::run_thread(std::size_t thread, std::size_t item) {
          goes_on ? "goes on where it was pre-empted" : threads_[thread]->describe(item));
   }
   const std::size_t failed = memory_.failed().size();
+  static_cast<void>(files_.take_befallen());  // while nobody traced
   {
     const allocation_faults::asked the_program(memory_);
     if (goes_on) {
@@ -158,6 +159,7 @@ void world::run_thread(std::size_t thread, std::size_t item) {
   for (std::size_t i = failed; i < memory_.failed().size(); ++i) {
     schedule_.back() += ", allocation " + std::to_string(memory_.failed()[i]) + " fails";
   }
+  schedule_.back() += files_.take_befallen();
   if (t.under_way()) schedule_.back() += ", pre-empted at a lock";
 }
 

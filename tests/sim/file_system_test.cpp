@@ -199,6 +199,43 @@ TEST_CASE("file_system: after a crash at any point a file is as before or comple
   CHECK(outcomes.size() == 2);
 }
 
+// A machine that crashes again and again, until all is written.
+TEST_CASE("file_system: crashes by probability, until a file is complete", "[sim]") {
+  const lines old_records = numbered(40);
+  const lines new_records = numbered(90);
+  std::size_t crashes = 0;
+  std::size_t before = 0;
+  std::size_t after = 0;
+  for (std::uint64_t seed = 0; seed < leat_test::some_of(200); ++seed) {
+    world w(seed, {.files = {.faults = {.crash = 0.1}}});
+    w.trace();
+    bool complete = false;
+    while (!complete) {
+      try {
+        w.run([&](world& here) -> task<> {
+          if (!here.files().read_file("/data")) co_await write_records("/data", old_records, 600);
+          const lines found = co_await read_records("/data");
+          REQUIRE((found == old_records || found == new_records));
+          co_await write_records("/data", new_records, 600);
+          complete = true;
+        });
+      } catch (const leat::failure&) {
+        REQUIRE(w.files().crashed());
+      }
+      if (!w.files().crashed()) continue;
+      ++crashes;
+      w.files().restart();
+    }
+    for (const std::string& line : w.schedule()) {
+      before += line.find(", crash before it") != std::string::npos;
+      after += line.find(", crash after it") != std::string::npos;
+    }
+  }
+  CHECK(before + after == crashes);
+  CHECK(before > leat_test::some_of(50));
+  CHECK(after > leat_test::some_of(50));
+}
+
 // What the address sanitizer finds too, where it looks.
 [[gnu::noinline, gnu::no_sanitize_address]] void touch(std::vector<std::byte>& buffer,
                                                        std::size_t at) {

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "leat/core/clock.hpp"
@@ -30,6 +31,7 @@ enum class fault : std::uint8_t {
   truncated,       ///< before a read, somebody else cuts the file anywhere
   replaced,        ///< before a read or an open, another file takes the name: some first bytes of
                    ///< the old one; who has that open still reads that
+  slow,            ///< the operation takes minutes
   crash_before,    ///< the machine stops before the operation
   crash_after,     ///< and after it
 };
@@ -45,10 +47,15 @@ struct fault_rates {
   double bit_flip = 0;
   double truncated = 0;
   double replaced = 0;
-  double slow = 0;  ///< the operation takes minutes
+  double slow = 0;   ///< besides any other
+  double crash = 0;  ///< the machine stops, before the operation or after it
 };
 
-/// One fault at one operation: the `call`-th that the world asks for, counted from 1.
+/// One fault at one operation: the `call`-th that the world asks for, counted from 1. Nothing
+/// happens where the fault cannot befall that one, as `no_space` a read.
+///
+/// A request that is first looked for in the page cache, and then submitted since it is not there,
+/// is one call.
 struct planned_fault {
   std::uint64_t call = 0;
   fault what = fault::none;
@@ -139,6 +146,10 @@ class file_system final : public file_backend {
   /// Completes one of those, counted from the earliest; gives what it was.
   std::string complete(std::size_t index);
 
+  /// What has befallen operations that were answered at once, since this was last asked; empty
+  /// where nothing has.
+  [[nodiscard]] std::string take_befallen() noexcept { return std::exchange(befallen_, {}); }
+
   /// The time now, for latencies, and that on the wall, for file times.
   void set_time(time_point now, std::int64_t wall_ns) noexcept {
     now_ = now;
@@ -186,12 +197,16 @@ class file_system final : public file_backend {
     fault what;
     std::uint64_t watched = 0;  // a hash of what the buffer must still hold
     bool cancelled = false;
+    bool slow = false;
   };
 
+  [[nodiscard]] bool is_planned(std::uint64_t call) const noexcept;
   [[nodiscard]] fault decide(const file_request& r);
+  [[nodiscard]] fault draw(const file_request& r, std::uint64_t call);
   [[nodiscard]] static bool applies(fault f, const file_request& r) noexcept;
-  [[nodiscard]] duration latency();
+  [[nodiscard]] duration latency(pending& p);
   void line_up(pending p);
+  [[nodiscard]] std::string text_of(const file_request& r) const;
   [[nodiscard]] bool waits_for_data(const file_request& r) const;
   void rouse_waiting();
   static void watch(pending& p);
@@ -230,6 +245,8 @@ class file_system final : public file_backend {
   std::vector<pending> pending_;  // by due time, then order
   std::uint64_t order_ = 0;
   std::uint64_t calls_ = 0;
+  fault owed_ = fault::none;  // for the next call that it can befall
+  std::string befallen_;
   time_point now_{};
   std::int64_t wall_ns_ = 0;
   bool crashed_ = false;
