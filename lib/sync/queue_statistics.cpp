@@ -64,13 +64,16 @@ std::exception_ptr queue_base::failure_cause() const noexcept {
 queue_statistics queue_base::statistics() const noexcept {
   const detail::biased_lock lock(mutex_);
   queue_statistics s;
-  s.size = size_;
+  s.size = stored();
   s.capacity = capacity_;
   s.min_left = floor_;
   s.peak_size = peak_;
   s.waiting_pushes = pushers_.size() - (close_pending_ ? 1 : 0);
   s.waiting_pops = poppers_.size();
-  if (const detail::queue_waiter* w = poppers_.first()) s.awaited = whole_batches_ ? w->count_ : 1;
+  if (const detail::queue_waiter* w = poppers_.first()) {
+    s.awaited = whole_batches_ ? w->count_ : 1;
+    if (holds_items(*w)) s.held = w->moved_;  // only the first one has any
+  }
   s.pushed = pushed_;
   s.popped = pushed_ - size_ - held_;
   s.returned = returned_;

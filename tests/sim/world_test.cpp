@@ -421,12 +421,14 @@ TEST_CASE("world: a coordinator that changes its first error is told, a real one
     coord.request_stop(std::make_exception_ptr(leat::failure(leat::errc::aborted, "second")));
     co_await leat::sleep_for(1s);
     here.unwatch();
+    CHECK_THROWS_WITH(coord.raise_requested_exception(), "first: aborted");
+    std::string what;
     try {
       co_await coord.join();
-    } catch (const leat::failure&) {
-      co_return;
+    } catch (const leat::failure& e) {
+      what = e.what();
     }
-    throw std::logic_error("join() did not throw");
+    CHECK(what == "first: aborted");
   });
 }
 

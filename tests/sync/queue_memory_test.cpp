@@ -33,7 +33,8 @@ class exact_order {
     if (room_.refuse && count > room_.reserved) throw std::bad_alloc();
     room_.reserved = std::max(room_.reserved, count);
   }
-  [[nodiscard]] bool has_room() const noexcept { return items_.size() < room_.reserved; }
+  [[nodiscard]] bool has_room() const noexcept { return size() < room_.reserved; }
+  [[nodiscard]] std::size_t size() const noexcept { return items_.size(); }
   void store(int&& value) noexcept {
     room_.overrun |= !has_room();
     items_.push_back(value);

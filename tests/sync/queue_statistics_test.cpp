@@ -43,6 +43,7 @@ TEST_CASE("queue_statistics: begin with nothing", "[sync]") {
   CHECK(s.peak_size == 0);
   CHECK(s.waiting_pushes == 0);
   CHECK(s.waiting_pops == 0);
+  CHECK(s.held == 0);
   CHECK(s.pushed == 0);
   CHECK(s.popped == 0);
   CHECK(s.returned == 0);
@@ -99,12 +100,15 @@ TEMPLATE_TEST_CASE("queue_statistics: what a waiting batch holds has not come ou
       co_await settle();
       const auto before = q.statistics();
       CHECK(before.size == 0);
+      CHECK(before.held == 2);
+      CHECK(before.pushed == before.popped + 2);
       CHECK(before.waiting_pops == 1);
       CHECK(before.popped == 3 * static_cast<std::size_t>(round - 1));
       CHECK(co_await q.push(3));
       co_await g.join();
       const auto after = q.statistics();
       CHECK(after.waiting_pops == 0);
+      CHECK(after.held == 0);
       CHECK(after.pop_waits == static_cast<std::size_t>(round));
       CHECK(after.popped == 3 * static_cast<std::size_t>(round));
       CHECK(after.returned == 0);
@@ -131,6 +135,7 @@ TEMPLATE_TEST_CASE("queue_statistics: what a cancelled batch held has come back"
       co_await g.join();
       const auto s = q.statistics();
       CHECK(s.size == 2);
+      CHECK(s.held == 0);
       CHECK(s.pushed == 2);
       CHECK(s.popped == 0);
       CHECK(s.returned == 2 * round);

@@ -133,6 +133,9 @@ class world {
   /// gave back, no item lost or doubled inside, its minimum while it is open, and whenever nothing
   /// can run nobody waits for what is there, nor at all once it is closed. For the life of the
   /// world or until unwatch(), as are all invariants.
+  ///
+  /// Inside means: what went in is in the storage, with a batch that waits, or has been given out.
+  /// That who got it has got it, and has not got it twice, a ledger tells.
   template <class Queue>
     requires requires(const Queue& q) { q.statistics().waiting_pops; }
   void watch(const Queue& q) {
@@ -140,7 +143,11 @@ class world {
     const std::string name = "queue '" + std::string(q.name()) + "'";
     always(name + " holds no more than its capacity", [&q] {
       const auto s = q.statistics();
-      return s.size <= s.capacity + s.returned && s.popped + s.size <= s.pushed;
+      return s.size <= s.capacity || s.size - s.capacity <= s.returned;
+    });
+    always(name + " loses and doubles no item", [&q] {
+      const auto s = q.statistics();
+      return s.pushed == s.popped + s.size + s.held;
     });
     always(name + " weighs no more than its maximum", [&q] {
       const auto s = q.statistics();
@@ -179,7 +186,8 @@ class world {
     });
   }
 
-  /// What every coordinator keeps to: the error that stopped it stays the one that join() throws.
+  /// What every coordinator keeps to: the error that stopped it stays the one that
+  /// raise_requested_exception() throws. Whether join() throws it too, see where you join.
   template <class Coordinator>
     requires requires(const Coordinator& c) { c.raise_requested_exception(); }
   void watch(const Coordinator& c) {

@@ -95,6 +95,8 @@ class queue_base {
   virtual std::size_t give_back(detail::queue_waiter& w, std::size_t weight_of_one) noexcept = 0;
   // Makes sure that `items` fit without an allocation. May throw std::bad_alloc.
   virtual void reserve(std::size_t items) = 0;
+  // How many items are in storage, by its own count: for the statistics.
+  [[nodiscard]] virtual std::size_t stored() const noexcept = 0;
   // Weighs what a push brings, where that has not been done. Not under the lock; may throw.
   virtual void weigh(detail::queue_waiter& w) = 0;
   // The weight of the item that a pop has taken. Not under the lock; may throw.

@@ -8,7 +8,8 @@ namespace leat {
 /// A queue without a bound. Say it where you mean it: memory then is the only limit.
 inline constexpr std::size_t unbounded = SIZE_MAX;
 
-/// What a queue counts; a consistent picture of one moment.
+/// What a queue counts; a consistent picture of one moment. What went in came out, is stored or
+/// held: pushed == popped + size + held.
 struct queue_statistics {
   std::size_t size = 0;            ///< items stored now
   std::size_t capacity = 0;        ///< items that may be stored; `unbounded` without a limit
@@ -17,6 +18,7 @@ struct queue_statistics {
   std::size_t waiting_pushes = 0;  ///< operations that wait for room now
   std::size_t waiting_pops = 0;    ///< operations that wait for items now
   std::size_t awaited = 0;       ///< items that the first of these takes at a time; 0: nobody waits
+  std::size_t held = 0;          ///< items that a waiting batch has and gives back if it ends early
   std::uint64_t pushed = 0;      ///< items that went in since the start
   std::uint64_t popped = 0;      ///< items that came out since the start, and did not come back
   std::uint64_t returned = 0;    ///< items that a batch held and gave back, above the capacity too

@@ -24,6 +24,7 @@ class heap_order {
   void reserve(std::size_t count) { reserve_doubling(heap_, count); }
 
   [[nodiscard]] bool has_room() const noexcept { return heap_.size() < heap_.capacity(); }
+  [[nodiscard]] std::size_t size() const noexcept { return heap_.size(); }
 
   void store(T&& value) noexcept { insert(std::move(value), newest_++); }
 

@@ -177,6 +177,7 @@ class queue_items : public queue_base {
     return storage_.give_back(w, weight_of_one);
   }
   void reserve(std::size_t items) override { storage_.reserve(items); }
+  [[nodiscard]] std::size_t stored() const noexcept override { return storage_.size(); }
 
   storage storage_;
 };

@@ -29,6 +29,7 @@ class queue_storage {
   /// Makes room for `count` items in all. Errors: std::bad_alloc; then nothing has changed.
   void reserve(std::size_t count) { order_.reserve(count); }
   [[nodiscard, gnu::always_inline]] bool has_room() const noexcept { return order_.has_room(); }
+  [[nodiscard]] std::size_t size() const noexcept { return order_.size(); }
 
   [[gnu::always_inline]] void store(T& value, [[maybe_unused]] std::size_t weight) noexcept {
     if constexpr (weighs) {

@@ -42,7 +42,8 @@ class ring_order {
     tail_ = moved;
   }
 
-  [[nodiscard]] bool has_room() const noexcept { return places_ && tail_ - head_ <= mask_; }
+  [[nodiscard]] bool has_room() const noexcept { return places_ && size() <= mask_; }
+  [[nodiscard]] std::size_t size() const noexcept { return tail_ - head_; }
 
   void store(T&& value) noexcept { std::construct_at(place(tail_++), std::move(value)); }
 

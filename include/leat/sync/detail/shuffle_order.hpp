@@ -24,6 +24,7 @@ class shuffle_order {
   void reserve(std::size_t count) { reserve_doubling(pool_, count); }
 
   [[nodiscard]] bool has_room() const noexcept { return pool_.size() < pool_.capacity(); }
+  [[nodiscard]] std::size_t size() const noexcept { return pool_.size(); }
 
   void store(T&& value) noexcept { pool_.push_back(std::move(value)); }
 
