@@ -20,7 +20,7 @@ std::int64_t in_milliseconds(duration d) {
 std::string to_text(const wait_state& w) {
   std::ostringstream text;
   const std::int64_t ms = in_milliseconds(w.lasted);
-  text << w.verb << ' ' << w.words << ", at " << to_text(w.at) << ", for " << ms / 1000 << '.'
+  text << with_words(w.verb, w.words) << ", at " << to_text(w.at) << ", for " << ms / 1000 << '.'
        << std::setw(3) << std::setfill('0') << ms % 1000 << " s";
   return std::move(text).str();
 }

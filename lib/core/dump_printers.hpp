@@ -2,6 +2,7 @@
 
 #include <iosfwd>
 #include <string>
+#include <string_view>
 
 #include "process_state.hpp"
 
@@ -13,6 +14,9 @@ void print_json(const process_state& state, std::ostream& out);
 
 /// "file.cpp:12 in function".
 [[nodiscard]] std::string to_text(const place& p);
+
+/// What a wait says of itself, "pop from queue 'lines' (0 of 64)"; some have a verb only.
+[[nodiscard]] std::string with_words(std::string_view verb, std::string_view words);
 
 /// The tasks and threads of the first scope, a line each and what belongs to it below, then the
 /// other scopes and the cycles; every line is indented.

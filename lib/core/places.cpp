@@ -46,15 +46,22 @@ std::string name_of(const context& task) {
   return "task spawned at " + to_text(task.spawned_at());
 }
 
+std::string with_words(std::string_view verb, std::string_view words) {
+  std::string text(verb);
+  if (!words.empty()) text.append(" ").append(words);
+  return text;
+}
+
 // Friend of what runs: each kind is known by its function.
 std::string to_text(const work_item& item) {
   if (item.run_ == &wait::resume) {
     const auto& w = static_cast<const wait&>(item);
+    std::ostringstream words;
+    w.what().describe(w, words);
     std::ostringstream text;
     text << (w.context_ ? name_of(*w.context_) : "a coroutine") << " goes on after "
-         << w.what().verb << ' ';
-    w.what().describe(w, text);
-    return text.str() + ", at " + to_text(w.where());
+         << with_words(w.what().verb, words.str()) << ", at " << to_text(w.where());
+    return std::move(text).str();
   }
   if (item.run_ == &task_scope::start || item.run_ == &task_scope::start_from_elsewhere) {
     return name_of(static_cast<const context&>(item)) + " begins";

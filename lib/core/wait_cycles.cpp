@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "dump_printers.hpp"
+
 namespace leat::detail {
 namespace {
 
@@ -110,7 +112,7 @@ class wait_graph {
       const wait_state& w = *n.waiting;
       cycle.tasks.push_back(n.id);
       cycle.certain = cycle.certain && w.object.certain;
-      steps += "'" + n.name + "' (" + w.verb + " " + w.words + ") -> ";
+      steps += "'" + n.name + "' (" + with_words(w.verb, w.words) + ") -> ";
       at = stuck_successor(n);
     } while (at != first);
     const std::string probably = cycle.certain ? "" : "probably ";

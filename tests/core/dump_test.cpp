@@ -85,6 +85,16 @@ LEAT_TEST("dump: a sleeper tells how long it still sleeps", "[core]") {
   CHECK(matches(text, "sleeper: sleep for another 40000 ms, .*, for 20\\.000 s"));
 }
 
+LEAT_TEST("dump: a wait that has no more to say is a word", "[core]") {
+  task_group group;
+  group.spawn([]() -> task<void> { co_await leat::this_task::yield(); }(), "polite");
+  co_await leat::this_task::yield();
+  const std::string text = dump();
+  co_await group.join();
+  INFO(text);
+  CHECK(matches(text, "polite: yield, at dump_test\\.cpp:"));
+}
+
 LEAT_TEST("dump: a task that joins tells whom, and its place once", "[core]") {
   manual_event event;
   task_group inner("inner"), outer;

@@ -197,6 +197,7 @@ TEST_CASE("world: the schedule tells each step", "[sim]") {
         []() -> task<> {
           const auto f = co_await leat::file::open("/a");
           co_await leat::sleep_for(1s);
+          co_await leat::this_task::yield();
         }(),
         "reader");
     co_await group.join();
@@ -207,6 +208,7 @@ TEST_CASE("world: the schedule tells each step", "[sim]") {
   CHECK(all.find("thread 0: reader begins") != std::string::npos);
   CHECK(all.find("files: open '/a'") != std::string::npos);
   CHECK(all.find("reader goes on after sleep") != std::string::npos);
+  CHECK(all.find("reader goes on after yield, at world_test.cpp:") != std::string::npos);
 }
 
 // Two threads look whether a queue is empty and, if so, put something in: wrong, since another
