@@ -63,10 +63,13 @@ leat::task<> test(leat::sim::world& w, bool planted) {
   }
 }
 
-void find_bugs(bool planted) {
-  const auto result = leat::sim::sweep(
-      [planted](leat::sim::world& w) { return test(w, planted); },
-      {.count = 1000, .world = {.files = {.faults = {.short_transfer = 0.1, .slow = 0.05}}}});
+// `program`: how it was called, which is how a seed is run again.
+void find_bugs(bool planted, const std::string& program) {
+  const auto result =
+      leat::sim::sweep([planted](leat::sim::world& w) { return test(w, planted); },
+                       {.count = 1000,
+                        .world = {.files = {.faults = {.short_transfer = 0.1, .slow = 0.05}}},
+                        .replay = program});
   std::printf("%llu seeds: nothing found\n", static_cast<unsigned long long>(result.seeds));
 }
 //! [/test]
@@ -75,8 +78,9 @@ void find_bugs(bool planted) {
 
 int main(int argc, char** argv) {
   const bool planted = argc > 1 && std::string_view(argv[1]) == "planted";
+  const std::string program = argv[0];
   try {
-    find_bugs(planted);
+    find_bugs(planted, planted ? program + " planted" : program);
     return planted ? 1 : 0;  // a planted bug has to be found
   } catch (const leat::sim::seed_failed& e) {
     std::puts(e.what());
