@@ -152,6 +152,8 @@ file_status to_file_status(const struct stat& s) noexcept {
   status.is_stream = S_ISFIFO(s.st_mode) || S_ISCHR(s.st_mode) || S_ISSOCK(s.st_mode);
   status.size = status.is_regular ? static_cast<std::uint64_t>(s.st_size) : 0;
   status.modified_ns = std::int64_t{s.st_mtim.tv_sec} * 1'000'000'000 + s.st_mtim.tv_nsec;
+  status.device = s.st_dev;
+  status.inode = s.st_ino;
   return status;
 }
 

@@ -113,8 +113,7 @@ indexed_reader::indexed_reader(std::vector<std::unique_ptr<tfrecord_file>> files
     handles.push_back(f->file_.open_handle());
     paths->push_back(f->path_);
     const tfrecord_stamp& stamp = f->index().stamp();
-    const file_status& then = f->file_.status();
-    known.push_back({f->path_, then.size, then.modified_ns});
+    known.push_back({f->path_, f->file_.status()});
     identity_.size += stamp.size;
     add_numbers(identity_.contents, number, stamp.size, f->size(), stamp.sample);
     add_numbers(identity_.times, number, stamp.modified_ns);

@@ -10,6 +10,11 @@ bool is_short_of_descriptors(std::int64_t result) noexcept {
   return result == -EMFILE || result == -ENFILE;
 }
 
+bool is_as_it_was(const file_status& then, const file_status& now) noexcept {
+  return now.size == then.size && now.modified_ns == then.modified_ns &&
+         now.device == then.device && now.inode == then.inode;
+}
+
 void close_for_now(file_handle& handle) noexcept {
   if (handle.number < 0) return;
   file_request request;
@@ -78,7 +83,7 @@ std::int64_t open_files::take(std::size_t n, std::int64_t result,
                               const file_status& found) noexcept {
   if (result < 0) return result;
   file_handle opened(handles_[n]->backend, static_cast<int>(result));
-  if (found.size != known_[n].size || found.modified_ns != known_[n].modified_ns) return -ESTALE;
+  if (!is_as_it_was(known_[n].then, found)) return -ESTALE;
   if (is_open(n)) return 0;
   handles_[n]->number = std::exchange(opened.number, -1);
   open_.push_back(n);

@@ -16,9 +16,12 @@ namespace leat::detail {
 /// A file, and how it was when it was opened at first.
 struct known_file {
   std::shared_ptr<const std::string> path;
-  std::uint64_t size = 0;
-  std::int64_t modified_ns = 0;
+  file_status then;
 };
+
+/// The same file as before, and not written since. Of two times in one run of a process: a copy or
+/// another machine has other inodes.
+[[nodiscard]] bool is_as_it_was(const file_status& then, const file_status& now) noexcept;
 
 /// True for a negative errno that says that there are no more descriptors.
 [[nodiscard]] bool is_short_of_descriptors(std::int64_t result) noexcept;
@@ -28,7 +31,7 @@ void close_for_now(file_handle& handle) noexcept;
 
 /// Files that are read, of which only so many are open at a time: the others are closed, those
 /// first that were not used lately, and opened again when they are to be read. One that has
-/// another size or time by then is refused.
+/// another size or time by then, or is another file, is refused.
 ///
 /// Thread safety: thread-bound to the scheduler of the files.
 class open_files {

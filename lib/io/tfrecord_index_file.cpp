@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/open_files.hpp"
 #include "leat/codec/crc32c.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/this_task.hpp"
@@ -166,8 +167,10 @@ tfrecord_index decode_index(const std::string& index_path, byte_view bytes) {
 
 std::string tfrecord_index_path(std::string_view path) { return std::string(path) + ".index"; }
 
-task<tfrecord_stamp> get_tfrecord_stamp(file& f) {
-  const file_status status = co_await get_status(f.path());
+namespace {
+
+// `status`: what is known of it under its name now.
+task<tfrecord_stamp> get_stamp(file& f, file_status status) {
   const auto part = std::min<std::uint64_t>(status.size, tfrecord_sample_size);
   std::vector<std::byte> both(static_cast<std::size_t>(2 * part));
   const std::span<std::byte> head = std::span(both).first(both.size() / 2);
@@ -182,6 +185,12 @@ task<tfrecord_stamp> get_tfrecord_stamp(file& f) {
   co_return stamp;
 }
 
+}  // namespace
+
+task<tfrecord_stamp> get_tfrecord_stamp(file& f) {
+  co_return co_await get_stamp(f, co_await get_status(f.path()));
+}
+
 task<tfrecord_index> build_tfrecord_index(std::string path, std::source_location where) {
   file f = co_await file::open(std::move(path), open_mode::read, where);
   const file_status before = f.status();
@@ -192,10 +201,11 @@ task<tfrecord_index> build_tfrecord_index(std::string path, std::source_location
   }
   header_scan scan(f, where);
   tfrecord_index_builder builder = co_await scan.run();
-  const tfrecord_stamp stamp = co_await get_tfrecord_stamp(f);
-  if (stamp.size != before.size || stamp.modified_ns != before.modified_ns) {
+  const file_status after = co_await get_status(f.path());
+  if (!detail::is_as_it_was(before, after)) {
     throw failure(errc::aborted, f.path() + ": the file was changed while it was indexed");
   }
+  const tfrecord_stamp stamp = co_await get_stamp(f, after);
   co_return std::move(builder).finish(stamp);
 }
 

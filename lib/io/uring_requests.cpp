@@ -9,6 +9,7 @@
 #include <memory>
 #include <new>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <utility>
 
 #include "io/backends.hpp"
@@ -44,6 +45,8 @@ io_uring_op code_of(const file_request& r) noexcept {
 
 struct stat to_stat(const struct statx& x) noexcept {
   struct stat s{};
+  s.st_dev = ::makedev(x.stx_dev_major, x.stx_dev_minor);
+  s.st_ino = x.stx_ino;
   s.st_mode = x.stx_mode;
   s.st_size = static_cast<off_t>(x.stx_size);
   s.st_blocks = static_cast<blkcnt_t>(x.stx_blocks);

@@ -65,7 +65,7 @@ void file_system::write_file(const std::string& path, std::string_view content) 
   const allocation_faults::spared own;
   const std::string at = canonical(path);
   make_directory(parent_of(at));
-  auto n = std::make_shared<node>();
+  auto n = make_node();
   const auto* const begin = reinterpret_cast<const std::byte*>(content.data());
   n->data.assign(begin, begin + content.size());
   n->on_device = n->data;
@@ -339,7 +339,7 @@ std::int64_t file_system::open(const file_request& r) {
     const auto found = names_.find(path);
     if (found == names_.end()) {
       if ((r.flags & O_CREAT) == 0 || !directories_.contains(parent_of(path))) return -ENOENT;
-      f.target = std::make_shared<node>();
+      f.target = make_node();
       f.target->modified_ns = wall_ns_;
       change_names({{{path, f.target}}});
     } else {
@@ -436,6 +436,12 @@ std::int64_t file_system::lock(const file_request& r) {
   return 0;
 }
 
+std::shared_ptr<file_system::node> file_system::make_node() {
+  auto n = std::make_shared<node>();
+  n->inode = ++nodes_;
+  return n;
+}
+
 // Null: of a directory.
 file_status file_system::status_of(const node* n) {
   file_status status;
@@ -445,6 +451,8 @@ file_status file_system::status_of(const node* n) {
   if (n) {
     if (status.is_regular) status.size = n->data.size();
     status.modified_ns = n->modified_ns;
+    status.device = 1;
+    status.inode = n->inode;
   }
   return status;
 }
@@ -472,7 +480,7 @@ void file_system::meddle(const file_request& r, fault f) {
   }
   const auto found = names_.find(path);
   if (found == names_.end() || found->second->is_pipe) return;
-  auto fresh = std::make_shared<node>();
+  auto fresh = make_node();
   fresh->data = found->second->data;
   cut(*fresh, choices_.choose(fresh->data.size() + 1, "size of a file that replaces another"));
   fresh->on_device = fresh->data;

@@ -15,7 +15,7 @@ void file_system::make_pipe(const std::string& path) {
   const allocation_faults::spared own;
   const std::string at = canonical(path);
   make_directory(parent_of(at));
-  auto n = std::make_shared<node>();
+  auto n = make_node();
   n->is_pipe = true;
   names_[at] = n;
   names_on_device_[at] = n;

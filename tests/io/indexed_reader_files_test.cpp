@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <fstream>
 
 #include <catch2/catch.hpp>
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "io/indexed_reader_support.hpp"
 #include "leat/core/sleep.hpp"
@@ -203,6 +207,46 @@ TEST_CASE("indexed_reader: a file that was replaced while it was closed is refus
     CHECK(contains(gone.text, "/1.tfrecord"));
     CHECK(all.ordinals == numbers{0, 1, 2});
   });
+}
+
+// Another file, with the size and the time of the one that has its name.
+void replace_unnoticed(const std::string& path, const std::string& bytes) {
+  struct stat before{};
+  REQUIRE(::stat(path.c_str(), &before) == 0);
+  const std::string other = path + ".other";
+  std::ofstream(other, std::ios::binary) << bytes;
+  const timespec times[] = {before.st_mtim, before.st_mtim};
+  REQUIRE(::utimensat(AT_FDCWD, other.c_str(), times, 0) == 0);
+  REQUIRE(::rename(other.c_str(), path.c_str()) == 0);
+  struct stat after{};
+  REQUIRE(::stat(path.c_str(), &after) == 0);
+  REQUIRE(after.st_size == before.st_size);
+  REQUIRE(after.st_mtim.tv_nsec == before.st_mtim.tv_nsec);
+}
+
+TEST_CASE("indexed_reader: a file is refused too that was replaced by one of equal size and time",
+          "[io]") {
+  const temp_dir dir;
+  data d;
+  for (const char* record : {"first", "second"}) {
+    d.records.emplace_back(record);
+    d.paths.push_back(dir.write(record, leat_test::framed({record})));
+  }
+  const auto read_both = [](const data& from) -> task<std::string> {
+    indexed_reader_options o = with_files(1, 1);
+    o.shuffle = false;
+    o.batch_size = 1;
+    o.records_ahead = 0;
+    const auto reader = co_await open(from, o);
+    reading all;
+    co_await read(*reader, from, all, 1);
+    replace_unnoticed(from.paths[1], leat_test::framed({"SECOND"}));
+    const outcome got = co_await outcome_of(read(*reader, from, all, 1));
+    CHECK(got.code == errc::failed_precondition);
+    co_return got.text;
+  };
+  CHECK(contains(leat::sync_wait(read_both(d)),
+                 d.paths[1] + ": the file was changed or replaced after the reader had opened it"));
 }
 
 TEST_CASE("indexed_reader: max_open_files is 1 at least", "[io]") {

@@ -355,6 +355,32 @@ TEST_CASE("tfrecord_index_file: a file that is changed meanwhile has no index", 
   CHECK(aborted > 10);
 }
 
+TEST_CASE(
+    "tfrecord_index_file: nor has one that is replaced meanwhile, by one of equal size and time",
+    "[io]") {
+  const texts records(300, std::string(1000, 'x'));
+  const std::string bytes = file_of(records);
+  std::size_t aborted = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    world w(seed);
+    w.files().write_file("/a", bytes);
+    w.run([&](world& here) -> task<> {
+      const leat::file_status then = co_await leat::get_status("/a");
+      leat::task_group group;
+      group.spawn([](world& there, const std::string& all, std::int64_t time) -> task<> {
+        co_await leat::sleep_for(std::chrono::microseconds(there.random().below(3000)));
+        there.files().set_time(there.now(), time);
+        there.files().write_file("/a", all);
+      }(here, bytes, then.modified_ns));
+      const outcome o = co_await outcome_of(
+          []() -> task<> { static_cast<void>(co_await leat::build_tfrecord_index("/a")); }());
+      if (o.code == errc::aborted) ++aborted;
+      co_await group.join();
+    });
+  }
+  CHECK(aborted > 10);
+}
+
 TEST_CASE("tfrecord_index_file: on a full disk the index serves, and nothing is left", "[io]") {
   const texts records = of_sizes({1, 2, 3, 400});
   const std::string bytes = file_of(records);

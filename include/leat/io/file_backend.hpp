@@ -19,6 +19,10 @@ struct file_status {
   /// the kernel makes up in /sys.
   std::uint64_t size = 0;
   std::int64_t modified_ns = 0;  ///< time of the last change, nanoseconds since 1970
+  /// Which file it is, whatever its name: until it is removed no other has both numbers. Another
+  /// machine knows a copy by others.
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
   bool is_regular = false;
   bool is_directory = false;
   bool is_stream = false;  ///< can only be read in sequence: a pipe, a terminal, a socket

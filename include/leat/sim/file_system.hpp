@@ -175,6 +175,7 @@ class file_system final : public file_backend {
     std::vector<std::byte> on_device;
     std::set<std::size_t> dirty;  // sectors that differ, or may
     std::int64_t modified_ns = 0;
+    std::uint64_t inode = 0;
     bool is_pipe = false;
     bool is_closed = false;   // a pipe without a writer
     std::uint64_t taken = 0;  // bytes that the readers of a pipe have had
@@ -221,6 +222,7 @@ class file_system final : public file_backend {
   [[nodiscard]] std::int64_t sync_directory(const std::string& directory);
   [[nodiscard]] std::int64_t truncate(const file_request& r);
   [[nodiscard]] std::int64_t lock(const file_request& r);
+  [[nodiscard]] std::shared_ptr<node> make_node();
   [[nodiscard]] static file_status status_of(const node* n);
   [[nodiscard]] std::int64_t status(const file_request& r) const;
   [[nodiscard]] std::int64_t list(const file_request& r) const;
@@ -247,6 +249,7 @@ class file_system final : public file_backend {
   std::uint64_t calls_ = 0;
   fault owed_ = fault::none;  // for the next call that it can befall
   std::string befallen_;
+  std::uint64_t nodes_ = 0;  // made so far
   time_point now_{};
   std::int64_t wall_ns_ = 0;
   bool crashed_ = false;
