@@ -278,6 +278,16 @@ TEST_CASE("csv_decoder: strings keep spaces and NULs", "[codec]") {
   CHECK(strings(t[0]) == texts{" a ", std::string(nul)});
 }
 
+TEST_CASE("csv_decoder: a byte order mark is three bytes of the first field", "[codec]") {
+  const std::string mark = "\xEF\xBB\xBF";
+  const std::string text = mark + "a,b";
+  const tensor_tuple t = decode({text}, {a_string, a_string});
+  CHECK(strings(t[0]) == texts{mark + "a"});
+  CHECK(strings(t[1]) == texts{"b"});
+  CHECK(error_of({mark + "42"}, {an_int}) != "");
+  CHECK(error_of({mark + "\"a\""}, {a_string}) != "");  // the quote is not at the beginning
+}
+
 TEST_CASE("csv_decoder: records of every length, beside the definition", "[codec]") {
   // Blocks are 64 bytes: fields and records end at every place of one.
   for (std::size_t length = 0; length < 200; ++length) {
