@@ -53,11 +53,13 @@ leat::task<> test(leat::sim::world& w, bool planted) {
   w.files().write_file("/jobs", "1\n2\n3\n");
   work_list list(planted);
   std::map<int, int> done;
-  leat::task_group workers;
-  for (int i = 1; i <= 2; ++i) {
-    workers.spawn(work("/jobs", list, done), "worker " + std::to_string(i));
-  }
-  co_await workers.join();
+  const auto two_workers = [&](leat::task_group& workers) -> leat::task<> {
+    for (int i = 1; i <= 2; ++i) {
+      workers.spawn(work("/jobs", list, done), "worker " + std::to_string(i));
+    }
+    co_return;
+  };
+  co_await leat::with_task_group(two_workers);  // joins them, also when one cannot be spawned
   for (const auto& [job, times] : done) {
     if (times != 1) throw std::logic_error("job " + std::to_string(job) + " was done twice");
   }
