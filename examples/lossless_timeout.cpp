@@ -2,9 +2,12 @@
 /// each 20 microseconds at most. With Asio's channel and its operator || up to a third is lost: it
 /// had been handed to a receive that the timer then beat. leat's queue loses none: in a select the
 /// winner is decided before anything moves, and what Asio's operator drops goes back.
+///
+/// With a number: so many messages, by leat's select only.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <thread>
 
 #include <asio/co_spawn.hpp>
@@ -20,7 +23,7 @@ using namespace asio::experimental::awaitable_operators;
 using channel = asio::experimental::concurrent_channel<void(std::error_code, int)>;
 using queue = leat::fifo_queue<int>;
 constexpr auto pace = std::chrono::microseconds(20);
-constexpr int messages = 20'000;
+int messages = 20'000;
 
 //! [select]
 leat::task<> send_all(queue& to) {
@@ -89,13 +92,17 @@ int with_asio(const char* who, auto& target, std::size_t threads) {
   return report(who, threads, received);
 }
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1) messages = std::atoi(argv[1]);
   int lost = 0;
   for (std::size_t threads = 1; threads <= 2; ++threads) {
-    channel c(asio::system_executor(), 64);
-    queue asios(64), own(64);
-    with_asio("Asio channel, receive || timer", c, threads);
-    lost += with_asio("leat queue, async_pop || timer", asios, threads);
+    if (argc == 1) {
+      channel c(asio::system_executor(), 64);
+      queue q(64);
+      with_asio("Asio channel, receive || timer", c, threads);
+      lost += with_asio("leat queue, async_pop || timer", q, threads);
+    }
+    queue own(64);
     leat::runtime rt({.threads = threads});
     leat::task_group group;
     int received = 0;

@@ -4,16 +4,19 @@
     examples.py BUILD_FOLDER [PLACES [KIND [PROGRAM...]]]
 
 PLACES: how many n are tried for each program and fault; all where there are fewer. KIND: allocation
-or call; else both. Each run has to end by itself within ten seconds, well or with a status, never by
-a signal. Status 70: an error that main() does not catch.
+or call; else both. Each run has to end by itself within a minute, well or with a status, never by
+a signal. Status 70: an error that main() does not catch. A program that Meson has among the examples
+is in commands(), or in LEFT_OUT with the reason.
 """
 
 import collections
 import concurrent.futures
 import errno
+import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -28,6 +31,24 @@ programs = sys.argv[4:]
 shim = build / 'tests' / 'libshim.so'
 
 FAULTS = [('allocation', 0), ('call', errno.EIO), ('call', errno.ENOSPC), ('call', errno.EMFILE)]
+
+LEFT_OUT = {
+    'checkpoints': 'it forks, and kills what it has forked: kill_training.py, training_memory_test.cpp',
+    'batch_server': "it waits for clients, in Asio's coroutines: asio_memory below",
+}
+# Asio calls what begins an operation in its coroutines from a function that is noexcept: no memory
+# for it, and the process ends. asio_memory shows it without leat, and is printed only; of
+# lossless_timeout the part runs that is leat's. And whom could one tell that there is no memory to
+# deliver what has happened? docs/asio.md.
+BESIDE = ['asio_memory']
+ENDS_BY_ASIO = {('asio_service', 'allocation'): 'signal 6'}
+
+
+def built():
+    """The example programs of this build, by the names that Meson has for them."""
+    targets = json.loads((build / 'meson-info' / 'intro-targets.json').read_text())
+    return {t['name'] for t in targets if t['type'] == 'executable' and
+            pathlib.Path(t['defined_in']).parent.name == 'examples'}
 
 
 def commands(folder):
@@ -51,16 +72,22 @@ def commands(folder):
     yield 'batches', []
     yield 'typed_columns', []
     yield 'damaged_files', []
+    yield 'lossless_timeout', ['300']
+    yield 'embed_epoll', []
+    yield 'embed_glib', []
+    yield 'embed_libuv', [f'{folder}/in/0.txt']
+    yield 'asio_memory', []
 
 
 def run(name, arguments, number, environment):
-    command = [build / 'examples' / name] + [a.replace('RUN', str(number)) for a in arguments]
+    place = 'tests' if name in BESIDE else 'examples'
+    command = [build / place / name] + [a.replace('RUN', str(number)) for a in arguments]
     asan = os.environ.get('ASAN_OPTIONS', '') + ':verify_asan_link_order=0'
     environment = {**os.environ, 'LD_PRELOAD': str(shim), 'ASAN_OPTIONS': asan,
                    'TMPDIR': str(scratch), **environment}
     try:
         done = subprocess.run(command, env=environment, capture_output=True, text=True,
-                              errors='replace', timeout=10)
+                              errors='replace', timeout=60)
     except subprocess.TimeoutExpired:
         return 'hangs', ''
     finally:
@@ -69,6 +96,9 @@ def run(name, arguments, number, environment):
                 shutil.rmtree(left, True)
             else:
                 left.unlink()
+    # It reads directories in functions that are noexcept.
+    if done.returncode == -signal.SIGABRT and 'filesystem10remove_all' in done.stderr:
+        return 'aborted by std::filesystem::remove_all', done.stderr
     if done.returncode < 0:
         return f'signal {-done.returncode}', done.stderr
     if 'Sanitizer' in done.stderr:
@@ -81,10 +111,14 @@ with tempfile.TemporaryDirectory() as temporary:
     folder = pathlib.Path(temporary)
     scratch = folder / 'temporary'
     scratch.mkdir()
-    for name, arguments in commands(folder):
-        if programs and name not in programs:
+    every = dict(commands(folder))
+    forgotten = built() - set(every) - set(LEFT_OUT)
+    if forgotten:
+        sys.exit(f'neither in commands() nor in LEFT_OUT: {", ".join(sorted(forgotten))}')
+    for name, arguments in every.items():
+        if programs and name not in programs or name not in built() and name not in BESIDE:
             continue
-        for backend in ('threads', 'uring'):
+        for backend in ('threads', 'uring') if name not in BESIDE else ('none',):
             base = {'LEAT_IO': backend}
             counted = folder / 'count'
             how, words = run(name, arguments, 0, {**base, 'LEAT_SHIM_COUNT': str(counted)})
@@ -103,9 +137,12 @@ with tempfile.TemporaryDirectory() as temporary:
                             'LEAT_SHIM_ERROR': str(error)})), range(0, count, step)))
                 ends = collections.Counter(how for _, how, _ in results)
                 what = errno.errorcode[error] if error else 'no memory'
-                print(f'{name:12} {backend:8} {kind:10} {what:9} {len(results):6} of {count:6}: ' +
+                print(f'{name:16} {backend:8} {kind:10} {what:9} {len(results):6} of {count:6}: ' +
                       ', '.join(f'{n} {how}' for how, n in sorted(ends.items())), flush=True)
-                wrong = [r for r in results if not r[1].startswith(('well', 'status'))]
+                wrong = [r for r in results if not r[1].startswith(('well', 'status', 'aborted by std')) and
+                         r[1] != ENDS_BY_ASIO.get((name, kind))]
+                if name in BESIDE:
+                    continue
                 bad += len(wrong)
                 for n, how, words in wrong[:2]:
                     print(f'  n = {n}: {how}\n{words[-1500:]}', flush=True)
