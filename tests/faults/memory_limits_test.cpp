@@ -10,8 +10,11 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <fcntl.h>
 #include <malloc.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "leat/codec/crc32c.hpp"
 #include "leat/codec/tfrecord.hpp"
@@ -22,6 +25,7 @@
 #include "leat/io/line_reader.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/io/whole_file_reader.hpp"
+#include "leat/pipeline/match_files.hpp"
 #include "support/child_process.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
@@ -43,25 +47,35 @@ std::size_t peak_memory() {
   return static_cast<std::size_t>(u.ru_maxrss) << 10;
 }
 
-// What a reader says about a file, read in a child, which must not need 64 MiB for it.
-template <class Reader>
-std::string said_of(const std::string& path, typename Reader::options_type options = {}) {
-  const std::string said = leat_test::said_by_child([&] {
+// What a child says that does this, which must not need so many bytes of memory for it.
+template <class Function>
+std::string said_within(std::uint64_t memory, Function f) {
+  return leat_test::said_by_child([&] {
     ::mallopt(M_PERTURB, 0);  // it would touch what is taken and never used
     const std::size_t before = peak_memory();
     std::string what = "the end";
     try {
-      leat::sync_wait([](std::string p, typename Reader::options_type o) -> task<> {
-        auto reader = co_await Reader::open(p, o);
-        typename Reader::batch_type batch;
-        for (bool more = true; more;) more = co_await reader->read_batch(batch);
-      }(path, options));
+      what = f();
     } catch (const leat::failure& e) {
       what = e.what();
     }
     const std::size_t taken = peak_memory() - before;
-    if (taken > std::size_t{64} << 20) what += "; took " + std::to_string(taken) + " bytes";
+    if (taken > memory) what += "; took " + std::to_string(taken) + " bytes";
     return what;
+  });
+}
+
+// What a reader says about a file, at its end or after so many batches.
+template <class Reader>
+std::string said_of(const std::string& path, typename Reader::options_type options = {},
+                    std::uint64_t memory = 64 * mebibyte, std::uint64_t batches = UINT64_MAX) {
+  const std::string said = said_within(memory, [&] {
+    leat::sync_wait([](std::string p, typename Reader::options_type o, std::uint64_t n) -> task<> {
+      auto reader = co_await Reader::open(p, o);
+      typename Reader::batch_type batch;
+      for (bool more = true; more && n > 0; --n) more = co_await reader->read_batch(batch);
+    }(path, options, batches));
+    return path + ": the end";
   });
   CHECK(contains(said, path));
   INFO(said);
@@ -101,15 +115,106 @@ TEST_CASE("limits: a record of 4 EiB is refused, and takes no memory", "[faults]
   const std::string plain = dir.write("plain", file);
   const std::string gzip = dir.write("gzip", leat_test::zlib_deflated(file));
   const auto gzip_options = compressed(leat::tfrecord_reader_options{});
-  for (const std::string& said : {said_of<leat::tfrecord_reader>(plain),
-                                  said_of<leat::tfrecord_reader>(gzip, gzip_options)}) {
+  constexpr std::uint64_t little = 32 * mebibyte;
+  for (const std::string& said : {said_of<leat::tfrecord_reader>(plain, {}, little),
+                                  said_of<leat::tfrecord_reader>(gzip, gzip_options, little)}) {
     CHECK(contains(said,
                    "record 0 at offset 0: a length of 4611686018427387904 bytes is above "
                    "the limit max_record_size"));
   }
   leat::tfrecord_reader_options any{.max_record_size = UINT64_MAX};
-  CHECK(contains(said_of<leat::tfrecord_reader>(plain, any), "truncated: 1012 of"));
-  CHECK(contains(said_of<leat::tfrecord_reader>(gzip, compressed(any)), "truncated: 1012 of"));
+  CHECK(contains(said_of<leat::tfrecord_reader>(plain, any, little), "truncated: 1012 of"));
+  CHECK(contains(said_of<leat::tfrecord_reader>(gzip, compressed(any), little),
+                 "truncated: 1012 of"));
+}
+
+// As in a container: who believed a length would be told that there is no memory.
+TEST_CASE("limits: the same is said of hostile headers in 512 MiB of address space", "[faults]") {
+  if (LEAT_ASAN || LEAT_TSAN) return;
+  const temp_dir dir;
+  for (const std::uint64_t length : {gibibyte - 1, gibibyte, 4 * exbibyte, UINT64_MAX}) {
+    const std::string path = dir.write("f", header_of(length) + std::string(1000, 'x'));
+    const std::string gzip = dir.write("gzip", leat_test::zlib_deflated(temp_dir::read(path)));
+    for (const bool any : {false, true}) {
+      const auto said = [&](const std::string& of, leat::compression type) {
+        return leat_test::said_by_child([&] {
+          const rlimit little{512 * mebibyte, 512 * mebibyte};
+          ::setrlimit(RLIMIT_AS, &little);
+          leat::tfrecord_reader_options options;
+          options.compression_type = type;
+          if (any) options.max_record_size = UINT64_MAX;
+          try {
+            leat::sync_wait([](std::string p, leat::tfrecord_reader_options o) -> task<> {
+              auto reader = co_await leat::tfrecord_reader::open(p, o);
+              leat::record_batch batch;
+              co_await reader->read_batch(batch);
+            }(of, options));
+          } catch (const leat::failure& e) {
+            return std::string(e.what());
+          }
+          return std::string("the end");
+        });
+      };
+      const bool fits = length <= gibibyte || (any && length < UINT64_MAX);
+      const char* const expected = fits ? "truncated: 1012 of" : "is above";
+      CAPTURE(length, any);
+      CHECK_THAT(said(path, compression::none), Catch::Contains(expected));
+      CHECK_THAT(said(gzip, compression::gzip), Catch::Contains(expected));
+    }
+  }
+}
+
+// It ends never, and no limit is reached by chance.
+TEST_CASE("limits: /dev/zero is read within the limits of each reader", "[faults]") {
+  if (LEAT_ASAN || LEAT_TSAN) return;
+  const std::string zeros = "/dev/zero";
+  CHECK(contains(said_of<leat::tfrecord_reader>(zeros), "record 0 at offset 0"));
+  CHECK(contains(said_of<leat::line_reader>(zeros), "line 1 at offset 0"));
+  leat::whole_file_reader_options whole;
+  whole.max_file_size = 8 * mebibyte;
+  CHECK(contains(said_of<leat::whole_file_reader>(zeros, whole), "max_file_size"));
+  leat::fixed_length_reader_options lengths;
+  lengths.record_size = 1000;
+  CHECK(
+      contains(said_of<leat::fixed_length_reader>(zeros, lengths, 64 * mebibyte, 1000), "the end"));
+  CHECK(
+      contains(said_of<leat::line_reader>(zeros, compressed(leat::line_reader_options{})), zeros));
+}
+
+// A directory of its own with so many files; where it is in memory, that takes no time.
+struct crowd {
+  explicit crowd(int files) {
+    const char* const memory = "/dev/shm";
+    const bool writable = ::access(memory, W_OK) == 0;
+    path = (writable ? memory : std::filesystem::temp_directory_path().string()) + "/leat-XXXXXX";
+    if (!::mkdtemp(path.data())) return;
+    const int at = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (is_there = at >= 0; is_there && files > 0; --files) {
+      const std::string name = std::to_string(files) + ".txt";
+      is_there = ::mknodat(at, name.c_str(), S_IFREG | 0600, 0) == 0;
+    }
+    ::close(at);
+  }
+  ~crowd() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  std::string path;
+  bool is_there = false;
+};
+
+TEST_CASE("limits: a directory of 100,000 files is matched in little memory", "[faults]") {
+  if (LEAT_ASAN || LEAT_TSAN) return;
+  const crowd all(100'000);
+  REQUIRE(all.is_there);
+  const auto count = [&](const char* pattern) {
+    const std::vector<std::string> patterns{all.path + pattern};
+    return std::to_string(leat::sync_wait(leat::match_files(patterns)).size());
+  };
+  CHECK(said_within(64 * mebibyte, [&] { return count("/*") + ", " + count("/*7.txt"); }) ==
+        "100000, 10000");
+  // One that could go on at each letter.
+  CHECK(said_within(64 * mebibyte, [&] { return count("/*t*t*t*t*t*t*t*t*t*t*t*t*t*x"); }) == "0");
 }
 
 TEST_CASE("limits: resync looks at what headers promise, and does not hold it", "[faults]") {
@@ -162,6 +267,22 @@ TEST_CASE("limits: a bomb within the ratio is stopped by its size, and takes no 
   options.inflate.max_ratio = 2000;
   options.inflate.max_output = gibibyte;
   CHECK(contains(said_of<leat::fixed_length_reader>(zeros, compressed(options)),
+                 "the inflated data is above the limit inflate_options::max_output"));
+}
+
+TEST_CASE("limits: a bomb of many members is stopped, though each is small", "[faults]") {
+  if (LEAT_ASAN || LEAT_TSAN) return;
+  const temp_dir dir;
+  const std::string member = leat_test::zlib_deflated(std::string(mebibyte, '\0'));
+  std::string members;
+  for (int i = 0; i < 2000; ++i) members += member;
+  const std::string path = dir.write("f", members);
+  leat::fixed_length_reader_options options;
+  options.record_size = 1000;
+  CHECK(contains(said_of<leat::fixed_length_reader>(path, compressed(options)), "max_ratio"));
+  options.inflate.max_ratio = 2000;
+  options.inflate.max_output = gibibyte;
+  CHECK(contains(said_of<leat::fixed_length_reader>(path, compressed(options)),
                  "the inflated data is above the limit inflate_options::max_output"));
 }
 

@@ -95,6 +95,25 @@ TEST_CASE("files: a pipe is refused where records have places, and is replaced b
   CHECK(leat::sync_wait(leat::list_directory(dir.path())) == std::vector<std::string>{"pipe"});
 }
 
+// Names are taken as they are; SECURITY.md.
+TEST_CASE("files: dots in a path lead where they lead, and out of a directory too", "[io]") {
+  const temp_dir dir;
+  REQUIRE(::mkdir((dir / "folder").c_str(), 0700) == 0);
+  const std::string path = dir.write("f", leat_test::framed({"a record"}));
+  std::string to_root;
+  for (int i = 0; i < 50; ++i) to_root += "/..";
+  for (const std::string& to_it :
+       {dir / "folder/../f", dir / "folder/.././folder/../f", dir.path() + to_root + path}) {
+    const auto read = leat::sync_wait(leat_test::read_outcome_of<leat::tfrecord_reader>(to_it, {}));
+    CHECK(read.records == std::vector<std::string>{"a record"});
+  }
+  CHECK(contains(error_of(read_all<leat::tfrecord_reader>(dir / "none/../f")), "none/../f"));
+  CHECK(contains(error_of(read_all<leat::tfrecord_reader>(dir / "f/../f")), "f/../f"));
+  CHECK(error_of(write_one<leat::tfrecord_writer>(dir / "folder/../g")) == "no error");
+  CHECK(std::filesystem::is_regular_file(dir / "g"));
+  CHECK(std::filesystem::is_empty(dir / "folder"));
+}
+
 // Reads on in a file that has become shorter behind the first batch.
 template <class Reader>
 std::string error_of_shrinking(const std::string& bytes, typename Reader::options_type options) {

@@ -145,6 +145,23 @@ TEST_CASE("match_files: directories match too, unless they are left out", "[pipe
   CHECK(match({t / "s*"}, {.regular_only = true}).empty());
 }
 
+// Names are taken as they are; SECURITY.md.
+TEST_CASE("match_files: dots lead where they lead, and out of a directory too", "[pipeline]") {
+  const tree t;
+  CHECK(match({t / "sub/../a.txt"}) == paths{t / "sub/../a.txt"});
+  CHECK(match({t / "sub/deep/../../*.txt"}) == paths{t / "sub/deep/../../.hidden.txt",
+                                                     t / "sub/deep/../../a.txt",
+                                                     t / "sub/deep/../../b.txt"});
+  CHECK(match({t / "*/../[x]"}).empty());
+  CHECK(match({t / "*/../a.txt"}) == paths{t / "sub/../a.txt"});
+  CHECK(match({t / "none/../a.txt"}).empty());
+  std::string to_root;
+  for (int i = 0; i < 50; ++i) to_root += "/..";
+  CHECK(match({t.path() + to_root + t.path() + "/a*"}) ==
+        paths{t.path() + to_root + t.path() + "/a.txt"});
+  CHECK(match({t / "..*"}).empty());  // what is read of a directory has no '.' and '..'
+}
+
 TEST_CASE("match_files: links are followed, and those that lead nowhere end", "[pipeline]") {
   const tree t;
   std::filesystem::create_symlink(".", t / "itself");
