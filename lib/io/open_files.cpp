@@ -6,6 +6,16 @@
 
 namespace leat::detail {
 
+bool keeps_inodes(const struct statfs& file_system) noexcept {
+  switch (static_cast<std::uint32_t>(file_system.f_type)) {
+    case 0x65735546:  // FUSE
+    case 0xFF534D42:  // CIFS
+    case 0xFE534D42:  // SMB 2 and later
+      return false;
+    default: return true;
+  }
+}
+
 bool is_short_of_descriptors(std::int64_t result) noexcept {
   return result == -EMFILE || result == -ENFILE;
 }
@@ -78,12 +88,26 @@ void open_files::ask_to_open(std::size_t n, file_request& request,
   request.result = 0;
 }
 
+bool open_files::is_the_same(std::size_t n, const file_handle& opened,
+                             const file_status& found) const noexcept {
+  file_status then = known_[n].then;
+  if (is_as_it_was(then, found)) return true;
+  struct statfs on{};
+  if (!opened.backend.gives_descriptors() || ::fstatfs(opened.number, &on) != 0 ||
+      keeps_inodes(on)) {
+    return false;
+  }
+  then.device = found.device;
+  then.inode = found.inode;
+  return is_as_it_was(then, found);
+}
+
 // Another may have opened it meanwhile.
 std::int64_t open_files::take(std::size_t n, std::int64_t result,
                               const file_status& found) noexcept {
   if (result < 0) return result;
   file_handle opened(handles_[n]->backend, static_cast<int>(result));
-  if (!is_as_it_was(known_[n].then, found)) return -ESTALE;
+  if (!is_the_same(n, opened, found)) return -ESTALE;
   if (is_open(n)) return 0;
   handles_[n]->number = std::exchange(opened.number, -1);
   open_.push_back(n);

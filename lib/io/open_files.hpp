@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <sys/vfs.h>
+
 #include "leat/core/task.hpp"
 #include "leat/io/file.hpp"
 
@@ -22,6 +24,10 @@ struct known_file {
 /// The same file as before, and not written since. Of two times in one run of a process: a copy or
 /// another machine has other inodes.
 [[nodiscard]] bool is_as_it_was(const file_status& then, const file_status& now) noexcept;
+
+/// False: a file may have another inode there once it has been closed. FUSE and SMB number files as
+/// they are looked up.
+[[nodiscard]] bool keeps_inodes(const struct statfs& file_system) noexcept;
 
 /// True for a negative errno that says that there are no more descriptors.
 [[nodiscard]] bool is_short_of_descriptors(std::int64_t result) noexcept;
@@ -85,6 +91,8 @@ class open_files {
   };
 
   void ask_to_open(std::size_t n, file_request& request, file_status& found) const noexcept;
+  [[nodiscard]] bool is_the_same(std::size_t n, const file_handle& opened,
+                                 const file_status& found) const noexcept;
   [[nodiscard]] std::int64_t take(std::size_t n, std::int64_t result,
                                   const file_status& found) noexcept;
 

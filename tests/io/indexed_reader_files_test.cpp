@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "io/indexed_reader_support.hpp"
+#include "io/open_files.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/task_group.hpp"
@@ -247,6 +248,21 @@ TEST_CASE("indexed_reader: a file is refused too that was replaced by one of equ
   };
   CHECK(contains(leat::sync_wait(read_both(d)),
                  d.paths[1] + ": the file was changed or replaced after the reader had opened it"));
+}
+
+TEST_CASE("indexed_reader: an inode tells nothing where files are numbered as they are looked up",
+          "[io]") {
+  const temp_dir dir;
+  struct statfs on{};
+  REQUIRE(::statfs(dir.path().c_str(), &on) == 0);
+  on.f_type = 0xEF53;  // ext4
+  CHECK(leat::detail::keeps_inodes(on));
+  for (const std::uint32_t type : {0x65735546U, 0xFF534D42U, 0xFE534D42U}) {
+    on.f_type = static_cast<decltype(on.f_type)>(type);
+    CHECK_FALSE(leat::detail::keeps_inodes(on));
+    on.f_type = static_cast<std::int32_t>(type);  // as a kernel of 32 bits has it
+    CHECK_FALSE(leat::detail::keeps_inodes(on));
+  }
 }
 
 TEST_CASE("indexed_reader: max_open_files is 1 at least", "[io]") {
