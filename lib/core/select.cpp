@@ -91,3 +91,36 @@ void arm<task_group::join_wait>::describe(std::ostream& out) const {
 }
 
 }  // namespace leat::detail
+
+namespace leat {
+
+// ---------------------------------------------------------------- a wait on a scope, in a select
+
+void condition_wait::select_in(detail::selection& s, int index) noexcept {
+  selection_ = &s;
+  index_ = index;
+  run_ = [](work_item& item) noexcept { static_cast<condition_wait&>(item).selection_->wake(); };
+}
+
+bool condition_wait::holds_now() const noexcept {
+  const detail::lock_guard lock(scope_.mutex_);
+  return scope_.holds(conditions_);
+}
+
+bool condition_wait::begin_selected() noexcept {
+  if (const context* c = selection_->task(); c && &c->scope() == &scope_) {
+    result_ = outcome::own;
+    return claim();
+  }
+  const detail::lock_guard lock(scope_.mutex_);
+  if (scope_.holds(conditions_)) return claim();
+  link_into_scope();
+  return false;
+}
+
+void condition_wait::withdraw() noexcept {
+  const detail::lock_guard lock(scope_.mutex_);
+  if (linked_) scope_.unlink(*this);
+}
+
+}  // namespace leat
