@@ -32,7 +32,7 @@ class collector::chosen {
     std::vector<task_scope*> below;
     for (auto s = scopes_.rbegin(); s != scopes_.rend(); ++s) {
       const bool made_there =
-          std::find(numbers.begin(), numbers.end(), (*s)->parent_.scope) != numbers.end();
+          std::find(numbers.begin(), numbers.end(), (*s)->maker_.scope) != numbers.end();
       if ((*s)->number() != only && !made_there) continue;
       numbers.push_back((*s)->number());
       below.push_back(*s);
@@ -228,8 +228,7 @@ std::vector<scope_state> collector::scopes_of(std::uint64_t only, process_state&
   const std::lock_guard lock(scope_registry::mutex());
   const chosen asked_about(only);
   for (const task_scope* s : asked_about.scopes()) {
-    all.push_back(
-        {s->number(), s->parent_, std::string(s->kind()), s->name(), s->stop_requested()});
+    all.push_back({s->number(), s->maker_, std::string(s->kind()), s->name(), s->stop_requested()});
     for (const task_state& t : a.tasks) {
       if (t.id.scope == s->number()) all.back().tasks.push_back(t);
     }

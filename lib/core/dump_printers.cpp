@@ -202,9 +202,12 @@ void print_json(const process_state& state, std::ostream& out) {
 }
 
 std::string members_text(const process_state& state) {
+  const scope_state& owner = state.scopes.front();
+  // What tasks of it have made before they ended is left to whoever owns that.
+  if (owner.tasks.empty() && owner.threads.empty()) return {};
   std::ostringstream out;
   text_printer printer(out);
-  printer.print_members(state.scopes.front(), 1);
+  printer.print_members(owner, 1);
   for (std::size_t i = 1; i < state.scopes.size(); ++i) printer.print(state.scopes[i], 1);
   printer.print(state.cycles, 1);
   return std::move(out).str();

@@ -19,7 +19,7 @@ void print_json(const process_state& state, std::ostream& out);
 [[nodiscard]] std::string with_words(std::string_view verb, std::string_view words);
 
 /// The tasks and threads of the first scope, a line each and what belongs to it below, then the
-/// other scopes and the cycles; every line is indented.
+/// other scopes and the cycles; every line is indented. Empty when the first scope has none.
 [[nodiscard]] std::string members_text(const process_state& state);
 
 /// Where a task is: what it waits for, and in a line each where it is awaited.

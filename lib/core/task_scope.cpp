@@ -78,9 +78,10 @@ struct task_scope::link {
   std::stop_callback<forward> callback;
 };
 
-task_scope::task_scope(std::string_view kind, std::string_view name, context* parent)
-    : kind_(kind), name_(name), parent_(parent ? parent->id() : task_id{}) {
-  if (parent) link_ = std::make_unique<link>(parent->scope().get_stop_token(), *this);
+task_scope::task_scope(std::string_view kind, std::string_view name, const context* maker,
+                       context* stopped_with)
+    : kind_(kind), name_(name), maker_(maker ? maker->id() : task_id{}) {
+  if (stopped_with) link_ = std::make_unique<link>(stopped_with->scope().get_stop_token(), *this);
   detail::scope_registry::add(*this);  // last: a constructor that throws has no destructor
 }
 

@@ -52,6 +52,12 @@ task<> nest(fifo_queue<std::string>& from) {
   co_await inner.join();
 }
 
+task<> shield(fifo_queue<std::string>& from) {
+  task_group inner(leat::shielded, "shielded");
+  inner.spawn(chain(from), "leaf");
+  co_await inner.join();
+}
+
 bool everyone_waits(const std::string& dump) {
   return dump.find("running") == dump.npos && dump.find("2 of 3 done") != dump.npos &&
          dump.find("wait for each other") != dump.npos;
@@ -72,6 +78,7 @@ int main(int argc, char** argv) {
   coordinator.spawn_on(runtime.get_scheduler(0), greedy(q1, q2), "greedy");
   coordinator.spawn_on(runtime.get_scheduler(1), echo(q1, q2), "echo");
   coordinator.start_thread("reader", [&](const std::stop_token&) { silent.wait_pop(); });
+  coordinator.spawn_on(runtime.get_scheduler(1), shield(silent), "shield");
   task_group group;
   group.spawn_on(runtime.get_scheduler(1), nest(words), "nest");
   group.spawn_on(runtime.get_scheduler(0), choose(silent), "choose");

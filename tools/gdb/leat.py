@@ -340,7 +340,7 @@ class Thread:
 class Scope:
     def __init__(self, value):
         self.number = int(value['number_'])
-        self.parent = task_id(value['parent_'])
+        self.parent = task_id(value['maker_'])
         self.stopped = boolean(value['stopped_'])
         self.title = string_view(value['kind_'])
         if name := std_string(value['name_']):

@@ -58,7 +58,7 @@ class task_group final : public task_scope {
   /// A group that goes on when the task that made it is asked to stop: for what has to be done in
   /// spite of that, such as closing a file.
   explicit task_group(shielded_t, std::string_view name = {})
-      : task_scope("task group", name, nullptr) {}
+      : task_scope("task group", name, scheduler::current_task(), nullptr) {}
 
   /// Starts a task on the scheduler that runs now, in its next turn.
   /// Errors: std::bad_alloc; then nothing was started.

@@ -45,7 +45,13 @@ class task_scope {
  public:
   /// `kind` and `name` are what a dump calls the scope. `parent`: the task that made it, null
   /// outside a task; a stop of the parent's scope is a stop of this one.
-  task_scope(std::string_view kind, std::string_view name, context* parent);
+  task_scope(std::string_view kind, std::string_view name, context* parent)
+      : task_scope(kind, name, parent, parent) {}
+
+  /// The same for one that `maker` has made, where a dump tells it, but that is stopped with the
+  /// scope of `stopped_with`, or by none when that is null. Neither is kept: both may end first.
+  task_scope(std::string_view kind, std::string_view name, const context* maker,
+             context* stopped_with);
   task_scope(const task_scope&) = delete;
   task_scope& operator=(const task_scope&) = delete;
 
@@ -151,7 +157,7 @@ class task_scope {
 
   const std::string_view kind_;
   const std::string name_;
-  const task_id parent_;  // the task that made it
+  const task_id maker_;  // the task that made it, which may have ended
 
   mutable detail::mutex mutex_;
   context* children_ LEAT_GUARDED_BY(mutex_) = nullptr;
