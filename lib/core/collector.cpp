@@ -258,7 +258,7 @@ void collector::add_threads(std::vector<scope_state>& all) {
   for (; p; p = thread_registry::next(*p)) {
     const auto scope = find(all, p->id().scope);
     if (scope == all.end()) continue;
-    thread_state state{p->id(), p->name()};
+    thread_state state{p->id(), p->name(), p->started_elsewhere()};
     if (p->blocked_on()) {
       state.waiting = state_of(*p->blocked_on(), std::chrono::steady_clock::now() - p->since());
     }

@@ -25,6 +25,11 @@ std::string to_text(const wait_state& w) {
   return std::move(text).str();
 }
 
+std::string to_text(const thread_state& t) {
+  if (t.waiting) return to_text(*t.waiting);
+  return t.started_elsewhere ? "not known: it was started elsewhere" : "running";
+}
+
 // --------------------------------------------------------------------------------- for a person
 
 class text_printer {
@@ -43,8 +48,7 @@ class text_printer {
 
   void print_members(const scope_state& s, std::size_t depth) {
     for (const thread_state& t : s.threads) {
-      out_ << indent(depth) << "thread " << t.name << ": "
-           << (t.waiting ? to_text(*t.waiting) : "running") << '\n';
+      out_ << indent(depth) << "thread " << t.name << ": " << to_text(t) << '\n';
     }
     for (const task_state& t : s.tasks) {
       out_ << indent(depth) << t.name << ": ";
@@ -117,7 +121,7 @@ class json_printer {
 
   void print_element(const thread_state& t) {
     json_.begin_object().member("id", to_text(t.id)).member("name", t.name);
-    json_.member("state", t.waiting ? "waiting" : "running");
+    json_.member("state", t.waiting ? "waiting" : t.started_elsewhere ? "unknown" : "running");
     print_wait(t.waiting);
     json_.end_object();
   }

@@ -48,6 +48,7 @@ struct task_state {
 struct thread_state {
   task_id id;
   std::string name;
+  bool started_elsewhere = false;          ///< true: no more than the above is known
   std::optional<wait_state> waiting = {};  ///< empty: it runs
 };
 

@@ -4,8 +4,8 @@
 
 namespace leat {
 
-void task_group::wait_join() {
-  block_until(idle, no_deadline);
+void task_group::wait_join(std::source_location where) {
+  block_until(idle, no_deadline, where);
   rethrow_first();
 }
 

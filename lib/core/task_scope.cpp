@@ -326,14 +326,18 @@ condition_wait task_scope::wait_until(unsigned conditions, time_point deadline,
   return {*this, conditions, deadline, where};
 }
 
-bool task_scope::block_until(unsigned conditions, time_point deadline) {
+bool task_scope::block_until(unsigned conditions, time_point deadline,
+                             const std::source_location& where) {
   LEAT_ASSERT(scheduler::current() == nullptr,
               "a blocking wait on a scheduler's own thread: co_await it instead");
+  if ((conditions & idle) != 0 && detail::thread_place::current_id().scope == number_) {
+    throw condition_wait::waits_for_itself(*this, "a thread");
+  }
   struct sleeper : condition_wait {
     using condition_wait::condition_wait;
     detail::parker parker;
   };
-  sleeper self(*this, conditions, deadline, std::source_location::current());
+  sleeper self(*this, conditions, deadline, where);
   self.run_ = [](work_item& item) noexcept { static_cast<sleeper&>(item).parker.unpark(); };
   {
     const detail::lock_guard lock(mutex_);
@@ -364,8 +368,11 @@ void task_scope::when_idle(condition_wait& w) noexcept {
   w.wake();
 }
 
-const wait::kind condition_wait::scope_kind{"join", &condition_wait::cancel,
-                                            &condition_wait::describe, &condition_wait::inspect};
+const wait::kind condition_wait::join_kind{
+    "join", &condition_wait::cancel, &condition_wait::describe_join, &condition_wait::inspect};
+const wait::kind condition_wait::stop_kind{"wait for a stop of", &condition_wait::cancel,
+                                           &condition_wait::describe_stop,
+                                           &condition_wait::inspect};
 
 condition_wait::alarm::alarm(condition_wait& w) noexcept
     : detail::timer(
@@ -374,7 +381,7 @@ condition_wait::alarm::alarm(condition_wait& w) noexcept
 
 condition_wait::condition_wait(task_scope& scope, unsigned conditions, time_point deadline,
                                const std::source_location& where) noexcept
-    : wait(scope_kind, where),
+    : wait((conditions & task_scope::idle) != 0 ? join_kind : stop_kind, where),
       scope_(scope),
       conditions_(conditions),
       deadline_(deadline),
@@ -429,12 +436,20 @@ void condition_wait::cancel(wait& w) noexcept {
   if ((self.conditions_ & task_scope::idle) == 0) self.end(outcome::cancelled);
 }
 
-void condition_wait::describe(const wait& w, std::ostream& out) {
+void condition_wait::name_scope(std::ostream& out) const {
+  out << scope_.kind();
+  if (!scope_.name().empty()) out << " '" << scope_.name() << "'";
+}
+
+void condition_wait::describe_join(const wait& w, std::ostream& out) {
   const auto& self = static_cast<const condition_wait&>(w);
-  out << self.scope_.kind();
-  if (!self.scope_.name().empty()) out << " '" << self.scope_.name() << "'";
+  self.name_scope(out);
   const std::size_t live = self.scope_.live_tasks();
   out << ", " << live << (live == 1 ? " task live" : " tasks live");
+}
+
+void condition_wait::describe_stop(const wait& w, std::ostream& out) {
+  static_cast<const condition_wait&>(w).name_scope(out);
 }
 
 void condition_wait::inspect(const wait& w, wait_object& object) {
@@ -458,9 +473,13 @@ std::tuple<std::error_code, bool> condition_wait::await_tuple() noexcept {
 }
 
 failure condition_wait::failed(std::error_code ec) const {
-  const std::string whom = std::string(scope_.kind()) + " '" + scope_.name() + "'";
-  return {ec, result_ == outcome::own ? "a task of " + whom + " joins it, and would wait for itself"
-                                      : "the wait for a stop of " + whom};
+  if (result_ == outcome::own) return waits_for_itself(scope_, "a task");
+  return {ec, "the wait for a stop of " + std::string(scope_.kind()) + " '" + scope_.name() + "'"};
+}
+
+failure condition_wait::waits_for_itself(const task_scope& scope, std::string_view who) {
+  return {errc::failed_precondition, std::string(who) + " of " + std::string(scope.kind()) + " '" +
+                                         scope.name() + "' joins it, and would wait for itself"};
 }
 
 }  // namespace leat

@@ -29,7 +29,8 @@ void thread_registry::remove(thread_place& place) noexcept {
   if (place.following_) place.following_->previous_ = place.previous_;
 }
 
-thread_place::thread_place(task_id id, std::string name) : id_(id), name_(std::move(name)) {
+thread_place::thread_place(task_id id, std::string name, bool started_elsewhere)
+    : id_(id), name_(std::move(name)), started_elsewhere_(started_elsewhere) {
   thread_registry::add(*this);
 }
 

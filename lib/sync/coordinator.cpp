@@ -18,10 +18,12 @@ namespace leat {
 
 // A thread that join() waits for; every live one is held in the scope.
 struct coordinator::thread_entry {
-  thread_entry(task_id id, std::string name) : place(std::in_place, id, std::move(name)) {}
+  thread_entry(task_id id, std::string name, std::stop_source own_stop)
+      : place(std::in_place, id, std::move(name), own_stop.stop_possible()),
+        stop(std::move(own_stop)) {}
 
   std::optional<detail::thread_place> place;  // until it ends
-  std::stop_source stop{std::nostopstate};    // of a thread that was started elsewhere
+  std::stop_source stop;                      // of a thread that was started elsewhere
   std::atomic<bool> ended{false};
   std::jthread thread;  // last: it uses the others
 };
@@ -133,9 +135,8 @@ void coordinator::register_thread(std::jthread thread, std::string name) {
 
 void coordinator::run_thread(std::string name, std::stop_source stop,
                              std::function<void(std::stop_token)> body) {
-  auto entry = std::make_unique<thread_entry>(next_id(), std::move(name));
+  auto entry = std::make_unique<thread_entry>(next_id(), std::move(name), std::move(stop));
   thread_entry& e = *entry;
-  e.stop = std::move(stop);
   hold();
   std::vector<std::unique_ptr<thread_entry>> ended;  // joined outside of the lock
   try {
@@ -215,8 +216,8 @@ task<bool> coordinator::wait_for_stop(time_span limit, std::source_location wher
   co_return should_stop();
 }
 
-bool coordinator::block_for_stop(time_span limit) {
-  block_until(stopped, deadline_after(std::chrono::steady_clock::now(), limit));
+bool coordinator::block_for_stop(time_span limit, std::source_location where) {
+  block_until(stopped, deadline_after(std::chrono::steady_clock::now(), limit), where);
   return should_stop();
 }
 
@@ -260,17 +261,18 @@ task<void> coordinator::join(join_options options, std::source_location where) {
   finish_join(std::move(late));
 }
 
-void coordinator::wait_join(const join_options& options) {
-  bool all_ended = block_until(idle | stopped, no_deadline) && is_idle();
+void coordinator::wait_join(const join_options& options, std::source_location where) {
+  bool all_ended = block_until(idle | stopped, no_deadline, where) && is_idle();
   std::exception_ptr late;
   if (!all_ended) {
     try {
-      all_ended = block_until(idle, end_of_grace(options, std::chrono::steady_clock::now()));
+      const time_point end = end_of_grace(options, std::chrono::steady_clock::now());
+      all_ended = block_until(idle, end, where);
       if (!all_ended) late = stragglers_of(options);
     } catch (...) {
       late = std::current_exception();
     }
-    if (options.wait_for_stragglers) block_until(idle, no_deadline);
+    if (options.wait_for_stragglers) block_until(idle, no_deadline, where);
   }
   finish_join(std::move(late));
 }

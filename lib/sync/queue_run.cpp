@@ -289,10 +289,10 @@ task<void> queue_run::first_enqueues(time_span limit, std::source_location where
 
 task<void> queue_run::join(std::source_location where) const { return wait_for_end(state_, where); }
 
-void queue_run::wait_join() const {
+void queue_run::wait_join(std::source_location where) const {
   if (!state_) return;
   const shared_state state = state_;
-  state->ended.wait_pop();
+  state->ended.wait_pop(where);
   state->rethrow_first();
 }
 

@@ -140,7 +140,7 @@ task<void> queue_runner::run(std::source_location where) {
   if (error) std::rethrow_exception(error);
 }
 
-void queue_runner::wait_run(scheduler& home) {
+void queue_runner::wait_run(scheduler& home, std::source_location where) {
   task_group group(name());
   std::exception_ptr error;
   try {
@@ -148,7 +148,7 @@ void queue_runner::wait_run(scheduler& home) {
   } catch (...) {
     error = std::current_exception();
   }
-  group.wait_join();
+  group.wait_join(where);
   if (error) std::rethrow_exception(error);
 }
 

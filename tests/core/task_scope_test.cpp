@@ -27,7 +27,6 @@ class open_scope final : public leat::task_scope {
   explicit open_scope(std::string_view name = "", leat::context* parent = nullptr)
       : task_scope("open scope", name, parent) {}
 
-  using task_scope::block_until;
   using task_scope::hold;
   using task_scope::idle;
   using task_scope::is_idle;
@@ -43,6 +42,9 @@ class open_scope final : public leat::task_scope {
   }
   task<bool> until(unsigned conditions, leat::time_point deadline = leat::no_deadline) {
     co_return co_await wait_until(conditions, deadline, std::source_location::current());
+  }
+  bool block_until(unsigned conditions, leat::time_point deadline) {
+    return task_scope::block_until(conditions, deadline, std::source_location::current());
   }
 
   std::vector<std::string> ended;

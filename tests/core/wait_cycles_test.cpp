@@ -114,7 +114,7 @@ TEST_CASE("find_cycles: a task may wait for itself", "[core]") {
 
 TEST_CASE("find_cycles: threads take part", "[core]") {
   scope_state s = scope(1, {pushing({1, 1}, "a", {{1, 2}})});
-  s.threads.push_back({{1, 2}, "t", pushing({}, "", {{1, 1}}).waiting});
+  s.threads.push_back({{1, 2}, "t", false, pushing({}, "", {{1, 1}}).waiting});
   REQUIRE(find_cycles({s}, false).size() == 1);
   s.threads[0].waiting.reset();
   CHECK(find_cycles({s}, false).empty());

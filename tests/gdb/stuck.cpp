@@ -58,6 +58,8 @@ task<> shield(fifo_queue<std::string>& from) {
   co_await inner.join();
 }
 
+task<> wait_for_stop_of(leat::coordinator& c) { co_await c.wait_for_stop(); }
+
 bool everyone_waits(const std::string& dump) {
   return dump.find("running") == dump.npos && dump.find("2 of 3 done") != dump.npos &&
          dump.find("wait for each other") != dump.npos;
@@ -78,7 +80,11 @@ int main(int argc, char** argv) {
   coordinator.spawn_on(runtime.get_scheduler(0), greedy(q1, q2), "greedy");
   coordinator.spawn_on(runtime.get_scheduler(1), echo(q1, q2), "echo");
   coordinator.start_thread("reader", [&](const std::stop_token&) { silent.wait_pop(); });
+  coordinator.register_thread(std::jthread([&] { silent.wait_pop(); }), "registered");
   coordinator.spawn_on(runtime.get_scheduler(1), shield(silent), "shield");
+  leat::coordinator other({.name = "other"});
+  coordinator.spawn_on(runtime.get_scheduler(0), wait_for_stop_of(other), "for a stop");
+  coordinator.start_thread("joiner", [&](const std::stop_token&) { other.block_for_stop(); });
   task_group group;
   group.spawn_on(runtime.get_scheduler(1), nest(words), "nest");
   group.spawn_on(runtime.get_scheduler(0), choose(silent), "choose");

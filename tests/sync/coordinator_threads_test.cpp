@@ -169,6 +169,23 @@ TEST_CASE("coordinator: the stop of its threads works again after clear_stop", "
   }
 }
 
+TEST_CASE("coordinator: a thread that joins its own coordinator is told so", "[sync]") {
+  leat::coordinator c({.name = "ring"});
+  const bool stopped = GENERATE(false, true);
+  std::string said;
+  c.start_thread("self", [&](const std::stop_token&) {
+    if (stopped) c.request_stop();
+    try {
+      c.wait_join();
+    } catch (const leat::failure& e) {
+      if (e.code() != errc::failed_precondition) throw;
+      said = e.what();
+    }
+  });
+  c.wait_join();
+  CHECK(said.find("a thread of coordinator 'ring' joins it, and would wait for itself") == 0);
+}
+
 TEST_CASE("coordinator: its end stops the threads that are left, and joins them", "[sync]") {
   std::atomic<bool> ended{false};
   {

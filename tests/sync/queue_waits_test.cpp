@@ -1,11 +1,13 @@
 // What a dump tells of waits on queues and owners, and of those that wait for each other.
 
+#include <regex>
 #include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "leat/core/dump.hpp"
+#include "leat/core/runtime.hpp"
 #include "leat/core/select.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
@@ -13,6 +15,7 @@
 #include "leat/sim/world.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/fifo_queue.hpp"
+#include "leat/sync/queue_runner.hpp"
 #include "support/leat_test.hpp"
 
 namespace queue_waits_test {
@@ -30,6 +33,8 @@ std::string dump(leat::dump_format format = leat::dump_format::text) {
 }
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+const std::string in_this_file = R"( at queue_waits_test\.cpp:\d+ in )";  // for an expression
 
 // What a stop ends is no error here.
 task<void> stop_and_join(task_group& group) {
@@ -233,6 +238,83 @@ TEST_CASE("coordinator: a dump tells what threads block on, and that it is each 
       has(text,
           "'right' (push to queue 'q2' (1 of 1)) -> 'left' (push to queue 'q1' (1 of 1)) -> "
           "'right'"));
+}
+
+TEST_CASE("coordinator: threads that block on an owner are told by their own lines", "[sync]") {
+  leat::runtime rt;
+  leat::scheduler& home = rt.get_scheduler();
+  fifo_queue<int> open(1, "open"), fed(1, "fed"), also_fed(1, "also fed");
+  const auto pop = [](fifo_queue<int>& q) -> task<void> { co_await q.pop(); };
+  const auto produce = [&open]() -> task<bool> { co_return (co_await open.pop()).has_value(); };
+  coordinator other({.name = "other"});
+  other.spawn_on(home, pop(open));
+  task_group group("some");
+  group.spawn_on(home, pop(open));
+  leat::queue_runner started(fed), runner(also_fed);
+  started.add(produce);
+  runner.add(produce);
+  const leat::queue_run run = started.start(group, home);
+  coordinator c({.name = "training"});
+  c.start_thread("a", [&](const std::stop_token&) { other.wait_join(); });
+  c.start_thread("b", [&](const std::stop_token&) { other.block_for_stop(); });
+  c.start_thread("c", [&](const std::stop_token&) { group.wait_join(); });
+  c.start_thread("d", [&](const std::stop_token&) { rt.block_on(pop(open)); });
+  c.start_thread("e", [&](const std::stop_token&) { runner.wait_run(home); });
+  c.start_thread("f", [&](const std::stop_token&) { run.wait_join(); });
+  std::string text;
+  do {
+    std::this_thread::yield();
+    text = dump();
+  } while (has(text, "running"));
+  other.request_stop();
+  open.close();
+  c.wait_join();
+  group.wait_join();
+  INFO(text);
+  const auto told = [&](const std::string& thread_and_wait) {
+    return std::regex_search(text, std::regex("  thread " + thread_and_wait + "," + in_this_file));
+  };
+  CHECK(told("a: join coordinator 'other', 1 task live"));
+  CHECK(told("b: wait for a stop of coordinator 'other'"));
+  CHECK(told("c: join task group 'some', 2 tasks live"));
+  CHECK(told("d: join runtime, 1 task live"));
+  CHECK(told("e: join task group 'queue_runner also fed', 1 task live"));
+  CHECK(told("f: pop from queue 'the end of queue_runner fed' \\(0 of 1\\)"));
+}
+
+LEAT_TEST("dump: a wait for a stop is told as one, and not as a join", "[sync]") {
+  coordinator c({.name = "training"}), other({.name = "other"});
+  c.spawn([](coordinator& o) -> task<void> { co_await o.wait_for_stop(); }(other), "waiter");
+  co_await leat::this_task::yield();
+  const std::string text = dump();
+  other.request_stop();
+  co_await c.join();
+  INFO(text);
+  CHECK(has(text, "  waiter: wait for a stop of coordinator 'other', at queue_waits_test.cpp:"));
+}
+
+TEST_CASE("coordinator: where a registered thread waits is not known", "[sync]") {
+  fifo_queue<int> q(1, "q");
+  coordinator c({.name = "training"});
+  c.register_thread(std::jthread([&q] { q.wait_pop(); }), "registered");
+  while (q.statistics().waiting_pops == 0) std::this_thread::yield();
+  const std::string text = dump();
+  const std::string json = dump(leat::dump_format::json);
+  c.request_stop();
+  std::string late;
+  try {
+    c.wait_join({.grace = 0s});
+  } catch (const leat::stragglers_error& e) {
+    late = e.what();
+  }
+  q.close();
+  c.wait_join();
+  INFO(text);
+  INFO(json);
+  INFO(late);
+  CHECK(has(text, "\n  thread registered: not known: it was started elsewhere\n"));
+  CHECK(has(late, "\n  thread registered: not known: it was started elsewhere\n"));
+  CHECK(has(json, R"("name":"registered","state":"unknown","wait":null})"));
 }
 
 LEAT_TEST("coordinator: a late join names who waits for whom in spite of the stop", "[sync]") {

@@ -170,11 +170,18 @@ def describe_queue(wait, _now):
     return words
 
 
-def describe_join(wait, _now):
-    scope = as_type(as_type(wait.address, 'leat::condition_wait')['scope_'], 'leat::task_scope')
+def scope_of(wait):
+    return as_type(as_type(wait.address, 'leat::condition_wait')['scope_'], 'leat::task_scope')
+
+
+def describe_scope(wait, _now):
+    scope = scope_of(wait)
     name = std_string(scope['name_'])
-    named = f" '{name}'" if name else ''
-    return f'{string_view(scope["kind_"])}{named}, {count(number(scope["tasks_"]), "task")} live'
+    return string_view(scope['kind_']) + (f" '{name}'" if name else '')
+
+
+def describe_join(wait, now):
+    return f'{describe_scope(wait, now)}, {count(number(scope_of(wait)["tasks_"]), "task")} live'
 
 
 def describe_sleep(wait, now):
@@ -227,7 +234,8 @@ def describe_arm(numbered, now):
 
 DESCRIBERS = [
     (re.compile(r'queue_waiter::(push|pop)_kind'), describe_queue),
-    (re.compile(r'condition_wait::scope_kind'), describe_join),
+    (re.compile(r'condition_wait::join_kind'), describe_join),
+    (re.compile(r'condition_wait::stop_kind'), describe_scope),
     (re.compile(r'sleep_wait::sleep_kind'), describe_sleep),
     (re.compile(r'file_operation::file_kind'), describe_file),
     (re.compile(r'chunk_wait::read_kind'), describe_read),
@@ -268,7 +276,7 @@ class Partners:
             idle = 1
             conditions = unsigned(int(w['conditions_'].address), 4)
             if boolean(w['linked_']) and conditions & idle:
-                self.scope = int(as_type(w['scope_'], 'leat::task_scope')['number_'])
+                self.scope = int(scope_of(wait)['number_'])
                 self.certain = conditions == idle and signed(w['deadline_']) == NO_DEADLINE
 
     @staticmethod
@@ -328,6 +336,7 @@ class Thread:
         self.place = place
         self.id = task_id(place['id_'])
         self.name = std_string(place['name_'])
+        self.started_elsewhere = boolean(place['started_elsewhere_'])
         self.waiting = None
 
     def look(self, clock):
@@ -335,6 +344,11 @@ class Thread:
             wait = self.place['blocked_on_'].dereference()
             self.waiting = Waiting(wait, clock.now_of_threads(),
                                    clock.span(None, signed(self.place['since_'])), clock.at_least)
+
+    def __str__(self):
+        if self.waiting:
+            return str(self.waiting)
+        return 'not known: it was started elsewhere' if self.started_elsewhere else 'running'
 
 
 class Scope:
@@ -386,7 +400,7 @@ class Process:
         stopped = ', stop requested' if scope.stopped else ''
         print(f'{indent}{scope.title}, {count(len(scope.tasks), "task")}{threads}{stopped}')
         for t in scope.threads:
-            print(f'{indent}  thread {t.name}: {t.waiting or "running"}')
+            print(f'{indent}  thread {t.name}: {t}')
         for t in scope.tasks:
             print(f'{indent}  {t.name}: ' + f'\n{indent}    '.join(t.lines))
             for made in self.scopes:

@@ -51,7 +51,7 @@ class runtime {
     detail::result_slot<T> slot;
     detail::root_scope scope("runtime");
     scope.spawn_on(get_scheduler(), detail::run_into(std::move(t), slot), "", where);
-    scope.block_until(detail::root_scope::idle, no_deadline);
+    scope.block_until(detail::root_scope::idle, no_deadline, where);
     scope.rethrow_error();
     return slot.take();
   }

@@ -94,7 +94,7 @@ class task_group final : public task_scope {
   }
 
   /// The same for an OS thread that runs no scheduler.
-  void wait_join();
+  void wait_join(std::source_location where = std::source_location::current());
 
   /// The error that join() throws when all have ended; null as long as there is none.
   /// Thread safety: shared-safe.

@@ -98,7 +98,8 @@ class task_scope {
                                           const std::source_location& where);
 
   /// The same for an OS thread that runs no scheduler; the deadline is on the steady clock.
-  bool block_until(unsigned conditions, time_point deadline);
+  /// Errors: failed_precondition, for `idle` in a thread that the scope itself waits for.
+  bool block_until(unsigned conditions, time_point deadline, const std::source_location& where);
 
   /// Runs `w` as a work item, once, when no task and no held thing is left: on the thread that
   /// ended the last one, which does not touch the scope afterwards, or within this call.
@@ -218,6 +219,8 @@ class [[nodiscard]] condition_wait : public wait {
   enum class outcome : unsigned char { holds, deadline, cancelled, own };
 
   [[nodiscard, gnu::cold]] failure failed(std::error_code ec) const;
+  [[nodiscard, gnu::cold]] static failure waits_for_itself(const task_scope& scope,
+                                                           std::string_view who);
   bool start();
   void link_into_scope() noexcept LEAT_NO_ANALYSIS;
   void end(outcome result) noexcept;
@@ -230,9 +233,12 @@ class [[nodiscard]] condition_wait : public wait {
   void withdraw() noexcept;
 
   static void cancel(wait&) noexcept;
-  static void describe(const wait& w, std::ostream& out);
+  void name_scope(std::ostream& out) const;
+  static void describe_join(const wait& w, std::ostream& out);
+  static void describe_stop(const wait& w, std::ostream& out);
   static void inspect(const wait& w, wait_object& object);
-  static const kind scope_kind;
+  static const kind join_kind;  // of a wait that includes `idle`
+  static const kind stop_kind;
 
   struct alarm : detail::timer {
     alarm(condition_wait& w) noexcept;

@@ -138,7 +138,8 @@ class coordinator final : public task_scope {
       std::source_location where = std::source_location::current());
 
   /// The same for an OS thread, which it blocks.
-  bool block_for_stop(time_span limit = duration::max());
+  bool block_for_stop(time_span limit = duration::max(),
+                      std::source_location where = std::source_location::current());
 
   /// Takes the stop and the recorded error back: the coordinator is as new. Call it when all have
   /// ended: a task that lives on may have seen the stop, and the groups that it made have. A thread
@@ -154,12 +155,15 @@ class coordinator final : public task_scope {
   ///
   /// Errors: the recorded error, and then secondary_errors() hold the stragglers_error if somebody
   ///         is left after the grace; else that stragglers_error;
-  ///         failed_precondition in a task of the coordinator, which would wait for itself.
+  ///         failed_precondition in a task of the coordinator, or in a thread that it started,
+  ///         which would wait for itself. A registered thread is not known here: it waits until
+  ///         the grace is over.
   [[nodiscard]] task<void> join(join_options options = {},
                                 std::source_location where = std::source_location::current());
 
   /// The same for an OS thread, which it blocks.
-  void wait_join(const join_options& options = {});
+  void wait_join(const join_options& options = {},
+                 std::source_location where = std::source_location::current());
 
   /// True from the end of the first join() on, until clear_stop().
   [[nodiscard]] bool joined() const noexcept;

@@ -51,7 +51,7 @@ class queue_run {
   [[nodiscard]] task<void> join(std::source_location where = std::source_location::current()) const;
 
   /// The same for an OS thread, which it blocks.
-  void wait_join() const;
+  void wait_join(std::source_location where = std::source_location::current()) const;
 
  private:
   friend class queue_runner;

@@ -103,7 +103,7 @@ class queue_runner {
   [[nodiscard]] task<void> run(std::source_location where = std::source_location::current());
 
   /// The same for an OS thread, which it blocks; the operations run on `home`.
-  void wait_run(scheduler& home);
+  void wait_run(scheduler& home, std::source_location where = std::source_location::current());
 
   /// The last start; false when there was none.
   [[nodiscard]] queue_run last_run() const;

@@ -15,14 +15,16 @@ namespace leat::detail {
 /// Thread safety: distinct-safe, except for what thread_registry reads.
 class thread_place {
  public:
-  /// `id`: counted like a task of the scope that waits for the thread.
-  thread_place(task_id id, std::string name);
+  /// `id`: counted like a task of the scope that waits for the thread. `started_elsewhere`: the
+  /// thread does not occupy this place, and says nothing.
+  thread_place(task_id id, std::string name, bool started_elsewhere);
   thread_place(const thread_place&) = delete;
   thread_place& operator=(const thread_place&) = delete;
   ~thread_place();
 
   [[nodiscard]] task_id id() const noexcept { return id_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] bool started_elsewhere() const noexcept { return started_elsewhere_; }
 
   /// For a holder of the registry's lock: the operation that blocks the thread; null: none.
   [[nodiscard]] const wait* blocked_on() const noexcept { return blocked_on_; }
@@ -69,6 +71,7 @@ class thread_place {
 
   const task_id id_;
   const std::string name_;
+  const bool started_elsewhere_;
   static constinit thread_local thread_place* current_
 #if defined(__GNUC__)
       __attribute__((tls_model("initial-exec")))
