@@ -369,16 +369,17 @@ work_list queue_base::serve_except(detail::queue_waiter& w) noexcept {
   return others;
 }
 
-bool queue_base::leave_early(detail::queue_waiter& w, bool wake) noexcept {
+template <bool Wake, bool BegunToo>
+bool queue_base::leave_early(detail::queue_waiter& w) noexcept {
   work_list woken;
   {
     const change_lock lock(*this);
-    if (!w.linked_) return false;
+    if (!w.linked_ || (!BegunToo && w.moved_ > 0)) return false;
     const bool was_first = w.previous_ == nullptr;
     if (!w.is_push()) return_held(w);
     work_list self;
     leave_line(w, detail::queue_outcome::cancelled, self);
-    if (wake) woken.append(self);
+    if (Wake) woken.append(self);
     if (was_first || budget_) {
       work_list others = serve();  // those behind it move up
       woken.append(others);
@@ -388,9 +389,11 @@ bool queue_base::leave_early(detail::queue_waiter& w, bool wake) noexcept {
   return true;
 }
 
-bool queue_base::cancel(detail::queue_waiter& w) noexcept { return leave_early(w, true); }
-
-bool queue_base::abandon(detail::queue_waiter& w) noexcept { return leave_early(w, false); }
+bool queue_base::cancel(detail::queue_waiter& w) noexcept { return leave_early<true>(w); }
+bool queue_base::cancel_unless_begun(detail::queue_waiter& w) noexcept {
+  return leave_early<true, false>(w);
+}
+bool queue_base::abandon(detail::queue_waiter& w) noexcept { return leave_early<false>(w); }
 
 // Gives back what a pop has moved that has ended. Errors: std::bad_alloc, and what the weigher
 // throws; then nothing has happened.

@@ -211,7 +211,8 @@ class basic_queue
   ///
   /// Completion:   void(std::error_code, std::size_t), the number of items that went in, with an
   ///               error too.
-  /// Cancellation: partial, as in push_many().
+  /// Cancellation: partial, as in push_many(). When nothing but `total` is asked for, it ends only
+  ///               as long as nothing is in, and goes on otherwise.
   template <asio::completion_token_for<void(std::error_code, std::size_t)> Token>
   auto async_push_many(std::span<T> items, Token&& token,
                        std::source_location where = std::source_location::current()) {

@@ -247,6 +247,9 @@ class queue_base {
   // Ends a wait as cancelled; false when it has ended already.
   bool cancel(detail::queue_waiter& w) noexcept;
 
+  // The same, but false also for what has moved items: those of a run stay in.
+  bool cancel_unless_begun(detail::queue_waiter& w) noexcept;
+
   // Gives back what a pop that has ended well took: it ends as cancelled then. Nothing happens to
   // any other operation, nor where there is no memory for it.
   void undo(detail::queue_waiter& w) noexcept;
@@ -283,7 +286,8 @@ class queue_base {
   [[nodiscard]] bool holds_items(const detail::queue_waiter& w) const noexcept {
     return w.role_ >= detail::queue_waiter::role::pop_many && !whole_batches_;
   }
-  bool leave_early(detail::queue_waiter& w, bool wake) noexcept;
+  template <bool Wake, bool BegunToo = true>
+  bool leave_early(detail::queue_waiter& w) noexcept;
   void take_back(detail::queue_waiter& w);
   [[nodiscard]] work_list serve_lines() noexcept LEAT_REQUIRES(mutex_);
   [[nodiscard]] work_list serve_except(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);

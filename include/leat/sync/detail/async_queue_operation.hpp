@@ -71,11 +71,24 @@ class async_queue_operation final : private Verb, private queue_waiter {
   void listen() {
     auto cancellation = asio::get_associated_cancellation_slot(handler_);
     if (!cancellation.is_connected()) return;
-    cancellation.assign([this](asio::cancellation_type) {
+    cancellation.assign([this](asio::cancellation_type type) {
       // One that has ended takes nothing either before its handler has been called: who composes
       // operations and drops what loses, as `||` of awaitables does, loses no item by that.
-      if (!this->queue_.cancel(*this)) this->queue_.undo(*this);
+      if (!cancel(type)) this->queue_.undo(*this);
     });
+  }
+
+  // Who asks for nothing but a total cancellation wants no side effect: a run goes on of which a
+  // part is in.
+  bool cancel(asio::cancellation_type type) noexcept {
+    using asio::cancellation_type;
+    if constexpr (!Verb::all_or_nothing) {
+      const auto leaving_a_part = cancellation_type::terminal | cancellation_type::partial;
+      if ((type & leaving_a_part) == cancellation_type::none) {
+        return this->queue_.cancel_unless_begun(*this);
+      }
+    }
+    return this->queue_.cancel(*this);
   }
 
   void deliver() noexcept {
