@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/append.hpp"
+#include "core/text_of.hpp"
 #include "leat/core/assert.hpp"
 #include "leat/core/context.hpp"
 #include "leat/core/detail/selection.hpp"
@@ -88,9 +89,16 @@ void queue_waiter::append_object_to(std::string& text) const {
 failure queue_waiter::cancelled() const { return {error(), text()}; }
 
 partial_push queue_waiter::partial() const {
-  const bool failed = outcome_ == queue_outcome::failed;
-  const char* const why = outcome_ == queue_outcome::late ? ": not done in time" : "";
-  return {error(), text() + why, moved_, failed ? queue_.failure_cause() : nullptr};
+  const std::error_code ec = error();
+  if (outcome_ != queue_outcome::failed) {
+    const char* const why = outcome_ == queue_outcome::late ? ": not done in time" : "";
+    return {ec, text() + why, moved_};
+  }
+  const std::exception_ptr cause = queue_.failure_cause();
+  std::string why = text_of(cause);
+  const std::string code = ": " + ec.message();  // which the error says once more
+  if (why.ends_with(code)) why.resize(why.size() - code.size());
+  return {ec, text() + ": " + why, moved_, cause};
 }
 
 failure queue_waiter::exhausted() const {

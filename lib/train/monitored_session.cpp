@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/is_one_of.hpp"
+#include "core/text_of.hpp"
 #include "leat/core/assert.hpp"
 #include "leat/core/context.hpp"
 #include "leat/core/scheduler.hpp"
@@ -19,7 +20,6 @@
 #include "train/backoff.hpp"
 #include "train/close_session.hpp"
 #include "train/standard_hooks.hpp"
-#include "train/text_of.hpp"
 
 namespace leat {
 namespace {

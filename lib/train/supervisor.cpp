@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/is_one_of.hpp"
+#include "core/text_of.hpp"
 #include "leat/core/assert.hpp"
 #include "leat/core/context.hpp"
 #include "leat/core/scheduler.hpp"
@@ -14,7 +15,6 @@
 #include "train/close_session.hpp"
 #include "train/registered_step.hpp"
 #include "train/supervisor_parts.hpp"
-#include "train/text_of.hpp"
 
 namespace leat {
 namespace {

@@ -1,7 +1,9 @@
 #include "leat/sync/fifo_queue.hpp"
 
 #include <cstdint>
+#include <exception>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -127,25 +129,54 @@ TEST_CASE("fifo_queue: to fail without a cause ends the process with a sentence"
   CHECK(said.find("fail without a cause") != said.npos);
 }
 
+LEAT_TEST("fifo_queue: a push_many that meets a failure of any type says its words", "[sync]") {
+  const auto told = [](std::exception_ptr cause) -> task<std::string> {
+    leat::fifo_queue<int> q(1, "q");
+    std::string what;
+    leat::task_group g;
+    g.spawn([](leat::fifo_queue<int>& to, std::string& text) -> task<> {
+      std::vector<int> items(3);
+      try {
+        co_await to.push_many(items);
+      } catch (const leat::partial_push& e) {
+        text = e.what();
+      }
+    }(q, what));
+    co_await leat::this_task::yield();
+    q.fail(cause);
+    co_await g.join();
+    co_return what;
+  };
+  const std::string done = "push to queue 'q' (1 of 1, closed), 1 of 3 done: ";
+  CHECK(co_await told(std::make_exception_ptr(std::runtime_error("disk on fire"))) ==
+        done + "disk on fire: unknown error");
+  CHECK(co_await told(std::make_exception_ptr(7)) ==
+        done + "something that is no std::exception: unknown error");
+}
+
 LEAT_TEST("fifo_queue: a push_many that meets a failure half way says how many went in", "[sync]") {
   leat::fifo_queue<int> q(2);
   std::size_t in = 0;
   bool caused = false;
+  std::string what;
   leat::task_group g;
-  g.spawn([](leat::fifo_queue<int>& to, std::size_t& count, bool& cause) -> task<> {
-    std::vector<int> items(5);
-    try {
-      co_await to.push_many(items);
-    } catch (const leat::partial_push& e) {
-      count = e.count();
-      cause = e.cause() != nullptr && e.code() == leat::errc::data_loss;
-    }
-  }(q, in, caused));
+  g.spawn(
+      [](leat::fifo_queue<int>& to, std::size_t& count, bool& cause, std::string& text) -> task<> {
+        std::vector<int> items(5);
+        try {
+          co_await to.push_many(items);
+        } catch (const leat::partial_push& e) {
+          count = e.count();
+          cause = e.cause() != nullptr && e.code() == leat::errc::data_loss;
+          text = e.what();
+        }
+      }(q, in, caused, what));
   for (int i = 0; i < 5; ++i) co_await leat::this_task::yield();
   q.fail(std::make_exception_ptr(leat::failure(leat::errc::data_loss, "damaged")));
   co_await g.join();
   CHECK(in == 2);
   CHECK(caused);
+  CHECK(what == "push to queue '' (2 of 2, closed), 2 of 5 done: damaged: data loss");
   CHECK(q.size() == 2);
 }
 

@@ -13,7 +13,7 @@ namespace leat {
 /// A push_many() that ended half way: `count()` items went in and stay in.
 ///
 /// Its code is `cancelled`, or `deadline_exceeded` of one with a time limit, or that of the cause
-/// with which the queue was failed meanwhile.
+/// with which the queue was failed meanwhile; what() then ends with what the cause says.
 class partial_push : public failure {
  public:
   partial_push(std::error_code ec, const std::string& message, std::size_t count,
