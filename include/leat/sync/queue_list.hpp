@@ -17,7 +17,8 @@ namespace leat {
 ///     co_await shards.at(key % 2).push(std::move(item));
 ///
 /// Of queues with specs the types and names of the components must be equal; shapes, names and
-/// capacities of the queues may differ.
+/// capacities of the queues may differ. Kinds may not, as they may in TensorFlow: an operation is
+/// compiled for its kind of queue.
 ///
 /// The queues must outlive it. A value type. Thread safety: distinct-safe, shared-safe for reading.
 /// Source: QueueBase.from_list.
