@@ -198,12 +198,39 @@ class Repair(ToolTest):
             {'path': 'b', 'output': 'c', 'records': 7, 'damaged': 0, 'lost_bytes': 0}])
 
     def test_in_place(self):
-        self.leat('repair', '--in-place', 'a', status=1)
+        text = self.leat('repair', '--in-place', 'a', status=1)
+        self.assertIn('69 bytes in 3 places; the file as it was is a.damaged\n', text)
         self.assertEqual(self.content('a'), self.good)
+        self.assertEqual(self.content('a.damaged'), self.damaged)
         before = os.stat(self.folder / 'a')
         self.assertIn('nothing is damaged', self.leat('repair', '--in-place', 'a'))
         self.assertEqual(os.stat(self.folder / 'a').st_mtime_ns, before.st_mtime_ns)
-        self.assertEqual(os.listdir(self.folder), ['a'])
+        self.assertEqual(sorted(os.listdir(self.folder)), ['a', 'a.damaged'])
+
+    def test_a_file_that_was_kept_is_never_overwritten(self):
+        self.write('a.damaged', b'of an earlier time')
+        os.symlink('none', self.folder / 'a.damaged1')
+        [answer] = self.leat_json('repair', '--in-place', 'a', status=1)
+        self.assertEqual(answer['kept'], 'a.damaged2')
+        self.assertEqual(self.content('a'), self.good)
+        self.assertEqual(self.content('a.damaged'), b'of an earlier time')
+        self.assertEqual(self.content('a.damaged2'), self.damaged)
+
+    def test_what_has_no_whole_record_is_left_as_it_is(self):
+        for name, content in [('text', b'no TFRecord file'), ('zeros', b'\0' * 100_000),
+                              ('g', gzip.compress(b'none either' * 100)),
+                              ('cut', framed(b'the only record')[:-1])]:
+            self.write(name, content)
+            self.write('b', b'old')
+            for to in (['--in-place'], ['-o', 'b'], ['-o', '-']):
+                self.assertEqual(self.leat('repair', name, *to, status=1), '')
+                self.assertIn(f'{name}: no whole record is in it', self.errors)
+            self.assertEqual(self.content(name), content)
+            self.assertEqual(self.content('b'), b'old')
+            self.assertEqual(sorted(os.listdir(self.folder)), ['a', 'b', name])
+            os.remove(self.folder / name)
+        self.write('empty', b'')
+        self.leat('repair', '--in-place', 'empty')
 
     def test_a_compressed_file_stays_compressed(self):
         self.write('g', gzip.compress(self.damaged))

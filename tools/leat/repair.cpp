@@ -1,6 +1,9 @@
 // leat repair: what is whole in a damaged file, as a new one.
 
+#include <cerrno>
 #include <memory>
+#include <optional>
+#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -29,7 +32,48 @@ struct repaired {
   std::string output;
   copied whole;
   damage lost;
+  std::string kept;  // the name of the damaged file; empty: it has the one it had
 };
+
+// So many kept files of one path are too many: somebody forgets to clean up.
+constexpr int max_kept_files = 1000;
+
+// Another name for a file that something else is to replace. Unless it is to stay it goes again,
+// since then the file has kept the name it had.
+class kept_file {
+ public:
+  // FILE.damaged, or .damaged1, ... where that is there already: a link never replaces anything.
+  explicit kept_file(const std::string& path) {
+    for (int i = 0;; ++i) {
+      path_ = path + ".damaged" + (i > 0 ? std::to_string(i) : std::string());
+      if (::link(path.c_str(), path_.c_str()) == 0) return;
+      if (errno == EEXIST && i < max_kept_files) continue;
+      throw std::system_error(errno, std::generic_category(),
+                              path + ": cannot be kept as " + path_ + ", say --output");
+    }
+  }
+  kept_file(const kept_file&) = delete;
+  kept_file& operator=(const kept_file&) = delete;
+  ~kept_file() {
+    if (!stays_) ::unlink(path_.c_str());
+  }
+
+  std::string stay() {
+    stays_ = true;
+    return path_;
+  }
+
+ private:
+  std::string path_;
+  bool stays_ = false;
+};
+
+// What takes the place of a damaged file.
+leat::task<> replace(const std::string& path, record_sink& sink, repaired& result) {
+  kept_file old(path);
+  co_await sink.close();
+  result.kept = old.stay();
+}
 
 // Compressed as it was.
 leat::task<> copy_whole_records(std::string path, const repair_options& options, output& out,
@@ -40,22 +84,30 @@ leat::task<> copy_whole_records(std::string path, const repair_options& options,
   to.compression = compression.value_or(leat::compression::none);
   leat::tfrecord_reader_options how = options.files.reading(complain_of_damage(result.lost));
   how.corruption.policy = leat::corruption_policy::resync;
-  const auto reader = co_await leat::tfrecord_reader::open(std::move(path), std::move(how));
+  const auto reader = co_await leat::tfrecord_reader::open(path, std::move(how));
   const std::unique_ptr<record_sink> sink = co_await open_sink(std::move(to), out);
   co_await copy_records(*reader, *sink, shown, result.whole);
-  // A file that is in order already keeps its time of change.
-  if (!options.in_place || result.lost.places > 0) co_await sink->close();
+  if (result.whole.records == 0 && result.lost.places > 0) {
+    throw leat::failure(leat::errc::data_loss,
+                        tool::shown(path) + ": no whole record is in it, so nothing is written");
+  }
+  if (!options.in_place) {
+    co_await sink->close();
+  } else if (result.lost.places > 0) {  // a file in order already keeps its time of change
+    co_await replace(path, *sink, result);
+  }
 }
 
 void print(const std::string& path, const repaired& r, program& p) {
   const palette paint(p.color);
   const std::string records = count_text(r.whole.records, "record");
   if (p.json) {
-    const json line{{"path", shown(path)},
-                    {"output", r.output},
-                    {"records", r.whole.records},
-                    {"damaged", r.lost.places},
-                    {"lost_bytes", r.lost.bytes}};
+    json line{{"path", shown(path)},
+              {"output", r.output},
+              {"records", r.whole.records},
+              {"damaged", r.lost.places},
+              {"lost_bytes", r.lost.bytes}};
+    if (!r.kept.empty()) line["kept"] = r.kept;
     p.out.write_line(line);
   } else if (r.output == "-") {
     return;
@@ -63,8 +115,11 @@ void print(const std::string& path, const repaired& r, program& p) {
     p.out.write(
         fmt::format("{} {}: {}, nothing is damaged\n", paint.good("ok      "), r.output, records));
   } else {
-    p.out.write(fmt::format("{} {}: {}; left out: {} in {}\n", paint.doubtful("repaired"), r.output,
-                            records, size_text(r.lost.bytes), count_text(r.lost.places, "place")));
+    std::string text =
+        fmt::format("{} {}: {}; left out: {} in {}", paint.doubtful("repaired"), r.output, records,
+                    size_text(r.lost.bytes), count_text(r.lost.places, "place"));
+    if (!r.kept.empty()) text += "; the file as it was is " + r.kept;
+    p.out.write(text + "\n");
   }
 }
 
@@ -122,7 +177,8 @@ void add_repair(CLI::App& app, program& p) {
   command->add_option("-o,--output", options->output, "The new file; '-' is standard output")
       ->type_name("PATH");
   command->add_flag("--in-place", options->in_place,
-                    "Replace the file, in one step, if something is damaged");
+                    "Replace the file, in one step, if something is damaged; what it was\n"
+                    "stays beside it as FILE.damaged");
   command->add_flag("--roll-back", options->roll_back,
                     "Instead undo an append that was interrupted: its records were\n"
                     "no part of the file yet");
