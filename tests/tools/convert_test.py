@@ -216,6 +216,38 @@ class Repair(ToolTest):
         self.assertEqual(self.content('a.damaged'), b'of an earlier time')
         self.assertEqual(self.content('a.damaged2'), self.damaged)
 
+    def test_links_mode_and_owner_stay(self):
+        (self.folder / 'sub').mkdir()
+        os.rename(self.folder / 'a', self.folder / 'sub' / 'a')
+        os.symlink('sub/a', self.folder / 'near')
+        os.symlink(self.folder / 'near', self.folder / 'link')
+        os.chmod(self.folder / 'sub' / 'a', 0o640)
+        if os.geteuid() == 0:
+            os.chown(self.folder / 'sub' / 'a', 1000, 1001)
+        before = os.stat(self.folder / 'sub' / 'a')
+        [answer] = self.leat_json('repair', '--in-place', 'link', status=1)
+        self.assertEqual((answer['path'], answer['output']), ('link', 'link'))
+        self.assertTrue(os.path.samefile(self.folder / answer['kept'],
+                                         self.folder / 'sub' / 'a.damaged'))
+        self.assertEqual(os.readlink(self.folder / 'link'), str(self.folder / 'near'))
+        self.assertEqual(os.readlink(self.folder / 'near'), 'sub/a')
+        self.assertEqual(self.content('sub/a'), self.good)
+        self.assertEqual(self.content('sub/a.damaged'), self.damaged)
+        after = os.stat(self.folder / 'sub' / 'a')
+        for fact in ('st_mode', 'st_uid', 'st_gid'):
+            self.assertEqual(getattr(after, fact), getattr(before, fact), fact)
+
+    def test_only_regular_files_are_replaced(self):
+        os.mkfifo(self.folder / 'pipe')
+        os.symlink('pipe', self.folder / 'link')
+        for name in ('pipe', 'link', '.'):
+            self.leat('repair', '--in-place', name, status=1)
+            self.assertIn(f'{name}: only a regular file can be replaced', self.errors)
+        os.symlink('none', self.folder / 'nowhere')
+        for name in ('none', 'nowhere'):
+            self.leat('repair', '--in-place', name, status=3)
+            self.assertIn(f'{name}: cannot get the status: No such file', self.errors)
+
     def test_what_has_no_whole_record_is_left_as_it_is(self):
         for name, content in [('text', b'no TFRecord file'), ('zeros', b'\0' * 100_000),
                               ('g', gzip.compress(b'none either' * 100)),

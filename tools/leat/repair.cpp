@@ -1,8 +1,9 @@
 // leat repair: what is whole in a damaged file, as a new one.
 
 #include <cerrno>
+#include <filesystem>
 #include <memory>
-#include <optional>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
@@ -27,6 +28,29 @@ struct repair_options {
   bool in_place = false;
   bool roll_back = false;
 };
+
+// A file that another one is to replace: where it is, whatever links lead there.
+struct old_file {
+  std::string path;
+  file_access access;
+};
+
+old_file find_old(const std::string& path) {
+  std::error_code error;
+  const bool link = std::filesystem::is_symlink(path, error);
+  old_file old{link ? std::filesystem::canonical(path, error).string() : path, {}};
+  struct stat status{};
+  if (error || ::stat(old.path.c_str(), &status) != 0) {
+    throw std::system_error(error ? error : std::error_code(errno, std::generic_category()),
+                            path + ": cannot get the status");
+  }
+  if (!S_ISREG(status.st_mode)) {
+    throw leat::failure(leat::errc::failed_precondition,
+                        path + ": only a regular file can be replaced: say --output");
+  }
+  old.access = {status.st_mode & mode_t{07777}, status.st_uid, status.st_gid};
+  return old;
+}
 
 struct repaired {
   std::string output;
@@ -79,7 +103,13 @@ leat::task<> replace(const std::string& path, record_sink& sink, repaired& resul
 leat::task<> copy_whole_records(std::string path, const repair_options& options, output& out,
                                 progress& shown, repaired& result) {
   sink_options to;
-  to.path = result.output = options.in_place ? path : options.output;
+  to.path = result.output = options.output;
+  if (options.in_place) {
+    old_file old = find_old(path);
+    result.output = path;
+    to.path = path = std::move(old.path);
+    to.access = old.access;
+  }
   const auto compression = co_await compression_of(path, options.files);
   to.compression = compression.value_or(leat::compression::none);
   leat::tfrecord_reader_options how = options.files.reading(complain_of_damage(result.lost));
@@ -133,6 +163,7 @@ void run_copy(const repair_options& options, const std::string& path, program& p
   if (options.output == "-" && p.json) {
     throw usage_error("--json and records do not go together to '-'");
   }
+  if (options.in_place) ::umask(077);  // the new file is nobody else's before it has its mode
   progress shown_progress("repair", bytes_of({path}), p.quiet);
   repaired result;
   run_until_signal(

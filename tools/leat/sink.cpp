@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <leat/codec/deflater.hpp>
 #include <leat/codec/tfrecord.hpp>
@@ -104,6 +106,8 @@ class new_file final : public byte_sink {
     std::error_code ignored;
     if (!published_) std::filesystem::remove(file_.path(), ignored);
   }
+
+  const leat::file& contents() const noexcept { return file_; }
 
   leat::task<> write(leat::byte_view bytes) override {
     co_await file_.write_at(offset_, bytes);
@@ -219,11 +223,27 @@ leat::task<std::unique_ptr<record_sink>> open_sharded(sink_options options) {
   co_return std::make_unique<writer_sink<leat::sharded_tfrecord_writer>>(std::move(writer));
 }
 
-leat::task<std::unique_ptr<byte_sink>> open_bytes(std::string path, output& out) {
-  if (path == "-") co_return std::make_unique<standard_output>(out);
-  std::string partial = fmt::format("{}.partial-{}", path, ::getpid());
+// The owner first: a change of it takes bits of the mode away. None is made that changes nothing,
+// since not everyone may.
+void set_access(const leat::file& f, const file_access& access) {
+  const int descriptor = f.open_handle()->number;
+  struct stat now{};
+  bool done = ::fstat(descriptor, &now) == 0;
+  if (done && (now.st_uid != access.owner || now.st_gid != access.group)) {
+    done = ::fchown(descriptor, access.owner, access.group) == 0;
+  }
+  if (done && ::fchmod(descriptor, access.mode) == 0) return;
+  throw std::system_error(errno, std::generic_category(),
+                          f.path() + ": cannot get the owner and the mode of what it replaces");
+}
+
+leat::task<std::unique_ptr<byte_sink>> open_bytes(const sink_options& options, output& out) {
+  if (options.path == "-") co_return std::make_unique<standard_output>(out);
+  std::string partial = fmt::format("{}.partial-{}", options.path, ::getpid());
   leat::file f = co_await leat::file::open(std::move(partial), leat::open_mode::write_new);
-  co_return std::make_unique<new_file>(std::move(f), std::move(path));
+  auto made = std::make_unique<new_file>(std::move(f), options.path);
+  if (options.access) set_access(made->contents(), *options.access);
+  co_return made;
 }
 
 }  // namespace
@@ -250,13 +270,13 @@ leat::task<std::unique_ptr<record_sink>> open_sink(sink_options options, output&
     }
     co_return co_await open_sharded(std::move(options));
   }
-  if (records && options.path != "-") {
+  if (records && options.path != "-" && !options.access) {
     leat::tfrecord_writer_options how = writing(options);
     leat::tfrecord_writer writer = co_await leat::tfrecord_writer::open(options.path, how);
     co_return std::make_unique<writer_sink<leat::tfrecord_writer>>(std::move(writer),
                                                                    std::move(options.path));
   }
-  std::unique_ptr<byte_sink> bytes = co_await open_bytes(options.path, out);
+  std::unique_ptr<byte_sink> bytes = co_await open_bytes(options, out);
   co_return std::make_unique<plain_sink>(std::move(bytes), options);
 }
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 #include <vector>
 
 #include <leat/codec/bytes.hpp>
@@ -27,6 +28,13 @@ struct told_by_name {
 };
 [[nodiscard]] told_by_name tell_by_name(std::string_view path);
 
+/// Whose a file is, and who may do what with it.
+struct file_access {
+  mode_t mode;
+  uid_t owner;
+  gid_t group;
+};
+
 /// Where records go, and how they lie there.
 struct sink_options {
   std::string path;  ///< "-": standard output; with shards what their names begin with
@@ -37,6 +45,7 @@ struct sink_options {
   std::uint64_t max_records = UINT64_MAX;  ///< of a shard
   std::uint64_t max_bytes = UINT64_MAX;    ///< of a shard
   bool index = false;                      ///< an index beside each file; see can_have_index()
+  std::optional<file_access> access;       ///< of one file; else as for any that is new
 
   [[nodiscard]] bool is_sharded() const noexcept {
     return shards > 0 || max_records != UINT64_MAX || max_bytes != UINT64_MAX;
