@@ -4,6 +4,7 @@
 import base64
 import gzip
 import os
+import pathlib
 import signal
 import subprocess
 import zlib
@@ -56,6 +57,17 @@ class Cat(ToolTest):
         self.assertEqual(self.leat('cat', '--from', 18, path), '18\n19\n')
         self.assertEqual(self.leat('cat', '--from', 5, '-n', 1, path), '5\n')
         self.assertEqual(self.leat('cat', '--records', '19,0-2,7', path), '19\n0\n1\n2\n7\n')
+        self.leat('index', path)
+        index = pathlib.Path(path + '.index')
+        whole = index.read_bytes()
+        for damaged in (os.urandom(3072), whole[:70], whole[:8] + b'\7' + whole[9:], b'0 17\n'):
+            index.write_bytes(damaged)
+            self.assertEqual(self.leat('cat', '--records', '19', path), '19\n')
+            self.assertEqual(index.read_bytes(), damaged)
+        index.unlink()
+        os.mkfifo(index)
+        self.assertEqual(self.leat('cat', '--records', '19', path), '19\n')
+        index.unlink()
         self.assertFalse(os.path.exists(path + '.index'))
         self.leat('cat', '--records', '3,20', path, status=1)
         self.assertIn('there is no record 20, the file has 20', self.errors)

@@ -196,6 +196,20 @@ class Index(ToolTest):
         self.leat('index', 'a')
         self.leat('index', '--check', 'a')
 
+    def test_what_stands_in_the_place_of_the_index_is_no_fault_of_the_command_line(self):
+        self.write('a', records_file('x', 'y'))
+        self.write('a.index', b'0 17\n17 17\n')
+        [answer] = self.leat_json('index', '--check', 'a', status=1)
+        self.assertEqual(answer['state'], 'unfit')
+        os.remove(self.folder / 'a.index')
+        for make in (os.mkdir, os.mkfifo):
+            make(self.folder / 'a.index')
+            [answer] = self.leat_json('index', '--check', 'a', status=1)
+            self.assertEqual(answer['state'], 'unfit')
+            [answer] = self.leat_json('index', 'a', status=1)
+            self.assertIn('is no regular file', answer['error']['message'])
+            (os.rmdir if make == os.mkdir else os.remove)(self.folder / 'a.index')
+
     def test_elsewhere(self):
         self.write('a', records_file('x'))
         self.leat('index', '-o', 'other', 'a')

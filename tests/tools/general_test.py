@@ -53,11 +53,33 @@ class Usage(ToolTest):
             self.assertRegex(self.errors, r"Try 'leat( \w+)? --help'\.")
             self.assertEqual(len(self.errors.splitlines()), 2, self.errors)
 
+    def test_what_stands_under_a_name_is_no_fault_of_the_command_line(self):
+        self.write('a', records_file('x', 'y'))
+        self.write('a.txt', b'x\n')
+        os.mkdir(self.folder / 'dir')
+        os.mkfifo(self.folder / 'pipe')
+        for arguments in (['repair', 'a', '-o', 'dir'], ['repair', 'a', '-o', 'pipe'],
+                          ['convert', 'a.txt', '-o', 'pipe'], ['index', 'a', '-o', 'dir'],
+                          ['convert', 'a', '--from', 'tfrecord', '--to', 'lines', '-o', 'pipe']):
+            self.leat(*arguments, status=1)
+            self.assertNotIn('--help', self.errors)
+        self.assertEqual(sorted(os.listdir(self.folder)), ['a', 'a.txt', 'dir', 'pipe'])
+        self.assertTrue((self.folder / 'pipe').is_fifo())
+
+    def test_options_that_no_reader_takes(self):
+        self.write('a.txt', b'x\n')
+        for options in (['--max-record-size', 0], ['--skip-lines', 2 ** 64 - 1],
+                        ['--from', 'fixed', '--record-size', 4, '--header-size', 2 ** 64 - 1]):
+            self.leat('convert', 'a.txt', '-o', 'b.tfrecord', *options, status=2)
+        self.leat('cat', '--max-record-size', 0, 'a.txt', status=2)
+
     def test_the_backend_can_be_named(self):
         path = self.write('a', records_file('x'))
         self.assertEqual(self.leat('--io', 'threads', 'cat', path), 'x\n')
         self.assertEqual(self.leat('cat', '--io', 'threads', path), 'x\n')
         self.leat('--io', 'magic', 'cat', path, status=2)
+        self.leat('cat', path, status=2, env={**os.environ, 'LEAT_IO': 'magic'})
+        self.assertIn('LEAT_IO=magic: use uring or threads', self.errors)
 
 
 class Colors(ToolTest):

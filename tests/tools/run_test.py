@@ -132,7 +132,7 @@ class Formats(RunTest):
         self.assertEqual([self.run_it(text + str(r), '--print') for r in (0, 1)],
                          ['0\n2\n', '1\n3\n'])
         self.run_it(text + '0\n', '0.txt', status=2)
-        self.assertIn('1 files for 2 ranks', self.errors)
+        self.assertIn('p.toml:1:1: [source]: 1 file for 2 ranks', self.errors)
 
     def test_standard_input_and_files_of_the_command_line(self):
         self.assertEqual(self.run_it('[source]\nformat = "lines"\nfiles = ["-"]\n', '--print',

@@ -16,6 +16,7 @@
 #include "example.hpp"
 #include "inputs.hpp"
 #include "program.hpp"
+#include "survey.hpp"
 #include "text.hpp"
 
 namespace tool {
@@ -159,16 +160,11 @@ leat::task<> print_in_order(const cat_options& options, std::string path, printe
   }
 }
 
-// The index beside the file, or one made for the occasion: cat leaves no files behind.
+// The index beside the file that fits, or one made for the occasion: cat leaves no files behind.
 leat::task<leat::tfrecord_index> index_of(std::string path) {
-  bool none = false;
-  try {
-    co_return co_await leat::load_tfrecord_index(path);
-  } catch (const leat::failure& e) {
-    none = e.code() == leat::errc::not_found || e.code() == leat::errc::failed_precondition;
-    if (!none) throw;
-  }
-  co_return co_await leat::build_tfrecord_index(path);
+  std::optional<leat::tfrecord_index> index = co_await index_beside(path);
+  if (!index) index = co_await leat::build_tfrecord_index(path);
+  co_return *std::move(index);
 }
 
 leat::task<> print_chosen(const cat_options& options, std::vector<index_range> ranges,

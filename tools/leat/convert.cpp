@@ -138,21 +138,42 @@ format format_of(const std::string& path, const convert_options& options) {
   throw usage_error(shown(path) + ": the name does not tell what it holds: say --from");
 }
 
+leat::fixed_length_reader_options reading_fixed(const convert_options& options) {
+  leat::fixed_length_reader_options how;
+  how.record_size = options.record_size;
+  how.header_size = options.header_size;
+  how.footer_size = options.footer_size;
+  return how;
+}
+
+leat::line_reader_options reading_lines(const convert_options& options) {
+  leat::line_reader_options how;
+  how.skip_header_lines = options.skip_lines;
+  how.max_line_size = static_cast<std::size_t>(options.files.max_record_size);
+  return how;
+}
+
+// Errors: usage_error for what the reader of a file would refuse, whatever is in it.
+void check_reading(const std::string& path, format what, const convert_options& options) {
+  try {
+    if (what == format::fixed) {
+      leat::fixed_length_reader::check_options(reading_fixed(options), shown(path));
+    } else if (what == format::lines || what == format::csv) {
+      leat::line_reader::check_options(reading_lines(options), shown(path));
+    }
+  } catch (const leat::failure& e) {
+    throw usage_error(message_of(e));
+  }
+}
+
 leat::task<> copy_file(std::string path, const conversion& c) {
-  const convert_options& options = c.options;
   leat::tfrecord_reader_options records;
-  records.max_record_size = options.files.max_record_size;
-  leat::fixed_length_reader_options fixed;
-  fixed.record_size = options.record_size;
-  fixed.header_size = options.header_size;
-  fixed.footer_size = options.footer_size;
-  leat::line_reader_options lines;
-  lines.skip_header_lines = options.skip_lines;
-  lines.max_line_size = static_cast<std::size_t>(options.files.max_record_size);
-  switch (format_of(path, options)) {
-    case format::fixed: return copy_file_with<leat::fixed_length_reader>(path, fixed, c);
-    case format::lines: return copy_file_with<leat::line_reader>(path, lines, c);
-    case format::csv: return copy_rows(path, lines, c);
+  records.max_record_size = c.options.files.max_record_size;
+  switch (format_of(path, c.options)) {
+    case format::fixed:
+      return copy_file_with<leat::fixed_length_reader>(path, reading_fixed(c.options), c);
+    case format::lines: return copy_file_with<leat::line_reader>(path, reading_lines(c.options), c);
+    case format::csv: return copy_rows(path, reading_lines(c.options), c);
     case format::tfrecord: break;
   }
   return copy_file_with<leat::tfrecord_reader>(path, records, c);
@@ -175,9 +196,11 @@ void complete(convert_options& options, const std::vector<std::string>& paths) {
   sink.compression = options.to_compression.value_or(told.compression);
   if (sink.records == format::csv) throw usage_error("csv can be read, not written");
   for (const std::string& path : paths) {
-    if (format_of(path, options) == format::fixed && options.record_size == 0) {
+    const format what = format_of(path, options);
+    if (what == format::fixed && options.record_size == 0) {
       throw usage_error(shown(path) + ": records of one size need --record-size");
     }
+    check_reading(path, what, options);
     std::error_code ignored;
     if (std::filesystem::equivalent(path, sink.path, ignored)) {
       throw usage_error(path + ": the output would replace it; choose another name");

@@ -72,6 +72,7 @@ void inputs::add_to(CLI::App& command, bool with_policy) {
       .add_option("--max-record-size", max_record_size,
                   "A larger record is damage; 1 GiB unless told otherwise")
       ->transform(CLI::AsSizeValue(false).description(""))
+      ->check(CLI::PositiveNumber.description(""))
       ->type_name("SIZE");
   if (!with_policy) return;
   add_choice(command, "--on-damage", on_damage, damage_policies(),

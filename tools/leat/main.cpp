@@ -6,6 +6,7 @@
 #include <exception>
 #include <fcntl.h>
 #include <map>
+#include <string_view>
 #include <unistd.h>
 
 #include <CLI/App.hpp>
@@ -82,6 +83,15 @@ void occupy_standard_descriptors() {
   }
 }
 
+// The environment says it for each command as --io does; doctor tells of it.
+void check_environment(const CLI::App& app) {
+  const char* const backend = std::getenv("LEAT_IO");
+  const std::string_view text = backend ? backend : "";
+  if (text.empty() || text == "uring" || text == "io_uring" || text == "threads") return;
+  if (app.got_subcommand("doctor")) return;
+  throw usage_error("LEAT_IO=" + std::string(text) + ": use uring or threads");
+}
+
 // What is wrong, and where to look.
 int refuse_usage(const CLI::App& app, const std::string& what) {
   const auto named = app.get_subcommands();
@@ -114,6 +124,7 @@ int run(int argc, char** argv) {
     return refuse_usage(app, e.what());
   }
   try {
+    check_environment(app);
     p.run();
   } catch (const usage_error& e) {
     return refuse_usage(app, e.what());

@@ -6,7 +6,9 @@
 #include <map>
 #include <memory>
 #include <thread>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -14,6 +16,7 @@
 #include <leat/core/sync_wait.hpp>
 #include <leat/io/quarantine_log.hpp>
 #include <leat/io/whole_file_reader.hpp>
+#include <leat/pipeline/match_files.hpp>
 #include <leat/pipeline/stage_metrics.hpp>
 
 #include "batch_sink.hpp"
@@ -45,6 +48,12 @@ leat::task<std::string> read_text(std::string path) {
   co_return any ? std::string(leat::as_text(batch[0])) : std::string();
 }
 
+void report_mistake(const mistake& m, const run_options& options, program& p) {
+  std::string place = options.path;
+  if (m.where.line > 0) place += fmt::format(":{}:{}", m.where.line, m.where.column);
+  p.report(options.path, {status::usage, "invalid_argument", place + ": " + m.text});
+}
+
 // The plan, or none, and what is wrong with it is said.
 std::optional<pipeline_plan> read_plan(const run_options& options, program& p) {
   const std::string text = leat::sync_wait(read_text(path_of(options.path)));
@@ -57,12 +66,27 @@ std::optional<pipeline_plan> read_plan(const run_options& options, program& p) {
     found.push_back(m);
   }
   if (found.empty()) return plan;
-  for (const mistake& m : found) {
-    std::string place = options.path;
-    if (m.where.line > 0) place += fmt::format(":{}:{}", m.where.line, m.where.column);
-    p.report(options.path, {status::usage, "invalid_argument", place + ": " + m.text});
-  }
+  for (const mistake& m : found) report_mistake(m, options, p);
   return std::nullopt;
+}
+
+// The library refuses it as well, with a code that does not tell that it is a mistake in the file.
+leat::task<> check_ranks(const source_plan& source) {
+  const std::uint64_t ranks = std::visit(
+      []<class From>(const From& from) -> std::uint64_t {
+        if constexpr (std::is_same_v<From, indexed_source>) {
+          return 1;  // shares records, and knows how many there are
+        } else {
+          return from.world_size;
+        }
+      },
+      source.from);
+  if (ranks == 1) co_return;
+  const std::vector<std::string> files = co_await leat::match_files(source.files());
+  if (files.empty() || files.size() >= ranks) co_return;
+  throw mistake{source.where,
+                fmt::format("[source]: {} for {} ranks: one would have nothing to read",
+                            count_text(files.size(), "file"), ranks)};
 }
 
 std::size_t threads_of(const pipeline_plan& plan, const program& p) {
@@ -85,6 +109,7 @@ class pipeline_run {
       : plan_(plan), options_(options), program_(p) {}
 
   leat::task<> run(const leat::runtime& rt) {
+    co_await check_ranks(plan_.source);
     std::shared_ptr<leat::quarantine_log> log;
     if (!plan_.source.quarantine.empty()) {
       log = co_await leat::quarantine_log::open(plan_.source.quarantine);
@@ -192,8 +217,13 @@ void run_pipeline(const run_options& options, program& p) {
     return;
   }
   pipeline_run run(*plan, options, p);
-  run_one_until_signal(static_cast<unsigned>(threads) + 1,
-                       [&](const leat::runtime& rt) { return run.run(rt); });
+  try {
+    run_one_until_signal(static_cast<unsigned>(threads) + 1,
+                         [&](const leat::runtime& rt) { return run.run(rt); });
+  } catch (const mistake& m) {
+    report_mistake(m, options, p);
+    return;
+  }
   if (run.report().lost.places > 0) p.note(status::data);
   print_report(run.report(), *plan, options.verbose, p);
 }

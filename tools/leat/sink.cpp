@@ -237,8 +237,22 @@ void set_access(const leat::file& f, const file_access& access) {
                           f.path() + ": cannot get the owner and the mode of what it replaces");
 }
 
+// As leat's writers: a rename would put a file in the place of a device or a pipe, for all.
+leat::task<> require_replaceable(std::string path) {
+  leat::file_status there;
+  there.is_regular = true;
+  try {
+    there = co_await leat::get_status(path);
+  } catch (const leat::failure&) {  // most often since there is none; else the next step tells
+  }
+  if (there.is_regular) co_return;
+  throw leat::failure(leat::errc::failed_precondition,
+                      path + ": what has this name is no regular file, and is not replaced by one");
+}
+
 leat::task<std::unique_ptr<byte_sink>> open_bytes(const sink_options& options, output& out) {
   if (options.path == "-") co_return std::make_unique<standard_output>(out);
+  co_await require_replaceable(options.path);
   std::string partial = fmt::format("{}.partial-{}", options.path, ::getpid());
   leat::file f = co_await leat::file::open(std::move(partial), leat::open_mode::write_new);
   auto made = std::make_unique<new_file>(std::move(f), options.path);

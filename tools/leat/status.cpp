@@ -35,17 +35,18 @@ constexpr std::array<named, 16> names{{
     {errc::unauthenticated, "unauthenticated"},
 }};
 
-// What leat itself says of a file's contents is a fault of these; what the system says is not.
+// What leat itself says of a file's contents, or of what stands under a name, is a fault of these;
+// what the system says is not. A fault of the command line is a usage_error.
 status result_of(const std::error_code& code) noexcept {
   if (code.category() != leat::error_category()) return status::io;
   switch (static_cast<errc>(code.value())) {
     case errc::data_loss:
+    case errc::invalid_argument:
     case errc::resource_exhausted:
     case errc::out_of_range:
     case errc::unimplemented:
     case errc::failed_precondition:
     case errc::aborted: return status::data;
-    case errc::invalid_argument: return status::usage;
     default: return status::io;
   }
 }

@@ -50,16 +50,6 @@ std::uint64_t size_distribution::quantile(double part) const noexcept {
 
 namespace {
 
-// An index that fits, or none; whatever keeps it from being used, the headers tell the same.
-leat::task<std::optional<leat::tfrecord_index>> index_beside(std::string path) {
-  try {
-    co_return co_await leat::load_tfrecord_index(std::move(path));
-  } catch (const leat::failure& e) {
-    if (e.code() == leat::errc::cancelled) throw;
-  }
-  co_return std::nullopt;
-}
-
 void take(const leat::tfrecord_index& index, bool sizes, survey& s) {
   s.records = index.size();
   s.payload_bytes = index.payload_size();
@@ -85,6 +75,15 @@ leat::task<> read_all(std::string path, const inputs& how, survey& s) {
 }
 
 }  // namespace
+
+leat::task<std::optional<leat::tfrecord_index>> index_beside(std::string path) {
+  try {
+    co_return co_await leat::load_tfrecord_index(std::move(path));
+  } catch (const leat::failure& e) {
+    if (e.code() == leat::errc::cancelled) throw;
+  }
+  co_return std::nullopt;
+}
 
 leat::task<survey> survey_file(std::string path, const inputs& how, bool use_index, bool sizes) {
   survey s;

@@ -3,10 +3,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include <leat/core/task.hpp>
+#include <leat/io/tfrecord_index_file.hpp>
 
 #include "inputs.hpp"
 
@@ -37,6 +39,10 @@ class size_distribution {
   std::uint64_t smallest_ = UINT64_MAX;
   std::uint64_t largest_ = 0;
 };
+
+/// The index beside a file, if one fits; none, whatever keeps it from being used: the headers tell
+/// the same.
+[[nodiscard]] leat::task<std::optional<leat::tfrecord_index>> index_beside(std::string path);
 
 /// What there is to say of a file without a look at its payloads.
 struct survey {
