@@ -53,7 +53,18 @@ class Convert(ToolTest):
         self.assertIn('a.txt: record 1 holds a line', self.errors)
         self.leat('convert', 'a.tfrecord', '-o', 'a.bin', status=1)
         self.assertIn('a.bin: record 1 has 8 bytes, those before it 4', self.errors)
+        for records in (['x', '\r'], ['x', 'ends with\r']):
+            self.write('a.tfrecord', records_file(*records))
+            self.leat('convert', 'a.tfrecord', '-o', 'a.txt', status=1)
+            self.assertIn('a.txt: record 1 ends with a carriage return', self.errors)
+        self.write('a.tfrecord', records_file('', ''))
+        self.leat('convert', 'a.tfrecord', '-o', 'a.bin', status=1)
+        self.assertIn('a.bin: record 0 is empty', self.errors)
         self.assertEqual(self.files(), ['a.tfrecord'])
+        self.write('a.tfrecord', records_file('\rx', 'x\ry', ''))
+        self.leat('convert', 'a.tfrecord', '-o', 'a.txt')
+        self.leat('convert', 'a.txt', '-o', 'b.tfrecord')
+        self.assertEqual(self.content('b.tfrecord'), self.content('a.tfrecord'))
 
     def test_csv(self):
         self.write('a.csv', b'\xef\xbb\xbfage,name\r\n42,"Ada ""L"", x"\n,"two\nlines"\n')
@@ -80,6 +91,7 @@ class Convert(ToolTest):
         for text, message in [
                 (b'a,b\n1,2\n1\n', 'a.csv, line 3: 1 fields, and 2 columns'),
                 (b'a,b\n1,2,3\n', 'line 2: 3 fields'),
+                (b'a,b,a\n1,2,3\n', "line 1: column 'a' is named twice"),
                 (b'a,b\n1,"2\n', 'line 2: the file ends within a quoted field'),
                 (b'a,b\n1,"2"3\n', 'line 2: something stands behind a quoted field'),
                 (b'a,b\n1,2"3\n', 'line 2: a quote within a field')]:
@@ -94,7 +106,7 @@ class Convert(ToolTest):
         self.write('a.csv', b'title\na,b\n1\n')
         self.leat('convert', 'a.csv', '--skip-lines', 1, '-o', 'b', status=1)
         self.assertIn('a.csv, line 3: 1 fields, and 2 columns', self.errors)
-        for columns in ('a:int32', ':int64', 'a,,b'):
+        for columns in ('a:int32', ':int64', 'a,,b', 'a:int64,b,a:float'):
             self.leat('convert', 'a.csv', '--columns', columns, '-o', 'b', status=2)
 
     def test_several_files_become_one_and_one_becomes_several(self):
@@ -137,10 +149,13 @@ class Convert(ToolTest):
 
     def test_bytes_that_are_no_whole_record_are_told(self):
         self.write('f.bin', b'abcdefgh')
-        [answer] = self.leat_json('convert', 'f.bin', '--record-size', 3, '-o', 'f.txt')
+        [answer] = self.leat_json('convert', 'f.bin', '--record-size', 3, '-o', 'f.txt', status=1)
         self.assertEqual((answer['records'], answer['damaged'], answer['lost_bytes']), (2, 0, 2))
         self.assertIn('f.bin: the last 2 bytes are no whole record', self.errors)
         self.assertEqual(self.content('f.txt'), b'abc\ndef\n')
+        self.leat('convert', 'f.bin', '--record-size', 7, '-o', 'f.txt', status=1)
+        self.assertEqual(self.errors,
+                         'leat: f.bin: the last byte is no whole record, and left out\n')
 
     def test_an_existing_file_is_replaced_only_by_a_whole_one(self):
         self.write('a.txt', b'new\n')

@@ -66,8 +66,9 @@ leat::task<> copy_file_with(std::string path, typename Reader::options_type how,
   const std::uint64_t left_over = reader->statistics().left_over;
   if (left_over == 0) co_return;
   c.result.lost.bytes += left_over;
-  complain(fmt::format("{}: the last {} are no whole record, and were left out",
-                       shown(reader->path()), count_text(left_over, "byte")));
+  const std::string last = left_over == 1 ? "byte is" : std::to_string(left_over) + " bytes are";
+  complain(
+      fmt::format("{}: the last {} no whole record, and left out", shown(reader->path()), last));
 }
 
 std::string_view without_byte_order_mark(std::string_view text) {
@@ -87,6 +88,12 @@ class csv_conversion {
     if (!columns_.empty()) return to_example(columns_, rows_.fields());
     for (const std::string& name : rows_.fields()) {
       columns_.push_back({name, csv_column::kind::bytes});
+    }
+    if (const auto* const twice = find_twice(columns_)) {
+      throw row_error(
+          fmt::format("column '{}' is named twice: name them with --columns, and leave "
+                      "this line out with --skip-lines",
+                      escaped(twice->name)));
     }
     return std::nullopt;
   }
@@ -232,7 +239,7 @@ void run_convert(convert_options& options, program& p) {
   progress shown_progress("convert", bytes_of(paths), p.quiet);
   converted result;
   run_until_signal(1, [&] { return convert_all(paths, options, p.out, shown_progress, result); });
-  if (result.lost.places > 0) p.note(status::data);
+  if (result.lost.places > 0 || result.lost.bytes > 0) p.note(status::data);
   print(result, paths, p, to_stdout);
 }
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdint>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -61,6 +62,14 @@ void csv_rows::finish() const {
   if (quoted_) throw row_error("the file ends within a quoted field");
 }
 
+const csv_column* find_twice(const std::vector<csv_column>& columns) {
+  std::set<std::string_view> names;
+  for (const csv_column& c : columns) {
+    if (!names.insert(c.name).second) return &c;
+  }
+  return nullptr;
+}
+
 std::vector<csv_column> parse_columns(const std::string& text) {
   static const std::map<std::string, csv_column::kind, std::less<>> kinds{
       {"bytes", csv_column::kind::bytes},
@@ -83,6 +92,9 @@ std::vector<csv_column> parse_columns(const std::string& text) {
     }
     columns.push_back({name, found->second});
     at = comma + 1;
+  }
+  if (const csv_column* const twice = find_twice(columns)) {
+    throw usage_error(fmt::format("--columns {}: '{}' is named twice", text, twice->name));
   }
   return columns;
 }

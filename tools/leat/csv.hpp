@@ -44,7 +44,10 @@ struct csv_column {
   kind type = kind::bytes;
 };
 
-/// "age:int64,name,weight:float". Errors: usage_error.
+/// A column whose name another one before it has; none is null.
+[[nodiscard]] const csv_column* find_twice(const std::vector<csv_column>& columns);
+
+/// "age:int64,name,weight:float". Errors: usage_error, for a name that stands there twice too.
 [[nodiscard]] std::vector<csv_column> parse_columns(const std::string& text);
 
 /// A row as a tf.train.Example. A number that is left empty is a feature without values.

@@ -163,11 +163,17 @@ class plain_sink final : public record_sink {
       leat::append_tfrecord(buffer_, record);
       return;
     }
-    if (options_.records == format::lines &&
-        std::find(record.begin(), record.end(), std::byte{'\n'}) != record.end()) {
-      refuse("holds a line's end: lines cannot tell where it ends");
+    if (options_.records == format::lines) {
+      if (std::find(record.begin(), record.end(), std::byte{'\n'}) != record.end()) {
+        refuse("holds a line's end: lines cannot tell where it ends");
+      }
+      if (!record.empty() && record.back() == std::byte{'\r'}) {
+        refuse(
+            "ends with a carriage return: who reads lines takes it for a part of the line's end");
+      }
     }
     if (options_.records == format::fixed) {
+      if (record.empty()) refuse("is empty: nobody could tell how many such records there are");
       if (records_ == 0) size_ = record.size();
       if (record.size() != size_) {
         refuse(fmt::format("has {} bytes, those before it {}: they are not of one size",
