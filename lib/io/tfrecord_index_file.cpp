@@ -107,9 +107,14 @@ class header_scan {
         .left = size_ - here(),
         .index = index_.size()};
     const detail::framing_step step = framing.find(run, none);
+    std::string what = step.fault ? step.fault->what : "the record is damaged";
+    if (step.fault && step.fault->reason == errc::resource_exhausted) {
+      // There is no limit here: it is longer than any file can be.
+      what = "truncated: " + std::to_string(run.left) + " bytes are there of a record of " +
+             std::to_string(load_little_endian<std::uint64_t>(record.data())) + " bytes";
+    }
     throw failure(errc::data_loss, file_.path() + ", " + framing.place(index_.size()) +
-                                       " at offset " + std::to_string(here()) + ": " +
-                                       (step.fault ? step.fault->what : "the record is damaged"));
+                                       " at offset " + std::to_string(here()) + ": " + what);
   }
 
   file& file_;
@@ -122,6 +127,18 @@ class header_scan {
   bool cached_ = false;
   std::uint64_t doubted_ = UINT64_MAX;
 };
+
+// What the kernel makes up, as in /proc, is a regular file of 0 bytes, whatever is read from it.
+task<void> require_size(file& f) {
+  std::byte first{};
+  const std::span<std::byte> one(&first, 1);
+  const std::size_t got = co_await f.read_at(0, one);
+  if (got == 0) co_return;
+  const file_status now = co_await get_status(f.path());
+  if (now.size > 0) co_return;  // it has become longer, as the stamp will tell
+  throw failure(errc::failed_precondition,
+                f.path() + ": the file does not tell its size, and can only be read in sequence");
+}
 
 // ----------------------------------------------------------------------------------------- loading
 
@@ -199,6 +216,7 @@ task<tfrecord_index> build_tfrecord_index(std::string path, std::source_location
         errc::failed_precondition,
         f.path() + ": only a regular file can be indexed, in others no record has a place");
   }
+  if (before.size == 0) co_await require_size(f);
   header_scan scan(f, where);
   tfrecord_index_builder builder = co_await scan.run();
   const file_status after = co_await get_status(f.path());

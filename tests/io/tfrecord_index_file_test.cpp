@@ -140,6 +140,9 @@ TEST_CASE("tfrecord_index_file: damage in a header is refused with the place, in
 TEST_CASE("tfrecord_index_file: what is no regular file has no index", "[io]") {
   const temp_dir dir;
   CHECK(build_outcome("/dev/null").code == errc::failed_precondition);
+  const outcome made_up = build_outcome("/proc/self/maps");  // regular, and says that it is empty
+  CHECK(made_up.code == errc::failed_precondition);
+  CHECK(contains(made_up.text, "/proc/self/maps: the file does not tell its size"));
   CHECK(build_outcome(dir.path()).code == errc::failed_precondition);
   CHECK(build_outcome(dir / "none").code == errc::not_found);
 }

@@ -4,10 +4,11 @@
 import gzip
 import os
 import signal
+import struct
 import subprocess
 import time
 
-from support import LEAT, ToolTest, example, framed, main, records_file
+from support import LEAT, ToolTest, example, framed, main, masked_crc, records_file
 
 
 class Count(ToolTest):
@@ -49,6 +50,19 @@ class Count(ToolTest):
         self.assertEqual([(f['path'], f.get('error', {}).get('code')) for f in files],
                          [('cut', 'data_loss'), ('none', 'not_found'), ('good', None)])
         self.assertEqual(total['total']['records'], 2)
+
+    def test_a_file_without_a_size_is_not_an_empty_one(self):
+        self.leat('count', '/proc/self/maps', status=1)
+        self.assertIn('/proc/self/maps, record 0 at offset 0: the checksum', self.errors)
+        self.leat('count', '--compression', 'none', '/proc/self/maps', status=1)
+        self.assertIn('/proc/self/maps: the file does not tell its size', self.errors)
+
+    def test_a_length_beyond_any_file(self):
+        length = struct.pack('<Q', 2 ** 64 - 1)
+        self.write('a', length + struct.pack('<I', masked_crc(length)) + b'abc' * 10)
+        self.leat('count', 'a', status=1)
+        self.assertIn('a, record 0 at offset 0: truncated: 42 bytes are there of a record of '
+                      '18446744073709551615 bytes', self.errors)
 
     def test_as_many_files_at_a_time_as_one_likes(self):
         for i in range(50):

@@ -125,6 +125,7 @@ leat::task<std::optional<leat::compression>> compression_of(std::string path, co
   if (!f.status().is_regular) co_return std::nullopt;
   std::vector<std::byte> beginning(leat::compression_sample_size);
   beginning.resize(co_await f.read_at(0, beginning));
+  if (f.status().size == 0 && !beginning.empty()) co_return std::nullopt;  // such as in /proc
   co_return leat::detect_tfrecord_compression(beginning);
 }
 

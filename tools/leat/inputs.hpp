@@ -75,7 +75,7 @@ struct inputs {
 [[nodiscard]] std::string shown(std::string_view path);
 
 /// The compression of a file: the one that was named, or what its first bytes tell. Empty for what
-/// can only be read once, such as a pipe.
+/// can only be read in sequence, such as a pipe.
 [[nodiscard]] leat::task<std::optional<leat::compression>> compression_of(std::string path,
                                                                           const inputs& how);
 

@@ -19,7 +19,7 @@ namespace leat {
 ///
 /// Errors:       data_loss for a damaged or cut-off record, with path, record and offset; aborted
 ///               when the file was changed meanwhile; failed_precondition for what is no regular
-///               file; those of the system.
+///               file, or does not tell its size, as one in /proc; those of the system.
 /// Cancellation: total.
 /// Cost:         see docs/benchmarks.md; memory for the index and 2 MiB.
 /// Source:       TensorFlow's RecordReader, GetMetadata.
