@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """leat convert, leat repair and leat bench io."""
 
+import csv
 import gzip
+import io
 import os
 import signal
+import struct
 import subprocess
 import time
 import zlib
 
-from support import LEAT, ToolTest, framed, main, records_file
+from support import LEAT, ToolTest, example, framed, main, records_file, sequence_example
 
 
 class Convert(ToolTest):
@@ -86,6 +89,109 @@ class Convert(ToolTest):
         self.leat('convert', 't.csv', '--delimiter', 'tab', '-o', 'd.tfrecord')
         self.assertEqual(self.leat_json('cat', '--example', 'd.tfrecord')[0]['size'], 29)
         self.assertEqual(line['example']['features'], {'w': {'float': [0.1]}, 'n': {'int64': [-3]}})
+
+    def features(self, name):
+        return [r['example']['features'] for r in self.leat_json('cat', '--example', name)]
+
+    def test_csv_of_examples_and_back(self):
+        floats = [0.1, 1e20, -0.0, 3.4028235e38, 1e-45, 1.1754944e-38, 16777217.0, 1 / 3,
+                  float('inf'), float('-inf'), float('nan')]
+        numbers = [0, -1, 2 ** 63 - 1, -2 ** 63]
+        texts = [b'', b'plain', b'a,b', b'"', b'say "no"', b'two\nlines', b'two\r\nlines', b'\r',
+                 b'\n', b'\r\n', b'\xff\xc3', b' ', '\u00e9'.encode()]
+        many = [example(**{'text, all': [texts[i % len(texts)]],
+                           'f': [floats[i % len(floats)]] if i % 7 else [],
+                           'i': [numbers[i % len(numbers)]] if i % 5 else []})
+                for i in range(1, 300)]
+        self.write('a.tfrecord', records_file(*many))
+        self.assertEqual(self.leat('convert', 'a.tfrecord', '-o', 'a.csv'), '299 records in a.csv\n')
+        self.assertTrue(self.content('a.csv').startswith(
+            b'f,i,"text, all"\n1e+20,-1,plain\n-0,9223372036854775807,"a,b"\n'))
+        rows = list(csv.reader(io.StringIO(self.content('a.csv').decode('latin-1'), newline='')))
+        self.assertEqual(rows[0], ['f', 'i', 'text, all'])
+        self.assertEqual([row[2].encode('latin-1') for row in rows[1:]],
+                         [texts[i % len(texts)] for i in range(1, 300)])
+        for row, i in zip(rows[1:], range(1, 300)):
+            if i % 7:
+                self.assertEqual(struct.pack('<f', float(row[0])),
+                                 struct.pack('<f', floats[i % len(floats)]))
+        self.write('names.csv', self.content('a.csv').split(b'\n', 1)[1])
+        self.leat('convert', 'a.tfrecord', '--no-header', '-o', 'rows.csv')
+        self.assertEqual(self.content('rows.csv'), self.content('names.csv'))
+        self.leat('convert', 'rows.csv', '--columns', 'f:float,i:int64,t', '-o', 'b.tfrecord')
+        back = self.features('b.tfrecord')
+        for feature in back:
+            feature['text, all'] = feature.pop('t')
+        # A feature without values has no kind in one, and none of its kind in the other.
+        for feature in back:
+            for name in 'fi':
+                if [] in feature[name].values():
+                    feature[name] = {}
+        self.assertEqual(back, self.features('a.tfrecord'))
+
+    def test_columns_of_csv_can_be_chosen(self):
+        self.write('a.tfrecord', records_file(example(b=[b'x;"'], a=[1], c=[1.5, 2.5]),
+                                              example(a=[2], b=[b'y'], d=[b'more'])))
+        self.leat('convert', 'a.tfrecord', '--columns', 'b,a:int64', '--delimiter', ';',
+                  '-o', 'a.csv.gz')
+        self.assertEqual(gzip.decompress(self.content('a.csv.gz')), b'b;a\n"x;""";1\ny;2\n')
+        self.leat('convert', '-', '--from', 'tfrecord', '--to', 'csv', '--columns', 'a', '-o', '-',
+                  input=self.content('a.tfrecord'))
+        self.assertEqual(self.raw, b'a\n1\n2\n')
+        self.write('none.tfrecord', b'')
+        self.leat('convert', 'none.tfrecord', '--columns', 'a,b', '-o', 'none.csv')
+        self.assertEqual(self.content('none.csv'), b'a,b\n')
+        self.leat('convert', 'none.tfrecord', '-o', 'none.csv')
+        self.assertEqual(self.content('none.csv'), b'')
+
+    def test_csv_as_csv(self):
+        self.write('1.csv', b'z,a\r\n1,"x\r\ny"\r\n')
+        self.write('2.csv', b'a,z\n"in, quotes",2')
+        self.leat('convert', '1.csv', '2.csv', '-o', 'all.csv')
+        self.assertEqual(self.content('all.csv'), b'z,a\n1,"x\r\ny"\n2,"in, quotes"\n')
+        self.write('3.csv', b'z,a\n')
+        self.leat('convert', '3.csv', '-o', 'all.csv')
+        self.assertEqual(self.content('all.csv'), b'z,a\n')
+        self.write('4.csv', b'z,b\n1,2\n')
+        self.leat('convert', '1.csv', '4.csv', '-o', 'all.csv', status=1)
+        self.assertIn("all.csv: record 1 has no 'a'", self.errors)
+        self.assertEqual(self.content('all.csv'), b'z,a\n')
+
+    def test_records_that_are_no_rows_of_one_table_are_refused_and_leave_nothing(self):
+        first = example(a=[1], b=[b'x'])
+        for second, why in [
+                (example(a=[1]), "has no 'b'"),
+                (example(a=[1], b=[b'x'], c=[1]), "has a 'c', the first one has none"),
+                (example(a=[1.5], b=[b'x']), "has 'a' as float, the column is int64"),
+                (example(a=[1, 2], b=[b'x']), "has 2 values of 'a'"),
+                (example(a=[1], b=[]), "has no value of 'b': of texts csv cannot tell"),
+                (example(), "has no 'a'"),
+                (sequence_example({'a': [1], 'b': [b'x']}, c=[[1]]), 'is a tf.train.SequenceEx'),
+                (b'\xff', 'is no tf.train.Example')]:
+            self.write('a.tfrecord', records_file(*[first] * 20_000, second))
+            self.leat('convert', 'a.tfrecord', '-o', 'a.csv', status=1)
+            self.assertIn(f'a.csv: record 20000 {why}', self.errors)
+            self.assertEqual(self.files(), ['a.tfrecord'])
+        self.write('a.tfrecord', records_file(example(a=[]), example(a=[b'x'])))
+        self.leat('convert', 'a.tfrecord', '-o', 'a.csv', status=1)
+        self.assertIn("record 1 has a text, one before it no value of 'a'", self.errors)
+        self.write('a.tfrecord', records_file(example(a=[1])))
+        self.leat('convert', 'a.tfrecord', '--columns', 'a:float', '-o', 'a.csv', status=1)
+        self.assertIn("record 0 has 'a' as int64, the column is float", self.errors)
+        self.write('a.tfrecord', records_file(''))
+        self.leat('convert', 'a.tfrecord', '-o', 'a.csv', status=1)
+        self.assertIn('record 0 has no features', self.errors)
+
+    def test_csv_that_cannot_be_made(self):
+        self.write('a.tfrecord', records_file(example(a=[1])))
+        self.write('a.txt', b'x\n')
+        for arguments in (['a.txt', '-o', 'a.csv'], ['a.tfrecord', 'a.txt', '-o', 'a.csv'],
+                          ['a.tfrecord', '-o', 'a.csv', '--shards', 2],
+                          ['a.tfrecord', '-o', 'a.csv', '--index'],
+                          ['a.tfrecord', '-o', 'a.csv', '--delimiter', '"'],
+                          ['a.txt', '-o', 'b.tfrecord', '--no-header']):
+            self.leat('convert', *arguments, status=2)
+        self.assertEqual(self.files(), ['a.tfrecord', 'a.txt'])
 
     def test_csv_that_is_wrong_is_said_with_its_line(self):
         for text, message in [

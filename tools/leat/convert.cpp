@@ -13,6 +13,7 @@
 #include <leat/io/line_reader.hpp>
 
 #include "csv.hpp"
+#include "csv_sink.hpp"
 #include "inputs.hpp"
 #include "program.hpp"
 #include "progress.hpp"
@@ -34,6 +35,7 @@ struct convert_options {
   std::size_t skip_lines = 0;
   std::string columns;  // of csv
   char delimiter = ',';
+  bool no_header = false;
   sink_options sink;
 };
 
@@ -47,6 +49,7 @@ struct converted {
 struct conversion {
   const convert_options& options;
   record_sink& sink;
+  csv_sink* table;  // the sink, where it is csv
   progress& shown;
   converted& result;
 
@@ -83,11 +86,11 @@ class csv_conversion {
   }
 
   // The example of the row that ends with this line; none where there is none.
-  std::optional<std::string> add(std::string_view line) {
-    if (!rows_.add(line)) return std::nullopt;
+  std::optional<std::string> add(std::string_view line, std::string_view end_before) {
+    if (!rows_.add(line, end_before)) return std::nullopt;
     if (!columns_.empty()) return to_example(columns_, rows_.fields());
     for (const std::string& name : rows_.fields()) {
-      columns_.push_back({name, csv_column::kind::bytes});
+      columns_.push_back({name, csv_column::kind::bytes, true});
     }
     if (const auto* const twice = find_twice(columns_)) {
       throw row_error(
@@ -100,18 +103,32 @@ class csv_conversion {
 
   void finish() const { rows_.finish(); }
 
+  // None before the line that names them.
+  const std::vector<csv_column>& columns() const noexcept { return columns_; }
+
  private:
   csv_rows rows_;
   std::vector<csv_column> columns_;
 };
 
-// Writes the examples of some lines; `line`: the number of the one at hand, from 1.
-leat::task<> write_rows(const leat::line_batch& batch, csv_conversion& rows, std::uint64_t& line,
+// The line at hand.
+struct row_place {
+  std::uint64_t number = 0;  // from 1
+  std::uint64_t end = 0;     // where its text ends
+};
+
+// Writes the examples of some lines.
+leat::task<> write_rows(const leat::line_batch& batch, csv_conversion& rows, row_place& line,
                         const conversion& c) {
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    line = batch.position(i).index + 1;
-    const std::string_view text = line == 1 ? without_byte_order_mark(batch[i]) : batch[i];
-    const std::optional<std::string> example = rows.add(text);
+    const leat::record_position position = batch.position(i);
+    line.number = position.index + 1;
+    const std::string_view text = line.number == 1 ? without_byte_order_mark(batch[i]) : batch[i];
+    // Within a field a carriage return is a part of it.
+    const bool returned = position.offset == line.end + 2;
+    const std::optional<std::string> example = rows.add(text, returned ? "\r\n" : "\n");
+    line.end = position.offset + batch[i].size();
+    if (c.table) c.table->name_columns(rows.columns());
     c.shown.add(batch[i].size() + 1);
     if (!example) continue;
     co_await c.sink.write(leat::as_bytes(*example));
@@ -125,7 +142,7 @@ leat::task<> copy_rows(std::string path, leat::line_reader_options how, const co
   const auto reader = co_await leat::line_reader::open(std::move(path), c.reading(std::move(how)));
   csv_conversion rows(c.options);
   leat::line_batch batch;
-  std::uint64_t line = 0;
+  row_place line;
   try {
     for (bool more = true; more;) {
       more = co_await reader->read_batch(batch);
@@ -134,7 +151,7 @@ leat::task<> copy_rows(std::string path, leat::line_reader_options how, const co
     rows.finish();
   } catch (const row_error& e) {
     throw leat::failure(leat::errc::data_loss,
-                        fmt::format("{}, line {}: {}", name, line, e.what()));
+                        fmt::format("{}, line {}: {}", name, line.number, e.what()));
   }
 }
 
@@ -188,8 +205,17 @@ leat::task<> copy_file(std::string path, const conversion& c) {
 
 leat::task<> convert_all(std::vector<std::string> paths, const convert_options& options,
                          output& out, progress& shown, converted& result) {
-  const std::unique_ptr<record_sink> sink = co_await open_sink(options.sink, out);
-  const conversion c{options, *sink, shown, result};
+  std::unique_ptr<record_sink> sink = co_await open_sink(options.sink, out);
+  csv_sink* table = nullptr;
+  if (options.sink.records == format::csv) {
+    std::vector<csv_column> columns;
+    if (!options.columns.empty()) columns = parse_columns(options.columns);
+    auto made =
+        std::make_unique<csv_sink>(std::move(sink), columns, options.delimiter, !options.no_header);
+    table = made.get();
+    sink = std::move(made);
+  }
+  const conversion c{options, *sink, table, shown, result};
   for (const std::string& path : paths) co_await copy_file(path, c);
   co_await sink->close();
   result.outputs = sink->paths();
@@ -201,11 +227,20 @@ void complete(convert_options& options, const std::vector<std::string>& paths) {
   const told_by_name told = tell_by_name(sink.path);
   sink.records = options.to.value_or(told.records.value_or(format::tfrecord));
   sink.compression = options.to_compression.value_or(told.compression);
-  if (sink.records == format::csv) throw usage_error("csv can be read, not written");
+  const bool to_csv = sink.records == format::csv;
+  if (options.no_header && !to_csv) throw usage_error("--no-header is for csv that is written");
+  if (std::string_view("\"\r\n").find(options.delimiter) != std::string_view::npos) {
+    throw usage_error("--delimiter: a quote or a line's end is none");
+  }
   for (const std::string& path : paths) {
     const format what = format_of(path, options);
     if (what == format::fixed && options.record_size == 0) {
       throw usage_error(shown(path) + ": records of one size need --record-size");
+    }
+    if (to_csv && what != format::tfrecord && what != format::csv) {
+      throw usage_error(shown(path) +
+                        ": csv is made of tf.train.Examples or of csv: lines and fixed records "
+                        "have no columns");
     }
     check_reading(path, what, options);
     std::error_code ignored;
@@ -243,12 +278,10 @@ void run_convert(convert_options& options, program& p) {
   print(result, paths, p, to_stdout);
 }
 
-const std::map<std::string, format> from_names{{"tfrecord", format::tfrecord},
-                                               {"lines", format::lines},
-                                               {"fixed", format::fixed},
-                                               {"csv", format::csv}};
-const std::map<std::string, format> to_names{
-    {"tfrecord", format::tfrecord}, {"lines", format::lines}, {"fixed", format::fixed}};
+const std::map<std::string, format> format_names{{"tfrecord", format::tfrecord},
+                                                 {"lines", format::lines},
+                                                 {"fixed", format::fixed},
+                                                 {"csv", format::csv}};
 const std::map<std::string, leat::compression> compression_names{{"none", leat::compression::none},
                                                                  {"zlib", leat::compression::zlib},
                                                                  {"gzip", leat::compression::gzip}};
@@ -256,7 +289,7 @@ const std::map<std::string, leat::compression> compression_names{{"none", leat::
 const std::map<std::string, std::string> tab_names{{"tab", "\t"}, {"\\t", "\t"}};
 
 void add_input_options(CLI::App& command, convert_options& o) {
-  add_choice(command, "--from", o.from, from_names,
+  add_choice(command, "--from", o.from, format_names,
              "What the files hold: tfrecord, lines, csv or fixed;\n"
              "else told by their names")
       ->type_name("WHAT");
@@ -272,11 +305,14 @@ void add_input_options(CLI::App& command, convert_options& o) {
   command
       .add_option("--columns", o.columns,
                   "Columns of csv: name:int64,name:float,name. Without them the first\n"
-                  "line names them, and all are bytes")
+                  "line names them, and all are bytes; of csv that is written they are\n"
+                  "the features of the first record")
       ->type_name("LIST");
   command.add_option("--delimiter", o.delimiter, "Between columns of csv: a character, or 'tab'")
       ->transform(CLI::Transformer(tab_names).description(""))
       ->type_name("C");
+  command.add_flag("--no-header", o.no_header,
+                   "Of csv that is written: without the line that names the columns");
 }
 
 void add_output_options(CLI::App& command, convert_options& o) {
@@ -286,8 +322,8 @@ void add_output_options(CLI::App& command, convert_options& o) {
                   "'-' is standard output")
       ->required()
       ->type_name("PATH");
-  add_choice(command, "--to", o.to, to_names,
-             "What is written: tfrecord, lines or fixed;\n"
+  add_choice(command, "--to", o.to, format_names,
+             "What is written: tfrecord, lines, csv or fixed;\n"
              "else told by the name, or tfrecord")
       ->type_name("WHAT");
   add_choice(command, "--to-compression", o.to_compression, compression_names,
@@ -311,8 +347,8 @@ void add_output_options(CLI::App& command, convert_options& o) {
 }  // namespace
 
 void add_convert(CLI::App& app, program& p) {
-  CLI::App* command =
-      add_command(app, p, "convert", "Write records as TFRecord files, lines or fixed records");
+  CLI::App* command = add_command(app, p, "convert",
+                                  "Write records as TFRecord files, lines, csv or fixed records");
   const auto options = std::make_shared<convert_options>();
   options->files.add_to(*command, true);
   add_input_options(*command, *options);

@@ -20,10 +20,10 @@ constexpr std::size_t largest_row = std::size_t{16} << 20;
 
 }  // namespace
 
-bool csv_rows::add(std::string_view line) {
+bool csv_rows::add(std::string_view line, std::string_view end_before) {
   bool after_quotes = false;
   if (quoted_) {
-    fields_.back() += '\n';
+    fields_.back() += end_before;
   } else {
     fields_.assign(1, {});
     row_size_ = 0;
@@ -90,7 +90,7 @@ std::vector<csv_column> parse_columns(const std::string& text) {
           "--columns {}: write it as name:int64,name:float,name:bytes; bytes may be left out",
           text));
     }
-    columns.push_back({name, found->second});
+    columns.push_back({name, found->second, colon == std::string_view::npos});
     at = comma + 1;
   }
   if (const csv_column* const twice = find_twice(columns)) {

@@ -21,9 +21,9 @@ class csv_rows {
   explicit csv_rows(char delimiter) : delimiter_(delimiter) {}
 
   /// Takes the next line, without its end. True: fields() are those of a whole row. False: a quoted
-  /// field goes on in the next line.
+  /// field goes on in the next line. `end_before`: with what the line before it ended.
   /// Errors: row_error for a quote where none can be, or one that is never closed.
-  bool add(std::string_view line);
+  bool add(std::string_view line, std::string_view end_before = "\n");
 
   /// Errors: row_error when the last row is not complete.
   void finish() const;
@@ -42,6 +42,7 @@ struct csv_column {
   enum class kind { bytes, int64, float32 };
   std::string name;
   kind type = kind::bytes;
+  bool any = false;  ///< the type was not said
 };
 
 /// A column whose name another one before it has; none is null.
