@@ -66,6 +66,15 @@ class Usage(ToolTest):
         self.assertEqual(sorted(os.listdir(self.folder)), ['a', 'a.txt', 'dir', 'pipe'])
         self.assertTrue((self.folder / 'pipe').is_fifo())
 
+    def test_options_of_all_commands_stand_before_the_command_or_behind_it(self):
+        self.write('a', records_file('x', 'y'))
+        text = self.leat('count', '--json', 'a')
+        self.assertIn('"records":2', text)
+        self.assertEqual(self.leat('--json', 'count', 'a'), text)
+        self.assertEqual(self.leat('--json', '-q', 'count', 'a', '--json'), text)
+        self.assertEqual(self.leat('-j', 1, '--color', 'always', 'count', 'a'),
+                         self.leat('count', 'a', '-j', 1, '--color', 'always'))
+
     def test_options_that_no_reader_takes(self):
         self.write('a.txt', b'x\n')
         for options in (['--max-record-size', 0], ['--skip-lines', 2 ** 64 - 1],
