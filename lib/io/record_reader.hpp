@@ -3,6 +3,7 @@
 // The bodies of basic_record_reader, for the sources that instantiate it for their framing.
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "leat/core/error.hpp"
@@ -48,9 +49,9 @@ task<bool> basic_record_reader<F>::read_batch(batch_type& batch, std::source_loc
     if (search_ && search_->promise) {
       co_await look_ahead(where);
     } else if (stream_failed()) {
-      co_await deal_with(*stream_.fault());
+      co_await deal_with(*stream_.fault(), where);
     } else if (fault_) {
-      co_await deal_with(*std::exchange(fault_, std::nullopt));
+      co_await deal_with(*std::exchange(fault_, std::nullopt), where);
     } else if (!at_end_) {
       co_await bring_more(where);
     } else {
@@ -136,6 +137,7 @@ template <class F>
 bool basic_record_reader<F>::find(batch_type& batch) {
   skip();
   if (stream_failed() || ((to_skip_ > 0 || unread_ == 0) && !at_end_)) return false;
+  if (search_ && search_->end_known) end_search(offset_);
   if (search_ && !at_candidate()) return false;
   const std::uint64_t offset = offset_;
   const std::uint64_t index = index_;
@@ -228,26 +230,41 @@ void basic_record_reader<F>::check_policy(const detail::damage& d) const {
 
 // Throws, or sees to it that the reader can go on.
 template <class F>
-task<void> basic_record_reader<F>::deal_with(detail::damage d) {
+task<void> basic_record_reader<F>::deal_with(detail::damage d, std::source_location where) {
   // No record, only what looked like one.
   if (search_ && !stream_failed()) co_return leave_candidate();
+  if (to_tell_) co_await tell(*std::exchange(to_tell_, std::nullopt));
   if (read_again(d)) co_return;
   check_policy(d);
   if (search_) {
+    if (search_->end_known) to_skip_ = 0;
     end_search(offset_ + unread_);
     co_await tell(*std::exchange(to_tell_, std::nullopt));
+  }
+  const bool failed = stream_failed();
+  if (!failed && d.size && corruption_.policy == corruption_policy::resync) {
+    const bool known = co_await ends_there(*d.size, where);
+    if (stream_failed()) co_return;  // there is other damage, which is dealt with instead
+    if (!known) {
+      if (!stream_.can_jump() && *d.size > unread_ && !at_end_) d.what += said_of_too_long(offset_);
+      d.size.reset();
+    }
   }
   corruption_report report = report_of(d);
   doubted_.reset();
   ++statistics_.reports;
   ++index_;
-  const bool whole_file = corruption_.policy == corruption_policy::skip_file || stream_failed();
-  if (!whole_file && !d.size) {
-    search_ = search{std::move(report), offset_};
-    drop(1);
+  const bool whole_file = corruption_.policy == corruption_policy::skip_file || failed;
+  const std::uint64_t rest = left();
+  if (!whole_file && (!d.size || (rest == detail::unknown_size && *d.size > unread_))) {
+    search_ = search{std::move(report), offset_, d.size.has_value()};
+    if (d.size) {
+      to_skip_ = *d.size;
+    } else {
+      drop(1);
+    }
     co_return;
   }
-  const std::uint64_t rest = left();
   report.skipped = whole_file ? rest : std::min(*d.size, rest);
   if (whole_file) {
     if (rest == detail::unknown_size) report.skipped = unread_;
@@ -255,6 +272,28 @@ task<void> basic_record_reader<F>::deal_with(detail::damage d) {
   }
   to_skip_ = report.skipped;
   co_await tell(std::move(report));
+}
+
+// Whether damage that says itself how long it is ends there: at the end of the file, or where
+// another record can begin.
+template <class F>
+task<bool> basic_record_reader<F>::ends_there(std::uint64_t size, std::source_location where) {
+  if constexpr (requires { F::confirms(unread()); }) {
+    if (size > left()) co_return false;
+    const std::uint64_t wanted = size + F::confirming;
+    if (wanted > unread_ && stream_.can_jump()) {
+      if (size == left()) co_return true;
+      std::array<std::byte, F::confirming> next;
+      const std::size_t got = co_await stream_.read_beside(offset_ + size, next, where);
+      co_return got == next.size() && F::confirms(next);
+    }
+    const std::uint64_t most = std::max<std::uint64_t>(corruption_.max_held, unread_);
+    while (unread_ < wanted && size <= most && !at_end_) co_await bring_more(where);
+    if (size > unread_) co_return false;
+    const byte_view behind = unread().subspan(static_cast<std::size_t>(size));
+    co_return behind.size() < F::confirming ? behind.empty() && at_end_ : F::confirms(behind);
+  }
+  co_return true;  // also where there is nothing to wait for
 }
 
 // True when a record may begin at the present place.

@@ -70,7 +70,7 @@ framing_step tfrecord_framing::find(const framing_run& run, std::vector<view>& r
     step.fault.emplace();
     step.fault->what = "truncated: " + std::to_string(there) + " of " +
                        std::to_string(scan.needed) + " bytes are there";
-    step.fault->size = there;
+    step.fault->size = scan.needed;
   }
   return step;
 }
@@ -83,6 +83,10 @@ bool tfrecord_framing::refutes(range_checksums& seen, byte_view bytes, std::uint
   const byte_view payload = bytes.subspan(tfrecord_header_size, static_cast<std::size_t>(length));
   const auto stored = load_little_endian<std::uint32_t>(payload.data() + payload.size());
   return seen.of(payload, offset + tfrecord_header_size) != unmask_crc32c(stored);
+}
+
+bool tfrecord_framing::confirms(byte_view bytes) noexcept {
+  return find_tfrecord(bytes.first(confirming), UINT64_MAX).has_value();
 }
 
 bool tfrecord_framing::promises_too_much(byte_view bytes) const noexcept {

@@ -1,5 +1,6 @@
 // Any bytes: the scan and the search stay inside them, and what they find is what a slow parser
-// finds; as the payload of a record they come back.
+// finds; a reader that resyncs gives what the definition says; as the payload of a record they come
+// back.
 
 #include "leat/codec/tfrecord.hpp"
 
@@ -7,8 +8,10 @@
 #include <optional>
 #include <vector>
 
+#include "fuzz/in_memory.hpp"
 #include "fuzz/tfrecord_mutator.hpp"
 #include "leat/codec/crc32c.hpp"
+#include "leat/io/tfrecord_reader.hpp"
 
 namespace {
 
@@ -61,6 +64,25 @@ void check_search(leat::byte_view bytes) {
   if (leat::find_tfrecord(bytes, limit) != first) std::abort();
 }
 
+void check_resync(leat::byte_view bytes) {
+  using leat_test::left_out;
+  std::vector<left_out> expected_reports;
+  const auto expected = leat_test::slow_resync(leat::as_text(bytes), limit, expected_reports);
+  std::vector<left_out> reports;
+  leat::tfrecord_reader_options options{.max_record_size = limit};
+  options.corruption.policy = leat::corruption_policy::resync;
+  options.corruption.max_reports = UINT64_MAX;
+  options.corruption.on_report = [&reports](const leat::corruption_report& r) {
+    reports.push_back({r.offset, r.index, r.skipped});
+  };
+  const std::size_t wanted = bytes.empty() ? 1 : std::to_integer<std::size_t>(bytes.back());
+  options.read.chunk_size = leat_test::piece_size(wanted, bytes.size());
+  const auto found =
+      leat_test::read_in_memory<leat::tfrecord_reader>(leat::as_text(bytes), options);
+  leat_test::require(leat_test::difference(found, expected).empty());
+  leat_test::require(reports == expected_reports);
+}
+
 void check_round_trip(leat::byte_view payload) {
   std::vector<std::byte> framed;
   leat::append_tfrecord(framed, payload);
@@ -73,6 +95,7 @@ void check_round_trip(leat::byte_view payload) {
 void check(leat::byte_view bytes) {
   for (const checks c : {checks::all, checks::header_only, checks::none}) check_scan(bytes, c);
   check_search(bytes);
+  check_resync(bytes);
 }
 
 }  // namespace

@@ -102,6 +102,55 @@ inline read_outcome slow_tfrecords(std::string_view bytes, bool whole = true) {
   return o;
 }
 
+/// What resync leaves out, by the definition at leat::corruption_policy.
+struct left_out {
+  std::uint64_t offset = 0;
+  std::uint64_t index = 0;
+  std::uint64_t skipped = 0;
+  friend bool operator==(const left_out&, const left_out&) = default;
+};
+
+/// The length in the header in front, if one stands there and its checksum is right.
+inline std::optional<std::uint64_t> tfrecord_length_in_front(std::string_view bytes) {
+  if (bytes.size() < leat::tfrecord_header_size) return std::nullopt;
+  const leat::byte_view header = leat::as_bytes(bytes.substr(0, leat::tfrecord_header_size));
+  const auto stored = leat::load_little_endian<std::uint32_t>(header.data() + 8);
+  if (leat::mask_crc32c(leat::crc32c(header.first(8))) != stored) return std::nullopt;
+  return leat::load_little_endian<std::uint64_t>(header.data());
+}
+
+/// What resync makes of a file: its records in order, without damage at the end of a compression.
+inline read_outcome slow_resync(std::string_view bytes, std::uint64_t max_record_size,
+                                std::vector<left_out>& reports) {
+  const auto record_at = [&](std::size_t at) {
+    const auto payload = tfrecord_in_front(bytes.substr(at));
+    return payload && payload->size() <= max_record_size ? payload : std::nullopt;
+  };
+  const auto behind_damage_at = [&](std::size_t at) {
+    const std::uint64_t left = bytes.size() - at;
+    const auto length = tfrecord_length_in_front(bytes.substr(at));
+    if (length && left >= leat::tfrecord_overhead && *length <= left - leat::tfrecord_overhead) {
+      const auto end = at + static_cast<std::size_t>(*length) + leat::tfrecord_overhead;
+      if (end == bytes.size() || tfrecord_length_in_front(bytes.substr(end))) return end;
+    }
+    for (++at; at < bytes.size() && !record_at(at);) ++at;
+    return at;
+  };
+  read_outcome o;
+  std::uint64_t index = 0;
+  for (std::size_t at = 0; at < bytes.size(); ++index) {
+    if (const auto payload = record_at(at)) {
+      o.add(*payload, at, index);
+      at += payload->size() + leat::tfrecord_overhead;
+    } else {
+      const std::size_t next = behind_damage_at(at);
+      reports.push_back({at, index, next - at});
+      at = next;
+    }
+  }
+  return o;
+}
+
 inline read_outcome slow_lines(std::string_view bytes, std::uint64_t skip, bool whole = true) {
   read_outcome o;
   std::size_t at = 0;

@@ -394,6 +394,20 @@ class Repair(ToolTest):
         self.assertTrue(records_file(*map(str, range(3000))).startswith(
             gzip.decompress(self.content('h'))))
 
+    def test_a_torn_record_takes_no_other_with_it(self):
+        first, torn = records_file('first'), records_file('z' * 5000)
+        behind = [f'record {i}' for i in range(100)]
+        self.good = first + records_file(*behind)
+        for there in (5, 12, 100, 4999):
+            self.write('t', first + torn[:there] + records_file(*behind))
+            self.leat('repair', 't', '-o', 'b', status=1)
+            self.assertEqual(self.content('b'), self.good)
+            self.write('g', gzip.compress(self.content('t')))
+            for name in ('t', 'g'):
+                verdict, = self.leat_json('verify', name, status=1)
+                self.assertEqual((verdict['records'], verdict['damaged'], verdict['lost_bytes']),
+                                 (101, 1, there))
+
     def test_pipes_and_usage(self):
         self.leat('repair', '-', '-o', '-', input=self.damaged, status=1)
         self.assertEqual(self.raw, self.good)

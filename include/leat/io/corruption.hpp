@@ -14,15 +14,24 @@ class quarantine_log;
 
 /// What a reader does with a record that it cannot deliver: damaged, cut off, or above a limit.
 ///
+/// Where resync goes on in a TFRecord file. A record that is not whole and right, with a header
+/// whose checksum is right, ends where the header says if the file ends just there, or if another
+/// header with a right checksum stands there. Else the header is not believed, and neither is one
+/// whose own checksum is wrong: the next record is the first that begins behind the first byte of
+/// the damaged one, is whole and right, and within max_record_size; where there is none, the file
+/// ends. So a record that was torn, by a crash or a copy, takes none of those behind it with it. A
+/// record that has others in its payload, framed as such, may give these when it is damaged itself.
+///
 /// What resync costs, for each report: time in proportion to the bytes that it looks at, whatever
-/// there looks like a record, and memory as for the records that it delivers. Only its end tells
-/// that what looks like a record is none: in a plain file it is looked at without being held, with
-/// 4 bytes of memory for 256. Of a compressed file or a pipe, and without the payloads' checksums,
-/// it is held: up to about two or three times max_record_size.
+/// there looks like a record, and memory as for the records that it delivers. A payload's checksum
+/// is computed only behind a header whose own is right, and each byte is gone through once for all
+/// of these. Only its end tells that what looks like a record is none: in a plain file it is looked
+/// at without being held, with 4 bytes of memory for 256. Of a compressed file or a pipe, and
+/// without the payloads' checksums, it is held: up to about two or three times max_record_size.
 enum class corruption_policy {
   fail,         ///< the read ends with an error, and each further one with the same
   skip_record,  ///< goes on behind it; fails where it is not known where that is
-  resync,       ///< as skip_record; where that is not known, goes on at the next valid record
+  resync,       ///< as skip_record; where that is not known for sure, on at the next whole one
   skip_file,    ///< leaves out the rest of the file
 };
 
@@ -47,8 +56,8 @@ struct corruption_options {
   /// Bytes. Where resync searches a compressed file or a pipe for a TFRecord, what begins there has
   /// to be held to see whether it is one: a header that promises more than this is passed over, and
   /// so is the record if there is one; the search goes on within it, and what is framed there as a
-  /// record is taken for one. The report says so. In a plain file nothing is held, and there is no
-  /// such limit.
+  /// record is taken for one. The report says so. The same goes for the end of a record above
+  /// max_record_size. In a plain file nothing is held, and there is no such limit.
   std::uint64_t max_held = std::uint64_t{16} << 20;
   /// Called for each report, on the reader's scheduler, before the reader goes on. Must not throw.
   std::function<void(const corruption_report&)> on_report = {};

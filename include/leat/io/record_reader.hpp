@@ -104,10 +104,16 @@ class basic_record_reader {
   [[nodiscard]] static std::string key(const record_position& p) { return Framing::key(p); }
 
  private:
+  [[nodiscard]] static std::string said_of_too_long(std::uint64_t offset) {
+    return "; what may be a record at offset " + std::to_string(offset) +
+           " is above the limit corruption_options::max_held: searched on within it";
+  }
+
   // Damage whose end is being sought.
   struct search {
     corruption_report report;
     std::uint64_t from = 0;
+    bool end_known = false;                     // it only has to be reached
     bool candidate = false;                     // there may be a record at the present place
     bool right = false;                         // there is one: it only has to be brought into view
     std::optional<std::uint64_t> promise = {};  // its bytes, to be checked without being held
@@ -116,9 +122,7 @@ class basic_record_reader {
 
     // Whoever reads the report knows of the first that what follows may lie within a record.
     void note_too_long(std::uint64_t offset) {
-      if (++too_long > 1) return;
-      report.what += "; what may be a record at offset " + std::to_string(offset) +
-                     " is above the limit corruption_options::max_held: searched on within it";
+      if (++too_long == 1) report.what += said_of_too_long(offset);
     }
   };
 
@@ -138,7 +142,8 @@ class basic_record_reader {
   void settle(std::uint64_t offset);
   [[nodiscard]] corruption_report report_of(const detail::damage& d) const;
   [[nodiscard]] task<void> bring_more(std::source_location where);
-  [[nodiscard]] task<void> deal_with(detail::damage d);
+  [[nodiscard]] task<void> deal_with(detail::damage d, std::source_location where);
+  [[nodiscard]] task<bool> ends_there(std::uint64_t size, std::source_location where);
   [[nodiscard]] bool read_again(const detail::damage& d);
   void check_policy(const detail::damage& d) const;
   [[nodiscard]] task<void> tell(corruption_report report);

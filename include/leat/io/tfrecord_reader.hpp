@@ -40,6 +40,7 @@ class tfrecord_framing {
   static constexpr std::size_t frame = tfrecord_header_size;
   static constexpr std::size_t overlap = tfrecord_header_size - 1;
   static constexpr bool ends_are_searched = false;
+  static constexpr std::size_t confirming = tfrecord_header_size;
 
   tfrecord_framing(const options& o, std::string_view path);
 
@@ -50,6 +51,7 @@ class tfrecord_framing {
     return find_tfrecord(bytes, options_.max_record_size);
   }
   [[nodiscard]] bool refutes(range_checksums& seen, byte_view bytes, std::uint64_t offset) const;
+  [[nodiscard]] static bool confirms(byte_view bytes) noexcept;
   [[nodiscard]] bool promises_too_much(byte_view bytes) const noexcept;
   [[nodiscard]] std::optional<std::uint64_t> promise(byte_view bytes,
                                                      std::uint64_t left) const noexcept;

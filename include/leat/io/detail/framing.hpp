@@ -16,7 +16,8 @@ struct damage {
   std::string what;
   std::optional<std::uint32_t> expected_crc = {};
   std::optional<std::uint32_t> actual_crc = {};
-  /// Bytes from its beginning to the next record. Empty: not known; it has to be searched for.
+  /// Bytes from its beginning to the next record, as it says itself; may be more than there are.
+  /// Empty: not known; it has to be searched for.
   std::optional<std::uint64_t> size = {};
 };
 
@@ -67,6 +68,9 @@ struct framing_step {
 //                                             these, where it is too long to be held for a check
 //   task<bool> keeps_promise(byte_stream&, range_checksums&, offset, size, where)
 //                                             whether it is right, by reading it beside
+//   std::size_t confirming                    where damage says itself where it ends, and
+//   bool confirms(bytes)                      may be wrong: whether another record can begin with
+//                                             so many bytes
 //   std::string place(index)                  "record 3"
 //   std::string key(position)                 "a.tfrecord:48"
 

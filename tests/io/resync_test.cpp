@@ -1,0 +1,230 @@
+// Where resync goes on: behind records that were torn, that are above the limit, or whose payload
+// is damaged, in plain files, compressed ones and pipes, as a slow reader by the definition does.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/core/random.hpp"
+#include "leat/io/tfrecord_reader.hpp"
+#include "leat/sim/world.hpp"
+#include "support/record_bytes.hpp"
+#include "support/slow_readers.hpp"
+#include "support/texts.hpp"
+#include "support/zlib_oracle.hpp"
+
+namespace resync_test {
+
+using leat::corruption_policy;
+using leat::task;
+using leat_test::framed;
+using leat_test::left_out;
+
+enum class way { plain, gzip, pipe };
+constexpr way ways[] = {way::plain, way::gzip, way::pipe};
+
+struct outcome {
+  leat_test::read_outcome read;
+  std::vector<left_out> reports;
+  std::vector<std::string> said;
+};
+
+outcome read(const std::string& bytes, way how, leat::tfrecord_reader_options options,
+             corruption_policy policy = corruption_policy::resync) {
+  outcome o;
+  options.corruption.policy = policy;
+  options.corruption.on_report = [&o](const leat::corruption_report& r) {
+    o.reports.push_back({r.offset, r.index, r.skipped});
+    o.said.push_back(r.what);
+  };
+  leat::sim::world w(1);
+  if (how == way::pipe) {
+    w.files().make_pipe("/f");
+    w.files().write_pipe("/f", bytes);
+    w.files().close_pipe("/f");
+  } else {
+    w.files().write_file("/f", how == way::gzip ? leat_test::zlib_deflated(bytes) : bytes);
+  }
+  if (how == way::gzip) options.compression_type = leat::compression::gzip;
+  w.run([&](leat::sim::world&) -> task<> {
+    o.read = co_await leat_test::read_outcome_of<leat::tfrecord_reader>("/f", options);
+  });
+  return o;
+}
+
+std::string torn(std::size_t size, std::size_t there) {
+  return framed({std::string(size, 'z')}).substr(0, there);
+}
+
+// A header with its right checksum.
+std::string header(std::uint64_t length) {
+  std::string bytes(leat::tfrecord_header_size, '\0');
+  auto* const at = reinterpret_cast<std::byte*>(bytes.data());
+  leat::store_little_endian(at, length);
+  leat::store_little_endian(at + 8, leat::mask_crc32c(leat::crc32c({at, 8})));
+  return bytes;
+}
+
+const std::vector<std::string> behind = {"one", "two", "three", "four"};
+
+// Of a file with damage between its first record and others nothing else is lost.
+void check_all_but(const std::string& damage, const std::string& told,
+                   leat::tfrecord_reader_options options = {}) {
+  const std::string first = framed({"first"});
+  const std::string bytes = first + damage + framed(behind);
+  for (const way how : ways) {
+    for (const std::size_t chunk : {1U, 50U, 4096U, 1U << 19}) {
+      INFO(told << ", way " << static_cast<int>(how) << ", chunks of " << chunk);
+      options.read.chunk_size = chunk;
+      const outcome o = read(bytes, how, options);
+      REQUIRE(o.read.error.empty());
+      REQUIRE(o.read.records == std::vector<std::string>{"first", "one", "two", "three", "four"});
+      REQUIRE(o.read.indices == std::vector<std::uint64_t>{0, 2, 3, 4, 5});
+      REQUIRE(o.reports == std::vector<left_out>{{first.size(), 1, damage.size()}});
+      REQUIRE(o.said[0].find(told) == 0);
+    }
+  }
+}
+
+TEST_CASE("resync: a torn record whose end is behind the file takes no other with it", "[io]") {
+  check_all_but(torn(1000000, 1000), "truncated: ");
+  check_all_but(torn(5000, 100), "truncated: ");
+  check_all_but(torn(5000, leat::tfrecord_header_size), "truncated: ");
+  check_all_but(torn(5000, 100) + torn(6000, 300), "truncated: ");
+}
+
+TEST_CASE("resync: nor does one that was torn within the file", "[io]") {
+  check_all_but(torn(100, 50), "the checksum of the payload of 100 bytes is wrong");
+  check_all_but(torn(100, 50) + torn(80, 30), "the checksum of the payload of 100 bytes is wrong");
+}
+
+TEST_CASE("resync: nor one whose header was torn", "[io]") {
+  check_all_but(torn(100, 7), "the checksum of the length is wrong");
+}
+
+TEST_CASE("resync: nor a length above the limit", "[io]") {
+  const std::string some(1000, 'z');
+  const std::string above = " bytes is above the limit max_record_size of ";
+  constexpr std::uint64_t gib = std::uint64_t{1} << 30;
+  check_all_but(header(2 * gib) + some, "a length of 2147483648" + above);
+  check_all_but(header(4 * gib * gib) + some, "a length of 4611686018427387904" + above);
+  check_all_but(header(UINT64_MAX) + some, "a length of 18446744073709551615" + above);
+  check_all_but(header(UINT64_MAX - 20) + some, "a length of 18446744073709551595" + above);
+  check_all_but(header(1003) + some, "a length of 1003" + above, {.max_record_size = 900});
+  check_all_but(header(4 * gib * gib) + some, "truncated: ", {.max_record_size = UINT64_MAX});
+  check_all_but(header(UINT64_MAX - 20) + some, "truncated: ", {.max_record_size = UINT64_MAX});
+}
+
+// Without the checksum of the payload a torn record within the file goes unseen.
+TEST_CASE("resync: also where only headers are checked", "[io]") {
+  check_all_but(torn(5000, 100), "truncated: ", {.checks = leat::tfrecord_checks::header_only});
+}
+
+TEST_CASE("resync: where a header says where the next one is, what lies between is no record",
+          "[io]") {
+  const std::string inner = framed({"within"});
+  const std::string first = framed({"first"});
+  std::string damaged = framed({inner + "!"});
+  damaged[damaged.size() - 5] = '?';
+  const std::string large = framed({inner + std::string(2000, '!')});
+  for (const way how : ways) {
+    for (const std::string& last : {framed({"last"}), framed({std::string(3000, 'l')})}) {
+      const outcome o = read(first + damaged + large + last, how, {.max_record_size = 1000});
+      const bool delivered = last.size() < 1000;
+      CHECK(o.read.records.size() == (delivered ? 2 : 1));
+      std::vector<left_out> expected = {{first.size(), 1, damaged.size()},
+                                        {first.size() + damaged.size(), 2, large.size()}};
+      if (!delivered) {
+        expected.push_back({first.size() + damaged.size() + large.size(), 3, last.size()});
+      }
+      CHECK(o.reports == expected);
+    }
+  }
+}
+
+TEST_CASE("resync: what a compressed file or a pipe need not hold is searched", "[io]") {
+  const std::string large = framed({framed({"within"}) + std::string(5000, '!')});
+  const std::string bytes = large + framed({"last"});
+  leat::tfrecord_reader_options options{.max_record_size = 1000};
+  options.read.chunk_size = 100;
+  for (const way how : ways) {
+    options.corruption.max_held = large.size();
+    CHECK(read(bytes, how, options).read.records == std::vector<std::string>{"last"});
+    options.corruption.max_held = large.size() - 1;
+    const outcome o = read(bytes, how, options);
+    if (how == way::plain) {
+      CHECK(o.read.records == std::vector<std::string>{"last"});
+    } else {
+      CHECK(o.read.records == std::vector<std::string>{"within", "last"});
+      REQUIRE(o.reports.size() == 2);
+      CHECK(o.reports[0] == left_out{0, 0, leat::tfrecord_header_size});
+      CHECK(
+          o.said[0].ends_with("; what may be a record at offset 0 is above the limit "
+                              "corruption_options::max_held: searched on within it"));
+    }
+  }
+}
+
+TEST_CASE("resync: skip_record tells how much was there, not what a header promised", "[io]") {
+  const std::string bytes = framed({"first"}) + header(std::uint64_t{1} << 40) + "abc";
+  for (const way how : ways) {
+    const outcome o = read(bytes, how, {}, corruption_policy::skip_record);
+    CHECK(o.read.error.empty());
+    CHECK(o.read.records.size() == 1);
+    CHECK(o.reports == std::vector<left_out>{{21, 1, 15}});
+  }
+  const std::string two = framed({"first", std::string(1000, 'b'), std::string(2000, 'c'), "d"});
+  std::string wrong = two;
+  wrong[wrong.size() - 5] ^= 1;
+  leat::tfrecord_reader_options options{.max_record_size = 900};
+  options.read.chunk_size = 100;
+  const std::vector<left_out> both = {{21, 1, 1016}, {1037, 2, 2016}};
+  const std::vector<left_out> all = {{21, 1, 1016}, {1037, 2, 2016}, {3053, 3, 17}};
+  for (const way how : ways) {
+    CHECK(read(two, how, options, corruption_policy::skip_record).reports == both);
+    CHECK(read(wrong, how, options, corruption_policy::skip_record).reports == all);
+  }
+}
+
+// One of many kinds of damage, more than once.
+std::string damaged_at_random(leat::random_engine& random) {
+  std::string bytes;
+  for (std::uint64_t i = 0, n = 1 + random.below(12); i < n; ++i) {
+    std::string record =
+        framed({random.below(5) == 0
+                    ? framed({leat_test::noise(random.below(60), random()), "inner"})
+                    : leat_test::noise(random.below(random.below(4) == 0 ? 700 : 40), random())});
+    switch (random.below(7)) {
+      case 0: record.resize(random.below(record.size())); break;
+      case 1: record[random.below(record.size())] ^= 1; break;
+      case 2: record = header(random.below(1500)); break;
+      case 3: record = header(random()); break;
+      default: break;
+    }
+    bytes += record;
+  }
+  return bytes;
+}
+
+TEST_CASE("resync: files with many kinds of damage are read as by the definition", "[io]") {
+  leat::random_engine random(17);
+  leat::tfrecord_reader_options options{.max_record_size = 600};
+  for (int i = 0; i < 3000; ++i) {
+    const std::string bytes = damaged_at_random(random);
+    std::vector<left_out> reports;
+    const auto expected = leat_test::slow_resync(bytes, options.max_record_size, reports);
+    options.read.chunk_size = 1 + static_cast<std::size_t>(random.below(random.below(2000) + 1));
+    for (const way how : ways) {
+      const outcome o = read(bytes, how, options);
+      INFO("file " << i << ", way " << static_cast<int>(how) << "; " << o.read.error);
+      REQUIRE(o.read.error.empty());
+      REQUIRE(o.read.same_records(expected));
+      REQUIRE(o.reports == reports);
+    }
+  }
+}
+
+}  // namespace resync_test
