@@ -89,15 +89,17 @@ task<bool> byte_stream::begin(std::source_location where) {
   if (!inflation_) co_return first.size() > 0;
   inflation_->unused = first.size();
   inflation_->source_ended = !more;
-  co_return co_await inflate(0, where);
+  co_return co_await inflate(0, 0, where);
 }
 
 // Whatever is in view of the file is inflated before more of it is waited for: so nothing is half
 // done while this waits.
-task<bool> byte_stream::inflate(std::size_t carried, std::source_location where) {
+task<bool> byte_stream::inflate(std::size_t carried, std::uint64_t needed,
+                                std::source_location where) {
   inflation& i = *inflation_;
+  const window::demand d{.carried = carried, .needed = needed, .certain = false};
   for (;;) {
-    if (inflate_some(carried)) co_return true;
+    if (inflate_some(d)) co_return true;
     if (fault_ || i.source_ended) {
       i.view.shrink(carried);
       co_return false;
@@ -111,16 +113,16 @@ task<bool> byte_stream::inflate(std::size_t carried, std::source_location where)
 }
 
 // True when that has brought bytes into view.
-bool byte_stream::inflate_some(std::size_t carried) {
+bool byte_stream::inflate_some(const window::demand& d) {
   inflation& i = *inflation_;
   if (fault_) return false;
-  chunk_reference room = window::room_for(*i.pool, carried, i.chunk_size);
+  window::room room = i.view.room_for(*i.pool, d, i.chunk_size);
   const window& source = source_.view();
   const byte_view in(source.data() + (source.size() - i.unused), i.unused);
-  inflate_result r = i.decoder.inflate(in, {room->body(), room->body_size()});
+  inflate_result r = i.decoder.inflate(in, {room.at, room.size});
   i.unused -= r.consumed;
   if (r.produced > 0) {
-    i.view.slide(*i.pool, std::move(room), carried, r.produced);
+    i.view.slide(*i.pool, std::move(room), d, r.produced);
     return true;
   }
   if (!r.failed() && i.source_ended) r = i.decoder.finish();

@@ -25,10 +25,24 @@ byte_stream_options line_framing::stream(const file_status&) const noexcept {
           .inflate = options_.inflate};
 }
 
+namespace {
+
+// What is known to have no end of a line in it is not gone through again.
+std::size_t whole_lines(std::string_view text, std::size_t known,
+                        std::vector<std::string_view>& lines) {
+  if (known == 0) return split_lines(text, lines);
+  const std::size_t end = text.find('\n', known);
+  if (end == std::string_view::npos) return 0;
+  lines.push_back(last_line(text.substr(0, end)));
+  return end + 1 + split_lines(text.substr(end + 1), lines);
+}
+
+}  // namespace
+
 framing_step line_framing::find(const framing_run& run, std::vector<view>& lines) const {
   const std::string_view text = as_text(run.bytes);
   framing_step step;
-  std::size_t consumed = split_lines(text, lines);
+  std::size_t consumed = whole_lines(text, run.known, lines);
   const std::string_view rest = text.substr(consumed);
   if (!rest.empty() && run.left == text.size()) {
     lines.push_back(last_line(rest));

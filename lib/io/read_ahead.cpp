@@ -112,15 +112,18 @@ std::size_t read_ahead::in_file(const chunk& c) const noexcept {
   return static_cast<std::size_t>(std::min<std::uint64_t>(c.size, file_.status().size - c.offset));
 }
 
-chunk_reference read_ahead::fresh(std::size_t carried) {
-  chunk_reference c = window::room_for(*pool_, carried, chunk_size_);
+// Reads past the page cache go to the beginning of a chunk, which is aligned.
+chunk_reference read_ahead::fresh(const window::demand& d) {
+  window::room r =
+      direct_ ? window::chunk_for(*pool_, d, chunk_size_) : view_.room_for(*pool_, d, chunk_size_);
+  chunk_reference c = std::move(r.in);
   c->what = file_request::operation::read;
   c->retries = 0;
   c->cancelled = false;
   c->handle = file_.open_handle()->number;
-  c->data = c->body();
+  c->data = r.at;
   const std::uint64_t wanted = direct_ ? round_up(left_to_ask()) : left_to_ask();
-  const std::uint64_t room = direct_ ? round_down(c->body_size()) : c->body_size();
+  const std::uint64_t room = direct_ ? round_down(r.size) : r.size;
   c->size = static_cast<std::size_t>(std::min(room, wanted));
   c->offset = file_.status().is_stream ? next_byte : next_offset_;
   return c;
@@ -161,7 +164,7 @@ task<std::size_t> read_ahead::complete(chunk& c, std::source_location where) {
   std::size_t got = refused ? 0 : std::min(static_cast<std::size_t>(c.result), wanted);
   if (got < wanted && (got > 0 || refused) && c.offset != next_byte) {
     const through_cache rest(*this);
-    got += co_await file_.read_at(c.offset + got, {c.body() + got, wanted - got}, where);
+    got += co_await file_.read_at(c.offset + got, {c.data + got, wanted - got}, where);
   }
   co_return got;
 }
@@ -169,7 +172,7 @@ task<std::size_t> read_ahead::complete(chunk& c, std::source_location where) {
 // After seek() to the midst of a unit: moves what was sought to the front of the chunk.
 std::size_t read_ahead::leave_out(chunk& c, std::size_t got) noexcept {
   const std::size_t count = std::min(std::exchange(unwanted_, 0), got);
-  if (count > 0) std::memmove(c.body(), c.body() + count, got - count);
+  if (count > 0) std::memmove(c.data, c.data + count, got - count);
   return got - count;
 }
 
@@ -183,11 +186,11 @@ void read_ahead::end_here(std::size_t got, const chunk& c) noexcept {
 
 // Sees to it that the chunk that comes next in the file is in front, and read; none where nothing
 // is left to ask for.
-task<void> read_ahead::fetch(std::size_t carried, std::source_location where) {
+task<void> read_ahead::fetch(window::demand d, std::source_location where) {
   if (under_way_.empty()) {
     if (left_to_ask() == 0) co_return;
     // First its place, for which there may be no memory, then the read.
-    chunk& c = *under_way_.emplace_back(fresh(carried));
+    chunk& c = *under_way_.emplace_back(fresh(d));
     file_handle& open = *file_.open_handle();
     // Past the page cache there is nothing that needs no waiting.
     if (!direct_ && open.backend.try_now(c) && c.result > 0) {
@@ -198,25 +201,27 @@ task<void> read_ahead::fetch(std::size_t carried, std::source_location where) {
     submit(c);
   }
   while (under_way_.size() < depth_ && left_to_ask() > 0) {
-    submit(*under_way_.emplace_back(fresh(0)));
+    submit(*under_way_.emplace_back(fresh({})));
   }
   chunk& next = *under_way_.front();
   co_await read_wait(next, file_.path(), next.offset, where);
 }
 
-task<bool> read_ahead::advance(std::size_t carried, std::source_location where) {
+task<bool> read_ahead::advance(std::size_t carried, std::uint64_t needed,
+                               std::source_location where) {
   const one_at_a_time::use use(in_use_);
   const file_handle::use file_in_use(file_.open_handle());
   if (co_await this_task::stop_requested()) {
     throw failure(errc::cancelled, file_.path() + ": read");
   }
-  if (!ended_) co_await fetch(carried, where);
+  const window::demand d{.carried = carried, .needed = needed, .certain = has_size()};
+  if (!ended_) co_await fetch(d, where);
   if (!under_way_.empty()) {
     // It stays in front until it is in view: neither a stop nor a lack of memory loses it.
     const chunk_reference c = under_way_.front();
     const std::size_t read = co_await complete(*c, where);
     const std::size_t got = leave_out(*c, read);
-    if (got > 0) view_.slide(*pool_, c, carried, got);
+    if (got > 0) view_.slide(*pool_, {c, c->data, c->size}, d, got);
     under_way_.pop_front();
     if (read < in_file(*c)) end_here(read, *c);
     if (got > 0) co_return true;

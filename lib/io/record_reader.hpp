@@ -73,6 +73,8 @@ void basic_record_reader<F>::seek(std::uint64_t offset, std::uint64_t index) {
   to_skip_ = from_start ? framing_.first_record() : offset - there;
   index_ = index;
   at_end_ = ended_ = false;
+  needed_ = 0;
+  known_ = 0;
   fault_.reset();
   search_.reset();
   doubted_.reset();
@@ -105,6 +107,7 @@ template <class F>
 void basic_record_reader<F>::drop(std::size_t count) noexcept {
   unread_ -= count;
   offset_ += count;
+  if (count > 0) known_ = 0;
 }
 
 template <class F>
@@ -123,7 +126,8 @@ task<void> basic_record_reader<F>::bring_more(std::source_location where) {
     to_skip_ -= there - offset_;
     offset_ = there;
   }
-  if (co_await stream_.advance(unread_, where)) {
+  const std::uint64_t needed = to_skip_ == 0 ? needed_ : 0;
+  if (co_await stream_.advance(unread_, needed, where)) {
     unread_ = static_cast<std::size_t>(stream_.view().end() - offset_);
   } else {
     at_end_ = true;
@@ -145,7 +149,8 @@ bool basic_record_reader<F>::find(batch_type& batch) {
   const bool in_header = next_offset() == framing_.first_record();
   detail::framing_step step;
   try {
-    step = framing_.find({unread(), left(), in_header ? to_skip_ : 0, index}, batch.records_);
+    step =
+        framing_.find({unread(), left(), in_header ? to_skip_ : 0, index, known_}, batch.records_);
   } catch (...) {  // for want of memory: what was found is found again
     batch.clear();
     throw;
@@ -168,7 +173,9 @@ bool basic_record_reader<F>::find(batch_type& batch) {
 template <class F>
 void basic_record_reader<F>::count(const detail::framing_step& step, batch_type& batch) {
   to_skip_ += step.consumed;
+  needed_ = step.needed;
   skip();
+  known_ = to_skip_ == 0 && !step.fault ? unread_ : 0;
   index_ += step.left_out + batch.size();
   statistics_.records += batch.size();
   statistics_.left_over += step.left_over;
@@ -209,6 +216,8 @@ bool basic_record_reader<F>::read_again(const detail::damage& d) {
   doubted_ = report_of(d);
   static_cast<void>(stream_.seek(offset_));
   unread_ = 0;
+  needed_ = 0;
+  known_ = 0;
   at_end_ = false;
   return true;
 }
@@ -334,6 +343,7 @@ bool basic_record_reader<F>::is_refuted() {
 template <class F>
 void basic_record_reader<F>::leave_candidate() noexcept {
   search_->candidate = false;
+  needed_ = 0;
   drop(1);
 }
 

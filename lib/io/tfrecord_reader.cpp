@@ -59,6 +59,7 @@ framing_step tfrecord_framing::find(const framing_run& run, std::vector<view>& r
     step.fault = fault_of(scan, run.index, options_.max_record_size);
     return step;
   }
+  step.needed = scan.needed;
   if (run.left == unknown_size) return step;
   // Seen at once: nothing of what the header promises has to be held.
   const std::uint64_t there = run.left - scan.consumed;

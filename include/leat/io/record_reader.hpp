@@ -160,6 +160,8 @@ class basic_record_reader {
   std::uint64_t offset_ = 0;   // of the first of these
   std::uint64_t to_skip_ = 0;  // bytes from there to the next record
   std::uint64_t index_ = 0;    // of the next record
+  std::uint64_t needed_ = 0;   // bytes of that one, where it is known that more will come
+  std::size_t known_ = 0;      // bytes of what is unread in which no record ends
   bool at_end_ = false;        // nothing comes behind what is unread
   bool ended_ = false;
   std::optional<detail::damage> fault_;  // of the next record

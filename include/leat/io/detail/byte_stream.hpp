@@ -41,12 +41,14 @@ class byte_stream {
   ~byte_stream();
 
   /// Brings the next bytes into view, behind the last `carried` of those that are. False at the
-  /// end, or at damage in what is compressed: then just these are in view.
+  /// end, or at damage in what is compressed: then just these are in view. `needed`: see
+  /// read_ahead::advance().
   ///
   /// Errors, cancellation: as read_ahead::advance().
-  [[nodiscard]] task<bool> advance(std::size_t carried, std::source_location where) {
+  [[nodiscard]] task<bool> advance(std::size_t carried, std::uint64_t needed,
+                                   std::source_location where) {
     if (!type_) return begin(where);
-    return inflation_ ? inflate(carried, where) : source_.advance(carried, where);
+    return inflation_ ? inflate(carried, needed, where) : source_.advance(carried, needed, where);
   }
 
   [[nodiscard]] const window& view() const noexcept;
@@ -83,8 +85,9 @@ class byte_stream {
 
   void start_inflating();
   [[nodiscard]] task<bool> begin(std::source_location where);
-  [[nodiscard]] task<bool> inflate(std::size_t carried, std::source_location where);
-  [[nodiscard]] bool inflate_some(std::size_t carried);
+  [[nodiscard]] task<bool> inflate(std::size_t carried, std::uint64_t needed,
+                                   std::source_location where);
+  [[nodiscard]] bool inflate_some(const window::demand& d);
 
   file& file_;
   const byte_stream_options options_;

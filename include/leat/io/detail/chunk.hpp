@@ -35,9 +35,9 @@ class chunk : public file_request, public awaited_read {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) recycle();
   }
 
-  /// True when `count` bytes from `at` on lie within the body.
-  [[nodiscard]] bool has_room(const std::byte* at, std::size_t count) const noexcept {
-    return count <= static_cast<std::size_t>(body() + body_size() - at);
+  /// Bytes from `at` to the end of the body.
+  [[nodiscard]] std::size_t room_from(const std::byte* at) const noexcept {
+    return static_cast<std::size_t>(body() + body_size() - at);
   }
 
   // Keeps the file open while the read is under way.
@@ -90,6 +90,9 @@ class chunk_pool {
  public:
   /// Errors: std::bad_alloc.
   static chunk_pool* make(std::size_t count, std::size_t headroom, std::size_t body);
+
+  /// Bytes before the body of a chunk of the usual size.
+  [[nodiscard]] std::size_t headroom() const noexcept { return headroom_; }
 
   /// A chunk of the usual size. Errors: std::bad_alloc.
   [[nodiscard]] chunk_reference take();

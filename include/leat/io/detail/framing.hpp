@@ -31,6 +31,8 @@ struct framing_run {
   std::uint64_t left = unknown_size;
   std::uint64_t missing = 0;  ///< bytes of the header by which the stream is too short
   std::uint64_t index = 0;    ///< of the next record
+  /// Bytes at its beginning that were sought through before, and hold no whole record.
+  std::size_t known = 0;
 };
 
 /// What a framing found in a run, besides the records.
@@ -41,6 +43,8 @@ struct framing_step {
   std::size_t left_out = 0;
   /// Bytes among those consumed that belong to no record and are no fault.
   std::uint64_t left_over = 0;
+  /// Bytes of the record behind those found, where that is known and more than there are.
+  std::uint64_t needed = 0;
   /// Of the record behind those found; none where it is only cut off.
   std::optional<damage> fault = {};
 };

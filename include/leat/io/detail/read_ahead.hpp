@@ -60,7 +60,15 @@ class read_ahead {
   /// Errors:       of the system, with path and offset; data_loss for a file that has become
   ///               shorter.
   /// Cancellation: total; the read goes on without its reader, and the next call finds it.
-  [[nodiscard]] task<bool> advance(std::size_t carried, std::source_location where);
+  [[nodiscard]] task<bool> advance(std::size_t carried, std::source_location where) {
+    return advance(carried, 0, where);
+  }
+
+  /// The same where `needed` bytes, if not 0, are known to be wanted from the first carried one on:
+  /// there is room for them at once where the file has a size, and no more than for them else.
+  /// Precondition: a file with a size has as many.
+  [[nodiscard]] task<bool> advance(std::size_t carried, std::uint64_t needed,
+                                   std::source_location where);
 
   /// Goes on at another place of the file: nothing is in view, and the next advance() brings what
   /// stands at `offset`. Reads under way are let go of, as by the destructor.
@@ -84,10 +92,10 @@ class read_ahead {
   [[nodiscard]] std::uint64_t left_to_ask() const noexcept;
   [[nodiscard]] std::size_t in_file(const chunk& c) const noexcept;
   void let_go() noexcept;
-  chunk_reference fresh(std::size_t carried);
+  chunk_reference fresh(const window::demand& d);
   void submit(chunk& c) noexcept;
   void end_here(std::size_t got, const chunk& c) noexcept;
-  [[nodiscard]] task<void> fetch(std::size_t carried, std::source_location where);
+  [[nodiscard]] task<void> fetch(window::demand d, std::source_location where);
   [[nodiscard]] task<std::size_t> complete(chunk& c, std::source_location where);
   [[nodiscard]] std::size_t leave_out(chunk& c, std::size_t got) noexcept;
 

@@ -23,14 +23,34 @@ class window {
   /// What keeps data() alive.
   [[nodiscard]] const chunk_reference& keeper() const noexcept { return current_; }
 
-  /// A chunk for what comes next, with room before it for `carried` bytes. `size` is its usual
-  /// size. Errors: std::bad_alloc.
-  [[nodiscard]] static chunk_reference room_for(chunk_pool& pool, std::size_t carried,
-                                                std::size_t size);
+  /// Bytes that were copied from one chunk to another.
+  [[nodiscard]] std::uint64_t copied() const noexcept { return copied_; }
 
-  /// Brings the first `fresh` bytes of the chunk into view, behind the last `carried` of those that
-  /// are. Errors: std::bad_alloc, then nothing has changed.
-  void slide(chunk_pool& pool, chunk_reference c, std::size_t carried, std::size_t fresh);
+  /// What is to stay in view when more comes.
+  struct demand {
+    std::size_t carried = 0;  ///< bytes at the end of the view
+    std::uint64_t needed =
+        0;                 ///< bytes that will be in view from the first of these on; 0: unknown
+    bool certain = false;  ///< these will come: there is room for them at once
+  };
+
+  /// Memory that is not in view.
+  struct room {
+    chunk_reference in;
+    std::byte* at = nullptr;
+    std::size_t size = 0;
+  };
+
+  /// Room for what comes next, behind the view where there is some and to copy what is carried is
+  /// not worth it. `size` is the usual size of a chunk. Errors: std::bad_alloc.
+  [[nodiscard]] room room_for(chunk_pool& pool, const demand& d, std::size_t size) const;
+
+  /// The same, in a chunk of its own.
+  [[nodiscard]] static room chunk_for(chunk_pool& pool, const demand& d, std::size_t size);
+
+  /// Brings the first `fresh` bytes of the room into view, behind the carried ones. All the copying
+  /// is linear in what comes into view. Errors: std::bad_alloc, then nothing has changed.
+  void slide(chunk_pool& pool, room r, const demand& d, std::size_t fresh);
 
   /// Keeps the last `carried` bytes in view.
   void shrink(std::size_t carried) noexcept;
@@ -39,10 +59,14 @@ class window {
   void restart(std::uint64_t offset) noexcept;
 
  private:
+  void copy(std::byte* to, const std::byte* from, std::size_t count) noexcept;
+
   chunk_reference current_;
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   std::uint64_t end_ = 0;
+  std::size_t fresh_ = 0;  // what the last slide() has brought
+  std::uint64_t copied_ = 0;
 };
 
 }  // namespace leat::detail
