@@ -92,6 +92,20 @@ std::string header_of(std::uint64_t length) {
   return bytes;
 }
 
+// A record of zeros, of which none is on the device, and what is no record behind it.
+void write_zeros(const std::string& path, std::uint64_t length) {
+  const std::string zeros(mebibyte, '\0');
+  std::uint32_t crc = leat::crc32c({});
+  for (std::uint64_t at = 0; at < length; at += zeros.size()) {
+    crc = leat::extend_crc32c(crc, leat::as_bytes(zeros));
+  }
+  std::string footer(leat::tfrecord_footer_size, '\0');
+  leat::store_little_endian(reinterpret_cast<std::byte*>(footer.data()), leat::mask_crc32c(crc));
+  std::ofstream(path) << header_of(length);
+  std::filesystem::resize_file(path, leat::tfrecord_header_size + length);
+  std::ofstream(path, std::ios::app) << footer << "damage";
+}
+
 // `beginning` and 10 GiB of zeros behind it, in 10 MiB. Nobody gets to the trailer.
 std::string bomb(std::string_view beginning) {
   leat_test::zlib_deflater deflater({.level = 9});
@@ -253,6 +267,21 @@ TEST_CASE("limits: resync in a compressed file holds no more than max_held", "[f
   const std::string path = dir.write("f", leat_test::zlib_deflated(bytes));
   CHECK(contains(said_of<leat::tfrecord_reader>(path, compressed(options)),
                  "record 2 at offset " + std::to_string(bytes.size() - 6) + ": truncated"));
+}
+
+TEST_CASE("limits: a long record of a plain file takes its length and some chunks", "[faults]") {
+  if (LEAT_ASAN || LEAT_TSAN) return;
+  const temp_dir dir;
+  const std::uint64_t length = 96 * mebibyte;
+  const std::string path = dir / "f";
+  write_zeros(path, length);
+  for (const std::size_t depth : {1U, 4U}) {
+    leat::tfrecord_reader_options options;
+    options.read.depth = depth;
+    const std::string said = said_of<leat::tfrecord_reader>(
+        path, options, static_cast<std::size_t>(length) + 32 * mebibyte);
+    CHECK(contains(said, "record 1 at offset " + std::to_string(length + 16) + ": truncated"));
+  }
 }
 
 // Whoever lifts the ratio still has the limit of the size.
