@@ -77,7 +77,7 @@ TEST_CASE("memory_budget: a buffer that was refused leaves room for a smaller on
 
 TEST_CASE("run_ahead: what must fit is of one run, whoever is faster", "[pipeline]") {
   held_bytes memory(150, "p");
-  leat::detail::run_ahead ahead("map");
+  leat::detail::run_ahead ahead("map", true);
   ahead.begin(memory);
   const auto pass = [&](std::size_t in, std::size_t out) {
     ahead.leave(ahead.change(ahead.enter(in), in, out));
