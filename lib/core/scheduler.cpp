@@ -86,6 +86,7 @@ bool scheduler::run_ready(std::size_t max_items, int spins, time_point deadline)
   current_ = this;
   rouse();
   turn_time_ = now();
+  turn_ends_ = false;
   expire_timers();
   bool more = true;
   for (std::size_t done = 0; done < max_items; ++done) {
@@ -104,6 +105,7 @@ bool scheduler::run_ready(std::size_t max_items, int spins, time_point deadline)
     }
     budget_ = task_budget;
     item->run_(*item);
+    if (turn_ends_) break;
   }
   flush_wakeups();
   if (const time_point next = timers_.earliest(); next != armed_) {

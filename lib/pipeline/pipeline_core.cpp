@@ -53,6 +53,7 @@ void require_files_for(std::uint64_t ranks, std::size_t files, std::string_view 
 }
 
 task<void> let_others_run() {
+  scheduler::current()->end_turn();  // timers and files too, not only who is ready
   co_await this_task::yield();
   const bool stopped = co_await this_task::stop_requested();  // g++ 12 errs with it in the if
   if (stopped) throw failure(errc::cancelled, "pipeline");
@@ -110,7 +111,7 @@ void pipeline_core::require_no(std::string_view obstacle) const {
 void pipeline_core::start() {
   home_ = scheduler::current();
   LEAT_ASSERT(home_ != nullptr, "a pipeline runs in a task: call next() in one");
-  turn_began_ = home_->now();
+  turn_began_ = looked_at_ = home_->now();
   group_.emplace(options_.name);
   consumer_.add_task();
   consuming_.emplace(consumer_, *home_);
@@ -118,11 +119,19 @@ void pipeline_core::start() {
 }
 
 bool pipeline_core::turn_is_over() noexcept {
-  constexpr duration turn = std::chrono::milliseconds(5);
   const time_point now = home_->now();
   if (now - turn_began_ < turn) return false;
   turn_began_ = now;
   return true;
+}
+
+bool pipeline_core::look_at_clock() noexcept {
+  const time_point now = home_->now();
+  const bool slow = now - looked_at_ >= std::chrono::milliseconds(1);
+  looked_at_ = now;
+  elements_a_look_ = slow ? 1 : std::min<std::size_t>(2 * elements_a_look_, 16);
+  elements_to_look_ = elements_a_look_;
+  return now - turn_began_ >= turn;
 }
 
 void pipeline_core::spawn(task<void> t, const stage_metrics& stage, std::string_view what) {

@@ -1,5 +1,6 @@
 // What a pipeline leaves to others when it never has to wait for its input.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -9,9 +10,11 @@
 #include <catch2/catch.hpp>
 
 #include "leat/core/error.hpp"
+#include "leat/core/sleep.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
+#include "leat/io/tfrecord_writer.hpp"
 #include "pipeline/lines_pipeline.hpp"
 #include "support/temp_dir.hpp"
 
@@ -80,6 +83,55 @@ TEST_CASE("pipeline: a consumer that never waits hears a stop, and can be saved"
     co_await from.for_each([&](const std::string&) { ++count; });
   }(rest, p.save(), left));
   CHECK(seen + left == lines);
+}
+
+// A millisecond of computing.
+void compute() {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
+// How many elements of a millisecond a consumer takes, of runs of hundreds, until all of `others`
+// have ended.
+std::uint64_t elements_beside(leat::task<> (*others)(const temp_dir&, bool&)) {
+  const temp_dir dir;
+  dir.write("lines", std::string(100'000, '\n'));
+  auto p = declared(dir);
+  std::uint64_t seen = 0;
+  leat::sync_wait(
+      [](auto& from, const temp_dir& where, auto beside, std::uint64_t& count) -> task<> {
+        bool done = false;
+        leat::task_group group;
+        group.spawn(beside(where, done));
+        for (; !done; ++count) {
+          const auto line = co_await from.next();
+          if (!line) break;
+          compute();
+        }
+        co_await from.stop();
+        co_await group.join();
+      }(p, dir, others, seen));
+  return seen;
+}
+
+// A turn of the scheduler may have hundreds of items, and one of them each element or run.
+TEST_CASE("pipeline: timers and files have their turn beside a consumer that computes",
+          "[pipeline]") {
+  const std::uint64_t beside_timers = elements_beside([](const temp_dir&, bool& done) -> task<> {
+    for (int i = 0; i < 20; ++i) co_await leat::sleep_for(std::chrono::milliseconds(1));
+    done = true;
+  });
+  CHECK(beside_timers < 2'000);
+  const std::uint64_t beside_files = elements_beside([](const temp_dir& dir, bool& done) -> task<> {
+    for (int i = 0; i < 5; ++i) {
+      auto writer = co_await leat::tfrecord_writer::open(dir / "out");
+      co_await writer.write({});
+      co_await writer.close();
+    }
+    done = true;
+  });
+  CHECK(beside_files < 2'000);
 }
 
 }  // namespace pipeline_turns_test

@@ -189,7 +189,7 @@ class pipeline {
         !std::is_same_v<value_type, byte_view> && !std::is_same_v<value_type, std::string_view>,
         "records and lines are views: batch() or map() them before next()");
     const detail::one_at_a_time::use use(in_use_);
-    while (in_.left() == 0) {
+    while (in_.left() == 0 || core_->turn_is_over_between()) {
       const bool more = co_await read();
       if (!more) co_return std::nullopt;
     }
@@ -292,22 +292,23 @@ class pipeline {
   task<bool> read() {
     if (ended_) co_return false;
     std::exception_ptr error;
-    bool more = false;
+    const bool has_some = in_.left() > 0;  // then it is only the turn of others
     try {
-      in_.clear();
+      if (!has_some) in_.clear();
       last_->forget(in_.next().run);
       if (!core_->has_started()) start();  // what of it has begun is ended when the rest fails
       const waiting w(core_->consumer(), *scheduler::current(), waiting::for_input);
       if (core_->turn_is_over()) co_await detail::let_others_run();
-      more = co_await last_->next(in_.renew());
+      if (has_some) co_return true;
+      const bool more = co_await last_->next(in_.renew());
+      if (more) {
+        in_.renewed();
+        co_return true;
+      }
     } catch (...) {
       error = std::current_exception();
     }
-    if (more) {
-      in_.renewed();
-      co_return true;
-    }
-    in_.clear();
+    if (!has_some) in_.clear();
     for (int attempt = 0; !ended_; ++attempt) {  // as in for_each()
       try {
         co_await end();
@@ -391,10 +392,9 @@ template <class Reader>
   Reader::check_options(source.reader, core->title_of(name));
   const std::size_t least = detail::memory_of_readers(source.reader, source.interleave);
   stage_metrics& metrics = core->add_stage(name, least);
-  using stage = detail::file_stage<Reader>;
   using run = typename Reader::batch_type;
-  std::unique_ptr<detail::stage<run>> first = std::make_unique<stage>(metrics, std::move(source));
-  return pipeline<run>(std::move(core), std::move(first));
+  return pipeline<run>(std::move(core),
+                       std::make_unique<detail::file_stage<Reader>>(metrics, std::move(source)));
 }
 
 }  // namespace leat

@@ -74,6 +74,11 @@ class pipeline_core {
   /// no turn to others, such as the services of a supervisor, and would hear no stop.
   /// Precondition: it runs.
   [[nodiscard]] bool turn_is_over() noexcept;
+  /// Whether it is, asked between two elements of a run: the clock costs as much as a small element
+  /// and is looked at behind several of those.
+  [[nodiscard]] bool turn_is_over_between() noexcept {
+    return --elements_to_look_ == 0 && look_at_clock();
+  }
   /// Starts a task of a stage, on the consumer's scheduler or on those of the workers in turn.
   void spawn(task<void> t, const stage_metrics& stage, std::string_view what);
   void spawn_worker(task<void> t, const stage_metrics& stage, std::size_t index);
@@ -97,6 +102,9 @@ class pipeline_core {
     std::uint64_t records;
   };
 
+  static constexpr duration turn = std::chrono::milliseconds(5);
+
+  [[nodiscard]] bool look_at_clock() noexcept;
   [[nodiscard]] task<void> watch(duration patience);
   [[nodiscard]] failure stall(duration patience, const std::vector<look>& before) const;
 
@@ -108,6 +116,9 @@ class pipeline_core {
   std::atomic<std::uint64_t> dropped_{0};
   scheduler* home_ = nullptr;
   time_point turn_began_;
+  time_point looked_at_;
+  std::size_t elements_a_look_ = 1;
+  std::size_t elements_to_look_ = 1;
   std::optional<task_group> group_;
   std::optional<at_work> consuming_;
   std::size_t next_worker_ = 0;  // whose turn it is among options_.workers
