@@ -41,7 +41,8 @@ window::room window::chunk_for(chunk_pool& pool, const demand& d, std::size_t si
 void window::slide(chunk_pool& pool, room r, const demand& d, std::size_t fresh) {
   const std::size_t carried = d.carried;
   const std::byte* const kept = data_ + (size_ - carried);
-  if (current_ && r.at == kept + carried) {
+  // Not by the place: another chunk may begin where this one ends.
+  if (current_ && &*r.in == &*current_) {
     data_ = kept;
   } else if (carried <= r.in->headroom()) {
     std::byte* const start = r.at - carried;

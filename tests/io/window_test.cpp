@@ -28,11 +28,13 @@ constexpr std::size_t headroom = 128 * kibibyte;
 constexpr std::size_t chunk_size = 512 * kibibyte;
 
 struct pool_of_chunks {
-  chunk_pool* pool = chunk_pool::make(2, headroom, chunk_size);
-  pool_of_chunks() = default;
+  explicit pool_of_chunks(std::size_t before = headroom)
+      : pool(chunk_pool::make(2, before, chunk_size)) {}
   pool_of_chunks(const pool_of_chunks&) = delete;
   pool_of_chunks& operator=(const pool_of_chunks&) = delete;
   ~pool_of_chunks() { pool->close(); }
+
+  chunk_pool* pool;
 };
 
 // All of a text, in pieces of at most so many bytes, in view at the end; how much was copied.
@@ -59,6 +61,18 @@ TEST_CASE("window: what grows in it in small pieces is copied twice at most", "[
     CHECK(copied_for(text, piece, 0, false) < 2 * text.size());
     CHECK(copied_for(text, piece, text.size(), false) < 2 * text.size());
     CHECK(copied_for(text, piece, text.size(), true) < 2 * chunk_size);
+  }
+}
+
+TEST_CASE("window: a chunk that begins where another one ends is kept for itself", "[io]") {
+  const pool_of_chunks chunks(0);
+  window view;
+  for (int i = 0; i < 3; ++i) {
+    window::room r = view.room_for(*chunks.pool, {}, chunk_size);
+    const leat::detail::chunk_reference next = r.in;
+    view.slide(*chunks.pool, std::move(r), {}, chunk_size);
+    CHECK(&*view.keeper() == &*next);
+    CHECK(view.data() == next->body());
   }
 }
 
