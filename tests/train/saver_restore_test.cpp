@@ -13,7 +13,6 @@
 #include "leat/core/this_task.hpp"
 #include "leat/io/file.hpp"
 #include "leat/train/checkpoint_directory.hpp"
-#include "support/effort.hpp"
 #include "support/leat_test.hpp"
 #include "support/outcome_of.hpp"
 #include "train/saver_support.hpp"
