@@ -11,6 +11,7 @@
 #include "leat/core/random.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/sim/world.hpp"
+#include "support/effort.hpp"
 #include "support/record_bytes.hpp"
 #include "support/slow_readers.hpp"
 #include "support/texts.hpp"
@@ -212,7 +213,7 @@ std::string damaged_at_random(leat::random_engine& random) {
 TEST_CASE("resync: files with many kinds of damage are read as by the definition", "[io]") {
   leat::random_engine random(17);
   leat::tfrecord_reader_options options{.max_record_size = 600};
-  for (int i = 0; i < 3000; ++i) {
+  for (std::uint64_t i = 0; i < leat_test::some_of(3000); ++i) {
     const std::string bytes = damaged_at_random(random);
     std::vector<left_out> reports;
     const auto expected = leat_test::slow_resync(bytes, options.max_record_size, reports);
