@@ -86,10 +86,10 @@ bool scheduler::run_ready(std::size_t max_items, int spins, time_point deadline)
   current_ = this;
   rouse();
   turn_time_ = now();
-  turn_ends_ = false;
+  turn_items_ = max_items;
   expire_timers();
   bool more = true;
-  for (std::size_t done = 0; done < max_items; ++done) {
+  for (std::size_t done = 0; done < turn_items_; ++done) {
     if (done % remote_interval == 0) take_remote();
     const bool look = deadline != no_deadline && done > 0 && done % clock_interval == 0;
     if (look && !ready_.empty() && now() >= deadline) break;
@@ -105,7 +105,6 @@ bool scheduler::run_ready(std::size_t max_items, int spins, time_point deadline)
     }
     budget_ = task_budget;
     item->run_(*item);
-    if (turn_ends_) break;
   }
   flush_wakeups();
   if (const time_point next = timers_.earliest(); next != armed_) {

@@ -59,7 +59,7 @@ class scheduler {
   /// Ends the present turn behind the item that runs: timers, sockets and files have theirs before
   /// the next item. For who has computed for milliseconds; a turn may have hundreds of items.
   /// Cost: O(1).
-  void end_turn() noexcept { turn_ends_ = true; }
+  void end_turn() noexcept { turn_items_ = 0; }
 
   /// The time now. Simulated schedulers answer with virtual time.
   [[nodiscard]] virtual time_point now() const noexcept = 0;
@@ -198,7 +198,7 @@ class scheduler {
       ;
 
   work_list ready_;
-  bool turn_ends_ = false;  // behind the item that runs
+  std::size_t turn_items_ = 0;  // that the present turn has at most
   std::coroutine_handle<> transfer_;
   context* task_ = nullptr;   // that runs now
   context* ended_ = nullptr;  // and the one that has just ended
