@@ -8,6 +8,7 @@
 #include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
+#include "support/dump.hpp"
 #include "support/leat_test.hpp"
 
 #if __has_include(<nlohmann/json.hpp>)
@@ -70,9 +71,7 @@ TEST_CASE("json_writer: a byte that is no part of UTF-8 is spelt out", "[core]")
 using nlohmann::json;
 
 json dump() {
-  std::ostringstream out;
-  leat::dump(out, leat::dump_format::json);
-  const std::string text = out.str();
+  const std::string text = leat_test::dump(leat::dump_format::json);
   CHECK(text.find('\n') == text.size() - 1);  // one line
   return json::parse(text);
 }

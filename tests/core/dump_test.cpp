@@ -15,25 +15,22 @@
 #include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
+#include "support/dump.hpp"
 #include "support/leat_test.hpp"
+#include "support/refusal.hpp"
 
 namespace dump_test {
 
 using namespace std::chrono_literals;
 using leat::task;
 using leat::task_group;
+using leat_test::contains;
+using leat_test::dump;
 using leat_test::manual_event;
-
-std::string dump() {
-  std::ostringstream out;
-  leat::dump(out);
-  return out.str();
-}
 
 bool matches(const std::string& text, const char* pattern) {
   return std::regex_search(text, std::regex(pattern));
 }
-bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
 task<void> read_file(manual_event& event) { co_await event.wait(); }
 task<void> run_reader(manual_event& event) { co_await read_file(event); }
@@ -48,7 +45,7 @@ LEAT_TEST("dump: tells name, verb, object, file and line, duration and the chain
   event.set();
   co_await group.join();
   INFO(text);
-  CHECK(has(text, "task group 'readers', 1 task\n"));
+  CHECK(contains(text, "task group 'readers', 1 task\n"));
   CHECK(matches(
       text, R"(  reader 0: wait for event 'data', at dump_test\.cpp:\d+ in dump_test::read_file, )"
             R"(for 3\.204 s\n +awaited at dump_test\.cpp:\d+ in dump_test::run_reader\n)"));
@@ -64,13 +61,13 @@ LEAT_TEST("dump: a task without a name is called by the place of its spawn", "[c
   event.set();
   co_await group.join();
   INFO(text);
-  CHECK(has(text, "task spawned at dump_test.cpp:" + line));
+  CHECK(contains(text, "task spawned at dump_test.cpp:" + line));
 }
 
 LEAT_TEST("dump: a task that waits for nothing runs or is ready to", "[core]") {
   const std::string text = dump();
   INFO(text);
-  CHECK(has(text, "running or ready to run"));
+  CHECK(contains(text, "running or ready to run"));
   co_return;
 }
 
@@ -135,7 +132,7 @@ LEAT_TEST("dump: says that a stop was requested", "[core]") {
   group.request_stop();
   const std::string text = dump();
   co_await group.join();
-  CHECK(has(text, "task group 'ending', 1 task, stop requested"));
+  CHECK(contains(text, "task group 'ending', 1 task, stop requested"));
 }
 
 LEAT_TEST("dump: what has ended is not in it", "[core]") {
@@ -146,13 +143,13 @@ LEAT_TEST("dump: what has ended is not in it", "[core]") {
     event.set();
     co_await group.join();
   }
-  CHECK_FALSE(has(dump(), "finished"));
+  CHECK_FALSE(contains(dump(), "finished"));
 }
 
 LEAT_TEST("dump: the library's own coroutines are not in it", "[core]") {
   const std::string text = dump();
-  CHECK_FALSE(has(text, "run_into"));
-  CHECK_FALSE(has(text, "task.hpp"));
+  CHECK_FALSE(contains(text, "run_into"));
+  CHECK_FALSE(contains(text, "task.hpp"));
   co_return;
 }
 
@@ -170,7 +167,7 @@ TEST_CASE("dump: works from a thread that runs no scheduler", "[core]") {
   } while (!matches(text, "sleeper 0: sleep") || !matches(text, "sleeper 1: sleep"));
   group.request_stop();
   group.wait_join();
-  CHECK(has(text, "task group 'everywhere', 2 tasks"));
+  CHECK(contains(text, "task group 'everywhere', 2 tasks"));
 }
 
 TEST_CASE("dump: a task may dump while another thread does", "[core]") {
@@ -196,7 +193,7 @@ TEST_CASE("dump: a scheduler that nobody runs is reported, not waited for", "[co
   std::ostringstream out;
   leat::dump(out, 1ms);
   INFO(out.str());
-  CHECK(has(out.str(), "waiter: not known: its scheduler does not answer"));
+  CHECK(contains(out.str(), "waiter: not known: its scheduler does not answer"));
   io.run();  // the question comes too late and is thrown away
   group.wait_join();
 }
@@ -213,7 +210,7 @@ TEST_CASE("dump: a scheduler that answers after its scope has gone does no harm"
   io.run();
   std::ostringstream out;
   leat::dump(out, 1ms);
-  CHECK_FALSE(has(out.str(), "task group"));
+  CHECK_FALSE(contains(out.str(), "task group"));
 }
 
 TEST_CASE("to_text: a place is file, line and function without decoration", "[core]") {

@@ -1,7 +1,6 @@
 #include "leat/core/task.hpp"
 
 #include <memory>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -10,11 +9,11 @@
 #include <vector>
 
 #include "core/manual_event.hpp"
-#include "leat/core/dump.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
+#include "support/dump.hpp"
 #include "support/leat_test.hpp"
 #include "support/tracked.hpp"
 
@@ -417,11 +416,10 @@ LEAT_TEST("task: a foreign wait stands in the dump", "[core]") {
   leat::task_group group;
   group.spawn([](std::coroutine_handle<>& k) -> task<void> { co_await keeps{&k}; }(kept));
   co_await leat::this_task::yield();
-  std::ostringstream text;
-  leat::dump(text);
+  const std::string text = leat_test::dump();
   kept.resume();
   co_await group.join();
-  CHECK(text.str().find("await a foreign operation, at task_test.cpp:") != std::string::npos);
+  CHECK(text.find("await a foreign operation, at task_test.cpp:") != std::string::npos);
 }
 
 TEST_CASE("task: to await one outside a scheduler ends the process with a sentence", "[core]") {

@@ -8,7 +8,9 @@
 
 #include "leat/core/sync_wait.hpp"
 #include "leat/io/tfrecord_index_file.hpp"
+#include "support/error_of.hpp"
 #include "support/record_bytes.hpp"
+#include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 #include "support/zlib_oracle.hpp"
 
@@ -16,6 +18,7 @@ namespace tfrecord_appender_test {
 
 using leat::errc;
 using leat::task;
+using leat_test::contains;
 using leat_test::framed;
 using texts = std::vector<std::string>;
 
@@ -30,17 +33,7 @@ task<> append(std::string path, texts records, bool close = true,
 // What an append is refused with.
 std::string refusal(const std::string& path, errc expected,
                     const leat::tfrecord_appender_options& options = {}) {
-  try {
-    leat::sync_wait(append(path, {"x"}, true, options));
-  } catch (const leat::failure& e) {
-    CHECK(e.code() == expected);
-    return e.what();
-  }
-  return {};
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
+  return leat_test::error_of(append(path, {"x"}, true, options), expected);
 }
 
 TEST_CASE("tfrecord_appender: new records stand behind the old ones", "[io]") {
@@ -105,15 +98,16 @@ TEST_CASE("tfrecord_appender: a file that is not whole is refused with the place
   for (std::size_t size = 20; size < whole.size(); ++size) {
     const std::string path = dir.write("a", whole.substr(0, size));
     const std::string what = refusal(path, errc::data_loss);
-    REQUIRE(has(what, "record 1 at offset 19: truncated"));
-    REQUIRE(has(what, "write its whole records to a new file"));
+    REQUIRE(contains(what, "record 1 at offset 19: truncated"));
+    REQUIRE(contains(what, "write its whole records to a new file"));
     REQUIRE(temp_dir::read(path) == whole.substr(0, size));
     REQUIRE_FALSE(std::filesystem::exists(path + ".append"));
   }
   std::string damaged = whole;
   damaged[14] ^= 1;
   const std::string path = dir.write("a", damaged);
-  CHECK(has(refusal(path, errc::data_loss), "record 0 at offset 0: the checksum of the payload"));
+  CHECK(contains(refusal(path, errc::data_loss),
+                 "record 0 at offset 0: the checksum of the payload"));
   leat::sync_wait(append(path, {"three"}, true, {.checks = leat::tfrecord_checks::header_only}));
   CHECK(temp_dir::read(path) == damaged + framed({"three"}));
 }
@@ -121,14 +115,14 @@ TEST_CASE("tfrecord_appender: a file that is not whole is refused with the place
 TEST_CASE("tfrecord_appender: what is no plain TFRecord file is refused as that", "[io]") {
   const temp_dir dir;
   const std::string gzip = dir.write("gzip", leat_test::zlib_deflated(framed({"one"})));
-  CHECK(has(refusal(gzip, errc::invalid_argument), "compressed (GZIP)"));
+  CHECK(contains(refusal(gzip, errc::invalid_argument), "compressed (GZIP)"));
   const std::string zlib = dir.write(
       "zlib", leat_test::zlib_deflated(framed({"one"}), {.window_bits = leat_test::zlib_window}));
-  CHECK(has(refusal(zlib, errc::invalid_argument), "compressed (ZLIB)"));
-  CHECK(has(refusal(dir / "none", errc::not_found), "none"));
-  CHECK(has(refusal(dir.write("a", ""), errc::invalid_argument,
-                    {.buffer_size = (std::size_t{1} << 30) + 1}),
-            "tfrecord_appender_options::buffer_size is"));
+  CHECK(contains(refusal(zlib, errc::invalid_argument), "compressed (ZLIB)"));
+  CHECK(contains(refusal(dir / "none", errc::not_found), "none"));
+  CHECK(contains(refusal(dir.write("a", ""), errc::invalid_argument,
+                         {.buffer_size = (std::size_t{1} << 30) + 1}),
+                 "tfrecord_appender_options::buffer_size is"));
   CHECK_FALSE(std::filesystem::exists(dir / "none.append"));
 }
 
@@ -147,7 +141,7 @@ TEST_CASE("tfrecord_appender: an index that would stand where no file is, is ref
   };
   CHECK_THROWS_AS(leat::sync_wait(open()), leat::failure);
   CHECK_FALSE(is_open);
-  CHECK(has(refusal(path, errc::invalid_argument, {.index = true}), index));
+  CHECK(contains(refusal(path, errc::invalid_argument, {.index = true}), index));
   leat::sync_wait(append(path, {"two"}));
   CHECK(temp_dir::read(path) == framed({"one", "two"}));
 }
@@ -165,8 +159,8 @@ TEST_CASE("tfrecord_appender: a second one is kept away by the note of the first
       CHECK(e.code() == errc::already_exists);
       what = e.what();
     }
-    CHECK(has(what, p + ".append says"));
-    CHECK(has(what, "roll_back_append()"));
+    CHECK(contains(what, p + ".append says"));
+    CHECK(contains(what, "roll_back_append()"));
     co_await first.write(leat::as_bytes("two"));
     co_await first.close();
     texts later(1, "three");
@@ -211,7 +205,7 @@ TEST_CASE("roll_back_append: a file that has become shorter is not filled up", "
     CHECK(e.code() == errc::data_loss);
     what = e.what();
   }
-  CHECK(has(what, "has 5 bytes, and had 1000"));
+  CHECK(contains(what, "has 5 bytes, and had 1000"));
   CHECK(temp_dir::read(path) == "short");
   CHECK(std::filesystem::exists(path + ".append"));
 }

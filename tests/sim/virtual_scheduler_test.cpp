@@ -12,12 +12,14 @@
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
 #include "support/leat_test.hpp"
+#include "support/refusal.hpp"
 #include "support/tracked.hpp"
 
 namespace virtual_scheduler_test {
 
 using namespace std::chrono_literals;
 using leat::task;
+using leat_test::contains;
 using leat_test::manual_event;
 
 task<int> give(int n) { co_return n; }
@@ -40,8 +42,6 @@ std::string deadlock_of(task<void> t) {
     return e.what();
   }
 }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
 LEAT_TEST("sim: a test's body begins at time zero, and sleeping takes no time", "[sim]") {
   leat::scheduler& home = co_await leat::this_task::get_scheduler();
@@ -158,10 +158,10 @@ TEST_CASE("sim: a wait for what cannot come is a deadlock that says where everyo
   };
   const std::string what = deadlock_of(body());
   INFO(what);
-  CHECK(has(what, "deadlock: nothing can run and 2 tasks have not ended"));
-  CHECK(has(what, "task group 'office', 1 task"));
-  CHECK(has(what, "clerk: wait for event 'the mail', at virtual_scheduler_test.cpp:"));
-  CHECK(has(what, "in virtual_scheduler_test::wait_for"));
+  CHECK(contains(what, "deadlock: nothing can run and 2 tasks have not ended"));
+  CHECK(contains(what, "task group 'office', 1 task"));
+  CHECK(contains(what, "clerk: wait for event 'the mail', at virtual_scheduler_test.cpp:"));
+  CHECK(contains(what, "in virtual_scheduler_test::wait_for"));
 }
 
 TEST_CASE("sim: after a deadlock the stuck tasks are unwound and the next run works", "[sim]") {
@@ -174,7 +174,7 @@ TEST_CASE("sim: after a deadlock the stuck tasks are unwound and the next run wo
     }
     co_await group.join();
   };
-  CHECK(has(deadlock_of(body(counts)), "deadlock"));
+  CHECK(contains(deadlock_of(body(counts)), "deadlock"));
   CHECK(counts.objects == 0);
   CHECK(leat::sim::run(give(1)) == 1);
 }
@@ -191,7 +191,7 @@ TEST_CASE("sim: a task that cleans up in several turns ends all the same after a
     }
     co_await leat::this_task::yield();
   };
-  CHECK(has(deadlock_of(body(cleaned)), "wait for event"));
+  CHECK(contains(deadlock_of(body(cleaned)), "wait for event"));
   CHECK(cleaned);
 }
 
@@ -206,7 +206,7 @@ TEST_CASE("sim: tasks that a deadlocked task starts when it is stopped are stopp
     again.spawn(wait_for(never));
     co_await again.join();
   };
-  CHECK(has(deadlock_of(body()), "wait for event"));
+  CHECK(contains(deadlock_of(body()), "wait for event"));
 }
 
 TEST_CASE("sim: a task that never ends after a deadlock ends the process with the dump", "[sim]") {
@@ -221,8 +221,8 @@ TEST_CASE("sim: a task that never ends after a deadlock ends the process with th
     };
     leat::sim::run(stubborn());
   });
-  CHECK(has(said, "a request to stop did not end it"));
-  CHECK(has(said, "wait for event 'godot'"));
+  CHECK(contains(said, "a request to stop did not end it"));
+  CHECK(contains(said, "wait for event 'godot'"));
 }
 
 }  // namespace virtual_scheduler_test

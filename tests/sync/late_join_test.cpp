@@ -3,12 +3,10 @@
 #include <atomic>
 #include <optional>
 #include <regex>
-#include <sstream>
 #include <string>
 #include <thread>
 
 #include "core/where_everyone_is.hpp"
-#include "leat/core/dump.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
@@ -16,7 +14,9 @@
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/looper.hpp"
 #include "leat/sync/queue_runner.hpp"
+#include "support/dump.hpp"
 #include "support/leat_test.hpp"
+#include "support/refusal.hpp"
 
 namespace late_join_test {
 
@@ -25,14 +25,8 @@ using leat::coordinator;
 using leat::fifo_queue;
 using leat::task;
 using leat::task_group;
-
-std::string dump() {
-  std::ostringstream out;
-  leat::dump(out);
-  return out.str();
-}
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+using leat_test::contains;
+using leat_test::dump;
 
 const std::string in_this_file = R"( at late_join_test\.cpp:\d+ in )";  // for an expression
 
@@ -44,7 +38,7 @@ TEST_CASE("coordinator: a late join tells what threads block on", "[sync]") {
   });
   coordinator c({.name = "training"});
   c.start_thread("joiner", [&](const std::stop_token&) { other.wait_join(); });
-  while (!has(dump(), "thread joiner: join")) std::this_thread::yield();
+  while (!contains(dump(), "thread joiner: join")) std::this_thread::yield();
   c.request_stop();
   std::string what;
   try {
@@ -55,7 +49,7 @@ TEST_CASE("coordinator: a late join tells what threads block on", "[sync]") {
   go = true;
   c.wait_join();
   INFO(what);
-  CHECK(has(what, "  thread joiner: join coordinator 'other'"));
+  CHECK(contains(what, "  thread joiner: join coordinator 'other'"));
 }
 
 task<void> pop_in_two_steps(fifo_queue<int>& q) { co_await q.pop(); }
@@ -111,7 +105,7 @@ LEAT_TEST("coordinator: a late join tells where the stop_loop of a looper waits"
   q.close();
   co_await c.join();
   INFO(what);
-  CHECK(has(what, "\n  saver: join task group 'stop_loop', 1 task live, at looper.cpp:"));
+  CHECK(contains(what, "\n  saver: join task group 'stop_loop', 1 task live, at looper.cpp:"));
   CHECK(std::regex_search(what, std::regex(popping("stop_loop", "answers"))));
 }
 
@@ -129,7 +123,8 @@ LEAT_TEST("coordinator: a late join tells where the cancel_op of a runner waits"
   co_await c.join();
   fed.close_and_cancel();
   INFO(what);
-  CHECK(has(what, "close_on_stop: join task group 'queue_runner fed', 1 task live, at queue_run"));
+  CHECK(contains(what,
+                 "close_on_stop: join task group 'queue_runner fed', 1 task live, at queue_run"));
   CHECK(std::regex_search(what, std::regex(popping("say goodbye", "answers"))));
 }
 
@@ -153,8 +148,9 @@ LEAT_TEST("coordinator: a group that has outlived its maker makes no join late",
   co_await c.join();
   INFO(of_one);
   CHECK(of_nobody.empty());
-  CHECK(has(of_one, "  joiner: join task group 'left behind', 1 task live, at late_join_test."));
-  CHECK(has(of_one, "\n  task group 'left behind', 1 task\n    leaf: pop from queue 'never'"));
+  CHECK(
+      contains(of_one, "  joiner: join task group 'left behind', 1 task live, at late_join_test."));
+  CHECK(contains(of_one, "\n  task group 'left behind', 1 task\n    leaf: pop from queue 'never'"));
 }
 
 // Awaits a group that no stop reaches, three calls deep.

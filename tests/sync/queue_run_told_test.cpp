@@ -4,19 +4,18 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "leat/core/dump.hpp"
 #include "leat/core/select.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/queue_runner.hpp"
+#include "support/dump.hpp"
 #include "support/leat_test.hpp"
 #include "sync/runner_steps.hpp"
 
@@ -27,12 +26,6 @@ using namespace std::chrono_literals;
 
 const std::string never_started = ", a queue_runner of which was never started";
 
-std::string dump_now() {
-  std::ostringstream out;
-  leat::dump(out);
-  return out.str();
-}
-
 LEAT_TEST("queue_runner: who waits for one that was never started is told so", "[sync]") {
   number_queue q(4, "lines");
   int n = 0;
@@ -41,7 +34,7 @@ LEAT_TEST("queue_runner: who waits for one that was never started is told so", "
   leat::task_group consumers;
   consumers.spawn(pop(q));
   co_await leat::this_task::yield();
-  const std::string text = dump_now();
+  const std::string text = leat_test::dump();
   INFO(text);
   CHECK(text.find("pop from queue 'lines' (0 of 4)" + never_started) != text.npos);
   const std::string late = co_await said_by(
@@ -50,7 +43,7 @@ LEAT_TEST("queue_runner: who waits for one that was never started is told so", "
 
   leat::task_group group;
   runner.start(group);
-  const std::string started = dump_now();
+  const std::string started = leat_test::dump();
   CHECK(started.find("pop from queue 'lines' (0 of 4), at") != started.npos);
   co_await group.join();
   co_await consumers.join();
@@ -69,10 +62,10 @@ LEAT_TEST("queue_runner: of two, one that was never started is told though the o
   leat::task_group consumers;
   consumers.spawn(pop(q));
   co_await leat::this_task::yield();
-  std::string text = dump_now();
+  std::string text = leat_test::dump();
   CHECK(text.find(never_started) != text.npos);
   two.start(group);
-  text = dump_now();
+  text = leat_test::dump();
   CHECK(text.find(never_started) == text.npos);
   co_await group.join();
   co_await consumers.join();
@@ -85,7 +78,7 @@ LEAT_TEST("queue_runner: of one that is gone without a start nobody is told", "[
   co_await leat::this_task::yield();
   {
     const leat::queue_runner dropped(q);
-    CHECK(dump_now().find(never_started) != std::string::npos);
+    CHECK(leat_test::dump().find(never_started) != std::string::npos);
     leat::queue_runner_def unknown;
     unknown.queue_name = "lines";
     unknown.enqueue_op_names = {"reader"};
@@ -93,7 +86,7 @@ LEAT_TEST("queue_runner: of one that is gone without a start nobody is told", "[
     names.add_queue(q);
     CHECK_THROWS_WITH(leat::queue_runner(unknown, names), Catch::Contains("reader"));
   }
-  CHECK(dump_now().find(never_started) == std::string::npos);
+  CHECK(leat_test::dump().find(never_started) == std::string::npos);
   q.close();
   co_await consumers.join();
 }
@@ -128,7 +121,7 @@ TEST_CASE("dump: a thread of a coordinator waits for a queue_runner that was nev
   leat::coordinator coord;
   coord.start_thread("trainer", [&q](const std::stop_token&) { q.wait_pop(); });
   while (q.statistics().waiting_pops == 0) std::this_thread::yield();
-  const std::string text = dump_now();
+  const std::string text = leat_test::dump();
   INFO(text);
   CHECK(text.find("thread trainer: pop from queue 'lines' (0 of 4)" + never_started) != text.npos);
   coord.request_stop();

@@ -1,12 +1,10 @@
 // What a dump tells of waits on queues and owners, and of those that wait for each other.
 
 #include <regex>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
 
-#include "leat/core/dump.hpp"
 #include "leat/core/runtime.hpp"
 #include "leat/core/select.hpp"
 #include "leat/core/sleep.hpp"
@@ -16,7 +14,9 @@
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/queue_runner.hpp"
+#include "support/dump.hpp"
 #include "support/leat_test.hpp"
+#include "support/refusal.hpp"
 
 namespace queue_waits_test {
 
@@ -25,14 +25,8 @@ using leat::coordinator;
 using leat::fifo_queue;
 using leat::task;
 using leat::task_group;
-
-std::string dump(leat::dump_format format = leat::dump_format::text) {
-  std::ostringstream out;
-  leat::dump(out, format);
-  return out.str();
-}
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+using leat_test::contains;
+using leat_test::dump;
 
 const std::string in_this_file = R"( at queue_waits_test\.cpp:\d+ in )";  // for an expression
 
@@ -76,11 +70,11 @@ LEAT_TEST("dump: names who waits for each other through full queues", "[sync]") 
   const std::string json = dump(leat::dump_format::json);
   co_await stop_and_join(group);
   INFO(text);
-  CHECK(has(text, the_cycle));
-  CHECK(has(json, R"("cycles":[{"certain":false,"members":[)"));
-  CHECK(has(json,
-            R"("object":{"type":"queue","name":"q1","size":2,"capacity":2,"asked":1,"done":0,)"
-            R"("closed":false})"));
+  CHECK(contains(text, the_cycle));
+  CHECK(contains(json, R"("cycles":[{"certain":false,"members":[)"));
+  CHECK(contains(json,
+                 R"("object":{"type":"queue","name":"q1","size":2,"capacity":2,"asked":1,"done":0,)"
+                 R"("closed":false})"));
 }
 
 LEAT_TEST("dump: E61 a batch tells how many it wants and how many it has", "[sync]") {
@@ -98,8 +92,8 @@ LEAT_TEST("dump: E61 a batch tells how many it wants and how many it has", "[syn
   const std::string json = dump(leat::dump_format::json);
   INFO(text);
   INFO(json);
-  CHECK(has(text, "pop from queue 'q' (0 of 10), 3 of 4 done"));
-  CHECK(has(json, R"("asked":4,"done":3)"));
+  CHECK(contains(text, "pop from queue 'q' (0 of 10), 3 of 4 done"));
+  CHECK(contains(json, R"("asked":4,"done":3)"));
   q.close();
   co_await g.join();
   CHECK(ended_empty);
@@ -122,9 +116,9 @@ LEAT_TEST("dump: nobody is stuck when somebody else has served before", "[sync]"
   const std::string text = dump();
   co_await stop_and_join(group);
   INFO(text);
-  CHECK(has(text, "a: push to queue 'q1' (2 of 2)"));
-  CHECK(has(text, "b: push to queue 'q2' (2 of 2)"));
-  CHECK_FALSE(has(text, "wait for each other"));
+  CHECK(contains(text, "a: push to queue 'q1' (2 of 2)"));
+  CHECK(contains(text, "b: push to queue 'q2' (2 of 2)"));
+  CHECK_FALSE(contains(text, "wait for each other"));
 }
 
 LEAT_TEST("dump: nobody is stuck when somebody else has fed before", "[sync]") {
@@ -163,9 +157,9 @@ LEAT_TEST("dump: nobody is stuck when somebody else has fed before", "[sync]") {
   co_await stop_and_join(group);
   INFO("the feeder comes first: " << feeder_first << ", lives on: " << feeder_lives);
   INFO(text);
-  CHECK(has(text, "a: pop from queue 'q1' (0 of 1)"));
-  CHECK(has(text, "b: pop from queue 'q2' (0 of 1)"));
-  CHECK(has(text, "wait for each other") == !feeder_lives);
+  CHECK(contains(text, "a: pop from queue 'q1' (0 of 1)"));
+  CHECK(contains(text, "b: pop from queue 'q2' (0 of 1)"));
+  CHECK(contains(text, "wait for each other") == !feeder_lives);
 }
 
 LEAT_TEST("dump: who was served and is about to go on is not stuck", "[sync]") {
@@ -179,7 +173,7 @@ LEAT_TEST("dump: who was served and is about to go on is not stuck", "[sync]") {
   co_await stop_and_join(group);
   INFO(text);
   CHECK(taken);
-  CHECK_FALSE(has(text, "wait for each other"));
+  CHECK_FALSE(contains(text, "wait for each other"));
 }
 
 TEST_CASE("world: a deadlock names who waits for each other", "[sync]") {
@@ -197,9 +191,10 @@ TEST_CASE("world: a deadlock names who waits for each other", "[sync]") {
     what = e.what();
   }
   INFO(what);
-  CHECK(has(what, "these probably wait for each other: "));
-  CHECK(has(what, "'a' (push to queue 'q1' (2 of 2)) -> 'b' (push to queue 'q2' (2 of 2))") !=
-        has(what, "'b' (push to queue 'q2' (2 of 2)) -> 'a' (push to queue 'q1' (2 of 2)) -> 'b'"));
+  CHECK(contains(what, "these probably wait for each other: "));
+  CHECK(contains(what, "'a' (push to queue 'q1' (2 of 2)) -> 'b' (push to queue 'q2' (2 of 2))") !=
+        contains(what,
+                 "'b' (push to queue 'q2' (2 of 2)) -> 'a' (push to queue 'q1' (2 of 2)) -> 'b'"));
 }
 
 TEST_CASE("coordinator: a dump tells what threads block on, and that it is each other", "[sync]") {
@@ -229,15 +224,15 @@ TEST_CASE("coordinator: a dump tells what threads block on, and that it is each 
   c.request_stop();
   c.wait_join({.grace = 1h});
   INFO(text);
-  CHECK(has(text, "coordinator 'training', 0 tasks, 2 threads\n"));
-  CHECK(has(text, "  thread left: push to queue 'q1' (1 of 1), at queue_waits_test.cpp:"));
-  CHECK(has(text, "  thread right: push to queue 'q2' (1 of 1), at queue_waits_test.cpp:"));
-  CHECK(has(text, "these probably wait for each other: "));
-  CHECK(
-      has(text, "'left' (push to queue 'q1' (1 of 1)) -> 'right' (push to queue 'q2' (1 of 1))") !=
-      has(text,
-          "'right' (push to queue 'q2' (1 of 1)) -> 'left' (push to queue 'q1' (1 of 1)) -> "
-          "'right'"));
+  CHECK(contains(text, "coordinator 'training', 0 tasks, 2 threads\n"));
+  CHECK(contains(text, "  thread left: push to queue 'q1' (1 of 1), at queue_waits_test.cpp:"));
+  CHECK(contains(text, "  thread right: push to queue 'q2' (1 of 1), at queue_waits_test.cpp:"));
+  CHECK(contains(text, "these probably wait for each other: "));
+  CHECK(contains(text,
+                 "'left' (push to queue 'q1' (1 of 1)) -> 'right' (push to queue 'q2' (1 of 1))") !=
+        contains(text,
+                 "'right' (push to queue 'q2' (1 of 1)) -> 'left' (push to queue 'q1' (1 of 1)) -> "
+                 "'right'"));
 }
 
 TEST_CASE("coordinator: threads that block on an owner are told by their own lines", "[sync]") {
@@ -265,7 +260,7 @@ TEST_CASE("coordinator: threads that block on an owner are told by their own lin
   do {
     std::this_thread::yield();
     text = dump();
-  } while (has(text, "running"));
+  } while (contains(text, "running"));
   other.request_stop();
   open.close();
   c.wait_join();
@@ -290,7 +285,8 @@ LEAT_TEST("dump: a wait for a stop is told as one, and not as a join", "[sync]")
   other.request_stop();
   co_await c.join();
   INFO(text);
-  CHECK(has(text, "  waiter: wait for a stop of coordinator 'other', at queue_waits_test.cpp:"));
+  CHECK(
+      contains(text, "  waiter: wait for a stop of coordinator 'other', at queue_waits_test.cpp:"));
 }
 
 TEST_CASE("coordinator: where a registered thread waits is not known", "[sync]") {
@@ -312,9 +308,9 @@ TEST_CASE("coordinator: where a registered thread waits is not known", "[sync]")
   INFO(text);
   INFO(json);
   INFO(late);
-  CHECK(has(text, "\n  thread registered: not known: it was started elsewhere\n"));
-  CHECK(has(late, "\n  thread registered: not known: it was started elsewhere\n"));
-  CHECK(has(json, R"("name":"registered","state":"unknown","wait":null})"));
+  CHECK(contains(text, "\n  thread registered: not known: it was started elsewhere\n"));
+  CHECK(contains(late, "\n  thread registered: not known: it was started elsewhere\n"));
+  CHECK(contains(json, R"("name":"registered","state":"unknown","wait":null})"));
 }
 
 LEAT_TEST("coordinator: a late join names who waits for whom in spite of the stop", "[sync]") {
@@ -342,7 +338,7 @@ LEAT_TEST("coordinator: a late join names who waits for whom in spite of the sto
   } catch (const leat::failure&) {
   }
   INFO(what);
-  CHECK(has(what, the_cycle));
+  CHECK(contains(what, the_cycle));
 }
 
 }  // namespace queue_waits_test

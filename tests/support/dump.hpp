@@ -1,0 +1,17 @@
+#pragma once
+
+#include <sstream>
+#include <string>
+
+#include "leat/core/dump.hpp"
+
+namespace leat_test {
+
+/// What a dump tells now.
+[[nodiscard]] inline std::string dump(leat::dump_format format = leat::dump_format::text) {
+  std::ostringstream out;
+  leat::dump(out, format);
+  return out.str();
+}
+
+}  // namespace leat_test
