@@ -168,13 +168,7 @@ LEAT_TEST("coordinator: a late join names a laggard by all who await in it", "[s
   task_group* running = nullptr;
   c.spawn([](task_group*& made) -> task<void> { co_await first_call(made); }(running), "laggard");
   co_await leat::this_task::yield();
-  c.request_stop();
-  std::string what;
-  try {
-    co_await c.join({.grace = 1s});
-  } catch (const leat::stragglers_error& e) {
-    what = e.what();
-  }
+  const std::string what = co_await told_when_late(c);
   running->request_stop();
   co_await c.join();
   INFO(what);
