@@ -11,8 +11,9 @@
 /// A directory of a test's own, removed with all that is in it.
 class temp_dir {
  public:
-  temp_dir() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "leat-test-XXXXXX").string();
+  temp_dir() : temp_dir(std::filesystem::temp_directory_path()) {}
+  explicit temp_dir(const std::filesystem::path& where) {
+    std::string pattern = (where / "leat-test-XXXXXX").string();
     if (!::mkdtemp(pattern.data())) throw std::runtime_error("cannot make a temporary directory");
     path_ = pattern;
   }
