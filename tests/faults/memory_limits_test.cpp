@@ -26,6 +26,7 @@
 #include "leat/io/whole_file_reader.hpp"
 #include "leat/pipeline/match_files.hpp"
 #include "support/child_process.hpp"
+#include "support/record_bytes.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 #include "support/zlib_oracle.hpp"
@@ -35,6 +36,7 @@ namespace memory_limits_test {
 using leat::compression;
 using leat::task;
 using leat_test::contains;
+using leat_test::header_of;
 
 constexpr std::uint64_t exbibyte = std::uint64_t{1} << 60;
 constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
@@ -87,15 +89,6 @@ std::string said_of(const std::string& path, typename Reader::options_type optio
   INFO(said);
   CHECK_FALSE(contains(said, "took"));
   return said;
-}
-
-// The header of a record of this length, with its right checksum.
-std::string header_of(std::uint64_t length) {
-  std::string bytes(leat::tfrecord_header_size, '\0');
-  auto* const at = reinterpret_cast<std::byte*>(bytes.data());
-  leat::store_little_endian(at, length);
-  leat::store_little_endian(at + 8, leat::mask_crc32c(leat::crc32c({at, 8})));
-  return bytes;
 }
 
 // A record of zeros, of which none is on the device, and what is no record behind it.

@@ -14,6 +14,7 @@
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/io/whole_file_reader.hpp"
 #include "support/leat_test.hpp"
+#include "support/record_bytes.hpp"
 #include "support/temp_dir.hpp"
 #include "support/zlib_oracle.hpp"
 
@@ -22,6 +23,7 @@ namespace compressed_reader_test {
 using leat::compression;
 using leat::errc;
 using leat::task;
+using leat_test::framed;
 using texts = std::vector<std::string>;
 
 // With `empty_flushes` there is a full flush behind each byte, and so many more behind the last.
@@ -86,12 +88,6 @@ std::string error_of(const std::string& path, typename Reader::options_type opti
   return "no error";
 }
 
-std::string tfrecord_bytes(const texts& records) {
-  std::vector<std::byte> bytes;
-  for (const std::string& r : records) leat::append_tfrecord(bytes, leat::as_bytes(r));
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 // Reads the same whether its compression is told or found out, and in pieces of any size.
 template <class Reader>
 texts check_formats(const temp_dir& dir, const std::string& plain,
@@ -129,7 +125,7 @@ const texts sample = {"hello", "", std::string(3000, 'x'), "the end"};
 
 TEST_CASE("compressed: every reader, both formats, told or found out, any chunk size", "[io]") {
   const temp_dir dir;
-  CHECK(check_formats<leat::tfrecord_reader>(dir, tfrecord_bytes(sample), {}) == sample);
+  CHECK(check_formats<leat::tfrecord_reader>(dir, framed(sample), {}) == sample);
   CHECK(check_formats<leat::line_reader>(dir, "one\ntwo\r\n\nfour", {}).size() == 4);
   const std::string whole = "One\na\nb\n" + std::string(5000, '.');
   CHECK(check_formats<leat::whole_file_reader>(dir, whole, {}) == texts{whole});
@@ -192,8 +188,7 @@ TEST_CASE("compressed: K28, K29 files of stored blocks", "[io]") {
 TEST_CASE("compressed: K31 a full flush after every byte, and two empty ones", "[io]") {
   const temp_dir dir;
   for (const compression format : {compression::zlib, compression::gzip}) {
-    const std::string flushed =
-        dir.write("f", deflated(tfrecord_bytes({"small record"}), format, 2));
+    const std::string flushed = dir.write("f", deflated(framed({"small record"}), format, 2));
     auto options = as(format);
     for (const std::size_t size : {1U, 5U, 65536U}) {
       options.read.chunk_size = size;
@@ -207,25 +202,25 @@ TEST_CASE("compressed: K32 a record larger than all buffers", "[io]") {
   std::string large;
   for (int i = 0; large.size() < 5'000'000; ++i) large += std::to_string(i * 7919L);
   const std::string stream = leat_test::zlib_deflated(
-      tfrecord_bytes({large}), {.window_bits = leat_test::zlib_window, .level = 1});
+      framed({large}), {.window_bits = leat_test::zlib_window, .level = 1});
   const std::string path = dir.write("z", stream);
   CHECK(read<leat::tfrecord_reader>(path, as(compression::zlib)) == texts{large});
 }
 
 TEST_CASE("compressed: K36 what is not compressed so is refused, and said", "[io]") {
   const temp_dir dir;
-  const std::string plain = dir.write("plain", tfrecord_bytes(sample));
+  const std::string plain = dir.write("plain", framed(sample));
   const std::string said =
       error_of<leat::tfrecord_reader>(plain, as(compression::gzip), errc::data_loss);
   CHECK(said.find(plain) != std::string::npos);
-  const std::string gzip = dir.write("gzip", deflated(tfrecord_bytes(sample), compression::gzip));
+  const std::string gzip = dir.write("gzip", deflated(framed(sample), compression::gzip));
   CHECK(error_of<leat::tfrecord_reader>(gzip, as(compression::none), errc::data_loss)
             .find("not a compressed one") != std::string::npos);
 }
 
 TEST_CASE("compressed: D9 all members of a gzip file are read", "[io]") {
   const temp_dir dir;
-  const std::string plain = tfrecord_bytes(sample);
+  const std::string plain = framed(sample);
   std::string members;
   for (std::size_t at = 0; at < plain.size(); at += 100) {
     members += deflated(plain.substr(at, 100), compression::gzip);
@@ -279,7 +274,7 @@ TEST_CASE("compressed: K33 keys are the places in what was compressed", "[io]") 
       for (int i = 0; i < 7; ++i) {
         records.push_back("Record " + std::to_string(i) + " of file " + std::to_string(file));
       }
-      const std::string f = dir.write("f", deflated(tfrecord_bytes(records), format));
+      const std::string f = dir.write("f", deflated(framed(records), format));
       leat::sync_wait([](std::string path, const texts& all, compression how) -> task<> {
         auto reader = co_await leat::tfrecord_reader::open(path, as(how));
         leat::record_batch batch;
@@ -320,7 +315,7 @@ TEST_CASE("compressed: K25 seek inflates up to there", "[io]") {
     CHECK_FALSE(co_await reader->read_batch(batch));
     reader->seek(1000, 11);
     CHECK_FALSE(co_await reader->read_batch(batch));
-  }(dir.write("z", deflated(tfrecord_bytes(records), compression::zlib))));
+  }(dir.write("z", deflated(framed(records), compression::zlib))));
 }
 
 TEST_CASE("compressed: a bomb is stopped by its limit", "[io]") {

@@ -15,6 +15,7 @@
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/sim/world.hpp"
 #include "support/leat_test.hpp"
+#include "support/record_bytes.hpp"
 #include "support/record_files.hpp"
 #include "support/temp_dir.hpp"
 #include "support/zlib_oracle.hpp"
@@ -25,6 +26,7 @@ using leat::corruption_policy;
 using leat::corruption_report;
 using leat::errc;
 using leat::task;
+using leat_test::framed;
 using leat_test::texts;
 
 // Records of 100 bytes, each 116 in the file.
@@ -34,12 +36,6 @@ texts records(int count) {
   texts all;
   for (int i = 0; i < count; ++i) all.emplace_back(100, static_cast<char>('a' + i));
   return all;
-}
-
-std::string bytes_of(const texts& all) {
-  std::vector<std::byte> bytes;
-  for (const std::string& r : all) leat::append_tfrecord(bytes, leat::as_bytes(r));
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 std::string without(const texts& all, std::initializer_list<std::size_t> left_out) {
@@ -110,7 +106,7 @@ leat::tfrecord_reader_options with(corruption_policy policy) {
 TEST_CASE("corruption: D4 a damaged payload is left out, and reported", "[io]") {
   const temp_dir dir;
   const texts all = records(5);
-  std::string bytes = bytes_of(all);
+  std::string bytes = framed(all);
   bytes[2 * frame + 50] ^= 1;
   const std::string path = dir.write("f", bytes);
   for (const auto policy : {corruption_policy::skip_record, corruption_policy::resync}) {
@@ -136,7 +132,7 @@ TEST_CASE("corruption: D4 a damaged payload is left out, and reported", "[io]") 
 
 TEST_CASE("corruption: K42 to fail is the default, and the error repeats", "[io]") {
   const temp_dir dir;
-  std::string bytes = bytes_of(records(5));
+  std::string bytes = framed(records(5));
   bytes[2 * frame + 50] ^= 1;
   leat::sync_wait([](std::string path) -> task<> {
     auto reader = co_await leat::tfrecord_reader::open(path);
@@ -161,7 +157,7 @@ TEST_CASE("corruption: K42 to fail is the default, and the error repeats", "[io]
 TEST_CASE("corruption: where the length is damaged, resync finds the next record", "[io]") {
   const temp_dir dir;
   const texts all = records(6);
-  std::string bytes = bytes_of(all);
+  std::string bytes = framed(all);
   bytes[2 * frame + 1] ^= 1;
   const std::string path = dir.write("f", bytes);
   const outcome skipped = read(path, with(corruption_policy::skip_record));
@@ -184,9 +180,9 @@ TEST_CASE("corruption: resync is not taken in by what only looks like a record",
   const temp_dir dir;
   texts all = records(4);
   // In the damaged record stands a header of a record that would end far behind the next ones.
-  const std::string decoy = bytes_of({std::string(150, '!')}).substr(0, 12);
+  const std::string decoy = framed({std::string(150, '!')}).substr(0, 12);
   all[1].replace(20, decoy.size(), decoy);
-  std::string bytes = bytes_of(all);
+  std::string bytes = framed(all);
   bytes[frame + 1] ^= 1;
   const outcome o = read(dir.write("f", bytes), with(corruption_policy::resync));
   CHECK(o.error.empty());
@@ -198,15 +194,15 @@ TEST_CASE("corruption: resync is not taken in by what only looks like a record",
 TEST_CASE("corruption: resync finds what stands inside and behind thousands of look-alikes",
           "[io]") {
   const texts all = records(4);
-  const std::string header = bytes_of({std::string(20000, '!')}).substr(0, 12);
+  const std::string header = framed({std::string(20000, '!')}).substr(0, 12);
   std::string decoys(12, '\xff');
   for (int i = 0; i < 4000; ++i) decoys += header;
   // The payloads that most of them promise end before c, or in it, or behind d.
-  const std::string good = bytes_of({all[2], all[3]});
-  const std::string bytes = bytes_of({all[0], all[1]}) + decoys + good;
+  const std::string good = framed({all[2], all[3]});
+  const std::string bytes = framed({all[0], all[1]}) + decoys + good;
   // The payloads of all of them go to behind d, and are there.
-  const std::string inside = bytes_of({all[0], all[1]}) + std::string(12, '\xff') + header +
-                             header + good + std::string(25000, '.');
+  const std::string inside = framed({all[0], all[1]}) + std::string(12, '\xff') + header + header +
+                             good + std::string(25000, '.');
   for (const std::size_t chunk : {1000U, 30000U, 1U << 20}) {
     auto options = with(corruption_policy::resync);
     options.read.chunk_size = chunk;
@@ -227,7 +223,7 @@ TEST_CASE("corruption: resync finds what stands inside and behind thousands of l
 TEST_CASE("corruption: resync finds a record that is longer than what is read at a time", "[io]") {
   for (const std::size_t size : {999U, 1000U, 1009U, 1024U, 1280U, 3000U, 5000U}) {
     texts all = {"a", std::string(size, 'b'), std::string(size, 'c'), "d", std::string(size, 'e')};
-    std::string bytes = bytes_of(all);
+    std::string bytes = framed(all);
     bytes[1] ^= 1;                               // the length of a
     bytes[17 + 16 + size + 12 + size / 2] ^= 1;  // the payload of c
     bytes[17 + 2 * (16 + size)] ^= 1;            // the length of d
@@ -248,7 +244,7 @@ TEST_CASE("corruption: resync finds a record that is longer than what is read at
 TEST_CASE("corruption: what resync holds of a compressed file is limited by max_held", "[io]") {
   const temp_dir dir;
   texts all = {"a", std::string(3000, 'b'), std::string(2000, 'c')};
-  std::string bytes = bytes_of(all);
+  std::string bytes = framed(all);
   bytes[1] ^= 1;  // the length of a
   for (const std::uint64_t held : {1999U, 2000U, 2999U, 3000U}) {
     auto options = with(corruption_policy::resync);
@@ -270,15 +266,15 @@ TEST_CASE("corruption: what resync holds of a compressed file is limited by max_
 TEST_CASE("corruption: resync with damage at the end", "[io]") {
   const temp_dir dir;
   const texts all = records(3);
-  std::string bytes = bytes_of(all);
+  std::string bytes = framed(all);
   bytes[2 * frame] ^= 1;
   const outcome o = read(dir.write("f", bytes), with(corruption_policy::resync));
   CHECK(o.error.empty());
   CHECK(o.initials == "ab");
   REQUIRE(o.reports.size() == 1);
   CHECK(o.reports[0].skipped == frame);
-  const outcome cut = read(dir.write("cut", bytes_of(all).substr(0, 2 * frame + 5)),
-                           with(corruption_policy::resync));
+  const outcome cut =
+      read(dir.write("cut", framed(all).substr(0, 2 * frame + 5)), with(corruption_policy::resync));
   CHECK(cut.initials == "ab");
   REQUIRE(cut.reports.size() == 1);
   CHECK(cut.reports[0].skipped == 5);
@@ -286,7 +282,7 @@ TEST_CASE("corruption: resync with damage at the end", "[io]") {
 
 TEST_CASE("corruption: skip_file leaves the rest out", "[io]") {
   const temp_dir dir;
-  std::string bytes = bytes_of(records(5));
+  std::string bytes = framed(records(5));
   bytes[frame + 50] ^= 1;
   const outcome o = read(dir.write("f", bytes), with(corruption_policy::skip_file));
   CHECK(o.error.empty());
@@ -301,7 +297,7 @@ TEST_CASE("corruption: a record above the limit is left out too", "[io]") {
   all[1] = std::string(1000, 'b');
   auto options = with(corruption_policy::skip_record);
   options.max_record_size = 500;
-  const outcome o = read(dir.write("f", bytes_of(all)), options);
+  const outcome o = read(dir.write("f", framed(all)), options);
   CHECK(o.initials == "acd");
   REQUIRE(o.reports.size() == 1);
   CHECK(o.reports[0].skipped == 1016);
@@ -309,7 +305,7 @@ TEST_CASE("corruption: a record above the limit is left out too", "[io]") {
 
 TEST_CASE("corruption: after so many reports it is an error", "[io]") {
   const temp_dir dir;
-  std::string bytes = bytes_of(records(6));
+  std::string bytes = framed(records(6));
   for (const std::size_t i : {1U, 2U, 4U}) bytes[i * frame + 50] ^= 1;
   auto options = with(corruption_policy::skip_record);
   options.corruption.max_reports = 2;
@@ -342,7 +338,7 @@ TEST_CASE("corruption: a line that is too long is left out to its end", "[io]") 
 
 TEST_CASE("corruption: every bit of a file, with resync: no wrong record, no lost one", "[io]") {
   const texts all = records(4);
-  const std::string whole = bytes_of(all);
+  const std::string whole = framed(all);
   for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
     std::string bytes = whole;
     bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
@@ -357,11 +353,11 @@ TEST_CASE("corruption: every bit of a file, with resync: no wrong record, no los
 TEST_CASE("corruption: D15 no error and no report tells what a record holds", "[io]") {
   const temp_dir dir;
   const std::string secret = "PASSWORD";
-  std::string bytes = bytes_of({secret, secret, secret});
+  std::string bytes = framed({secret, secret, secret});
   bytes[3 * 24 - 1] ^= 1;  // checksum of the third payload
   bytes[24] ^= 1;          // length of the second
   const std::string damaged = dir.write("damaged", bytes);
-  const std::string cut = dir.write("cut", bytes_of({secret}).substr(0, 20));
+  const std::string cut = dir.write("cut", framed({secret}).substr(0, 20));
   const std::string text = dir.write("text", secret + secret + secret + "\n");
   std::vector<outcome> all;
   for (const auto policy : {corruption_policy::fail, corruption_policy::resync}) {
@@ -388,7 +384,7 @@ TEST_CASE("corruption: what was damaged on the way is read again, delivered and 
   std::uint64_t healed = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     leat::sim::world w(seed, {.files = {.faults = {.bit_flip = 0.2}}});
-    w.files().write_file("/f", bytes_of(all));
+    w.files().write_file("/f", framed(all));
     outcome o;
     w.run([&](leat::sim::world&) -> task<> {
       leat::tfrecord_reader_options options;
@@ -414,7 +410,7 @@ TEST_CASE("corruption: what was damaged on the way is read again, delivered and 
 
 TEST_CASE("quarantine_log: a line of JSON for each report, behind those that are there", "[io]") {
   const temp_dir dir;
-  std::string bytes = bytes_of(records(5));
+  std::string bytes = framed(records(5));
   bytes[frame + 50] ^= 1;
   bytes[3 * frame + 1] ^= 1;
   const std::string path = dir.write("f\n\"x\"", bytes);

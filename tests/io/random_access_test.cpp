@@ -20,6 +20,7 @@
 #include "leat/sim/world.hpp"
 #include "support/effort.hpp"
 #include "support/outcome_of.hpp"
+#include "support/record_bytes.hpp"
 #include "support/record_files.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
@@ -30,16 +31,11 @@ using leat::errc;
 using leat::task;
 using leat::sim::world;
 using leat_test::contains;
+using leat_test::framed;
 using leat_test::outcome;
 using leat_test::outcome_of;
 using leat_test::texts;
 using indices = std::vector<std::uint64_t>;
-
-std::string file_of(const texts& records) {
-  std::vector<std::byte> bytes;
-  for (const std::string& r : records) leat::append_tfrecord(bytes, leat::as_bytes(r));
-  return std::string(leat::as_text(bytes));
-}
 
 // Each is its index, and as long as chance says.
 texts numbered(std::size_t count, std::size_t below, std::uint64_t seed = 1) {
@@ -97,7 +93,7 @@ task<> read_at(leat::tfrecord_file& file, std::uint64_t i) {
 TEST_CASE("tfrecord_file: gives each record by its index, forwards and backwards", "[io]") {
   const temp_dir dir;
   const texts records = numbered(300, 3000);
-  const std::string path = dir.write("a", file_of(records));
+  const std::string path = dir.write("a", framed(records));
   leat::sync_wait([](std::string p, const texts& all) -> task<> {
     const auto file = co_await leat::tfrecord_file::open(p);
     REQUIRE(file->size() == all.size());
@@ -118,7 +114,7 @@ TEST_CASE("tfrecord_file: reads selections in the order asked for, with every de
           "[io]") {
   const temp_dir dir;
   const texts records = numbered(2000, 300);
-  const std::string path = dir.write("a", file_of(records));
+  const std::string path = dir.write("a", framed(records));
   for (const std::size_t depth : {1U, 2U, 64U, 1024U}) {
     for (const std::size_t gap : {std::size_t{0}, std::size_t{500}, std::size_t{1} << 30}) {
       leat::sync_wait([](std::string p, const texts& all, std::size_t d, std::size_t g) -> task<> {
@@ -157,7 +153,7 @@ TEST_CASE("tfrecord_file: reads ranges", "[io]") {
     }
     const outcome most = co_await outcome_of(file->read_range(5, UINT64_MAX, selection));
     CHECK(most.code == errc::out_of_range);
-  }(dir.write("a", file_of(records)), records));
+  }(dir.write("a", framed(records)), records));
 }
 
 TEST_CASE("tfrecord_file: a selection outlives its file, a copy its refill, a slice both", "[io]") {
@@ -184,7 +180,7 @@ TEST_CASE("tfrecord_file: a selection outlives its file, a copy its refill, a sl
     CHECK(leat::as_text(part[0]) == "zero");
     CHECK(part.position(0).index == 0);
     CHECK(part.path() == p);
-  }(dir.write("a", file_of({"zero", "one", "two"}))));
+  }(dir.write("a", framed({"zero", "one", "two"}))));
 }
 
 TEST_CASE("tfrecord_file: what is not there, too large or not asked for rightly is refused",
@@ -218,12 +214,12 @@ TEST_CASE("tfrecord_file: what is not there, too large or not asked for rightly 
       }
       CHECK(refused);
     }
-  }(dir.write("a", file_of({"zero", "first"}))));
+  }(dir.write("a", framed({"zero", "first"}))));
 }
 
 TEST_CASE("tfrecord_file: many records in one go take no more than max_selection_size", "[io]") {
   const temp_dir dir;
-  const std::string path = dir.write("a", file_of(texts(100, std::string(10'000, 'x'))));
+  const std::string path = dir.write("a", framed(texts(100, std::string(10'000, 'x'))));
   leat::sync_wait([](std::string p) -> task<> {
     leat::tfrecord_file_options options;
     options.max_selection_size = 10 * (10'000 + leat::tfrecord_overhead);
@@ -254,7 +250,7 @@ TEST_CASE("tfrecord_file: a damaged record is said with its place; the others ca
   const temp_dir dir;
   const texts records = numbered(50, 100);
   const leat::tfrecord_index index = index_of(records);
-  std::string bytes = file_of(records);
+  std::string bytes = framed(records);
   bytes[static_cast<std::size_t>(index[20].offset) + 13] ^= 1;
   const std::string path = dir.write("a", bytes);
   leat::sync_wait([](std::string p, const texts& all) -> task<> {
@@ -298,7 +294,7 @@ TEST_CASE("tfrecord_file: an index of other records is noticed at the first one 
     CHECK(contains(o.text, "it has a length of 4 bytes, by the index 2; make the index anew"));
     o = co_await outcome_of(read_at(*file, 1));
     CHECK(o.code == errc::data_loss);
-  }(dir.write("a", file_of({"abcd", "ef"})), dir.write("b", file_of({"ab", "cdef"}))));
+  }(dir.write("a", framed({"abcd", "ef"})), dir.write("b", framed({"ab", "cdef"}))));
 }
 
 // --------------------------------------------------------------------------------------- by offset
@@ -317,7 +313,7 @@ TEST_CASE("tfrecord_reader: goes on at the offset of any record, forwards and ba
   const temp_dir dir;
   texts records;
   for (int i = 0; i < 10; ++i) records.push_back(std::to_string(i) + ".");
-  const std::string path = dir.write("a", file_of(records));
+  const std::string path = dir.write("a", framed(records));
   for (const std::size_t chunk : {16U, 1024U, 262144U}) {
     leat::sync_wait([](std::string p, const texts& all, std::size_t size) -> task<> {
       const auto file = co_await leat::tfrecord_file::open(p);
@@ -355,7 +351,7 @@ const leat::sim::fault_rates passing{
 
 TEST_CASE("tfrecord_file: the same records, whatever the device does", "[io]") {
   const texts records = numbered(500, 8000);
-  const std::string bytes = file_of(records);
+  const std::string bytes = framed(records);
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     world w(seed, {.files = {.faults = passing}});
     w.files().write_file("/a", bytes);
@@ -383,7 +379,7 @@ TEST_CASE("tfrecord_file: a bit that is wrong on the way is read again, or told"
   std::size_t told = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     world w(seed, {.files = {.faults = {.bit_flip = 0.2}}});
-    w.files().write_file("/a", file_of(records));
+    w.files().write_file("/a", framed(records));
     w.run([&](world& here) -> task<> {
       const auto file = co_await open_indexed("/a", records, 8);
       leat::record_selection selection;
@@ -405,7 +401,7 @@ TEST_CASE("tfrecord_file: a bit that is wrong on the way is read again, or told"
 TEST_CASE("tfrecord_file: the n-th call fails, for every n: it is told, and the file goes on",
           "[io]") {
   const texts records = numbered(100, 20'000);
-  const std::string bytes = file_of(records);
+  const std::string bytes = framed(records);
   std::size_t failed = 0;
   bool reached = true;
   for (std::uint64_t n = 1; reached; ++n) {
@@ -440,7 +436,7 @@ TEST_CASE("tfrecord_file: the n-th call fails, for every n: it is told, and the 
 
 TEST_CASE("tfrecord_file: a stop at any point ends the read, and the next one is whole", "[io]") {
   const texts records = numbered(200, 20'000);
-  const std::string bytes = file_of(records);
+  const std::string bytes = framed(records);
   std::size_t stopped = 0;
   for (std::uint64_t seed = 0; seed < leat_test::some_of(200); ++seed) {
     world w(seed, {.files = {.faults = passing}});
@@ -472,7 +468,7 @@ TEST_CASE("tfrecord_file: a stop at any point ends the read, and the next one is
 
 TEST_CASE("tfrecord_file: a file that becomes shorter is told of", "[io]") {
   const texts records = numbered(100, 1000);
-  const std::string bytes = file_of(records);
+  const std::string bytes = framed(records);
   world w(3);
   w.files().write_file("/a", bytes);
   w.run([&](world& here) -> task<> {

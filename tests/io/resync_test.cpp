@@ -22,6 +22,7 @@ namespace resync_test {
 using leat::corruption_policy;
 using leat::task;
 using leat_test::framed;
+using leat_test::header_of;
 using leat_test::left_out;
 
 enum class way { plain, gzip, pipe };
@@ -58,15 +59,6 @@ outcome read(const std::string& bytes, way how, leat::tfrecord_reader_options op
 
 std::string torn(std::size_t size, std::size_t there) {
   return framed({std::string(size, 'z')}).substr(0, there);
-}
-
-// A header with its right checksum.
-std::string header(std::uint64_t length) {
-  std::string bytes(leat::tfrecord_header_size, '\0');
-  auto* const at = reinterpret_cast<std::byte*>(bytes.data());
-  leat::store_little_endian(at, length);
-  leat::store_little_endian(at + 8, leat::mask_crc32c(leat::crc32c({at, 8})));
-  return bytes;
 }
 
 const std::vector<std::string> behind = {"one", "two", "three", "four"};
@@ -110,13 +102,13 @@ TEST_CASE("resync: nor a length above the limit", "[io]") {
   const std::string some(1000, 'z');
   const std::string above = " bytes is above the limit max_record_size of ";
   constexpr std::uint64_t gib = std::uint64_t{1} << 30;
-  check_all_but(header(2 * gib) + some, "a length of 2147483648" + above);
-  check_all_but(header(4 * gib * gib) + some, "a length of 4611686018427387904" + above);
-  check_all_but(header(UINT64_MAX) + some, "a length of 18446744073709551615" + above);
-  check_all_but(header(UINT64_MAX - 20) + some, "a length of 18446744073709551595" + above);
-  check_all_but(header(1003) + some, "a length of 1003" + above, {.max_record_size = 900});
-  check_all_but(header(4 * gib * gib) + some, "truncated: ", {.max_record_size = UINT64_MAX});
-  check_all_but(header(UINT64_MAX - 20) + some, "truncated: ", {.max_record_size = UINT64_MAX});
+  check_all_but(header_of(2 * gib) + some, "a length of 2147483648" + above);
+  check_all_but(header_of(4 * gib * gib) + some, "a length of 4611686018427387904" + above);
+  check_all_but(header_of(UINT64_MAX) + some, "a length of 18446744073709551615" + above);
+  check_all_but(header_of(UINT64_MAX - 20) + some, "a length of 18446744073709551595" + above);
+  check_all_but(header_of(1003) + some, "a length of 1003" + above, {.max_record_size = 900});
+  check_all_but(header_of(4 * gib * gib) + some, "truncated: ", {.max_record_size = UINT64_MAX});
+  check_all_but(header_of(UINT64_MAX - 20) + some, "truncated: ", {.max_record_size = UINT64_MAX});
 }
 
 // Without the checksum of the payload a torn record within the file goes unseen.
@@ -170,7 +162,7 @@ TEST_CASE("resync: what a compressed file or a pipe need not hold is searched", 
 }
 
 TEST_CASE("resync: skip_record tells how much was there, not what a header promised", "[io]") {
-  const std::string bytes = framed({"first"}) + header(std::uint64_t{1} << 40) + "abc";
+  const std::string bytes = framed({"first"}) + header_of(std::uint64_t{1} << 40) + "abc";
   for (const way how : ways) {
     const outcome o = read(bytes, how, {}, corruption_policy::skip_record);
     CHECK(o.read.error.empty());
@@ -201,8 +193,8 @@ std::string damaged_at_random(leat::random_engine& random) {
     switch (random.below(7)) {
       case 0: record.resize(random.below(record.size())); break;
       case 1: record[random.below(record.size())] ^= 1; break;
-      case 2: record = header(random.below(1500)); break;
-      case 3: record = header(random()); break;
+      case 2: record = header_of(random.below(1500)); break;
+      case 3: record = header_of(random()); break;
       default: break;
     }
     bytes += record;

@@ -2,20 +2,18 @@
 
 #include "leat/io/tfrecord_reader.hpp"
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
-#include <span>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
-#include "leat/codec/crc32c.hpp"
 #include "leat/codec/tfrecord.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/io/tfrecord_writer.hpp"
 #include "leat/sim/world.hpp"
 #include "support/hex.hpp"
+#include "support/record_bytes.hpp"
 #include "support/record_files.hpp"
 #include "support/temp_dir.hpp"
 
@@ -176,11 +174,7 @@ TEST_CASE("tfrecord_reader: K14 to K21 files damaged like TensorFlow's, at recor
     const char* what;
   };
   using leat_test::from_hex;
-  const std::string of_123 = [] {
-    std::vector<std::byte> bytes;
-    leat::append_tfrecord(bytes, leat::as_bytes("123"));
-    return std::string(leat::as_text(bytes));
-  }();
+  const std::string of_123 = leat_test::framed({"123"});
   CHECK(of_123.substr(0, 14) == from_hex("0300000000000000b099490e3132"));
   const char* const length = "the checksum of the length";
   const damaged files[] = {
@@ -216,22 +210,13 @@ TEST_CASE("tfrecord_reader: a record above the limit is refused", "[io]") {
   CHECK(what.find("max_record_size") != std::string::npos);
 }
 
-// A file that is one header: a length of anybody's choice, with its right checksum.
-std::string header_of(std::uint64_t length) {
-  std::array<std::byte, 12> bytes{};
-  for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<std::byte>(length >> (8 * i));
-  const std::uint32_t crc = leat::mask_crc32c(leat::crc32c(std::span(bytes).first(8)));
-  for (std::size_t i = 0; i < 4; ++i) bytes[8 + i] = static_cast<std::byte>(crc >> (8 * i));
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 TEST_CASE("tfrecord_reader: D16 no memory is taken by a length that somebody wrote", "[io]") {
   const temp_dir dir;
   const std::uint64_t lengths[] = {std::uint64_t{1} << 30, std::uint64_t{1} << 31,
                                    std::uint64_t{1} << 62, std::uint64_t{1} << 63,
                                    UINT64_MAX - 16,        UINT64_MAX};
   for (const std::uint64_t length : lengths) {
-    const std::string path = dir.write("a", header_of(length) + std::string(1000, 'x'));
+    const std::string path = dir.write("a", leat_test::header_of(length) + std::string(1000, 'x'));
     for (const std::uint64_t limit : {std::uint64_t{1} << 30, UINT64_MAX}) {
       const leat::tfrecord_reader_options options{.max_record_size = limit};
       // With its frame the largest is more than a file can have.

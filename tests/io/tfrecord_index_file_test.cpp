@@ -16,6 +16,7 @@
 #include "leat/sim/world.hpp"
 #include "support/effort.hpp"
 #include "support/outcome_of.hpp"
+#include "support/record_bytes.hpp"
 #include "support/record_files.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
@@ -27,15 +28,10 @@ using leat::task;
 using leat::sim::fault;
 using leat::sim::world;
 using leat_test::contains;
+using leat_test::framed;
 using leat_test::outcome;
 using leat_test::outcome_of;
 using leat_test::texts;
-
-std::string file_of(const texts& records) {
-  std::vector<std::byte> bytes;
-  for (const std::string& r : records) leat::append_tfrecord(bytes, leat::as_bytes(r));
-  return std::string(leat::as_text(bytes));
-}
 
 texts of_sizes(const std::vector<std::size_t>& sizes) {
   texts records;
@@ -85,7 +81,7 @@ TEST_CASE("tfrecord_index_file: the index of a file knows the place of every rec
   const temp_dir dir;
   for (const texts& records : {texts{}, texts{"abc", "defg"}, texts{""}, texts(5000, "x"),
                                of_sizes(std::vector<std::size_t>(60, 50'000)), mixed_records()}) {
-    const std::string path = dir.write("a", file_of(records));
+    const std::string path = dir.write("a", framed(records));
     require_index_of(leat::sync_wait(leat::build_tfrecord_index(path)), records);
   }
 }
@@ -93,7 +89,7 @@ TEST_CASE("tfrecord_index_file: the index of a file knows the place of every rec
 TEST_CASE("tfrecord_index_file: metadata of the format's example", "[io]") {
   const temp_dir dir;
   const auto index =
-      leat::sync_wait(leat::build_tfrecord_index(dir.write("a", file_of({"abc", "defg"}))));
+      leat::sync_wait(leat::build_tfrecord_index(dir.write("a", framed({"abc", "defg"}))));
   CHECK(index.size() == 2);
   CHECK(index.payload_size() == 7);
   CHECK(index.stamp().size == 39);
@@ -101,7 +97,7 @@ TEST_CASE("tfrecord_index_file: metadata of the format's example", "[io]") {
 
 TEST_CASE("tfrecord_index_file: a file that is cut at any byte is refused with the place", "[io]") {
   const temp_dir dir;
-  const std::string whole = file_of({"hello", "", std::string(300, 'x'), "the end"});
+  const std::string whole = framed({"hello", "", std::string(300, 'x'), "the end"});
   const std::vector<std::size_t> starts = {0, 21, 37, 353, 376};
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const std::string path = dir.write("cut", whole.substr(0, size));
@@ -122,7 +118,7 @@ TEST_CASE("tfrecord_index_file: damage in a header is refused with the place, in
           "[io]") {
   const temp_dir dir;
   for (const std::size_t size : {100U, 50'000U}) {
-    std::string bytes = file_of(of_sizes(std::vector<std::size_t>(40, size)));
+    std::string bytes = framed(of_sizes(std::vector<std::size_t>(40, size)));
     const std::size_t offset = 30 * (size + 16);
     bytes[offset + 3] ^= 1;
     const outcome o = build_outcome(dir.write("damaged", bytes));
@@ -150,7 +146,7 @@ TEST_CASE("tfrecord_index_file: what is no regular file has no index", "[io]") {
 TEST_CASE("tfrecord_index_file: an index that was saved is loaded", "[io]") {
   const temp_dir dir;
   const texts records = mixed_records();
-  const std::string path = dir.write("a.tfrecord", file_of(records));
+  const std::string path = dir.write("a.tfrecord", framed(records));
   CHECK(load_outcome(path).code == errc::not_found);
   leat::sync_wait(index_file(path));
   CHECK(std::filesystem::exists(dir / "a.tfrecord.index"));
@@ -164,12 +160,12 @@ TEST_CASE("tfrecord_index_file: an index that was saved is loaded", "[io]") {
 
 TEST_CASE("tfrecord_index_file: an index is loaded for its own file only, as that was", "[io]") {
   const temp_dir dir;
-  const std::string bytes = file_of({"hello", "world"});
+  const std::string bytes = framed({"hello", "world"});
   const std::string path = dir.write("a", bytes);
   leat::sync_wait(index_file(path));
   const file_time time = std::filesystem::last_write_time(path);
 
-  dir.write("a", bytes + file_of({"more"}));
+  dir.write("a", bytes + framed({"more"}));
   outcome o = load_outcome(path);
   CHECK(o.code == errc::failed_precondition);
   CHECK(contains(o.text, "a.index: not the index of this file: "));
@@ -181,7 +177,7 @@ TEST_CASE("tfrecord_index_file: an index is loaded for its own file only, as tha
   CHECK(o.code == errc::failed_precondition);
   CHECK(contains(o.text, "was changed since it was indexed"));
 
-  dir.write("a", file_of({"hellO", "world"}));
+  dir.write("a", framed({"hellO", "world"}));
   std::filesystem::last_write_time(path, time);
   o = load_outcome(path);
   CHECK(o.code == errc::failed_precondition);
@@ -195,7 +191,7 @@ TEST_CASE("tfrecord_index_file: an index is loaded for its own file only, as tha
 TEST_CASE("tfrecord_index_file: a damaged index, a later one and what is none are told apart",
           "[io]") {
   const temp_dir dir;
-  const std::string path = dir.write("a", file_of({"hello", "world"}));
+  const std::string path = dir.write("a", framed({"hello", "world"}));
   leat::sync_wait(index_file(path));
   std::string index = temp_dir::read(path + ".index");
 
@@ -225,7 +221,7 @@ TEST_CASE(
     "[io]") {
   const temp_dir dir;
   const texts records = {"hello", "world", "again"};
-  std::string bytes = file_of(records);
+  std::string bytes = framed(records);
   const std::string path = dir.write("a", bytes);
   const auto load_or_build = [&] {
     return leat::sync_wait(leat::load_or_build_tfrecord_index(path));
@@ -235,7 +231,7 @@ TEST_CASE(
 
   // With a header that is wrong only an index can know the records: none is made anew.
   const file_time time = std::filesystem::last_write_time(path);
-  std::string padded = file_of({std::string(5000, 'x'), "hello", std::string(5000, 'y')});
+  std::string padded = framed({std::string(5000, 'x'), "hello", std::string(5000, 'y')});
   dir.write("a", padded);
   static_cast<void>(load_or_build());
   const file_time padded_time = std::filesystem::last_write_time(path);
@@ -256,7 +252,7 @@ TEST_CASE(
 TEST_CASE("tfrecord_index_file: load_or_build replaces nothing that it did not make", "[io]") {
   const temp_dir dir;
   const texts records = {"hello", "world"};
-  const std::string path = dir.write("a", file_of(records));
+  const std::string path = dir.write("a", framed(records));
   leat::sync_wait(index_file(path));
   std::string later = temp_dir::read(path + ".index");
   later[8] = 2;
@@ -300,7 +296,7 @@ const leat::sim::fault_rates passing{
 
 TEST_CASE("tfrecord_index_file: the same index, whatever the device does", "[io]") {
   const texts records = mixed_records();
-  const std::string bytes = file_of(records);
+  const std::string bytes = framed(records);
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     world w(seed, {.files = {.faults = passing}});
     w.files().write_file("/a", bytes);
@@ -318,7 +314,7 @@ TEST_CASE("tfrecord_index_file: a bit that is wrong on the way is read again, or
   std::size_t right = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     world w(seed, {.files = {.faults = {.bit_flip = 0.2}}});
-    w.files().write_file("/a", file_of(records));
+    w.files().write_file("/a", framed(records));
     w.run([&](world&) -> task<> {
       try {
         const auto index = co_await leat::build_tfrecord_index("/a");
@@ -334,7 +330,7 @@ TEST_CASE("tfrecord_index_file: a bit that is wrong on the way is read again, or
 
 TEST_CASE("tfrecord_index_file: a file that is changed meanwhile has no index", "[io]") {
   const texts records(3000, std::string(1000, 'x'));
-  const std::string bytes = file_of(records);
+  const std::string bytes = framed(records);
   std::size_t aborted = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     world w(seed);
@@ -362,7 +358,7 @@ TEST_CASE(
     "tfrecord_index_file: nor has one that is replaced meanwhile, by one of equal size and time",
     "[io]") {
   const texts records(300, std::string(1000, 'x'));
-  const std::string bytes = file_of(records);
+  const std::string bytes = framed(records);
   std::size_t aborted = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     world w(seed);
@@ -386,7 +382,7 @@ TEST_CASE(
 
 TEST_CASE("tfrecord_index_file: on a full disk the index serves, and nothing is left", "[io]") {
   const texts records = of_sizes({1, 2, 3, 400});
-  const std::string bytes = file_of(records);
+  const std::string bytes = framed(records);
   world w(1, {.files = {.size = bytes.size() + 20}});
   w.files().write_file("/a", bytes);
   w.run([&](world& here) -> task<> {
@@ -414,7 +410,7 @@ TEST_CASE("tfrecord_index_file: after a crash at any point there is no index or 
     for (std::uint64_t n = 1; reached; ++n) {
       for (std::uint64_t seed = 0; seed < 10; ++seed) {
         world w(seed, {.files = {.plan = leat::sim::planned_fault{n, f}}});
-        w.files().write_file("/a", file_of(records));
+        w.files().write_file("/a", framed(records));
         try {
           w.run([](world&) -> task<> { co_await index_file("/a"); });
         } catch (const leat::failure&) {
@@ -437,7 +433,7 @@ TEST_CASE("tfrecord_index_file: after a crash at any point there is no index or 
 }
 
 TEST_CASE("tfrecord_index_file: a stop at any point leaves no partial file", "[io]") {
-  const std::string file = file_of(texts(3000, std::string(1000, 'x')));
+  const std::string file = framed(texts(3000, std::string(1000, 'x')));
   std::size_t stopped = 0;
   for (std::uint64_t seed = 0; seed < leat_test::some_of(200); ++seed) {
     world w(seed);

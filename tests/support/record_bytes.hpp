@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "leat/codec/bytes.hpp"
+#include "leat/codec/crc32c.hpp"
 #include "leat/codec/tfrecord.hpp"
 #include "support/inflating.hpp"
 
@@ -15,6 +18,15 @@ inline std::string framed(const std::vector<std::string>& records) {
   std::vector<std::byte> bytes;
   for (const std::string& r : records) leat::append_tfrecord(bytes, leat::as_bytes(r));
   return std::string(leat::as_text(bytes));
+}
+
+/// The header of a record of this length, with its right checksum.
+inline std::string header_of(std::uint64_t length) {
+  std::string bytes(leat::tfrecord_header_size, '\0');
+  auto* const at = reinterpret_cast<std::byte*>(bytes.data());
+  leat::store_little_endian(at, length);
+  leat::store_little_endian(at + 8, leat::mask_crc32c(leat::crc32c({at, 8})));
+  return bytes;
 }
 
 /// What a whole file of this compression holds; empty when it is not whole.
