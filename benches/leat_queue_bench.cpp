@@ -159,7 +159,7 @@ int main(int argc, char** argv) {
   const std::size_t slash = r.workload.rfind('/') + 1;
   const std::size_t dash = r.workload.rfind('-');
   const std::string kind = r.workload.substr(slash, dash - slash);
-  const auto number = static_cast<std::size_t>(std::atol(r.workload.substr(dash + 1).c_str()));
+  const auto number = static_cast<std::size_t>(bench::number_of(r));
   if (r.workload == "queue/suspended-bare-frame") {
     return bench::report(r, "nobody", bare_frame(100'000), "bytes/task");
   }
@@ -181,10 +181,7 @@ int main(int argc, char** argv) {
       bench::unknown(r);
     }
   };
-  run(r.items / 10);
-  const bench::stopwatch watch;
-  run(r.items);
-  const double seconds = watch.seconds();
+  const double nanoseconds = bench::nanoseconds_each(r, run);
   if (sum < 0) return 1;  // keeps the sum alive
-  return bench::report(r, "leat", seconds * 1e9 / static_cast<double>(r.items), "ns/item");
+  return bench::report(r, "leat", nanoseconds, "ns/item");
 }

@@ -118,10 +118,7 @@ int main(int argc, char** argv) {
       bench::unknown(r);
     }
   };
-  run(r.items / 10);
-  const bench::stopwatch watch;
-  run(r.items);
-  const double seconds = watch.seconds();
+  const double nanoseconds = bench::nanoseconds_each(r, run);
   if (sum < r.items) return 1;
-  return bench::report(r, "leat", seconds * 1e9 / static_cast<double>(r.items), "ns/task");
+  return bench::report(r, "leat", nanoseconds, "ns/task");
 }

@@ -38,8 +38,7 @@ int main(int argc, char** argv) {
     std::fflush(stdout);
     std::_Exit(0);  // the loops never end
   }
-  const auto capacity =
-      static_cast<std::size_t>(std::atol(r.workload.substr(r.workload.rfind('-') + 1).c_str()));
+  const auto capacity = static_cast<std::size_t>(bench::number_of(r));
   const auto run = [&](long count) {
     asio::io_context io(1);
     channel c(io, capacity);
@@ -48,10 +47,7 @@ int main(int argc, char** argv) {
     io.run();
   };
   if (!r.workload.starts_with("queue/1-thread/")) bench::unknown(r);
-  run(r.items / 10);
-  const bench::stopwatch watch;
-  run(r.items);
-  const double seconds = watch.seconds();
+  const double nanoseconds = bench::nanoseconds_each(r, run);
   if (sum < 0) return 1;
-  return bench::report(r, "Asio channel", seconds * 1e9 / static_cast<double>(r.items), "ns/item");
+  return bench::report(r, "Asio channel", nanoseconds, "ns/item");
 }

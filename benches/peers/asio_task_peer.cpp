@@ -28,11 +28,7 @@ int main(int argc, char** argv) {
       io.run();
     }
   };
-  run(r.items / 10);
-  const bench::stopwatch watch;
-  run(r.items);
-  const double seconds = watch.seconds();
+  const double nanoseconds = bench::nanoseconds_each(r, run);
   if (sum < r.items) return 1;
-  return bench::report(r, "asio::co_spawn", seconds * 1e9 / static_cast<double>(r.items),
-                       "ns/task");
+  return bench::report(r, "asio::co_spawn", nanoseconds, "ns/task");
 }

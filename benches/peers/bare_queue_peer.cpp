@@ -142,8 +142,7 @@ int main(int argc, char** argv) {
   const bool many = r.workload == "queue/1000-producers";
   if (!many && !r.workload.starts_with("queue/1-thread/capacity-")) bench::unknown(r);
   const long producers = many ? 1000 : 1;
-  const auto capacity = static_cast<std::size_t>(
-      many ? 64 : std::atol(r.workload.substr(r.workload.rfind('-') + 1).c_str()));
+  const auto capacity = static_cast<std::size_t>(many ? 64 : bench::number_of(r));
   long sum = 0;
   const auto run = [&](long count) {
     bare_queue q(capacity, static_cast<std::size_t>(producers) + 1);
@@ -151,11 +150,7 @@ int main(int argc, char** argv) {
     q.start(consume(q, count / producers * producers, sum));
     q.run();
   };
-  run(r.items / 10);
-  const bench::stopwatch watch;
-  run(r.items);
-  const double seconds = watch.seconds();
+  const double nanoseconds = bench::nanoseconds_each(r, run);
   if (sum < 0) return 1;
-  return bench::report(r, "bare coroutines", seconds * 1e9 / static_cast<double>(r.items),
-                       "ns/item");
+  return bench::report(r, "bare coroutines", nanoseconds, "ns/item");
 }

@@ -136,8 +136,7 @@ int main(int argc, char** argv) {
   if (r.workload == "queue/1000-producers") {
     producers = 1000;
   } else if (r.workload.starts_with("queue/2-threads/")) {
-    capacity =
-        static_cast<std::size_t>(std::atol(r.workload.substr(r.workload.rfind('-') + 1).c_str()));
+    capacity = static_cast<std::size_t>(bench::number_of(r));
   } else {
     bench::unknown(r);
   }

@@ -7,8 +7,7 @@
 int main(int argc, char** argv) {
   const bench::request r = bench::parse(argc, argv);
   if (!r.workload.starts_with("queue/1-thread/")) bench::unknown(r);
-  const auto capacity =
-      static_cast<std::size_t>(std::atol(r.workload.substr(r.workload.rfind('-') + 1).c_str()));
+  const auto capacity = static_cast<std::size_t>(bench::number_of(r));
   long sum = 0;
   const auto run = [&](long count) {
     boost::fibers::buffered_channel<long> c(capacity < 2 ? 2 : capacity);
@@ -23,11 +22,7 @@ int main(int argc, char** argv) {
     producer.join();
     consumer.join();
   };
-  run(r.items / 10);
-  const bench::stopwatch watch;
-  run(r.items);
-  const double seconds = watch.seconds();
+  const double nanoseconds = bench::nanoseconds_each(r, run);
   if (sum < 0) return 1;
-  return bench::report(r, "Boost.Fiber channel", seconds * 1e9 / static_cast<double>(r.items),
-                       "ns/item");
+  return bench::report(r, "Boost.Fiber channel", nanoseconds, "ns/item");
 }

@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
   if (!r.workload.starts_with("queue/2-threads/")) bench::unknown(r);
   const bool batches = r.workload.ends_with("batches-64");
   tbb::concurrent_bounded_queue<long> q;
-  q.set_capacity(batches ? 1024 : std::atol(r.workload.substr(r.workload.rfind('-') + 1).c_str()));
+  q.set_capacity(batches ? 1024 : bench::number_of(r));
   long sum = 0;
   const bench::stopwatch watch;
   {

@@ -48,6 +48,20 @@ class stopwatch {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
+/// Nanoseconds that each item takes in `run(count)`, which is run shortly before.
+template <class Run>
+[[nodiscard]] double nanoseconds_each(const request& r, Run run) {
+  run(r.items / 10);
+  const stopwatch watch;
+  run(r.items);
+  return watch.seconds() * 1e9 / static_cast<double>(r.items);
+}
+
+/// The number in which the name of a workload ends, behind a minus.
+[[nodiscard]] inline long number_of(const request& r) {
+  return std::atol(r.workload.substr(r.workload.rfind('-') + 1).c_str());
+}
+
 /// Seconds that many rounds took each, of which one asks for a percentile.
 class latencies {
  public:
