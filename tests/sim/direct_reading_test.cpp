@@ -14,6 +14,7 @@ namespace direct_reading_test {
 
 using leat::task;
 using leat::sim::world;
+using leat_test::joined;
 using leat_test::texts;
 
 const leat::sim::fault_rates passing{
@@ -27,12 +28,6 @@ texts random_lines(world& w) {
                 static_cast<char>('a' + w.random().below(26)));
   }
   return all;
-}
-
-std::string joined(const texts& all) {
-  std::string text;
-  for (const std::string& line : all) text += line + "\n";
-  return text;
 }
 
 leat::read_options random_options(world& w) {

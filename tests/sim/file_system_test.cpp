@@ -23,6 +23,7 @@ using leat::errc;
 using leat::task;
 using leat::sim::fault;
 using leat::sim::world;
+using leat_test::joined;
 using leat_test::read_lines;
 using leat_test::read_records;
 using leat_test::write_records;
@@ -32,12 +33,6 @@ lines numbered(int count) {
   lines all;
   for (int i = 0; i < count; ++i) all.push_back("line " + std::to_string(i));
   return all;
-}
-
-std::string joined(const lines& all) {
-  std::string text;
-  for (const std::string& line : all) text += line + "\n";
-  return text;
 }
 
 const leat::sim::fault_rates passing{

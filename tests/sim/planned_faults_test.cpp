@@ -23,6 +23,7 @@ using leat::task;
 using leat::sim::fault;
 using leat::sim::planned_fault;
 using leat::sim::world;
+using leat_test::joined;
 using leat_test::read_lines_into;
 using leat_test::read_records;
 using leat_test::read_records_into;
@@ -123,12 +124,6 @@ texts numbered(int count) {
   texts all;
   for (int i = 0; i < count; ++i) all.push_back("record " + std::to_string(i));
   return all;
-}
-
-std::string joined(const texts& all) {
-  std::string text;
-  for (const std::string& line : all) text += line + "\n";
-  return text;
 }
 
 // A file is written, read, and asked for; lines are read beside it.

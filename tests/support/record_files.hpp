@@ -17,6 +17,13 @@ namespace leat_test {
 
 using texts = std::vector<std::string>;
 
+/// What a file of these lines holds.
+inline std::string joined(const texts& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
 inline leat::task<> read_lines_into(texts& out, std::string path,
                                     leat::line_reader_options options = {}) {
   auto reader = co_await leat::line_reader::open(std::move(path), options);
