@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/sentence_of.hpp"
 #include "io/open_files.hpp"
 #include "leat/codec/crc32c.hpp"
 #include "leat/core/error.hpp"
@@ -172,9 +173,7 @@ tfrecord_index decode_index(const std::string& index_path, byte_view bytes) {
   try {
     return tfrecord_index::decode(bytes);
   } catch (const failure& e) {
-    std::string sentence = e.what();
-    sentence.resize(sentence.size() - (": " + e.code().message()).size());  // comes again
-    throw failure(e.code(), index_path + ": " + sentence);
+    throw failure(e.code(), index_path + ": " + detail::sentence_of(e));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/append.hpp"
+#include "core/sentence_of.hpp"
 #include "core/text_of.hpp"
 #include "leat/core/assert.hpp"
 #include "leat/core/context.hpp"
@@ -95,10 +96,7 @@ partial_push queue_waiter::partial() const {
     return {ec, text() + why, moved_};
   }
   const std::exception_ptr cause = queue_.failure_cause();
-  std::string why = text_of(cause);
-  const std::string code = ": " + ec.message();  // which the error says once more
-  if (why.ends_with(code)) why.resize(why.size() - code.size());
-  return {ec, text() + ": " + why, moved_, cause};
+  return {ec, text() + ": " + sentence_of(text_of(cause), ec), moved_, cause};
 }
 
 failure queue_waiter::exhausted() const {
