@@ -74,8 +74,8 @@ LEAT_AVX2 bool csv_values::add_numbers(const csv_block& block, std::size_t field
   const std::size_t count = block.count();
   // From here on the bytes before the end of a field are the block's.
   const char* const readable = block.text().data() + last_digits::size;
-  std::size_t alone = 0;  // so many come next that are read one by one
-  while (alone < count && (size_of_plain_na_ > 0 || fields.end_of(alone) < readable)) ++alone;
+  std::size_t alone = size_of_plain_na_ > 0 ? count : 0;  // so many are read one by one next
+  while (alone < count && fields.end_of(alone) < readable) ++alone;
   std::byte* place = place_;
   for (std::size_t i = 0; i < count;) {
     const std::size_t next = std::min(count, i + alone);
