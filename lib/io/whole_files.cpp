@@ -377,13 +377,13 @@ void whole_files::find_backend() {
 }
 
 void whole_files::line_up(std::string path) {
-  find_backend();
   if (shared_->held.capacity() == files_.size()) shared_->held.reserve(2 * files_.size() + 8);
   files_.push_back(std::make_shared<entry>(std::move(path), shared_, *scheduler::current()));
   shared_->first = files_.front().get();
 }
 
 void whole_files::add(std::string path) {
+  find_backend();
   line_up(std::move(path));
   shared_->held.push_back(files_.back());
   shared_->rouse();
