@@ -28,10 +28,9 @@ class window {
 
   /// What is to stay in view when more comes.
   struct demand {
-    std::size_t carried = 0;  ///< bytes at the end of the view
-    std::uint64_t needed =
-        0;                 ///< bytes that will be in view from the first of these on; 0: unknown
-    bool certain = false;  ///< these will come: there is room for them at once
+    std::size_t carried = 0;   ///< bytes at the end of the view
+    std::uint64_t needed = 0;  ///< bytes wanted in view, from the first of these on; 0: unknown
+    bool certain = false;      ///< these will come: there is room for them at once
   };
 
   /// Memory that is not in view.
