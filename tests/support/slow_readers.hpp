@@ -74,19 +74,26 @@ inline std::string error_at(const std::string& record, std::uint64_t offset) {
   return record + " at offset " + std::to_string(offset) + ":";
 }
 
+/// Whether the checksum of the first bytes, masked, stands behind them.
+inline bool checksum_follows(std::string_view bytes, std::size_t count) {
+  return leat::mask_crc32c(leat::crc32c(leat::as_bytes(bytes.substr(0, count)))) ==
+         leat::load_little_endian<std::uint32_t>(leat::as_bytes(bytes.substr(count)).data());
+}
+
+/// The length in the header in front, if one stands there and its checksum is right.
+inline std::optional<std::uint64_t> tfrecord_length_in_front(std::string_view bytes) {
+  if (bytes.size() < leat::tfrecord_header_size || !checksum_follows(bytes, 8)) return std::nullopt;
+  return leat::load_little_endian<std::uint64_t>(leat::as_bytes(bytes).data());
+}
+
 /// The payload of the whole and right record that stands in front, if one does.
 inline std::optional<std::string_view> tfrecord_in_front(std::string_view bytes) {
-  const auto checksum_is = [](std::string_view text, std::string_view stored) {
-    return leat::mask_crc32c(leat::crc32c(leat::as_bytes(text))) ==
-           leat::load_little_endian<std::uint32_t>(leat::as_bytes(stored).data());
-  };
-  if (bytes.size() < leat::tfrecord_overhead) return std::nullopt;
-  if (!checksum_is(bytes.substr(0, 8), bytes.substr(8, 4))) return std::nullopt;
-  const auto size = leat::load_little_endian<std::uint64_t>(leat::as_bytes(bytes).data());
-  if (size > bytes.size() - leat::tfrecord_overhead) return std::nullopt;
-  const std::string_view payload = bytes.substr(leat::tfrecord_header_size, size);
-  if (!checksum_is(payload, bytes.substr(leat::tfrecord_header_size + size))) return std::nullopt;
-  return payload;
+  const auto size = tfrecord_length_in_front(bytes);
+  if (!size || bytes.size() < leat::tfrecord_overhead) return std::nullopt;
+  if (*size > bytes.size() - leat::tfrecord_overhead) return std::nullopt;
+  const std::string_view rest = bytes.substr(leat::tfrecord_header_size);
+  if (!checksum_follows(rest, *size)) return std::nullopt;
+  return rest.substr(0, *size);
 }
 
 inline read_outcome slow_tfrecords(std::string_view bytes, bool whole = true) {
@@ -109,15 +116,6 @@ struct left_out {
   std::uint64_t skipped = 0;
   friend bool operator==(const left_out&, const left_out&) = default;
 };
-
-/// The length in the header in front, if one stands there and its checksum is right.
-inline std::optional<std::uint64_t> tfrecord_length_in_front(std::string_view bytes) {
-  if (bytes.size() < leat::tfrecord_header_size) return std::nullopt;
-  const leat::byte_view header = leat::as_bytes(bytes.substr(0, leat::tfrecord_header_size));
-  const auto stored = leat::load_little_endian<std::uint32_t>(header.data() + 8);
-  if (leat::mask_crc32c(leat::crc32c(header.first(8))) != stored) return std::nullopt;
-  return leat::load_little_endian<std::uint64_t>(header.data());
-}
 
 /// What resync makes of a file: its records in order, without damage at the end of a compression.
 inline read_outcome slow_resync(std::string_view bytes, std::uint64_t max_record_size,
