@@ -8,10 +8,6 @@
 namespace soak {
 namespace {
 
-void write(const std::string& path, std::string_view bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
-
 std::string lines_of(input_file& f, bool damaged, leat::random_engine& random) {
   if (damaged) f.good = random.below(f.count);
   std::string text;
@@ -43,6 +39,13 @@ std::string records_of(input_file& f, bool damaged, leat::random_engine& random)
   return std::string(leat::as_text(bytes));
 }
 
+void write(input_file& f, bool damaged, leat::random_engine& random) {
+  f.good = f.count;
+  std::ofstream(f.path, std::ios::binary)
+      << (f.what == input_file::kind::lines ? lines_of(f, damaged, random)
+                                            : records_of(f, damaged, random));
+}
+
 }  // namespace
 
 std::string text_of(std::uint64_t number) {
@@ -61,20 +64,14 @@ std::vector<input_file> make_files(const std::string& directory, leat::random_en
     f.path = directory + "/" + std::to_string(i) + ".in";
     f.first = first;
     f.count = random.below(8) == 0 ? 0 : random.below(600);
-    f.good = f.count;
     first += f.count;
     const bool damaged = f.count > 0 && random.below(6) == 0;
-    write(f.path, f.what == input_file::kind::lines ? lines_of(f, damaged, random)
-                                                    : records_of(f, damaged, random));
+    write(f, damaged, random);
   }
   return files;
 }
 
-void mend(input_file& f, leat::random_engine& random) {
-  f.good = f.count;
-  write(f.path, f.what == input_file::kind::lines ? lines_of(f, false, random)
-                                                  : records_of(f, false, random));
-}
+void mend(input_file& f, leat::random_engine& random) { write(f, false, random); }
 
 bool ledger::count(std::atomic<std::uint32_t>* counters, std::string_view text) const {
   std::uint64_t number = 0;
