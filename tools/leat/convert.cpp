@@ -89,9 +89,7 @@ class csv_conversion {
   std::optional<std::string> add(std::string_view line, std::string_view end_before) {
     if (!rows_.add(line, end_before)) return std::nullopt;
     if (!columns_.empty()) return to_example(columns_, rows_.fields());
-    for (const std::string& name : rows_.fields()) {
-      columns_.push_back({name, csv_column::kind::bytes, true});
-    }
+    for (const std::string& name : rows_.fields()) columns_.push_back({name});
     if (const auto* const twice = find_twice(columns_)) {
       throw row_error(
           fmt::format("column '{}' is named twice: name them with --columns, and leave "

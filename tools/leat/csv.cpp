@@ -10,10 +10,13 @@
 
 #include <leat/codec/example_builder.hpp>
 
+#include "example.hpp"
 #include "status.hpp"
 
 namespace tool {
 namespace {
+
+using leat::dtype;
 
 // A quote that is never closed swallows no more than this.
 constexpr std::size_t largest_row = std::size_t{16} << 20;
@@ -71,26 +74,25 @@ const csv_column* find_twice(const std::vector<csv_column>& columns) {
 }
 
 std::vector<csv_column> parse_columns(const std::string& text) {
-  static const std::map<std::string, csv_column::kind, std::less<>> kinds{
-      {"bytes", csv_column::kind::bytes},
-      {"int64", csv_column::kind::int64},
-      {"float", csv_column::kind::float32},
+  static const std::map<std::string, std::optional<dtype>, std::less<>> types{
+      {"", std::nullopt},
+      {":bytes", dtype::string},
+      {":int64", dtype::int64},
+      {":float", dtype::float32},
   };
   std::vector<csv_column> columns;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
     const std::string_view part = std::string_view(text).substr(at, comma - at);
-    const std::size_t colon = part.rfind(':');
-    const std::string_view type =
-        colon == std::string_view::npos ? "bytes" : part.substr(colon + 1);
-    const auto found = kinds.find(type);
+    const std::size_t colon = std::min(part.rfind(':'), part.size());
+    const auto found = types.find(part.substr(colon));
     const std::string name(part.substr(0, colon));
-    if (name.empty() || found == kinds.end()) {
+    if (name.empty() || found == types.end()) {
       throw usage_error(fmt::format(
           "--columns {}: write it as name:int64,name:float,name:bytes; bytes may be left out",
           text));
     }
-    columns.push_back({name, found->second, colon == std::string_view::npos});
+    columns.push_back({name, found->second});
     at = comma + 1;
   }
   if (const csv_column* const twice = find_twice(columns)) {
@@ -106,8 +108,8 @@ Number number_in(const std::string& text, const csv_column& column) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
-    throw row_error(fmt::format("column {}: '{}' is not of type {}", column.name, text,
-                                column.type == csv_column::kind::int64 ? "int64" : "float"));
+    throw row_error(
+        fmt::format("column {}: '{}' is not of type {}", column.name, text, kind_of(*column.type)));
   }
   return value;
 }
@@ -121,10 +123,12 @@ void add_number(leat::example_builder& to, const csv_column& column, const std::
 }
 
 void add_field(leat::example_builder& to, const csv_column& column, const std::string& text) {
-  switch (column.type) {
-    case csv_column::kind::bytes: to.add(column.name, {std::string_view(text)}); break;
-    case csv_column::kind::float32: add_number<float>(to, column, text); break;
-    case csv_column::kind::int64: add_number<std::int64_t>(to, column, text); break;
+  if (column.type == dtype::int64) {
+    add_number<std::int64_t>(to, column, text);
+  } else if (column.type == dtype::float32) {
+    add_number<float>(to, column, text);
+  } else {
+    to.add(column.name, {std::string_view(text)});
   }
 }
 

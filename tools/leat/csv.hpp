@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <leat/core/dtype.hpp>
 
 namespace tool {
 
@@ -39,10 +42,8 @@ class csv_rows {
 
 /// A column of a table, as a feature of a tf.train.Example.
 struct csv_column {
-  enum class kind { bytes, int64, float32 };
   std::string name;
-  kind type = kind::bytes;
-  bool any = false;  ///< the type was not said
+  std::optional<leat::dtype> type = {};  ///< none: it was not said, and what is read is bytes
 };
 
 /// A column whose name another one before it has; none is null.

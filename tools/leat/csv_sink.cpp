@@ -17,20 +17,6 @@ namespace {
 
 using leat::dtype;
 
-dtype type_of(csv_column::kind kind) noexcept {
-  switch (kind) {
-    case csv_column::kind::int64: return dtype::int64;
-    case csv_column::kind::float32: return dtype::float32;
-    default: return dtype::string;
-  }
-}
-
-// As --columns names it.
-std::string_view kind_name(dtype type) noexcept {
-  if (type == dtype::string) return "bytes";
-  return type == dtype::int64 ? "int64" : "float";
-}
-
 // What an empty field holds.
 leat::tensor nothing() {
   const std::string_view empty;
@@ -50,9 +36,7 @@ csv_sink::csv_sink(std::unique_ptr<record_sink> to, const std::vector<csv_column
 
 void csv_sink::name_columns(const std::vector<csv_column>& columns) {
   if (!columns_.empty()) return;
-  for (const csv_column& c : columns) {
-    columns_.push_back({c.name, c.any ? std::nullopt : std::optional(type_of(c.type))});
-  }
+  for (const csv_column& c : columns) columns_.push_back({c.name, c.type});
 }
 
 leat::task<> csv_sink::write(leat::byte_view record) {
@@ -109,8 +93,8 @@ leat::tensor csv_sink::value_of(column& c, const values& v) const {
                        escaped(c.name)));
   }
   if (v && v->type() != c.type) {
-    refuse(fmt::format("has '{}' as {}, the column is {}", escaped(c.name), kind_name(v->type()),
-                       kind_name(*c.type)));
+    refuse(fmt::format("has '{}' as {}, the column is {}", escaped(c.name), kind_of(v),
+                       kind_of(*c.type)));
   }
   return count == 0 ? nothing() : *v;
 }

@@ -74,14 +74,15 @@ std::optional<leat::example_contents> decode_example(std::string_view record) {
   }
 }
 
-std::string_view kind_of(const values& v) noexcept {
-  if (!v) return "empty";
-  switch (v->type()) {
+std::string_view kind_of(leat::dtype type) noexcept {
+  switch (type) {
     case leat::dtype::float32: return "float";
     case leat::dtype::int64: return "int64";
     default: return "bytes";
   }
 }
+
+std::string_view kind_of(const values& v) noexcept { return v ? kind_of(v->type()) : "empty"; }
 
 std::string to_text(const leat::example_contents& e, std::size_t most) {
   std::vector<std::pair<std::string, const values*>> lines;

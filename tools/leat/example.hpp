@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <leat/codec/decode_example.hpp>
+#include <leat/core/dtype.hpp>
 
 #include "output.hpp"
 
@@ -14,7 +15,8 @@ namespace tool {
 /// Reads a tf.train.Example or SequenceExample. Empty for what is neither.
 [[nodiscard]] std::optional<leat::example_contents> decode_example(std::string_view record);
 
-/// "bytes", "float", "int64" or "empty".
+/// "bytes", "float" or "int64"; of values also "empty".
+[[nodiscard]] std::string_view kind_of(leat::dtype type) noexcept;
 [[nodiscard]] std::string_view kind_of(const leat::example_contents::values& v) noexcept;
 
 /// One line a feature: name, kind, values; `most` of them, and as many bytes of a text by eight.
