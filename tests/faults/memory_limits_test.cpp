@@ -108,9 +108,9 @@ void write_zeros(const std::string& path, std::uint64_t length) {
 // `beginning` and 10 GiB of zeros behind it, in 10 MiB. Nobody gets to the trailer.
 std::string bomb(std::string_view beginning) {
   leat_test::zlib_deflater deflater({.level = 9});
-  const std::string mebibyte(std::size_t{1} << 20, '\0');
+  const std::string zeros(std::size_t{1} << 20, '\0');
   std::string stream = deflater.add(beginning, Z_FULL_FLUSH);
-  const std::string piece = deflater.add(mebibyte, Z_FULL_FLUSH);
+  const std::string piece = deflater.add(zeros, Z_FULL_FLUSH);
   for (int i = 0; i < 10 * 1024; ++i) stream += piece;
   return stream;
 }
