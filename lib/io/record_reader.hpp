@@ -3,9 +3,10 @@
 // The bodies of basic_record_reader, for the sources that instantiate it for their framing.
 
 #include <algorithm>
-#include <array>
 #include <utility>
+#include <vector>
 
+#include "io/record_search.hpp"
 #include "leat/core/error.hpp"
 #include "leat/io/quarantine_log.hpp"
 #include "leat/io/record_reader.hpp"
@@ -46,7 +47,7 @@ task<bool> basic_record_reader<F>::read_batch(batch_type& batch, std::source_loc
       if (to_tell_) co_await tell_before_batch();
       co_return true;
     }
-    if (search_ && search_->promise) {
+    if (promise_) {
       co_await look_ahead(where);
     } else if (stream_failed()) {
       co_await deal_with(*stream_.fault(), where);
@@ -55,8 +56,7 @@ task<bool> basic_record_reader<F>::read_batch(batch_type& batch, std::source_loc
     } else if (!at_end_) {
       co_await bring_more(where);
     } else {
-      ended_ = true;
-      if (search_) end_search(offset_ + unread_);
+      end_file();
       if (to_tell_) co_await tell(*std::exchange(to_tell_, std::nullopt));
     }
   }
@@ -77,6 +77,10 @@ void basic_record_reader<F>::seek(std::uint64_t offset, std::uint64_t index) {
   known_ = 0;
   fault_.reset();
   search_.reset();
+  seen_ = {};
+  doubt_to_ = 0;
+  promise_.reset();
+  right_at_.reset();
   doubted_.reset();
   error_ = nullptr;
 }
@@ -140,20 +144,28 @@ task<void> basic_record_reader<F>::bring_more(std::source_location where) {
 template <class F>
 bool basic_record_reader<F>::find(batch_type& batch) {
   skip();
-  if (stream_failed() || ((to_skip_ > 0 || unread_ == 0) && !at_end_)) return false;
+  if (fault_ || stream_failed() || ((to_skip_ > 0 || unread_ == 0) && !at_end_)) return false;
   if (search_ && search_->end_known) end_search(offset_);
   if (search_ && !at_candidate()) return false;
+  const byte_view bytes = trusted();
+  if (fault_ || promise_) return false;
   const std::uint64_t offset = offset_;
   const std::uint64_t index = index_;
   // Else the place to go to was somebody's choice: what is not there is the end, and no damage.
   const bool in_header = next_offset() == framing_.first_record();
   detail::framing_step step;
   try {
-    step =
-        framing_.find({unread(), left(), in_header ? to_skip_ : 0, index, known_}, batch.records_);
+    step = framing_.find({bytes, left(), in_header ? to_skip_ : 0, index, known_}, batch.records_);
   } catch (...) {  // for want of memory: what was found is found again
     batch.clear();
     throw;
+  }
+  // What was found behind a record that is cut off: so that is one report more.
+  if (search_ && search_->may_be_tail && !batch.empty() &&
+      statistics_.reports >= corruption_.max_reports) {
+    batch.clear();
+    throw detail::refusal(errc::data_loss, search_->report, F::place(search_->report.index),
+                          detail::hint_of_limit(statistics_.reports));
   }
   count(step, batch);
   if (batch.empty()) {
@@ -178,7 +190,8 @@ void basic_record_reader<F>::count(const detail::framing_step& step, batch_type&
   known_ = to_skip_ == 0 && !step.fault ? unread_ : 0;
   index_ += step.left_out + batch.size();
   statistics_.records += batch.size();
-  statistics_.left_over += step.left_over;
+  // Where the search goes on, it is a part of what is left out.
+  if (!search_ || !batch.empty()) statistics_.left_over += step.left_over;
 }
 
 // A record at `offset` is in order: what was said of this place is settled.
@@ -210,31 +223,50 @@ corruption_report basic_record_reader<F>::report_of(const detail::damage& d) con
 
 // A fault may have come about on the way from the device: true when the record is read once more.
 template <class F>
-bool basic_record_reader<F>::read_again(const detail::damage& d) {
-  if (d.reason != errc::data_loss || !stream_.can_jump()) return false;
-  if (doubted_ && doubted_->offset == next_offset()) return false;
+task<bool> basic_record_reader<F>::read_again(const detail::damage& d, std::source_location where) {
+  if (d.reason != errc::data_loss || !stream_.can_jump()) co_return false;
+  if (doubted_ && doubted_->offset == next_offset()) co_return false;
+  if (d.size && next_offset() < doubt_to_) co_return false;
+  const bool same = co_await is_as_read(d.size, where);
+  if (same) co_return false;
   doubted_ = report_of(d);
   static_cast<void>(stream_.seek(offset_));
   unread_ = 0;
   needed_ = 0;
   known_ = 0;
   at_end_ = false;
-  return true;
+  co_return true;
+}
+
+// Whether the file still has what is in view of a damaged record, as far as that is little: then
+// nothing is gained by reading it again with all that follows.
+template <class F>
+task<bool> basic_record_reader<F>::is_as_read(std::optional<std::uint64_t> size,
+                                              std::source_location where) {
+  if constexpr (requires { F::confirms(unread()); }) {
+    constexpr std::uint64_t little = std::uint64_t{64} << 10;
+    std::uint64_t most = std::min(unread_, F::confirming);
+    if (size && *size <= unread_) most = *size;
+    if (most > little) co_return false;
+    std::vector<std::byte> again(static_cast<std::size_t>(most));
+    const std::size_t got = co_await stream_.read_beside(offset_, again, where);
+    co_return got == again.size() && std::equal(again.begin(), again.end(), unread().begin());
+  }
+  co_return false;
 }
 
 template <class F>
 void basic_record_reader<F>::check_policy(const detail::damage& d) const {
   const bool knows_where = d.size || F::ends_are_searched || stream_failed();
+  const std::uint64_t before = statistics_.reports + (search_ ? 1 : 0);
   std::string hint;
   if (corruption_.policy == corruption_policy::skip_record && !knows_where) {
     hint = "; where the next record begins is not known: corruption_policy::resync searches for it";
   } else if (corruption_.policy != corruption_policy::fail) {
-    if (statistics_.reports < corruption_.max_reports) return;
-    hint = "; " + std::to_string(statistics_.reports) +
-           " were left out before: the limit is corruption_options::max_reports";
+    if (before < corruption_.max_reports) return;
+    hint = detail::hint_of_limit(before);
   }
-  throw failure(d.reason, *path_ + ", " + framing_.place(index_) + " at offset " +
-                              std::to_string(next_offset()) + ": " + d.what + hint);
+  throw detail::refusal(d.reason, report_of(d), F::place(index_), hint);
 }
 
 // Throws, or sees to it that the reader can go on.
@@ -243,8 +275,9 @@ task<void> basic_record_reader<F>::deal_with(detail::damage d, std::source_locat
   // No record, only what looked like one.
   if (search_ && !stream_failed()) co_return leave_candidate();
   if (to_tell_) co_await tell(*std::exchange(to_tell_, std::nullopt));
-  if (read_again(d)) co_return;
-  check_policy(d);
+  const bool again = co_await read_again(d, where);
+  if (again) co_return;
+  if (!d.may_be_tail) check_policy(d);
   if (search_) {
     if (search_->end_known) to_skip_ = 0;
     end_search(offset_ + unread_);
@@ -255,18 +288,19 @@ task<void> basic_record_reader<F>::deal_with(detail::damage d, std::source_locat
     const bool known = co_await ends_there(*d.size, where);
     if (stream_failed()) co_return;  // there is other damage, which is dealt with instead
     if (!known) {
-      if (!stream_.can_jump() && *d.size > unread_ && !at_end_) d.what += said_of_too_long(offset_);
+      if (d.actual_crc) doubt_to_ = std::max(doubt_to_, offset_ + *d.size);
+      if (!stream_.can_jump() && *d.size > unread_ && !at_end_)
+        d.what += detail::hint_of_too_long(offset_);
       d.size.reset();
     }
   }
   corruption_report report = report_of(d);
   doubted_.reset();
-  ++statistics_.reports;
   ++index_;
   const bool whole_file = corruption_.policy == corruption_policy::skip_file || failed;
   const std::uint64_t rest = left();
   if (!whole_file && (!d.size || (rest == detail::unknown_size && *d.size > unread_))) {
-    search_ = search{std::move(report), offset_, d.size.has_value()};
+    search_ = search{std::move(report), offset_, d.size.has_value(), d.may_be_tail};
     if (d.size) {
       to_skip_ = *d.size;
     } else {
@@ -283,91 +317,12 @@ task<void> basic_record_reader<F>::deal_with(detail::damage d, std::source_locat
   co_await tell(std::move(report));
 }
 
-// Whether damage that says itself how long it is ends there: at the end of the file, or where
-// another record can begin.
-template <class F>
-task<bool> basic_record_reader<F>::ends_there(std::uint64_t size, std::source_location where) {
-  if constexpr (requires { F::confirms(unread()); }) {
-    if (size > left()) co_return false;
-    const std::uint64_t wanted = size + F::confirming;
-    if (wanted > unread_ && stream_.can_jump()) {
-      if (size == left()) co_return true;
-      std::array<std::byte, F::confirming> next;
-      const std::size_t got = co_await stream_.read_beside(offset_ + size, next, where);
-      co_return got == next.size() && F::confirms(next);
-    }
-    const std::uint64_t most = std::max<std::uint64_t>(corruption_.max_held, unread_);
-    while (unread_ < wanted && size <= most && !at_end_) co_await bring_more(where);
-    if (size > unread_) co_return false;
-    const byte_view behind = unread().subspan(static_cast<std::size_t>(size));
-    co_return behind.size() < F::confirming ? behind.empty() && at_end_ : F::confirms(behind);
-  }
-  co_return true;  // also where there is nothing to wait for
-}
-
-// True when a record may begin at the present place.
-template <class F>
-bool basic_record_reader<F>::at_candidate() {
-  for (;;) {
-    if (!search_->candidate) {
-      const byte_view bytes = unread();
-      const std::optional<std::size_t> found = framing_.search(bytes);
-      if (!found) {
-        drop(bytes.size() - std::min(bytes.size(), framing_.overlap));
-        return false;
-      }
-      drop(*found);
-      search_->candidate = true;
-      search_->right = false;
-    }
-    if (search_->right) return true;
-    if (!is_refuted()) return !search_->promise;
-    leave_candidate();
-  }
-}
-
-// With what is in view of it. What is too long for that is looked at ahead.
-template <class F>
-bool basic_record_reader<F>::is_refuted() {
-  if constexpr (requires { framing_.refutes(search_->seen, unread(), offset_); }) {
-    if (!stream_.can_jump() && framing_.promises_too_much(unread())) {
-      search_->note_too_long(offset_);
-      return true;
-    }
-    if (framing_.refutes(search_->seen, unread(), offset_)) return true;
-    if (stream_.can_jump()) search_->promise = framing_.promise(unread(), left());
-  }
-  return false;
-}
-
-template <class F>
-void basic_record_reader<F>::leave_candidate() noexcept {
-  search_->candidate = false;
-  needed_ = 0;
-  drop(1);
-}
-
-template <class F>
-task<void> basic_record_reader<F>::look_ahead(std::source_location where) {
-  if constexpr (requires { framing_.promise(unread(), left()); }) {
-    search_->right =
-        co_await F::keeps_promise(stream_, search_->seen, offset_, *search_->promise, where);
-  }
-  search_->promise.reset();
-  if (!search_->right) leave_candidate();
-  co_return;  // also where there is nothing to wait for
-}
-
-template <class F>
-void basic_record_reader<F>::end_search(std::uint64_t offset) {
-  search_->report.skipped = offset - search_->from;
-  to_tell_ = std::move(search_->report);
-  search_.reset();
-}
-
 template <class F>
 task<void> basic_record_reader<F>::tell(corruption_report report) {
-  if (!report.transient) statistics_.skipped += report.skipped;
+  if (!report.transient) {
+    ++statistics_.reports;
+    statistics_.skipped += report.skipped;
+  }
   if (corruption_.on_report) corruption_.on_report(report);
   if (corruption_.log) co_await corruption_.log->add(report);
 }

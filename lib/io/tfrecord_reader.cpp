@@ -12,7 +12,16 @@ namespace leat {
 namespace detail {
 namespace {
 
-damage fault_of(const tfrecord_scan& scan, std::uint64_t index, std::uint64_t max_record_size) {
+std::string told(const wrong_checksum& wrong) {
+  return "expected " + hex(wrong.expected) + ", actual " + hex(wrong.actual);
+}
+
+damage fault_of_scan(const tfrecord_scan& scan, std::uint64_t index,
+                     std::uint64_t max_record_size) {
+  const wrong_checksum wrong{scan.expected_crc, scan.actual_crc};
+  if (scan.end == tfrecord_scan_end::bad_payload_checksum) {
+    return tfrecord_framing::fault_of(scan.needed, wrong);
+  }
   damage d;
   if (scan.end == tfrecord_scan_end::too_large) {
     d.reason = errc::resource_exhausted;
@@ -21,19 +30,18 @@ damage fault_of(const tfrecord_scan& scan, std::uint64_t index, std::uint64_t ma
     if (scan.needed > scan.length) d.size = scan.needed;
     return d;
   }
-  d.expected_crc = scan.expected_crc;
-  d.actual_crc = scan.actual_crc;
-  const std::string checksums =
-      "expected " + hex(scan.expected_crc) + ", actual " + hex(scan.actual_crc);
-  if (scan.end == tfrecord_scan_end::bad_length_checksum) {
-    d.what = "the checksum of the length is wrong: " + checksums;
-    if (index == 0) d.what += "; is this a TFRecord file, and not a compressed one?";
-  } else {
-    d.what = "the checksum of the payload of " + std::to_string(scan.length) +
-             " bytes is wrong: " + checksums;
-    d.size = scan.needed;
-  }
+  d.expected_crc = wrong.expected;
+  d.actual_crc = wrong.actual;
+  d.what = "the checksum of the length is wrong: " + told(wrong);
+  if (index == 0) d.what += "; is this a TFRecord file, and not a compressed one?";
   return d;
+}
+
+// None where they are the same.
+std::optional<wrong_checksum> unless_same(std::uint32_t masked, std::uint32_t actual) {
+  const std::uint32_t expected = unmask_crc32c(masked);
+  if (expected == actual) return std::nullopt;
+  return wrong_checksum{expected, actual};
 }
 
 }  // namespace
@@ -56,7 +64,7 @@ framing_step tfrecord_framing::find(const framing_run& run, std::vector<view>& r
   framing_step step;
   step.consumed = scan.consumed;
   if (scan.end != tfrecord_scan_end::need_more) {
-    step.fault = fault_of(scan, run.index, options_.max_record_size);
+    step.fault = fault_of_scan(scan, run.index, options_.max_record_size);
     return step;
   }
   step.needed = scan.needed;
@@ -64,7 +72,9 @@ framing_step tfrecord_framing::find(const framing_run& run, std::vector<view>& r
   // Seen at once: nothing of what the header promises has to be held.
   const std::uint64_t there = run.left - scan.consumed;
   if (there == 0 || scan.needed <= there) return step;
-  if (options_.tolerate_truncated_tail) {
+  const bool tolerated = options_.tolerate_truncated_tail;
+  const bool believed = options_.corruption.policy != corruption_policy::resync;
+  if (tolerated && (believed || there < tfrecord_overhead)) {
     step.consumed += there;
     step.left_over = there;
   } else {
@@ -72,18 +82,37 @@ framing_step tfrecord_framing::find(const framing_run& run, std::vector<view>& r
     step.fault->what = "truncated: " + std::to_string(there) + " of " +
                        std::to_string(scan.needed) + " bytes are there";
     step.fault->size = scan.needed;
+    step.fault->may_be_tail = tolerated;
   }
   return step;
 }
 
 // What is not there as a whole is not refuted.
-bool tfrecord_framing::refutes(range_checksums& seen, byte_view bytes, std::uint64_t offset) const {
-  if (options_.checks != tfrecord_checks::all || bytes.size() < tfrecord_overhead) return false;
-  const auto length = load_little_endian<std::uint64_t>(bytes.data());
-  if (length > bytes.size() - tfrecord_overhead) return false;
-  const byte_view payload = bytes.subspan(tfrecord_header_size, static_cast<std::size_t>(length));
+std::optional<wrong_checksum> tfrecord_framing::refutes(range_checksums& seen, byte_view bytes,
+                                                        std::uint64_t offset) const {
+  const byte_view whole = front(bytes);
+  if (options_.checks != tfrecord_checks::all || whole.empty()) return std::nullopt;
+  const byte_view payload = whole.subspan(tfrecord_header_size, whole.size() - tfrecord_overhead);
   const auto stored = load_little_endian<std::uint32_t>(payload.data() + payload.size());
-  return seen.of(payload, offset + tfrecord_header_size) != unmask_crc32c(stored);
+  return unless_same(stored, seen.of(payload, offset + tfrecord_header_size));
+}
+
+damage tfrecord_framing::fault_of(std::uint64_t size, const wrong_checksum& wrong) {
+  damage d;
+  d.what = "the checksum of the payload of " + std::to_string(size - tfrecord_overhead) +
+           " bytes is wrong: " + told(wrong);
+  d.expected_crc = wrong.expected;
+  d.actual_crc = wrong.actual;
+  d.size = size;
+  return d;
+}
+
+// Empty where it is not whole.
+byte_view tfrecord_framing::front(byte_view bytes) noexcept {
+  if (bytes.size() < tfrecord_overhead) return {};
+  const auto length = load_little_endian<std::uint64_t>(bytes.data());
+  if (length > bytes.size() - tfrecord_overhead) return {};
+  return bytes.first(static_cast<std::size_t>(length) + tfrecord_overhead);
 }
 
 bool tfrecord_framing::confirms(byte_view bytes) noexcept {
@@ -104,9 +133,11 @@ std::optional<std::uint64_t> tfrecord_framing::promise(byte_view bytes,
   return size;
 }
 
-task<bool> tfrecord_framing::keeps_promise(byte_stream& stream, range_checksums& seen,
-                                           std::uint64_t offset, std::uint64_t size,
-                                           std::source_location where) {
+task<std::optional<wrong_checksum>> tfrecord_framing::look_at(byte_stream& stream,
+                                                              range_checksums& seen,
+                                                              std::uint64_t offset,
+                                                              std::uint64_t size,
+                                                              std::source_location where) {
   constexpr std::size_t block = range_checksums::block;
   constexpr std::uint64_t piece = 512 * block;
   const std::uint64_t begin = offset + tfrecord_header_size;
@@ -122,7 +153,7 @@ task<bool> tfrecord_framing::keeps_promise(byte_stream& stream, range_checksums&
     const std::uint64_t most = std::min<std::uint64_t>(room.size(), last - seen.known_to());
     const auto part = std::span(room).first(static_cast<std::size_t>(most));
     const std::size_t got = co_await stream.read_beside(seen.known_to(), part, where);
-    if (got < part.size()) co_return true;
+    if (got < part.size()) co_return std::nullopt;
     seen.add(part);
     co_await this_task::yield();
   }
@@ -131,10 +162,10 @@ task<bool> tfrecord_framing::keeps_promise(byte_stream& stream, range_checksums&
       std::span(room).subspan(block, static_cast<std::size_t>(end - last) + tfrecord_footer_size);
   std::size_t got = co_await stream.read_beside(begin, head, where);
   got += co_await stream.read_beside(last, tail, where);
-  if (got < head.size() + tail.size()) co_return true;
+  if (got < head.size() + tail.size()) co_return std::nullopt;
   const auto payload = byte_view(tail).first(tail.size() - tfrecord_footer_size);
   const auto stored = load_little_endian<std::uint32_t>(payload.data() + payload.size());
-  co_return seen.of(head, payload, end - begin) == unmask_crc32c(stored);
+  co_return unless_same(stored, seen.of(head, payload, end - begin));
 }
 
 std::string tfrecord_framing::place(std::uint64_t index) {

@@ -1,7 +1,9 @@
 // Where resync goes on: behind records that were torn, that are above the limit, or whose payload
 // is damaged, in plain files, compressed ones and pipes, as a slow reader by the definition does.
 
+#include <chrono>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,16 +11,20 @@
 #include <catch2/catch.hpp>
 
 #include "leat/core/random.hpp"
+#include "leat/core/sleep.hpp"
+#include "leat/core/task_group.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/sim/world.hpp"
 #include "support/effort.hpp"
 #include "support/record_bytes.hpp"
+#include "support/refusal.hpp"
 #include "support/slow_readers.hpp"
 #include "support/texts.hpp"
 #include "support/zlib_oracle.hpp"
 
 namespace resync_test {
 
+using namespace std::chrono_literals;
 using leat::corruption_policy;
 using leat::task;
 using leat_test::framed;
@@ -32,6 +38,7 @@ struct outcome {
   leat_test::read_outcome read;
   std::vector<left_out> reports;
   std::vector<std::string> said;
+  std::uint64_t calls = 0;  // of the file system
 };
 
 outcome read(const std::string& bytes, way how, leat::tfrecord_reader_options options,
@@ -54,6 +61,7 @@ outcome read(const std::string& bytes, way how, leat::tfrecord_reader_options op
   w.run([&](leat::sim::world&) -> task<> {
     o.read = co_await leat_test::read_outcome_of<leat::tfrecord_reader>("/f", options);
   });
+  o.calls = w.files().calls();
   return o;
 }
 
@@ -182,6 +190,125 @@ TEST_CASE("resync: skip_record tells how much was there, not what a header promi
   }
 }
 
+// Of what a tolerated tail is the caller is told by statistics().left_over alone.
+TEST_CASE("resync: a torn record with whole ones behind it is no tolerated tail", "[io]") {
+  for (const std::string& damage :
+       {torn(1000000, 1000), torn(5000, 100), torn(5000, leat::tfrecord_header_size),
+        torn(5000, 100) + torn(6000, 300)}) {
+    check_all_but(damage, "truncated: ", {.tolerate_truncated_tail = true});
+  }
+}
+
+TEST_CASE("resync: a tolerated tail is none where only records that are not whole stand behind it",
+          "[io]") {
+  std::string wrong = framed({"wrong"});
+  wrong.back() ^= 1;
+  for (const std::string& tail :
+       {torn(1000000, 1000), torn(5000, 13), torn(5000, 12), torn(5000, 5),
+        torn(5000, 100) + torn(6000, 300), torn(9000, 4000) + wrong, torn(9000, 40) + wrong}) {
+    for (const way how : ways) {
+      for (const std::size_t chunk : {1U, 50U, 4096U, 1U << 19}) {
+        leat::tfrecord_reader_options options{.tolerate_truncated_tail = true};
+        options.read.chunk_size = chunk;
+        options.corruption.max_reports = 0;
+        const outcome o = read(framed(behind) + tail, how, options);
+        INFO("tail of " << tail.size() << ", way " << static_cast<int>(how) << "; "
+                        << o.read.error);
+        REQUIRE(o.read.error.empty());
+        REQUIRE(o.read.records == behind);
+        REQUIRE(o.reports.empty());
+        REQUIRE(o.read.statistics.left_over == tail.size());
+        REQUIRE(o.read.statistics.reports == 0);
+        REQUIRE(o.read.end == framed(behind).size() + tail.size());
+        REQUIRE(o.read.end_index == behind.size());
+      }
+    }
+  }
+}
+
+TEST_CASE("resync: what stands behind a torn record counts for max_reports, tolerated or not",
+          "[io]") {
+  leat::tfrecord_reader_options options{.tolerate_truncated_tail = true};
+  options.corruption.max_reports = 1;
+  const std::string bytes =
+      framed({"first"}) + torn(100, 50) + framed(behind) + torn(5000, 100) + framed({"last"});
+  for (const way how : ways) {
+    const outcome o = read(bytes, how, options);
+    CHECK(o.read.records == std::vector<std::string>{"first", "one", "two", "three", "four"});
+    INFO(o.read.error);
+    CHECK(leat_test::contains(
+        o.read.error,
+        "/f, record 6 at offset 150: truncated: 120 of 5016 bytes are there; 1 were left out "
+        "before: the limit is corruption_options::max_reports"));
+  }
+}
+
+TEST_CASE("resync: a reader that is stopped in its search stands where the damage begins", "[io]") {
+  std::vector<left_out> reports;
+  leat::tfrecord_reader_options options;
+  options.corruption.policy = corruption_policy::resync;
+  options.corruption.on_report = [&reports](const leat::corruption_report& r) {
+    reports.push_back({r.offset, r.index, r.skipped});
+  };
+  leat::sim::world w(1);
+  w.files().make_pipe("/f");
+  w.files().write_pipe("/f", framed({"first"}) + std::string(50, 'z'));
+  w.run([&](leat::sim::world& here) -> task<> {
+    const auto reader = co_await leat::tfrecord_reader::open("/f", options);
+    leat::record_batch batch;
+    const bool first = co_await reader->read_batch(batch);
+    REQUIRE(first);
+    const auto read_on = [](leat::tfrecord_reader& r, leat::record_batch& to) -> task<> {
+      static_cast<void>(co_await r.read_batch(to));
+    };
+    leat::task_group group;
+    group.spawn(read_on(*reader, batch));
+    co_await leat::sleep_for(1s);  // of virtual time: it waits for data
+    group.request_stop();
+    co_await group.join();
+    CHECK(reader->position().offset == 21);
+    CHECK(reader->position().index == 1);
+    CHECK(reader->statistics().reports == 0);
+    here.files().write_pipe("/f", framed(behind));
+    here.files().close_pipe("/f");
+    const bool more = co_await reader->read_batch(batch);
+    CHECK(more);
+    CHECK(batch.size() == behind.size());
+    CHECK(batch.position(0).offset == 71);
+    CHECK(batch.position(0).index == 2);
+    CHECK(reader->statistics().reports == 1);
+  });
+  CHECK(reports == std::vector<left_out>{{21, 1, 50}});
+}
+
+// Each of the records in between stands within what all those before promised to be.
+TEST_CASE("resync: the work for many torn records grows with the file, not with their promises",
+          "[io]") {
+  const std::string garbage(12, '\xff');
+  struct workload {
+    std::string damage;
+    std::size_t promise;
+    std::size_t chunk;
+    std::uint64_t calls;  // for each
+  };
+  for (const auto& [damage, promise, chunk, calls] :
+       {workload{garbage, 0, 1000, 2}, workload{header(100'000) + "zzz", 100'000, 1000, 5},
+        workload{garbage + header(2'000'000) + "zzz", 2'000'000, 100'000, 6}}) {
+    std::string bytes;
+    for (int i = 0; i < 200; ++i) bytes += damage + framed({"whole"});
+    bytes += std::string(promise, '.');
+    for (const way how : ways) {
+      leat::tfrecord_reader_options options;
+      options.read.chunk_size = chunk;
+      const outcome o = read(bytes, how, options);
+      CHECK(o.read.error.empty());
+      CHECK(o.read.records == std::vector<std::string>(200, "whole"));
+      CHECK(o.reports.size() == (promise > 0 ? 201 : 200));
+      CHECK(o.calls < 200 * calls + 5 * bytes.size() / chunk);
+    }
+  }
+}
+
 // One of many kinds of damage, more than once.
 std::string damaged_at_random(leat::random_engine& random) {
   std::string bytes;
@@ -202,6 +329,15 @@ std::string damaged_at_random(leat::random_engine& random) {
   return bytes;
 }
 
+// What is left of a file from a record on, and was left out: with a header that says how long the
+// record would be, or a part of one.
+bool is_cut_off(std::string_view rest, std::uint64_t left_out, std::uint64_t max_record_size) {
+  if (left_out < rest.size()) return false;
+  if (rest.size() < leat::tfrecord_header_size) return true;
+  const auto length = leat_test::tfrecord_length_in_front(rest);
+  return length && *length <= max_record_size && *length + leat::tfrecord_overhead > rest.size();
+}
+
 TEST_CASE("resync: files with many kinds of damage are read as by the definition", "[io]") {
   leat::random_engine random(17);
   leat::tfrecord_reader_options options{.max_record_size = 600};
@@ -217,6 +353,22 @@ TEST_CASE("resync: files with many kinds of damage are read as by the definition
       REQUIRE(o.read.same_records(expected));
       REQUIRE(o.reports == reports);
     }
+    // And where the record at the end may be cut off.
+    leat::tfrecord_reader_options tolerant = options;
+    tolerant.tolerate_truncated_tail = true;
+    std::uint64_t left_over = 0;
+    if (!reports.empty() && is_cut_off(std::string_view(bytes).substr(reports.back().offset),
+                                       reports.back().skipped, options.max_record_size)) {
+      left_over = reports.back().skipped;
+      reports.pop_back();
+    }
+    const outcome o = read(bytes, ways[i % std::size(ways)], tolerant);
+    INFO("file " << i << " of " << bytes.size() << " bytes; " << o.read.error);
+    REQUIRE(o.read.error.empty());
+    REQUIRE(o.read.same_records(expected));
+    REQUIRE(o.reports == reports);
+    REQUIRE(o.read.statistics.left_over == left_over);
+    REQUIRE(o.read.end == bytes.size());
   }
 }
 

@@ -25,6 +25,9 @@ struct read_outcome {
   std::vector<std::uint64_t> offsets;
   std::vector<std::uint64_t> indices;
   std::string error;  ///< of a slow reader: only where it is, "record 3 at offset 48:"
+  leat::reader_statistics statistics;  ///< at the end
+  std::uint64_t end = 0;               ///< the reader's place there
+  std::uint64_t end_index = 0;
 
   void add(std::string_view record, std::uint64_t offset, std::uint64_t index) {
     records.emplace_back(record);
@@ -61,6 +64,9 @@ leat::task<read_outcome> read_outcome_of(std::string path, typename Reader::opti
               at.index);
       }
     }
+    o.statistics = reader->statistics();
+    o.end = reader->position().offset;
+    o.end_index = reader->position().index;
   } catch (const leat::failure& e) {
     o.error = e.what();
   }

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "leat/core/error.hpp"
+
 namespace leat {
 
 class quarantine_log;
@@ -22,12 +24,15 @@ class quarantine_log;
 /// ends. So a record that was torn, by a crash or a copy, takes none of those behind it with it. A
 /// record that has others in its payload, framed as such, may give these when it is damaged itself.
 ///
-/// What resync costs, for each report: time in proportion to the bytes that it looks at, whatever
-/// there looks like a record, and memory as for the records that it delivers. A payload's checksum
-/// is computed only behind a header whose own is right, and each byte is gone through once for all
-/// of these. Only its end tells that what looks like a record is none: in a plain file it is looked
-/// at without being held, with 4 bytes of memory for 256. Of a compressed file or a pipe, and
-/// without the payloads' checksums, it is held: up to about two or three times max_record_size.
+/// What resync costs: time in proportion to the file, and for each report some system calls of a
+/// few bytes, however many reports there are and whatever looks like a record; memory as for the
+/// records that it delivers. A payload's checksum is computed only behind a header whose own is
+/// right, and each byte is gone through once for all that promise it: also for the records that
+/// stand within what a damaged one promised to be, which come one in a batch, and of which those
+/// that are damaged too are not read a second time. Only its end tells that what looks like a
+/// record is none: in a plain file it is looked at without being held, with 4 bytes of memory for
+/// 256. Of a compressed file or a pipe, and without the payloads' checksums, it is held: up to
+/// about two or three times max_record_size.
 enum class corruption_policy {
   fail,         ///< the read ends with an error, and each further one with the same
   skip_record,  ///< goes on behind it; fails where it is not known where that is
@@ -70,6 +75,16 @@ namespace detail {
 /// The report of a file that cannot be read at all.
 [[nodiscard]] corruption_report report_of_file(std::string_view path,
                                                const std::exception_ptr& error);
+
+/// The exception for damage at `place`, "record 3", that a reader does not leave out.
+[[nodiscard]] failure refusal(errc reason, const corruption_report& report, std::string_view place,
+                              std::string_view hint);
+
+/// What is said of a record behind which a reader does not go on, after so many reports.
+[[nodiscard]] std::string hint_of_limit(std::uint64_t reports);
+
+/// What is said of what may be a record, and is too long to be held.
+[[nodiscard]] std::string hint_of_too_long(std::uint64_t offset);
 
 }  // namespace detail
 }  // namespace leat

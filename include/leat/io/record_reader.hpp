@@ -89,6 +89,7 @@ class basic_record_reader {
 
   /// Where the next record to be delivered stands; lives as long as the reader.
   [[nodiscard]] record_position position() const noexcept {
+    if (search_) return {*path_, search_->report.offset, search_->report.index};
     return {*path_, next_offset(), index_};
   }
 
@@ -104,25 +105,18 @@ class basic_record_reader {
   [[nodiscard]] static std::string key(const record_position& p) { return Framing::key(p); }
 
  private:
-  [[nodiscard]] static std::string said_of_too_long(std::uint64_t offset) {
-    return "; what may be a record at offset " + std::to_string(offset) +
-           " is above the limit corruption_options::max_held: searched on within it";
-  }
-
   // Damage whose end is being sought.
   struct search {
     corruption_report report;
     std::uint64_t from = 0;
-    bool end_known = false;                     // it only has to be reached
-    bool candidate = false;                     // there may be a record at the present place
-    bool right = false;                         // there is one: it only has to be brought into view
-    std::optional<std::uint64_t> promise = {};  // its bytes, to be checked without being held
-    detail::range_checksums seen = {};
+    bool end_known = false;      // it only has to be reached
+    bool may_be_tail = false;    // no damage, if the search finds nothing
+    bool candidate = false;      // there may be a record at the present place
     std::uint64_t too_long = 0;  // headers that promise more than may be held
 
     // Whoever reads the report knows of the first that what follows may lie within a record.
     void note_too_long(std::uint64_t offset) {
-      if (++too_long == 1) report.what += said_of_too_long(offset);
+      if (++too_long == 1) report.what += detail::hint_of_too_long(offset);
     }
   };
 
@@ -135,6 +129,7 @@ class basic_record_reader {
   void skip() noexcept;
   [[nodiscard]] bool at_candidate();
   [[nodiscard]] bool is_refuted();
+  [[nodiscard]] byte_view trusted();
   void leave_candidate() noexcept;
   [[nodiscard]] task<void> look_ahead(std::source_location where);
   [[nodiscard]] bool find(batch_type& batch);
@@ -144,8 +139,11 @@ class basic_record_reader {
   [[nodiscard]] task<void> bring_more(std::source_location where);
   [[nodiscard]] task<void> deal_with(detail::damage d, std::source_location where);
   [[nodiscard]] task<bool> ends_there(std::uint64_t size, std::source_location where);
-  [[nodiscard]] bool read_again(const detail::damage& d);
+  [[nodiscard]] task<bool> read_again(const detail::damage& d, std::source_location where);
+  [[nodiscard]] task<bool> is_as_read(std::optional<std::uint64_t> size,
+                                      std::source_location where);
   void check_policy(const detail::damage& d) const;
+  void end_file();
   [[nodiscard]] task<void> tell(corruption_report report);
   [[nodiscard]] task<void> tell_before_batch();
   void end_search(std::uint64_t offset);
@@ -166,6 +164,10 @@ class basic_record_reader {
   bool ended_ = false;
   std::optional<detail::damage> fault_;  // of the next record
   std::optional<search> search_;
+  detail::range_checksums seen_;           // of what headers promised that are not believed
+  std::uint64_t doubt_to_ = 0;             // what was said to be a damaged record ends here
+  std::optional<std::uint64_t> promise_;   // of the next record: its bytes, to be looked at ahead
+  std::optional<std::uint64_t> right_at_;  // a record that was: it only has to be brought into view
   std::optional<corruption_report> doubted_;  // damage that was read again
   std::optional<corruption_report> to_tell_;  // before the batch is delivered
   std::exception_ptr error_;                  // for the next call

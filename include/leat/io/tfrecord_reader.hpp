@@ -18,7 +18,9 @@ namespace leat {
 struct tfrecord_reader_options {
   tfrecord_checks checks = tfrecord_checks::all;
   std::uint64_t max_record_size = std::uint64_t{1} << 30;  ///< bytes; a larger record is an error
-  /// True: a record cut off by the end of the file is left out, as if the file ended before it.
+  /// True: a record cut off by the end of the file is left out, as if the file ended before it. Its
+  /// header is believed about that; but with corruption_policy::resync it is damage, and reported,
+  /// if a whole record stands behind its first byte: so it was torn, and others came behind it.
   bool tolerate_truncated_tail = false;
   /// Of the file as a whole; empty: told by its first bytes.
   std::optional<compression> compression_type = compression::none;
@@ -50,14 +52,19 @@ class tfrecord_framing {
   [[nodiscard]] std::optional<std::size_t> search(byte_view bytes) const noexcept {
     return find_tfrecord(bytes, options_.max_record_size);
   }
-  [[nodiscard]] bool refutes(range_checksums& seen, byte_view bytes, std::uint64_t offset) const;
+  [[nodiscard]] std::optional<wrong_checksum> refutes(range_checksums& seen, byte_view bytes,
+                                                      std::uint64_t offset) const;
   [[nodiscard]] static bool confirms(byte_view bytes) noexcept;
   [[nodiscard]] bool promises_too_much(byte_view bytes) const noexcept;
   [[nodiscard]] std::optional<std::uint64_t> promise(byte_view bytes,
                                                      std::uint64_t left) const noexcept;
-  [[nodiscard]] static task<bool> keeps_promise(byte_stream& stream, range_checksums& seen,
-                                                std::uint64_t offset, std::uint64_t size,
-                                                std::source_location where);
+  [[nodiscard]] static task<std::optional<wrong_checksum>> look_at(byte_stream& stream,
+                                                                   range_checksums& seen,
+                                                                   std::uint64_t offset,
+                                                                   std::uint64_t size,
+                                                                   std::source_location where);
+  [[nodiscard]] static damage fault_of(std::uint64_t size, const wrong_checksum& wrong);
+  [[nodiscard]] static byte_view front(byte_view bytes) noexcept;
   [[nodiscard]] static std::string place(std::uint64_t index);
   [[nodiscard]] static std::string key(const record_position& p);
 

@@ -19,6 +19,14 @@ struct damage {
   /// Bytes from its beginning to the next record, as it says itself; may be more than there are.
   /// Empty: not known; it has to be searched for.
   std::optional<std::uint64_t> size = {};
+  /// True: none at all where the rest of the file holds no whole record.
+  bool may_be_tail = false;
+};
+
+/// Why something is no record after all.
+struct wrong_checksum {
+  std::uint32_t expected = 0;
+  std::uint32_t actual = 0;
 };
 
 /// What is not known of a stream: how much is left of it.
@@ -64,14 +72,17 @@ struct framing_step {
 //   framing_step find(run, records)           appends the whole records at the beginning of a run
 //   std::optional<std::size_t> search(bytes)  where the next record can begin
 //   std::size_t overlap                       bytes to be searched again with those that follow
-//   bool refutes(range_checksums&, bytes, offset)    where search() only finds what may be one:
-//                                             true, no record begins at these, also when all come
+//   std::optional<wrong_checksum> refutes(range_checksums&, bytes, offset)   where search() only
+//                                             finds what may be one: why no record begins at these,
+//                                             also when all come; none where one may
 //   bool promises_too_much(bytes)             true, the one that would begin at these is too long
 //                                             to be held, and can only be checked by that
 //   std::optional<std::uint64_t> promise(bytes, left)  and the bytes of the one that would begin at
 //                                             these, where it is too long to be held for a check
-//   task<bool> keeps_promise(byte_stream&, range_checksums&, offset, size, where)
-//                                             whether it is right, by reading it beside
+//   task<std::optional<wrong_checksum>> look_at(byte_stream&, range_checksums&, offset, size,
+//                                             where)  the same of that one, by reading it beside
+//   damage fault_of(size, wrong_checksum)     of such a one
+//   byte_view front(bytes)                    the record in front alone; empty: it is not whole
 //   std::size_t confirming                    where damage says itself where it ends, and
 //   bool confirms(bytes)                      may be wrong: whether another record can begin with
 //                                             so many bytes
