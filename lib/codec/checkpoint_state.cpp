@@ -99,7 +99,7 @@ class parser {
       const std::string_view field = take_while(is_word);
       if (field.empty()) refuse("a field should begin here, not " + next_text());
       skip_space();
-      if (!take(':')) refuse("behind '" + std::string(field) + "' there is no ':'");
+      if (!take(':')) refuse("behind " + detail::excerpt(field) + " there is no ':'");
       read_field(state, field);
       skip_space();
       if (!take(',')) take(';');

@@ -119,6 +119,7 @@ int flags_of(open_mode mode) noexcept {
     case open_mode::write_new: return O_WRONLY | O_CREAT | O_EXCL;
     case open_mode::append: return O_WRONLY | O_CREAT;
     case open_mode::read_write: return O_RDWR;
+    case open_mode::lock: return O_RDWR | O_CREAT | O_NOFOLLOW;
   }
   return O_RDONLY;
 }
@@ -173,6 +174,10 @@ task<file> file::open(std::string path, open_mode mode, std::source_location whe
   request.flags = flags_of(mode);
   request.status = &f.status_;
   const auto handle = co_await file_operation(f.open_->backend, request, f.path_, where);
+  if (handle == -ELOOP && mode == open_mode::lock) {
+    throw failure(errc::failed_precondition,
+                  f.path_ + ": this is a symbolic link, and none is followed here");
+  }
   if (handle < 0) detail::throw_file_error(handle, f.path_, "cannot open");
   f.open_->number = static_cast<int>(handle);
   if (f.status_.is_directory) detail::throw_file_error(-EISDIR, f.path_, "cannot read");

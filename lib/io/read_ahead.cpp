@@ -30,6 +30,10 @@ void require(std::size_t value, std::size_t limit, const char* option, std::stri
 std::size_t useful_chunk_size(const read_options& options, const file& f) {
   if (!f.is_open()) throw failure(errc::failed_precondition, f.path() + ": the file is not open");
   check(options, f.path());
+  if (options.regular_only && !f.status().is_regular) {
+    throw failure(errc::failed_precondition,
+                  f.path() + ": this is no regular file, and read_options::regular_only is set");
+  }
   const std::size_t wanted = options.chunk_size;
   const std::uint64_t size = f.status().size;
   if (size == 0) return wanted;

@@ -32,8 +32,7 @@ std::string to_text(wall_time_point t) {
 }
 
 // Who says to hold the lock; nothing when it has not come to say so yet.
-task<std::string> read_note(std::string path) {
-  file f = co_await file::open(std::move(path));
+task<std::string> read_note(file& f) {
   std::string note(max_note_size, '\0');
   const std::size_t got = co_await f.read_at(0, std::as_writable_bytes(std::span(note)));
   note.resize(got);
@@ -51,10 +50,10 @@ directory_lock::directory_lock(file f) noexcept : file_(std::move(f)) {}
 task<directory_lock> directory_lock::acquire(std::string directory, std::string lock_filename) {
   co_await make_directories(directory);
   const std::string path = detail::path_in(directory, lock_filename);
-  file f = co_await file::open(path, open_mode::append);
+  file f = co_await file::open(path, open_mode::lock);
   const bool taken = co_await f.try_lock();
   if (!taken) {
-    std::string holder = co_await read_note(path);
+    std::string holder = co_await read_note(f);
     if (holder.empty()) holder = "a process that has not said who it is yet";
     throw failure(errc::failed_precondition,
                   directory + ": the directory is in use by " + holder +

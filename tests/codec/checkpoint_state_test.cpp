@@ -92,6 +92,8 @@ TEST_CASE("checkpoint_state: what is none is refused with its line", "[codec]") 
   CHECK(contains(refused("\x89LCK"), "line 1: a field should begin here, not '\\x89'"));
   CHECK(contains(refused("\n\nmodel_path: 'x'"), "line 3: there is no field 'model_path'"));
   CHECK(contains(refused("model_checkpoint_path 'x'"), "there is no ':'"));
+  CHECK(contains(refused(std::string(1000, 'a')),
+                 "line 1: behind '" + std::string(32, 'a') + "'... there is no ':'"));
   CHECK(contains(refused("model_checkpoint_path: 7"), "a string should stand here, not '7'"));
   CHECK(contains(refused("model_checkpoint_path:"), "a string should stand here, not the end"));
   CHECK(contains(refused("model_checkpoint_path: 'x"), "a string has no end in its line"));

@@ -95,6 +95,27 @@ TEST_CASE("files: a pipe is refused where records have places, and is replaced b
   CHECK(leat::sync_wait(leat::list_directory(dir.path())) == std::vector<std::string>{"pipe"});
 }
 
+template <class Reader>
+void check_regular_only(const temp_dir& dir, typename Reader::options_type options = {}) {
+  options.read.regular_only = true;
+  for (const std::string& path : {dir / "pipe", std::string("/dev/zero"), dir / "to pipe"}) {
+    CHECK(precondition_of(read_all<Reader>(path, options))
+              .starts_with(path + ": this is no regular file, and read_options::regular_only"));
+  }
+  CHECK(error_of(read_all<Reader>(dir / "empty", options)) == "no error");
+}
+
+TEST_CASE("files: pipes and devices are refused where that is wished", "[io]") {
+  const temp_dir dir;
+  REQUIRE(::mkfifo((dir / "pipe").c_str(), 0600) == 0);
+  std::filesystem::create_symlink("pipe", dir / "to pipe");
+  dir.write("empty", "");
+  check_regular_only<leat::tfrecord_reader>(dir);
+  check_regular_only<leat::line_reader>(dir);
+  check_regular_only<leat::whole_file_reader>(dir);
+  check_regular_only<leat::fixed_length_reader>(dir, {.record_size = 3});
+}
+
 // Names are taken as they are; SECURITY.md.
 TEST_CASE("files: dots in a path lead where they lead, and out of a directory too", "[io]") {
   const temp_dir dir;

@@ -1,6 +1,7 @@
 #include "leat/train/directory_lock.hpp"
 
 #include <csignal>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <sys/wait.h>
@@ -56,6 +57,21 @@ TEST_CASE("directory_lock: a second chief is told who the first one is, and sinc
     co_await take("/a/train");
   });
   CHECK(w.files().open_files() == 0);
+}
+
+TEST_CASE("directory_lock: nothing is written through a link at the name of the lock file",
+          "[train]") {
+  const temp_dir dir;
+  dir.write("victim", "as it was");
+  for (const char* target : {"victim", "none", "checkpoint.lock"}) {
+    std::filesystem::remove(dir / "checkpoint.lock");
+    std::filesystem::create_symlink(target, dir / "checkpoint.lock");
+    const outcome o = outcome_of([&] { leat::sync_wait(take(dir.path())); });
+    CHECK(o.code == errc::failed_precondition);
+    CHECK(contains(o.text, dir / "checkpoint.lock: this is a symbolic link"));
+  }
+  CHECK(temp_dir::read(dir / "victim") == "as it was");
+  CHECK_FALSE(std::filesystem::exists(dir / "none"));
 }
 
 TEST_CASE("directory_lock: of any two, one has it at most, and somebody gets it", "[train]") {

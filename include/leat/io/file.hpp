@@ -111,6 +111,7 @@ enum class open_mode {
   write_new,   ///< for writing; must not exist
   read_write,  ///< an existing file, for both
   append,      ///< for writing behind what is there, from status().size on; made where missing
+  lock,        ///< for both, made where missing, and no symbolic link: of a name that others know
 };
 
 /// A file of a scheduler, opened with open(). Closed by the destructor, once no read of a reader is

@@ -27,8 +27,9 @@ class directory_lock {
   /// Takes the lock, and makes the directory if it is missing.
   ///
   /// Errors:       failed_precondition when somebody else holds it, in another process or in this
-  ///               one; the message says who, and since when; unimplemented where the file system
-  ///               knows no locks; of the system.
+  ///               one; the message says who, and since when; also where a symbolic link, which
+  ///               somebody else may have put there, has the lock file's name; unimplemented where
+  ///               the file system knows no locks; of the system.
   /// Cancellation: total.
   [[nodiscard]] static task<directory_lock> acquire(std::string directory,
                                                     std::string lock_filename = "checkpoint.lock");

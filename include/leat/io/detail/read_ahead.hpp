@@ -25,6 +25,9 @@ struct read_options {
   /// Chunks are made up to a multiple of 4 KiB. Where the file system has no such way, wants larger
   /// units, or for a pipe, it is read as else.
   bool direct = false;
+  /// Refuses what is no regular file, such as a pipe or a device, with failed_precondition, before
+  /// anything is read of it: for names that somebody else has given.
+  bool regular_only = false;
 };
 
 namespace detail {
