@@ -121,6 +121,26 @@ class Damage(ToolTest):
                          self.lines(0, 1))
         self.leat('cat', '--on-damage', 'ignore', self.path, status=2)
 
+    def test_max_held(self):
+        large = framed(framed(b'within') + bytes(1 << 20))
+        path = self.write('a.gz', gzip.compress(large + framed(b'last')))
+        how = ['cat', '--on-damage', 'resync', '--max-record-size', '1000', path]
+        self.assertEqual(self.leat(*how, status=1), 'last\n')
+        self.assertEqual(self.leat(*how, '--max-held', '4KiB', status=1), 'within\nlast\n')
+        self.assertIn('above the limit corruption_options::max_held', self.errors)
+        for command in ('verify', 'repair'):
+            self.leat(command, '--max-record-size', '1000', '--max-held', '4KiB', path,
+                      *(['-o', 'out'] if command == 'repair' else []), status=1)
+        repaired = gzip.decompress((self.folder / 'out').read_bytes())
+        self.assertEqual(repaired, records_file('within', 'last'))
+
+    def test_max_ratio(self):
+        path = self.write('a.gz', gzip.compress(framed(bytes(1 << 12)) * (5 << 10)))
+        self.leat('cat', '--raw', path, status=1)
+        self.assertIn('max_ratio', self.errors)
+        self.leat('cat', '--raw', '--max-ratio', '2000', path)
+        self.assertEqual(len(self.raw), (5 << 10) * ((1 << 12) + 1))
+
     def test_json_tells_of_damage(self):
         lines = self.leat_json('cat', '--on-damage', 'resync', self.path, status=1)
         self.assertEqual(len(lines), 10)

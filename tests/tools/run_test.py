@@ -600,6 +600,37 @@ class Failures(RunTest):
         self.assertEqual((total['records'], total['damaged'], total['lost_bytes']), (2, 1, 19))
         self.run_it(text + 'max_reports = 0\n', status=1)
 
+    def test_max_held(self):
+        large = framed(framed(b'within') + bytes(1 << 20))
+        self.write('a', gzip.compress(large + framed(b'last')))
+        text = '[source]\nfiles = ["a"]\non_damage = "resync"\nmax_record_size = 1000\n'
+        self.assertEqual(self.run_it(text, '--print', status=1), 'last\n')
+        text += 'max_held = "4 KiB"\n'
+        self.assertEqual(self.run_it(text, '--print', status=1), 'within\nlast\n')
+
+    def test_free_output(self):
+        self.write('a', gzip.compress(framed(bytes(1 << 16))))
+        text = '[source]\nfiles = ["a"]\n'
+        self.assertEqual(self.run_it(text), '1 record\n')
+        self.run_it(text + 'free_output = "4 KiB"\n', status=1)
+        self.assertIn('max_ratio', self.errors)
+
+    def test_regular_only(self):
+        self.write('a', records_file('one'))
+        text = '[source]\nfiles = ["-", "a"]\nregular_only = true\n'
+        self.run_it(text, input=records_file('two'), status=1)
+        self.assertIn('this is no regular file, and read_options::regular_only is set', self.errors)
+        self.assertEqual(self.run_it(text.replace('"-", ', ''), '--print'), 'one\n')
+        text = text.replace('regular_only = true\n', '')
+        self.assertEqual(self.run_it(text, '--print', input=records_file('two')), 'two\none\n')
+
+    def test_max_open_files(self):
+        for name in 'abc':
+            self.write(name, records_file(name))
+        text = '[source]\nformat = "indexed"\nfiles = ["a", "b", "c"]\nshuffle = false\n'
+        self.assertEqual(self.run_it(text + 'max_open_files = 1\n', '--print'), 'a\nb\nc\n')
+        self.run_it(text + 'max_open_files = 0\n', status=2)
+
     def test_a_record_that_cannot_be_parsed(self):
         self.write('people.csv', b'name,age,weight\nAda,36,0.1\nGrace,old,2\n')
         for workers in ('', 'workers = 2\n'):

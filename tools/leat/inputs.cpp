@@ -74,12 +74,28 @@ void inputs::add_to(CLI::App& command, bool with_policy) {
       ->transform(CLI::AsSizeValue(false).description(""))
       ->check(CLI::PositiveNumber.description(""))
       ->type_name("SIZE");
+  command
+      .add_option("--max-ratio", max_ratio,
+                  "What is inflated to more than so many times its compressed size is\n"
+                  "refused, beyond the first 16 MiB; 256 unless told otherwise")
+      ->check(CLI::PositiveNumber.description(""))
+      ->type_name("N");
   if (!with_policy) return;
   add_choice(command, "--on-damage", on_damage, damage_policies(),
              "What follows a damaged record. fail: nothing; skip: the next one,\n"
              "where that is known; resync: the next whole one that is found;\n"
              "skip-file: the next file")
       ->type_name("WHAT");
+  add_max_held_to(command);
+}
+
+void inputs::add_max_held_to(CLI::App& command) {
+  command
+      .add_option("--max-held", max_held,
+                  "In what is compressed, or a pipe, a search behind damage passes\n"
+                  "over larger records; 16 MiB unless told otherwise")
+      ->transform(CLI::AsSizeValue(false).description(""))
+      ->type_name("SIZE");
 }
 
 leat::tfrecord_reader_options inputs::reading(report_function on_report) const {

@@ -12,6 +12,7 @@
 #include <CLI/App.hpp>
 
 #include <leat/codec/compression.hpp>
+#include <leat/codec/inflater.hpp>
 #include <leat/core/task.hpp>
 #include <leat/io/corruption.hpp>
 #include <leat/io/tfrecord_reader.hpp>
@@ -41,9 +42,13 @@ struct inputs {
   std::optional<leat::compression> compression;  ///< empty: told by the first bytes
   std::uint64_t max_record_size = std::uint64_t{1} << 30;
   leat::corruption_policy on_damage = leat::corruption_policy::fail;
+  std::uint64_t max_held = leat::corruption_options().max_held;
+  std::uint64_t max_ratio = leat::inflate_options().max_ratio;
 
-  /// Adds FILE... and the options for reading. `with_policy`: --on-damage too.
+  /// Adds FILE... and the options for reading. `with_policy`: --on-damage and --max-held too.
   void add_to(CLI::App& command, bool with_policy);
+  /// --max-held, of a command that searches behind damage.
+  void add_max_held_to(CLI::App& command);
 
   /// Sets what all readers have in common. Each report goes to `on_report`.
   template <class Options>
@@ -51,6 +56,8 @@ struct inputs {
     how.compression_type = compression;
     how.corruption.policy = on_damage;
     how.corruption.max_reports = UINT64_MAX;
+    how.corruption.max_held = max_held;
+    how.inflate.max_ratio = max_ratio;
     how.corruption.on_report = std::move(on_report);
   }
 

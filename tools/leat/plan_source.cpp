@@ -36,10 +36,13 @@ void read_reading(section& s, Options& to) {
   s.choose("compression", to.compression_type, compressions());
   s.read("max_ratio", to.inflate.max_ratio, 1);
   s.read_size("max_output", to.inflate.max_output);
+  s.read_size("free_output", to.inflate.free_output, 0);
   read_damage(s, to.corruption);
+  s.read_size("max_held", to.corruption.max_held, 0);
   s.read_size("chunk_size", to.read.chunk_size, 1, max_read);
   s.read("depth", to.read.depth, 1, max_depth);
   s.read("direct", to.read.direct);
+  s.read("regular_only", to.read.regular_only);
 }
 
 void read_format(section& s, leat::tfrecord_reader_options& to) {
@@ -105,6 +108,7 @@ indexed_source read_indexed_of(section& s) {
   s.read("batch_size", to.batch_size, 1);
   s.read("records_ahead", to.records_ahead, 0);
   s.read_size("max_bytes", to.max_bytes);
+  s.read("max_open_files", to.max_open_files, 1);
   s.choose("checks", to.file.checks, checks);
   s.read_size("max_record_size", to.file.max_record_size, 0);
   s.read("depth", to.file.depth, 1, max_depth);

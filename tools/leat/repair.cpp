@@ -205,6 +205,7 @@ void add_repair(CLI::App& app, program& p) {
       add_command(app, p, "repair", "Write what is whole in a damaged TFRecord file to a new one");
   const auto options = std::make_shared<repair_options>();
   options->files.add_to(*command, false);
+  options->files.add_max_held_to(*command);
   command->add_option("-o,--output", options->output, "The new file; '-' is standard output")
       ->type_name("PATH");
   command->add_flag("--in-place", options->in_place,

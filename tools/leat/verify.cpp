@@ -113,6 +113,7 @@ void add_verify(CLI::App& app, program& p) {
       app, p, "verify", "Read TFRecord files and check every checksum; list what is damaged");
   const auto options = std::make_shared<verify_options>();
   options->files.add_to(*command, false);
+  options->files.add_max_held_to(*command);
   command
       ->add_option("--list", options->most,
                    "List so many damaged places of each file; 20 unless told otherwise")

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "leat/io/corruption.hpp"
 #include "leat/pipeline/detail/stage_state.hpp"
 
 namespace leat::detail {
@@ -46,6 +47,9 @@ void add_reader_settings(const Options& o, std::vector<setting>& all) {
   }
   if constexpr (requires { o.corruption; }) {
     all.push_back({"corruption.policy", static_cast<std::uint64_t>(o.corruption.policy)});
+    if (o.corruption.policy == corruption_policy::resync) {
+      all.push_back({"corruption.max_held", o.corruption.max_held});
+    }
   }
 }
 
