@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Changes the library in small ways and asks whether the tests notice.
 
-    mutate.py ROOT BUILD [COUNT] [--seed N] [--list]
+    mutate.py ROOT BUILD [COUNT] [--seed N] [--minutes N] [--anew] [--list]
 
 The sources below SOURCES are copied to BUILD with every mutant compiled in (sites.py says which);
 the environment variable LEAT_MUTANT chooses one at run time. So there is one build, with clang and
@@ -9,25 +9,30 @@ the address sanitizer, and then COUNT (default 200) short runs: the cases of sui
 core and the simulated scenarios that RUNS names. A mutant is killed when a run fails or hangs.
 Which ones are tried is a matter of the seed; a COUNT of `all` tries every one.
 
+All of it runs at the lowest priority, and can be interrupted: what came of a mutant is kept in
+BUILD/results, and is not found out again as long as the tree is the same. --minutes N ends a run
+after so long, and the same command goes on with it; --anew forgets.
+
 A mutant that no test can tell from the library, since it changes memory or speed only, stands in
 equivalent.txt with the reason. It is tried all the same and counted apart: one that is killed, or
 no longer there, is an error of that file.
 
-Fails when less than 90 % of the others are killed.
+Fails when less than 90 % of the others are killed; ends with 3 when some are left to be tried.
 """
 
 import argparse
-import concurrent.futures
 import os
 import pathlib
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
 
 import sites
+import trials
 
 SOURCES = [
     'include/leat/sync', 'lib/sync',
@@ -44,10 +49,13 @@ GOAL = 0.9
 TARGETS = ['tests/test_sync', 'tests/test_core', 'tests/simulate']
 RUNS = [
     ['tests/test_sync', '--abort'],
-    ['tests/test_core', '--abort', 'select*,sleep*,wait*,with*,time*'],
+    ['tests/test_core', '--abort', 'select*,sleep*,wait*,with*,time*,biased*,parker*'],
     ['tests/simulate', '--count', '200', 'queues'],
     ['tests/simulate', '--count', '200', 'coordination'],
+    ['tests/simulate', '--count', '200', 'selecting'],
+    ['tests/simulate', '--count', '200', 'budgets'],
 ]
+LEFT = 3  # the status when some are left to be tried
 SELECTION = '''#pragma once
 
 #include <cstdlib>
@@ -142,6 +150,7 @@ def build_all(root, build, found, mutants):
         for place, line in re.findall(r'([\w./-]+\.[hc]pp):(\d+):\d+:', done.stdout):
             name = re.sub(r'.*/tree/', '', place)
             bad |= {line_of.get(name, {}).get(int(line))} & wanted
+        known.write_text('\n'.join(m.key for m in mutants if m.number not in wanted - bad))
         if not bad:
             fail('the instrumented sources do not compile:\n' +
                  '\n'.join(re.findall('.*error.*', done.stdout)[:20]))
@@ -150,27 +159,7 @@ def build_all(root, build, found, mutants):
     return fail('too many mutants that do not compile')
 
 
-# --------------------------------------------------------------------------------------------- run
-
-def run(build, number, limit):
-    """Runs the tests with one mutant; gives what killed it, or nothing, and the seconds."""
-    begin = time.monotonic()
-    env = dict(os.environ, **SANITIZERS, LEAT_MUTANT=str(number), LEAT_IO='threads')
-    for command in RUNS:
-        name = ' '.join(c for c in command[0:1] + command[3:]).replace('tests/', '')
-        try:
-            done = subprocess.run(['./' + command[0], *command[1:]], cwd=build / 'build', env=env,
-                                  capture_output=True, text=True, errors='replace', timeout=limit)
-        except subprocess.TimeoutExpired:
-            return f'{name}, a hang', time.monotonic() - begin
-        if done.returncode != 0:
-            said = re.search(r'^.*(?:AddressSanitizer|LeakSanitizer|runtime error|leat: ).*$',
-                             done.stdout + done.stderr, re.M)
-            case = re.search(r'^-{70,}\n(.+)\n', done.stdout, re.M)
-            why = case[1] if case else said[0] if said else f'status {done.returncode}'
-            return f'{name}: {why[:90]}', time.monotonic() - begin
-    return '', time.monotonic() - begin
-
+# ---------------------------------------------------------------------------------------- what came
 
 def read_equivalent(path):
     """Mutant key -> reason. A reason is a comment; what it holds for follows it."""
@@ -191,12 +180,54 @@ def show(mutant):
     return f'{mutant.path}:{mutant.line}: {mutant.original} -> {mutant.mutated}'
 
 
+class Verdict:
+    """What the results of the chosen mutants come to."""
+
+    def __init__(self, chosen, equivalent, done):
+        self.killed, self.survived, self.equivalent, self.left, self.wrong = [], [], [], [], []
+        for m in chosen:
+            if m.number not in done:
+                self.left.append(m)
+            elif not done[m.number]:
+                (self.equivalent if m.key in equivalent else self.survived).append(m)
+            else:
+                self.killed.append(m)
+                if m.key in equivalent:
+                    self.wrong.append(f'{m.key}: not equivalent, killed by {done[m.number]}')
+
+    @property
+    def share(self):
+        told_apart = len(self.killed) + len(self.survived)
+        return len(self.killed) / told_apart if told_apart else 1
+
+    def status(self):
+        if self.wrong or not self.left and self.share < GOAL:
+            return 1
+        return LEFT if self.left else 0
+
+    def tell(self):
+        if self.survived:
+            print('\nsurvived; below each, as equivalent.txt writes it:')
+            for m in sorted(self.survived, key=lambda m: (m.path, m.line)):
+                print(f'  {show(m)}\n      {m.key}')
+        for sentence in self.wrong:
+            print(f'equivalent.txt: {sentence}')
+        count = len(self.killed) + len(self.survived) + len(self.equivalent)
+        print(f'\n{count} mutants: {len(self.killed)} killed, {len(self.survived)} survived, '
+              f'{len(self.equivalent)} equivalent; {100 * self.share:.1f} % killed of those that are '
+              f'not equivalent')
+        if self.left:
+            print(f'{len(self.left)} are left: the same command goes on with them')
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
     parser.add_argument('root', type=pathlib.Path)
     parser.add_argument('build', type=pathlib.Path)
     parser.add_argument('count', nargs='?', default='200', help='a number, or all')
     parser.add_argument('--seed', type=int, default=SEED)
+    parser.add_argument('--minutes', type=float, help='end after so long; the same command goes on')
+    parser.add_argument('--anew', action='store_true', help='forget what is known of this tree')
     parser.add_argument('--list', action='store_true', help='print all mutants and end')
     parser.add_argument('--only', action='append', default=[],
                         help='mutants whose key contains this text; more than once: one of them')
@@ -210,49 +241,45 @@ def main():
         print('\n'.join(m.key for m in mutants))
         return 0
 
+    os.nice(19)
     begin = time.monotonic()
+    # What is equivalent is a matter of judging, not of running.
+    tree = trials.digest(root, COPIED, {'equivalent.txt'})
     compiled = build_all(root, build, found, mutants)
+    record = trials.Record(build / 'results', tree, options.anew)
     only = options.only or ['']
     candidates = [m for m in mutants
                   if m.number in compiled and any(text in m.key for text in only)]
     count = len(candidates) if options.count == 'all' else min(int(options.count), len(candidates))
     chosen = random.Random(options.seed).sample(candidates, count)
+    known = sum(m.number in record.done for m in chosen)
     print(f'mutate: {count} of {len(candidates)} mutants, seed {options.seed}; '
-          f'built in {time.monotonic() - begin:.0f} s')
+          f'built in {time.monotonic() - begin:.0f} s' +
+          (f'; {known} are known from before' if known else ''), flush=True)
 
-    begin = time.monotonic()
-    killed_by, seconds = run(build, 0, 300)
-    if killed_by:
-        fail(f'the tests fail without a mutant: {killed_by}')
-    limit = 5 * seconds + 10
-    results = {'killed': [], 'survived': [], 'equivalent': []}
-    wrong = sorted(f'{key}: there is no such mutant' for key in stale)
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for mutant, (killed_by, _) in zip(chosen, pool.map(
-                lambda m: run(build, m.number, limit), chosen)):
-            status = 'killed' if killed_by else 'survived'
-            if mutant.key in equivalent:
-                if killed_by:
-                    wrong.append(f'{mutant.key}: not equivalent, killed by {killed_by}')
-                else:
-                    status = 'equivalent'
-            results[status].append(mutant)
-            print(f'{status:10} {show(mutant)}' + (f'   [{killed_by}]' if killed_by else ''),
-                  flush=True)
+    runner = trials.Trials(build / 'build', RUNS,
+                           dict(os.environ, **SANITIZERS, LEAT_IO='threads'))
+    if known < count:
+        failed = runner.measure()
+        if failed:
+            fail(f'the tests fail without a mutant: {failed}')
+    by_number = {m.number: m for m in chosen}
 
-    if results['survived']:
-        print('\nsurvived, as equivalent.txt writes them:')
-        for mutant in sorted(results['survived'], key=lambda m: m.key):
-            print(f'  {mutant.key}')
-    for sentence in wrong:
-        print(f'equivalent.txt: {sentence}')
-    told_apart = len(results['killed']) + len(results['survived'])
-    share = len(results['killed']) / told_apart if told_apart else 1
-    print(f'\n{count} mutants, seed {options.seed}: {len(results["killed"])} killed, '
-          f'{len(results["survived"])} survived, {len(results["equivalent"])} equivalent; '
-          f'{100 * share:.1f} % killed of those that are not equivalent; '
-          f'{time.monotonic() - begin:.0f} s')
-    return 1 if wrong or share < GOAL else 0
+    def told(number, killed_by):
+        status = 'killed' if killed_by else 'survived'
+        print(f'{status:10} {show(by_number[number])}' + (f'   [{killed_by}]' if killed_by else ''),
+              flush=True)
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    seconds = None if options.minutes is None else 60 * options.minutes
+    try:
+        runner.try_all(list(by_number), record, told, os.cpu_count(), seconds)
+    except KeyboardInterrupt:
+        print('\nmutate: interrupted')
+    verdict = Verdict(chosen, equivalent, record.done)
+    verdict.wrong += sorted(f'{key}: there is no such mutant' for key in stale)
+    verdict.tell()
+    return verdict.status()
 
 
 if __name__ == '__main__':
