@@ -4,19 +4,18 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
+#include "faults/damage_effort.hpp"
 #include "leat/codec/tfrecord.hpp"
 #include "leat/core/random.hpp"
 #include "support/effort.hpp"
 
 namespace damage_test {
 
-constexpr std::size_t usual_sample_size = 64 * 1024;
 constexpr std::uint64_t limit = std::uint64_t{1} << 30;
 
 // Some of the places, where each takes long.
@@ -29,11 +28,9 @@ struct sample {
 };
 
 sample make_sample() {
-  const char* const wanted = std::getenv("LEAT_DAMAGE_SIZE");
-  const std::size_t sample_size = wanted ? std::strtoull(wanted, nullptr, 10) : usual_sample_size;
   sample s;
   leat::random_engine random(5);
-  while (s.bytes.size() < sample_size) {
+  while (s.bytes.size() < leat_test::damaged::sample_size()) {
     const auto size = static_cast<std::size_t>(random.below(random.below(4) == 0 ? 3000 : 120));
     std::vector<std::byte> payload(size);
     for (std::byte& b : payload) b = static_cast<std::byte>(random.below(256));

@@ -9,8 +9,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -18,9 +16,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "faults/damage_effort.hpp"
 #include "faults/damaged_files.hpp"
 #include "leat/core/sync_wait.hpp"
-#include "support/effort.hpp"
 #include "support/temp_dir.hpp"
 
 namespace large_damage_test {
@@ -30,26 +28,9 @@ using leat::task;
 using namespace leat_test::damaged;
 using outcome = leat_test::read_outcome;
 
-const char* wanted_size() { return std::getenv("LEAT_DAMAGE_SIZE"); }
-
-std::size_t sample_size() {
-  return wanted_size() ? std::strtoull(wanted_size(), nullptr, 10) : 64 * 1024;
-}
-
-// Each n-th place is tried, so that no more than `most` bytes are read in all; odd.
-std::size_t stride_for(std::size_t places, std::size_t bytes_a_place) {
-  const int most_bits = wanted_size() ? 36 : leat_test::slow_build ? 22 : 26;
-  const std::uint64_t most = std::uint64_t{1} << most_bits;
-  return static_cast<std::size_t>(std::uint64_t{places} * bytes_a_place / most) | 1U;
-}
-
-void tell(std::string_view name, compression format, std::size_t size, std::size_t bits,
-          std::size_t cuts) {
-  if (!wanted_size()) return;
-  std::printf("%.*s, %s, %zu bytes: one of %zu bits, one of %zu cuts\n",
-              static_cast<int>(name.size()), name.data(), std::string(leat::name(format)).c_str(),
-              size, bits, cuts);
-  std::fflush(stdout);
+template <class Format>
+std::string what_is_read(compression format) {
+  return std::string(Format::reader::name) + ", " + std::string(leat::name(format));
 }
 
 // ------------------------------------------------------------------------------ around the damage
@@ -135,7 +116,7 @@ task<> try_plain(std::string path) {
   const std::string plain = Format::sample(sample_size());
   const outcome whole = Format::read(plain, true);
   const std::size_t stride = stride_for(plain.size() * 9, chunk_size);
-  tell(Format::reader::name, compression::none, plain.size(), stride, stride);
+  tell(what_is_read<Format>(compression::none), plain.size(), stride, stride);
   sample_file f(path, plain);
   std::size_t errors = 0;
   std::size_t tried = 0;
@@ -165,7 +146,7 @@ task<> try_from_beginning(std::string path, compression format) {
   const std::size_t size = f.content().size();
   const std::size_t bits = stride_for(size * 8, plain.size());
   const std::size_t cuts = stride_for(size, plain.size());
-  tell(Format::reader::name, format, size, bits, cuts);
+  tell(what_is_read<Format>(format), size, bits, cuts);
   const auto problem_of = [&](const outcome& found) {
     return leat_test::difference(
         found, leat_test::damaged::read_by_definition<Format>(format, f.content(), plain));

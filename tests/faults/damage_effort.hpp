@@ -1,0 +1,39 @@
+#pragma once
+
+// How large the damaged files are, and how many of their places are tried; `./dev campaign damage`
+// sets LEAT_DAMAGE_SIZE=1048576, and is told of both.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "support/effort.hpp"
+
+namespace leat_test::damaged {
+
+inline bool in_campaign() { return std::getenv("LEAT_DAMAGE_SIZE") != nullptr; }
+
+/// Of a large file, bytes.
+inline std::size_t sample_size() {
+  return static_cast<std::size_t>(from_environment("LEAT_DAMAGE_SIZE", 64 * 1024));
+}
+
+/// Each n-th place is tried, so that no more than `most` bytes are read in all, by default those of
+/// a second or two and in a campaign 64 GiB; odd, so that of each byte in turn another bit is.
+inline std::size_t stride_for(std::size_t places, std::size_t bytes_a_place) {
+  const int most_bits = in_campaign() ? 36 : slow_build ? 22 : 26;
+  const std::uint64_t most = std::uint64_t{1} << most_bits;
+  return static_cast<std::size_t>(std::uint64_t{places} * bytes_a_place / most) | 1U;
+}
+
+/// Says in a campaign what is tried.
+inline void tell(std::string_view what, std::size_t size, std::size_t bits, std::size_t cuts) {
+  if (!in_campaign()) return;
+  std::printf("%.*s, %zu bytes: one of %zu bits, one of %zu cuts\n", static_cast<int>(what.size()),
+              what.data(), size, bits, cuts);
+  std::fflush(stdout);
+}
+
+}  // namespace leat_test::damaged
