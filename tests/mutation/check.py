@@ -57,8 +57,42 @@ def check_verdict():
     check('and it says so', True, '2 are left' in words)
 
 
+def check_command(folder):
+    """The whole command but for what it builds: five mutants of the library, which all survive."""
+    build = folder / 'mutation'
+    (build / 'build').mkdir(parents=True)
+    script = build / 'build' / 'program'
+    script.write_text('#!/bin/sh\necho "$LEAT_MUTANT" >>tried\n')
+    script.chmod(0o700)
+    mutate.RUNS = [['program']]
+    mutate.os.nice = lambda _: 0  # others may keep the machine busy
+    mutate.build_all = lambda root, build, found, mutants: {m.number for m in mutants}
+    root = pathlib.Path(__file__).resolve().parents[2]
+
+    def run(*arguments):
+        tried = build / 'build' / 'tried'
+        tried.unlink(missing_ok=True)
+        sys.argv = ['mutate', str(root), str(build), '5', *arguments]
+        words = io.StringIO()
+        with contextlib.redirect_stdout(words):
+            status = mutate.main()
+        numbers = tried.read_text().split() if tried.exists() else []
+        return status, len([n for n in numbers if n != '0']), words.getvalue()
+
+    status, tried, words = run('--minutes', '0')
+    check('no time', (mutate.LEFT, 0, True), (status, tried, '5 are left' in words))
+    status, tried, words = run()
+    check('the rest', (1, 5, True), (status, tried, '0.0 % killed' in words))
+    status, tried, words = run()
+    check('again', (1, 0, True), (status, tried, '5 are known from before' in words))
+    status, tried, words = run('--anew')
+    check('anew', (1, 5), (status, tried))
+
+
 def main():
     check_verdict()
+    with tempfile.TemporaryDirectory() as temporary:
+        check_command(pathlib.Path(temporary))
     trials.IDLE = 2
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
