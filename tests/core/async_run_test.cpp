@@ -17,8 +17,12 @@
 #include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
+#include <asio/execution/blocking.hpp>
+#include <asio/execution/outstanding_work.hpp>
 #include <asio/io_context.hpp>
+#include <asio/require.hpp>
 #include <asio/strand.hpp>
+#include <asio/system_executor.hpp>
 #include <asio/thread_pool.hpp>
 #include <asio/use_awaitable.hpp>
 #include <asio/use_future.hpp>
@@ -28,6 +32,8 @@
 #include "leat/core/sleep.hpp"
 #include "leat/core/this_task.hpp"
 #include "support/counting_allocator.hpp"
+#include "support/leat_test.hpp"
+#include "support/refusal.hpp"
 #include "support/tracked.hpp"
 
 namespace async_run_test {
@@ -174,6 +180,28 @@ TEST_CASE("async_run: the task runs where the executor's context runs", "[core]"
             home(), [&](std::exception_ptr, leat::scheduler* s) { seen[3] = s; });
   io.run();
   for (leat::scheduler* s : seen) CHECK(s == &leat::get_scheduler(io));
+}
+
+TEST_CASE("async_run: an executor of an io_context is known with other properties", "[core]") {
+  asio::io_context io;
+  const auto tracked = asio::require(io.get_executor(), asio::execution::outstanding_work.tracked);
+  const auto posting = asio::require(io.get_executor(), asio::execution::blocking.never);
+  const asio::any_io_executor executors[] = {tracked, posting, asio::make_strand(tracked)};
+  int ended = 0;
+  for (const asio::any_io_executor& e : executors) {
+    async_run(e, give(1), [&](std::exception_ptr, int) { ++ended; });
+  }
+  while (ended < 3 && io.run_one() > 0) {
+  }
+  CHECK(ended == 3);
+}
+
+TEST_CASE("async_run: an executor of no io_context is refused by name", "[core]") {
+  const std::string said = leat_test::last_words([] {
+    async_run(asio::any_io_executor(asio::system_executor()), give(1),
+              [](std::exception_ptr, int) {});
+  });
+  CHECK(leat_test::contains(said, "this executor belongs to none"));
 }
 
 TEST_CASE("async_run: the handler runs on its associated executor", "[core]") {

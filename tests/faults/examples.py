@@ -38,8 +38,7 @@ LEFT_OUT = {
 }
 # Asio calls what begins an operation in its coroutines from a function that is noexcept: no memory
 # for it, and the process ends. asio_memory shows it without leat, and is printed only; of
-# lossless_timeout the part runs that is leat's. And whom could one tell that there is no memory to
-# deliver what has happened? docs/asio.md.
+# lossless_timeout the part runs that is leat's.
 BESIDE = ['asio_memory']
 ENDS_BY_ASIO = {('asio_service', 'allocation'): 'signal 6'}
 

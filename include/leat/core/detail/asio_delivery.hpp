@@ -3,10 +3,12 @@
 #include <memory>
 #include <utility>
 
+#include <asio/any_io_executor.hpp>
 #include <asio/associated_allocator.hpp>
 #include <asio/post.hpp>
 
 #include "leat/core/detail/post_memory.hpp"
+#include "leat/core/detail/posted_completion.hpp"
 
 namespace leat::detail {
 
@@ -15,8 +17,8 @@ namespace leat::detail {
 /// Posted to the handler's executor it calls the operation's finish(), which delivers the result.
 /// An execution context that is destroyed first destroys the operation with it.
 ///
-/// For the post there is memory in the operation. An asio::any_io_executor and a strand allocate by
-/// themselves all the same, and whom they might tell that there is no memory is the one who
+/// For the post there is memory in the operation. An executor that allocates all the same, such as
+/// a strand of an asio::any_io_executor, could tell nobody that there is no memory but the one who
 /// completes the operation: a stranger. So it ends the process then.
 ///
 /// Operation: has a type `handler_type`, members `handler_` and `post_memory_`, and
@@ -60,6 +62,10 @@ class asio_delivery {
   void post_to(const Executor& executor) && noexcept {
     asio::post(executor, std::move(*this));
   }
+  void post_to(const asio::any_io_executor& executor) && noexcept {
+    Operation* const o = release();
+    posted_completion(o, o->post_memory_, &end).post_to(executor);
+  }
   [[nodiscard]] Operation* operator->() const noexcept { return operation_; }
   [[nodiscard]] Operation* release() noexcept { return std::exchange(operation_, nullptr); }
 
@@ -77,6 +83,11 @@ class asio_delivery {
   using rebound =
       typename std::allocator_traits<handler_allocator>::template rebind_alloc<Operation>;
   using traits = std::allocator_traits<rebound>;
+
+  static void end(void* operation, bool call) {
+    asio_delivery self(*static_cast<Operation*>(operation));
+    if (call) self();
+  }
 
   handler_allocator allocator_;
   Operation* operation_;

@@ -6,9 +6,11 @@
 namespace leat::detail {
 
 /// Memory in an operation for its own post: where the executor takes it from the handler's
-/// allocator, as those of an io_context and of a thread pool do, a completion needs no other.
+/// allocator, as those of an io_context, of a thread pool and strands of these do, a completion
+/// needs no other. A strand takes two pieces, one for itself and one for the executor below it.
 ///
-/// Thread safety: as the operation; all that is taken is given back before it is finished.
+/// Thread safety: as the operation. Each piece is taken once, and given back before the operation
+/// is finished.
 class post_memory {
  public:
   post_memory() noexcept {}  // not defaulted: that would fill the bytes with zeros
@@ -17,20 +19,24 @@ class post_memory {
 
   /// Null when it is too small or taken.
   [[nodiscard]] void* take(std::size_t size) noexcept {
-    if (taken_ || size > sizeof bytes_) return nullptr;
-    taken_ = true;
-    return bytes_;
+    piece& p = first_.taken ? second_ : first_;
+    if (p.taken || size > sizeof p.bytes) return nullptr;
+    p.taken = true;
+    return p.bytes;
   }
   /// False: `place` is not from here.
-  [[nodiscard]] bool give_back(void* place) noexcept {
-    if (place != bytes_) return false;
-    taken_ = false;
-    return true;
+  [[nodiscard]] bool owns(const void* place) const noexcept {
+    return place == first_.bytes || place == second_.bytes;
   }
 
  private:
-  alignas(std::max_align_t) std::byte bytes_[128];  // Asio's own part is about 50
-  bool taken_ = false;
+  struct piece {
+    piece() noexcept {}
+    alignas(std::max_align_t) std::byte bytes[96];  // Asio's own parts are about 50 and 70
+    bool taken = false;
+  };
+  piece first_;
+  piece second_;
 };
 
 /// The allocator that takes from there first, and then from Allocator.
@@ -55,7 +61,7 @@ class post_allocator {
     return further_.allocate(count);
   }
   void deallocate(T* place, std::size_t count) noexcept {
-    if (!memory_->give_back(place)) further_.deallocate(place, count);
+    if (!memory_->owns(place)) further_.deallocate(place, count);
   }
 
   template <class U>
@@ -68,6 +74,7 @@ class post_allocator {
   friend class post_allocator;
 
   post_memory* memory_;
+  [[no_unique_address]]
   typename std::allocator_traits<Allocator>::template rebind_alloc<T> further_;
 };
 

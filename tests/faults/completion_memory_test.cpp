@@ -1,0 +1,145 @@
+// Completions through Asio need no memory but what their operation took when it began: where there
+// is none, the initiation throws and nothing has happened, and what has begun is delivered.
+
+#include <atomic>
+#include <cstddef>
+#include <future>
+#include <memory>
+#include <new>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/bind_executor.hpp>
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+#include <asio/strand.hpp>
+#include <asio/thread_pool.hpp>
+#include <catch2/catch.hpp>
+
+#include "faults/failing_allocations.hpp"
+#include "leat/sync/fifo_queue.hpp"
+
+namespace completion_memory_test {
+
+using leat_test::until_failure;
+
+// With the n-th allocation failing, for every n until it is not reached.
+template <class Executor>
+void push_without_memory(leat::fifo_queue<int>& q, const Executor& executor,
+                         std::atomic<int>& calls) {
+  const auto handler = asio::bind_executor(executor, [&calls](std::error_code ec, bool accepted) {
+    calls += !ec && accepted ? 1 : 1000;
+  });
+  for (int n = 0;; ++n) {
+    INFO("allocation " << n);
+    REQUIRE(n < 100);
+    auto copy = handler;
+    bool thrown = false;
+    until_failure = n;
+    try {
+      q.async_push(n, std::move(copy));
+    } catch (const std::bad_alloc&) {
+      thrown = true;
+    }
+    const bool reached = until_failure.exchange(-1) < 0;
+    REQUIRE(thrown == reached);
+    REQUIRE(q.size() == (thrown ? 0 : 1));
+    if (!reached) return;
+  }
+}
+
+template <class Executor>
+void pop_without_memory(leat::fifo_queue<int>& q, const Executor& executor,
+                        std::atomic<int>& calls) {
+  q.async_pop(asio::bind_executor(executor, [&calls](std::error_code ec, std::optional<int> item) {
+    calls += !ec && item == 7 ? 1 : 1000;
+  }));
+  until_failure = 0;
+  const bool pushed = q.try_push(7);
+  CHECK(until_failure.exchange(-1) == 0);
+  CHECK(pushed);
+  CHECK(q.size() == 0);
+}
+
+// Both, and that both handlers are called once all that was posted has run.
+template <class Executor, class Run>
+void check(const Executor& executor, Run run) {
+  std::atomic<int> calls = 0;
+  leat::fifo_queue<int> one(1);
+  leat::fifo_queue<int> other(1);
+  push_without_memory(one, executor, calls);
+  pop_without_memory(other, executor, calls);
+  run();
+  CHECK(calls == 2);
+}
+
+// What a thread needs to begin it has by then.
+void wait_until_running(asio::thread_pool& pool) {
+  std::promise<void> running;
+  asio::post(pool, [&running] { running.set_value(); });
+  running.get_future().wait();
+}
+
+template <class MakeExecutor>
+void check_in_context(MakeExecutor make) {
+  asio::io_context io;
+  check(make(io.get_executor()), [&io] { io.run(); });
+}
+
+template <class MakeExecutor>
+void check_in_pool(MakeExecutor make) {
+  asio::thread_pool pool(1);
+  wait_until_running(pool);
+  check(make(pool.get_executor()), [&pool] { pool.join(); });
+}
+
+TEST_CASE("async_push: a completion needs no memory of its own", "[faults]") {
+  const auto same = [](const auto& executor) { return executor; };
+  check_in_context(same);
+  check_in_pool(same);
+}
+
+TEST_CASE("async_push: a completion on a strand needs no memory of its own", "[faults]") {
+  const auto strand = [](const auto& executor) { return asio::make_strand(executor); };
+  check_in_context(strand);
+  check_in_pool(strand);
+}
+
+TEST_CASE("async_push: a completion on an any_io_executor needs no memory of its own", "[faults]") {
+  using any = asio::any_io_executor;
+  check_in_context([](const auto& executor) { return any(executor); });
+  check_in_context([](const auto& executor) { return any(asio::make_strand(executor)); });
+}
+
+// Asio's work guard, which an operation has from its beginning, allocates for an any_io_executor of
+// a thread pool, in a function that is noexcept: so this is about completions only.
+TEST_CASE("async_pop: a completion on an any_io_executor of a pool needs no memory", "[faults]") {
+  std::atomic<int> calls = 0;
+  leat::fifo_queue<int> one(1);
+  leat::fifo_queue<int> other(1);
+  asio::thread_pool pool(1);
+  wait_until_running(pool);
+  pop_without_memory(one, asio::any_io_executor(pool.get_executor()), calls);
+  pop_without_memory(other, asio::any_io_executor(asio::make_strand(pool)), calls);
+  pool.join();
+  CHECK(calls == 2);
+}
+
+TEST_CASE("async_push: a completion that never runs is destroyed with its context", "[faults]") {
+  leat::fifo_queue<int> q(1);
+  const auto mark = std::make_shared<int>(0);
+  std::optional<asio::io_context> io(std::in_place);
+  const asio::any_io_executor executors[] = {io->get_executor(), asio::make_strand(*io)};
+  for (const asio::any_io_executor& e : executors) {
+    q.async_push(1, asio::bind_executor(e, [mark](std::error_code, bool) { ++*mark; }));
+    q.async_pop(asio::bind_executor(e, [mark](std::error_code, std::optional<int>) { ++*mark; }));
+  }
+  CHECK(mark.use_count() == 5);
+  io.reset();
+  CHECK(mark.use_count() == 1);
+  CHECK(*mark == 0);
+}
+
+}  // namespace completion_memory_test
