@@ -59,8 +59,7 @@ void file_order::clear() noexcept {
   dealt_.reset();
 }
 
-file_place file_order::take() {
-  const std::size_t i = taken_++;
+file_place file_order::at(std::size_t i) const {
   if (dealt_ && i < dealt_->begun.size()) return dealt_->begun[i];
   return {.file = files_[i]};
 }

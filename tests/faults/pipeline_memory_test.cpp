@@ -49,15 +49,17 @@ struct configuration {
   std::size_t workers = 0;
   std::size_t prefetch = 1;
   std::size_t interleave = 1;
+  std::size_t readers = 0;
   leat::read_options read = {.chunk_size = 64 * kibibyte};
   bool equal_sizes = true;
   std::optional<std::size_t> limit = {};
 };
 
 std::size_t readers_of(const configuration& c) {
-  const std::size_t one = (c.read.depth + 2) * (c.read.chunk_size + chunk_headroom);
+  const std::size_t chunks = c.read.depth + (c.readers > 0 ? 4 : 2);
+  const std::size_t one = chunks * (c.read.chunk_size + chunk_headroom);
   const std::size_t whole = one < huge_page ? one : (one + huge_page - 1) / huge_page * huge_page;
-  return c.interleave * whole;
+  return std::max(c.interleave, c.readers) * whole;
 }
 
 std::size_t buffer_of(const configuration& c) {
@@ -124,6 +126,7 @@ std::size_t peak_of(const temp_dir& dir, const configuration& c) {
     source.files = {dir / "?"};
     source.num_epochs = 2;
     source.interleave = c.interleave;
+    source.readers = c.readers;
     source.reader.read = c.read;
     auto batches = leat::read_files(std::move(source),
                                     {.workers = leat::schedulers_of(rt), .memory_budget = c.limit})
@@ -175,6 +178,18 @@ TEST_CASE("memory: a pipeline stays within its budget, whatever its tasks", "[fa
                 .workers = 2,
                 .interleave = 4,
                 .read = {.chunk_size = 256 * kibibyte, .depth = 8}});
+}
+
+TEST_CASE("memory: a pipeline stays within its budget, whatever its readers", "[faults]") {
+  const leat::read_options read{.chunk_size = 256 * kibibyte, .depth = 2};
+  for (const std::size_t interleave : {std::size_t{1}, std::size_t{4}}) {
+    check_memory({.record = 4000,
+                  .capacity = 2000,
+                  .batch = 32,
+                  .interleave = interleave,
+                  .readers = 4,
+                  .read = read});
+  }
 }
 
 // Stages that might run far ahead, and of which each has to be held back.

@@ -178,18 +178,22 @@ TEST_CASE("allocation_faults: a sweep finds what does not survive, and shows the
 
 // ---------------------------------------------------------------------- a pipeline, by its state
 
-auto declared() {
+auto declared(std::size_t readers) {
   const auto words = [](std::string_view line) {
     return texts(2, "the word of a line that is not short: " + std::string(line));
   };
-  return leat::read_files<leat::line_reader>(
-             {.files = {"/in/*"}, .num_epochs = 2, .shuffle = true, .seed = 1, .interleave = 2})
+  return leat::read_files<leat::line_reader>({.files = {"/in/*"},
+                                              .num_epochs = 2,
+                                              .shuffle = true,
+                                              .seed = 1,
+                                              .interleave = 2,
+                                              .readers = readers})
       .flat_map("words", words)
       .shuffle({.capacity = 5, .seed = 2})
       .batch({.size = 3})
       .prefetch(2);
 }
-using words_pipeline = decltype(declared());
+using words_pipeline = decltype(declared(0));
 
 void write_input(world& w) {
   w.files().write_file("/in/a", "one\ntwo\nthree\n");
@@ -205,13 +209,13 @@ void persist(Step step) {
 }
 
 // Reads on from where `state` is, to the end or until there is no memory.
-task<> read_on(std::string& state, std::vector<texts>& seen) {
+task<> read_on(std::size_t readers, std::string& state, std::vector<texts>& seen) {
   std::unique_ptr<words_pipeline> p;
   std::exception_ptr error;
   bool begun = state.empty();
   const std::size_t before = seen.size();
   try {
-    p = std::make_unique<words_pipeline>(declared());
+    p = std::make_unique<words_pipeline>(declared(readers));
     if (!begun) co_await p->restore(state);
     begun = true;
     while (auto batch = co_await p->next()) seen.push_back(std::move(*batch));
@@ -239,13 +243,14 @@ struct reading {
   std::uint64_t failures = 0;
 };
 
-reading read_all(std::uint64_t seed, const leat::sim::memory_options& memory) {
+reading read_all(std::uint64_t seed, const leat::sim::memory_options& memory,
+                 std::size_t readers = 0) {
   reading r;
   r.seen.reserve(100);
   std::string state;
   world w(seed, {.threads = 1, .memory = memory});
   write_input(w);
-  const auto body = [&](world&) { return read_on(state, r.seen); };
+  const auto body = [&](world&) { return read_on(readers, state, r.seen); };
   while (run_once([&] { w.run(body); }) != end::well) {
     if (++r.failures == 1000) throw std::runtime_error("it does not get on");
   }
@@ -256,12 +261,13 @@ reading read_all(std::uint64_t seed, const leat::sim::memory_options& memory) {
 
 TEST_CASE("allocation_faults: a pipeline goes on behind each failure, every n, and loses nothing",
           "[sim]") {
+  const std::size_t readers = GENERATE(0U, 3U);
   const std::vector<texts> expected = read_all(1, {}).seen;
   REQUIRE(expected.size() == 7);
   std::uint64_t n = 1;
   for (;; n += leat_test::slow_build ? 7 : 1) {
-    INFO("allocation " << n);
-    const reading r = read_all(1, {.plan = n});
+    INFO("allocation " << n << " with " << readers << " readers");
+    const reading r = read_all(1, {.plan = n}, readers);
     REQUIRE(r.seen == expected);
     if (r.failures == 0) break;
     REQUIRE(n < 10'000);
@@ -271,11 +277,12 @@ TEST_CASE("allocation_faults: a pipeline goes on behind each failure, every n, a
 
 TEST_CASE("allocation_faults: a pipeline whose memory is short again and again loses nothing",
           "[sim]") {
+  const std::size_t readers = GENERATE(0U, 3U);
   const std::vector<texts> expected = read_all(1, {}).seen;
   std::uint64_t failures = 0;
   for (std::uint64_t seed = 0; seed < leat_test::some_of(300); ++seed) {
     INFO("seed " << seed);
-    const reading r = read_all(seed, {.failure = 0.005});
+    const reading r = read_all(seed, {.failure = 0.005}, readers);
     REQUIRE(r.seen == expected);
     failures += r.failures;
   }

@@ -36,12 +36,13 @@ struct declaration {
   std::size_t batch;
 };
 
-// With workers, chunks and prefetches that are others each time.
+// With workers, readers, chunks and prefetches that are others each time.
 auto declared(const declaration& d, world& w) {
   leat::random_engine random(w.random()());
   std::vector<leat::scheduler*> threads;
   for (std::size_t i = 0; i < w.threads(); ++i) threads.push_back(&w.thread(i));
   const auto workers = [&] { return static_cast<std::size_t>(random.below(4)); };
+  const std::size_t readers = random.below(2) * (d.interleave + workers());
   return leat::read_files<leat::line_reader>(
              {.files = {"/in/*"},
               .num_epochs = d.epochs,
@@ -49,6 +50,7 @@ auto declared(const declaration& d, world& w) {
               .seed = d.seed,
               .interleave = d.interleave,
               .block = d.block,
+              .readers = readers,
               .reader = {.read = {.chunk_size = static_cast<std::size_t>(16 + random.below(100))}}},
              {.workers = threads})
       .flat_map("words",

@@ -87,6 +87,7 @@ class Formats(RunTest):
         self.assertEqual(self.run_it(text, '--print'), 'one\ntwo\n3\n')
         text += 'interleave = 2\nblock = 1\nnum_epochs = 2\n'
         self.assertEqual(self.run_it(text, '--print'), 'one\n3\ntwo\n' * 2)
+        self.assertEqual(self.run_it(text + 'readers = 3\n', '--print'), 'one\n3\ntwo\n' * 2)
 
     def test_fixed(self):
         self.write('a.bin', b'Haabbcc')
@@ -454,6 +455,7 @@ class Mistakes(RunTest):
         for key, value, message in [
                 ('interleave', '0', 'give a whole number from 1 to 1024, not 0'),
                 ('block', '-1', 'give a whole number of 1 or more, not -1'),
+                ('readers', '2\ninterleave = 3', 'give at least as many as files are interleaved'),
                 ('shuffle', '1', 'give true or false, not 1'),
                 ('num_epochs', '"often"', 'give a whole number of 1 or more, or "endless"'),
                 ('chunk_size', '"4 kB"', '1 to 1073741824 bytes'),

@@ -187,7 +187,7 @@ std::vector<column_facts> pipeline_plan::columns() const {
 }
 
 std::size_t pipeline_plan::workers() const noexcept {
-  std::size_t sum = 0;
+  std::size_t sum = source.readers();
   for (const stage_plan& stage : stages) {
     if (const auto* const d = std::get_if<decoder_plan>(&stage.what)) sum += d->workers;
   }

@@ -48,6 +48,7 @@ struct source_plan {
   text_place where;
 
   [[nodiscard]] const std::vector<std::string>& files() const;
+  [[nodiscard]] std::size_t readers() const noexcept;
   [[nodiscard]] const std::string& name() const;
 };
 

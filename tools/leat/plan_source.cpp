@@ -94,6 +94,10 @@ leat::file_source<Reader> read_files_of(section& s) {
   read_common(s, source);
   s.read("interleave", source.interleave, 1, 1024);
   s.read("block", source.block, 1);
+  s.read("readers", source.readers, 0, 1024);
+  if (source.readers > 0 && source.readers < source.interleave) {
+    s.refuse("readers", "give at least as many as files are interleaved, or 0");
+  }
   read_reading(s, source.reader);
   read_format(s, source.reader);
   return source;
@@ -156,6 +160,14 @@ source_plan read_source(section& s, const std::vector<std::string>& files) {
 const std::vector<std::string>& source_plan::files() const {
   return std::visit(
       [](const auto& source) -> const std::vector<std::string>& { return source.files; }, from);
+}
+
+std::size_t source_plan::readers() const noexcept {
+  const auto of = [](const auto& source) -> std::size_t {
+    if constexpr (requires { source.readers; }) return source.readers;
+    return 0;
+  };
+  return std::visit(of, from);
 }
 
 const std::string& source_plan::name() const {

@@ -24,6 +24,12 @@ struct file_source {
   std::optional<std::uint64_t> seed = {};       ///< of the orders; none: others each time
   std::size_t interleave = 1;
   std::size_t block = 64;
+  /// Tasks that read files, on pipeline_options::workers in turn, at least `interleave`. So many
+  /// files are open: those whose turns it is, and the next ones of the epoch's order; each is read,
+  /// verified and inflated in a task of its own, up to two batches ahead. The order is the same for
+  /// any number of them, and so are states and the order of reports. 0: none, files are read where
+  /// their records are asked for.
+  std::size_t readers = 0;
   /// Of several jobs that share the files: this one reads the files rank, rank + world_size, ... of
   /// each epoch's order. Such jobs need a seed to shuffle; see read_indexed() for shares of equal
   /// size, and pipeline::restore_ranks() to go on with another number of them.

@@ -18,6 +18,7 @@
 #include "leat/io/detail/one_at_a_time.hpp"
 #include "leat/pipeline/batcher.hpp"
 #include "leat/pipeline/detail/batch_stage.hpp"
+#include "leat/pipeline/detail/file_source_checks.hpp"
 #include "leat/pipeline/detail/file_stage.hpp"
 #include "leat/pipeline/detail/map_stage.hpp"
 #include "leat/pipeline/detail/pipeline_core.hpp"
@@ -223,9 +224,9 @@ class pipeline {
   }
 
   /// Goes on where a pipeline stood that was declared in the same way. What was in a shuffle buffer
-  /// is read, and made, again. Workers, names of pipelines, prefetch() and num_epochs may be others
-  /// than there; functions must give the same for the same elements. A seed that is not given is
-  /// that of the state.
+  /// is read, and made, again. Workers, readers, names of pipelines, prefetch() and num_epochs may
+  /// be others than there; functions must give the same for the same elements. A seed that is not
+  /// given is that of the state.
   ///
   /// Before the first next(), on the consumer's scheduler. After an error the pipeline is as it was
   /// declared.
@@ -376,22 +377,8 @@ class pipeline {
 template <class Reader>
 [[nodiscard]] auto read_files(file_source<Reader> source, pipeline_options options = {}) {
   auto core = std::make_unique<detail::pipeline_core>(std::move(options));
-  const std::string& name = source.name;
-  if (source.files.empty()) core->refuse(name, "name at least one file or pattern");
-  if (source.num_epochs == std::uint64_t{0}) {
-    core->refuse(name, "num_epochs is 0: give 1 or more, or none for no end");
-  }
-  if (source.interleave == 0 || source.interleave > 1024) {
-    core->refuse(name, "let it interleave 1 to 1024 files");
-  }
-  if (source.block == 0) core->refuse(name, "give a block of 1 record or more");
-  if (source.rank >= source.world_size) core->refuse(name, "the rank must be below world_size");
-  if (source.world_size > 1 && source.shuffle && !source.seed) {
-    core->refuse(name, "give all ranks the same seed, else files are read twice or never");
-  }
-  Reader::check_options(source.reader, core->title_of(name));
-  const std::size_t least = detail::memory_of_readers(source.reader, source.interleave);
-  stage_metrics& metrics = core->add_stage(name, least);
+  detail::check_file_source(source, *core);
+  stage_metrics& metrics = core->add_stage(source.name, detail::least_memory_of(source));
   using run = typename Reader::batch_type;
   return pipeline<run>(std::move(core),
                        std::make_unique<detail::file_stage<Reader>>(metrics, std::move(source)));

@@ -38,8 +38,10 @@ class file_order {
   /// Precondition: `taken` is not more than there are.
   void go_to(std::size_t taken) noexcept { taken_ = taken; }
 
-  /// The next file: open where it was begun elsewhere. Precondition: not at_end().
-  [[nodiscard]] file_place take();
+  /// The i-th file: open where it was begun elsewhere.
+  [[nodiscard]] file_place at(std::size_t i) const;
+  /// The next one. Precondition: not at_end().
+  [[nodiscard]] file_place take() { return at(taken_++); }
 
   /// Adds the files that were not taken.
   void add_left(dealt_files& to) const;

@@ -3,19 +3,19 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "leat/core/random.hpp"
-#include "leat/pipeline/detail/file_marks.hpp"
 #include "leat/pipeline/detail/file_order.hpp"
 #include "leat/pipeline/detail/places_reader.hpp"
 #include "leat/pipeline/detail/reader_settings.hpp"
 #include "leat/pipeline/detail/run_journal.hpp"
+#include "leat/pipeline/detail/source_files.hpp"
 #include "leat/pipeline/detail/stage.hpp"
 #include "leat/pipeline/file_source.hpp"
 
@@ -33,12 +33,20 @@ class file_stage final : public stage<typename Reader::batch_type> {
         source_(std::move(source)),
         initial_(source_.shuffle ? seed_or_entropy(source_.seed) : 0),
         random_(initial_),
-        open_(source_.interleave) {}
+        open_(source_, metrics) {}
 
-  void start(pipeline_core&) override { this->metrics().add_task(); }
+  void start(pipeline_core& core) override {
+    if (source_.readers == 0) {
+      this->metrics().add_task();
+      return;
+    }
+    open_.start(core, source_.readers);
+  }
+  bool has_tasks() const noexcept override { return source_.readers > 0; }
 
   task<bool> next(batch& run) override {
-    const at_work here = this->working();
+    std::optional<at_work> here;  // else the tasks are
+    if (!has_tasks()) here.emplace(this->metrics(), *scheduler::current());
     begin_run();
     run.clear();
     while (run.empty()) {
@@ -70,7 +78,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
     s.files = from->state;
     if (from->dealt) s.files->dealt = *from->dealt;
     s.files->records = (at ? at->given : given_in_round() + to_drop_) + before.element;
-    s.files->files = files_.marks();
+    s.files->files = open_.files().marks();
     stages.push_back(std::move(s));
   }
   void forget(std::uint64_t run) noexcept override { journal_.forget(run); }
@@ -83,8 +91,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
   }
   void rewind() noexcept override {
     random_ = initial_;
-    files_ = {};
-    is_empty_.clear();
+    open_.forget();
     leave();
   }
 
@@ -101,23 +108,17 @@ class file_stage final : public stage<typename Reader::batch_type> {
       const auto end =
           std::ranges::find_if(records, [&](const origin& o) { return o.file != file; });
       const auto count = static_cast<std::size_t>(end - records.begin());
-      if (file >= files_.size()) refuse_state(this->metrics().name(), "it has not so many files");
-      places_reader<Reader> reader(files_.path(file), source_.reader, records.first(count));
+      open_.require(file);
+      const std::string& path = open_.files().path(file);
+      places_reader<Reader> reader(path, source_.reader, records.first(count));
       co_await reader.read(to);
       records = records.subspan(count);
     }
   }
 
  private:
-  // One of the files that are read side by side, and what is read of it.
-  struct open_file {
-    std::unique_ptr<Reader> reader;
-    batch read;
-    std::size_t taken = 0;  // records of it
-    std::size_t file = 0;   // index in files_
-    bool any = false;       // it has records
-    bool ended = true;      // there is no file any more in this epoch
-  };
+  using open_file = typename source_files<Reader>::one;
+
   struct round_start {
     files_state state;
     std::shared_ptr<const dealt_files> dealt;
@@ -133,8 +134,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
   task<void> find() {
     std::vector<std::string> paths = co_await find_files(source_.files, this->metrics().name());
     require_files_for(source_.world_size, paths.size(), this->metrics().name());
-    is_empty_.assign(paths.size(), false);
-    files_ = file_marks(std::move(paths));
+    open_.found(std::move(paths));
   }
 
   task<bool> begin_epoch() {
@@ -150,7 +150,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
   }
 
   void begin_order(const file_share& share) {
-    order_.begin(random_, source_.shuffle, epoch_, files_.size(), share);
+    order_.begin(random_, source_.shuffle, epoch_, open_.files().size(), share);
   }
   void begin_places() noexcept {
     turn_ = closed_ = 0;
@@ -162,31 +162,21 @@ class file_stage final : public stage<typename Reader::batch_type> {
   // that may be this rank's.
   [[nodiscard]] bool nothing_is_left() const {
     if (epoch_ == 0) return false;
-    const auto is_empty = [this](std::size_t file) { return is_empty_[file]; };
     const bool others_next = order_.is_dealt() || (source_.shuffle && share_.world_size > 1);
-    if (!others_next) return std::ranges::all_of(order_.files(), is_empty);
-    return std::ranges::all_of(is_empty_, std::identity());
+    return others_next ? open_.all_are_empty() : open_.are_empty(order_.files());
   }
 
   // Some records of a file, or of the one that comes in its place; none where no file is left.
   task<void> take(open_file& f, batch& run, std::size_t most) {
     while (f.taken == f.read.size()) {
-      if (!f.reader) {
-        if (order_.at_end()) {
-          f.ended = true;
-          ++closed_;
-          co_return;
-        }
-        co_await open(f, order_.take());
+      if (!f.is_open() && order_.at_end()) {
+        f.ended = true;
+        ++closed_;
+        co_return;
       }
+      if (!f.is_open()) co_await open_.open_next(f, order_);
       f.taken = 0;
-      const bool more = co_await f.reader->read_batch(f.read);
-      f.any = f.any || more;
-      if (!more) {
-        is_empty_[f.file] = !f.any;
-        this->metrics().add_left_over(f.reader->statistics().left_over);
-        f.reader.reset();
-      }
+      co_await open_.read(f);
     }
     if (open_.size() == 1 && f.taken == 0 && f.read.size() <= most) {
       std::swap(run, f.read);
@@ -205,40 +195,17 @@ class file_stage final : public stage<typename Reader::batch_type> {
     left_ = source_.block;
   }
 
-  task<void> open(open_file& f, file_place p) {
-    f.file = static_cast<std::size_t>(p.file);
-    f.any = p.any;
-    f.reader = co_await Reader::open(files_.path(f.file), source_.reader);
-    files_.note(f.file, f.reader->status());
-    if (!p.open) co_return;
-    f.reader->seek(p.offset, p.index);
-    if constexpr (requires { f.reader->count_reports(p.reports); }) {
-      f.reader->count_reports(p.reports);
-    }
-  }
-
   // ---- Where it stands.
 
   [[nodiscard]] bool at_round() const noexcept { return turn_ == 0 && left_ == source_.block; }
   [[nodiscard]] std::uint64_t given_in_round() const noexcept { return at_round() ? 0 : given_; }
-
-  [[nodiscard]] static file_place place_of(const open_file& f) {
-    file_place p{.open = f.reader != nullptr, .ended = f.ended, .any = f.any, .file = f.file};
-    if (!p.open) return p;
-    const record_position at =
-        f.taken < f.read.size() ? f.read.position(f.taken) : f.reader->position();
-    p.offset = at.offset;
-    p.index = at.index;
-    p.reports = f.reader->statistics().reports;
-    return p;
-  }
 
   // Before all take their turns.
   [[nodiscard]] std::shared_ptr<const round_start> present_round() const {
     if (!at_round()) return round_;
     files_state s{
         .seed = random_.seed(), .epoch = epoch_, .next_file = order_.taken(), .closed = closed_};
-    for (const open_file& f : open_) s.places.push_back(place_of(f));
+    for (const open_file& f : open_) s.places.push_back(open_.place_of(f));
     return std::make_shared<const round_start>(round_start{std::move(s), order_.dealt()});
   }
 
@@ -269,7 +236,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
 
   // Before the first record of the first epoch.
   void leave() noexcept {
-    for (open_file& f : open_) f = {};
+    open_.close();
     closed_ = open_.size();
     epoch_ = to_drop_ = given_ = turn_ = 0;
     left_ = source_.block;
@@ -287,8 +254,8 @@ class file_stage final : public stage<typename Reader::batch_type> {
     random_ = random_engine(s.seed);
     to_drop_ = s.records;
     if (!s.files.empty()) {
-      if (files_.size() == 0) co_await find();
-      co_await files_.require(s.files, name);
+      if (open_.files().size() == 0) co_await find();
+      co_await open_.files().require(s.files, name);
     }
     if (s.epoch > 0) co_await go_on(s);
   }
@@ -297,7 +264,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
     const std::string& name = this->metrics().name();
     epoch_ = s.epoch;
     if (s.dealt) {
-      order_.begin_dealt(*s.dealt, files_.size(), name);
+      order_.begin_dealt(*s.dealt, open_.files().size(), name);
     } else {
       begin_order(share_);
     }
@@ -312,8 +279,9 @@ class file_stage final : public stage<typename Reader::batch_type> {
     for (std::size_t i = 0; i < open_.size(); ++i) {
       const file_place& p = s.places[i];
       open_[i].ended = p.ended;
-      if (p.open && p.file >= files_.size()) refuse_state(name, "it has not so many files");
-      if (p.open) co_await open(open_[i], p);
+      if (!p.open) continue;
+      open_.require(p.file);
+      co_await open_.open(open_[i], p);
     }
   }
 
@@ -339,7 +307,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
     leave();
     if (last == 0) co_return;
     epoch_ = last;
-    order_.begin_dealt(share_of(left, share_), files_.size(), this->metrics().name());
+    order_.begin_dealt(share_of(left, share_), open_.files().size(), this->metrics().name());
     begin_places();
   }
 
@@ -359,7 +327,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
   [[nodiscard]] dealt_files left_of_epoch() const {
     dealt_files left;
     for (const open_file& f : open_) {
-      if (f.reader) left.begun.push_back(place_of(f));
+      if (f.is_open()) left.begun.push_back(open_.place_of(f));
     }
     order_.add_left(left);
     return left;
@@ -380,12 +348,10 @@ class file_stage final : public stage<typename Reader::batch_type> {
   const file_source<Reader> source_;
   const random_engine initial_;
   random_engine random_;
-  file_marks files_;
-  std::vector<bool> is_empty_;                          // of these, as far as is known
   file_share share_{source_.rank, source_.world_size};  // of another, while its state is read
   file_order order_;                                    // of this epoch
   std::uint64_t epoch_ = 0;                             // epochs that have begun
-  std::vector<open_file> open_;
+  source_files<Reader> open_;
   std::size_t closed_ = open_.size();  // of these
   std::size_t turn_ = 0;               // whose turn it is
   std::size_t left_ = source_.block;   // records that it still has to give in this turn

@@ -53,13 +53,16 @@ void add_reader_settings(const Options& o, std::vector<setting>& all) {
   }
 }
 
-/// Memory of so many readers, of which each is made up to whole huge pages where it is more.
+/// Memory of so many readers, of which each is made up to whole huge pages where it is more;
+/// `ahead`: each has two batches that wait to be taken.
 template <class Options>
-[[nodiscard]] std::size_t memory_of_readers(const Options& o, std::size_t readers) noexcept {
+[[nodiscard]] std::size_t memory_of_readers(const Options& o, std::size_t readers,
+                                            bool ahead = false) noexcept {
   if constexpr (requires { o.read; }) {
     constexpr std::size_t more_of_chunk = std::size_t{128} << 10;
     constexpr std::size_t huge_page = std::size_t{2} << 20;
-    const std::size_t one = (o.read.depth + 2) * (o.read.chunk_size + more_of_chunk);
+    const std::size_t chunks = o.read.depth + (ahead ? 4 : 2);
+    const std::size_t one = chunks * (o.read.chunk_size + more_of_chunk);
     return readers * (one < huge_page ? one : (one + huge_page - 1) / huge_page * huge_page);
   } else {
     return 0;
