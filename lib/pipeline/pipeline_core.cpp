@@ -9,6 +9,7 @@
 #include "leat/core/error.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/this_task.hpp"
+#include "leat/pipeline/detail/known_producers.hpp"
 #include "leat/pipeline/match_files.hpp"
 
 namespace leat {
@@ -187,6 +188,7 @@ failure pipeline_core::stall(duration patience, const std::vector<look>& before)
           (next == consumer ? "none has come to the consumer" : title(next) + " has made none yet");
   } else {
     why = (waits(blamed) ? "nobody feeds " : "all wait for ") + title(blamed);
+    if (blamed == 0) why += producers_not_started();
   }
   return {errc::deadline_exceeded,
           "pipeline '" + options_.name + "': no element for " +

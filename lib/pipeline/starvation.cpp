@@ -3,6 +3,8 @@
 #include <chrono>
 #include <string>
 
+#include "leat/pipeline/detail/known_producers.hpp"
+
 namespace leat::detail {
 
 failure starvation(const queue_base& queue, std::size_t batch_size, duration patience,
@@ -17,7 +19,7 @@ failure starvation(const queue_base& queue, std::size_t batch_size, duration pat
   } else if (!by.started) {
     message += "its sources were never started: call start()";
   } else {
-    message += "it waits for its sources";
+    message += "it waits for its sources" + producers_not_started();
   }
   return {errc::deadline_exceeded, message};
 }

@@ -13,6 +13,7 @@
 #include "leat/core/error.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
+#include "leat/pipeline/range_input_producer.hpp"
 #include "leat/pipeline/read_queue.hpp"
 #include "leat/sim/world.hpp"
 #include "leat/sync/fifo_queue.hpp"
@@ -103,6 +104,22 @@ TEST_CASE("pipeline: a stage that nobody feeds is named, not waited for", "[pipe
     CHECK(contains(error, "pipeline 'serve': no element for 10"));
     CHECK(contains(error, "nobody feeds stage 'numbers'"));
   }
+}
+
+TEST_CASE("pipeline: a producer that was never started is named, not waited for", "[pipeline]") {
+  leat::sim::world w(5);
+  std::string error;
+  w.run([&](leat::sim::world&) -> task<> {
+    leat::range_input_producer numbers(4, {.name = "numbers"});
+    auto p = leat::read_queue(numbers.queue(), {.patience = std::chrono::seconds(10)});
+    try {
+      const auto next = co_await p.next();
+      FAIL("an element from nowhere: " << *next);
+    } catch (const leat::failure& e) {
+      error = e.what();
+    }
+  });
+  CHECK(contains(error, "nobody feeds stage 'numbers'; never started: producer 'numbers'"));
 }
 
 TEST_CASE("pipeline: elements that make none yet are no lack of elements", "[pipeline]") {

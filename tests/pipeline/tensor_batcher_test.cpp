@@ -13,6 +13,7 @@
 #include "leat/core/runtime.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
+#include "leat/pipeline/range_input_producer.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/memory_budget.hpp"
 #include "pipeline/batching.hpp"
@@ -352,6 +353,31 @@ LEAT_TEST("tensor_batch: patience with sources that were not started, or do not 
   b.start(coord);
   const std::string waiting = co_await complaint_of(b);
   CHECK(leat_test::contains(waiting, "it waits for its sources"));
+  coord.request_stop();
+  co_await coord.join();
+}
+
+LEAT_TEST("tensor_batch: patience names a producer that was never started", "[pipeline]") {
+  struct source {
+    leat::range_input_producer& from;
+    task<element> operator()() {
+      const auto number = co_await from.queue().pop();
+      if (!number) co_return std::nullopt;
+      co_return one(*number);
+    }
+  };
+  tensor_batch b(number_spec(), {.batch_size = 4, .patience = 5s});
+  leat::range_input_producer count(4, {.num_epochs = 1, .shuffle = false, .name = "count"});
+  leat::range_input_producer started(4, {.name = "others"});
+  b.add(source{count});
+  leat::coordinator coord;
+  b.start(coord);
+  started.start(coord);
+  CHECK(leat_test::contains(co_await complaint_of(b),
+                            "it waits for its sources; never started: "
+                            "producer 'count'"));
+  count.start(coord);
+  CHECK(values_of(co_await rest_of(b)) == from_to(0, 4));
   coord.request_stop();
   co_await coord.join();
 }

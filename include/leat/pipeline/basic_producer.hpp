@@ -13,6 +13,7 @@
 #include "leat/core/random.hpp"
 #include "leat/core/task.hpp"
 #include "leat/core/this_task.hpp"
+#include "leat/pipeline/detail/known_producers.hpp"
 #include "leat/pipeline/limit_epochs.hpp"
 #include "leat/pipeline/queue_fullness.hpp"
 #include "leat/sync/coordinator.hpp"
@@ -156,6 +157,7 @@ class basic_producer {
   const bool shared_;
   const std::shared_ptr<fifo_queue<T>> queue_;
   queue_runner runner_;
+  const detail::known_producer known_{runner_};
 };
 
 }  // namespace leat

@@ -1,0 +1,37 @@
+#include "leat/pipeline/detail/known_producers.hpp"
+
+#include "leat/core/detail/mutex.hpp"
+
+namespace leat::detail {
+namespace {
+
+constinit mutex producers_mutex;
+constinit known_producer* first_producer LEAT_GUARDED_BY(producers_mutex) = nullptr;
+
+}  // namespace
+
+known_producer::known_producer(const queue_runner& runner) noexcept : runner_(runner) {
+  const lock_guard lock(producers_mutex);
+  next_ = first_producer;
+  first_producer = this;
+}
+
+known_producer::~known_producer() {
+  const lock_guard lock(producers_mutex);
+  known_producer** at = &first_producer;
+  while (*at != this) at = &(*at)->next_;
+  *at = next_;
+}
+
+std::string producers_not_started() {
+  std::string names;
+  const lock_guard lock(producers_mutex);
+  for (const known_producer* p = first_producer; p; p = p->next_) {
+    if (p->runner_.last_run()) continue;
+    names += names.empty() ? "; never started: producer '" : ", '";
+    names += p->runner_.queue_name() + '\'';
+  }
+  return names;
+}
+
+}  // namespace leat::detail
