@@ -2,7 +2,6 @@
 // sparse values, and hands them on to other libraries without a copy.
 
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -14,7 +13,6 @@ namespace {
 
 using leat::dtype;
 using leat::tensor;
-
 const leat::csv_decoder decoder({leat::csv_column::required(dtype::string, "name"),
                                  leat::csv_column::required(dtype::int64, "age")});
 
@@ -28,9 +26,13 @@ struct adults {
   leat::task<std::optional<leat::maybe_element>> operator()() {
     const auto line = co_await reader->read();
     if (!line) co_return std::nullopt;  // the end
-    leat::tensor_tuple person = decoder.decode_one(line->value);
-    const bool wanted = person["age"].value<std::int64_t>() >= 18;
-    co_return leat::maybe_element{std::move(person), wanted};
+    try {
+      leat::tensor_tuple person = decoder.decode_one(line->value);
+      const bool wanted = person["age"].value<std::int64_t>() >= 18;
+      co_return leat::maybe_element{std::move(person), wanted};
+    } catch (const leat::decode_error& e) {
+      throw e.at(leat::line_place(line->position()));  // "people.csv:3 at offset 27, column 7 ..."
+    }
   }
 };
 //! [/source]
@@ -45,10 +47,8 @@ leat::task<std::int64_t> sum_of_ages(std::vector<std::string> paths) {
   co_await leat::with_coordinator([&](leat::coordinator& coord) -> leat::task<> {
     files.start(coord);
     people.start(coord);
-    while (const auto batch = co_await people.next()) {  // the last one may be smaller
+    while (const auto batch = co_await people.next())  // the last one may be smaller
       for (const std::int64_t age : (*batch)["age"].values<std::int64_t>()) sum += age;
-      std::printf("%zu people\n", batch->rows());
-    }
   });
   co_return sum;
 }

@@ -31,8 +31,9 @@ struct file_source {
   /// their records are asked for.
   std::size_t readers = 0;
   /// Of several jobs that share the files: this one reads the files rank, rank + world_size, ... of
-  /// each epoch's order. Such jobs need a seed to shuffle; see read_indexed() for shares of equal
-  /// size, and pipeline::restore_ranks() to go on with another number of them.
+  /// each epoch's order. Such jobs need a seed to shuffle. Shares by records, and of equal size,
+  /// take an index, which read_indexed() has; see pipeline::restore_ranks() to go on with another
+  /// number of ranks.
   std::uint64_t rank = 0;
   std::uint64_t world_size = 1;
   typename Reader::options_type reader = {};

@@ -176,7 +176,8 @@ class basic_tensor_batcher {
     co_return batch_of(elements, std::move(taken));
   }
 
-  /// The same for an OS thread, which it blocks, within a limit or without; see blocking_face.
+  /// The same for an OS thread, which it blocks, within a limit or without, whatever the patience;
+  /// see blocking_face.
   std::optional<batch_columns> wait_next(
       std::source_location where = std::source_location::current()) {
     return block_for_next(where);
