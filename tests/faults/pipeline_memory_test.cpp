@@ -181,14 +181,9 @@ TEST_CASE("memory: a pipeline stays within its budget, whatever its tasks", "[fa
 }
 
 TEST_CASE("memory: a pipeline stays within its budget, whatever its readers", "[faults]") {
-  const leat::read_options read{.chunk_size = 256 * kibibyte, .depth = 2};
   for (const std::size_t interleave : {std::size_t{1}, std::size_t{4}}) {
-    check_memory({.record = 4000,
-                  .capacity = 2000,
-                  .batch = 32,
-                  .interleave = interleave,
-                  .readers = 4,
-                  .read = read});
+    check_memory(
+        {.record = 4000, .capacity = 2000, .batch = 32, .interleave = interleave, .readers = 4});
   }
 }
 
