@@ -1,8 +1,11 @@
 // leat's pipeline: Examples of 1 KiB, verified, shuffled in a buffer of 10,000, parsed into
 // columns in batches of 128; ns an Example.
 //
-// pipeline/1-core     all on one thread
-// pipeline/2-cores    read and verified on another
+// pipeline/1-core                 all on one thread
+// pipeline/2-cores                read and verified on another
+// pipeline/1-core/parse-first     elements are parsed before the buffer, as the peer does it: the
+//                                 buffer has values of a type of the program's
+// pipeline/2-cores/parse-first    read and verified on another
 
 #include <cstdint>
 #include <optional>
@@ -28,6 +31,45 @@ leat::tensor_tuple parse(const leat::example_parser& parser, const leat::record_
 std::span<const std::int64_t> labels_of(const leat::tensor_tuple& columns) {
   return columns["label"].values<std::int64_t>();
 }
+
+// An Example that is parsed, as the peer has it.
+struct element {
+  std::int64_t label = 0;
+  std::vector<float> features;
+  std::string image;
+};
+
+std::vector<element> elements_of(const leat::tensor_tuple& columns) {
+  constexpr std::size_t width = bench::training_example::features;
+  const auto labels = labels_of(columns);
+  const auto features = columns["features"].values<float>();
+  const auto images = columns["image"].strings();
+  std::vector<element> all(labels.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto row = features.subspan(i * width, width);
+    all[i] = {labels[i], {row.begin(), row.end()}, std::string(images[i])};
+  }
+  return all;
+}
+
+struct columns {
+  std::vector<std::int64_t> labels;
+  std::vector<float> features;
+  std::vector<std::string> images;
+};
+
+columns columns_of(std::vector<element> elements) {
+  columns c;
+  c.features.reserve(elements.size() * bench::training_example::features);
+  for (element& e : elements) {
+    c.labels.push_back(e.label);
+    c.features.insert(c.features.end(), e.features.begin(), e.features.end());
+    c.images.push_back(std::move(e.image));
+  }
+  return c;
+}
+
+std::span<const std::int64_t> labels_of(const columns& c) { return c.labels; }
 
 template <class Pipeline>
 leat::task<std::size_t> consume(Pipeline& batches) {
@@ -63,8 +105,25 @@ std::size_t run(const bench::request& r) {
                        });
     return leat::sync_wait(consume(batches));
   };
+  const auto parsed_first = [&](auto source) {
+    auto batches = std::move(source)
+                       .batch({.size = bench::batch_size, .name = "to parse"})
+                       .flat_map("parse",
+                                 [&parser](const leat::record_rows& batch) {
+                                   return elements_of(parse(parser, batch));
+                                 })
+                       .shuffle({.capacity = bench::shuffle_capacity, .seed = 1})
+                       .batch({.size = bench::batch_size})
+                       .map("columns", columns_of);
+    return leat::sync_wait(consume(batches));
+  };
+  const leat::prefetch_options ahead{.runs = 16, .on_worker = true};
+  if (r.workload.ends_with("/parse-first")) {
+    if (!rt) return parsed_first(std::move(records));
+    return parsed_first(std::move(records).prefetch(ahead));
+  }
   if (!rt) return batched(std::move(records));
-  return batched(std::move(records).prefetch({.runs = 16, .on_worker = true}));
+  return batched(std::move(records).prefetch(ahead));
 }
 
 }  // namespace

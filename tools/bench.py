@@ -118,8 +118,9 @@ comparisons = [
     reading('decode/csv', data_file('csv'), 'leat_decode_bench', 'csv_peer', 'fccp_peer'),
     *(reading('decode/' + w, data_file('examples'), 'leat_decode_bench', 'examples_peer')
       for w in ('examples', 'examples-in-memory')),
-    *(reading(f'pipeline/{cores}', data_file('examples'), 'leat_pipeline_bench',
-              'thread_pipeline_peer') for cores in ('1-core', '2-cores')),
+    *(reading(f'pipeline/{cores}{order}', data_file('examples'), 'leat_pipeline_bench',
+              'thread_pipeline_peer')
+      for cores in ('1-core', '2-cores') for order in ('', '/parse-first')),
     *((f'resume/{name}', [['leat_resume_bench', '--workload', f'resume/{name}', '--items',
                            str(items // 3), '--file', str(data_file('tfrecord', 100))]])
       for name in ('save', 'state', 'restore', 'go-on', 'saving', 'not-saving')),
