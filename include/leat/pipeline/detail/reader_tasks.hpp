@@ -15,6 +15,7 @@
 #include "leat/io/corruption.hpp"
 #include "leat/io/file.hpp"
 #include "leat/io/quarantine_log.hpp"
+#include "leat/io/record_batch.hpp"
 #include "leat/pipeline/detail/pipeline_core.hpp"
 #include "leat/pipeline/detail/spent_runs.hpp"
 #include "leat/pipeline/detail/stage_state.hpp"
