@@ -1,6 +1,7 @@
 #include "leat/io/epoch_order.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -74,6 +75,18 @@ void epoch_order::begin(std::uint64_t epoch) {
     order_ = permutation(size(), seed_, epoch);
   }
   epoch_ = epoch;
+  parts_.clear();
+}
+
+void epoch_order::begin(std::uint64_t epoch, std::span<const epoch_part> parts) {
+  std::vector<dealt_part> dealt;
+  std::uint64_t next = 0;
+  for (const epoch_part& p : parts) {
+    dealt.push_back({p, permutation(size(), seed_, p.epoch), next});
+    next += p.count;
+  }
+  begin(epoch);
+  parts_ = std::move(dealt);
 }
 
 void epoch_order::choose_files(std::uint64_t epoch) {
@@ -101,7 +114,7 @@ void epoch_order::choose_files(std::uint64_t epoch) {
 epoch_order::shares epoch_order::shares_from(std::uint64_t position) const noexcept {
   const auto left = [position](std::uint64_t all) { return all - std::min(position, all); };
   if (by_files()) return {left(own_firsts_.back()), left(least_), left(most_)};
-  const std::uint64_t n = left(size());
+  const std::uint64_t n = left(places());
   const std::uint64_t rounds = n / shard_.world_size;
   const std::uint64_t rest = n % shard_.world_size;
   return {rounds + (shard_.rank < rest ? 1 : 0), rounds, rounds + (rest > 0 ? 1 : 0)};
@@ -122,15 +135,23 @@ shard_counts epoch_order::left_from(std::uint64_t position) const noexcept {
 
 bool epoch_order::ended(std::uint64_t position) const noexcept {
   const bool uneven = !by_files() && shard_.last == shard_remainder::keep;
-  return uneven ? position >= size() : left_from(position).records == 0;
+  return uneven ? position >= places() : left_from(position).records == 0;
+}
+
+std::uint64_t epoch_order::item_at(std::uint64_t place) const noexcept {
+  if (parts_.empty()) return shuffle_ ? order_[place] : place;
+  const auto behind = std::ranges::upper_bound(parts_, place, {}, &dealt_part::begin);
+  const dealt_part& d = *std::prev(behind);
+  const std::uint64_t of_epoch = d.part.first + (place - d.begin) * d.part.stride;
+  return shuffle_ ? d.order[of_epoch] : of_epoch;
 }
 
 epoch_order::entry epoch_order::at(std::uint64_t position) const noexcept {
   const std::uint64_t place = position + (by_files() ? 0 : shard_.rank);
-  const std::uint64_t all = order_.size();
+  const std::uint64_t all = places();
   entry e;
   e.repeated = place >= all;
-  const std::uint64_t item = shuffle_ ? order_[place % all] : place % all;
+  const std::uint64_t item = item_at(place % all);
   if (by_files()) {
     const std::size_t list = list_of(item, own_firsts_);
     e.file = files_[list];

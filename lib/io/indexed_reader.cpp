@@ -51,7 +51,7 @@ indexed_reader::~indexed_reader() { reads_->let_go(); }
 
 shard_counts indexed_reader::counts() const {
   epoch_order present = order_;
-  present.begin(next_.epoch);
+  begin_epoch(present, next_.epoch);
   return present.left_from(0);
 }
 
@@ -66,7 +66,7 @@ std::shared_ptr<indexed_reader::block> indexed_reader::plan() {
   for (;;) {
     if (at_end(ahead_)) return nullptr;
     if (order_.epoch() != ahead_.epoch) {
-      order_.begin(ahead_.epoch);
+      begin_epoch(order_, ahead_.epoch);
       reads_ahead_ = false;  // by now it may all be in the page cache
     }
     if (order_.left_from(ahead_.position).records > 0) break;

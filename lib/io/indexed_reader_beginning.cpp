@@ -137,14 +137,24 @@ indexed_reader_state indexed_reader::state() const {
   indexed_reader_state s = identity_;
   s.epoch = next_.epoch;
   s.position = next_.position;
+  if (s.epoch == dealt_.epoch) s.parts = dealt_.parts;
   return s;
+}
+
+void indexed_reader::begin_epoch(epoch_order& order, std::uint64_t epoch) const {
+  std::span<const epoch_part> parts;
+  if (epoch == dealt_.epoch) parts = dealt_.parts;
+  order.begin(epoch, parts);
 }
 
 void indexed_reader::restore_state(std::string_view bytes) {
   const detail::one_at_a_time::use use(in_use_);
-  const indexed_reader_state s = indexed_reader_state::from_bytes(bytes, options_.name);
+  indexed_reader_state s = indexed_reader_state::from_bytes(bytes, options_.name);
   check_state(s);
-  order_ = epoch_order(records_of(files_), options_.shuffle, s.seed, options_.shard);
+  epoch_order order(records_of(files_), options_.shuffle, s.seed, options_.shard);
+  if (!s.parts.empty()) order.begin(s.epoch, s.parts);
+  order_ = std::move(order);
+  dealt_ = {s.epoch, std::move(s.parts)};
   identity_.seed = s.seed;
   has_common_order_ = true;
   next_ = {s.epoch, s.position};
@@ -180,12 +190,13 @@ void indexed_reader::check_state(const indexed_reader_state& s) const {
     refuse("the state has the seed " + std::to_string(s.seed) + ", the options have " +
            std::to_string(*options_.seed));
   }
-  const std::uint64_t begun = s.epoch + (s.position > 0 ? 1 : 0);
+  const bool has_begun = s.position > 0 || !s.parts.empty();
+  const std::uint64_t begun = s.epoch + (has_begun ? 1 : 0);
   if (options_.num_epochs && begun > *options_.num_epochs) {
     refuse("the state has begun " + std::to_string(begun) + " epochs, num_epochs is " +
            std::to_string(*options_.num_epochs));
   }
-  if (s.position == 0) return;
+  if (!has_begun) return;
   const bool by_files = s.by == shard_by::files;
   if (s.by != options_.shard.by) {
     refuse(std::string("the state is in the middle of an epoch that is shared by ") +

@@ -1,5 +1,6 @@
 #include "leat/io/indexed_reader_state.hpp"
 
+#include <optional>
 #include <protozero/exception.hpp>
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
@@ -37,11 +38,56 @@ struct fields {
   }
 };
 
+// Fields of a part.
+namespace of_part {
+constexpr protozero::pbf_tag_type epoch = 1, first = 2, stride = 3, count = 4;
+}
+constexpr protozero::pbf_tag_type part_field = 15;
+
+epoch_part read_part(const protozero::data_view& bytes) {
+  protozero::pbf_reader from(bytes);
+  epoch_part p{.stride = 0};
+  while (from.next()) {
+    switch (from.tag()) {
+      case of_part::epoch: p.epoch = from.get_uint64(); break;
+      case of_part::first: p.first = from.get_uint64(); break;
+      case of_part::stride: p.stride = from.get_uint64(); break;
+      case of_part::count: p.count = from.get_uint64(); break;
+      default: from.skip();  // and the bytes are others than those of a part
+    }
+  }
+  return p;
+}
+
+void write_part(protozero::pbf_writer to, const epoch_part& p) {
+  to.add_uint64(of_part::epoch, p.epoch);
+  to.add_uint64(of_part::first, p.first);
+  to.add_uint64(of_part::stride, p.stride);
+  to.add_uint64(of_part::count, p.count);
+}
+
+// Positions of the epoch; none where its parts are not of an order.
+std::optional<std::uint64_t> places_of(const indexed_reader_state& s) noexcept {
+  if (s.parts.empty()) return s.records;
+  std::uint64_t places = 0;
+  for (const epoch_part& p : s.parts) {
+    const bool is_one = p.count > 0 && p.stride > 0 && p.epoch <= s.epoch && p.first < s.records;
+    if (!is_one || p.count - 1 > (s.records - 1 - p.first) / p.stride) return std::nullopt;
+    if (p.count > permutation::max_size - places) return std::nullopt;
+    places += p.count;
+  }
+  return places;
+}
+
 // What is wrong with a state; null when nothing is.
 const char* fault_of(const fields& f) noexcept {
   if (f.shuffle > 1 || f.by > 1) return "it has a choice that there is not";
   if (f.state.world_size == 0) return "it is of no rank";
-  if (f.state.position > f.state.records) return "its position is behind the end of the epoch";
+  if (f.state.records > permutation::max_size) return "it has more than 2^63 records";
+  if (f.by == 1 && !f.state.parts.empty()) return "by files there are no parts";
+  const std::optional<std::uint64_t> places = places_of(f.state);
+  if (!places) return "it has a part that no epoch has";
+  if (f.state.position > *places) return "its position is behind the end of the epoch";
   return nullptr;
 }
 
@@ -59,6 +105,7 @@ std::string indexed_reader_state::to_bytes() const {
   f.for_each([&](protozero::pbf_tag_type field, std::uint64_t value) {
     if (value != 0) message.add_uint64(field, value);
   });
+  for (const epoch_part& p : parts) write_part(protozero::pbf_writer(message, part_field), p);
   return bytes;
 }
 
@@ -69,10 +116,16 @@ indexed_reader_state indexed_reader_state::from_bytes(std::string_view bytes,
   };
   fields f;
   f.state.world_size = 0;  // what is 0 is left out, and this is never 0
+  std::vector<protozero::data_view> parts;
   bool known = true;
   try {
     protozero::pbf_reader message(bytes.data(), bytes.size());
     while (message.next()) {
+      if (message.tag() == part_field &&
+          message.wire_type() == protozero::pbf_wire_type::length_delimited) {
+        parts.push_back(message.get_view());
+        continue;
+      }
       bool found = false;
       const bool number = message.wire_type() == protozero::pbf_wire_type::varint;
       const std::uint64_t value = number ? message.get_uint64() : 0;
@@ -92,6 +145,11 @@ indexed_reader_state indexed_reader_state::from_bytes(std::string_view bytes,
                                     ", this is version " + std::to_string(version));
   }
   indexed_reader_state& s = f.state;
+  try {
+    for (const protozero::data_view& p : parts) s.parts.push_back(read_part(p));
+  } catch (const protozero::exception&) {
+    refuse(errc::invalid_argument, "its bytes are no state of an indexed_reader");
+  }
   s.shuffle = f.shuffle == 1;
   s.by = static_cast<shard_by>(f.by & 1);
   s.contents = {s.files, f.contents[0], f.contents[1]};

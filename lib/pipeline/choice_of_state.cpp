@@ -7,19 +7,11 @@
 #include <vector>
 
 #include "leat/core/error.hpp"
+#include "leat/io/indexed_reader_state.hpp"
 #include "leat/pipeline/detail/stage_state.hpp"
 
 namespace leat::detail {
 namespace {
-
-// What no other rank can go on with.
-std::string holding(const std::vector<stage_state>& stages) {
-  for (const stage_state& s : stages) {
-    if (s.buffer && !s.buffer->held.empty()) return "stage '" + s.name + "' holds elements of";
-    if (s.skip > 0) return "stage '" + s.name + "' was in the midst of a run of";
-  }
-  return {};
-}
 
 // One of several that share a source.
 struct rank_of_stage {
@@ -33,6 +25,7 @@ struct rank_of_stage {
 };
 
 constexpr std::string_view rank_setting = "rank";
+constexpr std::string_view shard_remainder_setting = "shard.last";
 constexpr std::string_view world_size_setting = "world_size";
 
 // Those of files are among the choices.
@@ -81,16 +74,95 @@ void require_same(const std::vector<stage_state>& saved, const std::vector<stage
   }
 }
 
-// Refuses what only the same rank can go on with.
-void require_shared(const std::vector<stage_state>& saved, const rank_of_stage& here,
-                    const std::string& name) {
-  const std::string why = holding(saved);
-  if (why.empty()) return;
-  const rank_of_stage then = rank_of(saved.front());
-  throw failure(errc::failed_precondition,
-                name + ": " + why + " " + then.text() + ", and this is " + here.text() +
-                    ": only that rank can go on with the state; so go on with " +
-                    std::to_string(then.world_size) + " ranks, or read_indexed() without a buffer");
+// Refuses what a stage has of one rank: others get it from the states of all.
+void require_nothing_held(const std::vector<stage_state>& saved, const rank_of_stage& here,
+                          const std::string& name) {
+  for (const stage_state& s : saved) {
+    const bool holds = (s.buffer && !s.buffer->held.empty()) || !s.begun.empty() || s.skip > 0;
+    if (!holds) continue;
+    const rank_of_stage then = rank_of(saved.front());
+    throw failure(errc::failed_precondition,
+                  name + ", stage '" + s.name + "': it has elements of " + then.text() +
+                      ", and this is " + here.text() + ": give restore_ranks() the states of all " +
+                      std::to_string(then.world_size));
+  }
+}
+
+// Refuses elements that are made of several, such as a batch, and were had in part: by what others
+// go on with, none is made of the same ones again.
+void require_origins(const std::vector<stage_state>& saved, const rank_of_stage& here,
+                     const std::string& name) {
+  for (const stage_state& s : saved) {
+    if (s.skip == 0) continue;
+    const rank_of_stage then = rank_of(saved.front());
+    throw failure(errc::failed_precondition,
+                  name + ", stage '" + s.name + "': " + then.text() +
+                      " was in the midst of what it makes of a batch, and this is " + here.text() +
+                      ": only that rank can go on with the state; so go on with " +
+                      std::to_string(then.world_size) + " ranks, or let it stand before batch()");
+  }
+}
+
+// What a rank gets of the elements that stages of others had: each of one rank in turn.
+class dealer {
+ public:
+  dealer(const std::vector<std::vector<stage_state>>& ranks, const rank_of_stage& here)
+      : ranks_(ranks), here_(here) {}
+
+  // Of the i-th stage.
+  void deal(std::size_t i, stage_state& to) {
+    to.begun.clear();
+    for (const auto& saved : ranks_) add_share(saved[i].begun, to.begun);
+    if (!to.buffer) return;
+    to.buffer = buffer_state{.is_share = true};
+    for (const auto& saved : ranks_) {
+      if (!saved[i].buffer) refuse_state(to.name, "its state is not of a buffer");
+      to.buffer->draws = std::max(to.buffer->draws, saved[i].buffer->draws);
+      add_share(saved[i].buffer->held, to.buffer->held);
+    }
+    to.buffer->seed = ranks_[here_.rank % ranks_.size()][i].buffer->seed;
+  }
+
+ private:
+  template <class T>
+  void add_share(const std::vector<T>& of, std::vector<T>& to) {
+    for (const T& each : of) {
+      if (next_++ % here_.world_size == here_.rank) to.push_back(each);
+    }
+  }
+
+  const std::vector<std::vector<stage_state>>& ranks_;
+  const rank_of_stage here_;
+  std::uint64_t next_ = 0;
+};
+
+// What readers by an index have left, as the state of all of them.
+void merge_readers(const std::vector<std::vector<stage_state>>& ranks, const std::string& name,
+                   stage_state& to) {
+  const auto is_open = [](const auto& saved) { return !saved.front().reader.empty(); };
+  const auto open = std::ranges::find_if(ranks, is_open);
+  if (open == ranks.end()) return;
+  const stage_state& known = open->front();
+  const std::string title = name + ", stage '" + to.name + "'";
+  std::vector<indexed_reader_state> places;
+  for (const auto& saved : ranks) {
+    const stage_state& s = saved.front();
+    if (s.seed != known.seed) {
+      throw failure(errc::failed_precondition, title + ": the seed of " + rank_of(s).text() +
+                                                   " is another one than that of " +
+                                                   rank_of(known).text());
+    }
+    places.push_back(
+        indexed_reader_state::from_bytes(is_open(saved) ? s.reader : known.reader, title));
+    if (is_open(saved)) continue;
+    places.back().epoch = places.back().position = 0;
+    places.back().parts.clear();
+  }
+  const auto last = std::ranges::find(to.settings, shard_remainder_setting, &setting::name);
+  const bool is_set = last != to.settings.end();
+  const auto remainder = static_cast<shard_remainder>(is_set ? last->value : 0);
+  to.reader = indexed_reader_state::left_of(places, remainder, title).to_bytes();
+  to.marks = known.marks;
 }
 
 std::string named(std::string_view pipeline) { return "pipeline '" + std::string(pipeline) + "'"; }
@@ -114,7 +186,7 @@ std::vector<stage_state> state_of(const std::vector<std::string>& one,
                                                  ": give restore_ranks() the states of all " +
                                                  std::to_string(then.world_size));
   }
-  require_shared(saved, here, name);
+  require_nothing_held(saved, here, name);
   return saved;
 }
 
@@ -139,17 +211,14 @@ std::vector<stage_state> state_of_ranks(const std::vector<std::string>& all,
     throw failure(errc::failed_precondition, name + ": there is no state: give that of each rank");
   }
   if (here.world_size == all.size()) return std::move(ranks[here.rank]);
-  for (const auto& saved : ranks) require_shared(saved, here, name);
+  for (const auto& saved : ranks) require_origins(saved, here, name);
   std::vector<stage_state> merged = ranks.front();
-  stage_state& source = merged.front();
+  merge_readers(ranks, name, merged.front());
+  dealer elements(ranks, here);
+  for (std::size_t i = 0; i < merged.size(); ++i) elements.deal(i, merged[i]);
   for (const auto& saved : ranks) {
     const stage_state& s = saved.front();
-    if (s.files) source.of_ranks.push_back(*s.files);
-    if (s.reader == source.reader && s.seed == source.seed) continue;
-    throw failure(errc::failed_precondition,
-                  name + ", stage '" + s.name + "': " + rank_of(s).text() +
-                      " stands elsewhere than " + rank_of(source).text() +
-                      ": save where all have had equally many records");
+    if (s.files) merged.front().of_ranks.push_back(*s.files);
   }
   return merged;
 }

@@ -36,7 +36,10 @@ class indexed_stage final : public detail::stage<record_selection> {
     journal_.begin({reader_->state()});
     const std::uint64_t left_out = reader_->statistics().reports;
     const bool more = co_await reader_->read_batch(run);
-    journal_.last().is_whole = reader_->statistics().reports == left_out;
+    place& at = journal_.last();
+    at.is_there = true;
+    at.epoch = reader_->epoch();
+    if (reader_->statistics().reports != left_out) at.behind = positions_behind(run, at);
     std::size_t bytes = 0;
     for (const byte_view record : run) bytes += record.size();
     if (noting_) note(run);
@@ -57,15 +60,22 @@ class indexed_stage final : public detail::stage<record_selection> {
   }
   void save(detail::run_place before, std::vector<stage_state>& stages) const override {
     describe(stages);
-    stages.back().skip = before.element;
+    const std::uint64_t had = before.element;
+    stages.back().skip = had;
     stages.back().seed = seed_;
     if (!reader_) return;
     const place* const at = journal_.find(before.run);
     indexed_reader_state s = at ? at->before : reader_->state();
-    // Records are counted in positions, as far as none was left out: then it is the state of all
-    // ranks, whatever their number.
-    if (at && at->is_whole && before.element > 0) {
-      s.position += before.element * (s.by == shard_by::files ? 1 : s.world_size);
+    // Records are counted in positions: then it is the state of all ranks, whatever their number.
+    if (at && at->is_there && had > 0) {
+      if (s.epoch != at->epoch) {  // of that one there was none left
+        s.epoch = at->epoch;
+        s.position = 0;
+        s.parts.clear();
+      }
+      const std::uint64_t step = s.by == shard_by::files ? 1 : s.world_size;
+      s.position += had * step;
+      if (!at->behind.empty()) s.position = at->behind[static_cast<std::size_t>(had - 1)];
       stages.back().skip = 0;
     }
     stages.back().reader = s.to_bytes();
@@ -140,13 +150,17 @@ class indexed_stage final : public detail::stage<record_selection> {
   // Where the reader stood at the beginning of a run, and what that run then gave.
   struct place {
     indexed_reader_state before;
-    bool is_whole = false;  // no record of it was left out
+    bool is_there = false;
+    std::uint64_t epoch = 0;  // of the run
+    std::vector<std::uint64_t> behind =
+        {};  // positions, of each record, where others were left out
     std::vector<origin> origins = {};
   };
 
   // Refuses a state that is in an epoch behind the last one.
   void require_epoch(const indexed_reader_state& s) const {
-    const std::uint64_t begun = s.epoch + (s.position > 0 || skip_ > 0 ? 1 : 0);
+    const bool has_begun = s.position > 0 || skip_ > 0 || !s.parts.empty();
+    const std::uint64_t begun = s.epoch + (has_begun ? 1 : 0);
     if (!options_.num_epochs || begun <= *options_.num_epochs) return;
     detail::refuse_state(metrics().name(), "it is in epoch " + std::to_string(begun) +
                                                ", and num_epochs is " +
@@ -186,6 +200,24 @@ class indexed_stage final : public detail::stage<record_selection> {
       firsts_.push_back(first);
       first += f->size();
     }
+  }
+
+  // Where the next record stands behind each one of a run from which damaged ones were left out.
+  [[nodiscard]] std::vector<std::uint64_t> positions_behind(const record_selection& run,
+                                                            const place& at) const {
+    std::vector<std::uint64_t> records;
+    for (const auto& f : reader_->files()) records.push_back(f->size());
+    epoch_order order(records, options_.shuffle, reader_->seed(), options_.shard);
+    const bool same_epoch = at.epoch == at.before.epoch;
+    order.begin(at.epoch, same_epoch ? at.before.parts : std::vector<epoch_part>());
+    std::uint64_t position = same_epoch ? at.before.position : 0;
+    std::vector<std::uint64_t> behind;
+    for (std::size_t i = 0; i < run.size(); ++i) {
+      while (order.at(position).ordinal != run.ordinal(i)) position = order.next(position);
+      position = order.next(position);
+      behind.push_back(position);
+    }
+    return behind;
   }
 
   void note(const record_selection& run) {

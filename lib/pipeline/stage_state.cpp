@@ -24,7 +24,7 @@ constexpr tag version = 1, stage = 2, checksum = 15;
 }
 namespace of_stage {
 constexpr tag kind = 1, name = 2, setting = 3, skip = 4, files = 5, buffer = 6, reader = 7,
-              seed = 8, rank = 9, world_size = 10, marks = 11;
+              seed = 8, rank = 9, world_size = 10, marks = 11, begun = 12;
 }
 namespace of_setting {
 constexpr tag name = 1, value = 2;
@@ -39,6 +39,10 @@ constexpr std::uint32_t open = 1, ended = 2, any = 4;
 }  // namespace of_place
 namespace of_buffer {
 constexpr tag seed = 1, draws = 2, files = 3, offsets = 4, indexes = 5, branches = 6;
+}
+
+namespace of_begun {
+constexpr tag file = 1, offset = 2, index = 3, branch = 4, had = 5;
 }
 
 // What stands in front of a field of each kind.
@@ -123,6 +127,14 @@ void write(pbf_writer to, const buffer_state& s) {
   for (const origin& o : s.held) all.add_element(o.branch);
 }
 
+void write(pbf_writer to, const begun_element& b) {
+  to.add_uint64(of_begun::file, b.what.file);
+  to.add_uint64(of_begun::offset, b.what.offset);
+  to.add_uint64(of_begun::index, b.what.index);
+  if (b.what.branch != 0) to.add_fixed64(of_begun::branch, b.what.branch);
+  to.add_uint64(of_begun::had, b.had);
+}
+
 void write(pbf_writer to, const stage_state& s) {
   to.add_string(of_stage::kind, s.kind);
   to.add_string(of_stage::name, s.name);
@@ -140,6 +152,7 @@ void write(pbf_writer to, const stage_state& s) {
     to.add_uint64(of_stage::rank, s.rank);
     to.add_uint64(of_stage::world_size, s.world_size);
   }
+  for (const begun_element& b : s.begun) write(pbf_writer(to, of_stage::begun), b);
   if (s.marks.empty()) return;
   pbf_writer marks(to, of_stage::marks);
   write(marks, s.marks);
@@ -241,6 +254,21 @@ buffer_state read_buffer(pbf_reader from) {
   return s;
 }
 
+begun_element read_begun(pbf_reader from) {
+  begun_element b;
+  while (from.next()) {
+    switch (from.tag_and_type()) {
+      case of_number(of_begun::file): b.what.file = from.get_uint32(); break;
+      case of_number(of_begun::offset): b.what.offset = from.get_uint64(); break;
+      case of_number(of_begun::index): b.what.index = from.get_uint64(); break;
+      case of_word(of_begun::branch): b.what.branch = from.get_fixed64(); break;
+      case of_number(of_begun::had): b.had = from.get_uint64(); break;
+      default: throw unknown_field();
+    }
+  }
+  return b;
+}
+
 setting read_setting(pbf_reader from) {
   setting s;
   while (from.next()) {
@@ -269,6 +297,7 @@ stage_state read_stage(pbf_reader from) {
       case of_word(of_stage::seed): s.seed = from.get_fixed64(); break;
       case of_number(of_stage::rank): s.rank = from.get_uint64(); break;
       case of_number(of_stage::world_size): s.world_size = from.get_uint64(); break;
+      case of_bytes(of_stage::begun): s.begun.push_back(read_begun(from.get_message())); break;
       case of_bytes(of_stage::marks): s.marks = read_files(from.get_message()).files; break;
       default: throw unknown_field();
     }

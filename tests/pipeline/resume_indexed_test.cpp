@@ -3,20 +3,29 @@
 #include "leat/pipeline/read_indexed.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
-#include "pipeline/resuming.hpp"
+#include "pipeline/dealing.hpp"
 #include "support/error_of.hpp"
 #include "support/refusal.hpp"
 
 namespace resume_indexed_test {
 
 using leat::errc;
+using leat_test::check_dealing_everywhere;
+using leat_test::check_resuming;
 using leat_test::contains;
+using leat_test::contents;
 using leat_test::error_of;
 using leat_test::go_on;
+using leat_test::go_on_with;
+using leat_test::join_rows;
 using leat_test::read_and_save;
+using leat_test::text_of_record;
+using leat_test::texts;
 
 TEST_CASE("resume: the file of read_indexed() that has changed is named", "[pipeline]") {
   const temp_dir dir;
@@ -49,6 +58,110 @@ TEST_CASE("resume: the file of read_indexed() that has changed is named", "[pipe
   CHECK(contains(refused(), "'" + other + "' has changed: it has " +
                                 std::to_string(std::filesystem::file_size(path)) +
                                 " bytes, and had " + size + " when it was read"));
+}
+
+struct few_records {
+  explicit few_records(int count) { leat::sync_wait(leat_test::write_record_files(dir, count)); }
+  [[nodiscard]] auto read(std::uint64_t rank, std::uint64_t world_size,
+                          std::uint64_t num_epochs = 1) const {
+    return leat::read_indexed({dir / "records???"},
+                              {.num_epochs = num_epochs,
+                               .seed = 5,
+                               .shard = {.rank = rank, .world_size = world_size},
+                               .batch_size = 6});
+  }
+  temp_dir dir;
+};
+
+TEST_CASE("resume: ranks of read_indexed() that have unequally many records, in several epochs",
+          "[pipeline]") {
+  const few_records records(62);
+  for (std::uint64_t rank = 0; rank < 3; ++rank) {
+    check_resuming([&] { return records.read(rank, 3, 3).map("text", text_of_record); });
+  }
+}
+
+TEST_CASE("resume: what ranks of read_indexed() have left is dealt anew, wherever they stand",
+          "[pipeline]") {
+  const few_records records(62);
+  for (const std::uint64_t num_epochs : {1U, 3U}) {
+    check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
+      return records.read(rank, world_size, num_epochs).map("text", text_of_record).prefetch(2);
+    });
+  }
+  check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
+    return records.read(rank, world_size, 2)
+        .shuffle({.capacity = 9, .seed = 2})
+        .batch({.size = 4})
+        .map("join", join_rows, {.workers = 2});
+  });
+  check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
+    return records.read(rank, world_size)
+        .flat_map("twice", [](leat::byte_view r) { return texts(2, text_of_record(r)); })
+        .shuffle({.capacity = 5, .seed = 2});
+  });
+}
+
+TEST_CASE("resume: a rank that has not begun has all of its share left", "[pipeline]") {
+  const few_records records(62);
+  const auto make = [&](std::uint64_t rank, std::uint64_t world_size) {
+    return records.read(rank, world_size, 2).map("text", text_of_record);
+  };
+  texts states(2);
+  auto first = make(0, 2);
+  states[0] = first.save();
+  texts seen = go_on_with(make(1, 2), {}, 40, &states[1]);  // in its second epoch
+  for (std::uint64_t r = 0; r < 3; ++r) {
+    const texts rest = go_on_with(make(r, 3), states);
+    CHECK(rest.size() > 20);
+    seen.insert(seen.end(), rest.begin(), rest.end());
+  }
+  CHECK(contents(seen) == contents(go_on_with(make(0, 1), {})));
+}
+
+// Of 62 records some are damaged and left out.
+TEST_CASE("resume: what was left out as damaged is no place of another record", "[pipeline]") {
+  const few_records records(62);
+  {
+    std::fstream file(records.dir / "records103", std::ios::in | std::ios::out | std::ios::binary);
+    for (const int offset : {12, 84, 210, 300}) {
+      file.seekp(offset);
+      file.put('#');
+    }
+  }
+  const auto make = [&](std::uint64_t rank, std::uint64_t world_size) {
+    return leat::read_indexed({records.dir / "records???"},
+                              {.num_epochs = 2,
+                               .seed = 5,
+                               .shard = {.rank = rank, .world_size = world_size},
+                               .batch_size = 7,
+                               .corruption = {.policy = leat::corruption_policy::skip_record}})
+        .map("text", text_of_record);
+  };
+  const texts all = go_on_with(make(0, 1), {});
+  REQUIRE(all.size() < 124);
+  check_resuming([&] { return make(0, 1); });
+  check_dealing_everywhere(make);
+}
+
+TEST_CASE("resume: ranks of read_indexed() that do not go together are refused", "[pipeline]") {
+  const few_records records(62);
+  const auto by_files = [&](std::uint64_t rank, std::uint64_t world_size) {
+    return leat::read_indexed(
+               {records.dir / "records???"},
+               {.num_epochs = 1,
+                .seed = 5,
+                .shard = {.rank = rank, .world_size = world_size, .by = leat::shard_by::files}})
+        .map("text", text_of_record);
+  };
+  texts states(2);
+  for (std::uint64_t r = 0; r < 2; ++r) go_on_with(by_files(r, 2), {}, 3 + r, &states[r]);
+  auto p = by_files(0, 1);
+  CHECK(contains(error_of(p.restore_ranks(states), errc::failed_precondition),
+                 "stage 'indexed_reader': rank 0 of 2 stands elsewhere than others, each of which "
+                 "reads files of its own: by files only as many ranks can go on in the midst of an "
+                 "epoch; or take shard_by::records"));
+  leat::sync_wait(p.stop());
 }
 
 }  // namespace resume_indexed_test

@@ -8,47 +8,27 @@
 
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/pipeline/read_indexed.hpp"
-#include "pipeline/resuming.hpp"
+#include "pipeline/dealing.hpp"
 #include "support/error_of.hpp"
 #include "support/refusal.hpp"
 
 namespace resume_ranks_test {
 
 using leat::errc;
+using leat_test::check_dealing;
 using leat_test::contains;
 using leat_test::error_of;
 using leat_test::go_on;
+using leat_test::go_on_with;
+using leat_test::join_rows;
 using leat_test::joined;
 using leat_test::lines_of;
+using leat_test::parts_of;
 using leat_test::read_and_save;
+using leat_test::sorted;
 using leat_test::text_of_record;
 using leat_test::texts;
 using leat_test::write_record_files;
-
-std::string join_rows(const leat::record_rows& rows) {
-  std::string text;
-  for (const leat::byte_view row : rows) text += text_of_record(row) + ',';
-  return text;
-}
-
-// "a,b" as "a" and "b".
-texts parts_of(const std::string& text) {
-  texts parts;
-  std::string part;
-  for (const char c : text + ',') {
-    if (c != ',') {
-      part += c;
-    } else if (!part.empty()) {
-      parts.push_back(std::exchange(part, {}));
-    }
-  }
-  return parts;
-}
-
-texts sorted(texts all) {
-  std::sort(all.begin(), all.end());
-  return all;
-}
 
 // Of which ranks read 10 batches each, then others go on.
 template <class Make>
@@ -98,7 +78,8 @@ TEST_CASE("resume: ranks of another number go on with the same records", "[pipel
   }
 }
 
-TEST_CASE("resume: what a stage holds of a rank, another one cannot go on with", "[pipeline]") {
+TEST_CASE("resume: what a stage holds of a rank, another one gets from the states of all",
+          "[pipeline]") {
   const temp_dir dir;
   leat::sync_wait(write_record_files(dir, 1000));
   const auto ranks_of = [&](std::uint64_t rank, std::uint64_t world_size) {
@@ -121,8 +102,9 @@ TEST_CASE("resume: what a stage holds of a rank, another one cannot go on with",
   for (const auto& [rank, world_size] : {std::pair{1U, 2U}, {0U, 3U}, {0U, 1U}}) {
     auto p = shuffled(rank, world_size);
     const std::string why = error_of(p.restore(state), errc::failed_precondition);
-    CHECK(contains(why, "stage 'shuffle' holds elements of rank 0 of 2, and this is rank " +
-                            std::to_string(rank) + " of " + std::to_string(world_size)));
+    CHECK(contains(why, "stage 'shuffle': it has elements of rank 0 of 2, and this is rank " +
+                            std::to_string(rank) + " of " + std::to_string(world_size) +
+                            ": give restore_ranks() the states of all 2"));
     leat::sync_wait(p.stop());
   }
   auto same = shuffled(0, 2);
@@ -132,45 +114,11 @@ TEST_CASE("resume: what a stage holds of a rank, another one cannot go on with",
   const texts states = leat::sync_wait(read_and_save(twice, 3)).second;
   auto p = words(1, 2);
   CHECK(contains(error_of(p.restore(states.back()), errc::failed_precondition),
-                 "stage 'twice' was in the midst of a run of rank 0 of 2"));
+                 "stage 'twice': it has elements of rank 0 of 2"));
   leat::sync_wait(p.stop());
 }
 
 // ------------------------------------------------------------------------- files shared by ranks
-
-template <class Pipeline>
-texts go_on_with(Pipeline p, const texts& states, std::size_t count = SIZE_MAX,
-                 std::string* state = nullptr) {
-  const auto body = [&]() -> leat::task<texts> {
-    if (!states.empty()) co_await p.restore_ranks(states);
-    auto [all, after] = co_await read_and_save(p, count);
-    if (state) *state = after.back();
-    co_return all;
-  };
-  return leat::sync_wait(body());
-}
-
-// Each number of ranks in turn reads some elements, of each rank so many more, and is saved; the
-// last reads the rest. Each element comes as often as one rank that reads all has it.
-template <class Make>
-void check_dealing(const std::vector<std::uint64_t>& worlds, std::size_t some, Make make) {
-  const texts all = go_on_with(make(0, 1), {});
-  texts seen;
-  texts states;
-  for (std::size_t i = 0; i < worlds.size(); ++i) {
-    const bool is_last = i + 1 == worlds.size();
-    texts after(worlds[i]);
-    for (std::uint64_t rank = 0; rank < worlds[i]; ++rank) {
-      const std::size_t count = is_last ? SIZE_MAX : some * (1 + rank);
-      const texts part = go_on_with(make(rank, worlds[i]), states, count, &after[rank]);
-      seen.insert(seen.end(), part.begin(), part.end());
-    }
-    std::reverse(after.begin(), after.end());  // in whatever order
-    states = std::move(after);
-  }
-  INFO("of " << worlds.size() << " numbers of ranks from " << worlds.front() << " on, " << some);
-  CHECK((sorted(seen) == sorted(all)));
-}
 
 struct sharing {
   bool shuffle = false;
@@ -314,50 +262,6 @@ TEST_CASE("resume: a file that has changed is refused by all ranks", "[pipeline]
     CHECK(contains(error_of(p.restore_ranks(states), errc::failed_precondition), "has changed"));
     leat::sync_wait(p.stop());
   }
-}
-
-TEST_CASE("resume: what stages hold of ranks is refused with what to do", "[pipeline]") {
-  const temp_dir dir;
-  leat_test::write_line_files(dir, 400);
-  const auto lines = [&](std::uint64_t rank, std::uint64_t world_size) {
-    return lines_of({.files = {dir / "lines*"}, .rank = rank, .world_size = world_size})
-        .shuffle({.capacity = 20, .seed = 1});
-  };
-  texts states(2);
-  for (std::uint64_t r = 0; r < 2; ++r) go_on_with(lines(r, 2), {}, 70, &states[r]);
-  auto p = lines(0, 1);
-  CHECK(contains(error_of(p.restore_ranks(states), errc::failed_precondition),
-                 "stage 'shuffle' holds elements of rank 0 of 2, and this is rank 0 of 1: only "
-                 "that rank can go on with the state; so go on with 2 ranks, or read_indexed()"));
-  leat::sync_wait(p.stop());
-}
-
-TEST_CASE("resume: states of ranks of read_indexed have to be of one place", "[pipeline]") {
-  const temp_dir dir;
-  leat::sync_wait(write_record_files(dir, 1000));
-  const auto ranks_of = [&](std::uint64_t rank, std::uint64_t world_size) {
-    return leat::read_indexed(
-               {dir / "records???"},
-               {.num_epochs = 1, .seed = 5, .shard = {.rank = rank, .world_size = world_size}})
-        .map("text", text_of_record);
-  };
-  texts states(2);
-  texts seen;
-  for (std::uint64_t r = 0; r < 2; ++r) {
-    const texts part = go_on_with(ranks_of(r, 2), {}, 40, &states[r]);
-    seen.insert(seen.end(), part.begin(), part.end());
-  }
-  for (std::uint64_t r = 0; r < 3; ++r) {
-    const texts part = go_on_with(ranks_of(r, 3), states);
-    seen.insert(seen.end(), part.begin(), part.end());
-  }
-  CHECK(sorted(seen) == sorted(go_on_with(ranks_of(0, 1), {})));
-  go_on_with(ranks_of(1, 2), {}, 41, &states[1]);
-  auto p = ranks_of(0, 3);
-  CHECK(contains(error_of(p.restore_ranks(states), errc::failed_precondition),
-                 "rank 1 of 2 stands elsewhere than rank 0 of 2: save where all have had equally "
-                 "many records"));
-  leat::sync_wait(p.stop());
 }
 
 }  // namespace resume_ranks_test

@@ -30,6 +30,16 @@ struct shard_options {
   shard_remainder last = shard_remainder::keep;
 };
 
+/// Some records of the order of an epoch: every `stride`-th of its places.
+struct epoch_part {
+  std::uint64_t epoch = 0;
+  std::uint64_t first = 0;  ///< place, from 0
+  std::uint64_t stride = 1;
+  std::uint64_t count = 0;
+
+  friend bool operator==(const epoch_part&, const epoch_part&) = default;
+};
+
 /// How many records a rank gets.
 struct shard_counts {
   std::uint64_t records = 0;   ///< in all
@@ -55,6 +65,9 @@ struct shard_counts {
 ///
 /// Without a shuffle the order is that of the files.
 ///
+/// An epoch that is dealt out anew in its midst has some parts of orders, its own and those of
+/// epochs before, in the place of an order: positions are of these, one part behind the other.
+///
 /// A value type. Thread safety: distinct-safe; shared-safe where nobody calls begin().
 class epoch_order {
  public:
@@ -74,6 +87,9 @@ class epoch_order {
   /// Goes over to another epoch. Errors: std::bad_alloc, by files; then nothing has changed.
   /// Cost: by records O(1), by files O(files).
   void begin(std::uint64_t epoch);
+  /// The same to one that was dealt out anew; without parts, to the whole one. Precondition: by
+  /// records, and the places of all parts are of the orders. Cost: O(parts).
+  void begin(std::uint64_t epoch, std::span<const epoch_part> parts);
   [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
 
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
@@ -105,6 +121,17 @@ class epoch_order {
   };
 
   [[nodiscard]] bool by_files() const noexcept { return shard_.by == shard_by::files; }
+  struct dealt_part {
+    epoch_part part;
+    permutation order;    // of its epoch
+    std::uint64_t begin;  // its first position
+  };
+  // Positions of an epoch, of all ranks or, by files, of this one.
+  [[nodiscard]] std::uint64_t places() const noexcept {
+    return parts_.empty() ? order_.size() : parts_.back().begin + parts_.back().part.count;
+  }
+  [[nodiscard]] std::uint64_t item_at(std::uint64_t place) const noexcept;
+
   [[nodiscard]] shares shares_from(std::uint64_t position) const noexcept;
   [[nodiscard]] std::uint64_t records_of(std::size_t file) const noexcept {
     return firsts_[file + 1] - firsts_[file];
@@ -117,6 +144,7 @@ class epoch_order {
   shard_options shard_;
   std::uint64_t epoch_ = 0;
   permutation order_;  // of all records, or of those of this rank's files
+  std::vector<dealt_part> parts_;
 
   // By files.
   std::vector<std::size_t> with_records_;

@@ -143,7 +143,8 @@ class indexed_reader {
   /// under way.
   ///
   /// It is the state of all ranks together. Ranks that have delivered equally many records have
-  /// equal states, and one of them is enough to save.
+  /// equal states, and one of them is enough to save. Of others that of each is needed:
+  /// indexed_reader_state::left_of().
   [[nodiscard]] indexed_reader_state state() const;
   [[nodiscard]] std::string serialize_state() const { return state().to_bytes(); }
 
@@ -177,9 +178,14 @@ class indexed_reader {
     std::uint64_t epoch = 0;
     std::uint64_t position = 0;
   };
+  struct dealt_epoch {
+    std::uint64_t epoch = 0;
+    std::vector<epoch_part> parts = {};  // none: it is a whole one
+  };
 
   void check_ranks() const;
   void check_state(const indexed_reader_state& s) const;
+  void begin_epoch(epoch_order& order, std::uint64_t epoch) const;
 
   [[nodiscard]] bool at_end(const place& p) const noexcept;
   [[nodiscard]] std::shared_ptr<block> plan();
@@ -197,7 +203,8 @@ class indexed_reader {
   const std::vector<std::unique_ptr<tfrecord_file>> files_;
   const indexed_reader_options options_;
   detail::one_at_a_time in_use_;
-  epoch_order order_;              // in the epoch of ahead_
+  epoch_order order_;  // in the epoch of ahead_
+  dealt_epoch dealt_;
   indexed_reader_state identity_;  // at the beginning
   std::shared_ptr<const void> paths_;
   std::shared_ptr<detail::piece_reads> reads_;

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "leat/codec/epoch_fingerprint.hpp"
 #include "leat/io/epoch_order.hpp"
@@ -10,7 +12,8 @@
 namespace leat {
 
 /// What an indexed_reader needs to go on where it was, and to know its files again: at most 160
-/// bytes, however many files, records and epochs there are.
+/// bytes, however many files, records and epochs there are; and up to 46 for each part of an epoch
+/// that was dealt out anew.
 ///
 /// In protobuf's wire format.
 struct indexed_reader_state {
@@ -31,7 +34,24 @@ struct indexed_reader_state {
   /// Fields 13 and 14: the time of its last change.
   epoch_fingerprint times = {};
 
+  /// Field 15, repeated: 1 epoch, 2 first, 3 stride, 4 count. Of an epoch that was dealt out anew:
+  /// then a position is one in these, one behind the other.
+  std::vector<epoch_part> parts = {};
+
   friend bool operator==(const indexed_reader_state&, const indexed_reader_state&) = default;
+
+  /// What several ranks by records have left, given the state of each one, rank by rank: for any
+  /// number of ranks, each of which goes on with it.
+  ///
+  /// Ranks that stand at one place go on there. Else what each has not had yet up to the place of
+  /// the farthest comes first, as a part; where some were in an epoch before, what is left of both
+  /// is one. Of what was dealt out anew and is in its midst, it may be several parts for each.
+  /// `last`: what the ranks did with records that do not go evenly.
+  ///
+  /// Errors: failed_precondition, with `reader`, for states by files that are in the midst of an
+  ///         epoch, of other files or orders each, or of ranks more than 1,024 epochs apart.
+  [[nodiscard]] static indexed_reader_state left_of(std::span<const indexed_reader_state> ranks,
+                                                    shard_remainder last, std::string_view reader);
 
   /// The state as bytes; the same bytes for the same state.
   [[nodiscard]] std::string to_bytes() const;

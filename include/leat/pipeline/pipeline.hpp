@@ -243,12 +243,12 @@ class pipeline {
   }
 
   /// The same for any number of ranks: each is given the states of all that there were, wherever
-  /// those stood. What they had left of their epochs is dealt out anew, each record to one rank;
+  /// those stood. What they and their stages had left is dealt out anew, each element to one rank;
   /// as many ranks as before go on as they were.
   ///
   /// Errors: also failed_precondition for states that are not of all ranks, and where only as many
-  ///         can go on: a stage holds elements, or is in the midst of a run.
-  /// Cost:   of each rank there was a restore(), and up to `interleave` * `block` records.
+  ///         can go on: in the midst of a batch, or of an epoch by files.
+  /// Cost:   of each rank there was up to `interleave` * `block` records; a restore() of a share.
   [[nodiscard]] task<void> restore_ranks(std::vector<std::string> states) {
     return take_up(std::move(states), &detail::state_of_ranks);
   }

@@ -67,11 +67,9 @@ template <arity How, class Function, class In, class Out>
   };
   try {
     out.clear();
-    if constexpr (How != arity::many) out.reserve(in.size());
     if (counts) counts->reserve(in.size());  // so that to count cannot fail
-    if constexpr (How != arity::one) {
-      if (counts) counts->resize(first);
-    }
+    if (counts) counts->resize(first);
+    if constexpr (How != arity::many) out.reserve(in.size());
     for (; at < in.size(); ++at) {
       auto&& element = *(in.begin() + static_cast<std::ptrdiff_t>(at));
       apply_to<How>(f, std::move(element), out);
@@ -79,7 +77,8 @@ template <arity How, class Function, class In, class Out>
     }
     return nullptr;
   } catch (...) {
-    if (out.size() > before) count();
+    // What has failed is the last one; where there was no memory to count, there is none.
+    if (counts && counts->size() < counts->capacity()) count();
     return with_place(in, at);
   }
 }

@@ -12,7 +12,7 @@ namespace leat::detail {
 
 /// The origins of what a shuffle buffer holds, place by place, now and some steps ago.
 ///
-/// A buffer is filled, then each element that is drawn is replaced, then it is emptied.
+/// A buffer is filled; then elements are drawn, and another one comes in their place, or none.
 /// Cost: a few ns and 48 bytes for each step that can be undone.
 class buffer_origins {
  public:
@@ -38,7 +38,13 @@ class buffer_origins {
     held_.pop_back();
   }
 
+  [[nodiscard]] std::uint64_t steps() const noexcept { return first_ + steps_.size(); }
   [[nodiscard]] mark now() const noexcept { return {held_.size(), first_ + steps_.size()}; }
+  /// True: in step n an element left without another one in its place.
+  /// Precondition: that step was made, and is not forgotten.
+  [[nodiscard]] bool removed(std::uint64_t n) const noexcept {
+    return steps_[static_cast<std::size_t>(n - first_)].removed;
+  }
   /// What was held then. Precondition: it is not forgotten. Cost: O(what is held and was drawn).
   [[nodiscard]] std::vector<origin> at(const mark& then) const;
   /// Nobody goes back behind it.

@@ -11,17 +11,20 @@
 namespace leat::detail {
 
 /// Where a stage stood when it began each of its last runs, until nobody goes back to them. A Place
-/// may have the origins of what a run gave: their memory goes around, none is allocated for a run.
+/// may have the origins of what a run gave, and draws: their memory goes around, none is allocated
+/// for a run.
 template <class Place>
 class run_journal {
  public:
   /// The next run begins.
   void begin(Place at) {
     Place& fresh = places_.push();
-    if constexpr (requires { at.origins; }) {
-      at.origins.swap(fresh.origins);
-      at.origins.clear();
-    }
+    const auto take_memory = [](auto& of, auto& from) {
+      of.swap(from);
+      of.clear();
+    };
+    if constexpr (requires { at.origins; }) take_memory(at.origins, fresh.origins);
+    if constexpr (requires { at.draws_of_run; }) take_memory(at.draws_of_run, fresh.draws_of_run);
     fresh = std::move(at);
   }
 

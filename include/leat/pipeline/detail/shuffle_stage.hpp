@@ -25,7 +25,8 @@
 
 namespace leat::detail {
 
-/// Gives elements drawn at random from a buffer that is kept full while the input lasts.
+/// Gives elements drawn at random from a buffer that is kept full while the input lasts. One that
+/// got the elements of several at a restore gives those first of which it has too many.
 template <class In>
 class shuffle_stage final : public inner_stage<In, owned_run<In>> {
  public:
@@ -48,7 +49,7 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
     const at_work here = this->working();
     run.clear();
     if constexpr (is_rows) run.keep_paths(positions_.paths());
-    journal_.begin(now());
+    journal_.begin({now()});
     while (run.size() < run_size) {
       if (in_.left() == 0 && !ended_) {
         co_await refill();
@@ -77,10 +78,10 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
     stages.push_back(description());
   }
   void save(run_place before, std::vector<stage_state>& stages) const override {
-    const place_in_stream at = where(before.run);
+    const auto [at, skip] = where_before(before);
     this->input().save(at.input, stages);
     stage_state s = description();
-    s.skip = before.element;
+    s.skip = skip;
     s.buffer = buffer_state{random_.seed(), at.draws, held_.at(at.held)};
     stages.push_back(std::move(s));
   }
@@ -92,8 +93,8 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
   }
   task<void> restore(std::span<stage_state> stages) override {
     stage_state& s = stages.back();
-    if (!s.buffer || s.buffer->held.size() > capacity_)
-      refuse_state(this->metrics().name(), "its state is not of a buffer");
+    if (!s.buffer) refuse_state(this->metrics().name(), "its state is not of a buffer");
+    if (s.buffer->is_share) s.buffer->seed = given_seed_.value_or(s.buffer->seed);
     require_seed(this->metrics().name(), given_seed_, s.buffer->seed);
     co_await this->input().restore(stages.first(stages.size() - 1));
     in_.restart(this->input().to_skip());
@@ -140,20 +141,54 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
   using place = typename detail::place_in<out>::type;
   static constexpr bool is_rows = requires(const place& p) { p.position(); };
 
-  // Where the stage stood at the beginning of a run, and what that run then gave.
   struct place_in_stream {
     run_place input;
     std::uint64_t draws = 0;
     buffer_origins::mark held;
+  };
+  // Where the stage stood when it began to draw: so many elements of its run were given by then.
+  // What came for those it drew, if anything did, came from one run of the input.
+  struct drawing {
+    std::uint64_t given = 0;
+    place_in_stream at;
+  };
+  // Where it stood at the beginning of a run, and what that run then gave.
+  struct run_begin {
+    place_in_stream at;
     std::vector<origin> origins = {};
+    std::vector<drawing> draws_of_run = {};
   };
 
   [[nodiscard]] place_in_stream now() const {
-    return {in_.next(), random_.position(), held_.now(), {}};
+    return {in_.next(), random_.position(), held_.now()};
   }
   [[nodiscard]] place_in_stream where(std::uint64_t run) const {
-    const place_in_stream* const at = journal_.find(run);
-    return at ? place_in_stream{at->input, at->draws, at->held, {}} : now();
+    const run_begin* const begin = journal_.find(run);
+    return begin ? begin->at : now();
+  }
+  // Before an element; with how many elements there are from there to it, where its run is not
+  // there yet.
+  [[nodiscard]] std::pair<place_in_stream, std::uint64_t> where_before(run_place before) const {
+    place_in_stream at = where(before.run);
+    std::uint64_t left = before.element;
+    const run_begin* const begin = journal_.find(before.run);
+    if (!begin || left == 0) return {at, left};
+    for (const drawing& d : begin->draws_of_run) {
+      if (d.given > before.element) break;
+      at = d.at;
+      left = before.element - d.given;
+    }
+    random_engine random(random_.seed(), at.draws);
+    for (; left > 0 && at.held.steps < held_.steps(); --left) {
+      static_cast<void>(random.below(at.held.size));
+      if (held_.removed(at.held.steps++)) {
+        --at.held.size;
+      } else {
+        ++at.input.element;
+      }
+    }
+    at.draws = random.position();
+    return {at, left};
   }
   [[nodiscard]] stage_state description() const {
     return {
@@ -205,32 +240,33 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
 
   // As many elements as the present run of the input allows.
   void draw(out& run) {
-    while (run.size() < run_size) {
-      if (places_.size() < capacity_ && !ended_) {
-        if (in_.left() == 0) return;
-        if (noting_) held_.add(of_input_[in_.taken()]);
-        grow();
-        put_next(places_.emplace_back());
+    while (places_.size() < capacity_ && !ended_) {
+      if (in_.left() == 0) return;
+      if (noting_) held_.add(of_input_[in_.taken()]);
+      grow();
+      put_next(places_.emplace_back());
+    }
+    if (noting_) journal_.last().draws_of_run.push_back({run.size(), now()});
+    while (run.size() < run_size && !places_.empty()) {
+      const bool leaves = ended_ || places_.size() > capacity_;
+      if (!leaves && in_.left() == 0) return;
+      const auto drawn = static_cast<std::size_t>(random_.below(places_.size()));
+      if (passes_on_) journal_.last().origins.push_back(held_[drawn]);
+      place& p = places_[drawn];
+      expect_later();
+      if (memory_) beside_ -= p.memory();
+      if constexpr (is_rows) {
+        run.push_back(p.take(), p.position());
       } else {
-        if (places_.empty() || (!ended_ && in_.left() == 0)) return;
-        const auto drawn = static_cast<std::size_t>(random_.below(places_.size()));
-        if (passes_on_) journal_.last().origins.push_back(held_[drawn]);
-        place& p = places_[drawn];
-        expect_later();
-        if (memory_) beside_ -= p.memory();
-        if constexpr (is_rows) {
-          run.push_back(p.take(), p.position());
-        } else {
-          run.push_back(p.take());
-        }
-        if (ended_) {
-          if (noting_) held_.remove(drawn);
-          std::swap(p, places_.back());
-          places_.pop_back();
-        } else {
-          if (noting_) held_.replace(drawn, of_input_[in_.taken()]);
-          put_next(p);
-        }
+        run.push_back(p.take());
+      }
+      if (leaves) {
+        if (noting_) held_.remove(drawn);
+        std::swap(p, places_.back());
+        places_.pop_back();
+      } else {
+        if (noting_) held_.replace(drawn, of_input_[in_.taken()]);
+        put_next(p);
       }
     }
   }
@@ -326,7 +362,7 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
   bool passes_on_ = false;
   buffer_origins held_;
   std::vector<origin> of_input_;  // of the present run of the input
-  run_journal<place_in_stream> journal_;
+  run_journal<run_begin> journal_;
   std::uint64_t skip_ = 0;
 };
 

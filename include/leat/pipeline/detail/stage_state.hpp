@@ -82,8 +82,17 @@ struct buffer_state {
   std::uint64_t seed = 0;
   std::uint64_t draws = 0;
   std::vector<origin> held = {};
+  bool is_share = false;  ///< of what several ranks held: the seed is one of theirs
 
   friend bool operator==(const buffer_state&, const buffer_state&) = default;
+};
+
+/// One of which flat_map() makes several, some of which the next stage has had.
+struct begun_element {
+  origin what;
+  std::uint64_t had = 0;
+
+  friend bool operator==(const begun_element&, const begun_element&) = default;
 };
 
 /// One of the choices in a declaration on which the stream depends.
@@ -105,7 +114,8 @@ struct stage_state {
   std::optional<files_state> files = {};
   std::vector<files_state> of_ranks = {};  ///< not empty: of so many, that others go on for
   std::optional<buffer_state> buffer = {};
-  std::string reader = {};  ///< an indexed_reader's state; empty: it was not open yet
+  std::vector<begun_element> begun = {};  ///< they come first, from what was not had on
+  std::string reader = {};                ///< an indexed_reader's state; empty: it was not open yet
   std::optional<std::uint64_t> seed = {};  ///< of the orders of such a reader
   std::vector<file_mark> marks = {};       ///< of its files, to name the one that has changed
 

@@ -1,0 +1,195 @@
+// What ranks of an indexed_reader have left, wherever each stands, is shared by another number.
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/core/error.hpp"
+#include "leat/core/random.hpp"
+#include "leat/io/indexed_reader_state.hpp"
+#include "support/effort.hpp"
+#include "support/refusal.hpp"
+
+namespace left_of_ranks_test {
+
+using leat::epoch_order;
+using leat::epoch_part;
+using leat::indexed_reader_state;
+using leat::shard_remainder;
+using leat_test::contains;
+using numbers = std::vector<std::uint64_t>;
+
+constexpr std::uint64_t seed = 11;
+
+// One rank of several, as an indexed_reader reads.
+class reading_rank {
+ public:
+  reading_rank(std::uint64_t records, std::uint64_t rank, std::uint64_t world_size,
+               shard_remainder last, const indexed_reader_state* state = nullptr)
+      : order_(numbers{records}, true, seed,
+               {.rank = rank, .world_size = world_size, .last = last}) {
+    if (state) now_ = *state;
+    now_.records = records;
+    now_.seed = seed;
+    now_.world_size = world_size;
+    order_.begin(now_.epoch, now_.parts);
+  }
+
+  // Up to so many records, to the end of so many epochs; adds how often each one came.
+  std::uint64_t read(std::uint64_t count, std::uint64_t epochs, numbers& times) {
+    std::uint64_t had = 0;
+    while (had < count && now_.epoch < epochs) {
+      if (order_.left_from(now_.position).records == 0) {
+        go_on();
+        continue;
+      }
+      ++times[order_.at(now_.position).ordinal];
+      now_.position = order_.next(now_.position);
+      ++had;
+      if (order_.ended(now_.position)) go_on();
+    }
+    return had;
+  }
+  [[nodiscard]] const indexed_reader_state& state() const { return now_; }
+
+ private:
+  void go_on() {
+    order_.begin(++now_.epoch);
+    now_.position = 0;
+    now_.parts.clear();
+  }
+  epoch_order order_;
+  indexed_reader_state now_;
+};
+
+indexed_reader_state left_of(const std::vector<indexed_reader_state>& states,
+                             shard_remainder last) {
+  const indexed_reader_state left = indexed_reader_state::left_of(states, last, "reader");
+  REQUIRE(indexed_reader_state::from_bytes(left.to_bytes(), "reader") == left);
+  return left;
+}
+
+std::string refused_states(const std::vector<indexed_reader_state>& states) {
+  return leat_test::refusal([&] { return left_of(states, shard_remainder::keep); },
+                            leat::errc::failed_precondition);
+}
+
+TEST_CASE("left_of: several numbers of ranks in turn have each record once in each epoch", "[io]") {
+  for (std::uint64_t run = 0; run < leat_test::some_of(2000); ++run) {
+    leat::random_engine random(run);
+    const std::uint64_t records = 10 + random.below(60);
+    const std::uint64_t epochs = 1 + random.below(4);
+    numbers times(records);
+    indexed_reader_state left;
+    bool has_left = false;
+    std::size_t parts = 0;
+    for (std::uint64_t turn = 1 + random.below(4);; --turn) {
+      const std::uint64_t world_size = 1 + random.below(6);
+      std::vector<indexed_reader_state> states;
+      for (std::uint64_t rank = 0; rank < world_size; ++rank) {
+        reading_rank r(records, rank, world_size, shard_remainder::keep,
+                       has_left ? &left : nullptr);
+        r.read(turn == 0 ? UINT64_MAX : random.below(records), epochs, times);
+        states.push_back(r.state());
+      }
+      if (turn == 0) break;
+      left = left_of(states, shard_remainder::keep);
+      has_left = true;
+      parts = std::max(parts, left.parts.size());
+    }
+    INFO("run " << run << ", " << records << " records, " << epochs << " epochs");
+    REQUIRE(times == numbers(records, epochs));
+    CHECK(parts < 200);
+  }
+}
+
+TEST_CASE("left_of: ranks that are to have equally many records have that", "[io]") {
+  for (const shard_remainder last : {shard_remainder::drop, shard_remainder::repeat}) {
+    for (std::uint64_t run = 0; run < leat_test::some_of(500); ++run) {
+      leat::random_engine random(run);
+      const std::uint64_t records = 20 + random.below(60);
+      const std::uint64_t before = 1 + random.below(5);
+      const std::uint64_t behind = 1 + random.below(5);
+      numbers times(records);
+      std::vector<indexed_reader_state> states;
+      for (std::uint64_t rank = 0; rank < before; ++rank) {
+        reading_rank r(records, rank, before, last);
+        r.read(random.below(records / before), 1, times);
+        states.push_back(r.state());
+      }
+      const indexed_reader_state left = left_of(states, last);
+      numbers counts;
+      for (std::uint64_t rank = 0; rank < behind; ++rank) {
+        counts.push_back(
+            reading_rank(records, rank, behind, last, &left).read(UINT64_MAX, 1, times));
+      }
+      INFO("run " << run << ", " << records << " records of " << before << " for " << behind);
+      CHECK(std::ranges::count(counts, counts[0]) == std::ssize(counts));
+      std::uint64_t all = 0;
+      for (const std::uint64_t t : times) all += t;
+      if (last == shard_remainder::drop) {
+        CHECK(std::ranges::max(times) == 1);
+        CHECK(all + behind > records);
+      } else {
+        CHECK(std::ranges::min(times) >= 1);
+        CHECK(all < records + behind);
+      }
+    }
+  }
+}
+
+TEST_CASE("left_of: takes a part for each rank that is behind, however far", "[io]") {
+  constexpr std::uint64_t records = std::uint64_t{1} << 50;
+  std::vector<indexed_reader_state> states(3);
+  for (indexed_reader_state& s : states) {
+    s.records = records;
+    s.seed = seed;
+    s.world_size = 3;
+  }
+  states[1].position = 3'000'000'000;
+  const indexed_reader_state left = left_of(states, shard_remainder::keep);
+  CHECK(left.parts ==
+        std::vector<epoch_part>{{.first = 0, .stride = 3, .count = 1'000'000'000},
+                                {.first = 2, .stride = 3, .count = 1'000'000'000},
+                                {.first = 3'000'000'000, .count = records - 3'000'000'000}});
+  CHECK(left.position == 0);
+  states[0].position = states[2].position = 3'000'000'000;
+  CHECK(left_of(states, shard_remainder::keep) == states[0]);
+  states[0].epoch = 2000;
+  CHECK(contains(refused_states(states), "reader: rank 1 of 3 is 2000 epochs behind another one"));
+  states[0].epoch = 0;
+  states[0].position = 0;
+  states[0].size = 1;
+  CHECK(contains(refused_states(states), "reader: rank 1 of 3 has read other files than rank 0"));
+}
+
+TEST_CASE("indexed_reader_state: parts that no epoch has are refused", "[io]") {
+  indexed_reader_state good;
+  good.records = 100;
+  good.epoch = 2;
+  good.parts = {{.epoch = 1, .first = 1, .stride = 3, .count = 33},
+                {.epoch = 2, .first = 50, .stride = 1, .count = 50}};
+  good.position = 83;
+  CHECK(indexed_reader_state::from_bytes(good.to_bytes(), "reader") == good);
+  const auto refused = [&](auto change) {
+    indexed_reader_state s = good;
+    change(s);
+    return leat_test::refusal(
+        [&] { return indexed_reader_state::from_bytes(s.to_bytes(), "reader"); });
+  };
+  const std::string no_part = "it has a part that no epoch has";
+  CHECK(contains(refused([](auto& s) { s.parts[0].count = 0; }), no_part));
+  CHECK(contains(refused([](auto& s) { s.parts[0].count = 35; }), no_part));
+  CHECK(contains(refused([](auto& s) { s.parts[0].stride = 0; }), no_part));
+  CHECK(contains(refused([](auto& s) { s.parts[0].stride = UINT64_MAX; }), no_part));
+  CHECK(contains(refused([](auto& s) { s.parts[0].first = 100; }), no_part));
+  CHECK(contains(refused([](auto& s) { s.parts[1].epoch = 3; }), no_part));
+  CHECK(contains(refused([](auto& s) { s.position = 84; }), "behind the end of the epoch"));
+  CHECK(contains(refused([](auto& s) { s.by = leat::shard_by::files; }), "there are no parts"));
+}
+
+}  // namespace left_of_ranks_test
