@@ -45,8 +45,9 @@ leat::tensor_tuple columns(const line_rows& rows) { return decoder().decode(rows
 
 // The sentence of the error with which a pipeline ends.
 template <class Pipeline>
-std::string error_of(Pipeline p) {
-  const auto read = [&p]() -> task<> {
+std::string error_of(Pipeline p, std::string state = {}) {
+  const auto read = [&]() -> task<> {
+    if (!state.empty()) co_await p.restore(std::move(state));
     for (;;) {
       const auto element = co_await p.next();
       if (!element) break;
@@ -212,9 +213,7 @@ TEST_CASE("pipeline: what a restored buffer held has its place in errors", "[pip
     co_await p.stop();
     co_return state;
   };
-  auto p = declared();
-  leat::sync_wait(p.restore(leat::sync_wait(state_behind_one())));
-  CHECK(error_of(std::move(p)) ==
+  CHECK(error_of(declared(), leat::sync_wait(state_behind_one())) ==
         files[1] + ":13 at offset 48, column 3, field 1 ('y'): 'x' is no int64");
 }
 

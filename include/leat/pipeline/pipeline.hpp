@@ -271,13 +271,16 @@ class pipeline {
     static_assert(!std::is_same_v<Out, byte_view> && !std::is_same_v<Out, std::string_view>,
                   "the function gives views of elements that are gone soon: let it give a copy");
     stage_metrics& metrics = core_->add_stage(std::move(name));
+    using applied = detail::applied_function<How, Run, Out, Function>;
+    auto function = std::make_unique<applied>(std::move(f));
     std::unique_ptr<detail::stage<std::vector<Out>>> made;
     if (options.workers == 0) {
-      made = std::make_unique<detail::map_stage<How, Run, Out, Function>>(std::move(last_), metrics,
-                                                                          std::move(f));
+      using stage = detail::map_stage<How, Run, Out>;
+      made = std::make_unique<stage>(std::move(last_), metrics, std::move(function));
     } else {
-      made = std::make_unique<detail::parallel_map_stage<How, Run, Out, Function>>(
-          std::move(last_), metrics, std::move(f), options.workers, core_->options().order);
+      using stage = detail::parallel_map_stage<How, Run, Out>;
+      made = std::make_unique<stage>(std::move(last_), metrics, std::move(function),
+                                     options.workers, core_->options().order);
     }
     return pipeline<std::vector<Out>>(std::move(core_), std::move(made));
   }

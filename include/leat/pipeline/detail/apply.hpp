@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <new>
 #include <optional>
 #include <ranges>
 #include <span>
@@ -82,6 +83,46 @@ template <arity How, class Function, class In, class Out>
     return with_place(in, at);
   }
 }
+
+/// The function of a stage, asked for whole runs: all else that the stage does depends on the types
+/// of its elements alone, and is compiled once for these.
+template <class In, class Out>
+class run_function {
+ public:
+  virtual ~run_function() = default;
+
+  /// See apply().
+  [[nodiscard]] virtual std::exception_ptr make(In& in, std::size_t first, std::vector<Out>& out,
+                                                arity_counts* counts) const = 0;
+  /// Of one element; adds to `out`, and gives what the function threw. Errors: std::bad_alloc.
+  [[nodiscard]] virtual std::exception_ptr make_one(In& in, std::size_t i,
+                                                    std::vector<Out>& out) const = 0;
+};
+
+template <arity How, class In, class Out, class Function>
+class applied_function final : public run_function<In, Out> {
+ public:
+  explicit applied_function(Function f) : function_(std::move(f)) {}
+
+  std::exception_ptr make(In& in, std::size_t first, std::vector<Out>& out,
+                          arity_counts* counts) const override {
+    return apply<How>(function_, in, first, out, counts);
+  }
+  std::exception_ptr make_one(In& in, std::size_t i, std::vector<Out>& out) const override {
+    try {
+      auto&& element = *(in.begin() + static_cast<std::ptrdiff_t>(i));
+      apply_to<How>(function_, std::move(element), out);
+      return nullptr;
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (...) {
+      return with_place(in, i);
+    }
+  }
+
+ private:
+  const Function function_;
+};
 
 /// The origins of what was made of a run.
 template <arity How>

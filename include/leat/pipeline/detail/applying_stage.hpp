@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,12 +25,14 @@ namespace leat::detail {
 /// In the midst of what flat_map() makes of one, that one is known by its origin, and made again at
 /// a restore: whoever goes on need not have the same input. Where it has no origin, since it was
 /// made of several, the place is before it, and some elements behind that.
-template <arity How, class In, class Out, class Function>
+template <arity How, class In, class Out>
 class applying_stage : public inner_stage<In, std::vector<Out>> {
  public:
   using sink = typename stage<std::vector<Out>>::sink;
 
-  applying_stage(std::unique_ptr<stage<In>> input, stage_metrics& metrics, Function f)
+  using function = std::unique_ptr<const run_function<In, Out>>;
+
+  applying_stage(std::unique_ptr<stage<In>> input, stage_metrics& metrics, function f)
       : inner_stage<In, std::vector<Out>>(std::move(input), metrics),
         function_(std::move(f)),
         knows_origins_(How == arity::many && this->input().obstacle().empty() &&
@@ -96,7 +97,7 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
       arity_counts counts;
       for (std::size_t i = 0; i < of.size(); ++i) {
         const std::size_t before = made.size();
-        static_cast<void>(make_one(in, i, made));  // whoever misses an element says so
+        static_cast<void>(function_->make_one(in, i, made));  // whoever misses an element says so
         counts.push_back(made.size() - before);
       }
       to(made, origins_of_made<How>(of, counts));
@@ -115,7 +116,7 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
   // Makes of a run of the input, from the `first` element on, what comes of it.
   [[nodiscard]] std::exception_ptr make(In& in, std::size_t first, std::vector<Out>& out,
                                         arity_counts& counts) const {
-    return apply<How>(function_, in, first, out, How != arity::one ? &counts : nullptr);
+    return function_->make(in, first, out, How != arity::one ? &counts : nullptr);
   }
 
   void begin_run() { journal_.begin({next_}); }
@@ -227,19 +228,6 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
     return s;
   }
 
-  // Gives what the function threw, behind what it has made. Errors: std::bad_alloc.
-  [[nodiscard]] std::exception_ptr make_one(In& in, std::size_t i, std::vector<Out>& out) const {
-    try {
-      auto&& element = *(in.begin() + static_cast<std::ptrdiff_t>(i));
-      apply_to<How>(function_, std::move(element), out);
-      return nullptr;
-    } catch (const std::bad_alloc&) {
-      throw;
-    } catch (...) {
-      return with_place(in, i);
-    }
-  }
-
   // Has the elements made again that were begun. One that was begun twice, in two epochs, is made
   // twice.
   task<void> make_rest(std::vector<begun_element> begun) {
@@ -257,7 +245,7 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
           while (who != last && !left.wants(who)) ++who;
           if (who == last) continue;
           const std::size_t k = left.give(who);
-          errors[k] = make_one(in, i, made[k]);
+          errors[k] = function_->make_one(in, i, made[k]);
           some = true;
         }
       };
@@ -286,7 +274,7 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
     return {.kind = How == arity::many ? "flat_map" : "map", .name = this->metrics().name()};
   }
 
-  const Function function_;
+  const function function_;
   const bool knows_origins_;  // of the input, where the function makes several of one
   bool noting_ = false;       // the next stage asks for origins
   std::uint64_t had_ = 0;     // runs of the input

@@ -22,10 +22,10 @@
 namespace leat::detail {
 
 /// Applies a function to each element where the stage is asked.
-template <arity How, class In, class Out, class Function>
-class map_stage final : public applying_stage<How, In, Out, Function> {
+template <arity How, class In, class Out>
+class map_stage final : public applying_stage<How, In, Out> {
  public:
-  using applying_stage<How, In, Out, Function>::applying_stage;
+  using applying_stage<How, In, Out>::applying_stage;
 
   task<bool> next(std::vector<Out>& run) override {
     const at_work here = this->working();
@@ -54,13 +54,13 @@ class map_stage final : public applying_stage<How, In, Out, Function> {
 /// In the input's order run k goes to worker k modulo workers, through queues of its own, and is
 /// taken from there: so the order does not depend on who is faster. Else all workers share one
 /// queue on each side.
-template <arity How, class In, class Out, class Function>
-class parallel_map_stage final : public applying_stage<How, In, Out, Function> {
+template <arity How, class In, class Out>
+class parallel_map_stage final : public applying_stage<How, In, Out> {
  public:
-  using base = applying_stage<How, In, Out, Function>;
+  using base = applying_stage<How, In, Out>;
 
-  parallel_map_stage(std::unique_ptr<stage<In>> input, stage_metrics& metrics, Function f,
-                     std::size_t workers, ordering order)
+  parallel_map_stage(std::unique_ptr<stage<In>> input, stage_metrics& metrics,
+                     typename base::function f, std::size_t workers, ordering order)
       : base(std::move(input), metrics, std::move(f)),
         workers_(workers),
         order_(order),
