@@ -75,21 +75,24 @@ TEST_CASE("resume: a shuffle buffer, batches, and what runs ahead", "[pipeline]"
   });
 }
 
-TEST_CASE("resume: rows of records, compressed", "[pipeline]") {
+TEST_CASE("resume: rows of records, compressed, to the end from each place", "[pipeline]") {
   for (const auto compression : {leat::compression::none, leat::compression::gzip}) {
     const temp_dir dir;
     leat::sync_wait(write_record_files(dir, records, compression));
-    check_resuming([&] {
+    const auto all_of_it = [&] {
       return leat::read_files<tfrecord_reader>({.files = {dir / "records???"},
                                                 .num_epochs = 3,
+                                                .shuffle = true,
+                                                .seed = 8,
                                                 .interleave = 2,
                                                 .block = 7,
                                                 .reader = {.compression_type = compression}})
           .shuffle({.capacity = 50, .seed = 9})
           .batch({.size = 7, .last = leat::remainder::drop})
-          .map("join", join_rows)
+          .map("join", join_rows, {.workers = 2})
           .prefetch(2);
-    });
+    };
+    check_resuming(all_of_it, SIZE_MAX);
   }
 }
 

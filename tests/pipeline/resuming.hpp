@@ -87,9 +87,11 @@ leat::task<texts> go_on(Pipeline& p, std::string state, std::size_t count = SIZE
 }
 
 /// Checks, for every k, that the stream of make() that is restored behind k elements is the rest of
-/// that which was not interrupted; also where it is saved and restored again and again.
+/// that which was not interrupted; also where it is saved and restored again and again. All of the
+/// rest is read now and then, else `some` of it: so much that no buffer of the tests has what it
+/// had.
 template <class Make>
-void check_resuming(Make make) {
+void check_resuming(Make make, std::size_t some = 150) {
   auto whole = make();
   const auto [all, states] = leat::sync_wait(read_and_save(whole));
   REQUIRE(all.size() >= 50);
@@ -100,9 +102,7 @@ void check_resuming(Make make) {
   const std::size_t step = slow_build ? 17 : 1;
   for (std::size_t k = 0; k < states.size(); k += step) {
     auto p = make();
-    // All of the rest is read now and then, else so much that no buffer of the tests has what it
-    // had.
-    const std::size_t count = k % 50 == 0 ? SIZE_MAX : 150;
+    const std::size_t count = k % 50 == 0 ? SIZE_MAX : some;
     const texts rest = leat::sync_wait(go_on(p, states[k], count));
     const std::size_t end = std::min(all.size(), count == SIZE_MAX ? all.size() : k + count);
     const texts expected(all.begin() + static_cast<std::ptrdiff_t>(k),
