@@ -54,9 +54,9 @@ void require_same(const std::vector<stage_state>& saved, const std::vector<stage
     return a.kind == b.kind && a.name == b.name;
   };
   if (!std::ranges::equal(saved, declared, same_stage)) {
-    throw failure(errc::failed_precondition, name + ": its stages are " + list_of(declared) +
-                                                 ", and were " + list_of(saved) +
-                                                 " when the state was saved");
+    throw failure(errc::invalid_argument, name + ": its stages are " + list_of(declared) +
+                                              ", and were " + list_of(saved) +
+                                              " when the state was saved");
   }
   for (std::size_t i = 0; i < saved.size(); ++i) {
     const auto& then = saved[i].settings;
@@ -65,7 +65,7 @@ void require_same(const std::vector<stage_state>& saved, const std::vector<stage
       const bool known = k < then.size() && then[k].name == now[k].name;
       if (known && then[k].value == now[k].value) continue;
       if (known && (now[k].name == rank_setting || now[k].name == world_size_setting)) continue;
-      throw failure(errc::failed_precondition,
+      throw failure(errc::invalid_argument,
                     name + ", stage '" + saved[i].name + "': " + now[k].name + " is " +
                         std::to_string(now[k].value) + ", and was " +
                         (known ? std::to_string(then[k].value) : "unknown") +

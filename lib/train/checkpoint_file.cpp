@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -179,12 +180,14 @@ task<void> check_value(file& f, const checkpoint_entry& e) {
   check_checksum(e, checksum);
 }
 
-task<void> stage_all(file& f, const checkpoint_registry& what, extra_entries extra) {
+task<void> stage_all(file& f, const checkpoint_registry& what, extra_entries extra, reading& at) {
   const checkpoint_table table = co_await read_table(f);
+  at = reading::entries;
   check_identity(table, what);
   entry_map by_name;
   for (const checkpoint_entry& e : table.entries) by_name.emplace(e.name, &e);
   check_entries(table, by_name, what, extra);
+  at = reading::values;
   for (const auto& item : what.items()) {
     const checkpoint_entry& e = *by_name.at(item->name());
     // There is no more than the file has.
@@ -212,8 +215,22 @@ task<std::string> take_back(restored_objects objects) {
   co_return stuck;
 }
 
+// With what was being done. An object that can make nothing of its bytes throws whatever its parser
+// does. Where there is no memory nothing is known of them.
+[[noreturn]] void rethrow_of_object(const std::string& context, const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::system_error& e) {
+    rethrow_with(context, e);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& e) {
+    std::throw_with_nested(failure(errc::invalid_argument, context + ": " + e.what()));
+  }
+}
+
 // Objects come first: they may refuse. What is in memory does not.
-task<void> apply(const checkpoint_registry& what) {
+task<void> apply(const checkpoint_registry& what, std::string path) {
   restored_objects done;
   std::exception_ptr error;
   std::string name;
@@ -235,13 +252,9 @@ task<void> apply(const checkpoint_registry& what) {
   }
   if (error) {
     const std::string stuck = co_await take_back(std::move(done));
-    std::string context = "entry '" + name + "' is refused";
+    std::string context = path + ": entry '" + name + "' is refused";
     if (!stuck.empty()) context += ", and what was restored already did not go back: " + stuck;
-    try {
-      std::rethrow_exception(error);
-    } catch (const std::system_error& e) {
-      rethrow_with(context, e);
-    }
+    rethrow_of_object(context, error);
   }
   for (const auto& item : items) {
     if (!item->is_object()) item->commit();
@@ -362,12 +375,15 @@ task<std::string> read_object(std::string path, std::string name) {
   co_return bytes;
 }
 
-task<void> read_checkpoint(std::string path, const checkpoint_registry& what, extra_entries extra) {
+task<void> read_checkpoint(std::string path, const checkpoint_registry& what, extra_entries extra,
+                           reading& at) {
+  at = reading::table;
   file f = co_await file::open(path);
   std::exception_ptr error;
   try {
-    co_await stage_all(f, what, extra);
-    co_await apply(what);
+    co_await stage_all(f, what, extra, at);
+    at = reading::objects;
+    co_await apply(what, path);
   } catch (...) {
     error = std::current_exception();
   }

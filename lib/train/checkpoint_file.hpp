@@ -40,9 +40,17 @@ struct checkpoint_snapshot {
 /// See read_saved_object().
 [[nodiscard]] task<std::string> read_object(std::string path, std::string name);
 
+/// What is done with a checkpoint that is read, in this order.
+enum class reading {
+  table,    ///< it is opened, and what it says of itself read
+  entries,  ///< they are compared with the registry
+  values,   ///< they are read
+  objects,  ///< they restore themselves
+};
+
 /// Reads a checkpoint, all of it, and only then gives the values of the registry what it holds; on
-/// an error they are as before. Errors: see saver::restore().
+/// an error they are as before, and `at` tells what was being done. Errors: see saver::restore().
 [[nodiscard]] task<void> read_checkpoint(std::string path, const checkpoint_registry& what,
-                                         extra_entries extra);
+                                         extra_entries extra, reading& at);
 
 }  // namespace leat::detail

@@ -114,20 +114,38 @@ task<std::vector<detail::rotation::listed>> saver::state::unlisted(const listing
   co_return found;
 }
 
-// What there is to go on with where no list says which are to be deleted: as many as may be kept,
-// and only of this program. What else there is may be another's, or kept for ever.
-task<checkpoint_state> saver::state::newest_of_ours() const {
+// What there is to go on with where no list says which are to be deleted: so many, and only of this
+// program. What else there is may be another's, or kept for ever.
+task<checkpoint_state> saver::state::newest_of_ours(std::optional<std::size_t> most) const {
   checkpoint_state s;
   const std::vector<numbered> there = co_await checkpoints();
   std::vector<std::string>& ours = s.all_model_checkpoint_paths;
   for (auto each = there.rbegin(); each != there.rend(); ++each) {
-    if (options.max_to_keep && ours.size() >= *options.max_to_keep) break;
+    if (most && ours.size() >= *most) break;
     const std::optional<bool> is_ours = co_await detail::is_checkpoint_of(each->second, what);
     if (is_ours == true) ours.push_back(each->second);
   }
   std::ranges::reverse(ours);
   if (!ours.empty()) s.model_checkpoint_path = ours.back();
   co_return s;
+}
+
+// They are left alone: a crash in the very first save leaves one, and to take somebody's backup for
+// the last one would be worse. But who has lost the state file is to know.
+task<void> saver::state::tell_of_unlisted() const {
+  checkpoint_state found;
+  try {
+    found = co_await newest_of_ours(std::nullopt);
+  } catch (const failure& e) {  // such as no directory yet; nothing else depends on it
+    if (e.code() == errc::cancelled) throw;
+  }
+  const std::size_t count = found.all_model_checkpoint_paths.size();
+  if (count == 0) co_return;
+  const std::string newest(detail::name_in(found.model_checkpoint_path));
+  warn(directory + ": complete checkpoints of this program that no state file lists: " +
+       std::to_string(count) + ", the newest " + newest +
+       "; they are left alone. To go on from there write model_checkpoint_path: \"" + newest +
+       "\" into " + in_directory(options.latest_filename));
 }
 
 task<void> saver::state::adopt() {
@@ -139,8 +157,9 @@ task<void> saver::state::adopt() {
     warn(in_directory(options.latest_filename) +
          ": the state file cannot be read; the saver goes on with the newest checkpoints of this "
          "program that it finds, and never deletes the others");
-    s = co_await newest_of_ours();
+    s = co_await newest_of_ours(options.max_to_keep);
   }
+  if (!s && options.in_step_with.empty()) co_await tell_of_unlisted();
   if (!s) co_return;
   std::vector<std::optional<double>> modified;
   for (const std::string& path : s->all_model_checkpoint_paths) {
@@ -269,7 +288,8 @@ task<std::optional<std::string>> saver::restore_latest() { return state_->restor
 
 task<void> saver::restore(std::string path) {
   const detail::one_at_a_time::use use(state_->in_use);
-  co_await state_->restore_one(std::move(path));
+  detail::reading at = {};
+  co_await state_->restore_one(std::move(path), at);
 }
 
 std::vector<std::string> saver::last_checkpoints() const {

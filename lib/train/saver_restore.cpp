@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "core/is_one_of.hpp"
+#include "core/sentence_of.hpp"
 #include "leat/core/error.hpp"
 #include "leat/train/checkpoint_directory.hpp"
 #include "train/checkpoint_file.hpp"
@@ -27,9 +27,21 @@ bool is_refusal(const std::error_code& code) noexcept {
          code == errc::invalid_argument;
 }
 
+// To take the one before would be to do again, without a word, what came since; and sometimes all.
+[[noreturn]] void refuse_to_go_back(const std::exception_ptr& why) {
+  try {
+    std::rethrow_exception(why);
+  } catch (const failure& e) {
+    throw failure(e.code(), detail::sentence_of(e) +
+                                "; the checkpoint is whole, so none before it is taken: put this "
+                                "right, begin in another directory, or go back by "
+                                "saver_options::pass_over_whole");
+  }
+}
+
 }  // namespace
 
-task<void> saver::state::restore_one(std::string path) const {
+task<void> saver::state::restore_one(std::string path, detail::reading& at) const {
   if (path.empty()) {
     throw failure(errc::invalid_argument, "saver: there is no path: name a checkpoint to restore");
   }
@@ -39,7 +51,7 @@ task<void> saver::state::restore_one(std::string path) const {
     throw failure(errc::invalid_argument,
                   "The passed save_path is not a valid checkpoint: " + path);
   }
-  co_await detail::read_checkpoint(std::move(path), what, options.extra);
+  co_await detail::read_checkpoint(std::move(path), what, options.extra, at);
 }
 
 task<saver::state::candidates> saver::state::look_for_candidates() const {
@@ -57,25 +69,32 @@ task<saver::state::candidates> saver::state::look_for_candidates() const {
   co_return c;
 }
 
-// Null: restored. What is no reason to take another one is thrown.
-task<std::exception_ptr> saver::state::try_to_restore(std::string path, bool& vanished) const {
-  std::exception_ptr error;
+// What is no reason to take another one is thrown.
+task<saver::state::attempt> saver::state::try_to_restore(std::string path) const {
+  attempt a;
+  detail::reading at = {};
+  std::error_code code;
   try {
-    co_await restore_one(path);
+    co_await restore_one(path, at);
   } catch (const failure& e) {
-    if (e.code() != errc::not_found && !is_refusal(e.code())) throw;
-    error = std::current_exception();
+    code = e.code();
+    if (code != errc::not_found && !is_refusal(code)) throw;
+    a.error = std::current_exception();
   }
-  if (!error) co_return error;
+  if (!a.error) co_return a;
   bool there = true;
   try {
     there = co_await checkpoint_exists(std::move(path));
   } catch (const failure& e) {
     if (!is_refusal(e.code())) throw;
   }
-  vanished = !there;
-  if (there && detail::is_one_of(error, {errc::not_found})) std::rethrow_exception(error);
-  co_return error;
+  a.vanished = !there;
+  if (there && code == errc::not_found) std::rethrow_exception(a.error);
+  // All its bytes are in order by then: an object that complains of more than these has another
+  // reason, such as its input.
+  a.cannot_go_on = at == detail::reading::objects && code != errc::invalid_argument;
+  a.is_anothers = at != detail::reading::table && code != errc::data_loss && !a.cannot_go_on;
+  co_return a;
 }
 
 // Another may save meanwhile, and delete what was listed a moment ago: then it has listed others,
@@ -91,24 +110,31 @@ task<std::optional<std::string>> saver::state::restore_latest() {
   };
   candidates now = co_await look_for_candidates();
   std::exception_ptr first;
+  std::vector<std::string> of_others;
   for (bool again = true; again;) {
     again = false;
     first = nullptr;
+    of_others.clear();
     if (now.unreadable) refuse(in_directory(options.latest_filename), now.unreadable);
     if (now.paths.empty()) first = now.unreadable;  // it is all there is to complain about
     for (const std::string& path : now.paths) {
-      bool vanished = false;
-      const std::exception_ptr error = co_await try_to_restore(path, vanished);
-      if (!error) co_return path;
+      const attempt a = co_await try_to_restore(path);
+      if (!a.error) {
+        for (const std::string& other : of_others) kept.forget(other);
+        co_return path;
+      }
       candidates later;
-      if (vanished) later = co_await look_for_candidates();
-      again = vanished && later.paths != now.paths;
+      if (a.vanished) later = co_await look_for_candidates();
+      again = a.vanished && later.paths != now.paths;
       if (again) {
         now = std::move(later);
         break;
       }
-      refuse(path, error);
-      if (!first) first = error;
+      const bool may_go_back = !a.cannot_go_on || a.vanished || options.pass_over_whole;
+      if (!may_go_back && !options.strict) refuse_to_go_back(a.error);
+      refuse(path, a.error);
+      if (a.is_anothers) of_others.push_back(path);
+      if (!first) first = a.error;
     }
   }
   if (first) std::rethrow_exception(first);
@@ -170,7 +196,8 @@ task<std::optional<std::string>> saver::state::restore_in_step() {
     const detail::listed_ranks found = co_await detail::find_in_ranks(directories, o);
     std::optional<std::string> path;
     if (found.common) path = found.common->paths.back();
-    if (path) co_await restore_one(*path);
+    detail::reading at = {};
+    if (path) co_await restore_one(*path, at);
     const bool unchanged = co_await detail::are_unchanged(found, o);
     if (!unchanged) continue;
     if (found.ranks.back().exists) co_await take_back(found.common);

@@ -14,6 +14,7 @@
 #include "leat/io/file.hpp"
 #include "leat/train/rank_checkpoints.hpp"
 #include "leat/train/saver.hpp"
+#include "train/checkpoint_file.hpp"
 #include "train/checkpoint_paths.hpp"
 #include "train/rotation.hpp"
 
@@ -69,7 +70,8 @@ struct saver::state {
   task<std::vector<numbered>> checkpoints() const;
   task<std::optional<checkpoint_state>> look_around() const;
   task<std::vector<detail::rotation::listed>> unlisted(const listing& l, bool unknown) const;
-  task<checkpoint_state> newest_of_ours() const;
+  task<checkpoint_state> newest_of_ours(std::optional<std::size_t> most) const;
+  task<void> tell_of_unlisted() const;
   task<void> adopt();
 
   task<void> prepare();
@@ -83,8 +85,15 @@ struct saver::state {
     std::exception_ptr unreadable = {};  // the state file
   };
   task<candidates> look_for_candidates() const;
-  task<void> restore_one(std::string path) const;
-  task<std::exception_ptr> try_to_restore(std::string path, bool& vanished) const;
+  // What came of it.
+  struct attempt {
+    std::exception_ptr error = {};  // null: restored
+    bool vanished = false;          // it is not there any more
+    bool is_anothers = false;       // it is whole, and not of this program
+    bool cannot_go_on = false;      // it is of this program, and cannot be taken as things are
+  };
+  task<void> restore_one(std::string path, detail::reading& at) const;
+  task<attempt> try_to_restore(std::string path) const;
   task<std::optional<std::string>> restore_latest();
   task<std::optional<std::string>> restore_in_step();
   task<void> take_back(const std::optional<rank_checkpoints>& to);

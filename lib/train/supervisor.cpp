@@ -1,6 +1,7 @@
 #include "leat/train/supervisor.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <new>
 #include <stop_token>
 #include <utility>
@@ -24,6 +25,10 @@ namespace {
 }
 
 }  // namespace
+
+void print_warning(const std::string& sentence) {
+  std::fprintf(stderr, "leat: %s\n", sentence.c_str());
+}
 
 supervisor::supervisor(supervisor_options options)
     : options_(std::move(options)),
@@ -106,6 +111,7 @@ task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
   coord_.clear_stop();
   parts_->prepared = true;
   parts_->is_ready = parts_->broken = parts_->told_broken = false;
+  parts_->saves_began = parts_->restored_newest = false;
   parts_->saved_step.reset();
   restored_from_.clear();
   co_await open_parts();
@@ -126,7 +132,12 @@ task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
   std::exception_ptr error;
   try {
     if (options_.is_chief) co_await start_events();
-    if (!restored_from_.empty()) parts_->saved_step = global_step();
+    if (!restored_from_.empty()) {
+      parts_->saved_step = global_step();
+      std::vector<std::string> listed;
+      if (parts_->saver) listed = parts_->saver->last_checkpoints();
+      parts_->restored_newest = !listed.empty() && listed.back() == restored_from_;
+    }
     if (options.start_standard_services) {
       if (options_.is_chief) co_await start_standard_services();
       if (options_.runners) start_queue_runners();
@@ -152,6 +163,7 @@ saver_options supervisor::heard_saver() const {
     if (options_.saver.on_warning) options_.saver.on_warning(sentence);
     warn(sentence);
   };
+  if (!options_.is_chief) heard.adopt_listed = false;  // it deletes none
   return heard;
 }
 

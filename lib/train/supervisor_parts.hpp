@@ -46,6 +46,8 @@ struct supervisor::parts {
   fifo_queue<int> save_turn{1, "turn to save"};
   fifo_queue<int> stop_turn{1, "turn to stop"};
   std::optional<std::int64_t> saved_step;  // of which there is a checkpoint
+  bool restored_newest = false;            // and the list ends with it
+  bool saves_began = false;                // those by the clock
   std::optional<step_rate> rate;
   std::optional<stage_rates> input;
 };

@@ -73,7 +73,13 @@ task<void> supervisor::measure_input() {
   co_await parts_->writer->add_summary(std::move(s), step);
 }
 
-task<void> supervisor::save_periodically() { co_await save_snapshot(); }
+// The first time comes at once: what was just restored is on the device as the newest already.
+task<void> supervisor::save_periodically() {
+  const bool is_first = !std::exchange(parts_->saves_began, true);
+  const std::optional<std::int64_t> step = global_step();
+  if (is_first && step && step == parts_->saved_step && parts_->restored_newest) co_return;
+  co_await save_snapshot();
+}
 
 // ------------------------------------------------------------------------------------------- steps
 

@@ -64,7 +64,7 @@ struct saved_pipeline {
 
   // What the state after two elements is refused with.
   template <class Pipeline>
-  std::string refused(Pipeline p, errc expected = errc::failed_precondition) {
+  std::string refused(Pipeline p, errc expected = errc::invalid_argument) {
     return refused_state(std::move(p), states[2], expected);
   }
   template <class Pipeline>
@@ -88,7 +88,7 @@ TEST_CASE("resume: another pipeline is refused, and what differs is named", "[pi
   CHECK(contains(s.refused(declared(s.dir, {.capacity = 6})),
                  "stage 'shuffle': capacity is 6, and was 5"));
   CHECK(contains(s.refused(declared(s.dir, {.batch = 4})), "stage 'batch': size is 4, and was 3"));
-  CHECK(contains(s.refused(declared(s.dir, {.seed = 2})),
+  CHECK(contains(s.refused(declared(s.dir, {.seed = 2}), errc::failed_precondition),
                  "stage 'shuffle': the state cannot be restored: the seed is 2, and was 1"));
   CHECK(contains(s.refused(declared(s.dir, {.shuffle = "mix"})),
                  "its stages are line_reader 'files', map 'text', shuffle 'mix', batch 'batch', "
@@ -105,7 +105,7 @@ std::string refused_with(Declare declare, const Options& then, const Options& no
   auto same = declare(then);
   CHECK(leat::sync_wait(go_on(same, states[1], 1)).size() == 1);
   auto other = declare(now);
-  const std::string why = error_of(other.restore(states[1]), errc::failed_precondition);
+  const std::string why = error_of(other.restore(states[1]), errc::invalid_argument);
   leat::sync_wait(other.stop());
   return why;
 }
@@ -193,7 +193,7 @@ TEST_CASE("resume: other options of read_indexed() are refused by name", "[pipel
 
 TEST_CASE("resume: other files are refused by name", "[pipeline]") {
   saved_pipeline s;
-  const auto restore = [&] { return s.refused(declared(s.dir)); };
+  const auto restore = [&] { return s.refused(declared(s.dir), errc::failed_precondition); };
   SECTION("larger") {
     s.dir.write("a", "1\n2\n3\n4\n5\n6\n7\n8\n");
     CHECK(contains(restore(), "stage 'files': the state cannot be restored: '" + (s.dir / "a") +

@@ -7,6 +7,7 @@
 
 #include "leat/core/error.hpp"
 #include "leat/core/sleep.hpp"
+#include "leat/io/file.hpp"
 #include "leat/sim/world.hpp"
 #include "leat/train/checkpoint_directory.hpp"
 #include "leat/train/saver.hpp"
@@ -267,8 +268,34 @@ TEST_CASE("saver: without a state file there is nothing to go on with", "[train]
     co_await put(w, p, 3);
     const std::string found = co_await restored(p);
     CHECK(found.empty());
+    REQUIRE(p.warnings.size() == 1);
+    CHECK(contains(p.warnings[0],
+                   "/d: complete checkpoints of this program that no state file lists: 1, the "
+                   "newest model.ckpt-3; they are left alone. To go on from there write "
+                   "model_checkpoint_path: \"model.ckpt-3\" into /d/checkpoint"));
     co_await save_steps(p, 10, 3);
     CHECK(checkpoints_in(w) == names{path_of(11), path_of(12), path_of(3)});
+  });
+}
+
+TEST_CASE("saver: who has lost the state file is told how to go on", "[train]") {
+  in_world([](world& w) -> task<> {
+    program p;
+    co_await save_steps(p, 8, 3);
+    co_await put_of_another(w, 70);
+    w.files().write_file(path_of(80), "no checkpoint");
+    co_await leat::remove_file("/d/checkpoint");
+    const std::string none = co_await restored(p);
+    CHECK(none.empty());
+    REQUIRE(p.warnings.size() == 1);
+    CHECK(contains(p.warnings[0], ": 2, the newest model.ckpt-10; "));
+    const std::size_t begin = p.warnings[0].find("model_checkpoint_path");
+    const std::size_t end = p.warnings[0].find(" into ");
+    w.files().write_file("/d/checkpoint", p.warnings[0].substr(begin, end - begin));
+    const std::string found = co_await restored(p);
+    CHECK(found == path_of(10));
+    CHECK(p.m.is(10));
+    CHECK(p.warnings.size() == 1);
   });
 }
 

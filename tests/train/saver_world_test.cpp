@@ -41,8 +41,8 @@ std::optional<std::int64_t> found(world& w) {
     path = co_await s.restore_latest();
   });
   REQUIRE(p.refused.empty());
+  if (!path) return std::nullopt;  // one of the first save may be there, of which it warns
   REQUIRE(p.warnings.empty());
-  if (!path) return std::nullopt;
   REQUIRE(p.m.is(p.m.step));
   REQUIRE(*path == "/d/model.ckpt-" + std::to_string(p.m.step));
   return p.m.step;

@@ -49,6 +49,7 @@ struct program {
     o.state = &state;
     o.write_events = false;
     o.saver.durable = false;
+    o.on_warning = nullptr;  // of what a stop cuts short
     o.save_model = 7ms;
     o.global_step = [this] { return std::ranges::count(learnt, '\n'); };
     return o;

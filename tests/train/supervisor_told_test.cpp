@@ -1,10 +1,19 @@
 // What a supervisor tells of its checkpoints.
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
 #include <exception>
 #include <string>
+#include <vector>
 
 #include "leat/io/file.hpp"
+#include "leat/io/line_reader.hpp"
+#include "leat/pipeline/pipeline.hpp"
 #include "leat/train/supervisor.hpp"
+#include "support/temp_dir.hpp"
 #include "train/supervised.hpp"
 
 namespace supervisor_told_test {
@@ -12,6 +21,7 @@ namespace supervisor_told_test {
 using leat::supervisor;
 using leat::task;
 using leat_test::contains;
+using leat_test::has_file;
 using leat_test::in_world;
 using leat_test::learner;
 using leat_test::thrown_by;
@@ -67,6 +77,144 @@ TEST_CASE("supervisor: what the saver warns of is told", "[train]") {
     REQUIRE(l.warnings.size() == 2);
     CHECK(l.warnings[0] == "supervisor: " + heard[0]);
     CHECK(contains(l.warnings[1], "is passed over: /run/checkpoint: "));
+  });
+}
+
+TEST_CASE("supervisor: unless told otherwise it warns on standard error, a line each", "[train]") {
+  using print = void (*)(const std::string&);
+  const leat::supervisor_options o;
+  REQUIRE(o.on_warning.target<print>() != nullptr);
+  CHECK(*o.on_warning.target<print>() == &leat::print_warning);
+
+  const temp_dir dir;
+  std::fflush(stderr);
+  const int before = dup(STDERR_FILENO);
+  const int to = open((dir / "errors").c_str(), O_WRONLY | O_CREAT, 0600);
+  dup2(to, STDERR_FILENO);
+  in_world([](leat::sim::world&) -> task<> {
+    leat::supervisor_options plain;  // without a logdir no service is started
+    plain.name = "first";
+    supervisor sv(std::move(plain));
+    co_await sv.managed([]() -> task<> { co_return; });
+    leat::supervisor_options silent;
+    silent.on_warning = nullptr;
+    supervisor other(std::move(silent));
+    co_await other.managed([]() -> task<> { co_return; });
+  });
+  std::fflush(stderr);
+  dup2(before, STDERR_FILENO);
+  close(before);
+  close(to);
+  CHECK(temp_dir::read(dir / "errors") ==
+        "leat: first: standard services are not started: there is no logdir\n");
+}
+
+// A program that learns the lines of files, in steps.
+struct reader_of_lines {
+  reader_of_lines() {
+    state.add("global_step", step);
+    state.add("input", input);
+  }
+  leat::supervisor_options options() {
+    leat::supervisor_options o;
+    o.logdir = "/run";
+    o.state = &state;
+    o.write_events = false;
+    o.on_warning = [this](const std::string& sentence) { warnings.push_back(sentence); };
+    return o;
+  }
+  // Until it has so many; 0: all.
+  task<> learn(supervisor& sv, std::int64_t goal) {
+    begun_at = step;
+    while (goal == 0 || step < goal) {
+      const auto line = co_await input.next();
+      if (!line) break;
+      ++step;
+      if (step % 4 == 0) co_await sv.save();
+    }
+    co_await input.stop();
+  }
+  task<std::string> run(leat::supervisor_options o, std::int64_t goal) {
+    supervisor sv(std::move(o));
+    co_return co_await thrown_by(sv.managed([&]() -> task<> { co_await learn(sv, goal); }));
+  }
+
+  std::int64_t step = 0;
+  std::int64_t begun_at = -1;
+  leat::pipeline<std::vector<std::string>> input =
+      leat::read_files<leat::line_reader>({.files = {"/in/*"}, .num_epochs = 1})
+          .map("text", [](std::string_view line) { return std::string(line); });
+  leat::checkpoint_registry state{"lines"};
+  words warnings;
+};
+
+TEST_CASE("supervisor: a job whose input has changed ends, and no checkpoint is lost", "[train]") {
+  in_world([](leat::sim::world& w) -> task<> {
+    std::string text;
+    for (int i = 10; i < 30; ++i) text += std::to_string(i) + '\n';
+    w.files().write_file("/in/a", text);
+    {
+      reader_of_lines p;
+      const std::string why = co_await p.run(p.options(), 14);
+      CHECK(why == "");
+    }
+    CHECK(has_file(w, "/run/model.ckpt-0"));
+    CHECK(has_file(w, "/run/model.ckpt-14"));
+    const auto files = w.files().files();
+    co_await leat::sleep_for(std::chrono::hours(1));
+    w.files().write_file("/in/a", text);  // touched
+    {
+      reader_of_lines p;
+      const std::string why = co_await p.run(p.options(), 0);
+      CHECK(contains(why,
+                     "/run/model.ckpt-14: entry 'input' is refused: stage 'files': the state "
+                     "cannot be restored: '/in/a' has changed: it has been written since it "
+                     "was read; the checkpoint is whole, so none before it is taken"));
+      CHECK(p.begun_at == -1);
+      CHECK(p.warnings.empty());
+    }
+    CHECK(w.files().files() == files);
+    reader_of_lines p;
+    leat::supervisor_options anyway = p.options();
+    anyway.saver.pass_over_whole = true;
+    const std::string why = co_await p.run(std::move(anyway), 0);
+    CHECK(why == "");
+    CHECK(p.begun_at == 0);
+    CHECK(p.step == 20);
+    CHECK(p.warnings.size() == 4);  // 14, 12, 8 and 4
+  });
+}
+
+TEST_CASE("supervisor: what was just restored is not saved again", "[train]") {
+  in_world([](leat::sim::world& w) -> task<> {
+    learner l;
+    const auto run = [&](const std::string& damaged, std::int64_t steps) -> task<std::int64_t> {
+      if (!damaged.empty()) w.files().write_file(damaged, "");
+      supervisor sv(l.options());
+      std::int64_t written = 0;
+      co_await sv.managed([&]() -> task<> {
+        co_await leat::sleep_for(std::chrono::seconds(1));  // the services run
+        if (l.step > 0) {
+          const leat::file_status s = co_await leat::get_status(sv.restored_from());
+          written = s.modified_ns;
+        }
+        for (; steps > 0; --steps) {
+          l.learn();
+          co_await sv.save();
+        }
+      });
+      co_return written;
+    };
+    co_await run("", 2);
+    const leat::file_status before = co_await leat::get_status("/run/model.ckpt-2");
+    co_await leat::sleep_for(std::chrono::hours(1));
+    const std::int64_t again = co_await run("", 0);
+    CHECK(again == before.modified_ns);
+    // From an older one: that is listed as the newest from here on.
+    const leat::file_status older = co_await leat::get_status("/run/model.ckpt-1");
+    const std::int64_t anew = co_await run("/run/model.ckpt-2", 0);
+    CHECK(l.step == 1);
+    CHECK(anew > older.modified_ns);
   });
 }
 

@@ -231,10 +231,10 @@ class pipeline {
   /// Before the first next(), on the consumer's scheduler. After an error the pipeline is as it was
   /// declared.
   ///
-  /// Errors:       failed_precondition for the state of a pipeline that was declared otherwise, for
-  ///               files that have changed in size or time, and after the first next(); data_loss
-  ///               and invalid_argument for bytes that are no state; those of the readers. The
-  ///               message says what differs.
+  /// Errors:       invalid_argument for the state of a pipeline that was declared otherwise, and
+  ///               for bytes that are none; data_loss; failed_precondition for files that were read
+  ///               and have changed in size or time, other seeds or ranks, and after the first
+  ///               next(); those of the readers. The message says what differs.
   /// Cancellation: cancelled, after a few records; the pipeline is as it was declared then.
   /// Cost:         of a shuffle buffer, a read of each record that it held, and the functions
   ///               called for these here, whatever their workers; other tasks run meanwhile.

@@ -19,7 +19,10 @@ namespace leat {
 /// a function of std::string_view or as a coroutine, `task<void> restore(std::string)`.
 ///
 /// save() gives the state of this moment and must not change it. A restore() that throws refuses
-/// the bytes, and leaves the object as it was.
+/// the bytes, and leaves the object as it was: by an invalid_argument, or by anything else that is
+/// no std::system_error, it says that it can make nothing of them, so that the checkpoint before is
+/// tried; by failed_precondition or data_loss that they are right, and that what belongs to them,
+/// such as its input, has changed or is damaged: then it is not.
 template <class T>
 concept checkpointable =
     detail::savable<T> && (detail::restorable_later<T> || detail::restorable_now<T>);

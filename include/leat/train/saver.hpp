@@ -69,14 +69,18 @@ class saver {
 
   /// Restores the newest checkpoint that the state file names, or one that is newer than that file
   /// and was not listed any more (see docs/checkpoints.md), and gives its path; when it is missing,
-  /// damaged or refused (failed_precondition, data_loss, invalid_argument, EIO), the one before it,
-  /// and so on, and tells `on_refused` of each. One that another saver deletes at this moment
-  /// counts as missing only when that saver has listed nothing new. A state file that nobody can
-  /// read is refused as well: then the files of the directory are tried, the highest step first.
-  /// Empty: the directory has no checkpoint.
+  /// damaged (data_loss, EIO) or another's (of another identity, with other entries, or with bytes
+  /// of which an object can make nothing), the one before it, and so on, and tells `on_refused` of
+  /// each. What is another's is not deleted in its turn. One that another saver deletes at this
+  /// moment counts as missing only when that saver has listed nothing new. A state file that nobody
+  /// can read is refused as well: then the files of the directory are tried, the highest step
+  /// first. Empty: the directory has no checkpoint.
   ///
-  /// Errors: when none can be restored, the one of the newest; the values are as before then. With
-  ///         saver_options::strict at once. unimplemented for a checkpoint of a later leat.
+  /// Errors: when none can be restored, the one of the newest; the values are as before then. At
+  ///         once with saver_options::strict; with failed_precondition or data_loss for a whole
+  ///         checkpoint from which an object cannot go on as things are, such as a pipeline whose
+  ///         files have changed (see saver_options::pass_over_whole); not_found for one without an
+  ///         entry that is registered; unimplemented for one of a later leat.
   [[nodiscard]] task<std::optional<std::string>> restore_latest();
 
   /// Gives the values what a checkpoint holds. All of it is read and found to be right before the
@@ -86,9 +90,10 @@ class saver {
   ///               and for an entry of another type or size, or that is not registered (see
   ///               extra_entries); not_found for a missing entry; failed_precondition for another
   ///               identity; data_loss for a damaged or cut-off file; unimplemented for a later
-  ///               version; what restore() of an object throws, with the name of its entry; of the
-  ///               system. The values are as before then, objects included as far as they take back
-  ///               what they had.
+  ///               version; what restore() of an object throws, with the name of its entry: the
+  ///               code of a std::system_error, invalid_argument for another std::exception, which
+  ///               is nested in it, but std::bad_alloc as it is; of the system. The values are as
+  ///               before then, objects included as far as they take back what they had.
   /// Cancellation: total, as far as restore() of objects is.
   /// Cost:         memory for a copy of the values.
   [[nodiscard]] task<void> restore(std::string path);

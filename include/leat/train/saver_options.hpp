@@ -46,6 +46,11 @@ struct saver_options {
   /// restore_latest() fails when the checkpoint to restore is damaged or refused, instead of taking
   /// the one before.
   bool strict = false;
+  /// restore_latest() passes over a checkpoint, too, that is whole and that an object cannot go on
+  /// from as things are (failed_precondition, data_loss), such as a pipeline whose input files have
+  /// changed since: what was done behind an older one is done again, all of it where need be, and
+  /// those that were passed over are deleted in their turn. False: it fails.
+  bool pass_over_whole = false;
   /// Directories of the savers of all ranks that save at the same steps, of which this is one: what
   /// was saved of one step belongs together. restore_latest() takes the newest step of which all
   /// have a checkpoint that is whole, whatever the state file says, deletes those of this saver

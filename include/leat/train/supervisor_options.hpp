@@ -22,6 +22,9 @@
 
 namespace leat {
 
+/// A line on standard error: "leat: SENTENCE".
+void print_warning(const std::string& sentence);
+
 /// What a supervisor looks after, and how.
 struct supervisor_options {
   std::string name = "supervisor";  ///< for messages and dumps
@@ -80,8 +83,9 @@ struct supervisor_options {
   /// one.
   bool throw_after_clean_stop = false;
   /// Told what is no failure: a checkpoint that is passed over, a service that cannot be started,
-  /// an error after a clean stop.
-  std::function<void(const std::string& sentence)> on_warning = {};
+  /// an error after a clean stop. Unless told otherwise that is a line on standard error; empty:
+  /// nobody is told.
+  std::function<void(const std::string& sentence)> on_warning = print_warning;
 };
 
 }  // namespace leat

@@ -131,9 +131,9 @@ struct stage_state {
                                                          std::string_view pipeline);
 
 /// What a pipeline goes on with: the one state that is given, of one that was declared in the same
-/// way. Errors: those of stages_from_bytes(); failed_precondition, naming the first difference, for
-/// the state of another pipeline, and for one of another rank where files were shared, or where a
-/// stage holds elements or leaves some out.
+/// way. Errors: those of stages_from_bytes(); invalid_argument, naming the first difference, for
+/// the state of another pipeline; failed_precondition for one of another rank where files were
+/// shared, or where a stage holds elements or leaves some out.
 [[nodiscard]] std::vector<stage_state> state_of(const std::vector<std::string>& one,
                                                 const std::vector<stage_state>& declared,
                                                 std::string_view pipeline);
