@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -146,7 +147,8 @@ class parser {
       digits.remove_suffix(1);
     }
     double value = 0;
-    if (digits.empty() || is_hex || detail::parse_number(digits, value) != detail::parsed::ok) {
+    if (digits.empty() || is_hex || detail::parse_number(digits, value) != detail::parsed::ok ||
+        !std::isfinite(value)) {  // no time is that
       refuse("a number should stand here, not " +
              (all.empty() ? next_text() : detail::excerpt(all)));
     }

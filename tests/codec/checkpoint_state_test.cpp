@@ -108,6 +108,10 @@ TEST_CASE("checkpoint_state: what is none is refused with its line", "[codec]") 
   CHECK(contains(refused("last_preserved_timestamp: soon"), "a number should stand here"));
   CHECK(contains(refused("last_preserved_timestamp: 0x10"), "a number should stand here"));
   CHECK(contains(refused("last_preserved_timestamp: 1.2.3"), "a number should stand here"));
+  for (const char* const value : {"nan", "-nan", "inf", "-inf", "infinity"}) {
+    const std::string text = "all_model_checkpoint_timestamps: " + std::string(value);
+    CHECK(contains(refused(text), "a number should stand here, not '" + std::string(value)));
+  }
 }
 
 }  // namespace checkpoint_state_test
