@@ -206,6 +206,16 @@ class Report(ToolTest):
         self.assertEqual([r['name'] for r in self.leat_json('report', 'logs', 'more')],
                          ['logs', 'logs/x', 'logs/x/y', 'more'])
 
+    def test_each_run_once_however_often_it_is_named(self):
+        for name in ('logs/x', 'logs/y', 'more'):
+            self.run_of(name, scalar('v', 1, 1), scalar('v', 2, 2))
+        (self.folder / 'link').symlink_to('logs')
+        for named, expected in ((('logs', 'logs'), ['logs/x', 'logs/y']),
+                                (('logs/x/', 'logs', './logs/x'), ['logs/x/', 'logs/y']),
+                                (('link', 'more', 'logs'), ['link/x', 'link/y', 'more'])):
+            self.assertEqual([r['name'] for r in self.leat_json('report', *named)], expected)
+            self.assertEqual(len(self.page(*named).of('polyline', 'curve')), len(expected))
+
     def test_more_runs_than_colours(self):
         for i in range(11):
             self.run_of(f'logs/{i:02}', scalar('v', 1, i), scalar('v', 2, i))

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <set>
+#include <system_error>
 
 #include <leat/core/error.hpp>
 #include <leat/train/event_reader.hpp>
@@ -50,6 +52,17 @@ leat::task<> find_runs(std::string directory, bool only_one, std::vector<found_r
   for (const std::string& path : paths) to.push_back({name_of(path, directory, only_one), path});
 }
 
+// Directories may be given twice, or lie within each other: of a run the first name counts.
+void leave_out_doubles(std::vector<found_run>& runs) {
+  std::set<std::filesystem::path> seen;
+  const auto is_double = [&](const found_run& r) {
+    std::error_code unknown;  // then it is told where it is read
+    const std::filesystem::path real = std::filesystem::canonical(r.path, unknown);
+    return !unknown && !seen.insert(real).second;
+  };
+  std::erase_if(runs, is_double);
+}
+
 std::vector<found_run> find_all(const report_options& options, program& p) {
   std::vector<found_run> runs;
   const bool only_one = options.directories.size() == 1;
@@ -62,6 +75,7 @@ std::vector<found_run> find_all(const report_options& options, program& p) {
       p.report(directory, describe(std::current_exception()));
     }
   }
+  leave_out_doubles(runs);
   return runs;
 }
 
