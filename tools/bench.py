@@ -54,13 +54,14 @@ def task(workload, *peers, count=items):
     return compare(workload, 'leat_task_bench', *peers, count=count)
 
 
-def reading(workload, file, *programs, measure='time'):
+def reading(workload, file, *programs, measure='time', count=None):
     """A program may be one of its name's ways: 'tfrecord_peer/plain'."""
+    items_of = ['--items', str(count)] if count else []
     commands = []
     for program in programs:
         program, _, way = program.partition('/')
         commands.append([program, '--workload', workload + ('/' + way if way else ''), '--file',
-                         str(file), '--measure', measure])
+                         str(file), '--measure', measure, *items_of])
     return workload + (', cpu' if measure == 'cpu' else ''), commands
 
 
@@ -123,7 +124,9 @@ comparisons = [
       for cores in ('1-core', '2-cores') for order in ('', '/parse-first')),
     *((f'resume/{name}', [['leat_resume_bench', '--workload', f'resume/{name}', '--items',
                            str(items // 3), '--file', str(data_file('tfrecord', 100))]])
-      for name in ('save', 'state', 'restore', 'go-on', 'saving', 'not-saving')),
+      for name in ('save', 'state', 'restore', 'go-on', 'checkpoint')),
+    *(reading(f'resume/{name}', data_file('tfrecord', 100), 'leat_resume_bench', measure=m,
+              count=items // 3) for m in ('time', 'cpu') for name in ('saving', 'not-saving')),
     reading('files/small-hot', data_file('files'), 'leat_file_bench', 'file_peer',
             'libuv_file_peer'),
     *(reading('files/small-cold', data_file('files'), 'leat_file_bench', 'file_peer',
