@@ -24,7 +24,7 @@ part_list parts_of_epoch(const indexed_reader_state& s) {
   return s.parts.empty() ? whole_epoch(s, s.epoch) : s.parts;
 }
 
-std::uint64_t places_in(const part_list& all) {
+std::uint64_t places_in(const part_list& all) noexcept {
   std::uint64_t places = 0;
   for (const epoch_part& p : all) places += p.count;
   return places;
@@ -80,6 +80,10 @@ void require_one_order(std::span<const indexed_reader_state> ranks, std::string_
 
 }  // namespace
 
+std::uint64_t indexed_reader_state::places() const noexcept {
+  return parts.empty() ? records : places_in(parts);
+}
+
 indexed_reader_state indexed_reader_state::left_of(std::span<const indexed_reader_state> ranks,
                                                    shard_remainder last, std::string_view reader) {
   const auto place_of = [](const indexed_reader_state& s) {
@@ -91,7 +95,7 @@ indexed_reader_state indexed_reader_state::left_of(std::span<const indexed_reade
   require_one_order(ranks, reader);
 
   const part_list farthest = parts_of_epoch(left);
-  const std::uint64_t reached = std::min(left.position, places_in(farthest));
+  const std::uint64_t reached = std::min(left.position, left.places());
   const std::uint64_t world_size = ranks.size();
   part_list all;
   for (std::uint64_t rank = 0; rank < world_size; ++rank) {

@@ -76,6 +76,7 @@ class indexed_stage final : public detail::stage<record_selection> {
       const std::uint64_t step = s.by == shard_by::files ? 1 : s.world_size;
       s.position += had * step;
       if (!at->behind.empty()) s.position = at->behind[static_cast<std::size_t>(had - 1)];
+      s.position = std::min(s.position, s.places());  // the last step may have been of a few ranks
       stages.back().skip = 0;
     }
     stages.back().reader = s.to_bytes();

@@ -78,6 +78,11 @@ TEST_CASE("resume: ranks of read_indexed() that have unequally many records, in 
   const few_records records(62);
   for (std::uint64_t rank = 0; rank < 3; ++rank) {
     check_resuming([&] { return records.read(rank, 3, 3).map("text", text_of_record); });
+    check_resuming([&] {  // between the two of a record, the last one of a rank too
+      return records.read(rank, 3, 3).flat_map("twice", [](leat::byte_view r) {
+        return texts(2, text_of_record(r));
+      });
+    });
   }
 }
 

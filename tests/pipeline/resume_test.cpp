@@ -213,6 +213,13 @@ TEST_CASE("resume: limits of damage count what was left out before", "[pipeline]
   dir.write("b", damaged_lines(90, 30));  // less than the limit
   leat::line_reader_options reader{.max_line_size = 8, .read = {.chunk_size = 100}};
   reader.corruption = {.policy = leat::corruption_policy::skip_record, .max_reports = 20};
+  // How much of the line was in memory by then depends on where the reader began.
+  const auto said = [](std::string error) {
+    const std::size_t at = error.find(" bytes or more");
+    if (at == std::string::npos) return error;
+    const std::size_t from = error.rfind(' ', at - 1);
+    return error.erase(from, at - from);
+  };
   const auto check = [&](auto make) {
     auto whole = make();
     const damaged_run r = leat::sync_wait(run_of(whole, ""));
@@ -223,7 +230,7 @@ TEST_CASE("resume: limits of damage count what was left out before", "[pipeline]
       auto p = make();
       const damaged_run rest = leat::sync_wait(run_of(p, r.states[k]));
       CHECK(rest.all == texts(r.all.begin() + static_cast<std::ptrdiff_t>(k), r.all.end()));
-      CHECK(rest.error == r.error);
+      CHECK(said(rest.error) == said(r.error));
     }
   };
   check([&] {

@@ -40,6 +40,9 @@ struct indexed_reader_state {
 
   friend bool operator==(const indexed_reader_state&, const indexed_reader_state&) = default;
 
+  /// By records: positions of the epoch, behind the last of which none is left.
+  [[nodiscard]] std::uint64_t places() const noexcept;
+
   /// What several ranks by records have left, given the state of each one, rank by rank: for any
   /// number of ranks, each of which goes on with it.
   ///
