@@ -197,7 +197,7 @@ task<void> saver::state::prepare() {
       co_await remove_file(in_directory(name));
     } catch (const failure& e) {
       if (e.code() == errc::cancelled) throw;
-      warn(std::string("what is left of a dead program cannot be removed: ") + e.what());
+      warn_of(e, "what is left of a dead program cannot be removed: ");
     }
   }
   cleaned = true;
@@ -220,7 +220,7 @@ task<void> saver::state::sweep() {
       co_await remove_checkpoint(oldest->path);
     } catch (const failure& e) {
       if (e.code() == errc::not_found) continue;
-      warn(std::string("an old checkpoint cannot be deleted: ") + e.what());
+      warn_of(e, "an old checkpoint cannot be deleted: ");
       stuck.push_back(std::move(*oldest));
     }
   }
@@ -229,7 +229,7 @@ task<void> saver::state::sweep() {
   try {
     co_await write_state(kept.state());
   } catch (const failure& e) {
-    warn(std::string("the state file still lists checkpoints that were deleted: ") + e.what());
+    warn_of(e, "the state file still lists checkpoints that were deleted: ");
   }
 }
 
