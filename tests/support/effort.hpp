@@ -20,6 +20,10 @@ constexpr std::uint64_t some_of(std::uint64_t usual) {
   return slow_build ? (usual + 9) / 10 : usual;
 }
 
+/// True where Meson runs the same cases once more, on the other backend or without a ring: then the
+/// longest try fewer of many like cases, as in a slow build.
+[[nodiscard]] inline bool again() { return std::getenv("LEAT_TEST_AGAIN") != nullptr; }
+
 /// A number that a campaign sets in the environment; else that of the usual tests.
 [[nodiscard]] inline std::uint64_t from_environment(const char* name, std::uint64_t usual) {
   const char* const text = std::getenv(name);
