@@ -292,8 +292,8 @@ TEST_CASE("resync: the work for many torn records grows with the file, not with 
     std::uint64_t calls;  // for each
   };
   for (const auto& [damage, promise, chunk, calls] :
-       {workload{garbage, 0, 1000, 2}, workload{header(100'000) + "zzz", 100'000, 1000, 5},
-        workload{garbage + header(2'000'000) + "zzz", 2'000'000, 100'000, 6}}) {
+       {workload{garbage, 0, 1000, 2}, workload{header_of(100'000) + "zzz", 100'000, 1000, 5},
+        workload{garbage + header_of(2'000'000) + "zzz", 2'000'000, 100'000, 6}}) {
     std::string bytes;
     for (int i = 0; i < 200; ++i) bytes += damage + framed({"whole"});
     bytes += std::string(promise, '.');
