@@ -34,7 +34,7 @@ bool backoff::may_pass(const std::exception_ptr& error) const noexcept {
 
 std::optional<duration> backoff::next(const std::exception_ptr& error) {
   if (!may_pass(error) || ++failures_ >= policy_.attempts) return std::nullopt;
-  const duration wait = by_chance(std::min(delay_, policy_.max_delay), random_);
+  const duration wait = by_chance(std::min<duration>(delay_, policy_.max_delay), random_);
   if (policy_.on_retry) policy_.on_retry(failures_, error, wait);
   delay_ = std::min(delay_, policy_.max_delay / 2) * 2;
   return wait;

@@ -159,7 +159,7 @@ task<session_manager::recovered> session_manager::recover_session(restore_source
   co_return r;
 }
 
-task<session> session_manager::wait_for_session(std::optional<duration> max_wait,
+task<session> session_manager::wait_for_session(std::optional<time_span> max_wait,
                                                 restore_source source) {
   scheduler& home = *scheduler::current();
   const time_point begin = home.now();

@@ -47,7 +47,7 @@ task<std::vector<std::string>> supervisor::start_standard_services() {
   co_return started;
 }
 
-void supervisor::loop(duration interval, std::function<task<void>()> body, std::string_view name) {
+void supervisor::loop(time_span interval, std::function<task<void>()> body, std::string_view name) {
   looper_options o;
   o.interval = interval;
   o.missed = missed_points::skip;

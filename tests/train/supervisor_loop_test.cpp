@@ -82,4 +82,28 @@ TEST_CASE("43. a loop that is started behind the stop is never called", "[train]
   });
 }
 
+TEST_CASE("supervisor: no interval and no grace is too long, in whatever unit", "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    constexpr auto ever = std::chrono::hours::max();
+    learner l;
+    leat::supervisor_options o = l.options();
+    o.save_model = o.save_summaries = o.stop_grace = o.saver.keep_every = ever;
+    o.sessions.recovery_wait = ever;
+    supervisor sv(o);
+    leat::prepare_options preparing;
+    preparing.max_wait = ever;
+    session s = co_await sv.prepare_or_wait_for_session(preparing);
+    int calls = 0;
+    sv.loop(ever, [&]() -> task<> {
+      ++calls;
+      co_return;
+    });
+    co_await leat::sleep_for(24h);
+    co_await sv.stop();
+    CHECK(calls == 1);
+    CHECK(l.warnings.empty());
+    co_await s.close();
+  });
+}
+
 }  // namespace supervisor_loop_test

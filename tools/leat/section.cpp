@@ -170,7 +170,7 @@ std::optional<std::int64_t> section::size(std::string_view key, std::int64_t lea
   return std::nullopt;
 }
 
-void section::read_duration(std::string_view key, std::optional<leat::duration>& to) {
+void section::read_duration(std::string_view key, std::optional<leat::time_span>& to) {
   const toml_value* const v = find(key);
   if (!v) return;
   std::optional<double> seconds;

@@ -58,7 +58,7 @@ class section {
   }
 
   /// A time with its unit, "1.5 s".
-  void read_duration(std::string_view key, std::optional<leat::duration>& to);
+  void read_duration(std::string_view key, std::optional<leat::time_span>& to);
 
   /// One of some names, a map from them to what they mean.
   template <class Value, class Choices>

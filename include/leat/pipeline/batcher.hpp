@@ -41,7 +41,7 @@ struct batch_options {
   memory_budget* budget = nullptr;     ///< shared with other queues; must outlive them
   /// How long next() waits for a batch before it fails with deadline_exceeded, and says what the
   /// batcher has and who should feed it; nothing is taken then. None: for ever.
-  std::optional<duration> patience = {};
+  std::optional<time_span> patience = {};
 };
 
 /// How items are shuffled and batched; as batch_options.
@@ -54,7 +54,7 @@ struct shuffle_batch_options {
   std::string name = "shuffle_batch";
   std::size_t max_weight = unbounded;
   memory_budget* budget = nullptr;
-  std::optional<duration> patience = {};
+  std::optional<time_span> patience = {};
 };
 
 /// Collects items from enqueue operations and gives them out in batches; what batch and
@@ -171,7 +171,7 @@ class basic_batcher {
 
   const std::size_t batch_size_;
   const remainder last_;
-  const std::optional<duration> patience_;
+  const std::optional<time_span> patience_;
   detail::feeders by_;
   Queue queue_;
   queue_runner runner_;

@@ -30,7 +30,7 @@ struct pipeline_options {
   /// names the stage for which all wait: one that nobody feeds, or whose input does not come. It
   /// may take twice as long until that is noticed. A function that does not return cannot be ended,
   /// and is waited for still; dump() shows it. None: for ever.
-  std::optional<duration> patience = {};
+  std::optional<time_span> patience = {};
   /// Bytes that the stages may hold together: readers, shuffle buffers, and all runs of elements on
   /// their way to the consumer. Stages run ahead only as far as that leaves room, each one run at
   /// least, which changes no order. What a function makes is taken to be as large as the largest

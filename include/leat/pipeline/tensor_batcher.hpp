@@ -41,7 +41,7 @@ struct tensor_batch_options {
   std::string name = "batch";        ///< for messages and reports
   /// How long next() waits for a batch before it fails with deadline_exceeded, and says what the
   /// batcher has and who should feed it; nothing is taken then. None: for ever.
-  std::optional<duration> patience = {};
+  std::optional<time_span> patience = {};
 };
 
 /// How elements are shuffled and batched; as tensor_batch_options.
@@ -55,7 +55,7 @@ struct tensor_shuffle_batch_options {
   std::size_t max_size = unbounded;
   memory_budget* budget = nullptr;
   std::string name = "shuffle_batch";
-  std::optional<duration> patience = {};
+  std::optional<time_span> patience = {};
 };
 
 /// Collects elements, from sources or by hand, and gives them out as batches of columns; what

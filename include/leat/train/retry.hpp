@@ -16,9 +16,9 @@ namespace leat {
 
 /// Which failures are tried again, how often and how soon.
 struct retry_policy {
-  std::size_t attempts = 10;                       ///< in all, the first one included
-  duration first_delay = std::chrono::seconds(1);  ///< before the second one
-  duration max_delay = std::chrono::minutes(5);    ///< delays double up to here
+  std::size_t attempts = 10;                        ///< in all, the first one included
+  time_span first_delay = std::chrono::seconds(1);  ///< before the second one
+  time_span max_delay = std::chrono::minutes(5);    ///< delays double up to here
   std::vector<errc> retried = {errc::aborted, errc::unavailable};
   std::optional<std::uint64_t> seed = {};  ///< of the delays; none: others each time
   /// Told of each failure that will be tried again, and after what delay.

@@ -25,7 +25,7 @@ struct saver_options {
   std::optional<std::size_t> max_to_keep = 5;
   /// Of those that leave the window one is kept for ever each time so much time has gone by, by the
   /// wall clock. 0: none is. TensorFlow's keep_checkpoint_every_n_hours.
-  duration keep_every = std::chrono::hours(10'000);
+  time_span keep_every = std::chrono::hours(10'000);
   /// A checkpoint is called DIRECTORY/BASENAME-STEP.
   std::string basename = "model.ckpt";
   std::string latest_filename = "checkpoint";  ///< of the state file

@@ -30,7 +30,7 @@ struct session_manager_options {
   std::function<task<std::vector<std::string>>(session&)> ready_for_local_init = {};
   /// How long to wait before one looks again for a checkpoint, or whether another has made the
   /// state ready.
-  duration recovery_wait = std::chrono::seconds(30);
+  time_span recovery_wait = std::chrono::seconds(30);
 };
 
 /// From where a session is restored. TensorFlow's directory and file name of a checkpoint, which
@@ -39,7 +39,7 @@ struct restore_source {
   saver* from = nullptr;             ///< none: nothing is restored
   std::string path = {};             ///< of the checkpoint, which counts then; empty: the latest
   bool wait_for_checkpoint = false;  ///< until there is one
-  duration max_wait = std::chrono::seconds(7200);
+  time_span max_wait = std::chrono::seconds(7200);
   std::stop_token stop = {};  ///< ends a wait, for a checkpoint or for the chief, as cancelled
   std::function<void(const std::string& path)> on_restored = {};  ///< told what was
 };
@@ -80,9 +80,9 @@ class session_manager {
   ///         max_wait from the first one; none: no limit. So with a max_wait of recovery_wait or
   ///         less there is one attempt, and no wait. invalid_argument for a saver that has
   ///         in_step_with. What the functions and the saver throw.
-  [[nodiscard]] task<session> wait_for_session(std::optional<duration> max_wait,
+  [[nodiscard]] task<session> wait_for_session(std::optional<time_span> max_wait,
                                                restore_source source);
-  [[nodiscard]] task<session> wait_for_session(std::optional<duration> max_wait = {}) {
+  [[nodiscard]] task<session> wait_for_session(std::optional<time_span> max_wait = {}) {
     return wait_for_session(max_wait, restore_source());
   }
 

@@ -18,7 +18,7 @@ class step_waiter_hook final : public session_hook {
  public:
   /// Errors: invalid_argument for an interval that is not above 0.
   explicit step_waiter_hook(std::int64_t wait_until_step,
-                            duration interval = std::chrono::milliseconds(500));
+                            time_span interval = std::chrono::milliseconds(500));
 
   [[nodiscard]] task<void> begin(supervisor& sv) override;
   [[nodiscard]] task<void> before_run(run_context& run) override;

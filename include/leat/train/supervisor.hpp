@@ -25,9 +25,9 @@ namespace leat {
 struct prepare_options {
   /// The chief waits for a checkpoint, in the place of making the state.
   bool wait_for_checkpoint = false;
-  duration max_wait = std::chrono::seconds(7200);  ///< for it, or of a worker for the chief
-  std::stop_token stop = {};                       ///< ends such a wait as cancelled
-  bool start_standard_services = true;             ///< and the queue runners
+  time_span max_wait = std::chrono::seconds(7200);  ///< for it, or of a worker for the chief
+  std::stop_token stop = {};                        ///< ends such a wait as cancelled
+  bool start_standard_services = true;              ///< and the queue runners
 };
 
 /// How a supervisor ends.
@@ -120,7 +120,7 @@ class supervisor {
 
   /// Starts a service: `body` at once and then on time boundaries; interval 0: back to back. Points
   /// that are missed are left out. An error of the body stops all. Errors: those of looper().
-  void loop(duration interval, std::function<task<void>()> body, std::string_view name = "loop");
+  void loop(time_span interval, std::function<task<void>()> body, std::string_view name = "loop");
 
   /// Asks all to stop, waits for the services and whatever else the coordinator has, for so long as
   /// the grace says, saves once more where all ended well, and closes the writer behind a STOP. A

@@ -57,8 +57,8 @@ struct supervisor_options {
   /// Of which it is written how much goes through them and how they wait; see stage_rates. Those of
   /// a pipeline are its stages(). They must outlive the supervisor.
   std::vector<const stage_metrics*> stages = {};
-  duration save_summaries = std::chrono::seconds(120);  ///< between two; 0: never
-  duration save_model = std::chrono::seconds(600);      ///< between two checkpoints; 0: never
+  time_span save_summaries = std::chrono::seconds(120);  ///< between two; 0: never
+  time_span save_model = std::chrono::seconds(600);      ///< between two checkpoints; 0: never
   /// One more checkpoint when all has ended well, so that no step is done twice; also where
   /// save_model is 0. TensorFlow: none.
   bool save_at_end = true;
@@ -76,7 +76,7 @@ struct supervisor_options {
 
   /// What start_queue_runners() starts when it is not told; must outlive the supervisor.
   const runner_collection* runners = nullptr;
-  duration stop_grace = std::chrono::seconds(120);  ///< for services and tasks to end
+  time_span stop_grace = std::chrono::seconds(120);  ///< for services and tasks to end
   std::vector<errc> clean_stop_errors = {errc::out_of_range};
   /// An error of the body, or of a hook, after a clean stop leaves managed() as well; nothing is
   /// saved then, as ever behind an error. False: on_warning is told of it, and it is a secondary
