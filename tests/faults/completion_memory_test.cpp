@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <asio/any_io_executor.hpp>
+#include <asio/bind_allocator.hpp>
 #include <asio/bind_executor.hpp>
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
@@ -127,19 +128,61 @@ TEST_CASE("async_pop: a completion on an any_io_executor of a pool needs no memo
   CHECK(calls == 2);
 }
 
-TEST_CASE("async_push: a completion that never runs is destroyed with its context", "[faults]") {
+// Spoils what is given back to it.
+template <class T>
+struct spoiling_allocator {
+  using value_type = T;
+  spoiling_allocator() = default;
+  template <class U>
+  spoiling_allocator(const spoiling_allocator<U>&) noexcept {}
+  T* allocate(std::size_t n) { return std::allocator<T>().allocate(n); }
+  void deallocate(T* place, std::size_t n) noexcept {
+    auto* const bytes = reinterpret_cast<volatile unsigned char*>(place);
+    for (std::size_t i = 0; i < n * sizeof(T); ++i) bytes[i] = 0xA5;
+    std::allocator<T>().deallocate(place, n);
+  }
+  friend bool operator==(const spoiling_allocator&, const spoiling_allocator&) = default;
+};
+
+// Where nothing runs.
+template <class Executor>
+void complete_two(leat::fifo_queue<int>& q, const Executor& executor,
+                  const std::shared_ptr<int>& mark) {
+  const auto bound = [&executor](auto handler) {
+    return asio::bind_allocator(spoiling_allocator<std::byte>(),
+                                asio::bind_executor(executor, std::move(handler)));
+  };
+  q.async_push(1, bound([mark](std::error_code, bool) { ++*mark; }));
+  q.async_pop(bound([mark](std::error_code, std::optional<int>) { ++*mark; }));
+  CHECK(mark.use_count() == 3);
+}
+
+template <class MakeExecutor>
+void check_destroyed(MakeExecutor make) {
   leat::fifo_queue<int> q(1);
   const auto mark = std::make_shared<int>(0);
-  std::optional<asio::io_context> io(std::in_place);
-  const asio::any_io_executor executors[] = {io->get_executor(), asio::make_strand(*io)};
-  for (const asio::any_io_executor& e : executors) {
-    q.async_push(1, asio::bind_executor(e, [mark](std::error_code, bool) { ++*mark; }));
-    q.async_pop(asio::bind_executor(e, [mark](std::error_code, std::optional<int>) { ++*mark; }));
+  {
+    asio::io_context io;
+    complete_two(q, make(io.get_executor()), mark);
   }
-  CHECK(mark.use_count() == 5);
-  io.reset();
+  {
+    asio::thread_pool pool(1);
+    pool.stop();
+    pool.join();
+    complete_two(q, make(pool.get_executor()), mark);
+  }
   CHECK(mark.use_count() == 1);
   CHECK(*mark == 0);
+}
+
+// Of a strand its own part goes before what stands in the queue of the executor below it.
+TEST_CASE("async_push: a completion that never runs is destroyed with its context", "[faults]") {
+  using any = asio::any_io_executor;
+  check_destroyed([](const auto& executor) { return executor; });
+  check_destroyed([](const auto& executor) { return asio::make_strand(executor); });
+  check_destroyed([](const auto& executor) { return any(executor); });
+  check_destroyed([](const auto& executor) { return any(asio::make_strand(executor)); });
+  check_destroyed([](const auto& executor) { return any(asio::make_strand(any(executor))); });
 }
 
 }  // namespace completion_memory_test

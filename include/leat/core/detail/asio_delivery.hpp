@@ -36,7 +36,12 @@ class asio_delivery {
   asio_delivery(asio_delivery&& other) noexcept
       : allocator_(other.allocator_), operation_(other.release()) {}
   asio_delivery& operator=(asio_delivery&&) = delete;
-  ~asio_delivery() { reset(); }
+  ~asio_delivery() {
+    if (operation_ && operation_->post_memory_.end_behind_last(operation_, &destroy)) {
+      operation_ = nullptr;
+    }
+    reset();
+  }
 
   /// Makes an operation. Errors: what the allocator and the constructor throw.
   template <class... Arguments>
@@ -84,6 +89,9 @@ class asio_delivery {
       typename std::allocator_traits<handler_allocator>::template rebind_alloc<Operation>;
   using traits = std::allocator_traits<rebound>;
 
+  static void destroy(void* operation) noexcept {
+    asio_delivery(*static_cast<Operation*>(operation)).reset();
+  }
   static void end(void* operation, bool call) {
     asio_delivery self(*static_cast<Operation*>(operation));
     if (call) self();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <iterator>
 #include <memory>
 
 namespace leat::detail {
@@ -9,34 +10,50 @@ namespace leat::detail {
 /// allocator, as those of an io_context, of a thread pool and strands of these do, a completion
 /// needs no other. A strand takes two pieces, one for itself and one for the executor below it.
 ///
+/// A context that is destroyed destroys what is in its strands first, and what these have asked of
+/// the executor below them behind that: so an operation that ends uncalled may have to stay until
+/// the last piece is given back.
+///
 /// Thread safety: as the operation. Each piece is taken once, and given back before the operation
 /// is finished.
 class post_memory {
  public:
+  using end_function = void (*)(void* operation) noexcept;
+
   post_memory() noexcept {}  // not defaulted: that would fill the bytes with zeros
   post_memory(const post_memory&) = delete;
   post_memory& operator=(const post_memory&) = delete;
 
   /// Null when it is too small or taken.
   [[nodiscard]] void* take(std::size_t size) noexcept {
-    piece& p = first_.taken ? second_ : first_;
-    if (p.taken || size > sizeof p.bytes) return nullptr;
-    p.taken = true;
-    return p.bytes;
+    if (taken_ == std::size(pieces_) || size > sizeof(piece)) return nullptr;
+    ++out_;
+    return pieces_[taken_++].bytes;
   }
-  /// False: `place` is not from here.
-  [[nodiscard]] bool owns(const void* place) const noexcept {
-    return place == first_.bytes || place == second_.bytes;
+  /// False: `place` is not from here, and no more was looked at. Else the operation may be gone.
+  [[nodiscard]] bool give_back(const void* place) noexcept {
+    if (place != pieces_[0].bytes && place != pieces_[1].bytes) return false;
+    if (--out_ == 0 && end_) end_(operation_);
+    return true;
+  }
+  /// True: `end` is called for the operation when the last piece is given back. False: none is out.
+  [[nodiscard]] bool end_behind_last(void* operation, end_function end) noexcept {
+    if (out_ == 0) return false;
+    operation_ = operation;
+    end_ = end;
+    return true;
   }
 
  private:
   struct piece {
     piece() noexcept {}
     alignas(std::max_align_t) std::byte bytes[96];  // Asio's own parts are about 50 and 70
-    bool taken = false;
   };
-  piece first_;
-  piece second_;
+  piece pieces_[2];
+  std::size_t taken_ = 0;
+  std::size_t out_ = 0;
+  void* operation_ = nullptr;
+  end_function end_ = nullptr;
 };
 
 /// The allocator that takes from there first, and then from Allocator.
@@ -61,7 +78,7 @@ class post_allocator {
     return further_.allocate(count);
   }
   void deallocate(T* place, std::size_t count) noexcept {
-    if (!memory_->owns(place)) further_.deallocate(place, count);
+    if (!memory_->give_back(place)) further_.deallocate(place, count);
   }
 
   template <class U>
