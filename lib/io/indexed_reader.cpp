@@ -253,11 +253,7 @@ indexed_reader::verdict indexed_reader::judge(const block& b,
     if (!f.transient) {
       const bool fails = options_.corruption.policy == corruption_policy::fail;
       if (fails || reports >= options_.corruption.max_reports) {
-        std::string hint;
-        if (!fails) {
-          hint = "; " + std::to_string(reports) +
-                 " were left out before: the limit is corruption_options::max_reports";
-        }
+        const std::string hint = fails ? std::string() : detail::hint_of_limit(reports);
         v.refusal = std::make_exception_ptr(
             failure(f.fault.reason, file.place(frame) + ": " + f.fault.what + hint));
         v.end = f.item;
