@@ -72,7 +72,9 @@ void require_one_order(std::span<const indexed_reader_state> ranks, std::string_
              "as many ranks can go on in the midst of an epoch; or take shard_by::records");
     }
     if (dealt == ranks.end()) continue;
-    if (s.epoch < dealt->epoch || (s.epoch == dealt->epoch && s.parts != dealt->parts)) {
+    // Behind it there are whole epochs only.
+    const bool same = s.epoch > dealt->epoch ? s.parts.empty() : s.parts == dealt->parts;
+    if (s.epoch < dealt->epoch || !same) {
       refuse(r, "has not gone on with what others have gone on with");
     }
   }

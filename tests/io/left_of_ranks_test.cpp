@@ -167,6 +167,29 @@ TEST_CASE("left_of: takes a part for each rank that is behind, however far", "[i
   CHECK(contains(refused_states(states), "reader: rank 1 of 3 has read other files than rank 0"));
 }
 
+TEST_CASE("left_of: ranks that have gone on with something else each are refused", "[io]") {
+  const auto rank_in = [](std::uint64_t epoch, std::uint64_t place) {
+    indexed_reader_state s;
+    s.records = 100;
+    s.world_size = 2;
+    s.epoch = epoch;
+    s.parts = {{.epoch = epoch, .first = place, .count = 100 - place}};
+    return s;
+  };
+  const indexed_reader_state dealt = rank_in(1, 50);
+  indexed_reader_state ahead = dealt;
+  ahead.position = 20;
+  CHECK(left_of({dealt, ahead}, shard_remainder::keep).parts.size() == 2);
+  ahead = rank_in(2, 0);
+  ahead.parts.clear();
+  CHECK(left_of({dealt, ahead}, shard_remainder::keep).parts.size() == 1);
+  const std::string why = " of 2 has not gone on with what others have gone on with";
+  for (const indexed_reader_state& other : {rank_in(0, 50), rank_in(1, 49), rank_in(2, 50)}) {
+    CHECK(contains(refused_states({dealt, other}), "reader: rank 1" + why));
+    CHECK(contains(refused_states({other, dealt}), why));
+  }
+}
+
 TEST_CASE("indexed_reader_state: parts that no epoch has are refused", "[io]") {
   indexed_reader_state good;
   good.records = 100;
