@@ -54,11 +54,12 @@ bool basic_record_reader<F>::at_candidate() {
   }
 }
 
-// With what is in view of it. What is too long for that is looked at ahead.
+// With what is in view of it, at the end of the file with all that there is. What is too long for
+// that is looked at ahead.
 template <class F>
 bool basic_record_reader<F>::is_refuted() {
   if constexpr (requires { framing_.refutes(seen_, unread(), offset_); }) {
-    if (!stream_.can_jump() && framing_.promises_too_much(unread())) {
+    if (!stream_.can_jump() && !at_end_ && framing_.promises_too_much(unread())) {
       search_->note_too_long(offset_);
       return true;
     }

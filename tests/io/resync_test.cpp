@@ -199,6 +199,24 @@ TEST_CASE("resync: a torn record with whole ones behind it is no tolerated tail"
   }
 }
 
+TEST_CASE("resync: behind a torn record one above max_held is not passed over, tolerated or not",
+          "[io]") {
+  leat::tfrecord_reader_options options;
+  options.corruption.max_held = 100;
+  const std::string large(3000, 'l');
+  const std::string damage = torn(1'000'000, 50);
+  for (const bool tolerated : {false, true}) {
+    options.tolerate_truncated_tail = tolerated;
+    for (const way how : ways) {
+      const outcome o = read(framed({"first"}) + damage + framed({large, "last"}), how, options);
+      INFO("way " << static_cast<int>(how) << ", tolerated " << tolerated);
+      CHECK(o.read.error.empty());
+      CHECK(o.read.records == std::vector<std::string>{"first", large, "last"});
+      CHECK(o.reports == std::vector<left_out>{{21, 1, damage.size()}});
+    }
+  }
+}
+
 TEST_CASE("resync: a tolerated tail is none where only records that are not whole stand behind it",
           "[io]") {
   std::string wrong = framed({"wrong"});

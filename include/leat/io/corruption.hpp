@@ -62,7 +62,8 @@ struct corruption_options {
   /// to be held to see whether it is one: a header that promises more than this is passed over, and
   /// so is the record if there is one; the search goes on within it, and what is framed there as a
   /// record is taken for one. The report says so. The same goes for the end of a record above
-  /// max_record_size. In a plain file nothing is held, and there is no such limit.
+  /// max_record_size. In a plain file nothing is held, and there is no such limit; nor is there
+  /// behind a record that is cut off by the end of the file, for which all of the rest is held.
   std::uint64_t max_held = std::uint64_t{16} << 20;
   /// Called for each report, on the reader's scheduler, before the reader goes on. Must not throw.
   std::function<void(const corruption_report&)> on_report = {};
