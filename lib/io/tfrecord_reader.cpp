@@ -123,9 +123,11 @@ bool tfrecord_framing::promises_too_much(byte_view bytes) const noexcept {
   return load_little_endian<std::uint64_t>(bytes.data()) > options_.corruption.max_held;
 }
 
+// Of a header at the end of the file nothing is left once it is a part of the tail.
 std::optional<std::uint64_t> tfrecord_framing::promise(byte_view bytes,
                                                        std::uint64_t left) const noexcept {
   if (options_.checks != tfrecord_checks::all || left == unknown_size) return {};
+  if (bytes.size() < tfrecord_header_size) return {};
   const std::uint64_t size = load_little_endian<std::uint64_t>(bytes.data()) + tfrecord_overhead;
   const std::uint64_t held =
       std::max({bytes.size(), options_.read.chunk_size, 4 * range_checksums::block});
