@@ -41,7 +41,7 @@ TEST_CASE("file: a child of fork ends although its parent has worker threads", "
   std::fflush(nullptr);
   const pid_t child = ::fork();
   if (child == 0) {
-    ::alarm(60);
+    ::alarm(3600);
     ::close(STDOUT_FILENO);
     std::exit(3);  // static objects are destroyed
   }

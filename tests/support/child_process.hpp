@@ -11,14 +11,14 @@
 namespace leat_test {
 
 /// Runs `f` in a child of fork() and gives what it says, a string; what it threw, or how the child
-/// ended, where it could not say anything. A child that hangs is killed after a minute.
+/// ended, where it could not say anything. A child that hangs is killed after an hour.
 template <class Function>
 std::string said_by_child(Function f) {
   int ends[2];
   if (::pipe(ends) != 0) return "no pipe";
   const pid_t child = ::fork();
   if (child == 0) {
-    ::alarm(60);
+    ::alarm(3600);
     for (const int s : {SIGABRT, SIGSEGV, SIGALRM}) std::signal(s, SIG_DFL);  // Catch has its own
     std::string words;
     try {
