@@ -458,6 +458,13 @@ TEST_CASE("pipeline: what is declared wrong is refused before anything is opened
                    return std::move(p).map("m", [](std::string s) { return s; }, {.workers = 5000});
                  }),
                  "at most 1024"));
+  CHECK(contains(stage([](auto p) {
+                   return std::move(p)
+                       .map("m", [](std::string s) { return s; }, {.workers = 1})
+                       .batch({.size = 2})
+                       .prefetch({.runs = 1, .on_worker = true});
+                 }),
+                 "stage 'prefetch': on_worker stands before all stages that have workers"));
 }
 
 }  // namespace pipeline_test

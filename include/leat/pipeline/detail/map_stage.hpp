@@ -103,6 +103,7 @@ class parallel_map_stage final : public applying_stage<How, In, Out> {
     co_return true;
   }
 
+  bool has_tasks() const noexcept override { return true; }
   std::string obstacle() const override {
     if (order_ == ordering::deterministic) return base::obstacle();
     return "stage '" + this->metrics().name() +
