@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <semaphore>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "leat/core/runtime.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "pipeline/dealing.hpp"
 #include "support/error_of.hpp"
@@ -245,6 +247,36 @@ TEST_CASE("resume: behind an error in the midst of an element its rest comes", "
     seen.insert(seen.end(), rest.begin(), rest.end());
   }
   CHECK(contents(seen) == contents(all));
+}
+
+TEST_CASE("pipeline: an error in the midst of an element, of workers that give as they get ready",
+          "[pipeline]") {
+  const temp_dir dir;
+  dir.write("a", "1\n");
+  std::string lines;
+  for (int i = 50; i < 150; ++i) lines += std::to_string(i) + '\n';
+  dir.write("b", lines);
+  const leat::runtime rt({.threads = 2});
+  std::binary_semaphore b_is_there(0);
+  const auto half = [&](std::string text) {
+    if (text == "1") b_is_there.acquire();
+    return half_parts{std::move(text), true};
+  };
+  auto p =
+      lines_of({.files = {dir / "?"}},
+               {.order = leat::ordering::free, .workers = leat::schedulers_of(rt)})
+          .flat_map("half", half, {.workers = 2});
+  texts all;
+  const auto read = [&]() -> leat::task<> {
+    while (auto text = co_await p.next()) {
+      if (all.empty()) b_is_there.release();
+      all.push_back(std::move(*text));
+    }
+  };
+  CHECK_THROWS_AS(leat::sync_wait(read()), std::runtime_error);
+  REQUIRE(all.size() == 102);
+  CHECK(all.front() == "50a");
+  CHECK(all.back() == "100b");
 }
 
 TEST_CASE("resume: a part of what a batch became is refused to another number of ranks",

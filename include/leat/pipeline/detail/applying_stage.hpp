@@ -32,10 +32,12 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
 
   using function = std::unique_ptr<const run_function<In, Out>>;
 
-  applying_stage(std::unique_ptr<stage<In>> input, stage_metrics& metrics, function f)
+  /// `in_order`: what is made of the runs of the input is had in their order.
+  applying_stage(std::unique_ptr<stage<In>> input, stage_metrics& metrics, function f,
+                 bool in_order = true)
       : inner_stage<In, std::vector<Out>>(std::move(input), metrics),
         function_(std::move(f)),
-        knows_origins_(How == arity::many && this->input().obstacle().empty() &&
+        knows_origins_(How == arity::many && in_order && this->input().obstacle().empty() &&
                        this->input().note_origins()) {}
 
   void describe(std::vector<stage_state>& stages) const override {

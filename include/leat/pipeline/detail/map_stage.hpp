@@ -61,7 +61,7 @@ class parallel_map_stage final : public applying_stage<How, In, Out> {
 
   parallel_map_stage(std::unique_ptr<stage<In>> input, stage_metrics& metrics,
                      typename base::function f, std::size_t workers, ordering order)
-      : base(std::move(input), metrics, std::move(f)),
+      : base(std::move(input), metrics, std::move(f), order == ordering::deterministic),
         workers_(workers),
         order_(order),
         spent_(3 * workers + 1),
