@@ -24,6 +24,7 @@ using leat_test::check_resuming;
 using leat_test::contains;
 using leat_test::contents;
 using leat_test::error_of;
+using leat_test::go_on;
 using leat_test::go_on_with;
 using leat_test::join_rows;
 using leat_test::joined;
@@ -185,6 +186,21 @@ TEST_CASE("resume: a buffer with too much gives that first", "[pipeline]") {
   leat::sync_wait(body());
 }
 
+TEST_CASE("resume: the rest of an element is counted once", "[pipeline]") {
+  const few_files lines;
+  for (const std::size_t workers : {0U, 2U}) {
+    const auto make = [&] {
+      return lines.read(0, 1).flat_map("parts", parts, {.workers = workers});
+    };
+    auto first = make();
+    const std::string state = leat::sync_wait(read_and_save(first, 1)).second.back();
+    auto p = make();
+    const texts rest = leat::sync_wait(go_on(p, state));
+    CHECK(rest.front() == "90b");
+    CHECK(p.stages()[2]->records() == rest.size());
+  }
+}
+
 // Gives its characters until it throws.
 struct half_parts {
   struct iterator {
@@ -262,10 +278,9 @@ TEST_CASE("pipeline: an error in the midst of an element, of workers that give a
     if (text == "1") b_is_there.acquire();
     return half_parts{std::move(text), true};
   };
-  auto p =
-      lines_of({.files = {dir / "?"}},
-               {.order = leat::ordering::free, .workers = leat::schedulers_of(rt)})
-          .flat_map("half", half, {.workers = 2});
+  auto p = lines_of({.files = {dir / "?"}},
+                    {.order = leat::ordering::free, .workers = leat::schedulers_of(rt)})
+               .flat_map("half", half, {.workers = 2});
   texts all;
   const auto read = [&]() -> leat::task<> {
     while (auto text = co_await p.next()) {

@@ -124,13 +124,12 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
   void begin_run() { journal_.begin({next_}); }
 
   // What is left of elements that were begun elsewhere comes before all else: a run of it, if there
-  // is any, and what went wrong behind it.
+  // is any, which nobody has counted, and what went wrong behind it.
   [[nodiscard]] std::exception_ptr give_rest(std::vector<Out>& run) {
     if (!rest_) return nullptr;
     rest_of_begun rest = std::move(*rest_);
     rest_.reset();
     run = std::move(rest.made);
-    count_run(this->metrics(), run);
     if (rest.error) {
       next_.begun = rest_behind(std::move(next_.begun), rest.counts.size() - 1);
       next_.begun.front().had += rest.counts.back();

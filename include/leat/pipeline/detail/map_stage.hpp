@@ -89,6 +89,7 @@ class parallel_map_stage final : public applying_stage<How, In, Out> {
     run.clear();
     this->begin_run();
     if (const auto error = this->give_rest(run)) error_ = error;
+    if (!run.empty()) count_run(this->metrics(), run);  // else a worker has
     while (run.empty()) {
       if (error_) std::rethrow_exception(error_);
       std::optional<made> m = co_await lanes_[taken_]->out.pop();
