@@ -247,6 +247,27 @@ TEST_CASE("readers: damage is told where records are taken, in their order", "[p
   CHECK(temp_dir::read(dir / "five.log") == temp_dir::read(dir / "none.log"));
 }
 
+TEST_CASE("readers: a report that cannot be written is an error behind the last record too",
+          "[pipeline]") {
+  const temp_dir dir;
+  dir.write("lines0", "1\n2\nthis is too long\n");
+  dir.write("lines1", "3\n");
+  const leat::runtime rt({.threads = 2});
+  const auto read = [&](std::size_t readers) -> task<outcome> {
+    leat::file_source<line_reader> source{.files = {dir / "lines*"}, .readers = readers};
+    source.reader.max_line_size = 8;
+    source.reader.corruption.policy = leat::corruption_policy::skip_record;
+    source.reader.corruption.log = co_await leat::quarantine_log::open("/dev/full");
+    auto p = lines_of(std::move(source), {.workers = leat::schedulers_of(rt)});
+    outcome o = co_await outcome_of(std::move(p));
+    co_return o;
+  };
+  const outcome expected = leat::sync_wait(read(0));
+  CHECK(expected.all == texts{"1", "2"});
+  REQUIRE(contains(expected.error, "/dev/full"));
+  CHECK(leat::sync_wait(read(2)) == expected);
+}
+
 TEST_CASE("readers: a file that is gone is an error in its place", "[pipeline]") {
   const temp_dir dir;
   for (char name = 'a'; name < 'd'; ++name) dir.write({&name, 1}, std::string(3, name) + "\n");

@@ -113,7 +113,7 @@ class reader_tasks {
   }
 
   /// Replaces the contents of `run` by the next records of a file; false at its end.
-  /// Errors: those of its reader and, behind the records, of the quarantine log.
+  /// Errors: those of its reader and, behind the records if there are any, of the quarantine log.
   [[nodiscard]] task<bool> take(ahead& file, batch& run, reader_standing& after) {
     if (file.untold) std::rethrow_exception(file.untold);
     spent_.give_back(std::exchange(run, batch()));
@@ -131,6 +131,7 @@ class reader_tasks {
         file.untold = std::current_exception();
       }
     }
+    if (run.empty() && file.untold) std::rethrow_exception(file.untold);
     if (s->error) std::rethrow_exception(s->error);
     co_return !run.empty();
   }
