@@ -103,6 +103,22 @@ void require_origins(const std::vector<stage_state>& saved, const rank_of_stage&
   }
 }
 
+// Refuses ranks of which each has an order of its own: some of what there is has been read by
+// several, and some by none.
+void require_one_seed(const std::vector<std::vector<stage_state>>& ranks, const std::string& name) {
+  const auto seed_of = [](const stage_state& source) {
+    return source.files ? source.files->seed : source.seed;
+  };
+  const stage_state& first = ranks.front().front();
+  for (const auto& saved : ranks) {
+    const stage_state& s = saved.front();
+    if (seed_of(s) == seed_of(first)) continue;
+    throw failure(errc::failed_precondition,
+                  name + ", stage '" + s.name + "': the seed of " + rank_of(s).text() +
+                      " is another one than that of " + rank_of(first).text());
+  }
+}
+
 // What a rank gets of the elements that stages of others had: each of one rank in turn.
 class dealer {
  public:
@@ -146,14 +162,8 @@ void merge_readers(const std::vector<std::vector<stage_state>>& ranks, const std
   const std::string title = name + ", stage '" + to.name + "'";
   std::vector<indexed_reader_state> places;
   for (const auto& saved : ranks) {
-    const stage_state& s = saved.front();
-    if (s.seed != known.seed) {
-      throw failure(errc::failed_precondition, title + ": the seed of " + rank_of(s).text() +
-                                                   " is another one than that of " +
-                                                   rank_of(known).text());
-    }
-    places.push_back(
-        indexed_reader_state::from_bytes(is_open(saved) ? s.reader : known.reader, title));
+    places.push_back(indexed_reader_state::from_bytes(
+        is_open(saved) ? saved.front().reader : known.reader, title));
     if (is_open(saved)) continue;
     places.back().epoch = places.back().position = 0;
     places.back().parts.clear();
@@ -211,6 +221,7 @@ std::vector<stage_state> state_of_ranks(const std::vector<std::string>& all,
     throw failure(errc::failed_precondition, name + ": there is no state: give that of each rank");
   }
   if (here.world_size == all.size()) return std::move(ranks[here.rank]);
+  require_one_seed(ranks, name);
   for (const auto& saved : ranks) require_origins(saved, here, name);
   std::vector<stage_state> merged = ranks.front();
   merge_readers(ranks, name, merged.front());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -251,6 +252,34 @@ TEST_CASE("resume: states that are not of all ranks are refused", "[pipeline]") 
                  "restore_ranks() the states of all 2"));
   // It is as it was declared then, and can be restored.
   CHECK(!leat::sync_wait(leat_test::read_all(single)).empty());
+}
+
+TEST_CASE("resume: ranks that had seeds of their own are refused", "[pipeline]") {
+  const temp_dir dir;
+  leat_test::write_line_files(dir, 400);
+  leat::sync_wait(write_record_files(dir, 100));
+  using seed = std::optional<std::uint64_t>;
+  const auto check = [](auto make) {
+    texts states(2);
+    for (std::uint64_t r = 0; r < 2; ++r) go_on_with(make(r, 2, seed(7 + r)), {}, 3, &states[r]);
+    auto p = make(0, 1, seed());
+    CHECK(contains(error_of(p.restore_ranks(states), errc::failed_precondition),
+                   "the seed of rank 1 of 2 is another one than that of rank 0 of 2"));
+    leat::sync_wait(p.stop());
+  };
+  check([&](std::uint64_t rank, std::uint64_t world_size, seed s) {
+    return lines_of({.files = {dir / "lines*"},
+                     .shuffle = true,
+                     .seed = s,
+                     .rank = rank,
+                     .world_size = world_size});
+  });
+  check([&](std::uint64_t rank, std::uint64_t world_size, seed s) {
+    return leat::read_indexed(
+               {dir / "records???"},
+               {.num_epochs = 1, .seed = s, .shard = {.rank = rank, .world_size = world_size}})
+        .map("text", text_of_record);
+  });
 }
 
 TEST_CASE("resume: a file that has changed is refused by all ranks", "[pipeline]") {
