@@ -10,9 +10,6 @@
 namespace leat::detail {
 namespace {
 
-// The one that is looked at, the one that comes next, and one that a consumer keeps.
-constexpr std::size_t inflated_chunks = 3;
-
 // Enough to tell what nearly all files are compressed with.
 constexpr std::size_t beginning_size = 12;
 

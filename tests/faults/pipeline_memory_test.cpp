@@ -50,16 +50,25 @@ struct configuration {
   std::size_t prefetch = 1;
   std::size_t interleave = 1;
   std::size_t readers = 0;
+  bool compressed = false;
   leat::read_options read = {.chunk_size = 64 * kibibyte};
   bool equal_sizes = true;
   std::optional<std::size_t> limit = {};
 };
 
 std::size_t readers_of(const configuration& c) {
-  const std::size_t chunks = c.read.depth + (c.readers > 0 ? 4 : 2);
-  const std::size_t one = chunks * (c.read.chunk_size + chunk_headroom);
-  const std::size_t whole = one < huge_page ? one : (one + huge_page - 1) / huge_page * huge_page;
-  return std::max(c.interleave, c.readers) * whole;
+  const std::size_t chunk = c.read.chunk_size + chunk_headroom;
+  const auto of_chunks = [chunk](std::size_t count) {
+    const std::size_t all = count * chunk;
+    return all < huge_page ? all : (all + huge_page - 1) / huge_page * huge_page;
+  };
+  const std::size_t one = of_chunks(c.read.depth + 2) + (c.compressed ? of_chunks(3) : 0) +
+                          (c.readers > 0 ? 2 * chunk : 0);
+  return std::max(c.interleave, c.readers) * one;
+}
+
+leat::compression compression_of(const configuration& c) {
+  return c.compressed ? leat::compression::gzip : leat::compression::none;
 }
 
 std::size_t buffer_of(const configuration& c) {
@@ -87,10 +96,14 @@ task<std::size_t> write_files(const temp_dir& dir, const configuration& c) {
   const std::size_t count = (2 * c.capacity + 40 * c.batch) / files;
   std::size_t largest = 0;
   for (int f = 0; f < files; ++f) {
-    auto writer = co_await leat::tfrecord_writer::open(dir / std::to_string(f));
+    auto writer = co_await leat::tfrecord_writer::open(dir / std::to_string(f),
+                                                       {.compression_type = compression_of(c)});
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t size = c.equal_sizes ? c.record : c.record / 2 + random.below(c.record / 2);
-      const std::string image(size, 'x');
+      std::string image(size, 'x');
+      if (c.compressed) {  // to about as many bytes
+        for (char& byte : image) byte = static_cast<char>(random.below(256));
+      }
       const std::string record =
           leat::example_builder().add("image", {std::string_view(image)}).serialize();
       largest = std::max(largest, record.size());
@@ -128,6 +141,7 @@ std::size_t peak_of(const temp_dir& dir, const configuration& c) {
     source.interleave = c.interleave;
     source.readers = c.readers;
     source.reader.read = c.read;
+    source.reader.compression_type = compression_of(c);
     auto batches = leat::read_files(std::move(source),
                                     {.workers = leat::schedulers_of(rt), .memory_budget = c.limit})
                        .shuffle({.capacity = c.capacity, .seed = 1})
@@ -184,6 +198,17 @@ TEST_CASE("memory: a pipeline stays within its budget, whatever its readers", "[
   for (const std::size_t interleave : {std::size_t{1}, std::size_t{4}}) {
     check_memory(
         {.record = 4000, .capacity = 2000, .batch = 32, .interleave = interleave, .readers = 4});
+  }
+}
+
+TEST_CASE("memory: a pipeline of compressed files stays within its budget", "[faults]") {
+  for (const std::size_t readers : {std::size_t{0}, std::size_t{4}}) {
+    check_memory({.record = 4000,
+                  .capacity = 1000,
+                  .batch = 32,
+                  .interleave = 4,
+                  .readers = readers,
+                  .compressed = true});
   }
 }
 

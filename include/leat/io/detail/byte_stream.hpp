@@ -26,6 +26,10 @@ struct byte_stream_options {
   compression (*detect)(byte_view beginning) = &detect_compression;
 };
 
+/// Chunks of what a compressed file holds: the one that is looked at, the one that comes next, and
+/// one that a consumer keeps.
+inline constexpr std::size_t inflated_chunks = 3;
+
 /// Errors: invalid_argument for options out of range; the message begins with `owner`.
 void check(const byte_stream_options& options, std::string_view owner);
 

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "leat/codec/compression.hpp"
 #include "leat/io/corruption.hpp"
+#include "leat/io/detail/byte_stream.hpp"
 #include "leat/pipeline/detail/stage_state.hpp"
 
 namespace leat::detail {
@@ -53,17 +55,25 @@ void add_reader_settings(const Options& o, std::vector<setting>& all) {
   }
 }
 
-/// Memory of so many readers, of which each is made up to whole huge pages where it is more;
-/// `ahead`: each has two batches that wait to be taken.
+/// Memory of so many readers: the chunks of a file, and those of what a compressed one holds, each
+/// made up to whole huge pages where they are more; `ahead`: and two batches that wait to be taken.
 template <class Options>
 [[nodiscard]] std::size_t memory_of_readers(const Options& o, std::size_t readers,
                                             bool ahead = false) noexcept {
   if constexpr (requires { o.read; }) {
     constexpr std::size_t more_of_chunk = std::size_t{128} << 10;
     constexpr std::size_t huge_page = std::size_t{2} << 20;
-    const std::size_t chunks = o.read.depth + (ahead ? 4 : 2);
-    const std::size_t one = chunks * (o.read.chunk_size + more_of_chunk);
-    return readers * (one < huge_page ? one : (one + huge_page - 1) / huge_page * huge_page);
+    const std::size_t chunk = o.read.chunk_size + more_of_chunk;
+    const auto of_chunks = [chunk](std::size_t count) {
+      const std::size_t all = count * chunk;
+      return all < huge_page ? all : (all + huge_page - 1) / huge_page * huge_page;
+    };
+    std::size_t one = of_chunks(o.read.depth + 2);
+    if constexpr (requires { o.compression_type; }) {
+      if (o.compression_type != compression::none) one += of_chunks(inflated_chunks);
+    }
+    if (ahead) one += 2 * chunk;
+    return readers * one;
   } else {
     return 0;
   }
