@@ -187,8 +187,9 @@ failure pipeline_core::stall(duration patience, const std::vector<look>& before)
     why = title(blamed) + " gave " + std::to_string(gave(blamed)) + " in that time, of which " +
           (next == consumer ? "none has come to the consumer" : title(next) + " has made none yet");
   } else {
-    why = (waits(blamed) ? "nobody feeds " : "all wait for ") + title(blamed);
-    if (blamed == 0) why += producers_not_started();
+    const bool starves = waits(blamed);
+    why = (starves ? "nobody feeds " : "all wait for ") + title(blamed);
+    if (starves && blamed == 0) why += producers_not_started();
   }
   return {errc::deadline_exceeded,
           "pipeline '" + options_.name + "': no element for " +

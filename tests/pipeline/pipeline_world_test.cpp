@@ -122,6 +122,24 @@ TEST_CASE("pipeline: a producer that was never started is named, not waited for"
   CHECK(contains(error, "nobody feeds stage 'numbers'; never started: producer 'numbers'"));
 }
 
+TEST_CASE("pipeline: no producer is to blame for files that take long", "[pipeline]") {
+  leat::sim::world w(5, {.files = {.faults = {.slow = 1}}});
+  w.files().write_file("/in/a", "1\n");
+  std::string error;
+  w.run([&](leat::sim::world&) -> task<> {
+    leat::range_input_producer numbers(4, {.name = "numbers"});
+    auto p = lines_of({.files = {"/in/a"}}, {.patience = std::chrono::seconds(10)});
+    try {
+      const auto next = co_await p.next();
+      FAIL("an element in no time: " << *next);
+    } catch (const leat::failure& e) {
+      error = e.what();
+    }
+  });
+  CHECK(contains(error, "all wait for stage 'files'"));
+  CHECK(!contains(error, "never started"));
+}
+
 TEST_CASE("pipeline: elements that make none yet are no lack of elements", "[pipeline]") {
   leat::sim::world w(6);
   std::string error;

@@ -27,8 +27,8 @@ struct file_source {
   /// Tasks that read files, on pipeline_options::workers in turn, at least `interleave`. So many
   /// files are open: those whose turns it is, and the next ones of the epoch's order; each is read,
   /// verified and inflated in a task of its own, up to two batches ahead. The order is the same for
-  /// any number of them, and so are states and the order of reports. 0: none, files are read where
-  /// their records are asked for.
+  /// any number of them, and so are states and the order of reports, which are told where their
+  /// records are asked for. 0: none, files are read there.
   std::size_t readers = 0;
   /// Of several jobs that share the files: this one reads the files rank, rank + world_size, ... of
   /// each epoch's order. Such jobs need a seed to shuffle. Shares by records, and of equal size,

@@ -248,7 +248,8 @@ class pipeline {
   ///
   /// Errors: also failed_precondition for states that are not of all ranks, and where only as many
   ///         can go on: in the midst of a batch, or of an epoch by files.
-  /// Cost:   of each rank there was up to `interleave` * `block` records; a restore() of a share.
+  /// Cost:   of each rank there was up to `interleave` * `block` records, or a batch of its reader;
+  ///         a restore() of a share.
   [[nodiscard]] task<void> restore_ranks(std::vector<std::string> states) {
     return take_up(std::move(states), &detail::state_of_ranks);
   }
