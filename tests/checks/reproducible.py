@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""The library is the same bytes wherever its sources lie: some of them are compiled as a build does
+it, in two folders, and nothing in what comes out tells which.
+
+    reproducible.py ROOT BUILD
+"""
+
+import json
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+# With assertions, places of calls, coroutines, and what stands in headers.
+SOURCES = ['core/frame_allocator.cpp', 'io/partial_file.cpp', 'sync/queue_runner_def.cpp']
+
+
+def compiled(command, prefix, folder):
+    """The object that a command makes in a folder of sources; `prefix` leads to them in it."""
+    wanted = []
+    arguments = iter(shlex.split(command))
+    for a in arguments:
+        if a in ('-MQ', '-MF', '-o'):
+            next(arguments)
+        elif a not in ('ccache', '-MD'):
+            wanted.append(a.replace(prefix, '..'))
+    build = folder / 'build'
+    build.mkdir(exist_ok=True)
+    subprocess.run([*wanted, '-o', 'made.o'], cwd=build, check=True)
+    return (build / 'made.o').read_bytes()
+
+
+def main():
+    root, build = (pathlib.Path(a).resolve() for a in sys.argv[1:])
+    entries = json.loads((build / 'compile_commands.json').read_text())
+    prefix = os.path.relpath(root, build)
+    wrong = []
+    with tempfile.TemporaryDirectory() as place:
+        folders = [pathlib.Path(place) / 'here', pathlib.Path(place) / 'in' / 'another folder']
+        for folder in folders:
+            for part in ('include', 'lib'):
+                shutil.copytree(root / part, folder / part)
+        for name in SOURCES:
+            source = f'{prefix}/lib/{name}'
+            command, = (e['command'] for e in entries
+                        if e['file'] == source and 'libleat.a' in e['output'])
+            one, other = (compiled(command, prefix, folder) for folder in folders)
+            if one != other:
+                wrong.append(f'lib/{name}: not the same bytes in another folder')
+            if str(folders[0]).encode() in one:
+                wrong.append(f'lib/{name}: what comes of it names the folder of the sources')
+    print('\n'.join(wrong))
+    return 1 if wrong else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
