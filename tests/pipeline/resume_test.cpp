@@ -1,6 +1,7 @@
 // Pipelines that are saved and restored: the stream goes on as if nothing had happened, from every
 // element on.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -24,6 +25,7 @@ using leat::tfrecord_reader;
 using leat_test::check_resuming;
 using leat_test::joined;
 using leat_test::lines_of;
+using leat_test::read_and_save;
 using leat_test::text_of_record;
 using leat_test::texts;
 using leat_test::write_line_files;
@@ -347,6 +349,28 @@ TEST_CASE("resume: a buffer that holds each record a thousand times", "[pipeline
   const texts rest = leat::sync_wait(leat_test::go_on(second, states.back()));
   REQUIRE(seen.size() == 70);
   CHECK(rest == texts(all.begin() + 70, all.end()));
+}
+
+// Where a place has no file left, its turns are no part of a round that has begun long ago.
+TEST_CASE("resume: with fewer files than places no more is read again than two rounds",
+          "[pipeline]") {
+  const temp_dir dir;
+  dir.write("lines", "1\n2\n3\n4\n5\n6\n7\n");
+  for (const std::size_t interleave : {2U, 3U, 5U}) {
+    auto p = lines_of({.files = {dir / "lines"},
+                       .num_epochs = std::nullopt,
+                       .interleave = interleave,
+                       .block = 2});
+    const texts states = leat::sync_wait(read_and_save(p, 300)).second;
+    std::uint64_t most = 0;
+    for (const std::string& state : states) {
+      most = std::max(most, leat::detail::stages_from_bytes(state, "test")[0].files->records);
+    }
+    CHECK(most <= 4 * interleave);
+  }
+  check_resuming([&] {
+    return lines_of({.files = {dir / "lines"}, .num_epochs = 20, .interleave = 3, .block = 2});
+  });
 }
 
 }  // namespace resume_test

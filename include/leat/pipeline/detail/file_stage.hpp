@@ -58,6 +58,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
       if (noting_) journal_.last().file = open_[turn_].file;
       if (run.empty() || left_ == 0) pass_on();
       if (to_drop_ > 0) drop_front(run);
+      if (run.empty() && at_round()) begin_run_anew();
     }
     given_ += run.size();
     std::size_t bytes = 0;
@@ -215,6 +216,14 @@ class file_stage final : public stage<typename Reader::batch_type> {
       given_ = 0;
     }
     journal_.begin({round_, given_ + to_drop_});
+  }
+
+  // The last turns of a round gave nothing: the run begins with the next one.
+  void begin_run_anew() {
+    round_ = present_round();
+    given_ = 0;
+    journal_.last().round = round_;
+    journal_.last().given = to_drop_;
   }
 
   void drop_front(batch& run) {
