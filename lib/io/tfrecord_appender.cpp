@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -21,12 +22,24 @@ using op = file_request::operation;
 
 std::string note_path_of(const std::string& path) { return path + ".append"; }
 
-// "1234\n"; without the end of the line it was not on the device when the machine stopped.
-std::optional<std::uint64_t> parse_note(std::string_view text) {
+// "1234\n". None: it was not all on the device when the machine stopped; what is not is missing at
+// its end, or zero. Errors: data_loss for what no appender has written.
+std::optional<std::uint64_t> parse_note(std::string_view text, const std::string& path) {
+  constexpr std::string_view digits = "0123456789";
+  constexpr std::size_t longest = std::numeric_limits<std::uint64_t>::digits10 + 2;
+  const bool whole = text.ends_with('\n');
+  const std::string_view number = text.substr(0, text.size() - (whole ? 1 : 0));
+  if (!whole && text.size() <= longest &&
+      number.find_first_not_of(std::string("\0", 1).append(digits)) == number.npos) {
+    return std::nullopt;
+  }
   std::uint64_t size = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
-  const bool whole = error == std::errc() && end != text.data() + text.size() && *end == '\n';
-  return whole ? std::optional(size) : std::nullopt;
+  const char* const end = number.data() + number.size();
+  const auto [behind, error] = std::from_chars(number.data(), end, size);
+  if (!whole || error != std::errc() || behind != end) {
+    throw failure(errc::data_loss, path + ": does not tell how long a file was: nothing is cut");
+  }
+  return size;
 }
 
 // Of a file that is whole; else an error. They go into the index, where there is one.
@@ -233,7 +246,7 @@ task<bool> roll_back_append(std::string path) {
       co_await n.read_at(0, std::span(reinterpret_cast<std::byte*>(text.data()), text.size()));
   text.resize(read);
   // Without a number nothing had been appended yet.
-  if (const auto size = parse_note(text)) {
+  if (const auto size = parse_note(text, note_path)) {
     file f = co_await file::open(path, open_mode::read_write);
     if (f.status().size < *size) {
       throw failure(errc::data_loss, path + ": has " + std::to_string(f.status().size) +

@@ -194,6 +194,27 @@ TEST_CASE("roll_back_append: a note that is not whole tells that nothing was app
   }
 }
 
+TEST_CASE("roll_back_append: by a note that nobody has written nothing is cut", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a", "as it is");
+  for (const char* text :
+       {"q\n", "-3\n", "3 \n", "3\n\n", "\n", "3\nx", "3x", "99999999999999999999\n",
+        "000000000000000000000000000000000000000003\n"}) {
+    INFO(text);
+    dir.write("a.append", text);
+    std::string what;
+    try {
+      leat::sync_wait(leat::roll_back_append(path));
+    } catch (const leat::failure& e) {
+      CHECK(e.code() == errc::data_loss);
+      what = e.what();
+    }
+    CHECK(contains(what, path + ".append: does not tell how long a file was: nothing is cut"));
+    CHECK(temp_dir::read(path) == "as it is");
+    CHECK(std::filesystem::exists(path + ".append"));
+  }
+}
+
 TEST_CASE("roll_back_append: a file that has become shorter is not filled up", "[io]") {
   const temp_dir dir;
   const std::string path = dir.write("a", "short");

@@ -110,8 +110,8 @@ class tfrecord_appender {
 
 /// Undoes an append that was interrupted: the file is again what it was before. True when there
 /// was one. Nobody may be appending now.
-/// Errors: data_loss when the file is shorter than it was; of the system. After an error nothing
-///         speaks against another try.
+/// Errors: data_loss when the file is shorter than it was, and for a note that no appender has
+///         written; of the system. After an error nothing speaks against another try.
 [[nodiscard]] task<bool> roll_back_append(std::string path);
 
 }  // namespace leat
