@@ -82,6 +82,22 @@ class Usage(ToolTest):
             self.leat('convert', 'a.txt', '-o', 'b.tfrecord', *options, status=2)
         self.leat('cat', '--max-record-size', 0, 'a.txt', status=2)
 
+    def test_numbers_are_whole_ones_that_can_be_counted_to(self):
+        path = self.write('a', records_file(*map(str, range(12))))
+        for option, value in [
+                ('--max-count', -1), ('--max-count', '0x1'), ('--max-count', 2 ** 64),
+                ('--from', -1), ('--values', '1.5'), ('--max-ratio', 0), ('--max-ratio', -1),
+                ('--max-held', -1), ('--max-held', '-1KiB'), ('--max-held', '1.5MiB'),
+                ('--max-held', 'KiB'), ('--max-held', 2 ** 64), ('--max-record-size', 0)]:
+            self.leat('cat', option, value, path, status=2)
+            self.assertRegex(self.errors, rf"^leat: {option}: give a whole number .*not '{value}'\n")
+        self.leat('verify', '--list', -1, path, status=2)
+        self.leat('bench', 'io', '--seconds', 0, path, status=2)
+        self.assertIn('--seconds: Value 0 not in range 0.001000 to 86400.000000\n', self.errors)
+        self.leat('cat', '--max-held', '16777216TiB', path, status=2)
+        self.assertEqual(len(self.leat('cat', '-n', '010', path).splitlines()), 10)
+        self.assertEqual(len(self.leat('cat', '--max-held', '4 KiB', path).splitlines()), 12)
+
     def test_the_backend_can_be_named(self):
         path = self.write('a', records_file('x'))
         self.assertEqual(self.leat('--io', 'threads', 'cat', path), 'x\n')

@@ -222,7 +222,7 @@ void add_bench(CLI::App& app, program& p) {
       ->required()
       ->type_name("");
   command->add_option("--seconds", options->seconds, "Time for each way; 1 unless told otherwise")
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(CLI::Range(0.001, 86400.0).description(""))
       ->type_name("N");
   command->callback([options, &p] { p.run = [options, &p] { run_bench(*options, p); }; });
 }

@@ -1,7 +1,6 @@
 // leat cat, leat head: the records themselves.
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -15,6 +14,7 @@
 
 #include "example.hpp"
 #include "inputs.hpp"
+#include "numbers.hpp"
 #include "program.hpp"
 #include "survey.hpp"
 #include "text.hpp"
@@ -39,12 +39,9 @@ struct cat_options {
 };
 
 std::uint64_t number_in(std::string_view text, const std::string& list) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) {
-    throw usage_error("--records " + list + ": write it as 0,5-9,100");
-  }
-  return value;
+  const std::optional<std::uint64_t> value = whole_number(text);
+  if (!value) throw usage_error("--records " + list + ": write it as 0,5-9,100");
+  return *value;
 }
 
 // "0,5-9" as ranges, in the order in which they stand there.
@@ -212,9 +209,8 @@ void run_cat(const cat_options& options, program& p) {
 
 void add_printing(CLI::App& command, cat_options& o) {
   command.add_flag("--example", o.example, "Decode each record as a tf.train.Example");
-  command
-      .add_option("--values", o.values, "Show so many values of a feature; 8 unless told otherwise")
-      ->type_name("N");
+  as_number(command.add_option("--values", o.values,
+                               "Show so many values of a feature; 8 unless told otherwise"));
   command.add_flag("--full", o.full, "Show all values, and all bytes of each");
   command.add_flag("--raw", o.raw, "The bytes as they are; else what is no text is escaped");
   command.add_flag("-0,--null", o.null, "A zero byte behind each record instead of a line's end");
@@ -227,9 +223,10 @@ void add_cat(CLI::App& app, program& p) {
   CLI::App* command = add_command(app, p, "cat", "Print the records of TFRecord files");
   const auto options = std::make_shared<cat_options>();
   options->files.add_to(*command, true);
-  command->add_option("-n,--max-count", options->count, "At most so many records of each file")
-      ->type_name("N");
-  command->add_option("--from", options->first, "Begin at this record; the first one is 0")
+  as_number(command->add_option("-n,--max-count", options->count,
+                                "At most so many records of each file"));
+  as_number(
+      command->add_option("--from", options->first, "Begin at this record; the first one is 0"))
       ->type_name("INDEX");
   command
       ->add_option("--records", options->records,
@@ -245,10 +242,8 @@ void add_head(CLI::App& app, program& p) {
   options->count = 10;
   options->headings = true;
   options->files.add_to(*command, true);
-  command
-      ->add_option("-n,--records", options->count,
-                   "So many records of each file; 10 unless told otherwise")
-      ->type_name("N");
+  as_number(command->add_option("-n,--records", options->count,
+                                "So many records of each file; 10 unless told otherwise"));
   add_printing(*command, *options);
   command->callback([options, &p] { p.run = [options, &p] { run_cat(*options, p); }; });
 }

@@ -15,6 +15,7 @@
 #include "csv.hpp"
 #include "csv_sink.hpp"
 #include "inputs.hpp"
+#include "numbers.hpp"
 #include "program.hpp"
 #include "progress.hpp"
 #include "signals.hpp"
@@ -291,15 +292,14 @@ void add_input_options(CLI::App& command, convert_options& o) {
              "What the files hold: tfrecord, lines, csv or fixed;\n"
              "else told by their names")
       ->type_name("WHAT");
-  command.add_option("--record-size", o.record_size, "Bytes of a record in files of fixed records")
-      ->transform(CLI::AsSizeValue(false).description(""))
-      ->type_name("SIZE");
-  command.add_option("--header-size", o.header_size, "Bytes before the first fixed record")
-      ->type_name("N");
-  command.add_option("--footer-size", o.footer_size, "Bytes behind the last fixed record")
-      ->type_name("N");
-  command.add_option("--skip-lines", o.skip_lines, "Lines left out at the beginning of each file")
-      ->type_name("N");
+  as_size(command.add_option("--record-size", o.record_size,
+                             "Bytes of a record in files of fixed records"));
+  as_number(
+      command.add_option("--header-size", o.header_size, "Bytes before the first fixed record"));
+  as_number(
+      command.add_option("--footer-size", o.footer_size, "Bytes behind the last fixed record"));
+  as_number(command.add_option("--skip-lines", o.skip_lines,
+                               "Lines left out at the beginning of each file"));
   command
       .add_option("--columns", o.columns,
                   "Columns of csv: name:int64,name:float,name. Without them the first\n"
@@ -333,12 +333,11 @@ void add_output_options(CLI::App& command, convert_options& o) {
   command.add_option("--shards", o.sink.shards, "Deal the records to so many files")
       ->check(CLI::Range(1, 10000).description(""))
       ->type_name("N");
-  command.add_option("--max-records", o.sink.max_records, "Records of a file, then comes the next")
-      ->check(CLI::PositiveNumber.description(""))
-      ->type_name("N");
-  command.add_option("--max-bytes", o.sink.max_bytes, "Bytes of a file, then comes the next")
-      ->transform(CLI::AsSizeValue(false).description(""))
-      ->type_name("SIZE");
+  as_number(command.add_option("--max-records", o.sink.max_records,
+                               "Records of a file, then comes the next"),
+            1);
+  as_size(
+      command.add_option("--max-bytes", o.sink.max_bytes, "Bytes of a file, then comes the next"));
   command.add_flag("--index", o.sink.index, "Make index files too");
 }
 

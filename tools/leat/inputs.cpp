@@ -10,6 +10,7 @@
 #include <leat/io/file.hpp>
 #include <leat/pipeline/match_files.hpp>
 
+#include "numbers.hpp"
 #include "output.hpp"
 #include "text.hpp"
 
@@ -68,18 +69,14 @@ void inputs::add_to(CLI::App& command, bool with_policy) {
   add_choice(command, "--compression", compression, compressions(),
              "auto, none, zlib or gzip; auto: told by the first bytes")
       ->type_name("HOW");
-  command
-      .add_option("--max-record-size", max_record_size,
-                  "A larger record is damage; 1 GiB unless told otherwise")
-      ->transform(CLI::AsSizeValue(false).description(""))
-      ->check(CLI::PositiveNumber.description(""))
-      ->type_name("SIZE");
-  command
-      .add_option("--max-ratio", max_ratio,
-                  "What is inflated to more than so many times its compressed size is\n"
-                  "refused, beyond the first 16 MiB; 256 unless told otherwise")
-      ->check(CLI::PositiveNumber.description(""))
-      ->type_name("N");
+  as_size(command.add_option("--max-record-size", max_record_size,
+                             "A larger record is damage; 1 GiB unless told otherwise"),
+          1);
+  as_number(
+      command.add_option("--max-ratio", max_ratio,
+                         "What is inflated to more than so many times its compressed size is\n"
+                         "refused, beyond the first 16 MiB; 256 unless told otherwise"),
+      1);
   if (!with_policy) return;
   add_choice(command, "--on-damage", on_damage, damage_policies(),
              "What follows a damaged record. fail: nothing; skip: the next one,\n"
@@ -90,12 +87,9 @@ void inputs::add_to(CLI::App& command, bool with_policy) {
 }
 
 void inputs::add_max_held_to(CLI::App& command) {
-  command
-      .add_option("--max-held", max_held,
-                  "In what is compressed, or a pipe, a search behind damage passes\n"
-                  "over larger records; 16 MiB unless told otherwise")
-      ->transform(CLI::AsSizeValue(false).description(""))
-      ->type_name("SIZE");
+  as_size(command.add_option("--max-held", max_held,
+                             "In what is compressed, or a pipe, a search behind damage passes\n"
+                             "over larger records; 16 MiB unless told otherwise"));
 }
 
 leat::tfrecord_reader_options inputs::reading(report_function on_report) const {

@@ -22,6 +22,7 @@
 #include "batch_sink.hpp"
 #include "composition.hpp"
 #include "inputs.hpp"
+#include "numbers.hpp"
 #include "program.hpp"
 #include "progress.hpp"
 #include "run_report.hpp"
@@ -261,10 +262,8 @@ void add_run(CLI::App& app, program& p) {
       ->excludes(count)
       ->excludes(print);
   count->excludes(print);
-  command
-      ->add_option("-n,--limit", options->limit,
-                   "End after so many batches; records, where there are no batches")
-      ->type_name("N");
+  as_number(command->add_option("-n,--limit", options->limit,
+                                "End after so many batches; records, where there are no batches"));
   command->add_flag("--check", options->check,
                     "Run nothing and open nothing but PIPELINE; print its stages");
   command->add_flag("-v,--verbose", options->verbose, "Say at the end what each stage has done");

@@ -13,6 +13,7 @@
 #include "example.hpp"
 #include "file_loop.hpp"
 #include "inputs.hpp"
+#include "numbers.hpp"
 #include "program.hpp"
 #include "survey.hpp"
 #include "text.hpp"
@@ -200,10 +201,8 @@ void add_stat(CLI::App& app, program& p) {
       add_command(app, p, "stat", "Say what TFRecord files are made of: sizes, content, index");
   const auto options = std::make_shared<stat_options>();
   options->files.add_to(*command, false);
-  command
-      ->add_option("--samples", options->samples,
-                   "Decode so many records of each file; 100 unless told otherwise")
-      ->type_name("N");
+  as_number(command->add_option("--samples", options->samples,
+                                "Decode so many records of each file; 100 unless told otherwise"));
   command->callback([options, &p] { p.run = [options, &p] { run_stat(*options, p); }; });
 }
 

@@ -6,6 +6,7 @@
 
 #include "file_loop.hpp"
 #include "inputs.hpp"
+#include "numbers.hpp"
 #include "program.hpp"
 #include "progress.hpp"
 #include "text.hpp"
@@ -114,10 +115,9 @@ void add_verify(CLI::App& app, program& p) {
   const auto options = std::make_shared<verify_options>();
   options->files.add_to(*command, false);
   options->files.add_max_held_to(*command);
-  command
-      ->add_option("--list", options->most,
-                   "List so many damaged places of each file; 20 unless told otherwise")
-      ->type_name("N");
+  as_number(
+      command->add_option("--list", options->most,
+                          "List so many damaged places of each file; 20 unless told otherwise"));
   command->callback([options, &p] { p.run = [options, &p] { run_verify(*options, p); }; });
 }
 
