@@ -142,6 +142,20 @@ def main():
             pass
         check('interrupted', [6], numbers_tried())
         check('and kept', True, trials.Record(results, 'this tree').done.get(6) == '')
+
+        def killed(path, text):
+            with path.open('w') as out:
+                out.write(text[:3])
+            raise KeyboardInterrupt
+
+        before, write_text = results.read_text(), pathlib.Path.write_text
+        pathlib.Path.write_text = killed
+        try:
+            trials.Record(results, 'this tree')
+        except KeyboardInterrupt:
+            pass
+        pathlib.Path.write_text = write_text
+        check('killed before the first one', before, results.read_text())
         check('of another tree', {}, trials.Record(results, 'another tree').done)
         check('forgotten', {}, trials.Record(results, 'another tree', anew=True).done)
 

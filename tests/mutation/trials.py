@@ -47,7 +47,9 @@ class Record:
             except (TypeError, ValueError):
                 continue  # cut off when the run was killed
             self.done[number] = killed_by
-        path.write_text(''.join(f'{line}\n' for line in [tree, *map(json.dumps, self.done.items())]))
+        whole = path.with_name(path.name + '.new')  # who is killed meanwhile loses nothing
+        whole.write_text(''.join(f'{line}\n' for line in [tree, *map(json.dumps, self.done.items())]))
+        os.replace(whole, path)
 
     def add(self, number, killed_by):
         self.done[number] = killed_by
