@@ -1,10 +1,13 @@
 #include "leat/pipeline/detail/stage_state.hpp"
 
 #include <algorithm>
+#include <exception>
+#include <new>
 #include <protozero/exception.hpp>
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 
+#include "core/sentence_of.hpp"
 #include "leat/codec/bytes.hpp"
 #include "leat/codec/crc32c.hpp"
 #include "leat/core/error.hpp"
@@ -365,6 +368,23 @@ void refuse_state(std::string_view stage, std::string_view why) {
   throw failure(
       errc::failed_precondition,
       "stage '" + std::string(stage) + "': the state cannot be restored: " + std::string(why));
+}
+
+void rethrow_of_input(std::string_view pipeline) {
+  std::string why;
+  try {
+    throw;
+  } catch (const std::system_error& e) {
+    if (e.code() != errc::invalid_argument) throw;
+    why = sentence_of(e);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& e) {
+    why = e.what();
+  }
+  std::throw_with_nested(
+      failure(errc::failed_precondition,
+              "pipeline '" + std::string(pipeline) + "' cannot go on from its state: " + why));
 }
 
 void require_seed(std::string_view stage, std::optional<std::uint64_t> given, std::uint64_t saved) {

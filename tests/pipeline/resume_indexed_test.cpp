@@ -60,6 +60,22 @@ TEST_CASE("resume: the file of read_indexed() that has changed is named", "[pipe
                                 " bytes, and had " + size + " when it was read"));
 }
 
+TEST_CASE("resume: what is in the way of read_indexed() is no other declaration", "[pipeline]") {
+  const temp_dir dir;
+  leat::sync_wait(leat_test::write_record_files(dir, 20));
+  const auto declare = [&] {
+    return leat::read_indexed({dir / "records???"}, {.num_epochs = 2, .batch_size = 7})
+        .map("text", leat_test::text_of_record);
+  };
+  auto p = declare();
+  const std::string state = leat::sync_wait(read_and_save(p, 9)).second.back();
+  const std::string path = dir.write("records101.index", "no index, but a note of somebody's");
+  auto other = declare();
+  CHECK(contains(error_of(other.restore(state), errc::failed_precondition),
+                 "pipeline 'pipeline' cannot go on from its state: " + path));
+  leat::sync_wait(other.stop());
+}
+
 struct few_records {
   explicit few_records(int count) { leat::sync_wait(leat_test::write_record_files(dir, count)); }
   [[nodiscard]] auto read(std::uint64_t rank, std::uint64_t world_size,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -50,6 +51,19 @@ void check_ranks(std::uint64_t before, std::uint64_t behind, Make make) {
     seen += joined(leat::sync_wait(go_on(p, state))) + ',';
   }
   CHECK(sorted(parts_of(seen)) == sorted(parts_of(all)));
+}
+
+TEST_CASE("resume: too few files for the ranks are no other declaration", "[pipeline]") {
+  const temp_dir dir;
+  for (const char* name : {"a", "b"}) dir.write(name, "1\n2\n3\n");
+  const auto declare = [&] { return lines_of({.files = {dir / "*"}, .rank = 0, .world_size = 2}); };
+  auto p = declare();
+  const std::string state = leat::sync_wait(read_and_save(p, 2)).second.back();
+  std::filesystem::remove(dir / "b");  // such as on a disk that is not mounted yet
+  auto other = declare();
+  CHECK(contains(error_of(other.restore(state), errc::failed_precondition),
+                 "cannot go on from its state: stage 'files': 1 files for 2 ranks"));
+  leat::sync_wait(other.stop());
 }
 
 TEST_CASE("resume: ranks of another number go on with the same records", "[pipeline]") {

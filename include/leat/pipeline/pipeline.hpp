@@ -233,8 +233,9 @@ class pipeline {
   ///
   /// Errors:       invalid_argument for the state of a pipeline that was declared otherwise, and
   ///               for bytes that are none; data_loss; failed_precondition for files that were read
-  ///               and have changed in size or time, other seeds or ranks, and after the first
-  ///               next(); those of the readers. The message says what differs.
+  ///               and have changed in size or time, other seeds or ranks, what else is in the way
+  ///               of the input, and after the first next(); those of the system and of damaged
+  ///               files. The message says what differs.
   /// Cancellation: cancelled, after a few records; the pipeline is as it was declared then.
   /// Cost:         of a shuffle buffer, a read of each record that it held, and the functions
   ///               called for these here, whatever their workers; other tasks run meanwhile.
@@ -336,12 +337,12 @@ class pipeline {
     in_.restart(0);
     std::vector<detail::stage_state> declared;
     last_->describe(declared);
+    auto saved = choose(states, declared, core_->options().name);
     try {
-      auto saved = choose(states, declared, core_->options().name);
       co_await last_->restore(saved);
     } catch (...) {
       last_->rewind();
-      throw;
+      detail::rethrow_of_input(core_->options().name);
     }
     in_.restart(last_->to_skip());
   }

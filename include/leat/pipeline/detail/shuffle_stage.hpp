@@ -308,7 +308,7 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
       if (made == 0) {
         refuse_state(this->metrics().name(),
                      "an element that its buffer held is not made any more: a function of the "
-                     "stages before gives others");
+                     "stages before gives others, or fails");
       }
       left.forget_given();
     }

@@ -146,6 +146,12 @@ using choice_of_state = decltype(&state_of);
 /// Errors: failed_precondition, with the stage and why its state cannot be taken up.
 [[noreturn]] void refuse_state(std::string_view stage, std::string_view why);
 
+/// Rethrows what is being handled, which came of the input of a pipeline that is declared as its
+/// state wants it, such as too few files: nobody is to take that for another pipeline's state.
+/// Errors: failed_precondition for invalid_argument and what is no std::system_error, nested; what
+///         else it is.
+[[noreturn]] void rethrow_of_input(std::string_view pipeline);
+
 /// Errors: failed_precondition, for a record that is not where it was.
 [[noreturn]] void refuse_record(const std::string& path, const origin& record);
 
