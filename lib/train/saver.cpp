@@ -130,7 +130,7 @@ task<checkpoint_state> saver::state::newest_of_ours(std::optional<std::size_t> m
   co_return s;
 }
 
-// They are left alone: a crash in the very first save leaves one, and to take somebody's backup for
+// None is taken: a crash in the very first save leaves one, and to take somebody's backup for
 // the last one would be worse. But who has lost the state file is to know.
 task<void> saver::state::tell_of_unlisted() const {
   checkpoint_state found;
@@ -141,11 +141,15 @@ task<void> saver::state::tell_of_unlisted() const {
   }
   const std::size_t count = found.all_model_checkpoint_paths.size();
   if (count == 0) co_return;
-  const std::string newest(detail::name_in(found.model_checkpoint_path));
+  checkpoint_state wanted;
+  wanted.model_checkpoint_path = detail::name_in(found.model_checkpoint_path);
+  std::string line = wanted.to_text();
+  line.pop_back();  // its end
   warn(directory + ": complete checkpoints of this program that no state file lists: " +
-       std::to_string(count) + ", the newest " + newest +
-       "; they are left alone. To go on from there write model_checkpoint_path: \"" + newest +
-       "\" into " + in_directory(options.latest_filename));
+       std::to_string(count) + ", the newest " + wanted.model_checkpoint_path +
+       "; none is taken, and each is left alone until its step is saved again. To go on from there "
+       "end the program and write " +
+       line + " into " + in_directory(options.latest_filename));
 }
 
 task<void> saver::state::adopt() {

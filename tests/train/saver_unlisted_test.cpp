@@ -271,7 +271,8 @@ TEST_CASE("saver: without a state file there is nothing to go on with", "[train]
     REQUIRE(p.warnings.size() == 1);
     CHECK(contains(p.warnings[0],
                    "/d: complete checkpoints of this program that no state file lists: 1, the "
-                   "newest model.ckpt-3; they are left alone. To go on from there write "
+                   "newest model.ckpt-3; none is taken, and each is left alone until its step is "
+                   "saved again. To go on from there end the program and write "
                    "model_checkpoint_path: \"model.ckpt-3\" into /d/checkpoint"));
     co_await save_steps(p, 10, 3);
     CHECK(checkpoints_in(w) == names{path_of(11), path_of(12), path_of(3)});
@@ -296,6 +297,23 @@ TEST_CASE("saver: who has lost the state file is told how to go on", "[train]") 
     CHECK(found == path_of(10));
     CHECK(p.m.is(10));
     CHECK(p.warnings.size() == 1);
+  });
+}
+
+TEST_CASE("saver: who has lost the state file is told a line of one, whatever the name",
+          "[train]") {
+  in_world([](world&) -> task<> {
+    program p;
+    saver_options o = p.options();
+    o.basename = "my \"best\"";
+    {
+      saver s = co_await saver::open("/d", p.what, o);
+      co_await save(s, p, 3);
+    }
+    co_await leat::remove_file("/d/checkpoint");
+    co_await leat_test::open_only("/d", p.what, o);
+    REQUIRE(p.warnings.size() == 1);
+    CHECK(contains(p.warnings[0], R"(write model_checkpoint_path: "my \"best\"-3" into )"));
   });
 }
 
