@@ -31,11 +31,16 @@ std::string to_text(wall_time_point t) {
   return text.data();
 }
 
-// Who says to hold the lock; nothing when it has not come to say so yet.
 task<std::string> read_note(file& f) {
   std::string note(max_note_size, '\0');
   const std::size_t got = co_await f.read_at(0, std::as_writable_bytes(std::span(note)));
   note.resize(got);
+  co_return note;
+}
+
+// Who says to hold the lock; nothing when it has not come to say so yet.
+task<std::string> read_holder(file& f) {
+  std::string note = co_await read_note(f);
   while (note.ends_with('\n')) note.pop_back();
   for (char& c : note) {
     if (c < ' ' || c > '~') c = '?';
@@ -45,7 +50,10 @@ task<std::string> read_note(file& f) {
 
 }  // namespace
 
-directory_lock::directory_lock(file f) noexcept : file_(std::move(f)) {}
+directory_lock::directory_lock(std::string directory, std::string lock_filename, file f) noexcept
+    : directory_(std::move(directory)),
+      lock_filename_(std::move(lock_filename)),
+      file_(std::move(f)) {}
 
 task<directory_lock> directory_lock::acquire(std::string directory, std::string lock_filename) {
   co_await make_directories(directory);
@@ -53,7 +61,7 @@ task<directory_lock> directory_lock::acquire(std::string directory, std::string 
   file f = co_await file::open(path, open_mode::lock);
   const bool taken = co_await f.try_lock();
   if (!taken) {
-    std::string holder = co_await read_note(f);
+    std::string holder = co_await read_holder(f);
     if (holder.empty()) holder = "a process that has not said who it is yet";
     throw failure(errc::failed_precondition,
                   directory + ": the directory is in use by " + holder +
@@ -63,8 +71,39 @@ task<directory_lock> directory_lock::acquire(std::string directory, std::string 
   const std::string note =
       get_file_backend(home).process_name() + " since " + to_text(home.wall_time()) + "\n";
   co_await f.truncate(0);
-  co_await f.write_at(0, as_bytes(note));
-  co_return directory_lock(std::move(f));
+  directory_lock lock(std::move(directory), std::move(lock_filename), std::move(f));
+  try {
+    co_await lock.file_.write_at(0, as_bytes(note));
+    lock.note_ = note;
+  } catch (const failure& e) {
+    // A full disk: the lock counts all the same.
+    if (e.code() != errc::resource_exhausted) throw;
+  }
+  co_return lock;
+}
+
+task<bool> directory_lock::is_there() const {
+  file f;
+  try {
+    const file_status now = co_await get_status(path());
+    const file_status& then = file_.status();
+    if (now.device == then.device && now.inode == then.inode) co_return true;
+    f = co_await file::open(path());
+  } catch (const failure& e) {
+    if (e.code() != errc::not_found) throw;
+  }
+  if (!f.is_open()) co_return false;
+  // Some file systems give a file another number each time; what it says stays.
+  const std::string note = co_await read_note(f);
+  co_return note_.empty() || note == note_;
+}
+
+task<bool> directory_lock::renew() {
+  const bool there = co_await is_there();
+  if (there) co_return false;
+  directory_lock again = co_await acquire(directory_, lock_filename_);
+  *this = std::move(again);
+  co_return true;
 }
 
 task<void> directory_lock::release() { co_await file_.close(); }

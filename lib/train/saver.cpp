@@ -242,6 +242,7 @@ task<std::string> saver::state::save(std::string path) {
   if (what.empty()) co_return std::string();
   detail::checkpoint_snapshot snapshot = detail::take_snapshot(what, options.copy_values);
   const double now = detail::unix_seconds(home.wall_time());
+  if (ask_before_writing) co_await ask_before_writing();
   co_await prepare();
   bool has_name = false;
   std::exception_ptr error;
@@ -286,6 +287,10 @@ task<std::string> saver::save() {
                                               "a step, or another basename");
   }
   return state_->save(state_->in_directory(o.basename));
+}
+
+void saver::ask_before_writing(std::function<task<void>()> ask) {
+  state_->ask_before_writing = std::move(ask);
 }
 
 task<std::optional<std::string>> saver::restore_latest() { return state_->restore_latest(); }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -109,6 +110,7 @@ struct saver::state {
   const saver_options options;
   scheduler& home;
   detail::rotation kept;
+  std::function<task<void>()> ask_before_writing = {};
   detail::one_at_a_time in_use;
   bool cleaned = false;
 };

@@ -174,6 +174,7 @@ task<void> supervisor::open_parts() {
     if (options_.state && !parts_->saver) {
       class saver opened = co_await saver::open(options_.logdir, *options_.state, heard_saver());
       parts_->saver.emplace(std::move(opened));
+      if (options_.is_chief) parts_->saver->ask_before_writing([this] { return keep_lock(); });
     }
   }
   if (options_.is_chief) parts_->writer = options_.writer;

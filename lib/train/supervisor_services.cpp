@@ -81,6 +81,14 @@ task<void> supervisor::save_periodically() {
   co_await save_snapshot();
 }
 
+// Somebody may have removed the lock file, and another chief have taken the directory.
+task<void> supervisor::keep_lock() {
+  const bool was_lost = co_await parts_->lock->renew();
+  if (!was_lost) co_return;
+  warn("the lock file " + parts_->lock->path() +
+       " was removed or replaced while it was held; it is taken again");
+}
+
 // ------------------------------------------------------------------------------------------- steps
 
 // What waits for the end of all steps comes before new ones.

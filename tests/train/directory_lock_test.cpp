@@ -74,6 +74,43 @@ TEST_CASE("directory_lock: nothing is written through a link at the name of the 
   CHECK_FALSE(std::filesystem::exists(dir / "none"));
 }
 
+TEST_CASE("directory_lock: on a full disk it is held all the same", "[train]") {
+  leat::sim::world w(1, {.files = {.size = 0}});
+  w.run([](leat::sim::world&) -> task<> {
+    directory_lock lock = co_await directory_lock::acquire("/d");
+    const outcome o = co_await outcome_of(take("/d"));
+    CHECK(o.code == errc::failed_precondition);
+    CHECK(contains(o.text, "in use by a process that has not said who it is yet"));
+    co_await lock.release();
+  });
+}
+
+TEST_CASE("directory_lock: one whose file was removed is taken again, if nobody else has it",
+          "[train]") {
+  leat::sim::world w(1);
+  w.run([](leat::sim::world&) -> task<> {
+    directory_lock lock = co_await directory_lock::acquire("/d");
+    bool anew = co_await lock.renew();
+    CHECK_FALSE(anew);
+    co_await leat::remove_file("/d/checkpoint.lock");
+    anew = co_await lock.renew();
+    CHECK(anew);
+    const outcome second = co_await outcome_of(take("/d"));
+    CHECK(second.code == errc::failed_precondition);
+
+    co_await leat::remove_file("/d/checkpoint.lock");
+    co_await leat::sleep_for(1h);
+    directory_lock other = co_await directory_lock::acquire("/d");
+    const auto renew = [](directory_lock& held) -> task<void> { co_await held.renew(); };
+    const outcome late = co_await outcome_of(renew(lock));
+    CHECK(late.code == errc::failed_precondition);
+    CHECK(contains(late.text, "/d: the directory is in use by process 1 on host simulated since"));
+    co_await lock.release();
+    co_await other.release();
+  });
+  CHECK(w.files().open_files() == 0);
+}
+
 TEST_CASE("directory_lock: of any two, one has it at most, and somebody gets it", "[train]") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     leat::sim::world w(seed, {.threads = 2});

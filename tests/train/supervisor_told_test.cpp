@@ -12,6 +12,7 @@
 #include "leat/io/file.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
+#include "leat/train/directory_lock.hpp"
 #include "leat/train/supervisor.hpp"
 #include "support/temp_dir.hpp"
 #include "train/supervised.hpp"
@@ -215,6 +216,67 @@ TEST_CASE("supervisor: what was just restored is not saved again", "[train]") {
     const std::int64_t anew = co_await run("/run/model.ckpt-2", 0);
     CHECK(l.step == 1);
     CHECK(anew > older.modified_ns);
+  });
+}
+
+TEST_CASE("supervisor: a lock file that somebody has removed is taken again before a save",
+          "[train]") {
+  in_world([](leat::sim::world& w) -> task<> {
+    learner l;
+    leat::supervisor_options o = l.options();
+    o.save_model = leat::duration::zero();
+    o.save_summaries = leat::duration::zero();
+    supervisor sv(std::move(o));
+    std::string second;
+    std::string late;
+    const auto body = [&]() -> task<> {
+      l.learn();
+      co_await leat::remove_file("/run/checkpoint.lock");
+      co_await sv.save();
+      learner another;
+      supervisor other(another.options());
+      second = co_await thrown_by(other.managed([]() -> task<> { co_return; }));
+
+      co_await leat::remove_file("/run/checkpoint.lock");
+      co_await leat::sleep_for(std::chrono::hours(1));
+      leat::directory_lock lock = co_await leat::directory_lock::acquire("/run");
+      l.learn();
+      const auto save = [&]() -> task<> { co_await sv.save(); };
+      late = co_await thrown_by(save());
+      co_await lock.release();
+    };
+    co_await sv.managed(body);
+    CHECK(contains(second, "/run: the directory is in use by"));
+    CHECK(contains(late, "/run: the directory is in use by"));
+    REQUIRE(l.warnings.size() == 2);
+    CHECK(contains(l.warnings[0], "the lock file /run/checkpoint.lock was removed or replaced"));
+    CHECK(l.warnings[0] == l.warnings[1]);
+    CHECK(has_file(w, "/run/model.ckpt-1"));
+    CHECK(has_file(w, "/run/model.ckpt-2"));
+  });
+}
+
+TEST_CASE("supervisor: a resumed job without events begins on a full disk", "[train]") {
+  constexpr std::size_t size = 64 << 10;
+  leat::sim::world w(1, {.files = {.size = size}});
+  w.run([](leat::sim::world& here) -> task<> {
+    const auto run = [](std::int64_t steps) -> task<std::int64_t> {
+      learner l;
+      leat::supervisor_options o = l.options();
+      o.write_events = false;
+      supervisor sv(std::move(o));
+      std::int64_t begun_at = -1;
+      co_await sv.managed([&]() -> task<> {
+        begun_at = l.step;
+        for (std::int64_t i = 0; i < steps; ++i) l.learn();
+        co_await leat::sleep_for(std::chrono::seconds(1));  // the services run
+      });
+      co_return begun_at;
+    };
+    co_await run(2);
+    here.files().write_file("/full", std::string(size, 'x'));
+    const std::int64_t begun_at = co_await run(0);
+    CHECK(begun_at == 2);
   });
 }
 

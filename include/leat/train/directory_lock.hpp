@@ -24,7 +24,8 @@ namespace leat {
 /// Thread safety: thread-bound to the scheduler on which it was acquired.
 class directory_lock {
  public:
-  /// Takes the lock, and makes the directory if it is missing.
+  /// Takes the lock, and makes the directory if it is missing. On a full disk there may be no
+  /// room to say who has it.
   ///
   /// Errors:       failed_precondition when somebody else holds it, in another process or in this
   ///               one; the message says who, and since when; also where a symbolic link, which
@@ -37,6 +38,14 @@ class directory_lock {
   directory_lock(directory_lock&&) noexcept = default;
   directory_lock& operator=(directory_lock&&) noexcept = default;
 
+  /// Takes it again where somebody has removed or replaced the lock file, by which another could
+  /// take it too; true: so it was. Before something is written that no second one may write.
+  ///
+  /// Errors:       as acquire(); failed_precondition: another has it by now.
+  /// Cancellation: total.
+  /// Cost:         a look at the status of the file.
+  [[nodiscard]] task<bool> renew();
+
   /// Lets it go; a second release does nothing. Errors: of the system.
   [[nodiscard]] task<void> release();
 
@@ -45,9 +54,13 @@ class directory_lock {
   [[nodiscard]] const std::string& path() const noexcept { return file_.path(); }
 
  private:
-  explicit directory_lock(file f) noexcept;
+  directory_lock(std::string directory, std::string lock_filename, file f) noexcept;
+  [[nodiscard]] task<bool> is_there() const;
 
+  std::string directory_;
+  std::string lock_filename_;
   file file_;
+  std::string note_;  // what the file says; empty: there was no room for it
 };
 
 }  // namespace leat

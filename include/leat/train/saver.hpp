@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -111,6 +112,10 @@ class saver {
  private:
   struct state;
   explicit saver(std::unique_ptr<state> s) noexcept;
+
+  friend class supervisor;
+  // What a save awaits between its copy of the values and the first change in the directory.
+  void ask_before_writing(std::function<task<void>()> ask);
 
   std::unique_ptr<state> state_;
 };

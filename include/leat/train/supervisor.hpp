@@ -233,6 +233,7 @@ class supervisor {
   [[nodiscard]] task<void> open_parts();
   [[nodiscard]] task<void> close_parts(bool close_writer);
   [[nodiscard]] task<void> save_periodically();
+  [[nodiscard]] task<void> keep_lock();
   [[nodiscard]] task<void> write_summaries();
   void require_saver() const;
   [[nodiscard]] task<std::string> save_snapshot();
