@@ -272,8 +272,11 @@ void basic_record_reader<F>::check_policy(const detail::damage& d) const {
 // Throws, or sees to it that the reader can go on.
 template <class F>
 task<void> basic_record_reader<F>::deal_with(detail::damage d, std::source_location where) {
-  // No record, only what looked like one.
-  if (search_ && !stream_failed()) co_return leave_candidate();
+  if (search_ && !stream_failed()) {
+    // No record, only what looked like one; or the next one, which is damaged too.
+    if constexpr (!F::ends_are_searched) co_return leave_candidate();
+    end_search(offset_);
+  }
   if (to_tell_) co_await tell(*std::exchange(to_tell_, std::nullopt));
   const bool again = co_await read_again(d, where);
   if (again) co_return;

@@ -176,6 +176,41 @@ TEST_CASE("line_reader: the limit means the line, wherever the chunks are cut", 
   }
 }
 
+TEST_CASE("line_reader: lines that are left out are counted each, however they come into view",
+          "[io]") {
+  const temp_dir dir;
+  const std::string path =
+      dir.write("a", "1\n2 is too long\n3 is too long\n4 is too long\n5\n6 is too long\n");
+  const auto places = [&](std::size_t chunk) -> task<lines> {
+    lines all;
+    leat::line_reader_options options{.max_line_size = 8, .read = {.chunk_size = chunk}};
+    options.corruption.policy = leat::corruption_policy::skip_record;
+    options.corruption.on_report = [&](const leat::corruption_report& r) {
+      all.push_back("no line " + std::to_string(r.index) + " at " + std::to_string(r.offset) +
+                    ", " + std::to_string(r.skipped));
+    };
+    auto reader = co_await leat::line_reader::open(path, options);
+    leat::line_batch batch;
+    for (bool more = true; more;) {
+      more = co_await reader->read_batch(batch);
+      for (std::size_t i = 0; i < batch.size(); ++i) {
+        all.push_back(std::string(batch[i]) + ": " + leat::line_place(batch.position(i)));
+      }
+    }
+    co_return all;
+  };
+  const lines expected = {"1: " + path + ":1 at offset 0",
+                          "no line 1 at 2, 14",
+                          "no line 2 at 16, 14",
+                          "no line 3 at 30, 14",
+                          "5: " + path + ":5 at offset 44",
+                          "no line 5 at 46, 14"};
+  for (std::size_t chunk = 1; chunk < 70; ++chunk) {
+    INFO("chunks of " << chunk);
+    CHECK(leat::sync_wait(places(chunk)) == expected);
+  }
+}
+
 TEST_CASE("line_reader: what cannot be opened is said with its path", "[io]") {
   const temp_dir dir;
   CHECK(error_of(dir / "missing", {}, errc::not_found).find("missing") != std::string::npos);
