@@ -351,6 +351,23 @@ TEST_CASE("resume: a buffer that holds each record a thousand times", "[pipeline
   CHECK(rest == texts(all.begin() + 70, all.end()));
 }
 
+TEST_CASE("resume: what was restored is saved as the same bytes", "[pipeline]") {
+  const temp_dir dir;
+  write_line_files(dir, 60);
+  const auto make = [&] {
+    return lines_of({.files = {dir / "lines*"}, .num_epochs = 2, .interleave = 3, .block = 1})
+        .batch({.size = 3})
+        .map("join", join_batch);
+  };
+  auto whole = make();
+  for (const std::string& state : leat::sync_wait(read_and_save(whole)).second) {
+    auto p = make();
+    leat::sync_wait(p.restore(state));
+    CHECK((p.save() == state));
+    leat::sync_wait(p.stop());
+  }
+}
+
 // Where a place has no file left, its turns are no part of a round that has begun long ago.
 TEST_CASE("resume: with fewer files than places no more is read again than two rounds",
           "[pipeline]") {

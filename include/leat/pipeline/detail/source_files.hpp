@@ -126,8 +126,10 @@ class source_files {
 
   /// Where its next record stands.
   [[nodiscard]] file_place place_of(const one& f) const {
-    file_place p{.open = f.is_open(), .ended = f.ended, .any = f.any, .file = f.file};
+    file_place p{.open = f.is_open(), .ended = f.ended};
     if (!p.open) return p;
+    p.any = f.any;
+    p.file = f.file;
     const reader_standing at = f.reader ? standing_of(*f.reader) : f.at;
     p.offset = at.offset;
     p.index = at.index;
