@@ -44,15 +44,20 @@ constexpr protozero::pbf_tag_type epoch = 1, first = 2, stride = 3, count = 4;
 }
 constexpr protozero::pbf_tag_type part_field = 15;
 
+constexpr std::uint64_t most_epochs = (std::uint64_t{1} << 63) - 1;
+
 epoch_part read_part(const protozero::data_view& bytes) {
   protozero::pbf_reader from(bytes);
   epoch_part p{.stride = 0};
+  const auto number = [](protozero::pbf_tag_type tag) {
+    return protozero::tag_and_type(tag, protozero::pbf_wire_type::varint);
+  };
   while (from.next()) {
-    switch (from.tag()) {
-      case of_part::epoch: p.epoch = from.get_uint64(); break;
-      case of_part::first: p.first = from.get_uint64(); break;
-      case of_part::stride: p.stride = from.get_uint64(); break;
-      case of_part::count: p.count = from.get_uint64(); break;
+    switch (from.tag_and_type()) {
+      case number(of_part::epoch): p.epoch = from.get_uint64(); break;
+      case number(of_part::first): p.first = from.get_uint64(); break;
+      case number(of_part::stride): p.stride = from.get_uint64(); break;
+      case number(of_part::count): p.count = from.get_uint64(); break;
       default: from.skip();  // and the bytes are others than those of a part
     }
   }
@@ -83,6 +88,7 @@ std::optional<std::uint64_t> places_of(const indexed_reader_state& s) noexcept {
 const char* fault_of(const fields& f) noexcept {
   if (f.shuffle > 1 || f.by > 1) return "it has a choice that there is not";
   if (f.state.world_size == 0) return "it is of no rank";
+  if (f.state.epoch > most_epochs) return "it has begun more epochs than anybody counts";
   if (f.state.records > permutation::max_size) return "it has more than 2^63 records";
   if (f.by == 1 && !f.state.parts.empty()) return "by files there are no parts";
   const std::optional<std::uint64_t> places = places_of(f.state);

@@ -44,6 +44,8 @@ void read_field(protozero::pbf_reader& message, reader_state& s) {
     throw protozero::unknown_pbf_wire_type_exception();
   }
   const std::uint64_t value = message.get_uint64();
+  // Nobody counts so far; the time may be before 1970.
+  if (value > INT64_MAX && number != modified) throw protozero::invalid_tag_exception();
   switch (number) {
     case started: s.work_started = value; break;
     case finished: s.work_finished = value; break;

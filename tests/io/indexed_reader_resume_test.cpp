@@ -312,6 +312,11 @@ TEST_CASE("indexed_reader_state: bytes that are none are refused", "[io]") {
   }
   CHECK_FALSE(said(bytes + bytes).empty());
   CHECK_FALSE(said(bytes + "\x78\x01").empty());  // a field 15
+  for (const char* part : {"\x7A\x05\x25\x01\x02\x03\x04", "\x7A\x02\x0A\x00"}) {
+    // Numbers of a part that are written as other things: protozero asserts their types.
+    CHECK(contains(said(bytes + std::string(part, 2 + static_cast<unsigned char>(part[1]))),
+                   "it has a part that no epoch has"));
+  }
   s.position = 7;
   CHECK(contains(said(s.to_bytes()), "its position is behind the end of the epoch"));
   leat::random_engine random(1);

@@ -212,6 +212,8 @@ TEST_CASE("indexed_reader_state: parts that no epoch has are refused", "[io]") {
   CHECK(contains(refused([](auto& s) { s.parts[0].first = 100; }), no_part));
   CHECK(contains(refused([](auto& s) { s.parts[1].epoch = 3; }), no_part));
   CHECK(contains(refused([](auto& s) { s.position = 84; }), "behind the end of the epoch"));
+  CHECK(
+      contains(refused([](auto& s) { s.epoch = UINT64_MAX; }), "more epochs than anybody counts"));
   CHECK(contains(refused([](auto& s) { s.by = leat::shard_by::files; }), "there are no parts"));
 }
 

@@ -83,6 +83,8 @@ TEST_CASE("queue_reader: R05, R07, R10, D17 bytes that are no state change nothi
       std::string("\x08\x02\x10\x01\x18\x01\x22\x01X"),          // R10
       std::string("\x08\x01\x10\x02\x18\x01\x22\x01X"),          // finished more than begun
       std::string("\x08\x01\x10\x01\x18\x01\x22\x01X\x28\x05"),  // a place, and no file
+      // The next file would have been counted as none, and the state been refused: 2^64 - 1.
+      "\x08" + std::string(9, '\xff') + "\x01\x10" + std::string(9, '\xff') + "\x01",
   };
   for (const std::string& bytes : bad) {
     try {
