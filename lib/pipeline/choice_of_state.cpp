@@ -74,6 +74,26 @@ void require_same(const std::vector<stage_state>& saved, const std::vector<stage
   }
 }
 
+// Refuses what no stage of its kind has in a state: to pass over it would be to go on without it.
+void require_own_parts(const std::vector<stage_state>& saved, const std::string& name) {
+  constexpr std::string_view inner[] = {"map", "flat_map", "shuffle", "batch"};
+  for (const stage_state& s : saved) {
+    const auto refuse_if = [&](bool has, const char* what) {
+      if (!has) return;
+      throw failure(errc::invalid_argument, name + ", stage '" + s.name + "': the state has " +
+                                                what + ", which such a stage never has");
+    };
+    const bool by_index = s.kind == "read_indexed";
+    const bool has_reader = !s.reader.empty() || s.seed || !s.marks.empty() || s.rank != 0;
+    refuse_if(s.skip > 0 && s.kind != "flat_map", "elements to leave out");
+    refuse_if(!s.begun.empty() && s.kind != "flat_map", "elements that were begun");
+    refuse_if(s.buffer && s.kind != "shuffle", "a buffer");
+    refuse_if(s.files && (by_index || std::ranges::find(inner, s.kind) != std::end(inner)),
+              "files");
+    refuse_if((has_reader || s.world_size != 1) && !by_index, "a reader by an index");
+  }
+}
+
 // Refuses what a stage has of one rank: others get it from the states of all.
 void require_nothing_held(const std::vector<stage_state>& saved, const rank_of_stage& here,
                           const std::string& name) {
@@ -185,6 +205,7 @@ std::vector<stage_state> state_of(const std::vector<std::string>& one,
   std::vector<stage_state> saved = stages_from_bytes(one.front(), pipeline);
   const std::string name = named(pipeline);
   require_same(saved, declared, name);
+  require_own_parts(saved, name);
   if (saved.empty()) return saved;
   const rank_of_stage then = rank_of(saved.front());
   const rank_of_stage here = rank_of(declared.front());
@@ -209,6 +230,7 @@ std::vector<stage_state> state_of_ranks(const std::vector<std::string>& all,
   for (const std::string& bytes : all) {
     std::vector<stage_state> saved = stages_from_bytes(bytes, pipeline);
     require_same(saved, declared, name);
+    require_own_parts(saved, name);
     const rank_of_stage then = rank_of(saved.front());
     if (then.world_size != all.size() || then.rank >= all.size() || !ranks[then.rank].empty()) {
       throw failure(errc::failed_precondition, name + ": there are " + std::to_string(all.size()) +

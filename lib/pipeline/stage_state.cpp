@@ -354,6 +354,10 @@ std::vector<stage_state> stages_from_bytes(std::string_view bytes, std::string_v
     refuse(errc::unimplemented, "is of version " + std::to_string(found) + ", and only " +
                                     std::to_string(version) + " is known here");
   }
+  if (to_bytes(stages) != bytes) {
+    refuse(errc::invalid_argument,
+           "cannot be restored: its bytes are not as a pipeline writes them");
+  }
   return stages;
 }
 

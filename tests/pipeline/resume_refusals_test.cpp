@@ -9,8 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "leat/codec/bytes.hpp"
-#include "leat/codec/crc32c.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/io/whole_file_reader.hpp"
 #include "leat/pipeline/read_indexed.hpp"
@@ -390,30 +388,6 @@ TEST_CASE("resume: an order of all records whose seed is not given", "[pipeline]
                  "stage 'indexed_reader': the state cannot be restored: the seed is 2, and was 1"));
     leat::sync_wait(other.stop());
   }
-}
-
-std::string with_checksum(std::string content) {
-  char sum[4];
-  leat::store_little_endian(reinterpret_cast<std::byte*>(sum),
-                            leat::crc32c(leat::as_bytes(content)));
-  return content + '\x7d' + std::string(sum, sizeof sum);
-}
-
-TEST_CASE("resume: states of a later leat are refused", "[pipeline]") {
-  saved_pipeline s;
-  const std::string& state = s.states[1];
-  const std::string content = state.substr(0, state.size() - 5);
-  REQUIRE(with_checksum(content) == state);
-  const auto refusal = [&](const std::string& changed) {
-    auto p = declared(s.dir);
-    return error_of(p.restore(with_checksum(changed)), errc::unimplemented);
-  };
-  const char* const version = "is of version 2, and only 1 is known here";
-  const char* const fields = "has fields that are not known here: a later leat has saved it";
-  CHECK(contains(refusal("\x08\x02" + content.substr(2)), version));
-  CHECK(contains(refusal(content + "\x18\x01"), fields));
-  CHECK(contains(refusal(content.substr(0, 2) + "\x12\x02\x78\x01"), fields));
-  CHECK(contains(refusal("\x08\x02\x18\x01"), version));  // what they mean is another matter then
 }
 
 // Whatever is in a state whose checksum is right: it is refused, or read to an end.

@@ -247,8 +247,9 @@ class pipeline {
   /// those stood. What they and their stages had left is dealt out anew, each element to one rank;
   /// as many ranks as before go on as they were.
   ///
-  /// Errors: also failed_precondition for states that are not of all ranks, and where only as many
-  ///         can go on: in the midst of a batch, or of an epoch by files.
+  /// Errors: also failed_precondition for states that are not of all ranks, or of ranks more than
+  ///         1,024 epochs apart, and where only as many can go on: in the midst of a batch, or of
+  ///         an epoch by files.
   /// Cost:   of each rank there was up to `interleave` * `block` records, or a batch of its reader;
   ///         a restore() of a share.
   [[nodiscard]] task<void> restore_ranks(std::vector<std::string> states) {

@@ -62,6 +62,7 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
     const std::uint64_t had = this->input().to_skip();
     leave_out_ = How == arity::one ? 0 : had;
     skip_ = stages.back().skip + (How == arity::one ? had : 0);
+    had_of_one_ = stages.back().skip;
     next_.input.element = leave_out_;
     if constexpr (How == arity::many) {
       if (!stages.back().begun.empty()) co_await make_rest(std::move(stages.back().begun));
@@ -70,7 +71,7 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
   std::uint64_t to_skip() const noexcept override { return skip_; }
   void rewind() noexcept override {
     this->input().rewind();
-    skip_ = leave_out_ = 0;
+    skip_ = leave_out_ = had_of_one_ = 0;
     next_ = {};
     rest_.reset();
   }
@@ -149,6 +150,9 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
   // A run of the input was had, of which the present run is made, so many elements; if with an
   // error, what else comes of it is what comes next.
   void has_made(std::size_t elements, bool failed, arity_counts&& counts) {
+    if constexpr (How == arity::many) {
+      if (had_of_one_ > 0 && elements > 0) require_had(failed, counts);
+    }
     place& at = journal_.last();
     at.made_of = had_;
     at.has_failed = failed;
@@ -265,6 +269,13 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
     }
     next_.begun = std::move(begun);
   }
+  // Of the first element that gives any the next stage has had some.
+  void require_had(bool failed, const arity_counts& counts) {
+    const auto first = std::ranges::find_if(counts, [](std::size_t count) { return count > 0; });
+    const std::uint64_t had = std::exchange(had_of_one_, 0);
+    const bool is_whole = first != counts.end() && (!failed || first + 1 != counts.end());
+    if (is_whole && *first < had) refuse_begun();
+  }
   [[noreturn]] void refuse_begun() const {
     refuse_state(this->metrics().name(),
                  "an element of which a part was had is not made any more as it was: a function "
@@ -284,7 +295,8 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
   std::vector<origin> nobodys_;  // of what became nothing
   run_journal<place> journal_;
   std::uint64_t skip_ = 0;
-  std::uint64_t leave_out_ = 0;  // elements of the next runs of the input
+  std::uint64_t had_of_one_ = 0;  // of what is made of an element, until one has given some
+  std::uint64_t leave_out_ = 0;   // elements of the next runs of the input
 };
 
 }  // namespace leat::detail

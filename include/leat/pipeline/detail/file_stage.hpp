@@ -118,6 +118,9 @@ class file_stage final : public stage<typename Reader::batch_type> {
   }
 
  private:
+  static constexpr std::uint64_t most_epochs = (std::uint64_t{1} << 63) - 1;
+  static constexpr std::uint64_t most_epochs_apart = 1024;
+
   using open_file = typename source_files<Reader>::one;
 
   struct round_start {
@@ -144,10 +147,19 @@ class file_stage final : public stage<typename Reader::batch_type> {
       if (to_drop_ > 0) refuse_state(this->metrics().name(), "it is behind the last epoch");
       co_return false;
     }
+    if (to_drop_ > 0) require_fewer_to_drop();
     ++epoch_;
     begin_order(share_);
     begin_places();
     co_return true;
+  }
+
+  // What was had ends in the epoch after the one that it began in, of those that have records.
+  void require_fewer_to_drop() {
+    if (to_drop_ < to_drop_of_epoch_) {
+      refuse_state(this->metrics().name(), "it has had more records than an epoch has");
+    }
+    to_drop_of_epoch_ = to_drop_;
   }
 
   void begin_order(const file_share& share) {
@@ -247,7 +259,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
   void leave() noexcept {
     open_.close();
     closed_ = open_.size();
-    epoch_ = to_drop_ = given_ = turn_ = 0;
+    epoch_ = to_drop_ = to_drop_of_epoch_ = given_ = turn_ = 0;
     left_ = source_.block;
     share_ = {source_.rank, source_.world_size};
     order_.clear();
@@ -260,9 +272,13 @@ class file_stage final : public stage<typename Reader::batch_type> {
       refuse_state(name, "it is in epoch " + std::to_string(s.epoch) + ", and num_epochs is " +
                              std::to_string(*source_.num_epochs));
     }
+    if (s.epoch > most_epochs) {
+      refuse_state(name,
+                   "it is in epoch " + std::to_string(s.epoch) + ", and nobody counts so many");
+    }
     random_ = random_engine(s.seed);
     to_drop_ = s.records;
-    if (!s.files.empty()) {
+    if (!s.files.empty() || s.epoch > 0) {
       if (open_.files().size() == 0) co_await find();
       co_await open_.files().require(s.files, name);
     }
@@ -308,6 +324,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
     }
     const std::uint64_t last = std::ranges::max(epochs);
     for (std::size_t i = 0; i < of_ranks.size(); ++i) {
+      require_near(i, of_ranks.size(), last - epochs[i]);
       for (epoch_ = epochs[i] + 1; epoch_ <= last; ++epoch_) {
         begin_order({i, of_ranks.size()});
         order_.add_left(left[i]);
@@ -318,6 +335,13 @@ class file_stage final : public stage<typename Reader::batch_type> {
     epoch_ = last;
     order_.begin_dealt(share_of(left, share_), open_.files().size(), this->metrics().name());
     begin_places();
+  }
+
+  void require_near(std::size_t rank, std::size_t ranks, std::uint64_t epochs_behind) const {
+    if (epochs_behind <= most_epochs_apart) return;
+    refuse_state(this->metrics().name(),
+                 "rank " + std::to_string(rank) + " of " + std::to_string(ranks) + " is " +
+                     std::to_string(epochs_behind) + " epochs behind another one");
   }
 
   // Reads what the next stage has had.
@@ -368,6 +392,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
   std::shared_ptr<const round_start> round_;  // when all began to take their turns
   std::uint64_t given_ = 0;                   // records since
   std::uint64_t to_drop_ = 0;                 // records that the next stage has had elsewhere
+  std::uint64_t to_drop_of_epoch_ = 0;        // when the epoch began; 0: there were none
   run_journal<place> journal_;
   bool noting_ = false;
 };

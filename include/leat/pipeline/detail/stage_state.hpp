@@ -126,14 +126,16 @@ struct stage_state {
 [[nodiscard]] std::string to_bytes(const std::vector<stage_state>& stages);
 
 /// The state in `bytes`. Errors: data_loss for bytes that are damaged, invalid_argument for others
-/// that are no state, unimplemented for a state of another version; with `pipeline`, its name.
+/// that to_bytes() cannot have written, unimplemented for a state of another version; with
+/// `pipeline`, its name.
 [[nodiscard]] std::vector<stage_state> stages_from_bytes(std::string_view bytes,
                                                          std::string_view pipeline);
 
 /// What a pipeline goes on with: the one state that is given, of one that was declared in the same
 /// way. Errors: those of stages_from_bytes(); invalid_argument, naming the first difference, for
-/// the state of another pipeline; failed_precondition for one of another rank where files were
-/// shared, or where a stage holds elements or leaves some out.
+/// the state of another pipeline, and for what a stage of its kind never has; failed_precondition
+/// for one of another rank where files were shared, or where a stage holds elements or leaves some
+/// out.
 [[nodiscard]] std::vector<stage_state> state_of(const std::vector<std::string>& one,
                                                 const std::vector<stage_state>& declared,
                                                 std::string_view pipeline);

@@ -1,0 +1,247 @@
+// Pipelines that are restored from states with a right checksum that nobody has saved: what cannot
+// be is refused, by the name of its stage, before anything is read or kept for it.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leat/codec/bytes.hpp"
+#include "leat/codec/crc32c.hpp"
+#include "leat/io/indexed_reader_state.hpp"
+#include "leat/pipeline/read_indexed.hpp"
+#include "pipeline/resuming.hpp"
+#include "support/error_of.hpp"
+#include "support/refusal.hpp"
+
+namespace resume_made_up_test {
+
+using leat::errc;
+using leat::task;
+using leat_test::contains;
+using leat_test::error_of;
+using leat_test::lines_of;
+using leat_test::read_and_save;
+using leat_test::texts;
+using stages = std::vector<leat::detail::stage_state>;
+
+constexpr std::uint64_t huge = std::uint64_t{1} << 60;
+
+stages stages_of(const std::string& state) {
+  return leat::detail::stages_from_bytes(state, "test");
+}
+
+// Three files of lines, again and again.
+struct few_lines {
+  few_lines() {
+    dir.write("a", "1\n2\n3\n");
+    dir.write("b", "4\n5\n");
+    dir.write("c", "6\n7\n8\n9\n");
+  }
+  [[nodiscard]] auto read(std::uint64_t rank = 0, std::uint64_t world_size = 1) const {
+    return lines_of({.files = {dir / "?"},
+                     .num_epochs = std::nullopt,
+                     .interleave = 2,
+                     .block = 2,
+                     .rank = rank,
+                     .world_size = world_size},
+                    {.name = "made up"});
+  }
+  temp_dir dir;
+};
+
+// What a changed state is refused with, by restore() or the first next().
+template <class Pipeline>
+std::string refused(Pipeline p, const std::string& state,
+                    const std::function<void(stages&)>& change,
+                    errc expected = errc::failed_precondition) {
+  stages all = stages_of(state);
+  change(all);
+  const auto body = [](Pipeline& restored, std::string bytes) -> task<> {
+    co_await restored.restore(std::move(bytes));
+    static_cast<void>(co_await restored.next());
+  };
+  std::string why = error_of(body(p, leat::detail::to_bytes(all)), expected);
+  leat::sync_wait(p.stop());
+  return why;
+}
+
+template <class Pipeline>
+std::string state_behind(Pipeline p, std::size_t elements) {
+  return leat::sync_wait(read_and_save(p, elements)).second.back();
+}
+
+TEST_CASE("resume: a made-up number of records is not looked for in epoch after epoch",
+          "[pipeline]") {
+  const few_lines lines;
+  const std::string state = state_behind(lines.read(), 5);
+  CHECK(contains(refused(lines.read(), state, [](stages& all) { all[0].files->records = huge; }),
+                 "stage 'files': the state cannot be restored: it has had more records than an "
+                 "epoch has"));
+  CHECK(contains(
+      refused(lines.read(), state,
+              [](stages& all) { all[0].files = leat::detail::files_state{.records = huge}; }),
+      "it has had more records than an epoch has"));
+}
+
+TEST_CASE("resume: epochs that cannot be counted are refused", "[pipeline]") {
+  const few_lines lines;
+  const std::string state = state_behind(lines.read(), 5);
+  for (const std::uint64_t epoch : {UINT64_MAX, UINT64_MAX - 1, std::uint64_t{1} << 63}) {
+    CHECK(contains(refused(lines.read(), state, [&](stages& all) { all[0].files->epoch = epoch; }),
+                   "stage 'files': the state cannot be restored: it is in epoch " +
+                       std::to_string(epoch) + ", and nobody counts so many"));
+  }
+}
+
+TEST_CASE("resume: a state that has read, and knows no files, is refused", "[pipeline]") {
+  const few_lines lines;
+  const std::string state = state_behind(lines.read(), 5);
+  CHECK(contains(refused(lines.read(), state, [](stages& all) { all[0].files->files.clear(); }),
+                 "stage 'files': the state cannot be restored: there are 3 files, and were 0 when "
+                 "it was saved"));
+}
+
+TEST_CASE("resume: ranks that are made up to be epochs apart are refused", "[pipeline]") {
+  const few_lines lines;
+  const std::vector<std::string> good = {state_behind(lines.read(0, 2), 1),
+                                         state_behind(lines.read(1, 2), 2)};
+  for (const std::uint64_t epoch : {std::uint64_t{2000}, std::uint64_t{1} << 62}) {
+    stages ahead = stages_of(good[1]);
+    ahead[0].files->epoch = epoch;
+    auto p = lines.read();
+    const std::string why = error_of(p.restore_ranks({good[0], leat::detail::to_bytes(ahead)}),
+                                     errc::failed_precondition);
+    CHECK(contains(why, "stage 'files': the state cannot be restored: rank 0 of 2 is "));
+    CHECK(contains(why, " epochs behind another one"));
+    leat::sync_wait(p.stop());
+  }
+}
+
+TEST_CASE("resume: what a stage never has in a state is not passed over", "[pipeline]") {
+  const few_lines lines;
+  const auto declared = [&] { return lines.read().shuffle({.capacity = 3, .seed = 1}); };
+  const std::string state = state_behind(declared(), 4);
+  const std::vector<std::pair<std::function<void(stages&)>, std::string>> changes{
+      {[](stages& all) { all[0].skip = 1; }, "stage 'files': the state has elements to leave out"},
+      {[](stages& all) { all[1].skip = huge; },
+       "stage 'text': the state has elements to leave out"},
+      {[](stages& all) { all[2].skip = 1; },
+       "stage 'shuffle': the state has elements to leave out"},
+      {[](stages& all) { all[1].files = all[0].files; }, "stage 'text': the state has files"},
+      {[](stages& all) { all[1].buffer = all[2].buffer; }, "stage 'text': the state has a buffer"},
+      {[](stages& all) { all[1].begun.emplace_back(); },
+       "stage 'text': the state has elements that were begun"},
+      {[](stages& all) { all[0].reader = leat::indexed_reader_state{}.to_bytes(); },
+       "stage 'files': the state has a reader by an index"},
+      {[](stages& all) { all[2].seed = 1; }, "stage 'shuffle': the state has a reader by an index"},
+      {[](stages& all) { all[2].marks.emplace_back(); },
+       "stage 'shuffle': the state has a reader by an index"},
+      {[](stages& all) { all[0].world_size = 2; },
+       "stage 'files': the state has a reader by an index"},
+  };
+  for (const auto& [change, why] : changes) {
+    INFO(why);
+    CHECK(contains(refused(declared(), state, change, errc::invalid_argument),
+                   "pipeline 'made up', " + why + ", which such a stage never has"));
+  }
+}
+
+TEST_CASE("resume: more elements than a function makes of one are not left out", "[pipeline]") {
+  const few_lines lines;
+  const auto declared = [&] {
+    return lines.read().batch({.size = 3}).flat_map("each", [](texts batch) { return batch; });
+  };
+  const std::string state = state_behind(declared(), 4);
+  REQUIRE(stages_of(state)[3].skip == 1);
+  for (const std::uint64_t skip : {std::uint64_t{4}, huge, UINT64_MAX}) {
+    CHECK(contains(refused(declared(), state, [&](stages& all) { all[3].skip = skip; }),
+                   "stage 'each': the state cannot be restored: an element of which a part was had "
+                   "is not made any more as it was"));
+  }
+}
+
+std::string with_checksum(std::string content) {
+  char sum[4];
+  leat::store_little_endian(reinterpret_cast<std::byte*>(sum),
+                            leat::crc32c(leat::as_bytes(content)));
+  return content + '\x7d' + std::string(sum, sizeof sum);
+}
+
+TEST_CASE("resume: states of a later leat are refused", "[pipeline]") {
+  const few_lines lines;
+  const std::string state = state_behind(lines.read(), 1);
+  const std::string content = state.substr(0, state.size() - 5);
+  REQUIRE(with_checksum(content) == state);
+  const auto refusal = [&](const std::string& changed) {
+    auto p = lines.read();
+    return error_of(p.restore(with_checksum(changed)), errc::unimplemented);
+  };
+  const char* const version = "is of version 2, and only 1 is known here";
+  const char* const fields = "has fields that are not known here: a later leat has saved it";
+  CHECK(contains(refusal("\x08\x02" + content.substr(2)), version));
+  CHECK(contains(refusal(content + "\x18\x01"), fields));
+  CHECK(contains(refusal(content.substr(0, 2) + "\x12\x02\x78\x01"), fields));
+  CHECK(contains(refusal("\x08\x02\x18\x01"), version));  // what they mean is another matter then
+}
+
+// The same message, written otherwise.
+TEST_CASE("resume: bytes that are not as a pipeline writes them are refused", "[pipeline]") {
+  const few_lines lines;
+  const std::string state = state_behind(lines.read(), 5);
+  const auto refusal = [&](const std::string& content) {
+    auto p = lines.read();
+    return error_of(p.restore(with_checksum(content)), errc::invalid_argument);
+  };
+  const std::string content = state.substr(0, state.size() - 5);
+  const char* const expected =
+      "pipeline 'made up': the state cannot be restored: its bytes are not as a pipeline writes "
+      "them";
+  CHECK(contains(refusal(content.substr(2) + content.substr(0, 2)), expected));
+  CHECK(contains(refusal("\x08\x81" + std::string(1, '\0') + content.substr(2)), expected));
+  CHECK(contains(refusal(content.substr(0, 2) + content), expected));
+}
+
+TEST_CASE("resume: an index that was read in more epochs than there can be is refused",
+          "[pipeline]") {
+  const temp_dir dir;
+  leat::sync_wait(leat_test::write_record_files(dir, 40));
+  const auto declared = [&](std::uint64_t rank, std::uint64_t world_size) {
+    return leat::read_indexed({dir / "records???"},
+                              {.num_epochs = 2,
+                               .seed = 5,
+                               .shard = {.rank = rank, .world_size = world_size},
+                               .batch_size = 2})
+        .map("text", leat_test::text_of_record);
+  };
+  const auto in_epoch = [](std::uint64_t epoch) {
+    return [epoch](stages& all) {
+      auto s = leat::indexed_reader_state::from_bytes(all[0].reader, "test");
+      s.epoch = epoch;
+      all[0].reader = s.to_bytes();
+    };
+  };
+  const std::string state = state_behind(declared(0, 1), 5);
+  CHECK(contains(refused(declared(0, 1), state, in_epoch(2)), "it is in epoch 3"));
+  CHECK(contains(refused(declared(0, 1), state, in_epoch((std::uint64_t{1} << 63) - 1)),
+                 "it is in epoch 9223372036854775808"));
+  for (const std::uint64_t epoch : {std::uint64_t{1} << 63, UINT64_MAX}) {
+    CHECK(contains(refused(declared(0, 1), state, in_epoch(epoch), errc::invalid_argument),
+                   "it has begun more epochs than anybody counts"));
+  }
+  // Of ranks in the last epoch that can be counted, the parts would have been those of all epochs.
+  std::vector<std::string> states;
+  for (const std::uint64_t rank : {0U, 1U}) {
+    stages all = stages_of(state_behind(declared(rank, 2), 1 + 2 * rank));
+    in_epoch(UINT64_MAX)(all);
+    states.push_back(leat::detail::to_bytes(all));
+  }
+  auto p = declared(0, 1);
+  CHECK(contains(error_of(p.restore_ranks(states), errc::invalid_argument),
+                 "it has begun more epochs than anybody counts"));
+  leat::sync_wait(p.stop());
+}
+
+}  // namespace resume_made_up_test
