@@ -60,6 +60,13 @@ TARGETS = {
     },
     'line_splitter': {'codec/line_splitter.cpp': []},
     'queue_runner_def': {'sync/queue_runner_def.cpp': []},
+    'saved_state': {
+        'io/indexed_reader_state.cpp': [],
+        'io/left_of_ranks.cpp': [],
+        'pipeline/choice_of_state.cpp': [],
+        'pipeline/reader_state.cpp': [],
+        'pipeline/stage_state.cpp': ['of_number', 'of_word', 'of_bytes'],  # constants
+    },
     'sequence_example': {
         'codec/sequence_example_parser.cpp': ['sequence_example_parser::sequence_example_parser',
                                               'sequence_example_parser::operator='],

@@ -228,7 +228,7 @@ TEST_CASE("resume: an index that was read in more epochs than there can be is re
   CHECK(contains(refused(declared(0, 1), state, in_epoch((std::uint64_t{1} << 63) - 1)),
                  "it is in epoch 9223372036854775808"));
   for (const std::uint64_t epoch : {std::uint64_t{1} << 63, UINT64_MAX}) {
-    CHECK(contains(refused(declared(0, 1), state, in_epoch(epoch), errc::invalid_argument),
+    CHECK(contains(refused(declared(0, 1), state, in_epoch(epoch)),
                    "it has begun more epochs than anybody counts"));
   }
   // Of ranks in the last epoch that can be counted, the parts would have been those of all epochs.
