@@ -83,10 +83,11 @@ void check_dealing(const std::vector<std::uint64_t>& worlds, std::size_t some, M
 /// tries a few of them.
 template <class Make>
 void check_dealing_everywhere(Make make) {
+  using numbers = std::vector<std::uint64_t>;
   const bool few = slow_build || again();
   const texts all = contents(go_on_with(make(0, 1), {}));
   REQUIRE(all.size() >= 25);
-  for (const std::uint64_t before : {1U, 2U, 3U}) {
+  for (const std::uint64_t before : few ? numbers{1, 3} : numbers{1, 2, 3}) {
     std::vector<std::pair<texts, texts>> ranks;
     std::size_t most = 0;
     for (std::uint64_t rank = 0; rank < before; ++rank) {
@@ -105,7 +106,7 @@ void check_dealing_everywhere(Make make) {
         had.insert(had.end(), elements.begin(), elements.begin() + static_cast<std::ptrdiff_t>(at));
         states.push_back(ranks[r].second[at]);
       }
-      for (const std::uint64_t behind : {1U, 2U, 3U, 5U}) {
+      for (const std::uint64_t behind : few ? numbers{2, 3} : numbers{1, 2, 3, 5}) {
         texts seen = had;
         for (std::uint64_t rank = 0; rank < behind; ++rank) {
           const texts rest = go_on_with(make(rank, behind), states);
@@ -117,10 +118,8 @@ void check_dealing_everywhere(Make make) {
     }
   }
   leat::random_engine random(3);
-  const auto worlds =
-      few ? std::vector<std::uint64_t>{2, 3} : std::vector<std::uint64_t>{1, 2, 3, 5};
-  for (const std::uint64_t first : worlds) {
-    for (const std::uint64_t second : worlds) {
+  for (const std::uint64_t first : few ? numbers{2} : numbers{1, 2, 3, 5}) {
+    for (const std::uint64_t second : few ? numbers{3} : numbers{1, 2, 3, 5}) {
       for (std::uint64_t i = 0; i < some_of(3); ++i) {
         check_dealing({first, second, 1 + random.below(5)}, random.below(12), make);
         check_dealing({first, second, first, second}, 1 + random.below(6), make);

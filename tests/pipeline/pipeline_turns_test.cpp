@@ -16,6 +16,7 @@
 #include "leat/core/this_task.hpp"
 #include "leat/io/tfrecord_writer.hpp"
 #include "pipeline/lines_pipeline.hpp"
+#include "support/effort.hpp"
 #include "support/temp_dir.hpp"
 
 namespace pipeline_turns_test {
@@ -23,7 +24,7 @@ namespace pipeline_turns_test {
 using leat::task;
 
 // One file, all of it in the page cache: to read it takes longer than the turn of a task.
-constexpr std::uint64_t lines = 2'000'000;
+constexpr std::uint64_t lines = leat_test::some_of(2'000'000);
 
 void write_lines(const temp_dir& dir) {
   std::string text;

@@ -8,6 +8,7 @@
 #include "leat/core/task_group.hpp"
 #include "leat/io/fixed_length_reader.hpp"
 #include "pipeline/queue_reader_support.hpp"
+#include "support/effort.hpp"
 #include "support/zlib_oracle.hpp"
 
 using namespace queue_reader_test;
@@ -195,7 +196,7 @@ void check_stopped(task<> (*way)(tfrecords&, names&, bool&)) {
   for (const char* name : {"/a:", "/b:", "/c:"}) {
     for (int i = 0; i < 6; ++i) expected.push_back(name + std::to_string(24 * i));
   }
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+  for (std::uint64_t seed = 0; seed < leat_test::some_of(300); ++seed) {
     in_world(
         [&](world& w) -> task<> {
           names_queue q(9);
