@@ -47,8 +47,8 @@ struct saver::state {
     if (options.on_warning) options.on_warning(sentence);
   }
   // Of what is left to the next program. A stop is no news.
-  void warn_of(const failure& e, std::string_view what) const {
-    if (e.code() != errc::cancelled) warn(std::string(what) + e.what());
+  void warn_of(const failure& e, std::string_view before) const {
+    if (e.code() != errc::cancelled) warn(std::string(before) + e.what());
   }
   void tell_refused(const std::string& path, std::exception_ptr error) const {
     if (options.on_refused) options.on_refused(path, std::move(error));
