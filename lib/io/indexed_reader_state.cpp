@@ -6,6 +6,7 @@
 #include <protozero/pbf_writer.hpp>
 
 #include "leat/core/error.hpp"
+#include "leat/io/detail/epoch_limits.hpp"
 
 namespace leat {
 namespace {
@@ -43,8 +44,6 @@ namespace of_part {
 constexpr protozero::pbf_tag_type epoch = 1, first = 2, stride = 3, count = 4;
 }
 constexpr protozero::pbf_tag_type part_field = 15;
-
-constexpr std::uint64_t most_epochs = (std::uint64_t{1} << 63) - 1;
 
 epoch_part read_part(const protozero::data_view& bytes) {
   protozero::pbf_reader from(bytes);
@@ -88,7 +87,7 @@ std::optional<std::uint64_t> places_of(const indexed_reader_state& s) noexcept {
 const char* fault_of(const fields& f) noexcept {
   if (f.shuffle > 1 || f.by > 1) return "it has a choice that there is not";
   if (f.state.world_size == 0) return "it is of no rank";
-  if (f.state.epoch > most_epochs) return "it has begun more epochs than anybody counts";
+  if (f.state.epoch > detail::most_epochs) return "it has begun more epochs than anybody counts";
   if (f.state.records > permutation::max_size) return "it has more than 2^63 records";
   if (f.by == 1 && !f.state.parts.empty()) return "by files there are no parts";
   const std::optional<std::uint64_t> places = places_of(f.state);

@@ -7,12 +7,11 @@
 #include <vector>
 
 #include "leat/core/error.hpp"
+#include "leat/io/detail/epoch_limits.hpp"
 #include "leat/io/indexed_reader_state.hpp"
 
 namespace leat {
 namespace {
-
-constexpr std::uint64_t most_epochs_apart = 1024;
 
 using part_list = std::vector<epoch_part>;
 
@@ -102,12 +101,8 @@ indexed_reader_state indexed_reader_state::left_of(std::span<const indexed_reade
   part_list all;
   for (std::uint64_t rank = 0; rank < world_size; ++rank) {
     const indexed_reader_state& s = ranks[static_cast<std::size_t>(rank)];
-    if (left.epoch - s.epoch > most_epochs_apart) {
-      throw failure(errc::failed_precondition,
-                    std::string(reader) + ": rank " + std::to_string(rank) + " of " +
-                        std::to_string(world_size) + " is " + std::to_string(left.epoch - s.epoch) +
-                        " epochs behind another one");
-    }
+    const std::string why = detail::too_far_behind(rank, world_size, left.epoch - s.epoch);
+    if (!why.empty()) throw failure(errc::failed_precondition, std::string(reader) + ": " + why);
     for (std::uint64_t e = s.epoch; e <= left.epoch; ++e) {
       const part_list of_epoch = e == left.epoch ? farthest
                                  : e == s.epoch  ? parts_of_epoch(s)

@@ -202,13 +202,7 @@ TEST_CASE("roll_back_append: by a note that nobody has written nothing is cut", 
         "000000000000000000000000000000000000000003\n"}) {
     INFO(text);
     dir.write("a.append", text);
-    std::string what;
-    try {
-      leat::sync_wait(leat::roll_back_append(path));
-    } catch (const leat::failure& e) {
-      CHECK(e.code() == errc::data_loss);
-      what = e.what();
-    }
+    const std::string what = leat_test::error_of(leat::roll_back_append(path), errc::data_loss);
     CHECK(contains(what, path + ".append: does not tell how long a file was: nothing is cut"));
     CHECK(temp_dir::read(path) == "as it is");
     CHECK(std::filesystem::exists(path + ".append"));
@@ -219,13 +213,7 @@ TEST_CASE("roll_back_append: a file that has become shorter is not filled up", "
   const temp_dir dir;
   const std::string path = dir.write("a", "short");
   dir.write("a.append", "1000\n");
-  std::string what;
-  try {
-    leat::sync_wait(leat::roll_back_append(path));
-  } catch (const leat::failure& e) {
-    CHECK(e.code() == errc::data_loss);
-    what = e.what();
-  }
+  const std::string what = leat_test::error_of(leat::roll_back_append(path), errc::data_loss);
   CHECK(contains(what, "has 5 bytes, and had 1000"));
   CHECK(temp_dir::read(path) == "short");
   CHECK(std::filesystem::exists(path + ".append"));

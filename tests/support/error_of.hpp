@@ -12,9 +12,10 @@
 namespace leat_test {
 
 /// What a task fails with, which is checked to be `expected`; empty when it does not fail.
-inline std::string error_of(leat::task<> t, leat::errc expected) {
+template <class T>
+std::string error_of(leat::task<T> t, leat::errc expected) {
   try {
-    leat::sync_wait(std::move(t));
+    static_cast<void>(leat::sync_wait(std::move(t)));
   } catch (const leat::failure& e) {
     CHECK(e.code() == expected);
     return e.what();

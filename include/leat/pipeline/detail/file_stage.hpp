@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "leat/core/random.hpp"
+#include "leat/io/detail/epoch_limits.hpp"
 #include "leat/pipeline/detail/file_order.hpp"
 #include "leat/pipeline/detail/places_reader.hpp"
 #include "leat/pipeline/detail/reader_settings.hpp"
@@ -118,9 +119,6 @@ class file_stage final : public stage<typename Reader::batch_type> {
   }
 
  private:
-  static constexpr std::uint64_t most_epochs = (std::uint64_t{1} << 63) - 1;
-  static constexpr std::uint64_t most_epochs_apart = 1024;
-
   using open_file = typename source_files<Reader>::one;
 
   struct round_start {
@@ -324,7 +322,8 @@ class file_stage final : public stage<typename Reader::batch_type> {
     }
     const std::uint64_t last = std::ranges::max(epochs);
     for (std::size_t i = 0; i < of_ranks.size(); ++i) {
-      require_near(i, of_ranks.size(), last - epochs[i]);
+      const std::string why = too_far_behind(i, of_ranks.size(), last - epochs[i]);
+      if (!why.empty()) refuse_state(this->metrics().name(), why);
       for (epoch_ = epochs[i] + 1; epoch_ <= last; ++epoch_) {
         begin_order({i, of_ranks.size()});
         order_.add_left(left[i]);
@@ -335,13 +334,6 @@ class file_stage final : public stage<typename Reader::batch_type> {
     epoch_ = last;
     order_.begin_dealt(share_of(left, share_), open_.files().size(), this->metrics().name());
     begin_places();
-  }
-
-  void require_near(std::size_t rank, std::size_t ranks, std::uint64_t epochs_behind) const {
-    if (epochs_behind <= most_epochs_apart) return;
-    refuse_state(this->metrics().name(),
-                 "rank " + std::to_string(rank) + " of " + std::to_string(ranks) + " is " +
-                     std::to_string(epochs_behind) + " epochs behind another one");
   }
 
   // Reads what the next stage has had.
