@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <exception>
 #include <span>
 #include <utility>
 
@@ -70,16 +71,25 @@ task<directory_lock> directory_lock::acquire(std::string directory, std::string 
   scheduler& home = co_await this_task::get_scheduler();
   const std::string note =
       get_file_backend(home).process_name() + " since " + to_text(home.wall_time()) + "\n";
-  co_await f.truncate(0);
   directory_lock lock(std::move(directory), std::move(lock_filename), std::move(f));
+  std::exception_ptr error;
   try {
+    co_await lock.file_.truncate(0);
     co_await lock.file_.write_at(0, as_bytes(note));
     lock.note_ = note;
   } catch (const failure& e) {
     // A full disk: the lock counts all the same.
-    if (e.code() != errc::resource_exhausted) throw;
+    if (e.code() != errc::resource_exhausted) error = std::current_exception();
+  } catch (...) {
+    error = std::current_exception();
   }
-  co_return lock;
+  if (!error) co_return lock;
+  try {
+    // Now, and not in a turn of its own: who tries again at once is to get it.
+    co_await lock.file_.close();
+  } catch (const std::exception&) {  // the first error counts
+  }
+  std::rethrow_exception(error);
 }
 
 task<bool> directory_lock::is_there() const {

@@ -1,6 +1,7 @@
 #include "leat/train/directory_lock.hpp"
 
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -140,6 +141,24 @@ TEST_CASE("directory_lock: of any two, one has it at most, and somebody gets it"
     });
     REQUIRE(times > 0);
   }
+}
+
+TEST_CASE("directory_lock: an attempt that fails has let it go, whatever has failed", "[train]") {
+  int failed = 0;
+  bool reached = true;
+  for (std::uint64_t n = 1; reached; ++n) {
+    leat::sim::world w(
+        n, {.files = {.plan = leat::sim::planned_fault{n, leat::sim::fault::io_error}}});
+    w.run([&](leat::sim::world& here) -> task<> {
+      const outcome first = co_await outcome_of(take("/d"));
+      reached = here.files().calls() >= n;
+      failed += !first.text.empty();
+      if (first.text.empty()) co_return;
+      const outcome second = co_await outcome_of(take("/d"));
+      CHECK(second.text.empty());
+    });
+  }
+  CHECK(failed >= 5);  // make, sync, open, lock, truncate, write
 }
 
 TEST_CASE("directory_lock: after a crash it is free", "[train]") {
