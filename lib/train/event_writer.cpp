@@ -173,6 +173,8 @@ class event_writer::core {
         set_error(error);
       }
       if (asked) answer(*asked, std::move(error));
+      const bool stopped = co_await this_task::stop_requested();  // by the end of a simulated world
+      more = more && !stopped;
     }
   }
 

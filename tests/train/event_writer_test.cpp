@@ -16,7 +16,9 @@
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/io/file.hpp"
+#include "leat/sim/virtual_scheduler.hpp"
 #include "leat/sim/world.hpp"
+#include "leat/sync/fifo_queue.hpp"
 #include "leat/train/event_reader.hpp"
 #include "leat/train/step_rate.hpp"
 #include "support/event_files.hpp"
@@ -465,6 +467,20 @@ TEST_CASE("event_writer: tasks of several simulated threads add, each event is w
       return write_and_check("/d", {&here.thread(0), &here.thread(1), &here.thread(2)}, 20);
     });
   }
+}
+
+TEST_CASE("event_writer: a world that fails while one is open ends, and says why", "[train]") {
+  world w(1);
+  leat::fifo_queue<int> never(1, "never");
+  CHECK_THROWS_AS(w.run([&](world&) -> task<> {
+    const auto body = [&](event_writer& writer) -> task<> {
+      co_await add(writer, "a");
+      co_await never.pop();
+    };
+    co_await leat::with_event_writer("/d", body);
+  }),
+                  leat::sim::deadlock);
+  CHECK(w.files().open_files() == 0);
 }
 
 TEST_CASE("event_writer: tasks of several threads add, each event is written once", "[train]") {
