@@ -13,6 +13,8 @@
 #include "leat/core/scheduler.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
+#include "leat/io/file.hpp"
+#include "train/checkpoint_paths.hpp"
 #include "train/close_session.hpp"
 #include "train/registered_step.hpp"
 #include "train/supervisor_parts.hpp"
@@ -22,6 +24,24 @@ namespace {
 
 [[noreturn]] void refuse_options(const supervisor_options& o, const std::string& why) {
   throw failure(errc::invalid_argument, o.name + ": " + why);
+}
+
+task<void> sync_file(std::string path) {
+  file f = co_await file::open(std::move(path));
+  co_await f.sync();
+}
+
+// A program that was killed may have had no time to bring what it wrote to the device. It is not
+// written again, so it is to stay.
+task<void> bring_to_device(std::string checkpoint, std::string directory, std::string list) {
+  std::string listed = detail::path_in(directory, list);
+  co_await sync_file(std::move(checkpoint));
+  try {
+    co_await sync_file(std::move(listed));
+  } catch (const failure& e) {
+    if (e.code() != errc::not_found) throw;  // all checkpoints were found by their names
+  }
+  co_await sync_directory(std::move(directory));
 }
 
 }  // namespace
@@ -133,6 +153,9 @@ task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
   try {
     if (options_.is_chief) co_await start_events();
     if (!restored_from_.empty()) {
+      if (options_.is_chief && parts_->saver && options_.saver.durable) {
+        co_await bring_to_device(restored_from_, logdir_, options_.saver.latest_filename);
+      }
       parts_->saved_step = global_step();
       std::vector<std::string> listed;
       if (parts_->saver) listed = parts_->saver->last_checkpoints();

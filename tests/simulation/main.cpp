@@ -20,6 +20,14 @@ const std::vector<scenario>& scenarios() {
                                             .slow = 0.02};
   static const leat::sim::fault_rates meddled{
       .short_transfer = 0.1, .truncated = 0.03, .replaced = 0.03};
+  static const leat::sim::fault_rates failing{.short_transfer = 0.05,
+                                              .interrupted = 0.02,
+                                              .again = 0.02,
+                                              .cancelled_late = 0.02,
+                                              .io_error = 0.003,
+                                              .no_space = 0.005,
+                                              .slow = 0.005,
+                                              .crash = 0.005};
   static const std::vector<scenario> all{
       {"queues", {.threads = 3}, queues},
       {"selecting", {.threads = 3}, selecting},
@@ -31,6 +39,7 @@ const std::vector<scenario>& scenarios() {
       {"batching", {.threads = 3}, batching},
       {"pipeline", {.threads = 2, .files = {.faults = rough}}, pipeline},
       {"resuming", {.threads = 3, .files = {.faults = rough}}, resuming},
+      {"supervising", {.threads = 2, .files = {.faults = failing}}, supervising},
       {"crashes", {.wall_jump = 0.02}, crashes},
   };
   return all;

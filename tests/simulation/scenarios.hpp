@@ -29,6 +29,7 @@ leat::task<> changing(leat::sim::world& w);
 leat::task<> batching(leat::sim::world& w);
 leat::task<> pipeline(leat::sim::world& w);
 leat::task<> resuming(leat::sim::world& w);
+leat::task<> supervising(leat::sim::world& w);
 leat::task<> crashes(leat::sim::world& w);
 
 /// A test of simulated programs: throws a sentence unless `holds`.

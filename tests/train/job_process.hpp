@@ -1,0 +1,130 @@
+#pragma once
+
+// A process of a job that learns lines: its input, what it has learnt, and what is saved of it.
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "leat/core/clock.hpp"
+#include "leat/core/random.hpp"
+#include "leat/io/line_reader.hpp"
+#include "leat/pipeline/pipeline.hpp"
+#include "leat/sim/world.hpp"
+#include "leat/train/checkpoint_registry.hpp"
+
+namespace leat_test {
+
+/// What is wrong with a job, so that it can be seen that it is found out.
+enum class planted : std::uint8_t {
+  nothing,
+  no_sync,      ///< checkpoints are not brought to the device
+  no_input,     ///< where the input stands is not saved
+  half_steps,   ///< a step is saved in its midst
+  other_place,  ///< each start has a directory of its own, and begins anew
+};
+
+/// How a job is declared: the same at each start.
+struct job_shape {
+  explicit job_shape(leat::random_engine& random)
+      : epochs(1 + random.below(2)),
+        seed(random()),
+        interleave(static_cast<std::size_t>(1 + random.below(3))),
+        block(static_cast<std::size_t>(1 + random.below(3))),
+        capacity(static_cast<std::size_t>(1 + random.below(10))),
+        batch(static_cast<std::size_t>(1 + random.below(3))),
+        keep(static_cast<std::size_t>(1 + random.below(3))),
+        interval(std::chrono::milliseconds(random.below(2) * (1 + random.below(100)))),
+        has_steps(random.below(4) > 0),
+        in_steps(random.below(2) == 0),
+        events(random.below(2) == 0),
+        worker(random.below(4) == 0) {}
+
+  std::uint64_t epochs;
+  std::uint64_t seed;
+  std::size_t interleave;
+  std::size_t block;
+  std::size_t capacity;
+  std::size_t batch;
+  std::size_t keep;         // checkpoints
+  leat::duration interval;  // between those by the clock; 0: none
+  bool has_steps;           // or each checkpoint takes the place of the one before
+  bool in_steps;            // it waits in the midst of a step
+  bool events;
+  bool worker;  // another process reads what the chief has saved
+};
+
+/// Its input, with workers, readers, chunks and prefetches that are others each time. Elements are
+/// some lines with a ',' behind each.
+inline auto elements_of(const job_shape& s, leat::sim::world& w) {
+  leat::random_engine random(w.random()());
+  std::vector<leat::scheduler*> threads;
+  for (std::size_t i = 0; i < w.threads(); ++i) threads.push_back(&w.thread(i));
+  const auto workers = [&] { return static_cast<std::size_t>(random.below(3)); };
+  const auto chunk_size = static_cast<std::size_t>(64 + random.below(400));
+  return leat::read_files<leat::line_reader>({.files = {"/in/*"},
+                                              .num_epochs = s.epochs,
+                                              .shuffle = true,
+                                              .seed = s.seed,
+                                              .interleave = s.interleave,
+                                              .block = s.block,
+                                              .readers = random.below(2) * s.interleave,
+                                              .reader = {.read = {.chunk_size = chunk_size}}},
+                                             {.workers = threads})
+      .map("text", [](std::string_view line) { return std::string(line); }, {.workers = workers()})
+      .shuffle({.capacity = s.capacity, .seed = s.seed + 1})
+      .prefetch(static_cast<std::size_t>(1 + random.below(2)))
+      .batch({.size = s.batch})
+      .map("join",
+           [](const std::vector<std::string>& batch) {
+             std::string all;
+             for (const std::string& text : batch) all += text + ',';
+             return all;
+           },
+           {.workers = workers()});
+}
+using job_input =
+    decltype(elements_of(std::declval<const job_shape&>(), std::declval<leat::sim::world&>()));
+
+/// What a process of the job has in its memory.
+struct job_process {
+  job_process(const job_shape& s, leat::sim::world& w, planted wrong)
+      : input(elements_of(s, w)), state("interrupted job") {
+    state.add(s.has_steps ? "global_step" : "elements", step);
+    state.add("learnt", learnt);
+    state.add("weights", weights);
+    if (wrong != planted::no_input) state.add("input", input);
+  }
+
+  void learn_rest(std::string_view rest) {
+    learnt.append(rest);
+    ++step;
+    learn_weights(weights, std::string_view(learnt).substr(learnt.rfind('\n') + 1), step);
+    learnt += '\n';
+  }
+
+  /// They fill some sectors, and each element changes all of these.
+  static void learn_weights(std::vector<std::uint64_t>& weights, std::string_view element,
+                            std::int64_t step) {
+    weights.resize(150);
+    std::uint64_t hash = static_cast<std::uint64_t>(step);
+    for (const char c : element) hash = hash * 1099511628211U ^ static_cast<unsigned char>(c);
+    for (std::size_t i = 0; i < weights.size(); i += 10) {
+      weights[i + static_cast<std::size_t>(step) % 10] += hash;
+    }
+  }
+
+  job_input input;
+  std::int64_t step = 0;
+  std::string learnt;  // elements, each a line
+  std::vector<std::uint64_t> weights;
+  leat::checkpoint_registry state;
+  bool has_begun = false;
+  int refused = 0;  // checkpoints that the device could not read
+};
+
+}  // namespace leat_test

@@ -1,0 +1,140 @@
+// A supervised job with its pipeline on a machine that stops: the whole of what the scenario
+// `supervising` runs under many seeds, and whether it would notice.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include <catch2/catch.hpp>
+
+#include "leat/sim/sweep.hpp"
+#include "support/effort.hpp"
+#include "support/leat_test.hpp"
+#include "train/interrupted_job.hpp"
+#include "train/supervised.hpp"
+
+namespace supervised_crashes_test {
+
+using leat::sim::fault;
+using leat::sim::fault_rates;
+using leat::sim::world;
+using leat_test::contains;
+using leat_test::interrupted_job;
+using leat_test::planted;
+using leat_test::some_of;
+
+// What a sweep has met.
+struct totals {
+  int starts = 0;
+  int crashes = 0;
+  int resumed = 0;
+  int read_by_worker = 0;
+};
+
+leat::sim::world_options world_with(const fault_rates& rates) {
+  return {.threads = 2, .files = {.faults = rates}};
+}
+
+totals sweep_of(std::uint64_t seeds, const fault_rates& rates, planted wrong) {
+  totals sum;
+  const auto body = [&](world& w) -> leat::task<> {
+    w.watch_frames();
+    interrupted_job job(w, wrong);
+    co_await job.run();
+    sum.starts += job.starts();
+    sum.crashes += job.crashes();
+    sum.resumed += job.resumed();
+    sum.read_by_worker += job.read_by_worker();
+  };
+  leat::sim::sweep(body, {.count = seeds, .world = world_with(rates), .shrink_runs = 0});
+  return sum;
+}
+
+TEST_CASE("supervisor: a job whose machine stops at any time learns each element once", "[train]") {
+  const std::uint64_t seeds = some_of(200);
+  const totals met = sweep_of(seeds, {.crash = 0.01}, planted::nothing);
+  const int least = static_cast<int>(seeds);
+  CHECK(met.crashes > least / 2);
+  CHECK(met.resumed > least);
+  CHECK(met.read_by_worker > 0);
+}
+
+TEST_CASE("supervisor: so does one whose device fails as well", "[train]") {
+  const std::uint64_t seeds = some_of(100);
+  const totals met = sweep_of(
+      seeds,
+      {.short_transfer = 0.05, .io_error = 0.005, .no_space = 0.01, .slow = 0.01, .crash = 0.005},
+      planted::nothing);
+  CHECK(met.starts > 2 * static_cast<int>(seeds));
+}
+
+// The machine stops at each change on the device, one after the other.
+TEST_CASE("supervisor: a job whose machine stops before or after any change goes on", "[train]") {
+  constexpr std::uint64_t stride = leat_test::slow_build ? 20 : 1;
+  int crashes = 0;
+  for (const fault f : {fault::crash_before, fault::crash_after}) {
+    bool reached = true;
+    for (std::uint64_t n = 1; reached; n += stride) {
+      world w(3, {.files = {.plan = leat::sim::planned_fault{n, f}}});
+      w.run([&](world& here) -> leat::task<> {
+        interrupted_job job(here);
+        co_await job.run();
+        crashes += job.crashes();
+      });
+      reached = w.files().calls() >= n;
+    }
+  }
+  CHECK(crashes > 10);
+}
+
+// A program that is killed has had no time to bring its last checkpoint to the device. The next one
+// finds it all the same, has nothing to add and ends well: so it is for good.
+TEST_CASE("supervisor: what was restored and is not saved again survives the end of the machine",
+          "[train]") {
+  for (std::uint64_t seed = 0; seed < some_of(50); ++seed) {
+    world w(seed);
+    std::int64_t last = 0;
+    const auto start = [&](std::int64_t learn_to, bool durable) {
+      w.run([&](world&) -> leat::task<> {
+        leat_test::learner l;
+        leat::supervisor_options o = l.options();
+        o.write_events = false;
+        o.saver.durable = durable;
+        o.save_model = std::chrono::seconds(seed % 2);
+        leat::supervisor sv(std::move(o));
+        const std::function<leat::task<>()> body = [&]() -> leat::task<> {
+          while (l.step < learn_to) l.learn();
+          co_return;
+        };
+        co_await sv.managed(body);
+        last = l.step;
+      });
+    };
+    start(3, false);
+    start(3, true);
+    w.files().crash();
+    w.files().restart();
+    start(0, true);
+    REQUIRE(last == 3);
+  }
+}
+
+std::string found_out(planted wrong) {
+  try {
+    sweep_of(60, {.crash = 0.01}, wrong);
+  } catch (const leat::sim::seed_failed& e) {
+    return e.what();
+  }
+  return "nothing";
+}
+
+TEST_CASE("supervisor: a job that loses what it has saved is found out", "[train]") {
+  CHECK(contains(found_out(planted::no_sync), "is damaged"));
+  CHECK(contains(found_out(planted::no_input), "something else is learnt, or is twice"));
+  CHECK(contains(found_out(planted::half_steps), "something else is learnt, or is twice"));
+  CHECK(contains(found_out(planted::other_place), "it begins anew over what was saved"));
+}
+
+}  // namespace supervised_crashes_test
