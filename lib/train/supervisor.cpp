@@ -14,6 +14,7 @@
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/io/file.hpp"
+#include "leat/train/checkpoint_directory.hpp"
 #include "train/checkpoint_paths.hpp"
 #include "train/close_session.hpp"
 #include "train/registered_step.hpp"
@@ -131,7 +132,7 @@ task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
   coord_.clear_stop();
   parts_->prepared = true;
   parts_->is_ready = parts_->broken = parts_->told_broken = false;
-  parts_->saves_began = parts_->restored_newest = false;
+  parts_->saves_began = false;
   parts_->saved_step.reset();
   restored_from_.clear();
   co_await open_parts();
@@ -153,13 +154,14 @@ task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
   try {
     if (options_.is_chief) co_await start_events();
     if (!restored_from_.empty()) {
+      const std::string list = options_.saver.latest_filename;
       if (options_.is_chief && parts_->saver && options_.saver.durable) {
-        co_await bring_to_device(restored_from_, logdir_, options_.saver.latest_filename);
+        co_await bring_to_device(restored_from_, logdir_, list);
       }
-      parts_->saved_step = global_step();
-      std::vector<std::string> listed;
-      if (parts_->saver) listed = parts_->saver->last_checkpoints();
-      parts_->restored_newest = !listed.empty() && listed.back() == restored_from_;
+      // Where the list names another one, this is saved once more, and listed.
+      const std::optional<checkpoint_state> listed = co_await get_checkpoint_state(logdir_, list);
+      const bool is_listed = listed && listed->model_checkpoint_path == restored_from_;
+      if (is_listed) parts_->saved_step = global_step();
     }
     if (options.start_standard_services) {
       if (options_.is_chief) co_await start_standard_services();

@@ -45,8 +45,7 @@ struct supervisor::parts {
   fifo_queue<int> snapshot_taken{1, "end of a snapshot"};
   fifo_queue<int> save_turn{1, "turn to save"};
   fifo_queue<int> stop_turn{1, "turn to stop"};
-  std::optional<std::int64_t> saved_step;  // of which there is a checkpoint
-  bool restored_newest = false;            // and the list ends with it
+  std::optional<std::int64_t> saved_step;  // of the checkpoint that the state file names
   bool saves_began = false;                // those by the clock
   std::optional<step_rate> rate;
   std::optional<stage_rates> input;

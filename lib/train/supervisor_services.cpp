@@ -77,7 +77,7 @@ task<void> supervisor::measure_input() {
 task<void> supervisor::save_periodically() {
   const bool is_first = !std::exchange(parts_->saves_began, true);
   const std::optional<std::int64_t> step = global_step();
-  if (is_first && step && step == parts_->saved_step && parts_->restored_newest) co_return;
+  if (is_first && step && step == parts_->saved_step) co_return;
   co_await save_snapshot();
 }
 

@@ -39,7 +39,7 @@ const std::vector<scenario>& scenarios() {
       {"batching", {.threads = 3}, batching},
       {"pipeline", {.threads = 2, .files = {.faults = rough}}, pipeline},
       {"resuming", {.threads = 3, .files = {.faults = rough}}, resuming},
-      {"supervising", {.threads = 2, .files = {.faults = failing}}, supervising},
+      {"supervising", {.threads = 2, .files = {.faults = failing}, .wall_jump = 0.02}, supervising},
       {"crashes", {.wall_jump = 0.02}, crashes},
   };
   return all;

@@ -9,6 +9,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/core/sleep.hpp"
 #include "leat/sim/sweep.hpp"
 #include "support/effort.hpp"
 #include "support/leat_test.hpp"
@@ -121,6 +122,38 @@ TEST_CASE("supervisor: what was restored and is not saved again survives the end
   }
 }
 
+// The machine may stop between the rename of a checkpoint and that of the list.
+TEST_CASE("supervisor: a checkpoint that is not listed yet is restored, and listed in the end",
+          "[train]") {
+  for (const int interval : {0, 600}) {
+    world w(1);
+    w.run([&](world& here) -> leat::task<> {
+      const auto run = [&](std::int64_t learn_to) -> leat::task<> {
+        leat_test::learner l;
+        leat::supervisor_options o = l.options();
+        o.save_model = std::chrono::seconds(interval);
+        leat::supervisor sv(std::move(o));
+        const std::function<leat::task<>()> body = [&]() -> leat::task<> {
+          while (l.step < learn_to) l.learn();
+          co_return;
+        };
+        co_await sv.managed(body);
+        CHECK(l.step == (learn_to == 2 ? 2 : 3));
+      };
+      co_await run(2);
+      const std::string before = here.files().read_file("/run/checkpoint").value();
+      co_await run(3);
+      const std::string third = here.files().read_file("/run/model.ckpt-3").value();
+      here.files().write_file("/run/checkpoint", before);
+      co_await leat::sleep_for(std::chrono::milliseconds(1));
+      here.files().write_file("/run/model.ckpt-3", third);
+      co_await run(0);
+      const std::string listed = here.files().read_file("/run/checkpoint").value();
+      CHECK(listed.starts_with("model_checkpoint_path: \"model.ckpt-3\""));
+    });
+  }
+}
+
 std::string found_out(planted wrong) {
   try {
     sweep_of(60, {.crash = 0.01}, wrong);
@@ -131,7 +164,8 @@ std::string found_out(planted wrong) {
 }
 
 TEST_CASE("supervisor: a job that loses what it has saved is found out", "[train]") {
-  CHECK(contains(found_out(planted::no_sync), "is damaged"));
+  const std::string lost = found_out(planted::no_sync);
+  CHECK((contains(lost, "is damaged") || contains(lost, "it begins anew over what was saved")));
   CHECK(contains(found_out(planted::no_input), "something else is learnt, or is twice"));
   CHECK(contains(found_out(planted::half_steps), "something else is learnt, or is twice"));
   CHECK(contains(found_out(planted::other_place), "it begins anew over what was saved"));
