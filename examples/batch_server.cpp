@@ -20,6 +20,7 @@ using asio::ip::tcp;
 struct server {
   asio::io_context io;
   tcp::acceptor acceptor{io, {asio::ip::address_v4::loopback(), 0}};
+  asio::signal_set signals{io, SIGTERM};
   leat::fifo_queue<long> numbers{32, "numbers"};
   leat::fifo_queue<std::vector<long>> batches{4, "batches"};
   long made = 0, delivered = 0, clients = 0;
@@ -32,8 +33,10 @@ struct server {
     if (!all && !failed) return;
     numbers.close_and_cancel();
     batches.close_and_cancel();
-    acceptor.close();
+    acceptor.close(), signals.cancel();
   }
+  // For what is spawned: an error is the end of all.
+  void operator()(const std::exception_ptr& error) { settle(error != nullptr); }
 };
 
 leat::task<> generate(server& s, long count) {
@@ -65,8 +68,7 @@ asio::awaitable<void> serve(server& s, std::shared_ptr<tcp::socket> socket) {
     if (ec || answer != "ok\n") break;
     s.delivered += static_cast<long>(taken->size());
   }
-  --s.clients;
-  s.settle();
+  --s.clients, s.settle();
   if (taken) co_await s.batches.async_push(std::move(*taken), use_awaitable);  // for another one
 }
 //! [/client]
@@ -75,7 +77,7 @@ asio::awaitable<void> accept(server& s) {
   for (std::error_code ec; s.acceptor.is_open();) {
     const auto socket = std::make_shared<tcp::socket>(s.io);
     co_await s.acceptor.async_accept(*socket, asio::redirect_error(use_awaitable, ec));
-    if (!ec) asio::co_spawn(s.io, serve(s, socket), asio::detached);
+    if (!ec) asio::co_spawn(s.io, serve(s, socket), std::ref(s));
     asio::steady_timer pause(s.io, std::chrono::milliseconds(ec ? 100 : 0));  // descriptors are few
     co_await pause.async_wait(use_awaitable);
   }
@@ -85,14 +87,12 @@ asio::awaitable<void> accept(server& s) {
 
 int main(int argc, char** argv) {
   server s;
-  asio::signal_set signals(s.io, SIGTERM);
-  signals.async_wait([&s](std::error_code ec, int) {
+  s.signals.async_wait([&s](std::error_code ec, int) {
     if (!ec) s.acceptor.close(), s.numbers.close(), s.settle();
   });
-  const auto ended = [&s](const std::exception_ptr& error) { s.settle(error != nullptr); };
-  leat::async_run(s.io, generate(s, argc > 1 ? std::atol(argv[1]) : LONG_MAX), ended);
-  leat::async_run(s.io, make_batches(s), ended);
-  asio::co_spawn(s.io, accept(s), [&](const std::exception_ptr&) { signals.cancel(); });
+  leat::async_run(s.io, generate(s, argc > 1 ? std::atol(argv[1]) : LONG_MAX), std::ref(s));
+  leat::async_run(s.io, make_batches(s), std::ref(s));
+  asio::co_spawn(s.io, accept(s), std::ref(s));
   std::cout << "port " << s.acceptor.local_endpoint().port() << std::endl;
   s.io.run();
   std::cout << s.made << " made, " << s.delivered << " delivered\n";

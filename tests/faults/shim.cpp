@@ -4,11 +4,12 @@
 //     LEAT_SHIM=allocation|call   what is counted
 //     LEAT_SHIM_FAIL=n            which one fails; none: no one
 //     LEAT_SHIM_ERROR=5           with which errno a call fails
-//     LEAT_SHIM_COUNT=path        where the count is written
+//     LEAT_SHIM_COUNT=path        where the count is written; of several processes the highest one
 //
 // An error that nothing in main() catches ends the process with 70; std::terminate for another
 // reason, such as an exception that cannot leave a function, aborts it.
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
@@ -90,8 +91,16 @@ bool is_system_path(const char* path) noexcept {
 
 void write_count() {
   if (!count_path) return;
+  long most[] = {allocations, calls};
+  if (std::FILE* f = std::fopen(count_path, "r")) {
+    long before[] = {0, 0};
+    if (std::fscanf(f, "%ld %ld", &before[0], &before[1]) == 2) {
+      for (int i : {0, 1}) most[i] = std::max(most[i], before[i]);
+    }
+    std::fclose(f);
+  }
   if (std::FILE* f = std::fopen(count_path, "w")) {
-    std::fprintf(f, "%ld %ld\n", allocations.load(), calls.load());
+    std::fprintf(f, "%ld %ld\n", most[0], most[1]);
     std::fclose(f);
   }
 }
