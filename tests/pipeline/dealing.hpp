@@ -95,7 +95,7 @@ void check_dealing_everywhere(Make make) {
       ranks.push_back(leat::sync_wait(read_and_save(p)));
       most = std::max(most, ranks.back().first.size());
     }
-    const std::size_t step = few ? 23 : 1;
+    const std::size_t step = few ? 47 : 1;
     for (std::size_t k = 0; k <= most; k += step) {
       texts had;
       texts states;

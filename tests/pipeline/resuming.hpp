@@ -99,7 +99,7 @@ void check_resuming(Make make, std::size_t some = 150) {
     auto p = make();  // to save is to change nothing
     REQUIRE(leat::sync_wait(read_all(p)) == all);
   }
-  const std::size_t step = slow_build || again() ? 17 : 1;
+  const std::size_t step = slow_build || again() ? 37 : 1;
   for (std::size_t k = 0; k < states.size(); k += step) {
     auto p = make();
     const std::size_t count = k % 50 == 0 ? SIZE_MAX : some;
