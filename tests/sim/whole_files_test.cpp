@@ -13,6 +13,7 @@
 #include "leat/core/task_group.hpp"
 #include "leat/sim/file_system.hpp"
 #include "leat/sim/world.hpp"
+#include "support/effort.hpp"
 
 namespace whole_files_test {
 
@@ -53,7 +54,7 @@ TEST_CASE("whole_files: every file, in order, whatever the device does and howev
           "[sim]") {
   const leat::sim::fault_rates passing{
       .short_transfer = 0.3, .interrupted = 0.1, .again = 0.1, .cancelled_late = 0.1, .slow = 0.05};
-  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+  for (std::uint64_t seed = 0; seed < leat_test::some_of(1000); ++seed) {
     world w(seed, {.files = {.faults = passing, .max_open_files = 1 + seed % 7}});
     w.watch_frames();
     w.run([](world& here) -> task<> {
@@ -129,7 +130,7 @@ TEST_CASE("whole_files: no more is in memory than was allowed", "[sim]") {
 }
 
 TEST_CASE("whole_files: one that goes in the midst leaves nothing behind", "[sim]") {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (std::uint64_t seed = 0; seed < leat_test::some_of(200); ++seed) {
     world w(seed, {.files = {.faults = {.slow = 0.2}}});
     w.watch_frames();
     w.run([](world& here) -> task<> {

@@ -25,6 +25,7 @@
 #include "leat/io/line_reader.hpp"
 #include "support/child_process.hpp"
 #include "support/descriptors.hpp"
+#include "support/effort.hpp"
 #include "support/page_cache.hpp"
 #include "support/temp_dir.hpp"
 
@@ -277,7 +278,7 @@ TEST_CASE("io_uring: a child of fork has files of its own, and leaves its parent
   leat::runtime rt;
   leat::task_group group;
   group.spawn_on(rt.get_scheduler(), [](std::string p) -> task<> {
-    for (int round = 0; round < 50; ++round) {
+    for (int round = 0; round < (leat_test::slow_build ? 15 : 50); ++round) {
       leat_test::evict(p);
       const std::size_t count = co_await count_lines(p);
       CHECK(count == 1 << 20);
