@@ -59,15 +59,20 @@ LEAT_AVX2 inline std::uint16_t take_bit(std::uint64_t& mask, std::size_t base) n
 }
 
 /// Writes the positions of the set bits of `mask`, which stands for the 64 bytes from `base` on,
-/// and gives the place behind the last. `AtOnce`, a multiple of four, are always written: where
-/// there are mostly no more, their number decides no branch. So there has to be room for 64.
+/// and gives the place behind the last. `AtOnce`, two or a multiple of four, are always written:
+/// where there are mostly no more, their number decides no branch. So there has to be room for 64.
 template <int AtOnce>
 LEAT_AVX2 inline std::uint16_t* write_bits(std::uint16_t* out, std::uint64_t mask,
                                            std::size_t base) noexcept {
   std::uint16_t* const end = out + _mm_popcnt_u64(mask);
   do {
+    // Written out: g++ 12 does not unroll a loop at -O2.
+    if constexpr (AtOnce == 2) {
+      out[0] = take_bit(mask, base);
+      out[1] = take_bit(mask, base);
+      out += 2;
+    }
     for (int fours = 0; fours < AtOnce / 4; ++fours) {
-      // Written out: g++ 12 does not unroll a loop at -O2.
       out[0] = take_bit(mask, base);
       out[1] = take_bit(mask, base);
       out[2] = take_bit(mask, base);

@@ -21,9 +21,8 @@ struct positions {
 };
 
 #if defined(__x86_64__)
-// Lines of more than 16 bytes on the average have four ends in 64 bytes at most, and mostly.
+template <int AtOnce>
 LEAT_AVX2 void find_line_ends_avx2(const char* data, positions& found) noexcept {
-  constexpr int at_once = 4;
   std::uint16_t* out = found.at.data();
   for (std::size_t base = 0; base < block_size; base += 256) {
     const std::uint64_t m0 = detail::byte_block(data + base).where('\n');
@@ -31,10 +30,10 @@ LEAT_AVX2 void find_line_ends_avx2(const char* data, positions& found) noexcept 
     const std::uint64_t m2 = detail::byte_block(data + base + 128).where('\n');
     const std::uint64_t m3 = detail::byte_block(data + base + 192).where('\n');
     if ((m0 | m1 | m2 | m3) == 0) continue;  // lines are long: there is nothing in most places
-    out = detail::write_bits<at_once>(out, m0, base);
-    out = detail::write_bits<at_once>(out, m1, base + 64);
-    out = detail::write_bits<at_once>(out, m2, base + 128);
-    out = detail::write_bits<at_once>(out, m3, base + 192);
+    out = detail::write_bits<AtOnce>(out, m0, base);
+    out = detail::write_bits<AtOnce>(out, m1, base + 64);
+    out = detail::write_bits<AtOnce>(out, m2, base + 128);
+    out = detail::write_bits<AtOnce>(out, m3, base + 192);
   }
   found.count = static_cast<std::size_t>(out - found.at.data());
 }
@@ -43,6 +42,7 @@ LEAT_AVX2 void find_line_ends_avx2(const char* data, positions& found) noexcept 
 void find_line_ends(const char* data, std::size_t size, positions& found) noexcept {
   const char* at = data;
   const char* const end = data + size;
+  found.count = 0;
   while (at < end) {
     at = static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
     if (!at) break;
@@ -51,9 +51,15 @@ void find_line_ends(const char* data, std::size_t size, positions& found) noexce
   }
 }
 
+// `found` is what there was in the block before, which tells how long lines are.
 void find_in_block(const char* data, std::size_t size, positions& found) noexcept {
 #if defined(__x86_64__)
-  if (detail::has_avx2() && size == block_size) return find_line_ends_avx2(data, found);
+  if (detail::has_avx2() && size == block_size) {
+    // Lines of more than 16 bytes on the average have four ends in 64 bytes at most, and mostly;
+    // of twice that two.
+    if (found.count <= block_size / 30) return find_line_ends_avx2<2>(data, found);
+    return find_line_ends_avx2<4>(data, found);
+  }
 #endif
   find_line_ends(data, size, found);
 }
@@ -65,7 +71,6 @@ std::size_t split_lines(std::string_view text, std::vector<std::string_view>& li
   const char* const data = text.data();
   std::size_t line = 0;  // where the present line begins
   for (std::size_t base = 0; base < text.size(); base += block_size) {
-    found.count = 0;
     find_in_block(data + base, std::min(block_size, text.size() - base), found);
     const std::size_t before = lines.size();
     lines.resize(before + found.count);

@@ -121,6 +121,19 @@ TEST_CASE("split_lines: every density of line ends is split as the definition sa
   }
 }
 
+TEST_CASE("split_lines: lines that become shorter and longer from block to block", "[codec]") {
+  leat::random_engine random(9);
+  std::string text;
+  const std::vector<std::uint64_t> averages = {100, 3, 5000, 1, 36, 28, 100, 60, 2, 100};
+  for (const std::uint64_t average : averages) {
+    for (const std::size_t end = text.size() + 4096; text.size() < end;) {
+      const std::uint64_t kind = random.below(2 * average);
+      text += kind < 2 ? '\n' : kind == 2 ? '\r' : static_cast<char>(random.below(256));
+    }
+  }
+  REQUIRE(split_in_pieces(text, text.size()) == slow_split(text));
+}
+
 TEST_CASE("split_lines: a line end is found at every place of a block", "[codec]") {
   for (std::size_t at = 0; at < 4096 + 64; ++at) {
     std::string text(4096 + 64, 'x');
