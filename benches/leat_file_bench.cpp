@@ -5,6 +5,7 @@
 // file/cold-direct     the same, past the page cache
 // files/small-hot      whole small files in the page cache
 // files/small-cold     on the device; what the directory tells is cached
+// files/small-cold-direct  the same, past the page cache
 
 #include <string>
 #include <vector>
@@ -35,8 +36,8 @@ leat::task<std::size_t> read_records(std::string path, leat::read_options how) {
   co_return bytes;
 }
 
-leat::task<std::size_t> read_files(std::vector<std::string> paths) {
-  leat::whole_files files(std::move(paths));
+leat::task<std::size_t> read_files(std::vector<std::string> paths, bool direct) {
+  leat::whole_files files(std::move(paths), {.direct = direct});
   leat::whole_file file;
   std::size_t bytes = 0;
   while (co_await files.next(file)) bytes += file.contents().size();
@@ -53,8 +54,10 @@ int main(int argc, char** argv) {
     if (r.workload == "file/cold-direct") {
       return leat::sync_wait(read_records(r.file, {.direct = true}));
     }
-    if (r.workload.starts_with("files/"))
-      return leat::sync_wait(read_files(bench::files_at(r.file)));
+    if (r.workload.starts_with("files/")) {
+      const bool direct = r.workload == "files/small-cold-direct";
+      return leat::sync_wait(read_files(bench::files_at(r.file), direct));
+    }
     bench::unknown(r);
   });
 }

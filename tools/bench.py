@@ -131,6 +131,8 @@ comparisons = [
             'libuv_file_peer'),
     *(reading('files/small-cold', data_file('files'), 'leat_file_bench', 'file_peer',
               'libuv_file_peer', measure=m) for m in ('time', 'cpu')),
+    *(reading('files/small-cold-direct', data_file('files'), 'leat_file_bench', 'file_peer',
+              measure=m) for m in ('time', 'cpu')),
 ]
 
 

@@ -21,7 +21,13 @@ constexpr std::size_t max_depth = 4096;
 constexpr std::size_t reserved_size = std::size_t{128} << 10;  // has its memory set aside
 constexpr std::size_t max_piece = std::size_t{1} << 20;        // read in one go
 constexpr std::size_t share_of_turn = std::size_t{256} << 10;
+// Of direct reads' offsets, sizes and memory, which begins at one.
+constexpr std::size_t unit_of_direct = 4096;
 constexpr int flags_of_open = O_RDONLY | O_NONBLOCK;  // to block is a call more, see let_block()
+
+constexpr std::uint64_t in_units(std::uint64_t n) noexcept {
+  return (n + unit_of_direct - 1) / unit_of_direct * unit_of_direct;
+}
 
 }  // namespace
 
@@ -172,6 +178,7 @@ struct whole_files::entry final : file_request,
     file.emplace(*all->backend, -1);
     flags = flags_of_open;
     may_block = !all->backend->gives_descriptors();
+    is_direct = false;
     at = state::opening;
   }
 
@@ -203,14 +210,31 @@ struct whole_files::entry final : file_request,
       throw failure(errc::failed_precondition, name + ": a pipe or a device is no whole file");
     }
     check_size(found.size);
+    if (all->options.direct && found.size > 0) {
+      if (!may_block) may_block = detail::let_block(file->number, flags);
+      is_direct = all->backend->set_direct(file->number, true) == 0;
+    }
     return ask_for_more();
   }
 
+  // The rest of the file through the page cache.
+  void end_direct() noexcept {
+    static_cast<void>(all->backend->set_direct(file->number, false));
+    is_direct = false;
+  }
+
   step take_what_came() {
+    if (is_direct && result == -EINVAL) {  // some file systems say so only now
+      end_direct();
+      return ask_for_more();
+    }
     if (result < 0) {
       detail::throw_file_error(result, name, "cannot read" + detail::at_offset(offset));
     }
-    got += static_cast<std::size_t>(result);
+    // Of the last unit of a direct read there may be more, of a file that has grown.
+    const std::size_t came = static_cast<std::size_t>(result);
+    got += found.size > 0 ? std::min<std::size_t>(came, found.size - got) : came;
+    if (is_direct && got % unit_of_direct != 0 && got < found.size) end_direct();
     if (found.size > 0 && result == 0) {
       throw failure(
           errc::data_loss,
@@ -232,6 +256,7 @@ struct whole_files::entry final : file_request,
     handle = file->number;
     data = memory->body() + got;
     size = std::min(end - got, max_piece);
+    if (is_direct) size = in_units(size);
     offset = got;
     retries = 0;
     at = state::reading;
@@ -241,8 +266,8 @@ struct whole_files::entry final : file_request,
   // A file of size 0 may be one that does not tell its size: it gets twice the memory each time
   // that it has filled it.
   bool find_memory() {
-    const std::uint64_t needed =
-        found.size > 0 ? found.size : std::max<std::uint64_t>(reserved_size, 2 * got);
+    const std::uint64_t needed = found.size > 0 ? (is_direct ? in_units(found.size) : found.size)
+                                                : std::max<std::uint64_t>(reserved_size, 2 * got);
     const std::uint64_t more = needed - counted;
     if (got > 0) check_size(got + 1);
     if (all->first != this && all->bytes + more > all->options.max_bytes_ahead) return false;
@@ -279,7 +304,7 @@ struct whole_files::entry final : file_request,
 
   // True: the result is there.
   bool ask() noexcept {
-    if (all->backend->try_now(*this)) {
+    if (!(is_direct && what == op::read) && all->backend->try_now(*this)) {
       if (what != op::read) return true;
       file->answers_at_once = true;
       all->copied += static_cast<std::size_t>(result);
@@ -328,6 +353,7 @@ struct whole_files::entry final : file_request,
   std::uint64_t counted = 0;    // of all->bytes
   std::shared_ptr<entry> self;  // while a request is under way
   bool may_block = false;       // the open file
+  bool is_direct = false;       // so are its reads
   bool was_alone = false;       // no other file was open when this one was to be opened
   std::uint64_t beginning = 0;  // of all->beginnings
   bool paused = false;          // the result is there, but others have their turn first
@@ -400,7 +426,7 @@ bool whole_files::read_or_add(std::string path, whole_file& out) {
   r.flags = flags_of_open;
   r.path = path.c_str();
   r.status = &found;
-  const bool others = !files_.empty() || all.copied >= share_of_turn;
+  const bool others = !files_.empty() || all.copied >= share_of_turn || all.options.direct;
   if (others || path.find('\0') != std::string::npos || !all.backend->try_now(r) || r.result < 0) {
     add(std::move(path));
     return false;

@@ -91,6 +91,26 @@ TEST_CASE("whole_files: gives each file whole, in order, cached or not", "[io]")
   }
 }
 
+TEST_CASE("whole_files: direct reads give the same, whatever the last sector holds", "[io]") {
+  const temp_dir dir;
+  std::vector<std::string> paths;
+  contents expected;
+  for (const int size : {1, 511, 4095, 4096, 4097, 131'071, 131'072, 131'073, 2'100'000, 0}) {
+    const std::string text(static_cast<std::size_t>(size), static_cast<char>('a' + size % 26));
+    paths.push_back(dir.write(std::to_string(size), text));
+    expected.emplace_back(paths.back(), text);
+  }
+  for (const std::size_t depth : std::vector<std::size_t>{1, 3, 64}) {
+    for (const std::size_t ahead : std::vector<std::size_t>{1, 200'000, 64 << 20}) {
+      const contents all = leat::sync_wait(
+          read_list(paths, {.depth = depth, .max_bytes_ahead = ahead, .direct = true}));
+      CHECK((all == expected));
+    }
+  }
+  const contents made_up = leat::sync_wait(read_list({"/proc/self/status"}, {.direct = true}));
+  CHECK(made_up[0].second.starts_with("Name:"));
+}
+
 TEST_CASE("whole_files: a file that cannot be read is a result that names it", "[io]") {
   const temp_dir dir;
   const std::vector<std::string> good = make_files(dir, 3);

@@ -37,7 +37,8 @@ std::vector<std::string> make_files(world& w, std::size_t count) {
 
 leat::whole_files_options random_options(world& w) {
   return {.depth = static_cast<std::size_t>(1 + w.random().below(8)),
-          .max_bytes_ahead = w.random().below(3) == 0 ? 3000 : std::uint64_t{1} << 20};
+          .max_bytes_ahead = w.random().below(3) == 0 ? 3000 : std::uint64_t{1} << 20,
+          .direct = w.random().below(2) == 0};
 }
 
 // Reads on from file number `next`; whole, and right.
@@ -150,6 +151,56 @@ TEST_CASE("whole_files: one that goes in the midst leaves nothing behind", "[sim
       REQUIRE(here.files().open_files() == 0);
     });
   }
+}
+
+// How many operations it takes to read some files.
+std::uint64_t calls_of(std::size_t alignment, bool direct) {
+  world w(1, {.files = {.direct_unit = alignment}});
+  w.run([direct](world& here) -> task<> {
+    whole_files files(make_files(here, 20), {.direct = direct});
+    std::size_t next = 0;
+    co_await read_on(files, next);
+    REQUIRE(next == 20);
+  });
+  return w.files().calls();
+}
+
+TEST_CASE("whole_files: past the page cache where it is asked for and there is a way", "[sim]") {
+  // Each is opened and closed, and read but the empty one: none out of the page cache, of which a
+  // file is closed without an operation of its own.
+  constexpr std::uint64_t all = 20 + 19 + 20;
+  CHECK(calls_of(4096, true) == all);
+  CHECK(calls_of(4096, false) < all);
+  CHECK(calls_of(0, true) < all);
+  CHECK(calls_of(1 << 20, true) > all);  // refused when it reads: read once more
+}
+
+TEST_CASE("whole_files: a file that grows or is cut while it is read past the page cache",
+          "[sim]") {
+  static constexpr std::size_t size = 5000;
+  int grown = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    world w(seed);
+    w.files().write_file("/a", std::string(size, '\0'));
+    w.run([&grown](world& here) -> task<> {
+      const std::size_t now = static_cast<std::size_t>(1 + here.random().below(2 * size));
+      const leat::whole_files_options options{.direct = true};
+      whole_files files(options);
+      files.add("/a");
+      if (here.random().below(2) == 0) co_await leat::sleep_for(std::chrono::microseconds(50));
+      here.files().truncate("/a", now);
+      whole_file file;
+      const bool more = co_await files.next(file);
+      REQUIRE(more);
+      if (file.error()) {
+        REQUIRE(now < size);
+      } else {
+        REQUIRE((file.contents().size() == size || file.contents().size() == now));
+        grown += now > size && file.contents().size() == size ? 1 : 0;
+      }
+    });
+  }
+  CHECK(grown > 0);
 }
 
 }  // namespace whole_files_test

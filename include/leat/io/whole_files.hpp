@@ -31,6 +31,9 @@ struct whole_files_options {
   /// False: a file that cannot be read is one of the results. True: it ends the reading, its error
   /// is thrown.
   bool first_error_ends = false;
+  /// Past the page cache, which is not asked either: for files that are read once. Where a file
+  /// system has no such way, through it.
+  bool direct = false;
 };
 
 /// A file that was read, or why it could not be.
