@@ -2,6 +2,8 @@
 // throws, and nothing lives after it.
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "leat/core/error.hpp"
@@ -12,6 +14,7 @@
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/queue_runner.hpp"
 #include "simulation/scenarios.hpp"
+#include "support/secondary_texts.hpp"
 
 namespace simulation {
 namespace {
@@ -114,6 +117,11 @@ task<> coordination(world& w) {
                       }),
           what.empty() ? "join() throws nothing, yet an error came first"
                        : "join() throws what did not come first: " + what);
+  std::set<std::string> failures{what};
+  for (const std::string& text : leat_test::secondary_texts(coord)) {
+    require(text.starts_with("task "), "nobody has failed with: " + text);
+    require(failures.insert(text).second, "kept twice: " + text);
+  }
 }
 
 }  // namespace simulation

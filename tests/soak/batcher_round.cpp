@@ -13,6 +13,7 @@
 #include "leat/pipeline/input_producer.hpp"
 #include "leat/pipeline/match_files.hpp"
 #include "soak/world.hpp"
+#include "support/secondary_texts.hpp"
 
 namespace soak {
 namespace {
@@ -173,6 +174,9 @@ task<> run_pipeline(world& w, Batcher& batches, std::uint64_t epochs) {
   } catch (const leat::failure& e) {
     w.incomplete = true;
     w.require(w.broken.explain(e.what()), std::string("the round ended with: ") + e.what());
+  }
+  for (const std::string& text : leat_test::secondary_texts(coord)) {
+    w.require(w.broken.explain(text), "somebody else failed with: " + text);
   }
   ticking.request_stop();
   co_await ticking.join();
