@@ -99,6 +99,7 @@ LEAT_TEST("coordinator A2, D1: a wait ends with the request of another", "[sync]
   co_await c.join();
 }
 
+// QD16
 LEAT_TEST("coordinator A3, A4, A31, A36: join waits for the natural end, which is no stop",
           "[sync]") {
   coordinator c;
@@ -183,6 +184,7 @@ LEAT_TEST("coordinator A12, A13: an error of a clean type stops and is not throw
   CHECK(k.what.empty());
 }
 
+// QD26
 LEAT_TEST("coordinator A15: an empty list means that no error is clean", "[sync]") {
   coordinator c({.clean_stop_errors = {}});
   c.request_stop(end_of_input());
@@ -209,6 +211,7 @@ LEAT_TEST("coordinator A17: after clear_stop nothing of the first error is left"
   CHECK(c.secondary_errors().empty());
 }
 
+// QD19
 LEAT_TEST("coordinator A18, A21: after the join errors are thrown to their reporter", "[sync]") {
   coordinator c;
   co_await c.join();
@@ -228,6 +231,7 @@ LEAT_TEST("coordinator A20, A38: after clear_stop they are recorded again", "[sy
   CHECK(j.what == "After clear");
 }
 
+// QD11
 LEAT_TEST("coordinator A23: behind a clean stop errors are secondary", "[sync]") {
   coordinator c;
   c.request_stop(end_of_input());

@@ -453,6 +453,7 @@ LEAT_TEST("coordinator: a clean error after the join is thrown to nobody", "[syn
   CHECK(c.should_stop());
 }
 
+// QD17
 LEAT_TEST("coordinator: the grace begins when the stop is requested", "[sync]") {
   leat::coordinator c;
   leat::scheduler& s = co_await leat::this_task::get_scheduler();

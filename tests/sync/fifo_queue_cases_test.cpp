@@ -217,6 +217,29 @@ LEAT_TEST("fifo_queue E36: a push behind a close that waits ends after the one b
   CHECK(drain(q) == list{2});
 }
 
+// There a close is a wait, which fails when it is overtaken. Here it is a word that is taken at
+// once: who closed has its answer, and the queue is closed as it was told to be. QD8
+LEAT_TEST("fifo_queue QD8: a close that waits is overtaken by one that does not", "[sync]") {
+  queue q(1);
+  fill(q, {1});
+  actors a(q);
+  const outcome& waiting = a.push(2);
+  co_await settle();
+  CHECK(q.close());
+  CHECK_FALSE(q.is_closed());
+  const outcome& behind = a.push(3);
+  co_await settle();
+  q.close_and_cancel();
+  CHECK(q.is_closed());
+  CHECK_FALSE(q.close());
+  co_await a.join();
+  CHECK(waiting.cancelled);
+  CHECK(behind.ended);
+  CHECK_FALSE(behind.accepted);
+  CHECK(drain(q) == list{1});
+  CHECK(co_await q.pop() == std::nullopt);
+}
+
 LEAT_TEST("fifo_queue E38: of a run that a close cuts short the first part stays", "[sync]") {
   queue q(4);
   fill(q, {1, 2, 3});
@@ -264,6 +287,7 @@ LEAT_TEST("fifo_queue E41: a batch of more than the capacity takes as they come"
   CHECK(batch.items == list{0, 1, 2, 3});
 }
 
+// QD30
 LEAT_TEST("fifo_queue E44: who waits behind a batch waits until it is filled", "[sync]") {
   queue q(10);
   actors a(q);
@@ -363,6 +387,7 @@ LEAT_TEST("fifo_queue E50, E78: a pop that gave up has taken nothing", "[sync]")
   CHECK(co_await q.pop() == 33);
 }
 
+// QD1
 LEAT_TEST("fifo_queue E53: a batch that gave up has put back what it held", "[sync]") {
   queue q(10);
   fill(q, {1, 2, 3});
@@ -392,6 +417,7 @@ LEAT_TEST("fifo_queue E54: an operation that is cancelled before does not look",
   }
 }
 
+// QD7
 LEAT_TEST("fifo_queue E55: closes of all kinds, again", "[sync]") {
   queue q(2);
   CHECK(q.close());
@@ -402,6 +428,7 @@ LEAT_TEST("fifo_queue E55: closes of all kinds, again", "[sync]") {
   co_return;
 }
 
+// QD10
 LEAT_TEST("fifo_queue E57: what a batch held may come back above the capacity", "[sync]") {
   queue q(2);
   actors a(q);

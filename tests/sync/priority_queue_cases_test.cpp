@@ -134,6 +134,7 @@ LEAT_TEST("priority_queue H11: open, a short batch waits for all, and takes late
   CHECK(batch.items == list{0, 1, 2, 3});
 }
 
+// QD20
 LEAT_TEST("priority_queue H12: of equal ones the first that came", "[sync]") {
   entry_queue q(100);
   for (int i = 0; i < 5; ++i) co_await q.push(entry(7, std::to_string(i)));
@@ -141,6 +142,7 @@ LEAT_TEST("priority_queue H12: of equal ones the first that came", "[sync]") {
   for (std::size_t i = 0; i < 5; ++i) CHECK((*all)[i].second == std::to_string(i));
 }
 
+// QD21
 LEAT_TEST("priority_queue H14: a batch of more than the capacity is refused", "[sync]") {
   queue q(3);
   bool refused = false;

@@ -10,6 +10,7 @@
 
 namespace queue_contract_test {
 
+// QD22
 TEMPLATE_LIST_TEST_CASE("queue: a capacity of 0 is refused", "[sync]", all_queues) {
   CHECK_THROWS_AS(TestType::make(0), leat::failure);
 }

@@ -175,6 +175,7 @@ TEST_CASE("queue_runner: where one of 256 fails, one error is told", "[sync]") {
   CHECK(said_by_256(&fail_or<&push_a_run>) == "thrown: disk full\n");
 }
 
+// QD31
 TEST_CASE("queue_runner: an orderly end is silent", "[sync]") {
   CHECK(said_by_256(&push_one_item) == "thrown: \n");
   CHECK(said_by_256(&push_a_run) == "thrown: \n");

@@ -50,7 +50,7 @@ task<std::vector<int>> drain(leat::fifo_queue<int>& q) {
   co_return out;
 }
 
-// C2, D5, QD12
+// C2, D5, QD12, QD27, QD28
 LEAT_TEST("queue_runner: the last producer to end closes the queue", "[sync]") {
   leat::fifo_queue<int> q(4, "numbers");
   counter a{q, 3};
