@@ -47,6 +47,7 @@ world::world(choices c, std::uint64_t seed, const world_options& options)
     turns_.push_back(std::make_unique<turn>(*threads_.back()));
   }
   ready_.resize(threads_.size() + 1);
+  tell_files_the_time();
 }
 
 world::world(std::uint64_t seed, const world_options& options)
@@ -61,6 +62,12 @@ wall_time_point world::wall_clock() const noexcept { return threads_.front()->wa
 
 void world::jump_wall_clock(std::chrono::nanoseconds by) noexcept {
   for (const auto& t : threads_) t->jump_wall_clock(by);
+  tell_files_the_time();
+}
+
+void world::tell_files_the_time() noexcept {
+  const auto wall = wall_clock().time_since_epoch();
+  files_.set_time(now_, std::chrono::duration_cast<std::chrono::nanoseconds>(wall).count());
 }
 
 void world::set_identity(const process_identity& identity) {
@@ -186,9 +193,7 @@ bool world::step() {
     place = (place + 1) % places;
   }
   last_ = place;
-  files_.set_time(
-      now_, std::chrono::duration_cast<std::chrono::nanoseconds>(wall_clock().time_since_epoch())
-                .count());
+  tell_files_the_time();
   if (place < threads_.size()) {
     run_thread(place, chosen);
   } else {

@@ -107,6 +107,28 @@ TEST_CASE("world: time jumps, and only when nothing can run", "[sim]") {
   });
 }
 
+std::int64_t nanoseconds_of(leat::wall_time_point t) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(t.time_since_epoch()).count();
+}
+
+TEST_CASE("world: what a test writes before the first step has the time on the wall", "[sim]") {
+  world w(1);
+  const std::int64_t begin = nanoseconds_of(w.wall_clock());
+  w.files().write_file("/first", "1");
+  w.jump_wall_clock(1h);
+  w.files().write_file("/later", "2");
+  w.run([begin](world& here) -> task<> {
+    const leat::file_status first = co_await leat::get_status("/first");
+    const leat::file_status later = co_await leat::get_status("/later");
+    CHECK(first.modified_ns == begin);
+    CHECK(later.modified_ns == begin + std::chrono::nanoseconds(1h).count());
+    here.jump_wall_clock(1h);
+    here.files().write_file("/now", "3");
+    const leat::file_status now = co_await leat::get_status("/now");
+    CHECK(now.modified_ns == nanoseconds_of(here.wall_clock()));
+  });
+}
+
 TEST_CASE("world: threads share a queue in every order, and nothing is lost", "[sim]") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     world w(seed, {.threads = 3});

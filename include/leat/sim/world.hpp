@@ -256,6 +256,7 @@ class world {
   void check(const std::vector<invariant>& all);
   bool advance();
   void set_wall_clock();
+  void tell_files_the_time() noexcept;
   [[nodiscard]] std::size_t live_tasks() const noexcept;
   void run_until_quiet();
   void drive();
