@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "leat/io/record_batch.hpp"
 #include "leat/pipeline/detail/held_bytes.hpp"
+#include "leat/pipeline/detail/row_memory.hpp"
 #include "leat/pipeline/rows.hpp"
 
 namespace leat::detail {
@@ -31,16 +31,11 @@ struct element_place {
   Element element{};
 };
 
-/// One that holds the bytes of a row: their memory is used again, but what one large row needed is
-/// not kept for small ones.
+/// One that holds the bytes of a row.
 template <class View>
 struct row_place {
-  void put(View v, const record_position& from) {
-    if (bytes.capacity() / 4 > std::max(v.size(), std::size_t{256})) {
-      bytes = std::vector<char>();  // {} would keep the memory
-    }
-    const auto* const data = reinterpret_cast<const char*>(v.data());
-    bytes.assign(data, data + v.size());
+  void put(View v, const record_position& from, row_memory* memory = nullptr) {
+    bytes.assign(reinterpret_cast<const char*>(v.data()), v.size(), memory);
     path = from.path.data();
     offset = from.offset;
     index = from.index;
@@ -59,7 +54,7 @@ struct row_place {
     const std::size_t size = std::min(bytes.size(), line * lines);
     for (std::size_t at = 0; at < size; at += line) ask_for(bytes.data() + at);
   }
-  std::vector<char> bytes;
+  row_bytes bytes;
   const char* path = nullptr;  // where the row stood; kept by row_positions
   std::uint64_t offset = 0;
   std::uint64_t index = 0;

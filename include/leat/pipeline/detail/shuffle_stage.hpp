@@ -16,6 +16,7 @@
 #include "leat/pipeline/detail/buffer_origins.hpp"
 #include "leat/pipeline/detail/held_bytes.hpp"
 #include "leat/pipeline/detail/owned_run.hpp"
+#include "leat/pipeline/detail/row_memory.hpp"
 #include "leat/pipeline/detail/row_positions.hpp"
 #include "leat/pipeline/detail/run_bytes.hpp"
 #include "leat/pipeline/detail/run_journal.hpp"
@@ -293,6 +294,7 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
   task<void> hold_again(const std::vector<origin>& held) {
     empty();
     places_.resize(held.size());
+    row_memory rows;
     wanted_elements left(held);
     while (!left.empty()) {
       const std::vector<origin> records = left.records();
@@ -300,7 +302,7 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
       const typename stage<In>::sink keep = [&](In& in, std::span<const origin> of) {
         positions_.begin(in);
         for (std::size_t i = 0; i < of.size(); ++i) {
-          made += put_again(left, left.who_want(of[i]), in, i);
+          made += put_again(left, left.who_want(of[i]), in, i, rows);
         }
         if (memory_) count_memory(0);
       };
@@ -316,7 +318,8 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
 
   // An element to all places that want it, or to one of them where it cannot be copied. Gives to
   // how many.
-  std::size_t put_again(wanted_elements& all, wanted_elements::range who, In& in, std::size_t i) {
+  std::size_t put_again(wanted_elements& all, wanted_elements::range who, In& in, std::size_t i,
+                        [[maybe_unused]] row_memory& rows) {
     using value = typename In::value_type;
     const auto element = in.begin() + static_cast<std::ptrdiff_t>(i);
     std::size_t filled = 0;
@@ -327,7 +330,8 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
       place& p = places_[all.give(w)];
       bool was_moved = false;
       if constexpr (is_rows) {
-        p.put(*element, positions_.of(in, i));
+        // What has to be counted has memory of its own, which is free when it goes.
+        p.put(*element, positions_.of(in, i), memory_ ? nullptr : &rows);
       } else {
         was_moved = true;
         if constexpr (std::copy_constructible<value>) was_moved = w + 1 == who.last;
