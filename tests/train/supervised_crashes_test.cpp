@@ -4,12 +4,15 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
 #include "leat/core/sleep.hpp"
+#include "leat/io/file.hpp"
 #include "leat/sim/sweep.hpp"
 #include "support/effort.hpp"
 #include "support/leat_test.hpp"
@@ -150,6 +153,37 @@ TEST_CASE("supervisor: a checkpoint that is not listed yet is restored, and list
       co_await run(0);
       const std::string listed = here.files().read_file("/run/checkpoint").value();
       CHECK(listed.starts_with("model_checkpoint_path: \"model.ckpt-3\""));
+    });
+  }
+}
+
+TEST_CASE("supervisor: what was just restored is not saved again, however many are kept",
+          "[train]") {
+  const std::vector<std::optional<std::size_t>> numbers = {std::nullopt, 0, 5};
+  for (const std::optional<std::size_t>& kept : numbers) {
+    world w(1);
+    w.run([&](world& here) -> leat::task<> {
+      const auto run = [&](std::int64_t learn_to) -> leat::task<> {
+        leat_test::learner l;
+        leat::supervisor_options o = l.options();
+        o.saver.max_to_keep = kept;
+        o.save_model = std::chrono::seconds(600);
+        leat::supervisor sv(std::move(o));
+        const std::function<leat::task<>()> body = [&]() -> leat::task<> {
+          while (l.step < learn_to) l.learn();
+          co_return;
+        };
+        co_await sv.managed(body);
+        CHECK(l.step == 3);
+      };
+      co_await run(3);
+      const leat::file_status saved = co_await leat::get_status("/run/model.ckpt-3");
+      co_await leat::sleep_for(std::chrono::seconds(1));
+      co_await run(0);
+      const leat::file_status after = co_await leat::get_status("/run/model.ckpt-3");
+      INFO("kept: " << (kept ? static_cast<int>(*kept) : -1));
+      CHECK(after.modified_ns == saved.modified_ns);
+      CHECK(here.files().read_file("/run/checkpoint"));
     });
   }
 }
