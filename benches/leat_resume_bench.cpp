@@ -17,7 +17,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -132,75 +131,73 @@ long checkpoints_in(const std::filesystem::path& dir) {
   });
 }
 
-leat::supervisor_options supervised(const std::filesystem::path& dir,
-                                    const leat::checkpoint_registry& state, bool saving) {
-  return {.logdir = dir,
-          .state = &state,
-          .saver = {.max_to_keep = std::nullopt},
-          .save_model = std::chrono::seconds(saving ? 1 : 0),
-          .save_at_end = false,
-          .write_events = false};
-}
+// A supervised one, which writes a checkpoint each second or only when it is asked to.
+struct job {
+  job(const bench::request& r, bool saving) : p(declared(r.file)), sv(options(saving)) {}
 
-double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+  leat::supervisor_options options(bool saving) {
+    state.add("global_step", step);
+    state.add("input", p);
+    return {.logdir = dir.path,
+            .state = &state,
+            .saver = {.max_to_keep = std::nullopt},
+            .save_model = std::chrono::seconds(saving ? 1 : 0),
+            .save_at_end = false,
+            .write_events = false};
+  }
+
+  const scratch_directory dir;
+  decltype(declared({})) p;
+  std::uint64_t step = 0;
+  leat::checkpoint_registry state{"bench"};
+  leat::supervisor sv;
+};
 
 leat::task<double> checkpoint(const bench::request& r) {
-  const scratch_directory dir;
-  auto p = declared(r.file);
-  std::uint64_t step = 0;
-  leat::checkpoint_registry state("bench");
-  state.add("global_step", step);
-  state.add("input", p);
-  leat::supervisor sv(supervised(dir.path, state, false));
+  job j(r, false);
   constexpr int times = 20;
   double seconds = 0;
   const auto body = [&]() -> leat::task<void> {
-    co_await read(p, static_cast<std::size_t>(r.items));
+    co_await read(j.p, static_cast<std::size_t>(r.items));
     for (int i = 0; i < times; ++i) {
-      co_await read(p, 10 * batch_size);
-      ++step;
-      const double before = processor_seconds();
-      co_await sv.save();
-      seconds += processor_seconds() - before;
+      co_await read(j.p, 10 * batch_size);
+      ++j.step;
+      const double before = bench::cpu_seconds();
+      co_await j.sv.save();
+      seconds += bench::cpu_seconds() - before;
     }
-    co_await p.stop();
+    co_await j.p.stop();
   };
-  co_await sv.managed(body);
+  co_await j.sv.managed(body);
   co_return seconds * 1e3 / times;
 }
 
 leat::task<double> throughput(const bench::request& r, bool saving) {
-  const scratch_directory dir;
-  auto p = declared(r.file);
-  std::uint64_t step = 0;
-  leat::checkpoint_registry state("bench");
-  state.add("global_step", step);
-  state.add("input", p);
-  leat::supervisor sv(supervised(dir.path, state, saving));
+  job j(r, saving);
   double seconds = 0;
   double at_work = 0;  // less where others have the processor, and a save may take several seconds
   double ns = 0;
   long saved = 0;
   const auto body = [&]() -> leat::task<void> {
-    co_await read(p, capacity);
+    co_await read(j.p, capacity);
     std::size_t seen = 0;
-    const long before = checkpoints_in(dir.path);
-    const double worked = processor_seconds();
+    const long before = checkpoints_in(j.dir.path);
+    const double worked = bench::cpu_seconds();
     const bench::stopwatch watch;
     while (seen < 30 * static_cast<std::size_t>(r.items)) {
-      seen += co_await read(p, batch_size);
-      ++step;
+      seen += co_await read(j.p, batch_size);
+      ++j.step;
     }
     seconds = watch.seconds();
-    const double cpu = processor_seconds() - worked;
+    const double cpu = bench::cpu_seconds() - worked;
     at_work = std::min(seconds, cpu);
     ns = (r.cpu ? cpu : seconds) * 1e9 / static_cast<double>(seen);
-    ++step;
-    co_await sv.save();  // when the one that is under way is there
-    saved = checkpoints_in(dir.path) - before - 1;
-    co_await p.stop();
+    ++j.step;
+    co_await j.sv.save();  // when the one that is under way is there
+    saved = checkpoints_in(j.dir.path) - before - 1;
+    co_await j.p.stop();
   };
-  co_await sv.managed(body);
+  co_await j.sv.managed(body);
   const long least = saving ? static_cast<long>(at_work - 0.1) : 0;  // the last one may be to come
   if (saved < least || (!saving && saved > 0)) {
     throw std::runtime_error(std::to_string(saved) + " checkpoints in " + std::to_string(seconds) +

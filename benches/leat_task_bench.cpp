@@ -1,12 +1,14 @@
 // leat's tasks.
 //
-// task/spawn-and-join    trivial tasks, spawned and joined a thousand at a time; ns/task
-// task/child             a task that is awaited and ends at once; ns/task
-// task/yield             a trip through the run queue; ns/task
-// task/ping-pong-p50     round trips between two threads through two queues; us
-// task/ping-pong-p99     the same, 99th percentile
-// task/stop              100,000 loops that wait for room, from the stop to all joined; ms
-// task/stop-as-tuple     the same, of loops that end by an error code, not by an exception; ms
+// task/spawn-and-join           trivial tasks, spawned and joined a thousand at a time; ns/task
+// task/spawn-and-join/million   the same, all --items of them in one group; ns/task
+// task/spawned-memory           what each of those takes before it has run; bytes/task
+// task/child                    a task that is awaited and ends at once; ns/task
+// task/yield                    a trip through the run queue; ns/task
+// task/ping-pong-p50            round trips between two threads through two queues; us
+// task/ping-pong-p99            the same, 99th percentile
+// task/stop                     100,000 loops that wait for room, from the stop to all joined; ms
+// task/stop-as-tuple            the same, of loops that end by an error code, not by an exception
 
 #include <algorithm>
 #include <thread>
@@ -23,12 +25,22 @@ leat::task<> add_one(long& sum) {
   co_return;
 }
 
-leat::task<> spawn_and_join(long count, long& sum) {
-  for (long done = 0; done < count; done += 1000) {
+leat::task<> spawn_and_join(long count, long at_once, long& sum) {
+  for (long done = 0; done < count; done += at_once) {
     leat::task_group g;
-    for (int i = 0; i < 1000; ++i) g.spawn(add_one(sum));
+    for (long i = 0; i < at_once; ++i) g.spawn(add_one(sum));
     co_await g.join();
   }
+}
+
+leat::task<double> spawned_memory(long count) {
+  long sum = 0;
+  leat::task_group g;
+  const std::size_t before = bench::heap_bytes();
+  for (long i = 0; i < count; ++i) g.spawn(add_one(sum));
+  const std::size_t after = bench::heap_bytes();
+  co_await g.join();
+  co_return static_cast<double>(after - before) / static_cast<double>(count);
 }
 
 leat::task<> await_children(long count, long& sum) {
@@ -100,6 +112,9 @@ int main(int argc, char** argv) {
     const auto loop = as_tuple ? push_until_error : push_forever;
     return bench::report(r, "leat", leat::sync_wait(stop(100'000, loop)) * 1e3, "ms");
   }
+  if (r.workload == "task/spawned-memory") {
+    return bench::report(r, "leat", leat::sync_wait(spawned_memory(r.items)), "bytes/task");
+  }
   if (r.workload.starts_with("task/ping-pong")) {
     bench::latencies trips(static_cast<std::size_t>(r.items));
     ping_pong(trips);
@@ -109,7 +124,9 @@ int main(int argc, char** argv) {
   const auto run = [&](long count) {
     sum = 0;
     if (r.workload == "task/spawn-and-join") {
-      leat::sync_wait(spawn_and_join(count, sum));
+      leat::sync_wait(spawn_and_join(count, 1000, sum));
+    } else if (r.workload == "task/spawn-and-join/million") {
+      leat::sync_wait(spawn_and_join(count, count, sum));
     } else if (r.workload == "task/child") {
       leat::sync_wait(await_children(count, sum));
     } else if (r.workload == "task/yield") {

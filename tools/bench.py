@@ -90,6 +90,8 @@ comparisons = [
     queue('queue/suspended-memory', 'asio_channel_peer'),
     queue('queue/suspended-frame'), queue('queue/suspended-bare-frame'),
     task('task/spawn-and-join', 'asio_task_peer', count=items // 3),
+    task('task/spawn-and-join/million', 'asio_task_peer', count=items // 3),
+    task('task/spawned-memory', 'asio_task_peer', count=items // 3),
     *(task(f'task/ping-pong-p{p}', 'condvar_queue_peer', count=items // 100) for p in (50, 99)),
     task('task/stop', 'condvar_queue_peer'),
     task('task/stop-as-tuple', 'condvar_queue_peer'),
@@ -125,6 +127,9 @@ comparisons = [
     *((f'resume/{name}', [['leat_resume_bench', '--workload', f'resume/{name}', '--items',
                            str(items // 3), '--file', str(data_file('tfrecord', 100))]])
       for name in ('save', 'state', 'restore', 'go-on', 'checkpoint')),
+    *((f'resume/{name}/1KiB', [['leat_resume_bench', '--workload', f'resume/{name}', '--items',
+                                str(items // 3), '--file', str(data_file('tfrecord', 1024))]])
+      for name in ('restore', 'go-on')),
     *(reading(f'resume/{name}', data_file('tfrecord', 100), 'leat_resume_bench', measure=m,
               count=items // 3) for m in ('time', 'cpu') for name in ('saving', 'not-saving')),
     reading('files/small-hot', data_file('files'), 'leat_file_bench', 'file_peer',

@@ -1,4 +1,5 @@
-// asio::co_spawn of trivial awaitables; the workload task/spawn-and-join of leat_task_bench.
+// asio::co_spawn of trivial awaitables; the workloads task/spawn-and-join, .../million and
+// task/spawned-memory of leat_task_bench.
 
 #include <asio/awaitable.hpp>
 #include <asio/co_spawn.hpp>
@@ -18,12 +19,24 @@ asio::awaitable<void> add_one(long& sum) {
 
 int main(int argc, char** argv) {
   const bench::request r = bench::parse(argc, argv);
-  if (r.workload != "task/spawn-and-join") bench::unknown(r);
   long sum = 0;
+  if (r.workload == "task/spawned-memory") {
+    asio::io_context io(1);
+    const std::size_t before = bench::heap_bytes();
+    for (long i = 0; i < r.items; ++i) asio::co_spawn(io, add_one(sum), asio::detached);
+    const std::size_t after = bench::heap_bytes();
+    io.run();
+    return bench::report(r, "asio::co_spawn",
+                         static_cast<double>(after - before) / static_cast<double>(r.items),
+                         "bytes/task");
+  }
+  const bool all = r.workload == "task/spawn-and-join/million";
+  if (!all && r.workload != "task/spawn-and-join") bench::unknown(r);
   const auto run = [&](long count) {
     asio::io_context io(1);
-    for (long done = 0; done < count; done += 1000) {
-      for (int i = 0; i < 1000; ++i) asio::co_spawn(io, add_one(sum), asio::detached);
+    const long at_once = all ? count : 1000;
+    for (long done = 0; done < count; done += at_once) {
+      for (long i = 0; i < at_once; ++i) asio::co_spawn(io, add_one(sum), asio::detached);
       io.restart();
       io.run();
     }

@@ -13,6 +13,7 @@
 
 #include <fcntl.h>
 #include <malloc.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace bench {
@@ -48,13 +49,26 @@ class stopwatch {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// Nanoseconds that each item takes in `run(count)`, which is run shortly before.
+/// Seconds of the processor that this process has used, in all threads, the kernel's included.
+inline double cpu_seconds() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+/// Nanoseconds that each item takes in `run(count)`, which is run shortly before; of the
+/// processor's time where that is asked for.
 template <class Run>
 [[nodiscard]] double nanoseconds_each(const request& r, Run run) {
   run(r.items / 10);
+  const double cpu_before = cpu_seconds();
   const stopwatch watch;
   run(r.items);
-  return watch.seconds() * 1e9 / static_cast<double>(r.items);
+  const double seconds = r.cpu ? cpu_seconds() - cpu_before : watch.seconds();
+  return seconds * 1e9 / static_cast<double>(r.items);
 }
 
 /// The number in which the name of a workload ends, behind a minus.

@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include <sys/resource.h>
-
 #include "support/bench.hpp"
 
 namespace bench {
@@ -21,16 +19,6 @@ inline std::vector<std::string> files_at(const std::string& path) {
   }
   std::sort(all.begin(), all.end());
   return all;
-}
-
-/// Seconds of the processor that this process has used, in all threads, the kernel's included.
-inline double cpu_seconds() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
 /// True for a workload whose files are taken out of the page cache first.
