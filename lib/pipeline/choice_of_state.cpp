@@ -1,6 +1,7 @@
 // Which state a pipeline goes on with: its own, or what others of another number have left.
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -8,6 +9,7 @@
 
 #include "leat/core/error.hpp"
 #include "leat/io/indexed_reader_state.hpp"
+#include "leat/pipeline/detail/batch_numbers.hpp"
 #include "leat/pipeline/detail/stage_state.hpp"
 
 namespace leat::detail {
@@ -24,6 +26,7 @@ struct rank_of_stage {
   }
 };
 
+constexpr std::string_view batch_kind = "batch";
 constexpr std::string_view rank_setting = "rank";
 constexpr std::string_view shard_remainder_setting = "shard.last";
 constexpr std::string_view world_size_setting = "world_size";
@@ -76,7 +79,7 @@ void require_same(const std::vector<stage_state>& saved, const std::vector<stage
 
 // Refuses what no stage of its kind has in a state: to pass over it would be to go on without it.
 void require_own_parts(const std::vector<stage_state>& saved, const std::string& name) {
-  constexpr std::string_view inner[] = {"map", "flat_map", "shuffle", "batch"};
+  constexpr std::string_view inner[] = {"map", "flat_map", "shuffle", batch_kind};
   for (const stage_state& s : saved) {
     const auto refuse_if = [&](bool has, const char* what) {
       if (!has) return;
@@ -85,8 +88,8 @@ void require_own_parts(const std::vector<stage_state>& saved, const std::string&
     };
     const bool by_index = s.kind == "read_indexed";
     const bool has_reader = !s.reader.empty() || s.seed || !s.marks.empty() || s.rank != 0;
-    refuse_if(s.skip > 0 && s.kind != "flat_map", "elements to leave out");
     refuse_if(!s.begun.empty() && s.kind != "flat_map", "elements that were begun");
+    refuse_if(!s.batches.empty() && s.kind != batch_kind, "batches");
     refuse_if(s.buffer && s.kind != "shuffle", "a buffer");
     refuse_if(s.files && (by_index || std::ranges::find(inner, s.kind) != std::end(inner)),
               "files");
@@ -94,32 +97,94 @@ void require_own_parts(const std::vector<stage_state>& saved, const std::string&
   }
 }
 
+// Where the first batch() stands; behind it elements come of batches.
+std::size_t first_batch(const std::vector<stage_state>& stages) {
+  return static_cast<std::size_t>(std::ranges::find(stages, batch_kind, &stage_state::kind) -
+                                  stages.begin());
+}
+
+// Refuses other batches than those of which stages need elements, or in another order.
+void require_own_batches(const std::vector<stage_state>& saved, const std::string& name) {
+  const std::size_t first = first_batch(saved);
+  batch_numbers wanted;
+  for (std::size_t i = saved.size(); i > first; --i) {
+    const stage_state& s = saved[i - 1];
+    const auto require = [&](bool is_so, const char* what) {
+      if (is_so) return;
+      throw failure(errc::invalid_argument,
+                    name + ", stage '" + s.name + "': the state cannot be restored: " + what);
+    };
+    const auto require_next = [&](const origin& o) {
+      require(o.file == 0 && o.offset == 0 && wanted.index_of(o.index) == o.index,
+              "it has elements of a batch that it does not have");
+    };
+    if (s.kind == batch_kind) {
+      require(wanted.all().size() == s.batches.size(),
+              "it has other batches than stages behind it were in the midst of");
+      wanted = {};
+      for (const std::vector<origin>& b : s.batches) {
+        require(b.size() <= s.settings.front().value, "it has a batch of another size");
+        if (i > first + 1) std::ranges::for_each(b, require_next);
+      }
+    } else {
+      for (const begun_element& b : s.begun) require_next(b.what);
+    }
+  }
+}
+
+// Forgets the batches that no stage needs, and counts the others as they are asked for.
+void keep_own_batches(std::vector<stage_state>& stages) {
+  const std::size_t first = first_batch(stages);
+  batch_numbers wanted;
+  for (std::size_t i = stages.size(); i > first; --i) {
+    stage_state& s = stages[i - 1];
+    if (s.kind == batch_kind) {
+      std::vector<std::vector<origin>> kept;
+      const batch_numbers named = std::exchange(wanted, {});
+      for (const std::uint64_t number : named.all()) {
+        kept.push_back(std::move(s.batches[static_cast<std::size_t>(number)]));
+      }
+      s.batches = std::move(kept);
+      if (i == first + 1) break;
+      for (std::vector<origin>& b : s.batches) {
+        for (origin& o : b) o.index = wanted.index_of(o.index);
+      }
+    } else {
+      for (begun_element& b : s.begun) b.what.index = wanted.index_of(b.what.index);
+    }
+  }
+}
+
+// The batches of each stage, those of all ranks one behind the other. What names them counts so.
+std::vector<std::vector<std::vector<origin>>> count_throughout(
+    std::vector<std::vector<stage_state>>& ranks) {
+  std::vector<std::vector<std::vector<origin>>> all(ranks.front().size());
+  for (std::vector<stage_state>& saved : ranks) {
+    std::uint64_t before = 0;  // of the last batch() so far, those of other ranks
+    for (std::size_t i = 0; i < saved.size(); ++i) {
+      for (begun_element& b : saved[i].begun) b.what.index += before;
+      for (std::vector<origin>& b : saved[i].batches) {
+        for (origin& o : b) o.index += before;
+      }
+      if (saved[i].kind != batch_kind) continue;
+      before = all[i].size();
+      std::ranges::move(saved[i].batches, std::back_inserter(all[i]));
+    }
+  }
+  return all;
+}
+
 // Refuses what a stage has of one rank: others get it from the states of all.
 void require_nothing_held(const std::vector<stage_state>& saved, const rank_of_stage& here,
                           const std::string& name) {
   for (const stage_state& s : saved) {
-    const bool holds = (s.buffer && !s.buffer->held.empty()) || !s.begun.empty() || s.skip > 0;
+    const bool holds = (s.buffer && !s.buffer->held.empty()) || !s.begun.empty();
     if (!holds) continue;
     const rank_of_stage then = rank_of(saved.front());
     throw failure(errc::failed_precondition,
                   name + ", stage '" + s.name + "': it has elements of " + then.text() +
                       ", and this is " + here.text() + ": give restore_ranks() the states of all " +
                       std::to_string(then.world_size));
-  }
-}
-
-// Refuses elements that are made of several, such as a batch, and were had in part: by what others
-// go on with, none is made of the same ones again.
-void require_origins(const std::vector<stage_state>& saved, const rank_of_stage& here,
-                     const std::string& name) {
-  for (const stage_state& s : saved) {
-    if (s.skip == 0) continue;
-    const rank_of_stage then = rank_of(saved.front());
-    throw failure(errc::failed_precondition,
-                  name + ", stage '" + s.name + "': " + then.text() +
-                      " was in the midst of what it makes of a batch, and this is " + here.text() +
-                      ": only that rank can go on with the state; so go on with " +
-                      std::to_string(then.world_size) + " ranks, or let it stand before batch()");
   }
 }
 
@@ -206,6 +271,7 @@ std::vector<stage_state> state_of(const std::vector<std::string>& one,
   const std::string name = named(pipeline);
   require_same(saved, declared, name);
   require_own_parts(saved, name);
+  require_own_batches(saved, name);
   if (saved.empty()) return saved;
   const rank_of_stage then = rank_of(saved.front());
   const rank_of_stage here = rank_of(declared.front());
@@ -231,6 +297,7 @@ std::vector<stage_state> state_of_ranks(const std::vector<std::string>& all,
     std::vector<stage_state> saved = stages_from_bytes(bytes, pipeline);
     require_same(saved, declared, name);
     require_own_parts(saved, name);
+    require_own_batches(saved, name);
     const rank_of_stage then = rank_of(saved.front());
     if (then.world_size != all.size() || then.rank >= all.size() || !ranks[then.rank].empty()) {
       throw failure(errc::failed_precondition, name + ": there are " + std::to_string(all.size()) +
@@ -244,11 +311,13 @@ std::vector<stage_state> state_of_ranks(const std::vector<std::string>& all,
   }
   if (here.world_size == all.size()) return std::move(ranks[here.rank]);
   require_one_seed(ranks, name);
-  for (const auto& saved : ranks) require_origins(saved, here, name);
+  const auto batches = count_throughout(ranks);
   std::vector<stage_state> merged = ranks.front();
   merge_readers(ranks, name, merged.front());
   dealer elements(ranks, here);
   for (std::size_t i = 0; i < merged.size(); ++i) elements.deal(i, merged[i]);
+  for (std::size_t i = 0; i < merged.size(); ++i) merged[i].batches = batches[i];
+  keep_own_batches(merged);
   for (const auto& saved : ranks) {
     const stage_state& s = saved.front();
     if (s.files) merged.front().of_ranks.push_back(*s.files);

@@ -37,7 +37,6 @@ class indexed_stage final : public detail::stage<record_selection> {
     const std::uint64_t left_out = reader_->statistics().reports;
     const bool more = co_await reader_->read_batch(run);
     place& at = journal_.last();
-    at.is_there = true;
     at.epoch = reader_->epoch();
     if (reader_->statistics().reports != left_out) at.behind = positions_behind(run, at);
     std::size_t bytes = 0;
@@ -58,16 +57,16 @@ class indexed_stage final : public detail::stage<record_selection> {
     detail::add_reader_settings(options_, s.settings);
     stages.push_back(std::move(s));
   }
-  void save(detail::run_place before, std::vector<stage_state>& stages) const override {
+  void save(detail::run_place before, detail::batch_numbers&,
+            std::vector<stage_state>& stages) const override {
     describe(stages);
     const std::uint64_t had = before.element;
-    stages.back().skip = had;
     stages.back().seed = seed_;
     if (!reader_) return;
     const place* const at = journal_.find(before.run);
     indexed_reader_state s = at ? at->before : reader_->state();
     // Records are counted in positions: then it is the state of all ranks, whatever their number.
-    if (at && at->is_there && had > 0) {
+    if (at && had > 0) {
       if (s.epoch != at->epoch) {  // of that one there was none left
         s.epoch = at->epoch;
         s.position = 0;
@@ -77,7 +76,6 @@ class indexed_stage final : public detail::stage<record_selection> {
       s.position += had * step;
       if (!at->behind.empty()) s.position = at->behind[static_cast<std::size_t>(had - 1)];
       s.position = std::min(s.position, s.places());  // the last step may have been of a few ranks
-      stages.back().skip = 0;
     }
     stages.back().reader = s.to_bytes();
     stages.back().marks = marks();
@@ -85,7 +83,6 @@ class indexed_stage final : public detail::stage<record_selection> {
   void forget(std::uint64_t run) noexcept override { journal_.forget(run); }
   task<void> restore(std::span<stage_state> stages) override {
     const stage_state& s = stages.back();
-    skip_ = s.skip;
     if (s.seed) {
       detail::require_seed(s.name, options_.seed, *s.seed);
       seed_ = *s.seed;
@@ -100,11 +97,9 @@ class indexed_stage final : public detail::stage<record_selection> {
       throw;
     }
   }
-  std::uint64_t to_skip() const noexcept override { return skip_; }
   void rewind() noexcept override {
     reader_.reset();
     seed_ = initial_seed_;
-    skip_ = 0;
   }
 
   bool note_origins() override {
@@ -151,7 +146,6 @@ class indexed_stage final : public detail::stage<record_selection> {
   // Where the reader stood at the beginning of a run, and what that run then gave.
   struct place {
     indexed_reader_state before;
-    bool is_there = false;
     std::uint64_t epoch = 0;  // of the run
     std::vector<std::uint64_t> behind =
         {};  // positions, of each record, where others were left out
@@ -160,7 +154,7 @@ class indexed_stage final : public detail::stage<record_selection> {
 
   // Refuses a state that is in an epoch behind the last one.
   void require_epoch(const indexed_reader_state& s) const {
-    const bool has_begun = s.position > 0 || skip_ > 0 || !s.parts.empty();
+    const bool has_begun = s.position > 0 || !s.parts.empty();
     const std::uint64_t begun = s.epoch + (has_begun ? 1 : 0);
     if (!options_.num_epochs || begun <= *options_.num_epochs) return;
     detail::refuse_state(metrics().name(), "it is in epoch " + std::to_string(begun) +
@@ -239,7 +233,6 @@ class indexed_stage final : public detail::stage<record_selection> {
   std::vector<std::uint64_t> firsts_;  // ordinal of the first record of each file
   detail::run_journal<place> journal_;
   bool noting_ = false;
-  std::uint64_t skip_ = 0;
 };
 
 }  // namespace

@@ -26,8 +26,8 @@ namespace whole {
 constexpr tag version = 1, stage = 2, checksum = 15;
 }
 namespace of_stage {
-constexpr tag kind = 1, name = 2, setting = 3, skip = 4, files = 5, buffer = 6, reader = 7,
-              seed = 8, rank = 9, world_size = 10, marks = 11, begun = 12;
+constexpr tag kind = 1, name = 2, setting = 3, skipped = 4, files = 5, buffer = 6, reader = 7,
+              seed = 8, rank = 9, world_size = 10, marks = 11, begun = 12, batch = 13;
 }
 namespace of_setting {
 constexpr tag name = 1, value = 2;
@@ -41,7 +41,10 @@ constexpr tag flags = 1, file = 2, offset = 3, index = 4, reports = 5;
 constexpr std::uint32_t open = 1, ended = 2, any = 4;
 }  // namespace of_place
 namespace of_buffer {
-constexpr tag seed = 1, draws = 2, files = 3, offsets = 4, indexes = 5, branches = 6;
+constexpr tag seed = 1, draws = 2;
+}
+namespace of_origins {  // of a buffer, and of a batch
+constexpr tag files = 3, offsets = 4, indexes = 5, branches = 6;
 }
 
 namespace of_begun {
@@ -58,6 +61,11 @@ constexpr std::uint32_t of_bytes(tag t) {
 
 // One that none of these has. To pass over it would be to go on elsewhere without a word.
 struct unknown_field {};
+
+// Of a stage in the midst of what comes of a batch, with no word of what that was made of.
+struct unknown_batch {
+  std::string stage;
+};
 
 // The checksum is the last field: its tag, and four bytes.
 constexpr std::size_t checksum_size = 5;
@@ -106,28 +114,32 @@ void write(pbf_writer to, const files_state& s) {
   write(to, s.files);
 }
 
-void write(pbf_writer to, const buffer_state& s) {
-  to.add_fixed64(of_buffer::seed, s.seed);
-  to.add_uint64(of_buffer::draws, s.draws);
+void write(pbf_writer& to, const std::vector<origin>& all) {
   bool branches = false;
   {
-    protozero::packed_field_uint32 files(to, of_buffer::files);
-    for (const origin& o : s.held) {
+    protozero::packed_field_uint32 files(to, of_origins::files);
+    for (const origin& o : all) {
       files.add_element(o.file);
       branches = branches || o.branch != 0;
     }
   }
   {
-    protozero::packed_field_uint64 offsets(to, of_buffer::offsets);
-    for (const origin& o : s.held) offsets.add_element(o.offset);
+    protozero::packed_field_uint64 offsets(to, of_origins::offsets);
+    for (const origin& o : all) offsets.add_element(o.offset);
   }
   {
-    protozero::packed_field_uint64 indexes(to, of_buffer::indexes);
-    for (const origin& o : s.held) indexes.add_element(o.index);
+    protozero::packed_field_uint64 indexes(to, of_origins::indexes);
+    for (const origin& o : all) indexes.add_element(o.index);
   }
   if (!branches) return;
-  protozero::packed_field_fixed64 all(to, of_buffer::branches);
-  for (const origin& o : s.held) all.add_element(o.branch);
+  protozero::packed_field_fixed64 of_each(to, of_origins::branches);
+  for (const origin& o : all) of_each.add_element(o.branch);
+}
+
+void write(pbf_writer to, const buffer_state& s) {
+  to.add_fixed64(of_buffer::seed, s.seed);
+  to.add_uint64(of_buffer::draws, s.draws);
+  write(to, s.held);
 }
 
 void write(pbf_writer to, const begun_element& b) {
@@ -146,7 +158,6 @@ void write(pbf_writer to, const stage_state& s) {
     message.add_string(of_setting::name, each.name);
     message.add_uint64(of_setting::value, each.value);
   }
-  if (s.skip > 0) to.add_uint64(of_stage::skip, s.skip);
   if (s.files) write(pbf_writer(to, of_stage::files), *s.files);
   if (s.buffer) write(pbf_writer(to, of_stage::buffer), *s.buffer);
   if (!s.reader.empty()) to.add_bytes(of_stage::reader, s.reader);
@@ -156,6 +167,10 @@ void write(pbf_writer to, const stage_state& s) {
     to.add_uint64(of_stage::world_size, s.world_size);
   }
   for (const begun_element& b : s.begun) write(pbf_writer(to, of_stage::begun), b);
+  for (const std::vector<origin>& b : s.batches) {
+    pbf_writer batch(to, of_stage::batch);
+    write(batch, b);
+  }
   if (s.marks.empty()) return;
   pbf_writer marks(to, of_stage::marks);
   write(marks, s.marks);
@@ -233,28 +248,37 @@ files_state read_files(pbf_reader from) {
   return s;
 }
 
+// One of the columns of origins.
+void read_origins(pbf_reader& from, std::vector<origin>& all) {
+  switch (from.tag_and_type()) {
+    case of_bytes(of_origins::files):
+      return read_column(from.get_packed_uint32(), all, [](origin& o, auto v) { o.file = v; });
+    case of_bytes(of_origins::offsets):
+      return read_column(from.get_packed_uint64(), all, [](origin& o, auto v) { o.offset = v; });
+    case of_bytes(of_origins::indexes):
+      return read_column(from.get_packed_uint64(), all, [](origin& o, auto v) { o.index = v; });
+    case of_bytes(of_origins::branches):
+      return read_column(from.get_packed_fixed64(), all, [](origin& o, auto v) { o.branch = v; });
+    default: throw unknown_field();
+  }
+}
+
 buffer_state read_buffer(pbf_reader from) {
   buffer_state s;
   while (from.next()) {
     switch (from.tag_and_type()) {
       case of_word(of_buffer::seed): s.seed = from.get_fixed64(); break;
       case of_number(of_buffer::draws): s.draws = from.get_uint64(); break;
-      case of_bytes(of_buffer::files):
-        read_column(from.get_packed_uint32(), s.held, [](origin& o, auto v) { o.file = v; });
-        break;
-      case of_bytes(of_buffer::offsets):
-        read_column(from.get_packed_uint64(), s.held, [](origin& o, auto v) { o.offset = v; });
-        break;
-      case of_bytes(of_buffer::indexes):
-        read_column(from.get_packed_uint64(), s.held, [](origin& o, auto v) { o.index = v; });
-        break;
-      case of_bytes(of_buffer::branches):
-        read_column(from.get_packed_fixed64(), s.held, [](origin& o, auto v) { o.branch = v; });
-        break;
-      default: throw unknown_field();
+      default: read_origins(from, s.held);
     }
   }
   return s;
+}
+
+std::vector<origin> read_batch(pbf_reader from) {
+  std::vector<origin> all;
+  while (from.next()) read_origins(from, all);
+  return all;
 }
 
 begun_element read_begun(pbf_reader from) {
@@ -293,7 +317,7 @@ stage_state read_stage(pbf_reader from) {
       case of_bytes(of_stage::setting):
         s.settings.push_back(read_setting(from.get_message()));
         break;
-      case of_number(of_stage::skip): s.skip = from.get_uint64(); break;
+      case of_number(of_stage::skipped): throw unknown_batch{s.name};
       case of_bytes(of_stage::files): s.files = read_files(from.get_message()); break;
       case of_bytes(of_stage::buffer): s.buffer = read_buffer(from.get_message()); break;
       case of_bytes(of_stage::reader): s.reader = from.get_bytes(); break;
@@ -301,6 +325,7 @@ stage_state read_stage(pbf_reader from) {
       case of_number(of_stage::rank): s.rank = from.get_uint64(); break;
       case of_number(of_stage::world_size): s.world_size = from.get_uint64(); break;
       case of_bytes(of_stage::begun): s.begun.push_back(read_begun(from.get_message())); break;
+      case of_bytes(of_stage::batch): s.batches.push_back(read_batch(from.get_message())); break;
       case of_bytes(of_stage::marks): s.marks = read_files(from.get_message()).files; break;
       default: throw unknown_field();
     }
@@ -349,6 +374,13 @@ std::vector<stage_state> stages_from_bytes(std::string_view bytes, std::string_v
     if (found == version) {
       refuse(errc::unimplemented, "has fields that are not known here: a later leat has saved it");
     }
+  } catch (const unknown_batch& b) {
+    if (found == version) {
+      refuse(errc::unimplemented,
+             "is of an earlier leat, which saved it while stage '" + b.stage +
+                 "' was in the midst of what it makes of a batch, and did not say of what that was "
+                 "made: take one in which it was done with a batch");
+    }
   }
   if (found != version) {
     refuse(errc::unimplemented, "is of version " + std::to_string(found) + ", and only " +
@@ -359,13 +391,6 @@ std::vector<stage_state> stages_from_bytes(std::string_view bytes, std::string_v
            "cannot be restored: its bytes are not as a pipeline writes them");
   }
   return stages;
-}
-
-void require_all_skipped(std::uint64_t left, std::string_view stage) {
-  if (left == 0) return;
-  refuse_state(stage, "it has ended, and is " + std::to_string(left) +
-                          " elements short of where it was: a function gives others, or there are "
-                          "fewer epochs");
 }
 
 void refuse_state(std::string_view stage, std::string_view why) {
@@ -401,7 +426,7 @@ void refuse_record(const std::string& path, const origin& record) {
   throw failure(errc::failed_precondition,
                 path + ": record " + std::to_string(record.index) + " at offset " +
                     std::to_string(record.offset) +
-                    ", which a shuffle buffer held, is not there any more");
+                    ", which a stage needs again, is not there any more");
 }
 
 }  // namespace leat::detail

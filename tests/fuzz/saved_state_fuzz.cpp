@@ -17,16 +17,14 @@
 
 #include "fuzz/in_memory.hpp"
 #include "fuzz/message_mutator.hpp"
+#include "fuzz/saved_pipelines.hpp"
 #include "leat/codec/crc32c.hpp"
 #include "leat/core/detail/sanitizers.hpp"
 #include "leat/io/indexed_reader.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/io/tfrecord_appender.hpp"
 #include "leat/io/tfrecord_reader.hpp"
-#include "leat/pipeline/pipeline.hpp"
 #include "leat/pipeline/queue_reader.hpp"
-#include "leat/pipeline/read_indexed.hpp"
-#include "support/record_bytes.hpp"
 
 #if LEAT_ASAN
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*,
@@ -39,7 +37,11 @@ namespace {
 using leat::errc;
 using leat::task;
 using leat::sim::world;
+using leat_test::declare_batches;
+using leat_test::declare_files;
+using leat_test::declare_index;
 using leat_test::require;
+using leat_test::write_files;
 using texts = std::vector<std::string>;
 
 constexpr std::size_t prefix = 2;
@@ -53,13 +55,15 @@ enum kind {
   of_index_ranks,
   of_reader,
   of_queue,
-  of_note
+  of_note,
+  of_batch_ranks
 };
-constexpr unsigned kinds = 8;
+constexpr unsigned kinds = 9;
 
-bool has_checksum(unsigned what) { return what <= of_index_ranks; }
+bool has_checksum(unsigned what) { return what <= of_index_ranks || what == of_batch_ranks; }
 bool has_several(unsigned what) {
-  return what == of_file_ranks || what == of_index_ranks || what == of_reader;
+  return what == of_file_ranks || what == of_index_ranks || what == of_batch_ranks ||
+         what == of_reader;
 }
 
 // While it lives, what is allocated is in proportion to the bytes that are read, whatever numbers
@@ -83,58 +87,7 @@ class in_proportion {
   std::size_t limit_;
 };
 
-// ---------------------------------------------------------------------------- what is restored
-
-void write_files(world& w) {
-  w.files().write_file("/lines/a", "1\n2\n3\n4\n5\n");
-  w.files().write_file("/lines/b", "");
-  w.files().write_file("/lines/c", "11\n12\n13\n");
-  w.files().write_file("/lines/d", "21\n22\n23\n24\n25\n26\n27\n");
-  w.files().write_file("/records/a", leat_test::framed({"1", "22", "333", "", "55555"}));
-  w.files().write_file("/records/b", leat_test::framed({"6", "77", "888"}));
-}
-
-texts parts_of(const std::string& text) { return texts(text.size() % 3, text); }
-
-auto declare_files(std::uint64_t rank, std::uint64_t world_size) {
-  return leat::read_files<leat::line_reader>({.files = {"/lines/?"},
-                                              .num_epochs = std::nullopt,
-                                              .shuffle = true,
-                                              .seed = 3,
-                                              .interleave = 2,
-                                              .block = 2,
-                                              .rank = rank,
-                                              .world_size = world_size,
-                                              .reader = {.read = {.chunk_size = 8}}},
-                                             {.name = "fuzz"})
-      .map("text", [](std::string_view line) { return std::string(line); })
-      .flat_map("parts", parts_of)
-      .shuffle({.capacity = 4, .seed = 1});
-}
-
-auto declare_batches(std::uint64_t, std::uint64_t) {
-  return leat::read_files<leat::line_reader>(
-             {.files = {"/lines/?"}, .num_epochs = 2, .interleave = 3, .block = 1},
-             {.name = "fuzz"})
-      .map("text",
-           [](std::string_view line) -> std::optional<std::string> {
-             if (line.ends_with('2')) return std::nullopt;
-             return std::string(line);
-           })
-      .batch({.size = 3})
-      .flat_map("each", [](texts batch) { return batch; });
-}
-
-auto declare_index(std::uint64_t rank, std::uint64_t world_size) {
-  return leat::read_indexed({"/records/?"},
-                            {.num_epochs = 3,
-                             .seed = 5,
-                             .shard = {.rank = rank, .world_size = world_size},
-                             .batch_size = 2},
-                            {.name = "fuzz"})
-      .shuffle({.capacity = 3, .seed = 2})
-      .map("text", [](leat::byte_view record) { return std::string(leat::as_text(record)); });
-}
+// ------------------------------------------------------------------------------------ the states
 
 // Several states: two bytes in front of each are its length.
 texts split(std::string_view bytes) {
@@ -418,6 +371,8 @@ texts fresh_states(unsigned what, leat::random_engine& random) {
     case of_index: return {saved(declare_index(0, 1), some())};
     case of_file_ranks:
       return {saved(declare_files(0, 2), some()), saved(declare_files(1, 2), some())};
+    case of_batch_ranks:
+      return {saved(declare_batches(0, 2), some()), saved(declare_batches(1, 2), some())};
     case of_index_ranks:
       return {saved(declare_index(0, 2), some()), saved(declare_index(1, 2), some())};
     case of_reader: {
@@ -484,6 +439,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
       case of_index: return check_pipeline(declare_index, states, false, some);
       case of_file_ranks: return check_pipeline(declare_files, states, true, some);
       case of_index_ranks: return check_pipeline(declare_index, states, true, some);
+      case of_batch_ranks: return check_pipeline(declare_batches, states, true, some);
       case of_reader: return check_reader(states, some);
       case of_note: return check_note(here, bytes);
       default: break;

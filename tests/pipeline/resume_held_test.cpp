@@ -152,7 +152,7 @@ TEST_CASE("resume: what is left of one of many elements goes through all stages"
           .flat_map("parts of parts", parts, {.workers = workers})
           .map("same", [](std::string text) { return text; });
     });
-    check_resuming([&] {  // of a batch nobody knows where it comes from
+    check_resuming([&] {
       return lines.read(0, 1, 2)
           .batch({.size = 7})
           .flat_map("lines", [](const texts& batch) { return batch; }, {.workers = workers})
@@ -292,27 +292,6 @@ TEST_CASE("pipeline: an error in the midst of an element, of workers that give a
   REQUIRE(all.size() == 102);
   CHECK(all.front() == "50a");
   CHECK(all.back() == "100b");
-}
-
-TEST_CASE("resume: a part of what a batch became is refused to another number of ranks",
-          "[pipeline]") {
-  const few_files lines;
-  const auto make = [&](std::uint64_t rank, std::uint64_t world_size) {
-    return lines.read(rank, world_size)
-        .batch({.size = 4})
-        .flat_map("lines", [](const texts& batch) { return batch; });
-  };
-  texts states(2);
-  for (std::uint64_t r = 0; r < 2; ++r) go_on_with(make(r, 2), {}, 4, &states[r]);
-  CHECK(go_on_with(make(0, 1), states).size() == 52);
-  go_on_with(make(1, 2), {}, 3, &states[1]);
-  auto p = make(0, 1);
-  CHECK(
-      contains(error_of(p.restore_ranks(states), errc::failed_precondition),
-               "stage 'lines': rank 1 of 2 was in the midst of what it makes of a batch, and this "
-               "is rank 0 of 1: only that rank can go on with the state; so go on with 2 ranks, "
-               "or let it stand before batch()"));
-  leat::sync_wait(p.stop());
 }
 
 TEST_CASE("resume: a begun element of which less is made is refused", "[pipeline]") {

@@ -125,11 +125,9 @@ TEST_CASE("resume: what a stage never has in a state is not passed over", "[pipe
   const auto declared = [&] { return lines.read().shuffle({.capacity = 3, .seed = 1}); };
   const std::string state = state_behind(declared(), 4);
   const std::vector<std::pair<std::function<void(stages&)>, std::string>> changes{
-      {[](stages& all) { all[0].skip = 1; }, "stage 'files': the state has elements to leave out"},
-      {[](stages& all) { all[1].skip = huge; },
-       "stage 'text': the state has elements to leave out"},
-      {[](stages& all) { all[2].skip = 1; },
-       "stage 'shuffle': the state has elements to leave out"},
+      {[](stages& all) { all[0].batches.emplace_back(1); }, "stage 'files': the state has batches"},
+      {[](stages& all) { all[2].batches.emplace_back(1); },
+       "stage 'shuffle': the state has batches"},
       {[](stages& all) { all[1].files = all[0].files; }, "stage 'text': the state has files"},
       {[](stages& all) { all[1].buffer = all[2].buffer; }, "stage 'text': the state has a buffer"},
       {[](stages& all) { all[1].begun.emplace_back(); },
@@ -155,9 +153,9 @@ TEST_CASE("resume: more elements than a function makes of one are not left out",
     return lines.read().batch({.size = 3}).flat_map("each", [](texts batch) { return batch; });
   };
   const std::string state = state_behind(declared(), 4);
-  REQUIRE(stages_of(state)[3].skip == 1);
-  for (const std::uint64_t skip : {std::uint64_t{4}, huge, UINT64_MAX}) {
-    CHECK(contains(refused(declared(), state, [&](stages& all) { all[3].skip = skip; }),
+  REQUIRE(stages_of(state)[3].begun.at(0).had == 1);
+  for (const std::uint64_t had : {std::uint64_t{4}, huge, UINT64_MAX}) {
+    CHECK(contains(refused(declared(), state, [&](stages& all) { all[3].begun[0].had = had; }),
                    "stage 'each': the state cannot be restored: an element of which a part was had "
                    "is not made any more as it was"));
   }

@@ -435,9 +435,9 @@ TEST_CASE("resume: states that nobody has saved", "[pipeline]") {
       [](stages& all) {
         for (auto& place : all[0].files->places) place = {.open = true, .offset = huge};
       },
-      [](stages& all) { all[1].skip = huge; },
-      [](stages& all) { all[2].skip = huge; },
-      [](stages& all) { all[4].skip = huge; },
+      [](stages& all) { all[1].begun.emplace_back(); },
+      [](stages& all) { all[2].begun.emplace_back(); },
+      [](stages& all) { all[3].batches.emplace_back(1); },
       [](stages& all) { all[2].buffer.reset(); },
       [](stages& all) { all[2].buffer->draws = huge; },
       [](stages& all) { all[2].buffer->held.emplace_back(); },

@@ -212,7 +212,8 @@ class pipeline {
   /// done with. Also when the pipeline has ended, and while another task waits in next().
   ///
   /// Positions in files, counters, and where the elements of shuffle buffers come from, never their
-  /// bytes: some hundred bytes, 17 for each file and 10 for each place of a buffer.
+  /// bytes: some hundred bytes, 17 for each file and 10 for each place of a buffer; and for each
+  /// element of a batch of which flat_map() has given a part.
   ///
   /// Errors: failed_precondition, with the reason, for a pipeline that cannot be saved: one that
   ///         begins with a queue, whose workers give elements as they get ready, that shuffles
@@ -223,10 +224,10 @@ class pipeline {
     return last_ ? state() : end_;
   }
 
-  /// Goes on where a pipeline stood that was declared in the same way. What was in a shuffle buffer
-  /// is read, and made, again. Workers, readers, names of pipelines, prefetch() and num_epochs may
-  /// be others than there; functions must give the same for the same elements. A seed that is not
-  /// given is that of the state.
+  /// Goes on where a pipeline stood that was declared in the same way. What was in a shuffle
+  /// buffer, and that of which flat_map() has given a part, is read, and made, again. Workers,
+  /// readers, names of pipelines, prefetch() and num_epochs may be others than there; functions
+  /// must give the same for the same elements. A seed that is not given is that of the state.
   ///
   /// Before the first next(), on the consumer's scheduler. After an error the pipeline is as it was
   /// declared.
@@ -248,8 +249,8 @@ class pipeline {
   /// as many ranks as before go on as they were.
   ///
   /// Errors: also failed_precondition for states that are not of all ranks, or of ranks more than
-  ///         1,024 epochs apart, and where only as many can go on: in the midst of a batch, or of
-  ///         an epoch by files.
+  ///         1,024 epochs apart, and where only as many can go on: in the midst of an epoch by
+  ///         files.
   /// Cost:   of each rank there was up to `interleave` * `block` records, or a batch of its reader;
   ///         a restore() of a share.
   [[nodiscard]] task<void> restore_ranks(std::vector<std::string> states) {
@@ -323,7 +324,6 @@ class pipeline {
         if (attempt > 0) throw;
       }
     }
-    if (!error) detail::require_all_skipped(in_.to_skip(), core_->consumer().name());
     if (const auto reason = core_->reason_for(error)) std::rethrow_exception(reason);
     co_return false;
   }
@@ -335,7 +335,7 @@ class pipeline {
     }
     core_->require_no(last_->obstacle());
     last_->rewind();
-    in_.restart(0);
+    in_.restart();
     std::vector<detail::stage_state> declared;
     last_->describe(declared);
     auto saved = choose(states, declared, core_->options().name);
@@ -345,7 +345,6 @@ class pipeline {
       last_->rewind();
       detail::rethrow_of_input(core_->options().name);
     }
-    in_.restart(last_->to_skip());
   }
 
   task<void> end() {
@@ -364,7 +363,8 @@ class pipeline {
 
   [[nodiscard]] std::string state() const {
     std::vector<detail::stage_state> stages;
-    last_->save(in_.next(), stages);
+    detail::batch_numbers batches;
+    last_->save(in_.next(), batches, stages);
     return detail::to_bytes(stages);
   }
 

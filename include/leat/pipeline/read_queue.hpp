@@ -45,7 +45,7 @@ class queue_stage final : public stage<std::vector<typename Queue::value_type>> 
     return "stage '" + this->metrics().name() + "': what a queue gave cannot be had again";
   }
   void describe(std::vector<stage_state>&) const override {}
-  void save(run_place, std::vector<stage_state>&) const override {}
+  void save(run_place, batch_numbers&, std::vector<stage_state>&) const override {}
   void forget(std::uint64_t) noexcept override {}
   task<void> restore(std::span<stage_state>) override { co_return; }
   void rewind() noexcept override {}

@@ -56,20 +56,19 @@ void apply_to(const Function& f, Element&& element, std::vector<Out>& out) {
   }
 }
 
-/// Applies a function to the elements of a run, from the `first` on. Gives what it threw; `out` has
-/// what was made before, and `counts`, if any, how much of it is of which element.
+/// Applies a function to the elements of a run. Gives what it threw; `out` has what was made
+/// before, and `counts`, if any, how much of it is of which element.
 template <arity How, class Function, class In, class Out>
-[[nodiscard]] std::exception_ptr apply(const Function& f, In& in, std::size_t first,
-                                       std::vector<Out>& out, arity_counts* counts) {
+[[nodiscard]] std::exception_ptr apply(const Function& f, In& in, std::vector<Out>& out,
+                                       arity_counts* counts) {
   std::size_t before = 0;
-  std::size_t at = first;
+  std::size_t at = 0;
   const auto count = [&] {
     if (counts) counts->push_back(out.size() - std::exchange(before, out.size()));
   };
   try {
     out.clear();
     if (counts) counts->reserve(in.size());  // so that to count cannot fail
-    if (counts) counts->resize(first);
     if constexpr (How != arity::many) out.reserve(in.size());
     for (; at < in.size(); ++at) {
       auto&& element = *(in.begin() + static_cast<std::ptrdiff_t>(at));
@@ -92,7 +91,7 @@ class run_function {
   virtual ~run_function() = default;
 
   /// See apply().
-  [[nodiscard]] virtual std::exception_ptr make(In& in, std::size_t first, std::vector<Out>& out,
+  [[nodiscard]] virtual std::exception_ptr make(In& in, std::vector<Out>& out,
                                                 arity_counts* counts) const = 0;
   /// Of one element; adds to `out`, and gives what the function threw. Errors: std::bad_alloc.
   [[nodiscard]] virtual std::exception_ptr make_one(In& in, std::size_t i,
@@ -104,9 +103,8 @@ class applied_function final : public run_function<In, Out> {
  public:
   explicit applied_function(Function f) : function_(std::move(f)) {}
 
-  std::exception_ptr make(In& in, std::size_t first, std::vector<Out>& out,
-                          arity_counts* counts) const override {
-    return apply<How>(function_, in, first, out, counts);
+  std::exception_ptr make(In& in, std::vector<Out>& out, arity_counts* counts) const override {
+    return apply<How>(function_, in, out, counts);
   }
   std::exception_ptr make_one(In& in, std::size_t i, std::vector<Out>& out) const override {
     try {

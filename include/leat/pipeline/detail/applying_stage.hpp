@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "leat/pipeline/detail/apply.hpp"
+#include "leat/pipeline/detail/elements_again.hpp"
 #include "leat/pipeline/detail/run_bytes.hpp"
 #include "leat/pipeline/detail/run_journal.hpp"
 #include "leat/pipeline/detail/stage.hpp"
-#include "leat/pipeline/detail/wanted_elements.hpp"
 
 namespace leat::detail {
 
@@ -23,8 +23,7 @@ namespace leat::detail {
 ///
 /// A place in their output is one between two elements of the input, also where one becomes none.
 /// In the midst of what flat_map() makes of one, that one is known by its origin, and made again at
-/// a restore: whoever goes on need not have the same input. Where it has no origin, since it was
-/// made of several, the place is before it, and some elements behind that.
+/// a restore: whoever goes on need not have the same input.
 template <arity How, class In, class Out>
 class applying_stage : public inner_stage<In, std::vector<Out>> {
  public:
@@ -44,11 +43,14 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
     this->input().describe(stages);
     stages.push_back(description());
   }
-  void save(run_place before, std::vector<stage_state>& stages) const override {
+  void save(run_place before, batch_numbers& batches,
+            std::vector<stage_state>& stages) const override {
     stand s = before_element(before);
-    this->input().save(s.input, stages);
+    if (this->comes_of_batches()) {
+      for (begun_element& b : s.begun) b.what.index = batches.index_of(b.what.index);
+    }
+    this->input().save(s.input, batches, stages);
     stages.push_back(description());
-    stages.back().skip = s.skip;
     stages.back().begun = std::move(s.begun);
   }
   void forget(std::uint64_t run) noexcept override {
@@ -56,22 +58,14 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
     this->input().forget((at ? at->before : next_).input.run);
     journal_.forget(run);
   }
-  // Where of each element comes one, the next stage leaves out what it has had of the input.
   task<void> restore(std::span<stage_state> stages) override {
     co_await this->input().restore(stages.first(stages.size() - 1));
-    const std::uint64_t had = this->input().to_skip();
-    leave_out_ = How == arity::one ? 0 : had;
-    skip_ = stages.back().skip + (How == arity::one ? had : 0);
-    had_of_one_ = stages.back().skip;
-    next_.input.element = leave_out_;
     if constexpr (How == arity::many) {
       if (!stages.back().begun.empty()) co_await make_rest(std::move(stages.back().begun));
     }
   }
-  std::uint64_t to_skip() const noexcept override { return skip_; }
   void rewind() noexcept override {
     this->input().rewind();
-    skip_ = leave_out_ = had_of_one_ = 0;
     next_ = {};
     rest_.reset();
   }
@@ -109,17 +103,9 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
   }
 
  protected:
-  // Behind a restore: how many elements of the next run of the input are left out.
-  [[nodiscard]] std::size_t leave_out_of(const In& in) noexcept {
-    const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(leave_out_, in.size()));
-    leave_out_ -= n;
-    return n;
-  }
-
-  // Makes of a run of the input, from the `first` element on, what comes of it.
-  [[nodiscard]] std::exception_ptr make(In& in, std::size_t first, std::vector<Out>& out,
-                                        arity_counts& counts) const {
-    return function_->make(in, first, out, How != arity::one ? &counts : nullptr);
+  // Makes of a run of the input what comes of it.
+  [[nodiscard]] std::exception_ptr make(In& in, std::vector<Out>& out, arity_counts& counts) const {
+    return function_->make(in, out, How != arity::one ? &counts : nullptr);
   }
 
   void begin_run() { journal_.begin({next_}); }
@@ -150,9 +136,6 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
   // A run of the input was had, of which the present run is made, so many elements; if with an
   // error, what else comes of it is what comes next.
   void has_made(std::size_t elements, bool failed, arity_counts&& counts) {
-    if constexpr (How == arity::many) {
-      if (had_of_one_ > 0 && elements > 0) require_had(failed, counts);
-    }
     place& at = journal_.last();
     at.made_of = had_;
     at.has_failed = failed;
@@ -173,11 +156,10 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
 
  private:
   // Where the stage stands: what of its input comes next, and before that the rest of some elements
-  // that were begun. So many of what comes then were had.
+  // that were begun.
   struct stand {
     run_place input;
     std::vector<begun_element> begun = {};
-    std::uint64_t skip = 0;
   };
   // Where it stood at the beginning of a run, and what that was made of then.
   struct place {
@@ -209,18 +191,16 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
     std::size_t i = 0;
     while (i < whole && elements >= at.counts[i]) elements -= at.counts[i++];
     if (elements == 0) return {.input = {at.made_of, i}};
-    if (!knows_origins_) return {.input = {at.made_of, i}, .skip = elements};
+    if (!knows_origins_) return {.input = {at.made_of, i}};  // nobody can save it
     return {.input = {at.made_of, i + 1}, .begun = {{at.origins[i], elements}}};
   }
 
   [[nodiscard]] stand before_element(run_place before) const {
     const place* const at = journal_.find(before.run);
     stand s = at ? at->before : next_;
-    if (before.element == 0) return s;
+    if (!at || before.element == 0) return s;
     if constexpr (How == arity::one) {
       s.input.element += before.element;
-    } else if (!at || at->counts.empty()) {
-      s.skip += before.element;  // its run is not there yet
     } else if (!at->is_rest) {
       s = behind(*at, before.element);
     } else {
@@ -240,25 +220,21 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
     for (const begun_element& b : begun) what.push_back(b.what);
     std::vector<std::vector<Out>> made(begun.size());
     std::vector<std::exception_ptr> errors(begun.size());
-    wanted_elements left(what);
-    while (!left.empty()) {
-      bool some = false;
-      const typename stage<In>::sink make = [&](In& in, std::span<const origin> of) {
-        for (std::size_t i = 0; i < of.size(); ++i) {
-          const auto [first, last] = left.who_want(of[i]);
-          std::size_t who = first;
-          while (who != last && !left.wants(who)) ++who;
-          if (who == last) continue;
-          const std::size_t k = left.give(who);
-          errors[k] = function_->make_one(in, i, made[k]);
-          some = true;
-        }
-      };
-      const std::vector<origin> records = left.records();
-      co_await this->input().make_again(records, make);
-      if (!some) refuse_begun();
-      left.forget_given();
-    }
+    const auto make = [&](wanted_elements& left, In& in, std::span<const origin> of) {
+      std::size_t given = 0;
+      for (std::size_t i = 0; i < of.size(); ++i) {
+        const auto [first, last] = left.who_want(of[i]);
+        std::size_t who = first;
+        while (who != last && !left.wants(who)) ++who;
+        if (who == last) continue;
+        const std::size_t k = left.give(who);
+        errors[k] = function_->make_one(in, i, made[k]);
+        ++given;
+      }
+      return given;
+    };
+    const bool all = co_await make_all_again(this->input(), what, make);
+    if (!all) refuse_begun();
     rest_.emplace();
     for (std::size_t k = 0; k < begun.size() && !rest_->error; ++k) {
       if (made[k].size() < begun[k].had) refuse_begun();
@@ -268,13 +244,6 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
       rest_->error = errors[k];
     }
     next_.begun = std::move(begun);
-  }
-  // Of the first element that gives any the next stage has had some.
-  void require_had(bool failed, const arity_counts& counts) {
-    const auto first = std::ranges::find_if(counts, [](std::size_t count) { return count > 0; });
-    const std::uint64_t had = std::exchange(had_of_one_, 0);
-    const bool is_whole = first != counts.end() && (!failed || first + 1 != counts.end());
-    if (is_whole && *first < had) refuse_begun();
   }
   [[noreturn]] void refuse_begun() const {
     refuse_state(this->metrics().name(),
@@ -294,9 +263,6 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
   std::optional<rest_of_begun> rest_;
   std::vector<origin> nobodys_;  // of what became nothing
   run_journal<place> journal_;
-  std::uint64_t skip_ = 0;
-  std::uint64_t had_of_one_ = 0;  // of what is made of an element, until one has given some
-  std::uint64_t leave_out_ = 0;   // elements of the next runs of the input
 };
 
 }  // namespace leat::detail

@@ -6,10 +6,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "leat/pipeline/batcher.hpp"
+#include "leat/pipeline/detail/elements_again.hpp"
 #include "leat/pipeline/detail/held_bytes.hpp"
 #include "leat/pipeline/detail/owned_run.hpp"
 #include "leat/pipeline/detail/row_positions.hpp"
@@ -20,6 +22,9 @@
 namespace leat::detail {
 
 /// Collects elements in batches of one size.
+///
+/// A batch is known by its number: first those of the state that was restored are counted, then its
+/// runs. By the origins of its elements it can be put together again.
 template <class In>
 class batch_stage final : public inner_stage<In, std::vector<owned_run<In>>> {
  public:
@@ -39,13 +44,13 @@ class batch_stage final : public inner_stage<In, std::vector<owned_run<In>>> {
   task<bool> next(std::vector<batch>& run) override {
     const at_work here = this->working();
     run.clear();
-    journal_.begin(in_.next());
+    journal_.begin({in_.next()});
     batch b = fresh();
     beside_ = 0;
     while (b.size() < size_) {
       if (in_.left() == 0) {
         if (ended_) break;
-        ended_ = !co_await this->pull(this->input(), in_);
+        ended_ = !co_await this->pull(this->input(), in_, noting_ ? &of_input_ : nullptr);
         if (ended_) break;
         positions_.begin(in_.run());
       }
@@ -66,34 +71,101 @@ class batch_stage final : public inner_stage<In, std::vector<owned_run<In>>> {
     this->input().describe(stages);
     stages.push_back(description());
   }
-  void save(run_place before, std::vector<stage_state>& stages) const override {
-    this->input().save(where(before.run), stages);
+  void save(run_place before, batch_numbers& batches,
+            std::vector<stage_state>& stages) const override {
+    std::vector<std::vector<origin>> made_of;
+    batch_numbers of_input;
+    for (const std::uint64_t number : batches.all()) {
+      made_of.push_back(origins_of(number));
+      if (!this->input().comes_of_batches()) continue;
+      for (origin& o : made_of.back()) o.index = of_input.index_of(o.index);
+    }
+    this->input().save(where(before.run + before.element), of_input, stages);
     stages.push_back(description());
+    stages.back().batches = std::move(made_of);
   }
   void forget(std::uint64_t run) noexcept override {
     journal_.forget(run);
+    if (run > 0) again_.clear();
     this->input().forget(where(run).run);
   }
   task<void> restore(std::span<stage_state> stages) override {
     co_await this->input().restore(stages.first(stages.size() - 1));
-    in_.restart(this->input().to_skip());
+    again_ = std::move(stages.back().batches);
+    numbered_ = again_.size();
   }
   void rewind() noexcept override {
     this->input().rewind();
-    in_.restart(0);
+    in_.restart();
+    again_.clear();
+    numbered_ = 0;
   }
 
-  bool note_origins() override { return false; }
-  void take_origins(std::uint64_t, std::vector<origin>&) override {}
-  task<void> make_again(std::span<const origin>, sink) override { co_return; }
+  bool note_origins() override {
+    noting_ = this->input().note_origins();
+    return noting_;
+  }
+  bool comes_of_batches() const noexcept override { return true; }
+  void take_origins(std::uint64_t run, std::vector<origin>& all) override {
+    all.assign(1, {.index = numbered_ + run});
+  }
+  // One after the other, so that no more than one is in memory.
+  task<void> make_again(std::span<const origin> batches, sink to) override {
+    for (const origin& b : batches) {
+      const std::vector<origin>& made_of = again_[static_cast<std::size_t>(b.index)];
+      std::vector<place_again> places(made_of.size());
+      elements_again<In, place_again> again(places, made_of, positions_);
+      const auto nothing = [](const auto&) {};
+      const bool all = co_await again.make(this->input(), nothing);
+      if (!all) {
+        refuse_state(this->metrics().name(),
+                     "an element of a batch, of which a part was had, is not made any more: a "
+                     "function of the stages before gives others, or fails");
+      }
+      run_type run;
+      run.push_back(put_together(places));
+      to(run, std::span(&b, 1));
+      co_await let_others_run();
+    }
+  }
 
  private:
   static constexpr bool has_bytes = requires(const batch& b) { b.bytes(); };
+
+  using value = typename batch::value_type;
+  using place_again =
+      std::conditional_t<has_bytes, typename place_in<batch>::type, empty_place<value>>;
+
+  // Where the stage stood at the beginning of a run, and of what that run's batch was made.
+  struct place {
+    run_place input;
+    std::vector<origin> origins = {};
+  };
+
+  // Precondition: the batch is one of the state, or its run is not forgotten.
+  [[nodiscard]] const std::vector<origin>& origins_of(std::uint64_t number) const noexcept {
+    if (number < numbered_) return again_[static_cast<std::size_t>(number)];
+    return journal_.find(number - numbered_)->origins;
+  }
+
+  [[nodiscard]] batch put_together(std::vector<place_again>& places) const {
+    batch b = fresh();
+    if constexpr (has_bytes) b.keep_paths(positions_.paths());
+    for (auto& p : places) {
+      if constexpr (has_bytes) {
+        b.push_back(p.take(), p.position());
+      } else {
+        b.push_back(p.take());
+      }
+    }
+    return b;
+  }
 
   // As many as it takes of the present run.
   void add_some(batch& b) {
     if constexpr (has_bytes) b.keep_paths(positions_.paths());
     for (std::size_t n = std::min(size_ - b.size(), in_.left()); n > 0; --n) {
+      if (noting_) journal_.last().origins.push_back(of_input_[in_.taken()]);
       if constexpr (has_bytes) {
         const record_position from = positions_.of(in_.run(), in_.taken());
         b.push_back(in_.take(), from);
@@ -128,8 +200,8 @@ class batch_stage final : public inner_stage<In, std::vector<owned_run<In>>> {
 
   // A run has one element, so its beginning is the only place in it.
   [[nodiscard]] run_place where(std::uint64_t run) const noexcept {
-    const run_place* const at = journal_.find(run);
-    return at ? *at : in_.next();
+    const place* const at = journal_.find(run);
+    return at ? at->input : in_.next();
   }
   [[nodiscard]] stage_state description() const {
     return {.kind = "batch",
@@ -146,7 +218,12 @@ class batch_stage final : public inner_stage<In, std::vector<owned_run<In>>> {
   std::size_t beside_ = 0;   // the elements of the present one
   std::size_t counted_ = 0;  // in the memory_budget
   bool ended_ = false;
-  run_journal<run_place> journal_;
+  run_journal<place> journal_;
+
+  bool noting_ = false;                     // what batches are made of
+  std::vector<origin> of_input_;            // of the present run of the input
+  std::vector<std::vector<origin>> again_;  // what those of the state were made of
+  std::uint64_t numbered_ = 0;              // of these there were so many
 };
 
 }  // namespace leat::detail

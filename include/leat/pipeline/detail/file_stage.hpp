@@ -73,7 +73,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
   void describe(std::vector<stage_state>& stages) const override {
     stages.push_back(description());
   }
-  void save(run_place before, std::vector<stage_state>& stages) const override {
+  void save(run_place before, batch_numbers&, std::vector<stage_state>& stages) const override {
     const place* const at = journal_.find(before.run);
     stage_state s = description();
     const auto from = at ? at->round : present_round();

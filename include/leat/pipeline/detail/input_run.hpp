@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -32,8 +31,6 @@ class input_run {
   [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
   /// The number of the run that comes next, or is coming.
   [[nodiscard]] std::uint64_t coming() const noexcept { return runs_; }
-  /// Elements that are still left out.
-  [[nodiscard]] std::uint64_t to_skip() const noexcept { return skip_; }
 
   /// Where the next run is to be put; none of this one is left then, and none of that yet.
   [[nodiscard]] Run& renew() noexcept {
@@ -46,8 +43,6 @@ class input_run {
   void renewed() noexcept {
     ++runs_;
     renewing_ = false;
-    taken_ = static_cast<std::size_t>(std::min<std::uint64_t>(skip_, run_.size()));
-    skip_ -= taken_;
   }
 
   /// There is none.
@@ -58,15 +53,14 @@ class input_run {
 
   /// Where the next element stands in the stage before.
   [[nodiscard]] run_place next() const noexcept {
-    if (renewing_ || left() == 0) return {runs_, skip_};
+    if (renewing_ || left() == 0) return {runs_, 0};
     return {runs_ - 1, taken_};
   }
 
-  /// Begins anew, and leaves out the first elements.
-  void restart(std::uint64_t skip) noexcept {
+  /// Begins anew.
+  void restart() noexcept {
     clear();
     runs_ = 0;
-    skip_ = skip;
   }
 
  private:
@@ -74,7 +68,6 @@ class input_run {
   std::size_t taken_ = 0;
   bool renewing_ = false;
   std::uint64_t runs_ = 0;  // that were there
-  std::uint64_t skip_ = 0;  // elements of the next ones
 };
 
 }  // namespace leat::detail

@@ -37,7 +37,7 @@ class map_stage final : public applying_stage<How, In, Out> {
       const bool more = co_await this->pull(this->input(), in_);
       if (!more) co_return false;
       arity_counts counts;
-      error_ = this->make(in_, this->leave_out_of(in_), run, counts);
+      error_ = this->make(in_, run, counts);
       this->has_made(run.size(), error_ != nullptr, std::move(counts));
     }
     count_run(this->metrics(), run);
@@ -112,11 +112,10 @@ class parallel_map_stage final : public applying_stage<How, In, Out> {
   }
 
  private:
-  // A run of the input, and how many of its elements are left out.
+  // A run of the input, and what it counts as.
   struct dealt {
     In run;
-    std::size_t first = 0;
-    std::size_t bytes = 0;  // that it counts as
+    std::size_t bytes = 0;
   };
   // Of one run of the input: its elements, and what went wrong behind them.
   struct made {
@@ -144,8 +143,7 @@ class parallel_map_stage final : public applying_stage<How, In, Out> {
         const bool more = co_await this->input().next(run);
         if (!more) break;
         const std::size_t bytes = ahead_.limited() ? ahead_.enter(memory_of(run)) : 0;
-        const std::size_t first = this->leave_out_of(run);
-        dealt d{std::move(run), first, bytes};
+        dealt d{std::move(run), bytes};
         const bool taken = co_await lanes_[next]->in.push(std::move(d));
         if (!taken) break;
         next = (next + 1) % lanes_.size();
@@ -168,7 +166,7 @@ class parallel_map_stage final : public applying_stage<How, In, Out> {
         if (!in) break;
         made m;
         const std::size_t input = ahead_.limited() ? memory_of(in->run) : 0;
-        m.error = this->make(in->run, in->first, m.run, m.counts);
+        m.error = this->make(in->run, m.run, m.counts);
         spent_.give_back(std::move(in->run));
         more = !m.error;
         if (ahead_.limited()) m.bytes = ahead_.change(in->bytes, input, memory_of(m.run));

@@ -69,8 +69,9 @@ class prefetch_stage final : public inner_stage<Run, Run> {
   }
   // Its runs are those of the stage before, and it changes nothing in the stream.
   void describe(std::vector<stage_state>& stages) const override { this->input().describe(stages); }
-  void save(run_place before, std::vector<stage_state>& stages) const override {
-    this->input().save(before, stages);
+  void save(run_place before, batch_numbers& batches,
+            std::vector<stage_state>& stages) const override {
+    this->input().save(before, batches, stages);
   }
   void forget(std::uint64_t run) noexcept override {
     if (!on_worker_) this->input().forget(run);
@@ -78,7 +79,6 @@ class prefetch_stage final : public inner_stage<Run, Run> {
   task<void> restore(std::span<stage_state> stages) override {
     return this->input().restore(stages);
   }
-  std::uint64_t to_skip() const noexcept override { return this->input().to_skip(); }
   void rewind() noexcept override { this->input().rewind(); }
   void take_origins(std::uint64_t run, std::vector<origin>& all) override {
     this->input().take_origins(run, all);

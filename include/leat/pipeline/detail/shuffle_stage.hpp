@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -14,6 +13,7 @@
 
 #include "leat/core/random.hpp"
 #include "leat/pipeline/detail/buffer_origins.hpp"
+#include "leat/pipeline/detail/elements_again.hpp"
 #include "leat/pipeline/detail/held_bytes.hpp"
 #include "leat/pipeline/detail/owned_run.hpp"
 #include "leat/pipeline/detail/row_memory.hpp"
@@ -22,7 +22,6 @@
 #include "leat/pipeline/detail/run_journal.hpp"
 #include "leat/pipeline/detail/shuffle_place.hpp"
 #include "leat/pipeline/detail/stage.hpp"
-#include "leat/pipeline/detail/wanted_elements.hpp"
 
 namespace leat::detail {
 
@@ -42,7 +41,8 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
         initial_(seed_or_entropy(seed)),
         random_(initial_),
         memory_(memory.limited() ? &memory : nullptr),
-        noting_(this->input().obstacle().empty() && this->input().note_origins()) {
+        noting_(this->input().obstacle().empty() && !this->input().comes_of_batches() &&
+                this->input().note_origins()) {
     metrics.set_capacity(capacity);
   }
 
@@ -78,11 +78,11 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
     this->input().describe(stages);
     stages.push_back(description());
   }
-  void save(run_place before, std::vector<stage_state>& stages) const override {
-    const auto [at, skip] = where_before(before);
-    this->input().save(at.input, stages);
+  void save(run_place before, batch_numbers& batches,
+            std::vector<stage_state>& stages) const override {
+    const place_in_stream at = where_before(before);
+    this->input().save(at.input, batches, stages);
     stage_state s = description();
-    s.skip = skip;
     s.buffer = buffer_state{random_.seed(), at.draws, held_.at(at.held)};
     stages.push_back(std::move(s));
   }
@@ -98,20 +98,16 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
     if (s.buffer->is_share) s.buffer->seed = given_seed_.value_or(s.buffer->seed);
     require_seed(this->metrics().name(), given_seed_, s.buffer->seed);
     co_await this->input().restore(stages.first(stages.size() - 1));
-    in_.restart(this->input().to_skip());
     random_ = random_engine(s.buffer->seed, s.buffer->draws);
-    skip_ = s.skip;
     co_await hold_again(s.buffer->held);
     held_.assign(std::move(s.buffer->held));
   }
-  std::uint64_t to_skip() const noexcept override { return skip_; }
   void rewind() noexcept override {
     this->input().rewind();
-    in_.restart(0);
+    in_.restart();
     empty();
     held_.assign({});
     random_ = initial_;
-    skip_ = 0;
   }
 
   void take_origins(std::uint64_t run, std::vector<origin>& all) override {
@@ -139,7 +135,7 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
 
  private:
   static constexpr std::size_t run_size = 64;
-  using place = typename detail::place_in<out>::type;
+  using place = typename elements_again<In>::place;
   static constexpr bool is_rows = requires(const place& p) { p.position(); };
 
   struct place_in_stream {
@@ -167,13 +163,12 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
     const run_begin* const begin = journal_.find(run);
     return begin ? begin->at : now();
   }
-  // Before an element; with how many elements there are from there to it, where its run is not
-  // there yet.
-  [[nodiscard]] std::pair<place_in_stream, std::uint64_t> where_before(run_place before) const {
+  // Before an element.
+  [[nodiscard]] place_in_stream where_before(run_place before) const {
     place_in_stream at = where(before.run);
     std::uint64_t left = before.element;
     const run_begin* const begin = journal_.find(before.run);
-    if (!begin || left == 0) return {at, left};
+    if (!begin || left == 0) return at;
     for (const drawing& d : begin->draws_of_run) {
       if (d.given > before.element) break;
       at = d.at;
@@ -189,7 +184,7 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
       }
     }
     at.draws = random.position();
-    return {at, left};
+    return at;
   }
   [[nodiscard]] stage_state description() const {
     return {
@@ -289,62 +284,22 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
     if (memory_) beside_ += p.memory();
   }
 
-  // Has the elements made again that the buffer held. One that it held several times, of several
-  // epochs, is made once and copied, or as often where it cannot be.
   task<void> hold_again(const std::vector<origin>& held) {
     empty();
     places_.resize(held.size());
+    // What has to be counted has memory of its own, which is free when it goes.
     row_memory rows;
-    wanted_elements left(held);
-    while (!left.empty()) {
-      const std::vector<origin> records = left.records();
-      std::size_t made = 0;
-      const typename stage<In>::sink keep = [&](In& in, std::span<const origin> of) {
-        positions_.begin(in);
-        for (std::size_t i = 0; i < of.size(); ++i) {
-          made += put_again(left, left.who_want(of[i]), in, i, rows);
-        }
-        if (memory_) count_memory(0);
-      };
-      co_await this->input().make_again(records, keep);
-      if (made == 0) {
-        refuse_state(this->metrics().name(),
-                     "an element that its buffer held is not made any more: a function of the "
-                     "stages before gives others, or fails");
-      }
-      left.forget_given();
-    }
-  }
-
-  // An element to all places that want it, or to one of them where it cannot be copied. Gives to
-  // how many.
-  std::size_t put_again(wanted_elements& all, wanted_elements::range who, In& in, std::size_t i,
-                        [[maybe_unused]] row_memory& rows) {
-    using value = typename In::value_type;
-    const auto element = in.begin() + static_cast<std::ptrdiff_t>(i);
-    std::size_t filled = 0;
-    if (who.first != who.last) ask_for(&places_[all.place_later(who.first)]);
-    for (std::size_t w = who.first; w != who.last; ++w) {
-      if (!all.wants(w)) continue;
-      ++filled;
-      place& p = places_[all.give(w)];
-      bool was_moved = false;
-      if constexpr (is_rows) {
-        // What has to be counted has memory of its own, which is free when it goes.
-        p.put(*element, positions_.of(in, i), memory_ ? nullptr : &rows);
-      } else {
-        was_moved = true;
-        if constexpr (std::copy_constructible<value>) was_moved = w + 1 == who.last;
-        if (was_moved) {
-          p.put(std::move(*element));
-        } else if constexpr (std::copy_constructible<value>) {
-          p.put(value(*element));
-        }
-      }
-      if (memory_) beside_ += p.memory();
-      if (was_moved) break;
-    }
-    return filled;
+    elements_again<In> again(places_, held, positions_, memory_ ? nullptr : &rows);
+    const auto count = [this](const place& p) {
+      if (!memory_) return;
+      beside_ += p.memory();
+      count_memory(0);
+    };
+    const bool all = co_await again.make(this->input(), count);
+    if (all) co_return;
+    refuse_state(this->metrics().name(),
+                 "an element that its buffer held is not made any more: a function of the stages "
+                 "before gives others, or fails");
   }
 
   const std::size_t capacity_;
@@ -367,7 +322,6 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
   buffer_origins held_;
   std::vector<origin> of_input_;  // of the present run of the input
   run_journal<run_begin> journal_;
-  std::uint64_t skip_ = 0;
 };
 
 }  // namespace leat::detail

@@ -11,6 +11,7 @@
 
 #include "leat/core/scheduler.hpp"
 #include "leat/core/task.hpp"
+#include "leat/pipeline/detail/batch_numbers.hpp"
 #include "leat/pipeline/detail/input_run.hpp"
 #include "leat/pipeline/detail/pipeline_core.hpp"
 #include "leat/pipeline/detail/stage_state.hpp"
@@ -54,27 +55,29 @@ class stage {
 
   /// Adds how the stages from the source to this one were declared, those that matter.
   virtual void describe(std::vector<stage_state>& stages) const = 0;
-  /// Adds their states, as they were before an element. Precondition: its run is not forgotten.
-  virtual void save(run_place before, std::vector<stage_state>& stages) const = 0;
+  /// Adds their states, as they were before an element. `batches`: those of the last batch() so far
+  /// of which the stages behind need elements again. Precondition: no run of these is forgotten.
+  virtual void save(run_place before, batch_numbers& batches,
+                    std::vector<stage_state>& stages) const = 0;
   /// Nobody goes back behind the beginning of a run.
   virtual void forget(std::uint64_t run) noexcept = 0;
 
   /// Takes up the states of such stages. Before start(). Errors: failed_precondition for files that
   /// have changed; those of the source; what functions throw. Then rewind().
   [[nodiscard]] virtual task<void> restore(std::span<stage_state> stages) = 0;
-  /// How many elements the next stage has to leave out then.
-  [[nodiscard]] virtual std::uint64_t to_skip() const noexcept { return 0; }
   /// Back to the beginning, before start().
   virtual void rewind() noexcept = 0;
 
-  /// From now on origins are asked for; false: there are none, since an element is made of many.
+  /// From now on origins are asked for; false: there are none.
   [[nodiscard]] virtual bool note_origins() = 0;
+  /// True: elements are made of batches, and origins are of these.
+  [[nodiscard]] virtual bool comes_of_batches() const noexcept { return false; }
   /// Hands over those of the elements of a run that was given, and is not forgotten: once.
   virtual void take_origins(std::uint64_t run, std::vector<origin>& all) = 0;
 
   /// Takes elements that were made again, and their origins.
   using sink = std::function<void(Run& run, std::span<const origin> origins)>;
-  /// Makes all elements again that come of some records, which are in order, each once.
+  /// Makes all elements again that come of some records, or batches, which are in order, each once.
   [[nodiscard]] virtual task<void> make_again(std::span<const origin> records, sink to) = 0;
 
   [[nodiscard]] stage_metrics& metrics() const noexcept { return metrics_; }
@@ -103,7 +106,6 @@ class stage {
       in.renewed();
     } else {
       in.clear();
-      require_all_skipped(in.to_skip(), input.metrics().name());
     }
     co_return more;
   }
@@ -128,6 +130,7 @@ class inner_stage : public stage<Run> {
   bool has_tasks() const noexcept override { return input_->has_tasks(); }
   std::string obstacle() const override { return input_->obstacle(); }
   bool note_origins() override { return input_->note_origins(); }
+  bool comes_of_batches() const noexcept override { return input_->comes_of_batches(); }
 
  protected:
   [[nodiscard]] stage<In>& input() const noexcept { return *input_; }

@@ -12,7 +12,8 @@
 namespace leat::detail {
 
 /// What an element was made of: the record of the source, and which of those that were made of it.
-/// By it the element can be made again.
+/// By it the element can be made again. Behind batch() there is in the place of the record the
+/// batch: its number is the index.
 struct origin {
   std::uint32_t file = 0;    ///< index in the list of the source
   std::uint64_t offset = 0;  ///< of the record, as record_position has it
@@ -110,12 +111,14 @@ struct stage_state {
   std::vector<setting> settings = {};
   std::uint64_t rank = 0;  ///< for which the elements are that stages hold or leave out
   std::uint64_t world_size = 1;
-  std::uint64_t skip = 0;  ///< elements from here on that the next stage has had
   std::optional<files_state> files = {};
   std::vector<files_state> of_ranks = {};  ///< not empty: of so many, that others go on for
   std::optional<buffer_state> buffer = {};
   std::vector<begun_element> begun = {};  ///< they come first, from what was not had on
-  std::string reader = {};                ///< an indexed_reader's state; empty: it was not open yet
+  /// Of batch(): what each batch was put together from of which stages behind it need elements
+  /// again, in the order in which the last one of them needs them first.
+  std::vector<std::vector<origin>> batches = {};
+  std::string reader = {};  ///< an indexed_reader's state; empty: it was not open yet
   std::optional<std::uint64_t> seed = {};  ///< of the orders of such a reader
   std::vector<file_mark> marks = {};       ///< of its files, to name the one that has changed
 
@@ -126,16 +129,15 @@ struct stage_state {
 [[nodiscard]] std::string to_bytes(const std::vector<stage_state>& stages);
 
 /// The state in `bytes`. Errors: data_loss for bytes that are damaged, invalid_argument for others
-/// that to_bytes() cannot have written, unimplemented for a state of another version; with
-/// `pipeline`, its name.
+/// that to_bytes() cannot have written, unimplemented for a state of another version and for one
+/// that does not say of which elements a batch was; with `pipeline`, its name.
 [[nodiscard]] std::vector<stage_state> stages_from_bytes(std::string_view bytes,
                                                          std::string_view pipeline);
 
 /// What a pipeline goes on with: the one state that is given, of one that was declared in the same
 /// way. Errors: those of stages_from_bytes(); invalid_argument, naming the first difference, for
 /// the state of another pipeline, and for what a stage of its kind never has; failed_precondition
-/// for one of another rank where files were shared, or where a stage holds elements or leaves some
-/// out.
+/// for one of another rank where files were shared, or where a stage holds elements.
 [[nodiscard]] std::vector<stage_state> state_of(const std::vector<std::string>& one,
                                                 const std::vector<stage_state>& declared,
                                                 std::string_view pipeline);
@@ -156,10 +158,6 @@ using choice_of_state = decltype(&state_of);
 
 /// Errors: failed_precondition, for a record that is not where it was.
 [[noreturn]] void refuse_record(const std::string& path, const origin& record);
-
-/// Refuses a state with elements that did not come, since the stage before has ended.
-/// Errors: failed_precondition, with that stage.
-void require_all_skipped(std::uint64_t left, std::string_view stage);
 
 /// Refuses another seed than the one that was given, if one was.
 void require_seed(std::string_view stage, std::optional<std::uint64_t> given, std::uint64_t saved);

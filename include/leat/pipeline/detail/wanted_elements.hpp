@@ -10,7 +10,7 @@
 
 namespace leat::detail {
 
-/// What a shuffle buffer held and has to get again: by origins, which place wants which element.
+/// What a stage had of its input and has to get again: by origins, which place wants which element.
 ///
 /// Places are counted in 32 bits, since a state has a byte or more for each in a field whose length
 /// has 32.
