@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -76,44 +77,92 @@ void epoch_order::begin(std::uint64_t epoch) {
   }
   epoch_ = epoch;
   parts_.clear();
+  of_ranks_.clear();
 }
 
 void epoch_order::begin(std::uint64_t epoch, std::span<const epoch_part> parts) {
   std::vector<dealt_part> dealt;
+  std::vector<rank_orders> all;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> known;
   std::uint64_t next = 0;
   for (const epoch_part& p : parts) {
     dealt.push_back({p, permutation(size(), seed_, p.epoch), next});
     next += p.count;
+    if (p.ranks == 0) continue;
+    const auto [at, is_new] = known.try_emplace(std::pair(p.epoch, p.ranks), all.size());
+    if (is_new) all.push_back(orders_of(p.epoch, p.ranks));
+    dealt.back().of_ranks = at->second;
   }
   begin(epoch);
   parts_ = std::move(dealt);
+  of_ranks_ = std::move(all);
+}
+
+epoch_order::shared_files epoch_order::share_files(std::uint64_t epoch, std::uint64_t ranks) const {
+  const permutation order(with_records_.size(), seed_of_files(seed_), epoch);
+  const std::uint64_t have_some = std::min(ranks, order.size());
+  shared_files s;
+  s.files.reserve(with_records_.size());
+  s.firsts.reserve(with_records_.size() + 1);
+  s.begins.reserve(static_cast<std::size_t>(have_some) + 1);
+  s.firsts.push_back(0);
+  for (std::uint64_t rank = 0; rank < have_some; ++rank) {
+    s.begins.push_back(s.firsts.back());
+    for (std::uint64_t place = rank; place < order.size(); place += ranks) {
+      s.files.push_back(with_records_[static_cast<std::size_t>(shuffle_ ? order[place] : place)]);
+      s.firsts.push_back(s.firsts.back() + records_of(s.files.back()));
+    }
+  }
+  s.begins.push_back(s.firsts.back());
+  return s;
+}
+
+epoch_order::rank_orders epoch_order::orders_of(std::uint64_t epoch, std::uint64_t ranks) const {
+  rank_orders o{epoch, ranks, share_files(epoch, ranks), {}};
+  for (std::size_t rank = 0; rank + 1 < o.shared.begins.size(); ++rank) {
+    o.orders.emplace_back(o.shared.begins[rank + 1] - o.shared.begins[rank],
+                          seed_of_rank(seed_, rank), epoch);
+  }
+  return o;
+}
+
+std::vector<std::uint64_t> epoch_order::begins_of_ranks(std::uint64_t epoch,
+                                                        std::uint64_t ranks) const {
+  std::vector<std::uint64_t> begins = share_files(epoch, ranks).begins;
+  begins.resize(static_cast<std::size_t>(ranks) + 1, begins.back());
+  return begins;
 }
 
 void epoch_order::choose_files(std::uint64_t epoch) {
-  const permutation order(with_records_.size(), seed_of_files(seed_), epoch);
-  const std::uint64_t ranks = std::min<std::uint64_t>(shard_.world_size, order.size());
-  std::vector<std::uint64_t> records(static_cast<std::size_t>(ranks));  // of each rank that has any
+  const shared_files all = share_files(epoch, shard_.world_size);
+  const std::size_t ranks = all.begins.size() - 1;  // that have any
   std::vector<std::size_t> files;
   std::vector<std::uint64_t> firsts = {0};
-  for (std::uint64_t place = 0; place < order.size(); ++place) {
-    const std::size_t file =
-        with_records_[static_cast<std::size_t>(shuffle_ ? order[place] : place)];
-    const std::uint64_t rank = place % shard_.world_size;
-    records[static_cast<std::size_t>(rank)] += records_of(file);
-    if (rank != shard_.rank) continue;
-    files.push_back(file);
-    firsts.push_back(firsts.back() + records_of(file));
+  std::uint64_t least = ranks < shard_.world_size ? 0 : size();
+  std::uint64_t most = 0;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const std::uint64_t records = all.begins[rank + 1] - all.begins[rank];
+    least = std::min(least, records);
+    most = std::max(most, records);
+  }
+  if (shard_.rank < ranks) {
+    const std::uint64_t begin = all.begins[static_cast<std::size_t>(shard_.rank)];
+    const std::uint64_t end = all.begins[static_cast<std::size_t>(shard_.rank) + 1];
+    for (std::size_t i = list_of(begin, all.firsts); all.firsts[i] < end; ++i) {
+      files.push_back(all.files[i]);
+      firsts.push_back(all.firsts[i + 1] - begin);
+    }
   }
   // From here on nothing fails.
   files_ = std::move(files);
   own_firsts_ = std::move(firsts);
-  most_ = records.empty() ? 0 : std::ranges::max(records);
-  least_ = ranks < shard_.world_size ? 0 : std::ranges::min(records);
+  least_ = least;
+  most_ = most;
 }
 
 epoch_order::shares epoch_order::shares_from(std::uint64_t position) const noexcept {
   const auto left = [position](std::uint64_t all) { return all - std::min(position, all); };
-  if (by_files()) return {left(own_firsts_.back()), left(least_), left(most_)};
+  if (has_own_order()) return {left(own_firsts_.back()), left(least_), left(most_)};
   const std::uint64_t n = left(places());
   const std::uint64_t rounds = n / shard_.world_size;
   const std::uint64_t rest = n % shard_.world_size;
@@ -127,41 +176,50 @@ shard_counts epoch_order::left_from(std::uint64_t position) const noexcept {
     case shard_remainder::drop: return {.records = s.least, .dropped = s.own - s.least};
     case shard_remainder::repeat:
       // Without records of its own a rank has none to repeat.
-      if (by_files() && own_firsts_.back() == 0) break;
+      if (has_own_order() && own_firsts_.back() == 0) break;
       return {.records = s.most, .repeated = s.most - s.own};
   }
   return {.records = s.own};
 }
 
 bool epoch_order::ended(std::uint64_t position) const noexcept {
-  const bool uneven = !by_files() && shard_.last == shard_remainder::keep;
+  const bool uneven = !has_own_order() && shard_.last == shard_remainder::keep;
   return uneven ? position >= places() : left_from(position).records == 0;
 }
 
-std::uint64_t epoch_order::item_at(std::uint64_t place) const noexcept {
-  if (parts_.empty()) return shuffle_ ? order_[place] : place;
+std::uint64_t epoch_order::ordinal_of(std::uint64_t item, const std::vector<std::size_t>& files,
+                                      const std::vector<std::uint64_t>& firsts) const noexcept {
+  const std::size_t list = list_of(item, firsts);
+  return firsts_[files[list]] + (item - firsts[list]);
+}
+
+std::uint64_t epoch_order::ordinal_at(const dealt_part& d, std::uint64_t place) const noexcept {
+  if (d.part.ranks == 0) return shuffle_ ? d.order[place] : place;
+  const rank_orders& all = of_ranks_[d.of_ranks];
+  const std::size_t rank = list_of(place, all.shared.begins);
+  const std::uint64_t begin = all.shared.begins[rank];
+  const std::uint64_t of_rank = shuffle_ ? all.orders[rank][place - begin] : place - begin;
+  return ordinal_of(begin + of_rank, all.shared.files, all.shared.firsts);
+}
+
+std::uint64_t epoch_order::ordinal_at(std::uint64_t place) const noexcept {
+  if (parts_.empty()) {
+    const std::uint64_t item = shuffle_ ? order_[place] : place;
+    return by_files() ? ordinal_of(item, files_, own_firsts_) : item;
+  }
   const auto behind = std::ranges::upper_bound(parts_, place, {}, &dealt_part::begin);
   const dealt_part& d = *std::prev(behind);
-  const std::uint64_t of_epoch = d.part.first + (place - d.begin) * d.part.stride;
-  return shuffle_ ? d.order[of_epoch] : of_epoch;
+  return ordinal_at(d, d.part.first + (place - d.begin) * d.part.stride);
 }
 
 epoch_order::entry epoch_order::at(std::uint64_t position) const noexcept {
-  const std::uint64_t place = position + (by_files() ? 0 : shard_.rank);
+  const std::uint64_t place = position + (has_own_order() ? 0 : shard_.rank);
   const std::uint64_t all = places();
   entry e;
   e.repeated = place >= all;
-  const std::uint64_t item = item_at(place % all);
-  if (by_files()) {
-    const std::size_t list = list_of(item, own_firsts_);
-    e.file = files_[list];
-    e.index = item - own_firsts_[list];
-    e.ordinal = firsts_[e.file] + e.index;
-  } else {
-    e.file = list_of(item, firsts_);
-    e.index = item - firsts_[e.file];
-    e.ordinal = item;
-  }
+  e.ordinal = ordinal_at(place % all);
+  e.file = list_of(e.ordinal, firsts_);
+  e.index = e.ordinal - firsts_[e.file];
   return e;
 }
 

@@ -149,7 +149,28 @@ void indexed_reader::begin_epoch(epoch_order& order, std::uint64_t epoch) const 
 
 void indexed_reader::restore_state(std::string_view bytes) {
   const detail::one_at_a_time::use use(in_use_);
-  indexed_reader_state s = indexed_reader_state::from_bytes(bytes, options_.name);
+  take_up(indexed_reader_state::from_bytes(bytes, options_.name));
+}
+
+void indexed_reader::restore_ranks(std::span<const std::string> states) {
+  const detail::one_at_a_time::use use(in_use_);
+  std::vector<indexed_reader_state> ranks;
+  for (const std::string& bytes : states) {
+    ranks.push_back(indexed_reader_state::from_bytes(bytes, options_.name));
+    check_files(ranks.back());
+  }
+  if (ranks.empty()) {
+    throw failure(errc::failed_precondition,
+                  options_.name + ": there is no state: give that of each rank");
+  }
+  if (ranks.size() == options_.shard.world_size) {
+    return take_up(std::move(ranks[static_cast<std::size_t>(options_.shard.rank)]));
+  }
+  take_up(
+      indexed_reader_state::left_of(ranks, records_of(files_), options_.shard.last, options_.name));
+}
+
+void indexed_reader::take_up(indexed_reader_state s) {
   check_state(s);
   epoch_order order(records_of(files_), options_.shuffle, s.seed, options_.shard);
   if (!s.parts.empty()) order.begin(s.epoch, s.parts);
@@ -164,7 +185,7 @@ void indexed_reader::restore_state(std::string_view bytes) {
   forget_ahead();
 }
 
-void indexed_reader::check_state(const indexed_reader_state& s) const {
+void indexed_reader::check_files(const indexed_reader_state& s) const {
   const auto refuse = [this](const std::string& why) {
     throw failure(errc::failed_precondition, options_.name + ": cannot go on: " + why);
   };
@@ -182,6 +203,13 @@ void indexed_reader::check_state(const indexed_reader_state& s) const {
   if (s.times != identity_.times) {
     refuse("a file has been changed since the state was saved: its time is another one");
   }
+}
+
+void indexed_reader::check_state(const indexed_reader_state& s) const {
+  const auto refuse = [this](const std::string& why) {
+    throw failure(errc::failed_precondition, options_.name + ": cannot go on: " + why);
+  };
+  check_files(s);
   if (s.shuffle != identity_.shuffle) {
     refuse(s.shuffle ? "the state is of a shuffled order: set shuffle"
                      : "the state is of an order without shuffle");
@@ -202,11 +230,11 @@ void indexed_reader::check_state(const indexed_reader_state& s) const {
     refuse(std::string("the state is in the middle of an epoch that is shared by ") +
            (by_files ? "files" : "records"));
   }
-  if (by_files && s.world_size != options_.shard.world_size) {
+  if (s.in_own_order() && s.world_size != options_.shard.world_size) {
     refuse("the state is in the middle of an epoch whose files are shared by " +
            std::to_string(s.world_size) + " ranks, here by " +
-           std::to_string(options_.shard.world_size) +
-           "; by records another number of ranks can go on");
+           std::to_string(options_.shard.world_size) + ": give restore_ranks() the states of all " +
+           std::to_string(s.world_size));
   }
 }
 

@@ -41,9 +41,11 @@ struct fields {
 
 // Fields of a part.
 namespace of_part {
-constexpr protozero::pbf_tag_type epoch = 1, first = 2, stride = 3, count = 4;
+constexpr protozero::pbf_tag_type epoch = 1, first = 2, stride = 3, count = 4, ranks = 5;
 }
 constexpr protozero::pbf_tag_type part_field = 15;
+
+constexpr std::uint64_t most_ranks = std::uint64_t{1} << 32;
 
 epoch_part read_part(const protozero::data_view& bytes) {
   protozero::pbf_reader from(bytes);
@@ -57,6 +59,7 @@ epoch_part read_part(const protozero::data_view& bytes) {
       case number(of_part::first): p.first = from.get_uint64(); break;
       case number(of_part::stride): p.stride = from.get_uint64(); break;
       case number(of_part::count): p.count = from.get_uint64(); break;
+      case number(of_part::ranks): p.ranks = from.get_uint64(); break;
       default: from.skip();  // and the bytes are others than those of a part
     }
   }
@@ -68,6 +71,7 @@ void write_part(protozero::pbf_writer to, const epoch_part& p) {
   to.add_uint64(of_part::first, p.first);
   to.add_uint64(of_part::stride, p.stride);
   to.add_uint64(of_part::count, p.count);
+  if (p.ranks > 0) to.add_uint64(of_part::ranks, p.ranks);
 }
 
 // Positions of the epoch; none where its parts are not of an order.
@@ -76,6 +80,8 @@ std::optional<std::uint64_t> places_of(const indexed_reader_state& s) noexcept {
   std::uint64_t places = 0;
   for (const epoch_part& p : s.parts) {
     const bool is_one = p.count > 0 && p.stride > 0 && p.epoch <= s.epoch && p.first < s.records;
+    const bool by_files = s.by == shard_by::files;
+    if ((p.ranks > 0) != by_files || p.ranks > most_ranks) return std::nullopt;
     if (!is_one || p.count - 1 > (s.records - 1 - p.first) / p.stride) return std::nullopt;
     if (p.count > permutation::max_size - places) return std::nullopt;
     places += p.count;
@@ -89,7 +95,6 @@ const char* fault_of(const fields& f) noexcept {
   if (f.state.world_size == 0) return "it is of no rank";
   if (f.state.epoch > detail::most_epochs) return "it has begun more epochs than anybody counts";
   if (f.state.records > permutation::max_size) return "it has more than 2^63 records";
-  if (f.by == 1 && !f.state.parts.empty()) return "by files there are no parts";
   const std::optional<std::uint64_t> places = places_of(f.state);
   if (!places) return "it has a part that no epoch has";
   if (f.state.position > *places) return "its position is behind the end of the epoch";

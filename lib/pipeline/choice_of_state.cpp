@@ -28,7 +28,6 @@ struct rank_of_stage {
 
 constexpr std::string_view batch_kind = "batch";
 constexpr std::string_view rank_setting = "rank";
-constexpr std::string_view shard_remainder_setting = "shard.last";
 constexpr std::string_view world_size_setting = "world_size";
 
 // Those of files are among the choices.
@@ -237,26 +236,20 @@ class dealer {
   std::uint64_t next_ = 0;
 };
 
-// What readers by an index have left, as the state of all of them.
-void merge_readers(const std::vector<std::vector<stage_state>>& ranks, const std::string& name,
-                   stage_state& to) {
+// The states of readers by an index, of all ranks. Who had not begun stands at the beginning.
+void collect_readers(const std::vector<std::vector<stage_state>>& ranks, const std::string& name,
+                     stage_state& to) {
   const auto is_open = [](const auto& saved) { return !saved.front().reader.empty(); };
   const auto open = std::ranges::find_if(ranks, is_open);
   if (open == ranks.end()) return;
   const stage_state& known = open->front();
-  const std::string title = name + ", stage '" + to.name + "'";
-  std::vector<indexed_reader_state> places;
+  indexed_reader_state begin =
+      indexed_reader_state::from_bytes(known.reader, name + ", stage '" + to.name + "'");
+  begin.epoch = begin.position = 0;
+  begin.parts.clear();
   for (const auto& saved : ranks) {
-    places.push_back(indexed_reader_state::from_bytes(
-        is_open(saved) ? saved.front().reader : known.reader, title));
-    if (is_open(saved)) continue;
-    places.back().epoch = places.back().position = 0;
-    places.back().parts.clear();
+    to.readers.push_back(is_open(saved) ? saved.front().reader : begin.to_bytes());
   }
-  const auto last = std::ranges::find(to.settings, shard_remainder_setting, &setting::name);
-  const bool is_set = last != to.settings.end();
-  const auto remainder = static_cast<shard_remainder>(is_set ? last->value : 0);
-  to.reader = indexed_reader_state::left_of(places, remainder, title).to_bytes();
   to.marks = known.marks;
 }
 
@@ -313,7 +306,7 @@ std::vector<stage_state> state_of_ranks(const std::vector<std::string>& all,
   require_one_seed(ranks, name);
   const auto batches = count_throughout(ranks);
   std::vector<stage_state> merged = ranks.front();
-  merge_readers(ranks, name, merged.front());
+  collect_readers(ranks, name, merged.front());
   dealer elements(ranks, here);
   for (std::size_t i = 0; i < merged.size(); ++i) elements.deal(i, merged[i]);
   for (std::size_t i = 0; i < merged.size(); ++i) merged[i].batches = batches[i];

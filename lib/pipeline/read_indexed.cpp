@@ -65,14 +65,15 @@ class indexed_stage final : public detail::stage<record_selection> {
     if (!reader_) return;
     const place* const at = journal_.find(before.run);
     indexed_reader_state s = at ? at->before : reader_->state();
-    // Records are counted in positions: then it is the state of all ranks, whatever their number.
+    // Records are counted in positions: by records it is the state of all ranks, then.
     if (at && had > 0) {
       if (s.epoch != at->epoch) {  // of that one there was none left
         s.epoch = at->epoch;
         s.position = 0;
         s.parts.clear();
       }
-      const std::uint64_t step = s.by == shard_by::files ? 1 : s.world_size;
+      const bool has_own_order = s.by == shard_by::files && s.parts.empty();
+      const std::uint64_t step = has_own_order ? 1 : s.world_size;
       s.position += had * step;
       if (!at->behind.empty()) s.position = at->behind[static_cast<std::size_t>(had - 1)];
       s.position = std::min(s.position, s.places());  // the last step may have been of a few ranks
@@ -87,11 +88,18 @@ class indexed_stage final : public detail::stage<record_selection> {
       detail::require_seed(s.name, options_.seed, *s.seed);
       seed_ = *s.seed;
     }
-    if (s.reader.empty()) co_return;
-    require_epoch(indexed_reader_state::from_bytes(s.reader, s.name));
+    const bool is_of_ranks = !s.readers.empty();
+    if (!is_of_ranks && s.reader.empty()) co_return;
+    for (const std::string& reader : is_of_ranks ? s.readers : std::vector{s.reader}) {
+      require_epoch(indexed_reader_state::from_bytes(reader, s.name));
+    }
     co_await open();
     try {
-      reader_->restore_state(s.reader);
+      if (is_of_ranks) {
+        reader_->restore_ranks(s.readers);
+      } else {
+        reader_->restore_state(s.reader);
+      }
     } catch (const failure&) {
       name_what_has_changed(s.marks);
       throw;

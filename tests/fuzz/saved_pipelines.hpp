@@ -66,15 +66,20 @@ inline auto declare_batches(std::uint64_t rank, std::uint64_t world_size) {
       .flat_map("each of two", each);
 }
 
-inline auto declare_index(std::uint64_t rank, std::uint64_t world_size) {
+inline auto declare_index(std::uint64_t rank, std::uint64_t world_size,
+                          leat::shard_by by = leat::shard_by::records) {
   return leat::read_indexed({"/records/?"},
                             {.num_epochs = 3,
                              .seed = 5,
-                             .shard = {.rank = rank, .world_size = world_size},
+                             .shard = {.rank = rank, .world_size = world_size, .by = by},
                              .batch_size = 2},
                             {.name = "fuzz"})
       .shuffle({.capacity = 3, .seed = 2})
       .map("text", [](leat::byte_view record) { return std::string(leat::as_text(record)); });
+}
+
+inline auto declare_index_by_files(std::uint64_t rank, std::uint64_t world_size) {
+  return declare_index(rank, world_size, leat::shard_by::files);
 }
 
 }  // namespace leat_test

@@ -39,7 +39,7 @@ using leat::task;
 using leat::sim::world;
 using leat_test::declare_batches;
 using leat_test::declare_files;
-using leat_test::declare_index;
+using leat_test::declare_index_by_files;
 using leat_test::require;
 using leat_test::write_files;
 using texts = std::vector<std::string>;
@@ -56,14 +56,18 @@ enum kind {
   of_reader,
   of_queue,
   of_note,
-  of_batch_ranks
+  of_batch_ranks,
+  of_owned_ranks
 };
-constexpr unsigned kinds = 9;
+constexpr unsigned kinds = 10;
 
-bool has_checksum(unsigned what) { return what <= of_index_ranks || what == of_batch_ranks; }
+bool has_checksum(unsigned what) { return what <= of_index_ranks || what >= of_batch_ranks; }
 bool has_several(unsigned what) {
-  return what == of_file_ranks || what == of_index_ranks || what == of_batch_ranks ||
-         what == of_reader;
+  return (what >= of_file_ranks && what <= of_reader) || what >= of_batch_ranks;
+}
+
+auto declare_index(std::uint64_t rank, std::uint64_t world_size) {
+  return leat_test::declare_index(rank, world_size);
 }
 
 // While it lives, what is allocated is in proportion to the bytes that are read, whatever numbers
@@ -245,7 +249,8 @@ task<void> check_reader(const texts& states, std::size_t some) {
   }
   leat::indexed_reader_state left;
   try {
-    left = leat::indexed_reader_state::left_of(ranks, leat::shard_remainder::keep, "fuzz");
+    left = leat::indexed_reader_state::left_of(ranks, std::array<std::uint64_t, 2>{5, 3},
+                                               leat::shard_remainder::keep, "fuzz");
   } catch (const leat::failure& e) {
     require(e.code() == errc::failed_precondition);
     co_return;
@@ -254,10 +259,10 @@ task<void> check_reader(const texts& states, std::size_t some) {
   const std::string bytes = left.to_bytes();
   require(leat::indexed_reader_state::from_bytes(bytes, "fuzz") == left);
 
-  const auto open = [] {
+  const auto open = [by = left.by] {
     texts paths = {"/records/a", "/records/b"};
-    return leat::indexed_reader::open(std::move(paths),
-                                      {.num_epochs = 3, .seed = 5, .name = "fuzz"});
+    return leat::indexed_reader::open(
+        std::move(paths), {.num_epochs = 3, .seed = 5, .shard = {.by = by}, .name = "fuzz"});
   };
   const auto reader = co_await open();
   const std::string fresh = reader->serialize_state();
@@ -375,6 +380,9 @@ texts fresh_states(unsigned what, leat::random_engine& random) {
       return {saved(declare_batches(0, 2), some()), saved(declare_batches(1, 2), some())};
     case of_index_ranks:
       return {saved(declare_index(0, 2), some()), saved(declare_index(1, 2), some())};
+    case of_owned_ranks:
+      return {saved(declare_index_by_files(0, 2), some()),
+              saved(declare_index_by_files(1, 2), some())};
     case of_reader: {
       texts all;
       for (const std::uint64_t rank : {0U, 1U}) {
@@ -440,6 +448,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
       case of_file_ranks: return check_pipeline(declare_files, states, true, some);
       case of_index_ranks: return check_pipeline(declare_index, states, true, some);
       case of_batch_ranks: return check_pipeline(declare_batches, states, true, some);
+      case of_owned_ranks: return check_pipeline(declare_index_by_files, states, true, some);
       case of_reader: return check_reader(states, some);
       case of_note: return check_note(here, bytes);
       default: break;

@@ -183,6 +183,57 @@ TEST_CASE("indexed_reader: another number of ranks goes on from the state of any
   }
 }
 
+TEST_CASE("indexed_reader: by files, another number of ranks goes on from the states of all",
+          "[io]") {
+  for (std::uint64_t before = 1; before <= 3; ++before) {
+    for (std::uint64_t after = 1; after <= 4; ++after) {
+      in_world([&](world& w) -> task<> {
+        const data d = data::make(w, files);
+        const auto read_rank = [&](std::uint64_t rank, std::uint64_t world_size,
+                                   const std::vector<std::string>& states, std::size_t batches,
+                                   std::vector<epoch_fingerprint>& all) -> task<std::string> {
+          indexed_reader_options o = some_epochs(3, 3);
+          o.shard = {.rank = rank, .world_size = world_size, .by = shard_by::files};
+          const auto reader = co_await open(d, o);
+          if (!states.empty()) reader->restore_ranks(states);
+          leat::record_selection batch;
+          for (bool more = true; more && batches > 0; --batches) {
+            more = co_await reader->read_batch(batch);
+            add(all, *reader, batch);
+          }
+          co_return reader->serialize_state();
+        };
+        const std::size_t step = leat_test::slow_build ? 5 : 1;
+        for (std::size_t batches = 0; batches <= 24; batches += step) {
+          std::vector<epoch_fingerprint> all(3);
+          std::vector<std::string> states;
+          for (std::uint64_t rank = 0; rank < before; ++rank) {
+            states.push_back(
+                co_await read_rank(rank, before, {}, (batches * (1 + rank)) % 25, all));
+          }
+          std::vector<std::string> later;  // of some that go on, and are saved again
+          for (std::uint64_t rank = 0; rank < after; ++rank) {
+            later.push_back(co_await read_rank(rank, after, states, 1 + rank, all));
+          }
+          for (std::uint64_t rank = 0; rank < before; ++rank) {
+            static_cast<void>(co_await read_rank(rank, before, later, SIZE_MAX, all));
+          }
+          // What was left of an epoch is read in the last one that somebody had begun.
+          epoch_fingerprint sum;
+          epoch_fingerprint expected;
+          for (std::size_t e = 0; e < 3; ++e) {
+            sum += all[e];
+            expected += of_all(d);
+          }
+          REQUIRE(sum == expected);
+        }
+        const auto reader = co_await open(d, some_epochs(1));
+        CHECK_THROWS_AS(reader->restore_ranks({}), leat::failure);
+      });
+    }
+  }
+}
+
 // What a reader says that is to go on with this state; then it goes on as before.
 std::string refusal_of(indexed_reader& reader, const std::string& state, errc expected) {
   const std::string before = reader.serialize_state();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@ namespace left_of_ranks_test {
 using leat::epoch_order;
 using leat::epoch_part;
 using leat::indexed_reader_state;
+using leat::shard_by;
 using leat::shard_remainder;
 using leat_test::contains;
 using numbers = std::vector<std::uint64_t>;
@@ -28,14 +30,14 @@ constexpr std::uint64_t seed = 11;
 // One rank of several, as an indexed_reader reads.
 class reading_rank {
  public:
-  reading_rank(std::uint64_t records, std::uint64_t rank, std::uint64_t world_size,
-               shard_remainder last, const indexed_reader_state* state = nullptr)
-      : order_(numbers{records}, true, seed,
-               {.rank = rank, .world_size = world_size, .last = last}) {
+  reading_rank(const numbers& files, const leat::shard_options& shard,
+               const indexed_reader_state* state = nullptr)
+      : order_(files, true, seed, shard) {
     if (state) now_ = *state;
-    now_.records = records;
+    now_.records = order_.size();
     now_.seed = seed;
-    now_.world_size = world_size;
+    now_.by = shard.by;
+    now_.world_size = shard.world_size;
     order_.begin(now_.epoch, now_.parts);
   }
 
@@ -66,9 +68,9 @@ class reading_rank {
   indexed_reader_state now_;
 };
 
-indexed_reader_state left_of(const std::vector<indexed_reader_state>& states,
-                             shard_remainder last) {
-  const indexed_reader_state left = indexed_reader_state::left_of(states, last, "reader");
+indexed_reader_state left_of(const std::vector<indexed_reader_state>& states, shard_remainder last,
+                             const numbers& files = {}) {
+  const indexed_reader_state left = indexed_reader_state::left_of(states, files, last, "reader");
   REQUIRE(indexed_reader_state::from_bytes(left.to_bytes(), "reader") == left);
   return left;
 }
@@ -78,10 +80,24 @@ std::string refused_states(const std::vector<indexed_reader_state>& states) {
                             leat::errc::failed_precondition);
 }
 
-TEST_CASE("left_of: several numbers of ranks in turn have each record once in each epoch", "[io]") {
-  for (std::uint64_t run = 0; run < leat_test::some_of(2000); ++run) {
+// Records of files, some without any.
+numbers some_files(leat::random_engine& random, std::uint64_t most) {
+  numbers files(static_cast<std::size_t>(1 + random.below(12)));
+  for (std::uint64_t& records : files) records = random.below(4) == 0 ? 0 : random.below(most);
+  files.front() += 10;
+  return files;
+}
+
+std::uint64_t sum_of(const numbers& all) {
+  return std::accumulate(all.begin(), all.end(), std::uint64_t{0});
+}
+
+// Several numbers of ranks in turn have each record once in each epoch.
+void check_turns(shard_by by, std::uint64_t runs) {
+  for (std::uint64_t run = 0; run < runs; ++run) {
     leat::random_engine random(run);
-    const std::uint64_t records = 10 + random.below(60);
+    const numbers files = some_files(random, 12);
+    const std::uint64_t records = sum_of(files);
     const std::uint64_t epochs = 1 + random.below(4);
     numbers times(records);
     indexed_reader_state left;
@@ -91,13 +107,13 @@ TEST_CASE("left_of: several numbers of ranks in turn have each record once in ea
       const std::uint64_t world_size = 1 + random.below(6);
       std::vector<indexed_reader_state> states;
       for (std::uint64_t rank = 0; rank < world_size; ++rank) {
-        reading_rank r(records, rank, world_size, shard_remainder::keep,
+        reading_rank r(files, {.rank = rank, .world_size = world_size, .by = by},
                        has_left ? &left : nullptr);
         r.read(turn == 0 ? UINT64_MAX : random.below(records), epochs, times);
         states.push_back(r.state());
       }
       if (turn == 0) break;
-      left = left_of(states, shard_remainder::keep);
+      left = left_of(states, shard_remainder::keep, files);
       has_left = true;
       parts = std::max(parts, left.parts.size());
     }
@@ -107,25 +123,39 @@ TEST_CASE("left_of: several numbers of ranks in turn have each record once in ea
   }
 }
 
+TEST_CASE("left_of: several numbers of ranks in turn have each record once in each epoch", "[io]") {
+  check_turns(shard_by::records, leat_test::some_of(2000));
+}
+
+TEST_CASE("left_of: so have ranks that read files of their own", "[io]") {
+  check_turns(shard_by::files, leat_test::some_of(2000));
+}
+
 TEST_CASE("left_of: ranks that are to have equally many records have that", "[io]") {
-  for (const shard_remainder last : {shard_remainder::drop, shard_remainder::repeat}) {
+  using how = std::pair<shard_remainder, shard_by>;
+  for (const auto& [last, by] : {how{shard_remainder::drop, shard_by::records},
+                                 how{shard_remainder::repeat, shard_by::records},
+                                 how{shard_remainder::drop, shard_by::files},
+                                 how{shard_remainder::repeat, shard_by::files}}) {
     for (std::uint64_t run = 0; run < leat_test::some_of(500); ++run) {
       leat::random_engine random(run);
-      const std::uint64_t records = 20 + random.below(60);
       const std::uint64_t before = 1 + random.below(5);
       const std::uint64_t behind = 1 + random.below(5);
+      const numbers files(10, 2 + random.below(6));  // by files, too, each rank can have as many
+      const std::uint64_t records = sum_of(files);
       numbers times(records);
       std::vector<indexed_reader_state> states;
       for (std::uint64_t rank = 0; rank < before; ++rank) {
-        reading_rank r(records, rank, before, last);
-        r.read(random.below(records / before), 1, times);
+        reading_rank r(files, {.rank = rank, .world_size = before, .by = by, .last = last});
+        r.read(1 + random.below(files[0] * (10 / before) - 1), 1, times);
         states.push_back(r.state());
       }
-      const indexed_reader_state left = left_of(states, last);
+      const indexed_reader_state left = left_of(states, last, files);
       numbers counts;
       for (std::uint64_t rank = 0; rank < behind; ++rank) {
         counts.push_back(
-            reading_rank(records, rank, behind, last, &left).read(UINT64_MAX, 1, times));
+            reading_rank(files, {.rank = rank, .world_size = behind, .by = by, .last = last}, &left)
+                .read(UINT64_MAX, 1, times));
       }
       INFO("run " << run << ", " << records << " records of " << before << " for " << behind);
       CHECK(std::ranges::count(counts, counts[0]) == std::ssize(counts));
@@ -190,6 +220,72 @@ TEST_CASE("left_of: ranks that have gone on with something else each are refused
   }
 }
 
+TEST_CASE("left_of: by files takes a part for each rank, of the orders that stand end to end",
+          "[io]") {
+  const numbers files = {5, 0, 3, 9, 1, 12};
+  std::vector<indexed_reader_state> states(2);
+  for (indexed_reader_state& s : states) {
+    s.records = 30;
+    s.shuffle = false;
+    s.by = shard_by::files;
+    s.world_size = 2;
+  }
+  // Without the one that is empty, one rank has files 0, 3 and 5, the other one 2 and 4.
+  CHECK(left_of(states, shard_remainder::keep, files) == states[0]);
+  states[0].position = 7;
+  states[1].position = 3;
+  const indexed_reader_state left = left_of(states, shard_remainder::keep, files);
+  CHECK(left.position == 0);
+  CHECK(left.parts == std::vector<epoch_part>{{.first = 7, .count = 19, .ranks = 2},
+                                              {.first = 29, .count = 1, .ranks = 2}});
+  epoch_order order(files, false, 0, {.by = shard_by::files});
+  order.begin(0, left.parts);
+  std::vector<std::pair<std::size_t, std::uint64_t>> rest;
+  for (std::uint64_t at = 0; !order.ended(at); at = order.next(at)) {
+    rest.emplace_back(order.at(at).file, order.at(at).index);
+  }
+  REQUIRE(rest.size() == 20);
+  CHECK(rest[0] == std::pair<std::size_t, std::uint64_t>(3, 2));
+  CHECK(rest[7] == std::pair<std::size_t, std::uint64_t>(5, 0));
+  CHECK(rest[19] == std::pair<std::size_t, std::uint64_t>(4, 0));
+  // Ranks that stand at one place have different records left.
+  states[1].position = states[0].position = 2;
+  CHECK(left_of(states, shard_remainder::keep, files).parts ==
+        std::vector<epoch_part>{{.first = 2, .count = 24, .ranks = 2},
+                                {.first = 28, .count = 2, .ranks = 2}});
+  // One is in the next epoch, or both are.
+  states[0].epoch = 1;
+  CHECK(left_of(states, shard_remainder::keep, files).parts ==
+        std::vector<epoch_part>{{.epoch = 0, .first = 28, .count = 2, .ranks = 2},
+                                {.epoch = 1, .first = 2, .count = 24, .ranks = 2},
+                                {.epoch = 1, .first = 26, .count = 4, .ranks = 2}});
+  states[0].position = 0;
+  const indexed_reader_state one = left_of(states, shard_remainder::keep, files);
+  CHECK(one.epoch == 0);
+  CHECK(one.parts == std::vector<epoch_part>{{.first = 28, .count = 2, .ranks = 2}});
+  // What is dropped is nobody's: the other rank has no more than four in an epoch.
+  states[0].position = 4;
+  states[1].epoch = 0;
+  CHECK(left_of(states, shard_remainder::drop, files).parts ==
+        std::vector<epoch_part>{{.epoch = 0, .first = 28, .count = 2, .ranks = 2},
+                                {.epoch = 1, .first = 4, .count = 22, .ranks = 2},
+                                {.epoch = 1, .first = 26, .count = 4, .ranks = 2}});
+  std::swap(states[0], states[1]);
+  CHECK(left_of(states, shard_remainder::drop, files).parts ==
+        std::vector<epoch_part>{{.epoch = 0, .first = 2, .count = 2, .ranks = 2},
+                                {.epoch = 1, .first = 0, .count = 26, .ranks = 2}});
+  // Nobody has any of the epoch left.
+  states[0] = states[1];
+  states[0].position = 26;
+  states[1].position = 30;
+  const indexed_reader_state none = left_of(states, shard_remainder::keep, files);
+  CHECK((none.epoch == 2 && none.position == 0 && none.parts.empty()));
+  const numbers others = {5, 0, 3, 9, 1};
+  CHECK(contains(leat_test::refusal([&] { return left_of(states, shard_remainder::keep, others); },
+                                    leat::errc::failed_precondition),
+                 "reader: the states are of 30 records, and the files have 18"));
+}
+
 TEST_CASE("indexed_reader_state: parts that no epoch has are refused", "[io]") {
   indexed_reader_state good;
   good.records = 100;
@@ -214,7 +310,14 @@ TEST_CASE("indexed_reader_state: parts that no epoch has are refused", "[io]") {
   CHECK(contains(refused([](auto& s) { s.position = 84; }), "behind the end of the epoch"));
   CHECK(
       contains(refused([](auto& s) { s.epoch = UINT64_MAX; }), "more epochs than anybody counts"));
-  CHECK(contains(refused([](auto& s) { s.by = leat::shard_by::files; }), "there are no parts"));
+  CHECK(contains(refused([](auto& s) { s.by = leat::shard_by::files; }), no_part));
+  CHECK(contains(refused([](auto& s) { s.parts[1].ranks = 2; }), no_part));
+  good.by = leat::shard_by::files;
+  for (epoch_part& p : good.parts) p.ranks = 3;
+  CHECK(indexed_reader_state::from_bytes(good.to_bytes(), "reader") == good);
+  CHECK(contains(refused([](auto& s) { s.parts[0].ranks = 0; }), no_part));
+  CHECK(
+      contains(refused([](auto& s) { s.parts[0].ranks = (std::uint64_t{1} << 32) + 1; }), no_part));
 }
 
 }  // namespace left_of_ranks_test

@@ -2,6 +2,7 @@
 
 #include "leat/pipeline/read_indexed.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -165,23 +166,111 @@ TEST_CASE("resume: what was left out as damaged is no place of another record", 
   check_dealing_everywhere(make);
 }
 
-TEST_CASE("resume: ranks of read_indexed() that do not go together are refused", "[pipeline]") {
-  const few_records records(62);
-  const auto by_files = [&](std::uint64_t rank, std::uint64_t world_size) {
-    return leat::read_indexed(
-               {records.dir / "records???"},
-               {.num_epochs = 1,
-                .seed = 5,
-                .shard = {.rank = rank, .world_size = world_size, .by = leat::shard_by::files}})
-        .map("text", text_of_record);
+// By files, of which each rank has some of its own.
+struct owned_files {
+  owned_files() {
+    const auto write = [this]() -> leat::task<> {
+      int next = 0;
+      for (int file = 0; const int records : {5, 0, 3, 9, 1, 12, 7}) {
+        auto writer =
+            co_await leat::tfrecord_writer::open(dir / ("records" + std::to_string(file++)));
+        for (int i = 0; i < records; ++i) {
+          const std::string record = std::to_string(next++);
+          co_await writer.write(leat::as_bytes(record));
+        }
+        co_await writer.close();
+      }
+    };
+    leat::sync_wait(write());
+  }
+  [[nodiscard]] auto read(std::uint64_t rank, std::uint64_t world_size, std::uint64_t num_epochs,
+                          leat::shard_remainder last = leat::shard_remainder::keep) const {
+    return leat::read_indexed({dir / "records?"}, {.num_epochs = num_epochs,
+                                                   .seed = 5,
+                                                   .shard = {.rank = rank,
+                                                             .world_size = world_size,
+                                                             .by = leat::shard_by::files,
+                                                             .last = last},
+                                                   .batch_size = 4});
+  }
+  temp_dir dir;
+};
+
+TEST_CASE("resume: ranks that read files of their own, in several epochs", "[pipeline]") {
+  const owned_files records;
+  for (std::uint64_t rank = 0; rank < 2; ++rank) {
+    check_resuming([&] { return records.read(rank, 2, 5).map("text", text_of_record); });
+  }
+}
+
+TEST_CASE("resume: what ranks have left of files of their own is dealt anew", "[pipeline]") {
+  const owned_files records;
+  for (const std::uint64_t num_epochs : {1U, 3U}) {
+    check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
+      return records.read(rank, world_size, num_epochs).map("text", text_of_record).prefetch(2);
+    });
+  }
+  check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
+    return records.read(rank, world_size, 2)
+        .shuffle({.capacity = 9, .seed = 2})
+        .batch({.size = 4})
+        .map("join", join_rows, {.workers = 2});
+  });
+  check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
+    return records.read(rank, world_size, 2).batch({.size = 5}).flat_map("rows", [](const auto& b) {
+      texts all;
+      for (const leat::byte_view row : b) all.push_back(text_of_record(row));
+      return all;
+    });
+  });
+}
+
+TEST_CASE("resume: ranks of equal size have files of their own, and others go on", "[pipeline]") {
+  const owned_files records;
+  const texts all = contents(go_on_with(records.read(0, 1, 1).map("text", text_of_record), {}));
+  for (const auto last : {leat::shard_remainder::drop, leat::shard_remainder::repeat}) {
+    for (const std::size_t k : {1U, 2U}) {  // each rank has four or more
+      texts states(3);
+      texts seen;
+      for (std::uint64_t r = 0; r < 3; ++r) {
+        const texts had = go_on_with(records.read(r, 3, 1, last).map("text", text_of_record), {},
+                                     k + r % 2, &states[r]);
+        seen.insert(seen.end(), had.begin(), had.end());
+      }
+      std::vector<std::size_t> counts;
+      for (std::uint64_t r = 0; r < 2; ++r) {
+        const texts rest =
+            go_on_with(records.read(r, 2, 1, last).map("text", text_of_record), states);
+        counts.push_back(rest.size());
+        seen.insert(seen.end(), rest.begin(), rest.end());
+      }
+      INFO(k);
+      CHECK(counts[0] == counts[1]);
+      texts once = contents(seen);
+      const auto repeated = std::unique(once.begin(), once.end());
+      if (last == leat::shard_remainder::drop) {
+        CHECK(repeated == once.end());
+        CHECK(once.size() + 1 >= all.size());
+      } else {
+        CHECK(texts(once.begin(), repeated) == all);
+        CHECK(once.size() <= all.size() + 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("resume: one rank's state of files of its own is not that of another number",
+          "[pipeline]") {
+  const owned_files records;
+  const auto make = [&](std::uint64_t rank, std::uint64_t world_size) {
+    return records.read(rank, world_size, 1).map("text", text_of_record);
   };
-  texts states(2);
-  for (std::uint64_t r = 0; r < 2; ++r) go_on_with(by_files(r, 2), {}, 3 + r, &states[r]);
-  auto p = by_files(0, 1);
-  CHECK(contains(error_of(p.restore_ranks(states), errc::failed_precondition),
-                 "stage 'indexed_reader': rank 0 of 2 stands elsewhere than others, each of which "
-                 "reads files of its own: by files only as many ranks can go on in the midst of an "
-                 "epoch; or take shard_by::records"));
+  std::string state;
+  go_on_with(make(1, 2), {}, 3, &state);
+  auto p = make(0, 1);
+  CHECK(contains(error_of(p.restore(state), errc::failed_precondition),
+                 "indexed_reader: cannot go on: the state is in the middle of an epoch whose files "
+                 "are shared by 2 ranks, here by 1: give restore_ranks() the states of all 2"));
   leat::sync_wait(p.stop());
 }
 

@@ -36,6 +36,8 @@ struct epoch_part {
   std::uint64_t first = 0;  ///< place, from 0
   std::uint64_t stride = 1;
   std::uint64_t count = 0;
+  /// By files: of so many ranks, whose orders stand one behind the other. 0: by records.
+  std::uint64_t ranks = 0;
 
   friend bool operator==(const epoch_part&, const epoch_part&) = default;
 };
@@ -66,7 +68,8 @@ struct shard_counts {
 /// Without a shuffle the order is that of the files.
 ///
 /// An epoch that is dealt out anew in its midst has some parts of orders, its own and those of
-/// epochs before, in the place of an order: positions are of these, one part behind the other.
+/// epochs before, in the place of an order: positions are of these, one part behind the other. In
+/// such an epoch ranks take turns, by files too.
 ///
 /// A value type. Thread safety: distinct-safe; shared-safe where nobody calls begin().
 class epoch_order {
@@ -87,8 +90,9 @@ class epoch_order {
   /// Goes over to another epoch. Errors: std::bad_alloc, by files; then nothing has changed.
   /// Cost: by records O(1), by files O(files).
   void begin(std::uint64_t epoch);
-  /// The same to one that was dealt out anew; without parts, to the whole one. Precondition: by
-  /// records, and the places of all parts are of the orders. Cost: O(parts).
+  /// The same to one that was dealt out anew; without parts, to the whole one. Precondition: the
+  /// places of all parts are of the orders. Cost: O(parts); by files also O(files) for each epoch
+  /// that they are of.
   void begin(std::uint64_t epoch, std::span<const epoch_part> parts);
   [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
 
@@ -96,6 +100,11 @@ class epoch_order {
 
   /// Records of all files.
   [[nodiscard]] std::uint64_t size() const noexcept { return firsts_.back(); }
+
+  /// By files: where, in the orders of so many ranks one behind the other, that of each rank begins
+  /// in an epoch; the last one is their end. Errors: std::bad_alloc. Cost: O(files + ranks).
+  [[nodiscard]] std::vector<std::uint64_t> begins_of_ranks(std::uint64_t epoch,
+                                                           std::uint64_t ranks) const;
 
   /// What this rank gets from a position on; from 0, in the whole epoch.
   [[nodiscard]] shard_counts left_from(std::uint64_t position) const noexcept;
@@ -106,7 +115,7 @@ class epoch_order {
 
   /// The position of the next step.
   [[nodiscard]] std::uint64_t next(std::uint64_t position) const noexcept {
-    return position + (by_files() ? 1 : shard_.world_size);
+    return position + (has_own_order() ? 1 : shard_.world_size);
   }
 
   /// True at a position at which the epoch is over for all ranks; by files, for this one.
@@ -120,23 +129,45 @@ class epoch_order {
     std::uint64_t most;
   };
 
-  [[nodiscard]] bool by_files() const noexcept { return shard_.by == shard_by::files; }
+  // The files of some ranks, one rank's behind the other's.
+  struct shared_files {
+    std::vector<std::size_t> files;
+    std::vector<std::uint64_t> firsts;  // place of the first record of each; the end
+    std::vector<std::uint64_t> begins;  // of each rank that has any; the end
+  };
+  // The orders of some ranks in an epoch.
+  struct rank_orders {
+    std::uint64_t epoch;
+    std::uint64_t ranks;
+    shared_files shared;
+    std::vector<permutation> orders;
+  };
   struct dealt_part {
     epoch_part part;
-    permutation order;    // of its epoch
-    std::uint64_t begin;  // its first position
+    permutation order;         // of its epoch, by records
+    std::uint64_t begin;       // its first position
+    std::size_t of_ranks = 0;  // by files: which of these it is of
   };
+
+  [[nodiscard]] bool by_files() const noexcept { return shard_.by == shard_by::files; }
+  // Of this epoch: else all ranks go through the same one.
+  [[nodiscard]] bool has_own_order() const noexcept { return by_files() && parts_.empty(); }
   // Positions of an epoch, of all ranks or, by files, of this one.
   [[nodiscard]] std::uint64_t places() const noexcept {
     return parts_.empty() ? order_.size() : parts_.back().begin + parts_.back().part.count;
   }
-  [[nodiscard]] std::uint64_t item_at(std::uint64_t place) const noexcept;
+  [[nodiscard]] std::uint64_t ordinal_at(std::uint64_t place) const noexcept;
+  [[nodiscard]] std::uint64_t ordinal_at(const dealt_part& d, std::uint64_t place) const noexcept;
+  [[nodiscard]] std::uint64_t ordinal_of(std::uint64_t item, const std::vector<std::size_t>& files,
+                                         const std::vector<std::uint64_t>& firsts) const noexcept;
 
   [[nodiscard]] shares shares_from(std::uint64_t position) const noexcept;
   [[nodiscard]] std::uint64_t records_of(std::size_t file) const noexcept {
     return firsts_[file + 1] - firsts_[file];
   }
   void choose_files(std::uint64_t epoch);
+  [[nodiscard]] shared_files share_files(std::uint64_t epoch, std::uint64_t ranks) const;
+  [[nodiscard]] rank_orders orders_of(std::uint64_t epoch, std::uint64_t ranks) const;
 
   std::vector<std::uint64_t> firsts_;  // ordinal of the first record of each file; the end
   bool shuffle_;
@@ -145,6 +176,7 @@ class epoch_order {
   std::uint64_t epoch_ = 0;
   permutation order_;  // of all records, or of those of this rank's files
   std::vector<dealt_part> parts_;
+  std::vector<rank_orders> of_ranks_;  // of parts by files
 
   // By files.
   std::vector<std::size_t> with_records_;

@@ -142,9 +142,9 @@ class indexed_reader {
   /// Where the reader stands: behind the last record that was delivered. Not while an operation is
   /// under way.
   ///
-  /// It is the state of all ranks together. Ranks that have delivered equally many records have
-  /// equal states, and one of them is enough to save. Of others that of each is needed:
-  /// indexed_reader_state::left_of().
+  /// By records it is the state of all ranks together: ranks that have delivered equally many
+  /// records have equal states, and one of them is enough to save. Of others, and by files, that of
+  /// each is needed: restore_ranks().
   [[nodiscard]] indexed_reader_state state() const;
   [[nodiscard]] std::string serialize_state() const { return state().to_bytes(); }
 
@@ -153,14 +153,21 @@ class indexed_reader {
   /// there. Behind the last one read_batch() gives false at once.
   ///
   /// By records, world_size may be another one than there; by files only at the beginning of an
-  /// epoch. What was left out as damaged before, which is another number for each rank, is not
-  /// counted: statistics() and the limit of corruption_options::max_reports go on from what this
-  /// reader has.
+  /// epoch, or by restore_ranks(). What was left out as damaged before, which is another number for
+  /// each rank, is not counted: statistics() and the limit of corruption_options::max_reports go on
+  /// from what this reader has.
   ///
   /// Errors: failed_precondition where the files have changed or are others, the options give
   ///         other orders, or more epochs have begun than `num_epochs`; the message says what
   ///         differs. invalid_argument for bytes that are no state. Nothing has changed then.
   void restore_state(std::string_view bytes);
+
+  /// Goes on with what several ranks have left, given the state of each one, rank by rank: as many
+  /// ranks as there are here go on each as it was, and any other number shares what is left, see
+  /// indexed_reader_state::left_of().
+  ///
+  /// Errors: those of restore_state() and left_of(); failed_precondition for no states.
+  void restore_ranks(std::span<const std::string> states);
 
   /// The files, for records that are wanted out of turn; not while an operation is under way.
   [[nodiscard]] std::span<const std::unique_ptr<tfrecord_file>> files() const noexcept {
@@ -184,7 +191,9 @@ class indexed_reader {
   };
 
   void check_ranks() const;
+  void check_files(const indexed_reader_state& s) const;
   void check_state(const indexed_reader_state& s) const;
+  void take_up(indexed_reader_state s);
   void begin_epoch(epoch_order& order, std::uint64_t epoch) const;
 
   [[nodiscard]] bool at_end(const place& p) const noexcept;

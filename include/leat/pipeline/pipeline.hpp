@@ -249,8 +249,7 @@ class pipeline {
   /// as many ranks as before go on as they were.
   ///
   /// Errors: also failed_precondition for states that are not of all ranks, or of ranks more than
-  ///         1,024 epochs apart, and where only as many can go on: in the midst of an epoch by
-  ///         files.
+  ///         1,024 epochs apart.
   /// Cost:   of each rank there was up to `interleave` * `block` records, or a batch of its reader;
   ///         a restore() of a share.
   [[nodiscard]] task<void> restore_ranks(std::vector<std::string> states) {

@@ -118,7 +118,8 @@ struct stage_state {
   /// Of batch(): what each batch was put together from of which stages behind it need elements
   /// again, in the order in which the last one of them needs them first.
   std::vector<std::vector<origin>> batches = {};
-  std::string reader = {};  ///< an indexed_reader's state; empty: it was not open yet
+  std::string reader = {};                ///< an indexed_reader's state; empty: it was not open yet
+  std::vector<std::string> readers = {};  ///< not empty: of so many ranks, that others go on for
   std::optional<std::uint64_t> seed = {};  ///< of the orders of such a reader
   std::vector<file_mark> marks = {};       ///< of its files, to name the one that has changed
 
