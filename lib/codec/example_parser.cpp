@@ -15,21 +15,12 @@ namespace {
 using detail::feature_column;
 using detail::record_place;
 
-// Example { Features features = 1 }
-void read_example(byte_view record, detail::feature_finder& finder) {
-  finder.clear();
-  std::string_view message = as_text(record);
-  std::string_view features;
-  while (detail::take_bytes(message, detail::tag_of(1, detail::wire::bytes), features)) {
-    finder.add_features(features);
-  }
-  detail::for_each_bytes(message, 1, [&](std::string_view rest) { finder.add_features(rest); });
-}
-
 void add_record(byte_view record, const record_place& place, detail::feature_finder& finder,
                 std::vector<feature_column>& columns) {
   try {
-    read_example(record, finder);
+    finder.clear();
+    detail::for_each_features(record,
+                              [&](std::string_view features) { finder.add_features(features); });
     for (feature_column& column : columns) {
       std::visit([&](auto& c) { c.add(place, finder.lists()); }, column);
     }

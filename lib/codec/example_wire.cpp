@@ -6,8 +6,7 @@ namespace {
 // Messages that stand in two pieces are merged as protobuf does it: as if one followed the other.
 std::string_view join(std::string_view first, std::string_view second, joined_bytes& joined) {
   if (first.empty()) return second;
-  joined.emplace_back(first).append(second);
-  return joined.back();
+  return joined.emplace_front(first).append(second);
 }
 
 }  // namespace
@@ -62,6 +61,19 @@ map_entry::map_entry(std::string_view entry, joined_bytes& joined) {
       in.skip(tag);
     }
   }
+}
+
+std::optional<map_entry> take_any_field(std::string_view& features, joined_bytes& joined) {
+  std::optional<map_entry> entry;
+  wire_reader in(features);
+  const std::uint32_t tag = in.tag();
+  if (tag == tag_of(1, wire::bytes)) {
+    entry.emplace(in.bytes(), joined);
+  } else {
+    in.skip(tag);
+  }
+  features.remove_prefix(static_cast<std::size_t>(in.at() - features.data()));
+  return entry;
 }
 
 }  // namespace leat::detail

@@ -1,11 +1,16 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <cstring>
+#include <forward_list>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/wire_reader.hpp"
+#include "leat/codec/bytes.hpp"
 #include "leat/core/dtype.hpp"
 
 namespace leat::detail {
@@ -17,8 +22,8 @@ enum class feature_kind : std::uint8_t { none = 0, bytes = 1, floats = 2, ints =
 /// "string", "float32", "int64" or "nothing".
 [[nodiscard]] std::string_view name(feature_kind kind) noexcept;
 
-/// Bytes that had to be joined to be one message.
-using joined_bytes = std::deque<std::string>;
+/// Bytes that had to be joined to be one message. Without any it has no memory.
+using joined_bytes = std::forward_list<std::string>;
 
 /// A Feature: its kind, and its list as it is serialized.
 struct feature_list {
@@ -90,6 +95,23 @@ struct map_entry {
   return true;
 }
 
+/// Of keys, which are short: without a call for most.
+[[nodiscard]] inline bool same_key(std::string_view a, std::string_view b) noexcept {
+  // Both have one Word or two that overlap.
+  const auto same_words = [&]<class Word>(Word) {
+    const auto word = [](std::string_view text, std::size_t at) {
+      Word w;
+      std::memcpy(&w, text.data() + at, sizeof w);
+      return w;
+    };
+    const std::size_t last = a.size() - sizeof(Word);
+    return word(a, 0) == word(b, 0) && word(a, last) == word(b, last);
+  };
+  if (a.size() != b.size()) return false;
+  if (a.size() < 4 || a.size() > 16) return a == b;
+  return a.size() < 8 ? same_words(std::uint32_t{}) : same_words(std::uint64_t{});
+}
+
 /// Calls use(bytes) for each field `number` of a message that is a run of bytes, and skips the
 /// others. Errors: wire_damage, and what `use` throws.
 template <class Use>
@@ -103,6 +125,117 @@ void for_each_bytes(std::string_view message, std::uint32_t number, Use&& use) {
       in.skip(tag);
     }
   }
+}
+
+// ----------------------------------------------------------------------------- parts of an Example
+
+/// Calls use(features) for each Features message of an Example { Features features = 1 }.
+/// Errors: wire_damage, and what `use` throws.
+template <class Use>
+void for_each_features(byte_view record, Use&& use) {
+  std::string_view message = as_text(record);
+  std::string_view features;
+  while (take_bytes(message, tag_of(1, wire::bytes), features)) use(features);
+  for_each_bytes(message, 1, use);
+}
+
+/// Takes the first field of a Features message, whatever it is; none: it was no entry of the map.
+/// Errors: wire_damage.
+[[nodiscard]] std::optional<map_entry> take_any_field(std::string_view& features,
+                                                      joined_bytes& joined);
+
+/// Calls use(key, read) for each entry of a Features message, in their order: read() gives its
+/// list. Errors: wire_damage, of read() too, and what `use` throws.
+template <class Use>
+void for_each_feature(std::string_view features, joined_bytes& joined, Use&& use) {
+  std::string_view entry;
+  std::string_view key;
+  feature_list list;
+  while (!features.empty()) {
+    std::string_view rest = features;
+    if (take_bytes(rest, tag_of(1, wire::bytes), entry) && read_usual_entry(entry, key, list)) {
+      use(key, [&] { return list; });
+      features = rest;
+    } else if (const auto any = take_any_field(features, joined)) {
+      use(any->key, [&] { return read_feature(any->value, joined); });
+    }
+  }
+}
+
+// Lists of values. room(count) gives memory for so many more, which stands behind that before or
+// elsewhere; they are written there as they stand. Errors: wire_damage, and what `room` throws;
+// then some of what it gave may not be written.
+
+template <class Room>
+void read_packed_floats(std::string_view packed, Room& room) {
+  if (packed.size() % sizeof(float) != 0) throw wire_damage{"a list of floats that is cut short"};
+  if (packed.empty()) return;
+  std::memcpy(room(packed.size() / sizeof(float)), packed.data(), packed.size());
+}
+
+/// Reads a FloatList.
+template <class Room>
+void read_floats(std::string_view list, Room&& room) {
+  std::string_view packed;
+  if (take_bytes(list, tag_of(1, wire::bytes), packed)) read_packed_floats(packed, room);
+  wire_reader in(list);
+  while (!in.done()) {
+    const std::uint32_t tag = in.tag();
+    if (tag == tag_of(1, wire::bytes)) {
+      read_packed_floats(in.bytes(), room);
+    } else if (tag == tag_of(1, wire::fixed32)) {
+      const std::uint32_t bits = in.fixed32();
+      std::memcpy(room(1), &bits, sizeof bits);
+    } else {
+      in.skip(tag);
+    }
+  }
+}
+
+template <class Room>
+void read_packed_ints(std::string_view packed, Room& room) {
+  // Each number ends with a byte whose high bit is clear.
+  const auto is_last = [](char c) { return static_cast<signed char>(c) >= 0; };
+  if (packed.size() == 1 && is_last(packed[0])) {  // a label
+    const std::int64_t value = packed[0];
+    std::memcpy(room(1), &value, sizeof value);
+    return;
+  }
+  if (packed.empty()) return;
+  std::byte* out = room(static_cast<std::size_t>(std::ranges::count_if(packed, is_last)));
+  wire_reader in(packed);
+  while (!in.done()) {
+    const std::uint64_t value = in.varint();
+    std::memcpy(out, &value, sizeof value);
+    out += sizeof value;
+  }
+}
+
+/// Reads an Int64List.
+template <class Room>
+void read_ints(std::string_view list, Room&& room) {
+  std::string_view packed;
+  if (take_bytes(list, tag_of(1, wire::bytes), packed)) read_packed_ints(packed, room);
+  wire_reader in(list);
+  while (!in.done()) {
+    const std::uint32_t tag = in.tag();
+    if (tag == tag_of(1, wire::bytes)) {
+      read_packed_ints(in.bytes(), room);
+    } else if (tag == tag_of(1, wire::varint)) {
+      const std::uint64_t value = in.varint();
+      std::memcpy(room(1), &value, sizeof value);
+    } else {
+      in.skip(tag);
+    }
+  }
+}
+
+/// Reads a BytesList: calls use(text) for each.
+template <class Use>
+void read_strings(std::string_view list, Use&& use) {
+  std::string_view text;
+  while (take_bytes(list, tag_of(1, wire::bytes), text)) use(text);
+  for_each_bytes(list, 1, use);
 }
 
 }  // namespace leat::detail

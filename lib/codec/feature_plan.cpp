@@ -2,33 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 
 #include "leat/core/error.hpp"
 
 namespace leat::detail {
-namespace {
-
-// Of two texts of one size, of which each has one Word or two that overlap.
-template <class Word>
-bool same_words(std::string_view a, std::string_view b) noexcept {
-  const auto word = [](std::string_view text, std::size_t at) {
-    Word w;
-    std::memcpy(&w, text.data() + at, sizeof w);
-    return w;
-  };
-  const std::size_t last = a.size() - sizeof(Word);
-  return word(a, 0) == word(b, 0) && word(a, last) == word(b, last);
-}
-
-// Of keys, which are short: without a call for most.
-bool same(std::string_view a, std::string_view b) noexcept {
-  if (a.size() != b.size()) return false;
-  if (a.size() < 4 || a.size() > 16) return a == b;
-  return a.size() < 8 ? same_words<std::uint32_t>(a, b) : same_words<std::uint64_t>(a, b);
-}
-
-}  // namespace
 
 // ------------------------------------------------------------------------------------------- plan
 
@@ -204,7 +181,7 @@ void feature_finder::clear() {
 }
 
 inline std::size_t feature_finder::slot_of(std::string_view key, std::size_t position) {
-  if (position < expected_.size() && same(expected_[position].first, key)) {
+  if (position < expected_.size() && same_key(expected_[position].first, key)) {
     return expected_[position].second;
   }
   return find_slot(key, position);
@@ -223,33 +200,10 @@ std::size_t feature_finder::find_slot(std::string_view key, std::size_t position
 
 void feature_finder::add_features(std::string_view features) {
   std::size_t position = 0;
-  std::string_view entry;
-  std::string_view key;
-  feature_list list;
-  while (!features.empty()) {
-    std::string_view rest = features;
-    if (take_bytes(rest, tag_of(1, wire::bytes), entry) && read_usual_entry(entry, key, list)) {
-      const std::size_t slot = slot_of(key, position++);
-      if (slot < lists_.size()) lists_[slot] = list;
-      features = rest;
-    } else {
-      features = add_unusual(features, position);
-    }
-  }
-}
-
-// The first field of a message, whatever it is; gives what is behind it.
-std::string_view feature_finder::add_unusual(std::string_view features, std::size_t& position) {
-  wire_reader in(features);
-  const std::uint32_t tag = in.tag();
-  if (tag == tag_of(1, wire::bytes)) {
-    const map_entry entry(in.bytes(), joined_);
-    const std::size_t slot = slot_of(entry.key, position++);
-    if (slot < lists_.size()) lists_[slot] = read_feature(entry.value, joined_);
-  } else {
-    in.skip(tag);
-  }
-  return features.substr(static_cast<std::size_t>(in.at() - features.data()));
+  for_each_feature(features, joined_, [&](std::string_view key, const auto& read) {
+    const std::size_t slot = slot_of(key, position++);
+    if (slot < lists_.size()) lists_[slot] = read();
+  });
 }
 
 }  // namespace leat::detail

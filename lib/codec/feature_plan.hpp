@@ -94,7 +94,6 @@ class feature_finder {
  private:
   std::size_t slot_of(std::string_view key, std::size_t position);
   std::size_t find_slot(std::string_view key, std::size_t position);
-  std::string_view add_unusual(std::string_view features, std::size_t& position);
 
   const feature_plan& plan_;
   std::vector<feature_list> lists_;

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/tensor_maker.hpp"
-#include "core/wire_reader.hpp"
 
 namespace leat::detail {
 
@@ -27,88 +26,19 @@ void value_column::grow(std::size_t by) {
   capacity_ = capacity;
 }
 
-inline void value_column::add_strings(std::string_view list) {
-  std::string_view text;
-  while (take_bytes(list, tag_of(1, wire::bytes), text)) add_string(text);
-  for_each_bytes(list, 1, [this](std::string_view value) { add_string(value); });
-}
-
-inline void value_column::add_string(std::string_view text) {
-  strings_.push_back(text);
-  ++count_;
-}
-
-inline void value_column::add_floats(std::string_view list) {
-  std::string_view packed;
-  if (take_bytes(list, tag_of(1, wire::bytes), packed)) add_packed_floats(packed);
-  wire_reader in(list);
-  while (!in.done()) {
-    const std::uint32_t tag = in.tag();
-    if (tag == tag_of(1, wire::bytes)) {
-      add_packed_floats(in.bytes());
-    } else if (tag == tag_of(1, wire::fixed32)) {
-      const std::uint32_t bits = in.fixed32();
-      std::memcpy(make_room(1), &bits, sizeof bits);
-      ++count_;
-    } else {
-      in.skip(tag);
-    }
-  }
-}
-
-inline void value_column::add_packed_floats(std::string_view packed) {
-  if (packed.size() % sizeof(float) != 0) throw wire_damage{"a list of floats that is cut short"};
-  if (packed.empty()) return;
-  const std::size_t count = packed.size() / sizeof(float);
-  std::memcpy(make_room(count), packed.data(), packed.size());
-  count_ += count;
-}
-
-inline void value_column::add_ints(std::string_view list) {
-  std::string_view packed;
-  if (take_bytes(list, tag_of(1, wire::bytes), packed)) add_packed_ints(packed);
-  wire_reader in(list);
-  while (!in.done()) {
-    const std::uint32_t tag = in.tag();
-    if (tag == tag_of(1, wire::bytes)) {
-      add_packed_ints(in.bytes());
-    } else if (tag == tag_of(1, wire::varint)) {
-      const std::uint64_t value = in.varint();
-      std::memcpy(make_room(1), &value, sizeof value);
-      ++count_;
-    } else {
-      in.skip(tag);
-    }
-  }
-}
-
-inline void value_column::add_packed_ints(std::string_view packed) {
-  // Each number ends with a byte whose high bit is clear.
-  const auto is_last = [](char c) { return static_cast<signed char>(c) >= 0; };
-  if (packed.size() == 1 && is_last(packed[0])) {  // a label
-    const std::int64_t value = packed[0];
-    std::memcpy(make_room(1), &value, sizeof value);
-    ++count_;
-    return;
-  }
-  if (packed.empty()) return;
-  const auto count = static_cast<std::size_t>(std::ranges::count_if(packed, is_last));
-  std::byte* out = make_room(count);
-  wire_reader in(packed);
-  while (!in.done()) {
-    const std::uint64_t value = in.varint();
-    std::memcpy(out, &value, sizeof value);
-    out += sizeof value;
-  }
-  count_ += count;
-}
-
 std::size_t value_column::add(std::string_view list) {
   const std::size_t before = count_;
+  const auto room = [this](std::size_t count) {
+    std::byte* const to = make_room(count);
+    count_ += count;
+    return to;
+  };
   switch (type_) {
-    case dtype::string: add_strings(list); break;
-    case dtype::float32: add_floats(list); break;
-    default: add_ints(list); break;
+    case dtype::float32: read_floats(list, room); break;
+    case dtype::int64: read_ints(list, room); break;
+    default:
+      read_strings(list, [this](std::string_view text) { strings_.push_back(text); });
+      count_ = strings_.size();
   }
   return count_ - before;
 }

@@ -52,12 +52,6 @@ class value_column {
     return numbers_.data() + count_ * size_;
   }
   void grow(std::size_t by);
-  void add_strings(std::string_view list);
-  void add_string(std::string_view text);
-  void add_floats(std::string_view list);
-  void add_packed_floats(std::string_view packed);
-  void add_ints(std::string_view list);
-  void add_packed_ints(std::string_view packed);
 
   dtype type_;
   feature_kind kind_;
