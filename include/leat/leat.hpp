@@ -65,6 +65,7 @@
 #include "leat/codec/epoch_fingerprint.hpp"
 #include "leat/codec/event.hpp"
 #include "leat/codec/example_builder.hpp"
+#include "leat/codec/example_fields.hpp"
 #include "leat/codec/example_parser.hpp"
 #include "leat/codec/features.hpp"
 #include "leat/codec/histogram.hpp"

@@ -41,6 +41,12 @@ void refuse_kind(const record_place& place, std::string_view key, feature_kind k
   place.refuse(key, "is of " + std::string(name(kind)) + ", must be of " + std::string(name(type)));
 }
 
+void refuse_missing(const record_place& place, std::string_view key, dtype type,
+                    std::string_view advice) {
+  place.refuse(key, "required, of " + std::string(name(type)) +
+                        ", and missing: " + std::string(advice) + " if it may be");
+}
+
 void refuse_count(const record_place& place, std::string_view key, dtype type, std::size_t count,
                   std::size_t wanted, const partial_shape& shape) {
   place.refuse(key, "has " + words(name(type), count) + ", must have " + std::to_string(wanted) +
@@ -79,8 +85,7 @@ void dense_column::add(const record_place& place, record_lists lists) {
 
 void dense_column::add_default(const record_place& place) {
   if (!feature_.default_value) {
-    place.refuse(key_.text, "required, of " + std::string(name(feature_.type)) +
-                                ", and missing: give it a default_value if it may be");
+    refuse_missing(place, key_.text, feature_.type, "give it a default_value");
   }
   values_.add(*feature_.default_value);
 }

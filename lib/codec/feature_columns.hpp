@@ -156,6 +156,9 @@ inline std::size_t add_list(value_column& values, const feature_list& list,
   refuse_kind(place, key, list.kind, values.type());
 }
 
+/// `advice`: what to do where it may be missing.
+[[noreturn]] void refuse_missing(const record_place& place, std::string_view key, dtype type,
+                                 std::string_view advice);
 [[noreturn]] void refuse_count(const record_place& place, std::string_view key, dtype type,
                                std::size_t count, std::size_t wanted, const partial_shape& shape);
 /// Errors: decode_error unless a feature of a fixed shape has just its values.

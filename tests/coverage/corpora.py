@@ -39,6 +39,7 @@ TARGETS = {
     },
     'example': {
         'codec/decode_example.cpp': [],
+        'codec/example_fields.cpp': ['example_reader'],
         'codec/example_parser.cpp': [],
         'codec/example_wire.cpp': [],
         'codec/feature_columns.cpp': [],

@@ -1,5 +1,6 @@
 // Any bytes as an Example: refused, or values that come back the same when they are written anew,
-// or rows that fit together. A byte in front chooses which features are asked for.
+// or rows that fit together. A byte in front chooses which features are asked for. Whatever they
+// are, example_fields and example_parser agree on them.
 
 #include <algorithm>
 #include <cstddef>
@@ -13,6 +14,7 @@
 #include "leat/codec/decode_example.hpp"
 #include "leat/codec/example_builder.hpp"
 #include "leat/codec/example_parser.hpp"
+#include "support/example_agreement.hpp"
 
 namespace {
 
@@ -123,6 +125,8 @@ void unless_refused(Check check) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 1) return 0;
   const leat::byte_view bytes(reinterpret_cast<const std::byte*>(data) + 1, size - 1);
+  std::string refusal;
+  if (!leat_test::agree_on(bytes, refusal)) std::abort();
   switch (data[0] % 3) {
     case 0:
       unless_refused([&] { check_lists(bytes); });

@@ -18,6 +18,7 @@
 #include "leat/core/random.hpp"
 #include "leat/core/stack.hpp"
 #include "support/effort.hpp"
+#include "support/example_agreement.hpp"
 
 namespace example_test {
 
@@ -262,6 +263,43 @@ TEST_CASE("Example: the builder's bytes are protobuf's", "[oracle]") {
     }
     if (builder.serialize() != e.SerializeAsString()) FAIL("other bytes");
   }
+}
+
+// The keys are those of example_agreement.hpp, the kinds now and then others.
+Example example_of_fields(generator& random) {
+  Example e;
+  auto& features = *e.mutable_features()->mutable_feature();
+  for (const char* const key : {"f", "i", "j", "k", "n", "s", "t", "three", "u", "v"}) {
+    if (random.below(2) == 0) features[key] = random.feature();
+  }
+  return e;
+}
+
+TEST_CASE("Example: example_fields reads what protobuf writes", "[oracle]") {
+  generator random(seed_of_cases(5));
+  std::uint64_t read = 0;
+  for (auto n = some_random(10'000); n > 0; --n) {
+    const Example e = example_of_fields(random);
+    const std::string bytes = e.SerializeAsString();
+    std::string refusal;
+    if (!leat_test::agree_on(leat::as_bytes(bytes), refusal)) FAIL("otherwise: " << refusal);
+    std::string after_damage;
+    const std::string damaged = random.damaged(bytes);
+    if (!leat_test::agree_on(leat::as_bytes(damaged), after_damage)) FAIL(after_damage);
+    if (!refusal.empty()) continue;
+    ++read;
+    const auto fields = leat_test::agreed_fields().parse(leat::as_bytes(bytes));
+    const auto& all = e.features().feature();
+    if (all.contains("i")) {
+      const auto& values = all.at("i").int64_list().value();
+      if (!std::ranges::equal(fields.i, values)) FAIL("other numbers");
+    }
+    if (all.contains("s")) {
+      const auto& values = all.at("s").bytes_list().value();
+      if (!std::ranges::equal(fields.s, values)) FAIL("other strings");
+    }
+  }
+  CHECK(read > some_random(10));
 }
 
 TEST_CASE("SequenceExample: whatever protobuf writes is read the same", "[oracle]") {

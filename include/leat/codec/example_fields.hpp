@@ -1,0 +1,291 @@
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "leat/codec/bytes.hpp"
+#include "leat/codec/decode_error.hpp"
+#include "leat/core/dtype.hpp"
+#include "leat/core/shape.hpp"
+
+namespace leat {
+namespace detail {
+
+template <class V>
+concept example_number = std::same_as<V, float> || std::same_as<V, std::int64_t>;
+template <class V>
+concept example_value = example_number<V> || std::same_as<V, std::string>;
+template <example_value V>
+inline constexpr dtype type_of = std::same_as<V, float>          ? dtype::float32
+                                 : std::same_as<V, std::int64_t> ? dtype::int64
+                                                                 : dtype::string;
+template <class V>
+concept raw_byte =
+    std::same_as<V, std::byte> || std::same_as<V, char> || std::same_as<V, unsigned char>;
+
+/// As a count or a size: not fixed.
+inline constexpr std::size_t any_number = SIZE_MAX;
+
+/// How a member of a type holds the values of a feature; only the types that are listed below can.
+///   count, size          of the values, and of each string: what they must be, or any_number
+///   is_list              of several values, also where it is of one
+///   room(member, count)  makes it that many values, and gives the first
+///   put(member, i, text) sets a string, no further than one behind those that it holds
+template <class Member>
+struct member_values;
+
+template <example_value V>
+struct member_values<V> {
+  using value = V;
+  static constexpr bool may_be_none = false;
+  static constexpr bool is_list = false;
+  static constexpr std::size_t count = 1;
+  static constexpr std::size_t size = any_number;
+  static V* room(V& member, std::size_t) noexcept { return &member; }
+  static void put(V& member, std::size_t, std::string_view text) { member.assign(text); }
+};
+
+template <example_value V>
+struct member_values<std::optional<V>> {
+  using value = V;
+  static constexpr bool may_be_none = true;
+  static constexpr bool is_list = false;
+  static constexpr std::size_t count = 1;
+  static constexpr std::size_t size = any_number;
+  static V* room(std::optional<V>& member, std::size_t) {
+    return member ? &*member : &member.emplace();
+  }
+  static void put(std::optional<V>& member, std::size_t, std::string_view text) {
+    room(member, 1)->assign(text);
+  }
+};
+
+template <example_value V, std::size_t N>
+struct member_values<std::array<V, N>> {
+  using value = V;
+  static constexpr bool may_be_none = false;
+  static constexpr bool is_list = true;
+  static constexpr std::size_t count = N;
+  static constexpr std::size_t size = any_number;
+  static V* room(std::array<V, N>& member, std::size_t) noexcept { return member.data(); }
+  static void put(std::array<V, N>& member, std::size_t i, std::string_view text) {
+    member[i].assign(text);
+  }
+};
+
+template <example_value V>
+struct member_values<std::vector<V>> {
+  using value = V;
+  static constexpr bool may_be_none = true;
+  static constexpr bool is_list = true;
+  static constexpr std::size_t count = any_number;
+  static constexpr std::size_t size = any_number;
+  static V* room(std::vector<V>& member, std::size_t count_of_all) {
+    member.resize(count_of_all);
+    return member.data();
+  }
+  static void put(std::vector<V>& member, std::size_t i, std::string_view text) {
+    if (i < member.size()) {
+      member[i].assign(text);
+    } else {
+      member.emplace_back(text);
+    }
+  }
+};
+
+// The bytes of one string.
+template <raw_byte Byte, std::size_t N>
+struct member_values<std::array<Byte, N>> {
+  using value = std::string;
+  static constexpr bool may_be_none = false;
+  static constexpr bool is_list = false;
+  static constexpr std::size_t count = 1;
+  static constexpr std::size_t size = N;
+  static std::byte* room(std::array<Byte, N>&, std::size_t) noexcept { return nullptr; }
+  static void put(std::array<Byte, N>& member, std::size_t, std::string_view text) noexcept {
+    if constexpr (N > 0) std::memcpy(member.data(), text.data(), N);
+  }
+};
+
+template <class Member>
+concept example_member = requires { typename member_values<Member>::value; };
+/// One that can be without a value.
+template <class Member>
+concept example_member_or_none = example_member<Member> && member_values<Member>::may_be_none;
+
+/// A feature, and the place in an object where its values belong, without the type of either.
+struct example_target {
+  std::string key;
+  dtype type;
+  partial_shape shape;  // for messages
+  std::size_t count;
+  std::size_t size;
+  void* (*room)(void* object, std::size_t count);
+  void (*put)(void* object, std::size_t index, std::string_view text);
+  std::function<void(void* object)> otherwise = {};  // where it is missing; none: that is an error
+};
+
+template <auto Member>
+struct member_of;
+template <class T, class M, M T::* Member>
+struct member_of<Member> {
+  using object_type = T;
+  using type = M;
+  using values = member_values<M>;
+  using value = typename values::value;
+
+  static M& in(void* object) noexcept { return static_cast<T*>(object)->*Member; }
+  static void* room(void* object, std::size_t count) { return values::room(in(object), count); }
+  static void put(void* object, std::size_t index, std::string_view text) {
+    if constexpr (std::same_as<value, std::string>) values::put(in(object), index, text);
+  }
+  static example_target target(std::string key, std::size_t count) {
+    partial_shape shape;
+    if (values::is_list && count != any_number) shape = {static_cast<std::int64_t>(count)};
+    return {std::move(key), type_of<value>, std::move(shape), count, values::size, &room, &put};
+  }
+};
+
+/// Reads the wanted features of an Example to where they belong.
+class example_reader {
+ public:
+  explicit example_reader(std::vector<example_target> targets);
+  void read(byte_view record, void* object) const;
+
+ private:
+  [[nodiscard]] std::size_t slot_of(std::string_view key, std::size_t expected) const noexcept;
+
+  std::vector<example_target> targets_;  // by key
+};
+
+}  // namespace detail
+
+/// A feature of an Example, and the member of T where its values belong: made by required_field()
+/// and optional_field().
+template <class T>
+struct example_field {
+  detail::example_target target;
+};
+
+/// A feature that every record must have.
+///
+/// Of Member, a pointer to a member of the type itself, its values are
+///
+///     V                        one value, V being float, std::int64_t or std::string
+///     std::array<V, N>         N values
+///     std::vector<V>           as many as are given beside the key
+///     std::array<Byte, N>      one string of N bytes, Byte being std::byte, char or unsigned char
+template <auto Member>
+  requires detail::example_member<typename detail::member_of<Member>::type>
+[[nodiscard]] auto required_field(std::string key) {
+  using member = detail::member_of<Member>;
+  static_assert(!member::values::may_be_none,
+                "give a vector's number of values, or take an optional_field()");
+  return example_field<typename member::object_type>{
+      member::target(std::move(key), member::values::count)};
+}
+template <auto Member>
+  requires detail::example_member<typename detail::member_of<Member>::type>
+[[nodiscard]] auto required_field(std::string key, std::size_t count) {
+  using member = detail::member_of<Member>;
+  static_assert(member::values::count == detail::any_number, "the member's type says how many");
+  return example_field<typename member::object_type>{member::target(std::move(key), count)};
+}
+
+/// A feature that a record may be without: then a std::optional<V> is empty, or a std::vector<V>,
+/// which takes any number of values otherwise.
+template <auto Member>
+  requires detail::example_member_or_none<typename detail::member_of<Member>::type>
+[[nodiscard]] auto optional_field(std::string key) {
+  using member = detail::member_of<Member>;
+  example_field<typename member::object_type> field{
+      member::target(std::move(key), member::values::count)};
+  field.target.otherwise = [](void* object) {
+    if constexpr (member::values::count == detail::any_number) {
+      member::in(object).clear();
+    } else {
+      member::in(object).reset();
+    }
+  };
+  return field;
+}
+/// The same for any member: it gets `otherwise`. A vector takes as many values as that has.
+template <auto Member>
+  requires detail::example_member<typename detail::member_of<Member>::type>
+[[nodiscard]] auto optional_field(std::string key,
+                                  typename detail::member_of<Member>::type otherwise) {
+  using member = detail::member_of<Member>;
+  std::size_t count = member::values::count;
+  if constexpr (member::values::count == detail::any_number) count = otherwise.size();
+  example_field<typename member::object_type> field{member::target(std::move(key), count)};
+  field.target.otherwise = [value = std::move(otherwise)](void* object) {
+    member::in(object) = value;
+  };
+  return field;
+}
+
+/// Reads serialized tf.train.Example messages one by one, as values of a type of the program's.
+///
+///     struct drawing {
+///       std::int64_t label = 0;
+///       std::vector<float> strokes;
+///       std::string author;
+///     };
+///     const leat::example_fields<drawing> fields(
+///         {leat::required_field<&drawing::label>("label"),
+///          leat::optional_field<&drawing::strokes>("strokes"),
+///          leat::optional_field<&drawing::author>("author", "unknown")});
+///     const drawing d = fields.parse(record);
+///
+/// For who has single elements, to shuffle them or to choose among them; who wants batches takes an
+/// example_parser, which makes columns of many records at once. Bytes are read, and refused, as
+/// there.
+///
+/// Thread safety: shared-safe.
+template <class T>
+class example_fields {
+ public:
+  /// Errors: invalid_argument: no field; a key that two fields want.
+  explicit example_fields(const std::vector<example_field<T>>& fields)
+      : reader_(targets_of(fields)) {}
+  explicit example_fields(std::initializer_list<example_field<T>> fields)
+      : reader_(targets_of(fields)) {}
+
+  /// One record, as a T of which the members without a field are as T{} has them.
+  ///
+  /// Errors: decode_error, with the feature: no message; a value that is missing, of another kind,
+  ///         number or size. std::bad_alloc.
+  [[nodiscard]] T parse(byte_view record) const {
+    T object{};
+    parse_into(record, object);
+    return object;
+  }
+
+  /// The same into an object that is there already, whose memory is used again; members without a
+  /// field stay as they are. After an error some members are new.
+  /// Cost: O(bytes); no allocation where the object has memory enough for its values.
+  void parse_into(byte_view record, T& object) const { reader_.read(record, &object); }
+
+ private:
+  template <class Fields>
+  static std::vector<detail::example_target> targets_of(const Fields& fields) {
+    std::vector<detail::example_target> targets;
+    for (const example_field<T>& field : fields) targets.push_back(field.target);
+    return targets;
+  }
+
+  detail::example_reader reader_;
+};
+
+}  // namespace leat
