@@ -76,37 +76,35 @@ example_reader::example_reader(std::vector<example_target> targets) : targets_(s
                 "example_fields: feature '" + twice->key + "': wanted by two fields");
 }
 
-// Where the values of a key belong; targets_.size(): nowhere. Records are mostly written in the
-// order of their keys, and then it is the expected one.
-std::size_t example_reader::slot_of(std::string_view key, std::size_t expected) const noexcept {
-  constexpr std::size_t few = 8;
-  const std::size_t all = targets_.size();
-  if (expected < all && same_key(targets_[expected].key, key)) return expected;
-  if (all <= few) {
-    std::size_t slot = 0;
-    while (slot < all && !same_key(targets_[slot].key, key)) ++slot;
-    return slot;
-  }
+// Where the values of a key belong; targets_.size(): nowhere.
+std::size_t example_reader::slot_of(std::string_view key) const noexcept {
   const auto found = std::ranges::lower_bound(targets_, key, {}, &example_target::key);
-  if (found == targets_.end() || found->key != key) return all;
+  if (found == targets_.end() || found->key != key) return targets_.size();
   return static_cast<std::size_t>(found - targets_.begin());
 }
 
 void example_reader::read(byte_view record, void* object) const {
-  thread_local std::vector<feature_list> lists;  // of each target; kept for the next record
-  lists.assign(targets_.size(), {});
+  // Kept for the next record, of whichever reader. `behind`: which target came behind one in the
+  // record before, and as the last of them which came first; it is looked at first.
+  thread_local std::vector<feature_list> lists;
+  thread_local std::vector<std::size_t> behind;
+  const std::size_t count = targets_.size();
+  lists.assign(count, {});
+  if (behind.size() <= count) behind.resize(count + 1);
   joined_bytes joined;
   try {
     for_each_features(record, [&](std::string_view features) {
-      std::size_t expected = 0;
-      for_each_feature(features, joined, [&](std::string_view key, const auto& read) {
-        const std::size_t slot = slot_of(key, expected);
-        if (slot == targets_.size()) return;
-        lists[slot] = read();
-        expected = slot + 1;
+      std::size_t* guess = &behind[count];
+      for_each_feature(features, joined, [&](std::string_view key, const auto& read_list) {
+        std::size_t slot = *guess;
+        if (slot >= count || !same_key(targets_[slot].key, key)) slot = slot_of(key);
+        if (slot == count) return;
+        lists[slot] = read_list();
+        *guess = slot;
+        guess = &behind[slot];
       });
     });
-    for (std::size_t i = 0; i < targets_.size(); ++i) read_target(targets_[i], lists[i], object);
+    for (std::size_t i = 0; i < count; ++i) read_target(targets_[i], lists[i], object);
   } catch (const wire_damage& damage) {
     this_record.refuse(damage, "tf.train.Example");
   }

@@ -290,6 +290,21 @@ TEST_CASE("pipeline: batches, and what is left over", "[pipeline]") {
   CHECK(leat::sync_wait(sizes_of_batches(files, {.size = 5}, dropped)) == sizes{5, 5});
 }
 
+TEST_CASE("pipeline: a batch that nobody took lends its memory to the next one", "[pipeline]") {
+  const temp_dir dir;
+  std::vector<const void*> memory;
+  auto p = lines_of({.files = make_files(dir, {10})})
+               .batch({.size = 4})
+               .map("join", [&](const texts& batch) {
+                 memory.push_back(batch.data());
+                 std::string all;
+                 for (const std::string& text : batch) all += text;
+                 return all;
+               });
+  CHECK(leat::sync_wait(read_all(p)) == texts{"a0a1a2a3", "a4a5a6a7", "a8a9"});
+  CHECK(memory == std::vector<const void*>(3, memory[0]));
+}
+
 TEST_CASE("pipeline: a function that makes several elements of one", "[pipeline]") {
   const temp_dir dir;
   auto p =

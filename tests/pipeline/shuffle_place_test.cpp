@@ -1,6 +1,8 @@
 #include "leat/pipeline/detail/shuffle_place.hpp"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,6 +25,31 @@ TEST_CASE("shuffle: a place gives back what one large row needed", "[pipeline]")
   place.put(small, {});
   CHECK(place.take() == small);
   CHECK(place.bytes.capacity() < 1'000);
+}
+
+// Smaller than a word, with a destructor of its own; words that are no addresses.
+struct flag {
+  ~flag() {}
+  bool set = true;
+};
+struct words {
+  std::uintptr_t numbers[40];
+  std::string text;
+};
+
+TEST_CASE("shuffle: any element can be asked for, whatever it is made of", "[pipeline]") {
+  leat::detail::element_place<flag> small;
+  leat::detail::element_place<words> large;
+  std::ranges::fill(large.element.numbers, ~std::uintptr_t{0});
+  large.put({{1, 2, 3}, "text"});
+  for (int i = 0; i < 2; ++i) {
+    leat::detail::ask_for_all(small);
+    leat::detail::ask_for_all(large);
+    small.expect();
+    large.expect();
+  }
+  CHECK(small.take().set);
+  CHECK(large.take().text == "text");
 }
 
 TEST_CASE("row_positions: what keeps paths is kept once, however often it comes again",

@@ -164,7 +164,7 @@ class example_reader {
   void read(byte_view record, void* object) const;
 
  private:
-  [[nodiscard]] std::size_t slot_of(std::string_view key, std::size_t expected) const noexcept;
+  [[nodiscard]] std::size_t slot_of(std::string_view key) const noexcept;
 
   std::vector<example_target> targets_;  // by key
 };

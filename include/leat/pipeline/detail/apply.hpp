@@ -37,11 +37,27 @@ constexpr bool lends =
 /// How many elements were made of each one of a run; empty where that is not asked for, or one.
 using arity_counts = std::vector<std::size_t>;
 
+/// What a function makes of an element, for a container to construct where it will stand.
+template <class Function, class Element>
+struct made_in_place {
+  operator std::invoke_result_t<const Function&, Element>() && {
+    return f(std::forward<Element>(element));
+  }
+  const Function& f;
+  Element&& element;
+};
+
 /// Applies a function to one element; adds what it makes to `out`.
 template <arity How, class Function, class Element, class Out>
 void apply_to(const Function& f, Element&& element, std::vector<Out>& out) {
   if constexpr (How == arity::one) {
-    out.push_back(f(std::forward<Element>(element)));
+    // An aggregate has no constructor that might take the conversion for something else.
+    if constexpr (std::is_same_v<std::invoke_result_t<const Function&, Element>, Out> &&
+                  std::is_aggregate_v<Out>) {
+      out.emplace_back(made_in_place<Function, Element>{f, std::forward<Element>(element)});
+    } else {
+      out.push_back(f(std::forward<Element>(element)));
+    }
   } else if constexpr (How == arity::maybe) {
     if (auto made = f(std::forward<Element>(element))) out.push_back(std::move(*made));
   } else {

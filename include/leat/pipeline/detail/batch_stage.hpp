@@ -43,9 +43,10 @@ class batch_stage final : public inner_stage<In, std::vector<owned_run<In>>> {
 
   task<bool> next(std::vector<batch>& run) override {
     const at_work here = this->working();
+    batch b = last_of(run);
     run.clear();
     journal_.begin({in_.next()});
-    batch b = fresh();
+    make_room(b);
     beside_ = 0;
     while (b.size() < size_) {
       if (in_.left() == 0) {
@@ -149,7 +150,8 @@ class batch_stage final : public inner_stage<In, std::vector<owned_run<In>>> {
   }
 
   [[nodiscard]] batch put_together(std::vector<place_again>& places) const {
-    batch b = fresh();
+    batch b;
+    make_room(b);
     if constexpr (has_bytes) b.keep_paths(positions_.paths());
     for (auto& p : places) {
       if constexpr (has_bytes) {
@@ -186,16 +188,24 @@ class batch_stage final : public inner_stage<In, std::vector<owned_run<In>>> {
     counted_ = bytes;
   }
 
-  // With memory for as much as the batch before had, and some more.
-  [[nodiscard]] batch fresh() const {
-    const std::size_t count = std::min(size_, std::size_t{1} << 16);
+  // An empty batch; of elements with the memory of the last one, where nobody has taken that.
+  [[nodiscard]] static batch last_of(std::vector<batch>& run) noexcept {
     batch b;
+    if constexpr (!has_bytes) {
+      if (!run.empty()) b = std::move(run.back());
+      b.clear();
+    }
+    return b;
+  }
+
+  // For as much as the batch before had, and some more.
+  void make_room(batch& b) const {
+    const std::size_t count = std::min(size_, std::size_t{1} << 16);
     if constexpr (has_bytes) {
       b.reserve(count, bytes_ + bytes_ / 8);
     } else {
       b.reserve(count);
     }
-    return b;
   }
 
   // A run has one element, so its beginning is the only place in it.

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 namespace leat::detail {
@@ -17,12 +18,16 @@ template <class Run>
 class input_run {
  public:
   using value_type = typename Run::value_type;
+  using taken_element =
+      std::conditional_t<std::is_same_v<decltype(*std::declval<Run&>().begin()), value_type&>,
+                         value_type&&, value_type>;
 
   [[nodiscard]] std::size_t left() const noexcept { return run_.size() - taken_; }
 
-  /// The next element. Precondition: one is left.
-  [[nodiscard]] value_type take() {
-    return std::move(*(run_.begin() + static_cast<std::ptrdiff_t>(taken_++)));
+  /// The next element: where it stands in the run, to be moved from there, or by value where the
+  /// run makes it. Precondition: one is left.
+  [[nodiscard]] taken_element take() {
+    return static_cast<taken_element>(*(run_.begin() + static_cast<std::ptrdiff_t>(taken_++)));
   }
 
   /// The run itself.

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "leat/io/record_batch.hpp"
@@ -21,12 +23,34 @@ inline void ask_for(const void* address) noexcept {
   asm volatile("");
 }
 
+/// Asks for an object itself, the first lines of a large one.
+template <class T>
+void ask_for_all(const T& object) noexcept {
+  constexpr std::size_t line = 64;
+  constexpr std::size_t size = std::min(sizeof(T), 16 * line);
+  const auto* const bytes = reinterpret_cast<const std::byte*>(&object);
+  for (std::size_t at = 0; at < size; at += line) ask_for(bytes + at);
+  ask_for(bytes + size - 1);  // it need not begin with a line
+}
+
+/// Asks for the memory that an object refers to. What it is made of is not known here, but an
+/// address is one of its words; the others are asked for in vain.
+template <class T>
+void ask_for_beside(const T& object) noexcept {
+  constexpr std::size_t count = std::min<std::size_t>(sizeof(T) / sizeof(std::uintptr_t), 16);
+  if constexpr (!std::is_trivially_copyable_v<T> && count > 0) {
+    std::uintptr_t words[count];
+    std::memcpy(words, &object, sizeof words);
+    for (const std::uintptr_t word : words) ask_for(reinterpret_cast<const void*>(word));
+  }
+}
+
 /// One place of a shuffle buffer that holds elements.
 template <class Element>
 struct element_place {
   void put(Element&& e) { element = std::move(e); }
   Element&& take() noexcept { return std::move(element); }
-  void expect() const noexcept {}
+  void expect() const noexcept { ask_for_beside(element); }
   [[nodiscard]] std::size_t memory() const { return memory_beside(element); }
   Element element{};
 };

@@ -220,12 +220,12 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
     }
   }
 
-  // The place that is drawn some steps later is in no cache: it is asked for, and what it holds a
-  // step before. At the end of the input another may come.
+  // The place that is drawn some steps later is in no cache: it is asked for, and what it refers to
+  // a step before. At the end of the input another may come.
   void expect_later() const noexcept {
     constexpr std::uint64_t far = 8;
     const std::size_t later = drawn_after(far);
-    ask_for(&places_[later]);
+    ask_for_all(places_[later]);
     if (noting_) ask_for(&held_[later]);
     places_[drawn_after(0)].expect();
   }
