@@ -3,6 +3,7 @@
 //   bench_data text FILE BYTES                  lines of 40 to 120 bytes
 //   bench_data gzip FILE BYTES                  rows of numbers and words, compressed to two fifths
 //   bench_data csv FILE BYTES                   rows of five columns
+//   bench_data csv-files DIRECTORY BYTES        four files of such rows
 //   bench_data fixed FILE BYTES                 records of 3073 bytes
 //   bench_data examples DIRECTORY BYTES         four files of Examples of 1 KiB
 //   bench_data files DIRECTORY BYTES            files of 4 to 100 KiB
@@ -108,6 +109,11 @@ void write_csv(const std::string& path, std::size_t bytes) {
   }
 }
 
+void write_csv_files(const std::string& directory, std::size_t bytes) {
+  std::filesystem::create_directory(directory);
+  for (int file = 0; file < 4; ++file) write_csv(directory + '/' + std::to_string(file), bytes / 4);
+}
+
 void write_gzip(const std::string& path, std::size_t bytes) {
   leat::random_engine random(1);
   leat::deflater deflater(leat::compression::gzip);
@@ -145,6 +151,8 @@ int main(int argc, char** argv) {
     write_lines(path, bytes);
   } else if (kind == "csv") {
     write_csv(path, bytes);
+  } else if (kind == "csv-files") {
+    write_csv_files(path, bytes);
   } else if (kind == "gzip") {
     write_gzip(path, bytes);
   } else if (kind == "fixed") {

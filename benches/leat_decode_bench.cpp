@@ -2,6 +2,8 @@
 //
 // decode/csv        a column each of int64, float64, float32, string and int64
 // decode/examples   records of 1 KiB with bytes, floats and a label; their checksums are verified
+// decode/example-fields       the same records one by one, as values of a type
+// decode/csv/2-cores, decode/examples/2-cores   of four files, by two threads
 // decode/examples-in-memory   256 of these records again and again, without reading and checksums
 
 #include <cstddef>
@@ -14,7 +16,9 @@
 
 #include "support/bench.hpp"
 #include "support/contents.hpp"
+#include "support/each_file.hpp"
 #include "support/page_cache.hpp"
+#include "support/training_element.hpp"
 #include "support/training_example.hpp"
 
 namespace {
@@ -58,6 +62,23 @@ leat::task<std::size_t> decode_examples(std::string path) {
   co_return rows > 0 ? reader->status().size : 0;
 }
 
+leat::task<std::size_t> decode_fields(std::string path) {
+  using bench::training_element;
+  const leat::example_fields<training_element> fields = bench::training_fields();
+  auto reader = co_await leat::tfrecord_reader::open(path);
+  leat::record_batch records;
+  training_element element;
+  std::size_t rows = 0;
+  for (bool more = true; more;) {
+    more = co_await reader->read_batch(records);
+    for (const leat::byte_view record : records) {
+      fields.parse_into(record, element);
+      rows += element.label >= 0;
+    }
+  }
+  co_return rows > 0 ? reader->status().size : 0;
+}
+
 std::size_t decode_in_memory(std::span<const leat::byte_view> records, std::size_t times) {
   const leat::example_parser parser = training_parser();
   std::size_t bytes = 0;
@@ -84,12 +105,10 @@ int report_in_memory(const bench::request& r) {
 int main(int argc, char** argv) {
   const bench::request r = bench::parse(argc, argv);
   if (r.workload == "decode/examples-in-memory") return report_in_memory(r);
-  return bench::report_reading(r, "leat", [&] {
-    std::size_t bytes = 0;
-    for (const std::string& path : bench::files_at(r.file)) {
-      bytes +=
-          leat::sync_wait(r.workload == "decode/csv" ? decode_csv(path) : decode_examples(path));
-    }
-    return bytes;
-  });
+  const auto decode = [&](const std::string& path) {
+    if (r.workload.starts_with("decode/csv")) return leat::sync_wait(decode_csv(path));
+    if (r.workload == "decode/example-fields") return leat::sync_wait(decode_fields(path));
+    return leat::sync_wait(decode_examples(path));
+  };
+  return bench::report_reading(r, "leat", [&] { return bench::of_each_file(r, decode); });
 }

@@ -5,18 +5,18 @@
 // pipeline/2-cores                read and verified on another
 // pipeline/1-core/parse-first     elements are parsed before the buffer, as the peer does it: the
 //                                 buffer has values of a type of the program's
-// pipeline/2-cores/parse-first    read and verified on another
+// pipeline/2-cores/parse-first    read, verified and parsed on another
 
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include <leat/leat.hpp>
 
 #include "support/bench.hpp"
 #include "support/page_cache.hpp"
+#include "support/training_element.hpp"
 #include "support/training_example.hpp"
 
 namespace {
@@ -32,39 +32,21 @@ std::span<const std::int64_t> labels_of(const leat::tensor_tuple& columns) {
   return columns["label"].values<std::int64_t>();
 }
 
-// An Example that is parsed, as the peer has it.
-struct element {
-  std::int64_t label = 0;
-  std::vector<float> features;
-  std::string image;
-};
-
-std::vector<element> elements_of(const leat::tensor_tuple& columns) {
-  constexpr std::size_t width = bench::training_example::features;
-  const auto labels = labels_of(columns);
-  const auto features = columns["features"].values<float>();
-  const auto images = columns["image"].strings();
-  std::vector<element> all(labels.size());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const auto row = features.subspan(i * width, width);
-    all[i] = {labels[i], {row.begin(), row.end()}, std::string(images[i])};
-  }
-  return all;
-}
-
 struct columns {
   std::vector<std::int64_t> labels;
   std::vector<float> features;
-  std::vector<std::string> images;
+  std::vector<char> images;
 };
 
-columns columns_of(std::vector<element> elements) {
+columns columns_of(const std::vector<bench::training_element>& elements) {
   columns c;
+  c.labels.reserve(elements.size());
   c.features.reserve(elements.size() * bench::training_example::features);
-  for (element& e : elements) {
+  c.images.reserve(elements.size() * bench::training_example::image_size);
+  for (const bench::training_element& e : elements) {
     c.labels.push_back(e.label);
     c.features.insert(c.features.end(), e.features.begin(), e.features.end());
-    c.images.push_back(std::move(e.image));
+    c.images.insert(c.images.end(), e.image.begin(), e.image.end());
   }
   return c;
 }
@@ -89,8 +71,9 @@ std::size_t run(const bench::request& r) {
         fixed_len_feature{.type = dtype::float32, .shape = {bench::training_example::features}}},
        {"image", fixed_len_feature{.type = dtype::string}},
        {"label", fixed_len_feature{.type = dtype::int64}}});
-  // A second processor reads and verifies. The rest stays together: a batch is parsed where it was
-  // put together, so that it is in a cache.
+  const auto fields = bench::training_fields();
+  // A second processor reads and verifies, and parses what is to be parsed first. The rest stays
+  // together: a batch is parsed where it was put together, so that it is in a cache.
   std::optional<leat::runtime> rt;
   if (bench::cores_of(r) == 2) rt.emplace(leat::runtime_options{.threads = 1});
   auto records = leat::read_files<leat::tfrecord_reader>(
@@ -107,11 +90,6 @@ std::size_t run(const bench::request& r) {
   };
   const auto parsed_first = [&](auto source) {
     auto batches = std::move(source)
-                       .batch({.size = bench::batch_size, .name = "to parse"})
-                       .flat_map("parse",
-                                 [&parser](const leat::record_rows& batch) {
-                                   return elements_of(parse(parser, batch));
-                                 })
                        .shuffle({.capacity = bench::shuffle_capacity, .seed = 1})
                        .batch({.size = bench::batch_size})
                        .map("columns", columns_of);
@@ -119,8 +97,10 @@ std::size_t run(const bench::request& r) {
   };
   const leat::prefetch_options ahead{.runs = 16, .on_worker = true};
   if (r.workload.ends_with("/parse-first")) {
-    if (!rt) return parsed_first(std::move(records));
-    return parsed_first(std::move(records).prefetch(ahead));
+    auto elements = std::move(records).map(
+        "parse", [&fields](leat::byte_view record) { return fields.parse(record); });
+    if (!rt) return parsed_first(std::move(elements));
+    return parsed_first(std::move(elements).prefetch(ahead));
   }
   if (!rt) return batched(std::move(records));
   return batched(std::move(records).prefetch(ahead));

@@ -4,6 +4,7 @@ times; prints the medians, the spread and the ratio to leat, beside the goals an
 of benches/goals.json.
 
 usage: bench.py BUILD [--runs N] [--tiny] [--only REGEX]
+       bench.py BUILD --list    each workload and the programs that it runs, of which none is run
 """
 
 import argparse
@@ -22,6 +23,7 @@ parser.add_argument('build', type=pathlib.Path, help='build folder')
 parser.add_argument('--runs', type=int, default=7)
 parser.add_argument('--tiny', action='store_true', help='a moment only: does everything still run?')
 parser.add_argument('--only', default='', help='workloads to run')
+parser.add_argument('--list', action='store_true', help='workloads and their programs only')
 options = parser.parse_args()
 
 programs = options.build / 'benches'
@@ -33,9 +35,9 @@ items = 20_000 if options.tiny else 3_000_000
 
 
 def data_file(kind, *parameters):
-    data.mkdir(exist_ok=True)
     path = data / '-'.join([kind, str(size), *map(str, parameters)])
-    if not path.exists():
+    if not options.list and not path.exists():
+        data.mkdir(exist_ok=True)
         subprocess.run([programs / 'bench_data', kind, path, str(size), *map(str, parameters)],
                        check=True)
     return path
@@ -119,8 +121,11 @@ comparisons = [
     *(reading('file/cold-direct', data_file('fixed'), 'leat_file_bench', 'file_peer', *fio,
               measure=m) for m in ('time', 'cpu')),
     reading('decode/csv', data_file('csv'), 'leat_decode_bench', 'csv_peer', 'fccp_peer'),
+    reading('decode/csv/2-cores', data_file('csv-files'), 'leat_decode_bench', 'csv_peer',
+            'fccp_peer'),
     *(reading('decode/' + w, data_file('examples'), 'leat_decode_bench', 'examples_peer')
-      for w in ('examples', 'examples-in-memory')),
+      for w in ('examples', 'examples/2-cores', 'examples-in-memory')),
+    reading('decode/example-fields', data_file('examples'), 'leat_decode_bench'),
     *(reading(f'pipeline/{cores}{order}', data_file('examples'), 'leat_pipeline_bench',
               'thread_pipeline_peer')
       for cores in ('1-core', '2-cores') for order in ('', '/parse-first')),
@@ -158,6 +163,10 @@ def run(command):
     return json.loads(done.stdout)
 
 
+if options.list:
+    for workload, commands in comparisons:
+        print(workload, *(command[0] for command in commands), sep='\t')
+    sys.exit()
 goals = json.loads((sources.parent / 'goals.json').read_text())
 print(machine())
 print('\n'.join(bench_table.HEAD))

@@ -16,6 +16,11 @@ def against_goal(median, unit, goal):
     return f'{goal:g}: reached' if round(factor, 2) <= 1 else f'{goal:g}: missed, {factor:.2f} times'
 
 
+def against_peer(factor, goal):
+    """'3 times: reached'; how many times it is stands beside it."""
+    return f'{goal:g} times: {"reached" if round(factor, 2) >= goal else "missed"}'
+
+
 def rows(workload, subjects, known):
     """The lines of one workload. `subjects`: the name of each program and its results, leat's own
     first; none where it is not built. `known`: what goals.json has of workloads."""
@@ -35,6 +40,8 @@ def rows(workload, subjects, known):
         else:
             factor = own / median if is_rate(unit) else median / own
             compared = f'{factor:.2f} times as good'
+            times = about.get('times', {}).get(results[0]['subject'])
+            goal = against_peer(factor, times) if times else ''
         lines.append(f'| {workload} | {results[0]["subject"]} | {median:.3g} {unit} '
                      f'| {min(values):.3g}..{max(values):.3g} | {compared} | {goal} |')
     for peer, figure in about.get('quoted', {}).items():

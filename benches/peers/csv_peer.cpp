@@ -7,6 +7,7 @@
 
 #include "support/bench.hpp"
 #include "support/csv_rows.hpp"
+#include "support/each_file.hpp"
 #include "support/page_cache.hpp"
 
 namespace {
@@ -43,5 +44,6 @@ std::size_t decode(const std::string& path) {
 
 int main(int argc, char** argv) {
   const bench::request r = bench::parse(argc, argv);
-  return bench::report_reading(r, "getline, strtod, strtoll", [&] { return decode(r.file); });
+  return bench::report_reading(r, "getline, strtod, strtoll",
+                               [&] { return bench::of_each_file(r, decode); });
 }

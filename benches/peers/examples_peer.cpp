@@ -10,6 +10,7 @@
 #include "example.pb.h"
 #include "support/bench.hpp"
 #include "support/contents.hpp"
+#include "support/each_file.hpp"
 #include "support/page_cache.hpp"
 #include "support/record_loop.hpp"
 
@@ -42,9 +43,9 @@ class decoder {
   std::size_t bytes_ = 0;
 };
 
-std::size_t decode(const std::vector<std::string>& paths) {
+std::size_t decode(const std::string& path) {
   decoder all;
-  for (const std::string& path : paths) bench::for_each_record(path, std::ref(all));
+  bench::for_each_record(path, std::ref(all));
   return all.bytes();
 }
 
@@ -60,12 +61,11 @@ std::size_t decode_in_memory(const std::vector<std::string_view>& records, std::
 
 int main(int argc, char** argv) {
   const bench::request r = bench::parse(argc, argv);
-  const std::vector<std::string> paths = bench::files_at(r.file);
   if (r.workload == "decode/examples-in-memory") {
-    const std::string file = bench::contents(paths[0]);
+    const std::string file = bench::contents(bench::files_at(r.file)[0]);
     const auto records = bench::first_records(file);
     const std::size_t times = file.size() >> 14;
     return bench::report_reading(r, "protobuf", [&] { return decode_in_memory(records, times); });
   }
-  return bench::report_reading(r, "protobuf", [&] { return decode(paths); });
+  return bench::report_reading(r, "protobuf", [&] { return bench::of_each_file(r, decode); });
 }

@@ -9,6 +9,7 @@
 
 #include "support/bench.hpp"
 #include "support/csv_rows.hpp"
+#include "support/each_file.hpp"
 #include "support/page_cache.hpp"
 
 namespace {
@@ -36,5 +37,6 @@ std::size_t decode(const std::string& path) {
 
 int main(int argc, char** argv) {
   const bench::request r = bench::parse(argc, argv);
-  return bench::report_reading(r, "fast-cpp-csv-parser", [&] { return decode(r.file); });
+  return bench::report_reading(r, "fast-cpp-csv-parser",
+                               [&] { return bench::of_each_file(r, decode); });
 }

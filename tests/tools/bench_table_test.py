@@ -6,7 +6,7 @@ usage: bench_table_test.py ROOT
 
 import json
 import pathlib
-import re
+import subprocess
 import sys
 import unittest
 
@@ -14,7 +14,8 @@ root = pathlib.Path(sys.argv.pop(1))
 sys.path.insert(0, str(root / 'tools'))
 import bench_table  # noqa: E402
 
-KNOWN = {'w': {'goal': 12, 'quoted': {'peer of elsewhere': '126 ns/item'}}, 'r': {'goal': 12}}
+KNOWN = {'w': {'goal': 12, 'quoted': {'peer of elsewhere': '126 ns/item'}}, 'r': {'goal': 12},
+         't': {'times': {'threads': 3}}}
 
 
 def results(subject, *values, unit='ns/item'):
@@ -54,17 +55,38 @@ class BenchTable(unittest.TestCase):
                                  KNOWN)
         self.assertNotIn('reached', lines[1])
 
+    def test_a_goal_may_be_a_multiple_of_a_peer(self):
+        def goal_of(own, peer, subject='threads', **options):
+            lines = bench_table.rows('t', [('a', results('leat', own, **options)),
+                                           ('b', results(subject, peer, **options))], KNOWN)
+            self.assertTrue(lines[0].endswith('|  |'))  # leat's own row has none
+            return lines[1].split('|')[6].strip()
+        self.assertEqual(goal_of(10.0, 30.0), '3 times: reached')
+        self.assertEqual(goal_of(10.0, 29.0), '3 times: missed')
+        self.assertEqual(goal_of(3.0, 1.0, unit='GB/s'), '3 times: reached')
+        self.assertEqual(goal_of(2.0, 1.0, unit='GB/s'), '3 times: missed')
+        self.assertEqual(goal_of(10.0, 30.0, subject='another peer'), '')
+
     def test_what_is_quoted_says_so(self):
         lines = bench_table.rows('w', [('a', results('leat', 11.0)), ('b_peer', [])], KNOWN)
         self.assertEqual(lines[1:], ['| w | b_peer | not built | | | |',
                                      '| w | peer of elsewhere | quoted: 126 ns/item | | | |'])
 
-    def test_the_goals_are_of_workloads_that_exist(self):
+    def test_the_goals_are_of_workloads_and_peers_that_exist(self):
         goals = json.loads((root / 'benches' / 'goals.json').read_text())
-        sources = ''.join(p.read_text() for p in (root / 'benches').glob('*.cpp'))
-        for workload in goals['workloads']:
-            stem = re.sub(r'-\d+$', '', workload)
-            self.assertIn(stem, sources)
+        listed = subprocess.run(
+            [sys.executable, root / 'tools' / 'bench.py', root / 'no build', '--list'],
+            capture_output=True, text=True, check=True).stdout.splitlines()
+        programs = {workload: peers for workload, _, *peers in
+                    (line.split('\t') for line in listed)}
+        sources = root / 'benches' / 'peers'
+        for workload, known in goals['workloads'].items():
+            self.assertIn(workload, programs)
+            texts = [path.read_text() for p in programs[workload]
+                     if (path := sources / (p + '.cpp')).exists()]
+            for peer in known.get('times', {}):
+                self.assertTrue(any(f'"{peer}"' in text for text in texts),
+                                f'{workload} is not compared with {peer}')
         machine = bench_table.notes(goals)
         self.assertIn('not measured here', machine[1])
 
