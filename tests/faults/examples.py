@@ -74,6 +74,7 @@ def commands(folder):
     yield 'shards', [f'{folder}/in/0.txt', f'{folder}/RUN.shards']
     yield 'batches', []
     yield 'typed_columns', []
+    yield 'typed_elements', []
     yield 'damaged_files', []
     yield 'lossless_timeout', ['300']
     yield 'batch_server', ['100']
