@@ -23,6 +23,7 @@ write = '--write' in sys.argv[3:]
 FEW, MANY = 10_000, 60_000
 SMALL, LARGE = 2 << 20, 10 << 20  # bytes
 TOLERANCE = 0.02
+REPETITIONS = 2  # where there are more than in the record
 SKIPPED = 77
 workloads = {
     'leat_queue_bench': ['queue/1-thread/capacity-1', 'queue/1-thread/capacity-64',
@@ -114,6 +115,10 @@ for name, count, *of in counted:
         print(f'{name}: {counts[name]}', flush=True)
         continue
     was = known['instructions'].get(name)
+    # What the kernel has not ready in one piece takes more instructions, never fewer.
+    for _ in range(REPETITIONS):
+        if was is not None and counts[name] > (1 + TOLERANCE) * was:
+            counts[name] = min(counts[name], count(*of))
     good = was is not None and abs(counts[name] - was) <= TOLERANCE * was
     print(f'{name}: {counts[name]}, recorded {was}{"" if good else ": DIFFERS"}', flush=True)
     bad += not good
