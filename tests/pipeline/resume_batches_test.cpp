@@ -15,6 +15,7 @@
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/pipeline/read_indexed.hpp"
 #include "pipeline/dealing.hpp"
+#include "pipeline/few_files.hpp"
 #include "support/error_of.hpp"
 #include "support/refusal.hpp"
 
@@ -26,9 +27,11 @@ using leat_test::check_resuming;
 using leat_test::contains;
 using leat_test::contents;
 using leat_test::error_of;
+using leat_test::few_files;
 using leat_test::go_on;
 using leat_test::go_on_with;
-using leat_test::lines_of;
+using leat_test::odd;
+using leat_test::parts;
 using leat_test::read_and_save;
 using leat_test::texts;
 using stages = std::vector<leat::detail::stage_state>;
@@ -40,43 +43,6 @@ texts lines_of_all(const std::vector<texts>& batches) {
   for (const texts& b : batches) all.insert(all.end(), b.begin(), b.end());
   return all;
 }
-
-std::optional<std::string> odd(std::string text) {
-  if (text.back() % 2 == 0) return std::nullopt;
-  return text;
-}
-
-// "123" as "123a", "123b" and "123c"; what ends with 4 as nothing.
-texts parts(const std::string& text) {
-  texts all;
-  if (text.back() == '4') return all;
-  for (std::size_t i = 0; i < text.size(); ++i) all.push_back(text + char('a' + i));
-  return all;
-}
-
-// Of 60 lines in seven files; one has none.
-struct few_files {
-  few_files() {
-    int next = 90;
-    for (int file = 0; const int lines : {5, 3, 12, 0, 9, 16, 15}) {
-      std::string text;
-      for (int i = 0; i < lines; ++i) text += std::to_string(next++) + '\n';
-      dir.write("lines" + std::to_string(file++), text);
-    }
-  }
-  [[nodiscard]] auto read(std::uint64_t rank, std::uint64_t world_size,
-                          std::uint64_t num_epochs = 1) const {
-    return lines_of({.files = {dir / "lines*"},
-                     .num_epochs = num_epochs,
-                     .shuffle = num_epochs > 1,
-                     .seed = 3,
-                     .interleave = 2,
-                     .block = 4,
-                     .rank = rank,
-                     .world_size = world_size});
-  }
-  temp_dir dir;
-};
 
 // Whoever goes on, as one or as another number of ranks.
 template <class Make>
@@ -258,7 +224,7 @@ TEST_CASE("resume: a state has the batches that are needed, and no others", "[pi
 
 TEST_CASE("resume: a part of a batch goes on where it was given, or to all ranks by all states",
           "[pipeline]") {
-  const few_files lines;
+  const few_files lines({5, 3, 12, 0, 9, 16, 15});
   texts states(2);
   for (std::uint64_t r = 0; r < 2; ++r) go_on_with(declare(lines, r, 2), {}, 6, &states[r]);
   auto other = declare(lines);

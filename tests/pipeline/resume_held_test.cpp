@@ -13,6 +13,7 @@
 #include "leat/core/runtime.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "pipeline/dealing.hpp"
+#include "pipeline/few_files.hpp"
 #include "support/error_of.hpp"
 #include "support/refusal.hpp"
 
@@ -24,52 +25,18 @@ using leat_test::check_resuming;
 using leat_test::contains;
 using leat_test::contents;
 using leat_test::error_of;
+using leat_test::few_files;
 using leat_test::go_on;
 using leat_test::go_on_with;
 using leat_test::join_rows;
 using leat_test::joined;
 using leat_test::lines_of;
+using leat_test::odd;
+using leat_test::parts;
 using leat_test::read_and_save;
 using leat_test::texts;
 
 std::string join_batch(const texts& batch) { return joined(batch); }
-
-std::optional<std::string> odd(std::string text) {
-  if (text.back() % 2 == 0) return std::nullopt;
-  return text;
-}
-
-// "123" as "123a", "123b" and "123c"; what ends with 4 as nothing.
-texts parts(const std::string& text) {
-  texts all;
-  if (text.back() == '4') return all;
-  for (std::size_t i = 0; i < text.size(); ++i) all.push_back(text + char('a' + i));
-  return all;
-}
-
-// Of lines, 60 in seven files; one has none.
-struct few_files {
-  few_files() {
-    int next = 90;
-    for (int file = 0; const int lines : {5, 0, 12, 3, 9, 1, 30}) {
-      std::string text;
-      for (int i = 0; i < lines; ++i) text += std::to_string(next++) + '\n';
-      dir.write("lines" + std::to_string(file++), text);
-    }
-  }
-  [[nodiscard]] auto read(std::uint64_t rank, std::uint64_t world_size,
-                          std::uint64_t num_epochs = 1) const {
-    return lines_of({.files = {dir / "lines*"},
-                     .num_epochs = num_epochs,
-                     .shuffle = num_epochs > 1,
-                     .seed = 3,
-                     .interleave = 2,
-                     .block = 4,
-                     .rank = rank,
-                     .world_size = world_size});
-  }
-  temp_dir dir;
-};
 
 TEST_CASE("resume: what shuffle buffers held is dealt anew", "[pipeline]") {
   const few_files lines;

@@ -103,9 +103,9 @@ TEST_CASE("resume: ranks of read_indexed() that have unequally many records, in 
   }
 }
 
-TEST_CASE("resume: what ranks of read_indexed() have left is dealt anew, wherever they stand",
-          "[pipeline]") {
-  const few_records records(62);
+// Of records by records, or by files: as they are, and in a buffer and batches.
+template <class Records>
+void check_dealing_of(const Records& records) {
   for (const std::uint64_t num_epochs : {1U, 3U}) {
     check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
       return records.read(rank, world_size, num_epochs).map("text", text_of_record).prefetch(2);
@@ -117,6 +117,12 @@ TEST_CASE("resume: what ranks of read_indexed() have left is dealt anew, whereve
         .batch({.size = 4})
         .map("join", join_rows, {.workers = 2});
   });
+}
+
+TEST_CASE("resume: what ranks of read_indexed() have left is dealt anew, wherever they stand",
+          "[pipeline]") {
+  const few_records records(62);
+  check_dealing_of(records);
   check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
     return records.read(rank, world_size)
         .flat_map("twice", [](leat::byte_view r) { return texts(2, text_of_record(r)); })
@@ -205,17 +211,7 @@ TEST_CASE("resume: ranks that read files of their own, in several epochs", "[pip
 
 TEST_CASE("resume: what ranks have left of files of their own is dealt anew", "[pipeline]") {
   const owned_files records;
-  for (const std::uint64_t num_epochs : {1U, 3U}) {
-    check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
-      return records.read(rank, world_size, num_epochs).map("text", text_of_record).prefetch(2);
-    });
-  }
-  check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
-    return records.read(rank, world_size, 2)
-        .shuffle({.capacity = 9, .seed = 2})
-        .batch({.size = 4})
-        .map("join", join_rows, {.workers = 2});
-  });
+  check_dealing_of(records);
   check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
     return records.read(rank, world_size, 2).batch({.size = 5}).flat_map("rows", [](const auto& b) {
       texts all;

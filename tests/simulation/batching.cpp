@@ -15,7 +15,7 @@
 #include "leat/pipeline/tensor_batcher.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "simulation/scenarios.hpp"
-#include "support/secondary_texts.hpp"
+#include "support/error_texts.hpp"
 
 namespace simulation {
 namespace {
@@ -176,7 +176,7 @@ task<> run(world& w, Batcher& b, leat::remainder last, bool in_order) {
   } catch (const leat::failure& e) {
     joined_with_loss = e.code() == leat::errc::data_loss;
   }
-  for (const std::string& text : leat_test::secondary_texts(coord)) {
+  for (const std::string& text : leat_test::error_texts(coord.secondary_errors())) {
     require(all.failed && text.starts_with("planted"), "nobody has failed with: " + text);
   }
   w.unwatch();

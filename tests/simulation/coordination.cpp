@@ -14,7 +14,7 @@
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/queue_runner.hpp"
 #include "simulation/scenarios.hpp"
-#include "support/secondary_texts.hpp"
+#include "support/error_texts.hpp"
 
 namespace simulation {
 namespace {
@@ -118,7 +118,7 @@ task<> coordination(world& w) {
           what.empty() ? "join() throws nothing, yet an error came first"
                        : "join() throws what did not come first: " + what);
   std::set<std::string> failures{what};
-  for (const std::string& text : leat_test::secondary_texts(coord)) {
+  for (const std::string& text : leat_test::error_texts(coord.secondary_errors())) {
     require(text.starts_with("task "), "nobody has failed with: " + text);
     require(failures.insert(text).second, "kept twice: " + text);
   }

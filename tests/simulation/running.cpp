@@ -13,7 +13,7 @@
 #include "leat/sync/looper.hpp"
 #include "leat/sync/queue_runner.hpp"
 #include "simulation/scenarios.hpp"
-#include "support/secondary_texts.hpp"
+#include "support/error_texts.hpp"
 
 namespace simulation {
 namespace {
@@ -160,7 +160,7 @@ task<> running(world& w) {
   } else {
     leat::coordinator coord({.name = "owner"});
     co_await run_under(w, coord, runner, t);
-    for (const std::string& text : leat_test::secondary_texts(coord)) {
+    for (const std::string& text : leat_test::error_texts(coord.secondary_errors())) {
       require(text.starts_with("producer"), "nobody has failed with: " + text);
     }
   }

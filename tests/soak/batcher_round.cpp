@@ -13,7 +13,7 @@
 #include "leat/pipeline/input_producer.hpp"
 #include "leat/pipeline/match_files.hpp"
 #include "soak/world.hpp"
-#include "support/secondary_texts.hpp"
+#include "support/error_texts.hpp"
 
 namespace soak {
 namespace {
@@ -175,7 +175,7 @@ task<> run_pipeline(world& w, Batcher& batches, std::uint64_t epochs) {
     w.incomplete = true;
     w.require(w.broken.explain(e.what()), std::string("the round ended with: ") + e.what());
   }
-  for (const std::string& text : leat_test::secondary_texts(coord)) {
+  for (const std::string& text : leat_test::error_texts(coord.secondary_errors())) {
     w.require(w.broken.explain(text), "somebody else failed with: " + text);
   }
   ticking.request_stop();

@@ -10,12 +10,14 @@
 #include "leat/core/this_task.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/queue_runner.hpp"
+#include "support/error_texts.hpp"
 #include "support/leat_test.hpp"
 #include "sync/runner_steps.hpp"
 
 namespace queue_run_test {
 
 using namespace runner_steps;
+using leat_test::error_texts;
 
 task<> nothing() { co_return; }
 
@@ -71,7 +73,7 @@ LEAT_TEST("queue_run: an operation that fails ends alone; all errors are kept, t
   runner.add([] { return fail("two"); });
   runner.add([&] { return count(n, 30); });
   const std::string what = co_await said_by(runner.run());
-  const auto errors = texts(runner.last_run().exceptions_raised());
+  const auto errors = error_texts(runner.last_run().exceptions_raised());
   CHECK(errors.size() == 2);
   CHECK(what == errors.at(0));
   CHECK(n == 30);
@@ -191,7 +193,7 @@ LEAT_TEST("queue_run: a close_op that fails is kept behind the others, and the q
     if (with_error) runner.add([] { return fail("first"); });
     const std::string what = co_await said_by(runner.run());
     CHECK(what == (with_error ? "first" : "close"));
-    CHECK(texts(runner.last_run().exceptions_raised()) ==
+    CHECK(error_texts(runner.last_run().exceptions_raised()) ==
           (with_error ? std::vector<std::string>{"first", "close"}
                       : std::vector<std::string>{"close"}));
     const std::string seen = co_await said_by(pop(q));
@@ -260,7 +262,7 @@ LEAT_TEST("queue_run: each start keeps its own errors", "[sync]") {
   const leat::queue_run first = runner.last_run();
   fails = false;
   co_await runner.run();
-  CHECK(texts(first.exceptions_raised()) == std::vector<std::string>{"first"});
+  CHECK(error_texts(first.exceptions_raised()) == std::vector<std::string>{"first"});
   CHECK(runner.last_run().exceptions_raised().empty());
 }
 
@@ -274,7 +276,7 @@ LEAT_TEST("queue_run: a record of a start outlives its runner", "[sync]") {
     run = runner.start(group);
     co_await said_by(join(group));
   }
-  CHECK(texts(run.exceptions_raised()) == std::vector<std::string>{"gone"});
+  CHECK(error_texts(run.exceptions_raised()) == std::vector<std::string>{"gone"});
   group.request_stop();  // must not reach the queue
 }
 

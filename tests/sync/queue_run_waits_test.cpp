@@ -11,12 +11,14 @@
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/queue_run.hpp"
 #include "leat/sync/queue_runner.hpp"
+#include "support/error_texts.hpp"
 #include "support/leat_test.hpp"
 #include "sync/runner_steps.hpp"
 
 namespace queue_run_waits_test {
 
 using namespace runner_steps;
+using leat_test::error_texts;
 using namespace std::chrono_literals;
 
 // D11
@@ -207,7 +209,7 @@ LEAT_TEST("queue_run: a cancel_op that fails leaves a closed queue, and is told"
   group.request_stop();
   const std::string what = co_await said_by(join(group));
   CHECK(what == "cancel");
-  CHECK(texts(run.exceptions_raised()) == std::vector<std::string>{"cancel"});
+  CHECK(error_texts(run.exceptions_raised()) == std::vector<std::string>{"cancel"});
   CHECK(q.is_closed());
 }
 

@@ -6,7 +6,6 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "leat/core/error.hpp"
 #include "leat/core/task.hpp"
@@ -59,17 +58,5 @@ inline task<std::string> said_by(task<> t) {
 
 inline task<> join(leat::task_group& g) { co_await g.join(); }
 inline task<> pop(number_queue& q) { co_await q.pop(); }
-
-inline std::vector<std::string> texts(const std::vector<std::exception_ptr>& errors) {
-  std::vector<std::string> out;
-  for (const auto& error : errors) {
-    try {
-      std::rethrow_exception(error);
-    } catch (const std::exception& e) {
-      out.emplace_back(e.what());
-    }
-  }
-  return out;
-}
 
 }  // namespace runner_steps

@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "leat/sync/coordinator.hpp"
-
 namespace leat_test {
 
-/// What else failed under a coordinator, which is asked for by this and so told of no more.
-[[nodiscard]] inline std::vector<std::string> secondary_texts(const leat::coordinator& coord) {
+/// What each of several errors says. Those of a coordinator's secondary_errors() are asked for by
+/// that, and so told of no more.
+[[nodiscard]] inline std::vector<std::string> error_texts(
+    const std::vector<std::exception_ptr>& errors) {
   std::vector<std::string> texts;
-  for (const std::exception_ptr& error : coord.secondary_errors()) {
+  for (const std::exception_ptr& error : errors) {
     try {
       std::rethrow_exception(error);
     } catch (const std::exception& e) {

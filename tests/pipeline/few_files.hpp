@@ -1,0 +1,54 @@
+#pragma once
+
+// Lines in a few files, and functions that make none, one or several elements of one.
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+
+#include "pipeline/resuming.hpp"
+
+namespace leat_test {
+
+/// What ends with an odd character, such as "1" or "a".
+inline std::optional<std::string> odd(std::string text) {
+  if (text.back() % 2 == 0) return std::nullopt;
+  return text;
+}
+
+/// "123" as "123a", "123b" and "123c"; what ends with 4 as nothing.
+inline texts parts(const std::string& text) {
+  texts all;
+  if (text.back() == '4') return all;
+  for (std::size_t i = 0; i < text.size(); ++i) all.push_back(text + char('a' + i));
+  return all;
+}
+
+/// Of lines, 60 in seven files; one has none.
+struct few_files {
+  few_files() : few_files({5, 0, 12, 3, 9, 1, 30}) {}
+  explicit few_files(std::initializer_list<int> lines_of_each) {
+    int next = 90;
+    for (int file = 0; const int lines : lines_of_each) {
+      std::string text;
+      for (int i = 0; i < lines; ++i) text += std::to_string(next++) + '\n';
+      dir.write("lines" + std::to_string(file++), text);
+    }
+  }
+  [[nodiscard]] auto read(std::uint64_t rank, std::uint64_t world_size,
+                          std::uint64_t num_epochs = 1) const {
+    return lines_of({.files = {dir / "lines*"},
+                     .num_epochs = num_epochs,
+                     .shuffle = num_epochs > 1,
+                     .seed = 3,
+                     .interleave = 2,
+                     .block = 4,
+                     .rank = rank,
+                     .world_size = world_size});
+  }
+  temp_dir dir;
+};
+
+}  // namespace leat_test
