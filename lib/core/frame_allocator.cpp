@@ -20,7 +20,7 @@ constexpr bool sanitized = LEAT_ASAN || LEAT_TSAN;
 constexpr std::size_t budget = std::size_t{4} << 20;
 
 // Blocks that go to and fro between a thread and the slabs at a time, at most.
-constexpr std::size_t run = 128;
+constexpr std::size_t run = 32;
 
 void close_cache() noexcept {
   frame_cache& cache = frame_cache::local;

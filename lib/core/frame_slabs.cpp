@@ -89,21 +89,26 @@ class store {
   block* take(std::size_t index, std::size_t& most) {
     std::unique_lock lock(mutex_);
     if (!with_room_[index] && empty_) move_empty(index);
+    if (!with_room_[index] && kept_ > 0) link_new(*::new (keep_[--kept_]) slab(index));
     if (!with_room_[index]) {
       lock.unlock();
       std::unique_ptr<slab, void (*)(slab*)> made(make_slab(index), free_slab);
       lock.lock();
       slabs_.insert(made.get());
-      link(*made.release());
+      link_new(*made.release());
     }
     slab& s = *with_room_[index];
     if (&s == empty_) empty_ = nullptr;
+    // In the order of their addresses where nothing was ever given back: as the processor expects.
     block* run = nullptr;
+    block** end = &run;
     std::size_t taken = 0;
     for (; taken < most && !s.full(); ++taken) {
       block* const b = s.take();
-      b->next = std::exchange(run, b);
+      *end = b;
+      end = &b->next;
     }
+    *end = nullptr;
     if (s.full()) unlink(s);
     most = taken;
     return run;
@@ -130,18 +135,17 @@ class store {
         continue;
       }
       unlink(*s);
-      slabs_.erase(s);
+      --in_use_;
       s->behind = std::exchange(gone, s);
-      last = nullptr;
     }
     lock.unlock();
-    while (gone) free_slab(std::exchange(gone, gone->behind));
+    while (gone) keep(std::exchange(gone, gone->behind));
     return others;
   }
 
   std::size_t count() {
     const std::lock_guard lock(mutex_);
-    return slabs_.size();
+    return in_use_;
   }
 
  private:
@@ -149,6 +153,25 @@ class store {
     const bool was_full = s.full();
     s.give_back(b);
     if (was_full) link(s);
+  }
+
+  // The system may take its pages, and does when it needs them; else they are there the next time.
+  void keep(slab* s) noexcept {
+    ::madvise(static_cast<void*>(s), huge_page, MADV_FREE);
+    {
+      const std::lock_guard lock(mutex_);
+      if (kept_ < keep_.size()) {
+        keep_[kept_++] = s;
+        return;
+      }
+      slabs_.erase(s);
+    }
+    free_slab(s);
+  }
+
+  void link_new(slab& s) noexcept {
+    ++in_use_;
+    link(s);
   }
 
   void move_empty(std::size_t index) noexcept {
@@ -172,9 +195,13 @@ class store {
   }
 
   std::mutex mutex_;
-  std::unordered_set<slab*> slabs_;
+  std::unordered_set<slab*> slabs_;  // all that there are
   std::array<slab*, frame_cache::classes> with_room_{};
-  slab* empty_ = nullptr;  // kept for the next one who needs a slab, of whatever class
+  slab* empty_ = nullptr;  // at most one of these; for the next one who needs a slab
+  std::size_t in_use_ = 0;
+  // Those of which nothing can be said but where they are, 256 MiB at most.
+  std::array<void*, 128> keep_{};
+  std::size_t kept_ = 0;
 };
 
 // Never destroyed: frames are freed by destructors of whatever lives longest.

@@ -7,8 +7,8 @@
 namespace leat::detail {
 
 /// Where threads take blocks for frames from when many live at once, and give back what they have
-/// too much of: slabs in huge pages, each of blocks of one class, and a free slab goes back to the
-/// system.
+/// too much of: slabs in huge pages, each of blocks of one class. A free slab keeps its addresses,
+/// up to 256 MiB of such, and the system may take its memory.
 ///
 /// A run is a list of blocks of one class. Thread safety: full; a run costs one lock.
 namespace frame_slabs {
@@ -24,7 +24,7 @@ inline constexpr std::size_t few = std::size_t{1} << 20;
 /// Gives back a run, of which operator new may have made some. Returns how many those were.
 std::size_t give_back(frame_cache::free_block* run) noexcept;
 
-/// Slabs that there are, for tests.
+/// Slabs that blocks are out of, and at most one that is free; for tests.
 [[nodiscard]] std::size_t count();
 
 }  // namespace frame_slabs

@@ -9,8 +9,8 @@ void task_group::wait_join(std::source_location where) {
   rethrow_first();
 }
 
-void task_group::task_ended(std::string_view, std::exception_ptr error) noexcept {
-  if (!error || (stop_requested() && to_error_code(error) == errc::cancelled)) return;
+void task_group::task_failed(std::exception_ptr error) noexcept {
+  if (stop_requested() && to_error_code(error) == errc::cancelled) return;
   {
     const detail::lock_guard lock(error_mutex_);
     if (!first_error_) first_error_ = std::move(error);

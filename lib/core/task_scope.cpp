@@ -18,8 +18,8 @@ namespace leat {
 
 // ---------------------------------------------------------------------------------- context
 
-context::context(scheduler& s, task_scope& scope, std::string_view name,
-                 const std::source_location& spawned_at)
+inline context::context(scheduler& s, task_scope& scope, std::string_view name,
+                        const std::source_location& spawned_at)
     : home_(&s), scope_(&scope), spawned_at_(spawned_at) {
   if (name.empty()) return;
   name_ = std::make_unique<char[]>(name.size() + 1);
@@ -169,14 +169,14 @@ bool task_scope::cancel_some_waits(notice& n) noexcept {
 
 // ------------------------------------------------------------------------- tasks, begin and end
 
-task_scope::notice* task_scope::find_notice(const scheduler& s) const noexcept {
+inline task_scope::notice* task_scope::find_notice(const scheduler& s) const noexcept {
   for (const auto& n : notices_) {
     if (&n->home == &s) return n.get();
   }
   return nullptr;
 }
 
-void task_scope::add_child(context& c, notice& n) noexcept {
+inline void task_scope::add_child(context& c, notice& n) noexcept {
   ++tasks_;
   ++n.tasks;
   c.index_ = ++spawned_;
@@ -186,7 +186,7 @@ void task_scope::add_child(context& c, notice& n) noexcept {
 }
 
 // False: a stop could not reach the task's scheduler yet.
-bool task_scope::add_if_known(context& c) noexcept {
+inline bool task_scope::add_if_known(context& c) noexcept {
   const detail::lock_guard lock(mutex_);
   notice* const n = find_notice(*c.home_);
   if (n) add_child(c, *n);
@@ -250,7 +250,8 @@ void task_scope::finish(context& c) noexcept {
   scheduler& home = *self->home_;
   std::exception_ptr error = self->body_.promise().take_error();
   self->body_.destroy();
-  scope.task_ended(self->name(), std::move(error));
+  if (error) [[unlikely]]
+    scope.task_failed(std::move(error));
   work_list satisfied;
   {
     const detail::lock_guard lock(scope.mutex_);

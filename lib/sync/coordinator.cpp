@@ -58,9 +58,7 @@ void coordinator::spawn(task<void> t, std::string_view name, std::source_locatio
   spawn_on(*s, std::move(t), name, where);
 }
 
-void coordinator::task_ended(std::string_view, std::exception_ptr error) noexcept {
-  thread_ended(std::move(error));
-}
+void coordinator::task_failed(std::exception_ptr error) noexcept { thread_ended(std::move(error)); }
 
 // After the stop the end of a wait as cancelled is what was asked for.
 bool coordinator::was_stopped(const std::exception_ptr& error) const noexcept {

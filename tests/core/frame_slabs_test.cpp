@@ -59,7 +59,7 @@ TEST_CASE("frame_slabs: blocks are aligned, do not overlap and fill a slab", "[c
   }
 }
 
-TEST_CASE("frame_slabs: all but one go back to the system, which serves any class next", "[core]") {
+TEST_CASE("frame_slabs: all but one are let go of, which serves any class next", "[core]") {
   const std::size_t before = frame_slabs::count();
   const std::vector<block*> small = take(3, 6 * slab_size / 64);
   CHECK(frame_slabs::count() >= before + 4);

@@ -94,9 +94,7 @@ class run_operation final : private task_scope {
 
   friend delivery;
 
-  void task_ended(std::string_view, std::exception_ptr error) noexcept override {
-    error_ = std::move(error);
-  }
+  void task_failed(std::exception_ptr error) noexcept override { error_ = std::move(error); }
 
   void listen() {
     auto cancellation = asio::get_associated_cancellation_slot(handler_);

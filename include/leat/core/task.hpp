@@ -136,9 +136,7 @@ class root_scope final : public task_scope {
   [[nodiscard]] std::exception_ptr error() const noexcept { return error_; }
 
  private:
-  void task_ended(std::string_view, std::exception_ptr error) noexcept override {
-    error_ = std::move(error);
-  }
+  void task_failed(std::exception_ptr error) noexcept override { error_ = std::move(error); }
 
   std::exception_ptr error_;
 };

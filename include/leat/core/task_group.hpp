@@ -101,7 +101,7 @@ class task_group final : public task_scope {
   [[nodiscard]] std::exception_ptr first_error() const noexcept;
 
  private:
-  void task_ended(std::string_view name, std::exception_ptr error) noexcept override;
+  void task_failed(std::exception_ptr error) noexcept override;
   void rethrow_first() const;
 
   mutable detail::mutex error_mutex_;

@@ -118,8 +118,8 @@ class task_scope {
   /// made in tasks of this one before do not hear of its next stop.
   void reset_stop();
 
-  /// A task has ended, with an error or without. Called on the task's scheduler, without a lock.
-  virtual void task_ended(std::string_view name, std::exception_ptr error) noexcept = 0;
+  /// A task has ended with an error. Called on the task's scheduler, without a lock.
+  virtual void task_failed(std::exception_ptr error) noexcept = 0;
 
   /// True when no task and no held thing is left.
   [[nodiscard]] bool is_idle() const noexcept;

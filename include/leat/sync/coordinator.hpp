@@ -189,7 +189,7 @@ class coordinator final : public task_scope {
                   std::function<void(std::stop_token)> body);
   [[nodiscard]] bool is_clean(const std::exception_ptr& error) const noexcept;
   [[nodiscard]] bool was_stopped(const std::exception_ptr& error) const noexcept;
-  void task_ended(std::string_view name, std::exception_ptr error) noexcept override;
+  void task_failed(std::exception_ptr error) noexcept override;
   void body_failed(std::exception_ptr error);
   void stop_threads() noexcept;
   void thread_ended(std::exception_ptr error) noexcept;
