@@ -20,8 +20,6 @@ namespace {
 
 // ------------------------------------------------------------------------------------- the format
 
-// As in a PNG file: a transfer that takes it for text changes it.
-constexpr std::string_view magic = "\x89LIX\r\n\x1a\n";
 constexpr std::uint32_t version = 1;
 
 // Where the numbers of the header stand.
@@ -45,7 +43,8 @@ constexpr std::size_t word_size = 8;
 }
 
 void check_header(byte_view bytes) {
-  if (bytes.size() < magic.size() || as_text(bytes.first(magic.size())) != magic) {
+  if (bytes.size() < tfrecord_index_signature.size() ||
+      as_text(bytes.first(tfrecord_index_signature.size())) != tfrecord_index_signature) {
     throw failure(errc::invalid_argument, "this is no index of a TFRecord file");
   }
   if (bytes.size() < sample_at) damaged("it ends within its header");
@@ -73,7 +72,7 @@ std::vector<std::byte> tfrecord_index::encode() const {
     at += index_block_size;
   }
   for (std::size_t i = 0; i < words; ++i, at += word_size) store_little_endian(at, words_[i]);
-  std::memcpy(header, magic.data(), magic.size());
+  std::memcpy(header, tfrecord_index_signature.data(), tfrecord_index_signature.size());
   store_little_endian(header + version_at, version);
   store_little_endian(header + sample_at, stamp_.sample);
   store_little_endian(header + size_at, stamp_.size);

@@ -1,6 +1,8 @@
 #include "leat/io/tfrecord_index_file.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -129,6 +131,8 @@ class header_scan {
   std::uint64_t doubted_ = UINT64_MAX;
 };
 
+constexpr std::string_view index_suffix = ".index";
+
 // What the kernel makes up, as in /proc, is a regular file of 0 bytes, whatever is read from it.
 task<void> require_size(file& f) {
   std::byte first{};
@@ -169,6 +173,13 @@ task<std::vector<std::byte>> read_index(std::string index_path, std::uint64_t da
   co_return bytes;
 }
 
+task<bool> is_index(std::string path) {
+  file f = co_await file::open(std::move(path));
+  std::vector<std::byte> beginning(tfrecord_index_signature.size());
+  beginning.resize(co_await f.read_at(0, beginning));
+  co_return as_text(beginning) == tfrecord_index_signature;
+}
+
 tfrecord_index decode_index(const std::string& index_path, byte_view bytes) {
   try {
     return tfrecord_index::decode(bytes);
@@ -181,7 +192,27 @@ tfrecord_index decode_index(const std::string& index_path, byte_view bytes) {
 
 // --------------------------------------------------------------------------------------- the parts
 
-std::string tfrecord_index_path(std::string_view path) { return std::string(path) + ".index"; }
+std::string tfrecord_index_path(std::string_view path) {
+  return std::string(path) + std::string(index_suffix);
+}
+
+task<std::vector<std::string>> without_tfrecord_indexes(std::vector<std::string> paths) {
+  const std::set<std::string, std::less<>> all(paths.begin(), paths.end());
+  std::vector<std::string> kept;
+  for (std::string& path : paths) {
+    const std::size_t end = path.rfind(index_suffix);
+    const std::string_view behind = std::string_view(path).substr(
+        end == std::string::npos ? path.size() : end + index_suffix.size());
+    bool is_one = end != std::string::npos && all.contains(std::string_view(path).substr(0, end));
+    if (is_one && behind.empty()) {
+      is_one = co_await is_index(path);
+    } else if (is_one) {
+      is_one = behind.starts_with(".partial");
+    }
+    if (!is_one) kept.push_back(std::move(path));
+  }
+  co_return kept;
+}
 
 namespace {
 

@@ -9,6 +9,7 @@
 #include "leat/core/error.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/this_task.hpp"
+#include "leat/io/tfrecord_index_file.hpp"
 #include "leat/pipeline/detail/known_producers.hpp"
 #include "leat/pipeline/match_files.hpp"
 
@@ -44,6 +45,12 @@ task<std::vector<std::string>> find_files(std::vector<std::string> patterns, std
   std::ranges::sort(all);
   all.erase(std::unique(all.begin(), all.end()), all.end());
   co_return all;
+}
+
+task<std::vector<std::string>> find_tfrecord_files(std::vector<std::string> patterns,
+                                                   std::string stage) {
+  std::vector<std::string> all = co_await find_files(std::move(patterns), std::move(stage));
+  co_return co_await without_tfrecord_indexes(std::move(all));
 }
 
 void require_files_for(std::uint64_t ranks, std::size_t files, std::string_view stage) {

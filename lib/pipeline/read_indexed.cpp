@@ -193,7 +193,7 @@ class indexed_stage final : public detail::stage<record_selection> {
   }
 
   task<void> open() {
-    std::vector<std::string> paths = co_await detail::find_files(files_, metrics().name());
+    std::vector<std::string> paths = co_await detail::find_tfrecord_files(files_, metrics().name());
     indexed_reader_options options = options_;
     options.seed = seed_;
     reader_ = co_await indexed_reader::open(std::move(paths), std::move(options));

@@ -158,6 +158,28 @@ TEST_CASE("tfrecord_index_file: an index that was saved is loaded", "[io]") {
   CHECK(std::distance(std::filesystem::directory_iterator(dir.path()), {}) == 3);
 }
 
+TEST_CASE("tfrecord_index_file: paths without the indexes among them", "[io]") {
+  const temp_dir dir;
+  const std::string records = framed({"a"});
+  for (const char* name : {"a", "b", "b.index", "c.index.index"}) dir.write(name, records);
+  leat::sync_wait(index_file(dir / "a"));
+  leat::sync_wait(index_file(dir / "b.index"));
+  const std::string index = dir / "a.index";
+  const auto kept = [](const texts& paths) {
+    return leat::sync_wait(leat::without_tfrecord_indexes(paths));
+  };
+  CHECK(kept({}).empty());
+  CHECK(kept({index, dir / "a"}) == texts{dir / "a"});
+  CHECK(kept({index}) == texts{index});  // of a file that nobody wants
+  // What has the name of one, and is none.
+  CHECK(kept({dir / "b", dir / "b.index"}) == texts{dir / "b", dir / "b.index"});
+  CHECK(kept({dir / "b", dir / "b.index", dir / "b.index.index"}) ==
+        texts{dir / "b", dir / "b.index"});
+  // One that another process is about to save need not be there any more.
+  CHECK(kept({dir / "a", dir / "a.index.partial", dir / "a.index.partial1"}) == texts{dir / "a"});
+  CHECK(outcome_of([&] { kept({dir / "c", dir / "c.index"}); }).code == errc::not_found);
+}
+
 TEST_CASE("tfrecord_index_file: an index is loaded for its own file only, as that was", "[io]") {
   const temp_dir dir;
   const std::string bytes = framed({"hello", "world"});

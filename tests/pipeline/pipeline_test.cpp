@@ -22,6 +22,7 @@
 #include "leat/pipeline/read_indexed.hpp"
 #include "pipeline/lines_pipeline.hpp"
 #include "support/leat_test.hpp"
+#include "support/record_bytes.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
@@ -132,6 +133,20 @@ TEST_CASE("pipeline: all records in an order of all of them", "[pipeline]") {
   std::sort(once.begin(), once.end());
   CHECK(std::unique(once.begin(), once.end()) == once.end());
   CHECK(once.size() == 300);
+}
+
+TEST_CASE("pipeline: a pattern that indexes match as well names the files of records alone",
+          "[pipeline]") {
+  const temp_dir dir;
+  for (const char* name : {"train-0", "train-1"}) dir.write(name, leat_test::framed({"a", "b"}));
+  const auto text = [](leat::byte_view record) { return std::string(leat::as_text(record)); };
+  for (int i = 0; i < 2; ++i) {  // the first makes the indexes
+    auto p = leat::read_indexed({dir / "train-*"}, {.num_epochs = 1, .shuffle = false})
+                 .map("text", text);
+    CHECK(leat::sync_wait(read_all(p)) == texts{"a", "b", "a", "b"});
+  }
+  auto p = leat::read_files<leat::tfrecord_reader>({.files = {dir / "train-*"}}).map("text", text);
+  CHECK(leat::sync_wait(read_all(p)).size() == 4);
 }
 
 TEST_CASE("pipeline: files without a record, again and again, are an end", "[pipeline]") {

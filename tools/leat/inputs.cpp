@@ -118,7 +118,7 @@ std::vector<std::string> paths_of(const std::vector<std::string>& names) {
       for (std::string& match : matches) paths.push_back(std::move(match));
     }
   }
-  return paths;
+  return leat::sync_wait(leat::without_tfrecord_indexes(std::move(paths)));
 }
 
 std::string path_of(std::string name) { return name == "-" ? standard_input : std::move(name); }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "leat/codec/bytes.hpp"
@@ -20,6 +21,9 @@ struct tfrecord_stamp {
   friend bool operator==(const tfrecord_stamp&, const tfrecord_stamp&) = default;
 };
 inline constexpr std::size_t tfrecord_sample_size = 4096;
+
+/// The first bytes of an index, as in a PNG file: a transfer that takes it for text changes them.
+inline constexpr std::string_view tfrecord_index_signature = "\x89LIX\r\n\x1a\n";
 
 /// Where the records of a TFRecord file stand: how many there are, and the place of each in O(1).
 ///

@@ -3,6 +3,7 @@
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "leat/codec/tfrecord_index.hpp"
 #include "leat/core/task.hpp"
@@ -13,6 +14,13 @@ namespace leat {
 /// Where the index of a TFRecord file stands unless one is told otherwise: ".index" behind its
 /// name.
 [[nodiscard]] std::string tfrecord_index_path(std::string_view path);
+
+/// `paths` without those that are the index of another one of them, by name and first bytes, or one
+/// that is being saved: so that "train-*" may name TFRecord files beside which indexes stand.
+///
+/// Errors: of the system. Cancellation: total. Cost: reads 8 bytes of each that ends with ".index".
+[[nodiscard]] task<std::vector<std::string>> without_tfrecord_indexes(
+    std::vector<std::string> paths);
 
 /// Makes the index of a TFRecord file, by the headers of its records: payloads are not looked at,
 /// and large ones not even read.

@@ -7,11 +7,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "leat/core/random.hpp"
 #include "leat/io/detail/epoch_limits.hpp"
+#include "leat/io/tfrecord_reader.hpp"
 #include "leat/pipeline/detail/file_order.hpp"
 #include "leat/pipeline/detail/places_reader.hpp"
 #include "leat/pipeline/detail/reader_settings.hpp"
@@ -134,7 +136,9 @@ class file_stage final : public stage<typename Reader::batch_type> {
   };
 
   task<void> find() {
-    std::vector<std::string> paths = co_await find_files(source_.files, this->metrics().name());
+    constexpr bool of_tfrecords = std::is_same_v<Reader, tfrecord_reader>;
+    constexpr auto find_all = of_tfrecords ? find_tfrecord_files : find_files;
+    std::vector<std::string> paths = co_await find_all(source_.files, this->metrics().name());
     require_files_for(source_.world_size, paths.size(), this->metrics().name());
     open_.found(std::move(paths));
   }

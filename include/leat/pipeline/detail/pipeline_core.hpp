@@ -23,6 +23,9 @@ namespace leat::detail {
 /// pattern that matches none; those of match_files().
 [[nodiscard]] task<std::vector<std::string>> find_files(std::vector<std::string> patterns,
                                                         std::string stage);
+/// The same without the indexes of TFRecord files that are found too.
+[[nodiscard]] task<std::vector<std::string>> find_tfrecord_files(std::vector<std::string> patterns,
+                                                                 std::string stage);
 
 /// Refuses fewer files than ranks: one would have nothing to read. Errors: invalid_argument.
 void require_files_for(std::uint64_t ranks, std::size_t files, std::string_view stage);
