@@ -1,5 +1,7 @@
 #include "leat/codec/example_builder.hpp"
 
+#include <ranges>
+
 #include <protozero/pbf_writer.hpp>
 
 #include "leat/core/error.hpp"
@@ -15,33 +17,31 @@ enum entry : std::uint32_t { key_field = 1, value_field = 2 };
 enum part : std::uint32_t { context_field = 1, lists_field = 2 };
 constexpr std::uint32_t only = 1;  // of messages with one field
 
-// A list, into the Feature that is its argument.
-struct list_writer {
-  std::string& feature;
+// The list of a Feature, which has it alone.
+void set_list(std::string& feature, kind what, const std::string& list) {
+  pbf_writer(feature).add_message(what, list);
+}
 
-  void operator()(std::monostate) const {}
-  void operator()(feature_values::floats values) const {
-    std::string list;
-    pbf_writer(list).add_packed_float(only, values.begin(), values.end());
-    pbf_writer(feature).add_message(float_list, list);
-  }
-  void operator()(feature_values::ints values) const {
-    std::string list;
-    pbf_writer(list).add_packed_int64(only, values.begin(), values.end());
-    pbf_writer(feature).add_message(int64_list, list);
-  }
-  void operator()(feature_values::strings values) const {
-    std::string list;
-    pbf_writer out(list);
-    for (const std::string_view v : values) out.add_bytes(only, v.data(), v.size());
-    pbf_writer(feature).add_message(bytes_list, list);
-  }
-};
+template <class Range>
+void set_floats(std::string& feature, const Range& values) {
+  std::string list;
+  pbf_writer(list).add_packed_float(only, values.begin(), values.end());
+  set_list(feature, float_list, list);
+}
 
-std::string feature_of(const feature_values& values) {
-  std::string feature;
-  std::visit(list_writer{feature}, values.get());
-  return feature;
+template <class Range>
+void set_ints(std::string& feature, const Range& values) {
+  std::string list;
+  pbf_writer(list).add_packed_int64(only, values.begin(), values.end());
+  set_list(feature, int64_list, list);
+}
+
+template <class Range>
+void set_strings(std::string& feature, const Range& values) {
+  std::string list;
+  pbf_writer out(list);
+  for (const std::string_view v : values) out.add_bytes(only, v.data(), v.size());
+  set_list(feature, bytes_list, list);
 }
 
 void add_entry(std::string& map, std::string_view key, const std::string& value) {
@@ -58,8 +58,20 @@ void add_unless_empty(std::string& message, std::uint32_t field, const std::stri
 
 }  // namespace
 
+void feature_values::set(std::span<const float> values) { set_floats(feature_, values); }
+void feature_values::set(std::span<const double> values) {
+  const auto narrow = [](double value) { return static_cast<float>(value); };
+  set_floats(feature_, values | std::views::transform(narrow));
+}
+void feature_values::set(std::span<const std::int64_t> values) { set_ints(feature_, values); }
+void feature_values::set(std::span<const int> values) { set_ints(feature_, values); }
+void feature_values::set(std::span<const std::string_view> values) {
+  set_strings(feature_, values);
+}
+void feature_values::set(std::span<const std::string> values) { set_strings(feature_, values); }
+
 example_builder& example_builder::add(std::string_view key, const feature_values& values) {
-  add_entry(features_, key, feature_of(values));
+  add_entry(features_, key, values.serialized());
   return *this;
 }
 
@@ -71,7 +83,7 @@ std::string example_builder::serialize() const {
 
 sequence_example_builder& sequence_example_builder::context(std::string_view key,
                                                             const feature_values& values) {
-  add_entry(context_, key, feature_of(values));
+  add_entry(context_, key, values.serialized());
   return *this;
 }
 
@@ -87,7 +99,7 @@ sequence_example_builder& sequence_example_builder::step(const feature_values& v
   if (!in_list_) {
     throw failure(errc::failed_precondition, "sequence_example_builder: step() before list()");
   }
-  pbf_writer(steps_).add_message(only, feature_of(values));
+  pbf_writer(steps_).add_message(only, values.serialized());
   return *this;
 }
 

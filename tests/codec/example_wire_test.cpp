@@ -52,6 +52,23 @@ TEST_CASE("X01, X02: lists packed and not", "[codec]") {
   CHECK(ints("0a0d0a0b0a0361676512041a02080d", "age") == longs{13});
 }
 
+TEST_CASE("example_builder: lists and ranges as a program has them", "[codec]") {
+  const auto one = [](const leat::feature_values& values) {
+    return leat::example_builder().add("a", values).serialize();
+  };
+  CHECK(one({7}) == one({std::int64_t{7}}));
+  CHECK(one({7, -1}) == one(longs{7, -1}));
+  CHECK(one(std::vector<int>{7, -1}) == one(longs{7, -1}));
+  CHECK(one({0.5, -2.0}) == one({0.5F, -2.0F}));
+  CHECK(one(std::vector<double>{0.5}) == one(std::vector<float>{0.5F}));
+  CHECK(one({"b", "c"}) == one(std::vector<std::string_view>{"b", "c"}));
+  CHECK(one(std::vector<std::string>{"b", "c"}) == one({"b", "c"}));
+  CHECK(one({std::string("b")}) == one({"b"}));
+  const leat::feature_values kept{7};  // has its values
+  CHECK(one(kept) == one({7}));
+  CHECK(one({}) != one(longs{}));  // no kind, and none of a kind
+}
+
 TEST_CASE("X03, X06: an Example is written as protobuf writes it", "[codec]") {
   const auto label = [](std::int64_t value) {
     return leat::example_builder().add("label", {value}).serialize();

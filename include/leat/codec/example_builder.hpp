@@ -6,46 +6,66 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 
 namespace leat {
 
 /// The values of a feature that is to be written: floats, integers, strings, or no kind at all,
-/// which readers take as missing. Views what it is made of.
+/// which readers take as missing. Made of a list, as `{7}`, or of a range in one piece; doubles
+/// become floats.
+///
+/// A value type. Errors: std::bad_alloc.
 class feature_values {
  public:
-  using floats = std::span<const float>;
-  using ints = std::span<const std::int64_t>;
-  using strings = std::span<const std::string_view>;
-
   /// No kind.
   feature_values() noexcept = default;
-  template <std::convertible_to<floats> Range>
-  feature_values(const Range& values) noexcept : values_(floats(values)) {}
-  template <std::convertible_to<ints> Range>
-  feature_values(const Range& values) noexcept : values_(ints(values)) {}
-  template <std::convertible_to<strings> Range>
-  feature_values(const Range& values) noexcept : values_(strings(values)) {}
-  feature_values(std::initializer_list<float> values) noexcept
-      : values_(floats(values.begin(), values.size())) {}
-  feature_values(std::initializer_list<std::int64_t> values) noexcept
-      : values_(ints(values.begin(), values.size())) {}
-  feature_values(std::initializer_list<std::string_view> values) noexcept
-      : values_(strings(values.begin(), values.size())) {}
-
-  /// The values, as what they are; std::monostate without a kind.
-  [[nodiscard]] const std::variant<std::monostate, floats, ints, strings>& get() const noexcept {
-    return values_;
+  feature_values(std::initializer_list<float> list) { set(std::span(list)); }
+  feature_values(std::initializer_list<double> list) { set(std::span(list)); }
+  feature_values(std::initializer_list<std::int64_t> list) { set(std::span(list)); }
+  feature_values(std::initializer_list<int> list) { set(std::span(list)); }
+  feature_values(std::initializer_list<std::string_view> list) { set(std::span(list)); }
+  template <std::convertible_to<std::span<const float>> Range>
+  feature_values(const Range& range) {
+    set(std::span<const float>(range));
+  }
+  template <std::convertible_to<std::span<const double>> Range>
+  feature_values(const Range& range) {
+    set(std::span<const double>(range));
+  }
+  template <std::convertible_to<std::span<const std::int64_t>> Range>
+  feature_values(const Range& range) {
+    set(std::span<const std::int64_t>(range));
+  }
+  template <std::convertible_to<std::span<const int>> Range>
+  feature_values(const Range& range) {
+    set(std::span<const int>(range));
+  }
+  template <std::convertible_to<std::span<const std::string_view>> Range>
+  feature_values(const Range& range) {
+    set(std::span<const std::string_view>(range));
+  }
+  template <std::convertible_to<std::span<const std::string>> Range>
+  feature_values(const Range& range) {
+    set(std::span<const std::string>(range));
   }
 
+  /// A serialized tf.train.Feature; no byte without a kind.
+  [[nodiscard]] const std::string& serialized() const noexcept { return feature_; }
+
  private:
-  std::variant<std::monostate, floats, ints, strings> values_;
+  void set(std::span<const float> values);
+  void set(std::span<const double> values);
+  void set(std::span<const std::int64_t> values);
+  void set(std::span<const int> values);
+  void set(std::span<const std::string_view> values);
+  void set(std::span<const std::string> values);
+
+  std::string feature_;
 };
 
 /// Makes serialized tf.train.Example messages.
 ///
 ///     leat::example_builder example;
-///     example.add("label", {std::int64_t{7}}).add("image", {std::string_view(pixels)});
+///     example.add("label", {7}).add("image", {pixels});
 ///     co_await writer.write(leat::as_bytes(example.serialize()));
 ///
 /// Features stand in the order in which they were added. The bytes are those of protobuf for the
@@ -69,8 +89,8 @@ class example_builder {
 /// Makes serialized tf.train.SequenceExample messages.
 ///
 ///     leat::sequence_example_builder example;
-///     example.context("id", {std::int64_t{7}});
-///     example.list("words").step({"the"sv}).step({"whole"sv, "text"sv});
+///     example.context("id", {7});
+///     example.list("words").step({"the"}).step({"whole", "text"});
 ///
 /// Thread safety: distinct-safe. Errors: std::bad_alloc.
 class sequence_example_builder {
