@@ -173,11 +173,17 @@ task<std::vector<std::byte>> read_index(std::string index_path, std::uint64_t da
   co_return bytes;
 }
 
+// What cannot be read is told by whoever reads it.
 task<bool> is_index(std::string path) {
-  file f = co_await file::open(std::move(path));
-  std::vector<std::byte> beginning(tfrecord_index_signature.size());
-  beginning.resize(co_await f.read_at(0, beginning));
-  co_return as_text(beginning) == tfrecord_index_signature;
+  try {
+    file f = co_await file::open(std::move(path));
+    std::vector<std::byte> beginning(tfrecord_index_signature.size());
+    beginning.resize(co_await f.read_at(0, beginning));
+    co_return as_text(beginning) == tfrecord_index_signature;
+  } catch (const failure& e) {
+    if (e.code() == errc::cancelled) throw;
+    co_return false;
+  }
 }
 
 tfrecord_index decode_index(const std::string& index_path, byte_view bytes) {

@@ -161,7 +161,7 @@ TEST_CASE("tfrecord_index_file: an index that was saved is loaded", "[io]") {
 TEST_CASE("tfrecord_index_file: paths without the indexes among them", "[io]") {
   const temp_dir dir;
   const std::string records = framed({"a"});
-  for (const char* name : {"a", "b", "b.index", "c.index.index"}) dir.write(name, records);
+  for (const char* name : {"a", "b", "b.index"}) dir.write(name, records);
   leat::sync_wait(index_file(dir / "a"));
   leat::sync_wait(index_file(dir / "b.index"));
   const std::string index = dir / "a.index";
@@ -177,7 +177,7 @@ TEST_CASE("tfrecord_index_file: paths without the indexes among them", "[io]") {
         texts{dir / "b", dir / "b.index"});
   // One that another process is about to save need not be there any more.
   CHECK(kept({dir / "a", dir / "a.index.partial", dir / "a.index.partial1"}) == texts{dir / "a"});
-  CHECK(outcome_of([&] { kept({dir / "c", dir / "c.index"}); }).code == errc::not_found);
+  CHECK(kept({dir / "c", dir / "c.index"}).size() == 2);  // who reads them says that it is missing
 }
 
 TEST_CASE("tfrecord_index_file: an index is loaded for its own file only, as that was", "[io]") {

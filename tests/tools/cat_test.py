@@ -41,6 +41,15 @@ class Cat(ToolTest):
         self.leat('cat', 'none*', status=3)
         self.assertIn('none*: no file matches this pattern', self.errors)
 
+    def test_patterns_do_not_mean_the_indexes_beside_files(self):
+        for name in 'a1', 'a2':
+            self.write(name, records_file(name))
+            self.leat('index', name)
+        for files in ['a*'], ['a1', 'a1.index', 'a2', 'a2.index']:  # the second as of a shell
+            self.assertEqual(self.leat('cat', *files), 'a1\na2\n')
+        self.leat('cat', 'a1.index', status=1)
+        self.assertEqual(self.leat('cat', 'a1', 'b', 'b.index', status=3), 'a1\n')
+
     def test_compressed_files_are_recognised(self):
         plain = records_file(*(f'record {i}' for i in range(1000)))
         expected = ''.join(f'record {i}\n' for i in range(1000))

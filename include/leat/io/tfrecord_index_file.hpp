@@ -18,7 +18,8 @@ namespace leat {
 /// `paths` without those that are the index of another one of them, by name and first bytes, or one
 /// that is being saved: so that "train-*" may name TFRecord files beside which indexes stand.
 ///
-/// Errors: of the system. Cancellation: total. Cost: reads 8 bytes of each that ends with ".index".
+/// What cannot be read stays. Cancellation: total.
+/// Cost: a read of 8 bytes of each that ends with ".index" and has its file among them.
 [[nodiscard]] task<std::vector<std::string>> without_tfrecord_indexes(
     std::vector<std::string> paths);
 
