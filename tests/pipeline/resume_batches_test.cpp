@@ -1,6 +1,7 @@
 // Pipelines that are saved in the midst of what flat_map() makes of a batch: that batch is put
 // together again, here or as another rank, and what was had of it does not come again.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -118,6 +119,43 @@ TEST_CASE("resume: batches of batches, in the midst of both", "[pipeline]") {
         .flat_map("lines again", same)
         .flat_map("parts", parts);
   });
+}
+
+TEST_CASE("resume: what was begun of a batch is known while nothing comes of the batches behind",
+          "[pipeline]") {
+  const few_files lines;
+  const auto make = [&] {
+    return lines.read(0, 1)
+        .batch({.size = 4})
+        .flat_map("lines", same)
+        .map("few",
+             [](std::string text) -> std::optional<std::string> {
+               if (text.size() == 3 && text[1] == '2') return std::nullopt;  // five batches
+               return text;
+             })
+        .flat_map("parts", parts)
+        .batch({.size = 7, .name = "again"})
+        .flat_map("lines again", same);
+  };
+  auto whole = make();
+  const auto [all, states] = leat::sync_wait(read_and_save(whole));
+  for (std::size_t k = 0; k < states.size(); k += leat_test::slow_build ? 7 : 1) {
+    auto p = make();
+    const auto rest = [&]() -> leat::task<std::pair<texts, texts>> {
+      co_await p.restore(states[k]);
+      co_return co_await read_and_save(p);
+    };
+    const auto [elements, after] = leat::sync_wait(rest());
+    INFO(k);
+    REQUIRE(elements == texts(all.begin() + static_cast<std::ptrdiff_t>(k), all.end()));
+    for (std::size_t i = k % 8; i < after.size(); i += 8) {
+      auto next = make();
+      REQUIRE(
+          leat::sync_wait(go_on(next, after[i], 20)) ==
+          texts(elements.begin() + static_cast<std::ptrdiff_t>(i),
+                elements.begin() + static_cast<std::ptrdiff_t>(std::min(i + 20, elements.size()))));
+    }
+  }
 }
 
 texts texts_of_rows(const leat::record_rows& rows) {

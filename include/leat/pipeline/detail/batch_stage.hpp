@@ -87,7 +87,6 @@ class batch_stage final : public inner_stage<In, std::vector<owned_run<In>>> {
   }
   void forget(std::uint64_t run) noexcept override {
     journal_.forget(run);
-    if (run > 0) again_.clear();
     this->input().forget(where(run).run);
   }
   task<void> restore(std::span<stage_state> stages) override {
@@ -230,10 +229,12 @@ class batch_stage final : public inner_stage<In, std::vector<owned_run<In>>> {
   bool ended_ = false;
   run_journal<place> journal_;
 
-  bool noting_ = false;                     // what batches are made of
-  std::vector<origin> of_input_;            // of the present run of the input
-  std::vector<std::vector<origin>> again_;  // what those of the state were made of
-  std::uint64_t numbered_ = 0;              // of these there were so many
+  bool noting_ = false;           // what batches are made of
+  std::vector<origin> of_input_;  // of the present run of the input
+  // What those of the state were made of. Kept to the end: stages behind may be in the midst of one
+  // when runs of this stage are forgotten, of which nothing came.
+  std::vector<std::vector<origin>> again_;
+  std::uint64_t numbered_ = 0;  // of these there were so many
 };
 
 }  // namespace leat::detail
