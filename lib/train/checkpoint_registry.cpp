@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "leat/codec/checkpoint_table.hpp"
 #include "leat/core/assert.hpp"
 #include "leat/core/error.hpp"
 
@@ -35,10 +36,28 @@ void checkpoint_registry::add_memory(std::string name, std::string_view type,
   add_item(std::make_unique<detail::memory_item>(std::move(name), type, element_size, bytes));
 }
 
+namespace {
+
+// Now, and not when the program first saves.
+void check_length(std::string_view what, const std::string& text) {
+  if (text.size() <= checkpoint_table::max_text_size) return;
+  throw failure(errc::invalid_argument, "checkpoint_registry: " + std::string(what) + " of " +
+                                            std::to_string(text.size()) +
+                                            " bytes is too long, the most is " +
+                                            std::to_string(checkpoint_table::max_text_size));
+}
+
+}  // namespace
+
+checkpoint_registry::checkpoint_registry(std::string identity) : identity_(std::move(identity)) {
+  check_length("an identity", identity_);
+}
+
 void checkpoint_registry::add_item(std::unique_ptr<detail::checkpoint_item> item) {
   if (item->name().empty()) {
     throw failure(errc::invalid_argument, "checkpoint_registry: a value without a name");
   }
+  check_length("a name", item->name());
   const auto same = [&](const auto& other) { return other->name() == item->name(); };
   if (std::any_of(items_.begin(), items_.end(), same)) {
     throw failure(errc::already_exists, "checkpoint_registry: two values are called '" +

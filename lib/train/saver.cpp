@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -29,6 +30,14 @@ void check_options(const checkpoint_registry& what, const saver_options& o) {
   }
   check_name("basename", o.basename);
   check_name("latest_filename", o.latest_filename);
+  std::uint64_t step = 0;
+  const std::string& list = o.latest_filename;
+  if (detail::is_checkpoint_name(list, o.basename, step) ||
+      !detail::without_partial(list).empty()) {
+    refuse("latest_filename '" + list +
+           "' is the name of a checkpoint, or of a file that is half written, and would be "
+           "replaced or removed: take another one");
+  }
   if (!o.in_step_with.empty() && (o.max_to_keep == 1U || o.max_to_keep == 2U)) {
     refuse("a rank in step with others keeps 3 checkpoints or more: max_to_keep is " +
            std::to_string(*o.max_to_keep));
@@ -53,6 +62,17 @@ bool saver::state::is_left_over(std::string_view name) const {
          is_checkpoint(whole, step);
 }
 
+// What stands in the directory has one name, however somebody has written it.
+void saver::state::spell(checkpoint_state& s) const {
+  const auto here = std::filesystem::path(in_directory("x")).lexically_normal().parent_path();
+  const auto spell_one = [&](std::string& path) {
+    const auto normal = std::filesystem::path(path).lexically_normal();
+    if (normal.parent_path() == here) path = in_directory(normal.filename().string());
+  };
+  spell_one(s.model_checkpoint_path);
+  std::ranges::for_each(s.all_model_checkpoint_paths, spell_one);
+}
+
 // A text that is no state is `unreadable`. The time comes first: a file that is written anew
 // meanwhile lists what it would have hidden.
 task<saver::state::listing> saver::state::read_state() const {
@@ -60,6 +80,7 @@ task<saver::state::listing> saver::state::read_state() const {
   l.since = co_await detail::checkpoint_time(in_directory(options.latest_filename));
   try {
     l.state = co_await detail::read_checkpoint_state(directory, options.latest_filename);
+    if (l.state) spell(*l.state);
   } catch (const failure& e) {
     if (e.code() != errc::invalid_argument) throw;
     l.unreadable = std::current_exception();

@@ -72,6 +72,7 @@ struct saver::state {
     std::optional<wall_time_point> since = {};
   };
   task<listing> read_state() const;
+  void spell(checkpoint_state& s) const;
   task<std::vector<numbered>> checkpoints() const;
   task<std::optional<checkpoint_state>> look_around() const;
   task<std::vector<detail::rotation::listed>> unlisted(const listing& l, bool unknown) const;

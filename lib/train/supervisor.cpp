@@ -300,7 +300,13 @@ task<void> supervisor::stop(stop_options options) {
   const bool by_body = caller && parts_->body && &caller->scope() == parts_->body;
   task_group shield(shielded, options_.name + " end");
   shield.spawn(stop_now(options, by_body), "end");
-  co_await shield.join();
+  try {
+    co_await shield.join();
+  } catch (
+      const stragglers_error& e) {  // which nobody sees where this is destroyed before they end
+    warn(std::string("await coord().join() before this is destroyed: ") + e.what());
+    throw;
+  }
 }
 
 task<void> supervisor::stop_now(stop_options options, bool by_body) {

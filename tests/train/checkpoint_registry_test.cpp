@@ -122,6 +122,12 @@ TEST_CASE("checkpoint_registry: 78. the same name twice, or none, is refused", "
   CHECK(twice.code == leat::errc::already_exists);
   CHECK(contains(twice.text, "two values are called 'a'"));
   CHECK(outcome_of([&] { r.add("", b); }).code == leat::errc::invalid_argument);
+  const outcome long_one = outcome_of([&] { r.add(std::string(70'000, 'n'), b); });
+  CHECK(long_one.code == leat::errc::invalid_argument);
+  CHECK(contains(long_one.text, "a name of 70000 bytes is too long, the most is 65535"));
+  CHECK(long_one.text.size() < 200);
+  const outcome identity = outcome_of([] { checkpoint_registry of(std::string(65'536, 'n')); });
+  CHECK(contains(identity.text, "an identity of 65536 bytes is too long"));
   CHECK(r.size() == 1);
 }
 

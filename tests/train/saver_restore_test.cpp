@@ -41,6 +41,25 @@ TEST_CASE("saver: 71. who edits the state file chooses the checkpoint", "[train]
   });
 }
 
+TEST_CASE("saver: 71. however the state file spells a checkpoint, it is one", "[train]") {
+  in_world([](world& here) -> task<> {
+    program p;
+    saver first = co_await saver::open("/d", p.what);
+    co_await save_all(first, p, 1, 2);
+    here.files().write_file("/d/checkpoint",
+                            "model_checkpoint_path: './model.ckpt-2'\n"
+                            "all_model_checkpoint_paths: '/d/model.ckpt-1'\n"
+                            "all_model_checkpoint_paths: 'model.ckpt-2'\n"
+                            "all_model_checkpoint_paths: './model.ckpt-2'\n");
+    saver s = co_await saver::open("/d/.", p.what, two_of(p));
+    CHECK(s.last_checkpoints() == names{"/d/./model.ckpt-1", "/d/./model.ckpt-2"});
+    const auto restored = co_await s.restore_latest();
+    CHECK(restored == "/d/./model.ckpt-2");
+    co_await save(s, p, 3);
+    CHECK(leat_test::checkpoints_in(here) == names{"/d/model.ckpt-2", "/d/model.ckpt-3"});
+  });
+}
+
 TEST_CASE("saver: 74. what cannot be restored says why, and changes nothing", "[train]") {
   in_world([](world&) -> task<> {
     program p;

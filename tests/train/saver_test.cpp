@@ -172,6 +172,14 @@ TEST_CASE("saver: 66. names that collide, and names with a slash", "[train]") {
     slash.keep_every = -1h;
     refused = co_await outcome_of(open_only("/d", p.what, slash));
     CHECK(contains(refused.text, "keep_every is negative"));
+    // A save of step 5 would take the place of the state file, and a later one clear it up.
+    for (const char* const name : {"model.ckpt-5", "model.ckpt-5.partial", "model.ckpt.partial2"}) {
+      slash = {};
+      slash.latest_filename = name;
+      refused = co_await outcome_of(open_only("/d", p.what, slash));
+      CHECK(refused.code == errc::invalid_argument);
+      CHECK(contains(refused.text, "latest_filename '" + std::string(name) + "'"));
+    }
   });
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "leat/core/task_group.hpp"
 #include "leat/train/supervisor.hpp"
 #include "train/supervised.hpp"
 
@@ -18,6 +19,7 @@ using leat::failure;
 using leat::session;
 using leat::supervisor;
 using leat::task;
+using leat_test::contains;
 using leat_test::in_world;
 using leat_test::learner;
 using leat_test::thrown_by;
@@ -62,6 +64,31 @@ TEST_CASE("42. what a loop throws stops all, the end of input without an error",
       CHECK(w.now() - begin < 21s);
     });
   }
+}
+
+TEST_CASE("supervisor: who outlives the grace is told, too, and can be joined later", "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    learner l;
+    leat::supervisor_options o = l.options("");
+    o.stop_grace = 10s;
+    supervisor sv(std::move(o));
+    const std::function<task<>()> body = [&]() -> task<> {
+      sv.loop(
+          1h,
+          []() -> task<> {
+            leat::task_group deaf(leat::shielded, "deaf");
+            deaf.spawn([]() -> task<> { co_await leat::sleep_for(1min); }(), "sleep");
+            co_await deaf.join();
+          },
+          "exporter");
+      co_await leat::sleep_for(1s);
+    };
+    const std::string thrown = co_await thrown_by(sv.managed(body));
+    CHECK(contains(thrown, "exporter"));
+    CHECK(contains(l.warnings.back(), thrown));
+    CHECK(contains(l.warnings.back(), "coord().join()"));
+    co_await sv.coord().join();
+  });
 }
 
 TEST_CASE("43. a loop that is started behind the stop is never called", "[train]") {

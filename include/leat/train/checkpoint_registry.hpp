@@ -39,14 +39,15 @@ concept checkpointable =
 /// another size is refused.
 ///
 /// Errors, of all add(): already_exists for a name that was added before; invalid_argument for an
-///                       empty one.
+///                       empty one, and for one of more than 65,535 bytes.
 /// Thread safety: distinct-safe; the values are read and written by the saver's task.
 /// Source: the var_list of TensorFlow's Saver, and its trackable objects.
 class checkpoint_registry {
  public:
   /// `identity`: whose values these are, such as the model and its shape. A checkpoint of another
   /// identity is refused; empty: of any.
-  explicit checkpoint_registry(std::string identity = {}) : identity_(std::move(identity)) {}
+  /// Errors: invalid_argument for more than 65,535 bytes.
+  explicit checkpoint_registry(std::string identity = {});
   checkpoint_registry(checkpoint_registry&&) noexcept = default;
   checkpoint_registry& operator=(checkpoint_registry&&) = delete;
 

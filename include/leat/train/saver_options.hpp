@@ -28,8 +28,9 @@ struct saver_options {
   time_span keep_every = std::chrono::hours(10'000);
   /// A checkpoint is called DIRECTORY/BASENAME-STEP.
   std::string basename = "model.ckpt";
-  std::string latest_filename = "checkpoint";  ///< of the state file
-  bool pad_step_number = false;                ///< with zeros, to eight digits
+  /// Of the state file; not of a checkpoint.
+  std::string latest_filename = "checkpoint";
+  bool pad_step_number = false;  ///< with zeros, to eight digits
   /// A checkpoint that was saved is on the device: it survives when the machine stops. False: it
   /// survives the end of the program only, and saving is faster.
   bool durable = true;

@@ -69,7 +69,7 @@ class supervisor {
   explicit supervisor(supervisor_options options);
   supervisor(const supervisor&) = delete;
   supervisor& operator=(const supervisor&) = delete;
-  /// Precondition: stopped, if it was prepared.
+  /// Precondition: stopped, if it was prepared; behind a stragglers_error coord() was joined, too.
   ~supervisor();
 
   /// Runs `body` in a session, with all services, and stops on every way out.
