@@ -94,6 +94,7 @@ class Usage(ToolTest):
         self.leat('verify', '--list', -1, path, status=2)
         self.leat('bench', 'io', '--seconds', 0, path, status=2)
         self.assertIn('--seconds: Value 0 not in range 0.001000 to 86400.000000\n', self.errors)
+        self.leat('bench', 'io', '--seconds', 'nan', path, status=2)
         self.leat('cat', '--max-held', '16777216TiB', path, status=2)
         self.assertEqual(len(self.leat('cat', '-n', '010', path).splitlines()), 10)
         self.assertEqual(len(self.leat('cat', '--max-held', '4 KiB', path).splitlines()), 12)

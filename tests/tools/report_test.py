@@ -170,6 +170,8 @@ class Report(ToolTest):
         self.assertLess(max(spread(curves[1])) - min(spread(curves[1])),
                         (max(spread(curves[0])) - min(spread(curves[0]))) / 2)
         self.leat('report', 'logs', '--smoothing', '1', status=2)
+        self.leat('report', 'logs', '--smoothing', 'nan', status=2)
+        self.assertIn("--smoothing: give a number, not 'nan'\n", self.errors)
 
     def test_histograms_are_bands_of_percentiles(self):
         limits, counts = [0, 1, 2, 3], [0, 10, 20, 10]

@@ -18,6 +18,7 @@
 #include <leat/core/this_task.hpp>
 #include <leat/io/file.hpp>
 
+#include "numbers.hpp"
 #include "program.hpp"
 #include "ring_probe.hpp"
 #include "text.hpp"
@@ -221,8 +222,9 @@ void add_bench(CLI::App& app, program& p) {
   command->add_option("FILE", options->path, "A large file; it is only read")
       ->required()
       ->type_name("");
-  command->add_option("--seconds", options->seconds, "Time for each way; 1 unless told otherwise")
-      ->check(CLI::Range(0.001, 86400.0).description(""))
+  as_real(command->add_option("--seconds", options->seconds,
+                              "Time for each way; 1 unless told otherwise"),
+          0.001, 86400)
       ->type_name("N");
   command->callback([options, &p] { p.run = [options, &p] { run_bench(*options, p); }; });
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <string>
 
 #include <CLI/Validators.hpp>
@@ -55,6 +57,15 @@ std::optional<std::uint64_t> whole_number(std::string_view text) noexcept {
 
 CLI::Option* as_number(CLI::Option* option, std::uint64_t least) {
   return option->transform(numbers_from(least))->type_name("N");
+}
+
+CLI::Option* as_real(CLI::Option* option, double least, double most) {
+  const auto refuse_nan = [](std::string& text) {
+    return std::isnan(std::strtod(text.c_str(), nullptr)) ? refusal("a number", text)
+                                                          : std::string();
+  };
+  return option->check(CLI::Range(least, most).description(""))
+      ->check(CLI::Validator(refuse_nan, ""));
 }
 
 CLI::Option* as_size(CLI::Option* option, std::uint64_t least) {

@@ -15,6 +15,9 @@ namespace tool {
 /// "010", which it takes for 8.
 CLI::Option* as_number(CLI::Option* option, std::uint64_t least = 0);
 
+/// One that takes numbers from `least` to `most`; no "nan", which CLI11 takes for one of these.
+CLI::Option* as_real(CLI::Option* option, double least, double most);
+
 /// One that takes bytes, with a unit such as MiB or without, `least` or more.
 CLI::Option* as_size(CLI::Option* option, std::uint64_t least = 0);
 

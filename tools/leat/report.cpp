@@ -12,6 +12,7 @@
 
 #include "file_loop.hpp"
 #include "inputs.hpp"
+#include "numbers.hpp"
 #include "program.hpp"
 #include "report_page.hpp"
 #include "signals.hpp"
@@ -194,10 +195,10 @@ void add_report(CLI::App& app, program& p) {
   command->add_option("-o,--output", options->output, "The page; standard output unless told")
       ->type_name("FILE");
   command->add_option("--title", options->page.title, "Over the page");
-  command
-      ->add_option("--smoothing", options->page.smoothing,
-                   "Weight of the past in a moving average, 0 to 0.999; 0, none, unless told")
-      ->check(CLI::Range(0.0, 0.999).description(""))
+  as_real(command->add_option(
+              "--smoothing", options->page.smoothing,
+              "Weight of the past in a moving average, 0 to 0.999; 0, none, unless told"),
+          0, 0.999)
       ->type_name("W");
   command
       ->add_option("--max-points", options->page.max_points,
