@@ -227,7 +227,7 @@ TEST_CASE("resume: whatever the stages, from anywhere, as one or as any number o
           "[pipeline]") {
   const inputs in;
   const std::uint64_t first = leat_test::seed_of_cases(1);
-  const std::uint64_t cases = leat_test::some_random(leat_test::again() ? 5 : 60);
+  const std::uint64_t cases = leat_test::some_random(leat_test::again() ? 3 : 30);
   for (std::uint64_t seed = first; seed < first + cases; ++seed) {
     INFO("LEAT_SEED=" << seed - 1);
     leat::random_engine random(seed);
