@@ -77,6 +77,22 @@ TEST_CASE("resume: what is in the way of read_indexed() is no other declaration"
   leat::sync_wait(other.stop());
 }
 
+TEST_CASE("resume: indexes that read_indexed() has written are not among the files of its pattern",
+          "[pipeline]") {
+  const temp_dir dir;
+  leat::sync_wait(leat_test::write_record_files(dir, 60));
+  const auto declare = [&] {
+    return leat::read_indexed({dir / "*"}, {.num_epochs = 1, .seed = 1, .batch_size = 7})
+        .map("text", text_of_record);
+  };
+  auto p = declare();
+  const auto [all, states] = leat::sync_wait(read_and_save(p));
+  REQUIRE(all.size() == 60);
+  REQUIRE(std::filesystem::exists(dir / "records101.index"));
+  auto other = declare();
+  CHECK(leat::sync_wait(go_on(other, states[20])) == texts(all.begin() + 20, all.end()));
+}
+
 struct few_records {
   explicit few_records(int count) { leat::sync_wait(leat_test::write_record_files(dir, count)); }
   [[nodiscard]] auto read(std::uint64_t rank, std::uint64_t world_size,

@@ -16,7 +16,8 @@ namespace leat {
 ///     auto batches = leat::read_indexed({"data/*.tfrecord"}, {.num_epochs = 3, .seed = 1})
 ///                        .batch({.size = 128});
 ///
-/// `files`: as file_source::files. The name of the stage is that of the reader's options.
+/// `files`: as file_source::files; the index of another one of them is none. The name of the stage
+/// is that of the reader's options.
 ///
 /// Errors: invalid_argument for no file and for options out of range, as of every stage; those of
 ///         indexed_reader about the files when it runs.
