@@ -8,6 +8,7 @@
 #include <leat/core/error.hpp>
 #include <leat/core/sync_wait.hpp>
 #include <leat/io/file.hpp>
+#include <leat/io/tfrecord_index_file.hpp>
 #include <leat/pipeline/match_files.hpp>
 
 #include "numbers.hpp"
