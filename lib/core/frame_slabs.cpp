@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unordered_set>
 #include <utility>
@@ -148,6 +149,9 @@ class store {
     return in_use_;
   }
 
+  void before_fork() noexcept { mutex_.lock(); }
+  void after_fork() noexcept { mutex_.unlock(); }
+
  private:
   void put_back(slab& s, block& b) noexcept {
     const bool was_full = s.full();
@@ -208,6 +212,10 @@ class store {
 store& the_store() {
   alignas(store) static std::byte memory[sizeof(store)];
   static store& made = *::new (static_cast<void*>(memory)) store;
+  // A child has none of the threads that might have had the lock, and ends with a last run.
+  [[maybe_unused]] static const int registered =
+      ::pthread_atfork([] { the_store().before_fork(); }, [] { the_store().after_fork(); },
+                       [] { the_store().after_fork(); });
   return made;
 }
 

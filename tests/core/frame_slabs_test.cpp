@@ -1,10 +1,13 @@
 #include "core/frame_slabs.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <random>
 #include <set>
+#include <string>
 #include <sys/resource.h>
 #include <thread>
 #include <utility>
@@ -13,6 +16,8 @@
 #include <catch2/catch.hpp>
 
 #include "leat/core/detail/sanitizers.hpp"
+#include "support/child_process.hpp"
+#include "support/effort.hpp"
 
 namespace frame_slabs_test {
 
@@ -135,6 +140,21 @@ TEST_CASE("frame_slabs: threads take and give back at once", "[core]") {
     for (unsigned seed = 1; seed <= 4; ++seed) threads.emplace_back(work, seed);
   }
   CHECK(frame_slabs::count() <= before + 1);
+}
+
+TEST_CASE("frame_slabs: a child of fork has what other threads of its parent use", "[core]") {
+  std::atomic<bool> over{false};
+  std::jthread busy([&] {
+    while (!over) give_back(take(5, 3));
+  });
+  for (std::uint64_t i = 0; i < leat_test::some_of(100); ++i) {
+    const std::string said = leat_test::said_by_child([] {
+      give_back(take(5, 3));
+      return std::string("ends");
+    });
+    if (said != "ends") FAIL(said);
+  }
+  over = true;
 }
 
 // From here on through the lists of threads, which are not used under a sanitizer.
