@@ -84,6 +84,12 @@ class Cat(ToolTest):
             self.leat('cat', '--records', wrong, path, status=2)
             self.assertIn(wrong, self.errors)
 
+    def test_records_that_are_named_are_not_counted_as_well(self):
+        path = self.write('a', records_file('x', 'y'))
+        for other in ('--from', '--max-count'):
+            self.leat('cat', '--records', 0, other, 1, path, status=2)
+            self.assertIn(f'{other} excludes --records', self.errors)
+
     def test_json(self):
         path = self.write('a', records_file('text', b'\xff\x00'))
         self.assertEqual(self.leat_json('cat', path), [

@@ -272,6 +272,32 @@ class Convert(ToolTest):
         self.assertEqual(self.content('out.tfrecord'), records_file('new'))
         self.leat('convert', 'a.txt', '-o', 'a.txt', status=2)
 
+    def test_no_input_is_replaced(self):
+        names = ['s-00000-of-00002.tfrecord', 's-00001-of-00002.tfrecord']
+        for name in [*names, 'a.tfrecord.index', 's-00002-of-00003.tfrecord.index']:
+            self.write(name, records_file(*(f'record {i}' for i in range(9))))
+        os.symlink(names[0], self.folder / 'link')
+        there = {name: self.content(name) for name in self.files()}
+        for wrong in ([names[0], '-o', 's', '--shards', 2], [names[1], '-o', 's', '--max-records', 5],
+                      [names[0], '-o', f'../{self.folder.name}/s', '--shards', 2],
+                      [self.folder / names[0], '-o', 's', '--max-bytes', 50],
+                      ['link', '-o', 's', '--shards', 2], [*names, '-o', 'link'],
+                      ['a.tfrecord.index', '-o', 'a.tfrecord', '--index'],
+                      ['s-00002-of-00003.tfrecord.index', '-o', 's', '--shards', 3, '--index']):
+            self.leat('convert', '--from', 'tfrecord', *wrong, status=2)
+            self.assertIn(f'{wrong[0]}: the output would replace it', self.errors)
+            self.assertEqual({name: self.content(name) for name in self.files()}, there)
+        self.leat('convert', *names, '-o', 's', '--shards', 3)  # a set of another size
+        self.leat('convert', names[0], '-o', 's', '--shards', 2, '--to-compression', 'gzip')
+        self.leat('convert', names[0], '-o', 'S', '--max-records', 5)
+        self.assertEqual(there, {name: self.content(name) for name in there})
+
+    def test_the_number_of_files_and_their_size_are_not_both_said(self):
+        self.write('a.txt', b'x\n')
+        for limit in ('--max-records', '--max-bytes'):
+            self.leat('convert', 'a.txt', '-o', 's', '--shards', 2, limit, 5, status=2)
+            self.assertIn('--shards says how many files there are', self.errors)
+
     def interrupted(self, *arguments):
         """Begins a conversion of standard input, interrupts it, gives its errors."""
         process = subprocess.Popen([LEAT, 'convert', '--from', 'lines', *arguments], bufsize=0,
@@ -317,6 +343,17 @@ class Repair(ToolTest):
         self.assertEqual(self.content('a'), self.damaged)
         self.assertEqual(self.leat_json('repair', 'b', '-o', 'c'), [
             {'path': 'b', 'output': 'c', 'records': 7, 'damaged': 0, 'lost_bytes': 0}])
+
+    def test_the_damaged_file_is_not_written_over(self):
+        os.symlink('a', self.folder / 'link')
+        os.link(self.folder / 'a', self.folder / 'hard')
+        for old, new in (('a', 'a'), ('a', './a'), ('link', 'a'), ('a', 'link'), ('a', 'hard')):
+            self.leat('repair', old, '-o', new, status=2)
+            self.assertIn(f'{old}: the output would replace it', self.errors)
+        with open(self.folder / 'a', 'rb') as damaged:
+            self.leat('repair', '-', '-o', 'a', stdin=damaged, status=2)
+        self.assertEqual(self.content('a'), self.damaged)
+        self.assertTrue((self.folder / 'link').is_symlink())
 
     def test_in_place(self):
         text = self.leat('repair', '--in-place', 'a', status=1)
@@ -440,7 +477,10 @@ class BenchIo(ToolTest):
         self.write('small', b'x')
         self.leat('bench', 'io', 'small', status=2)
         self.assertIn('to measure takes a regular file', self.errors)
+        os.mkfifo(self.folder / 'pipe')
+        self.leat('bench', 'io', 'pipe', status=2)  # waits for nobody who writes
         self.leat('bench', 'io', 'none', status=3)
+        self.assertEqual(self.raw, b'')
 
 
 main()

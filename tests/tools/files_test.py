@@ -229,6 +229,16 @@ class Index(ToolTest):
         self.leat('index', '-o', 'other', 'a')
         self.assertEqual(sorted(os.listdir(self.folder)), ['a', 'other'])
 
+    def test_a_file_is_not_replaced_by_its_index(self):
+        self.write('a', records_file('x'))
+        os.link(self.folder / 'a', self.folder / 'b')
+        for name in ('a', 'b', f'../{self.folder.name}/a'):
+            self.leat('index', '-o', name, 'a', status=2)
+            self.assertIn('a: the output would replace it', self.errors)
+            self.leat('index', '--force', '-o', name, 'a', status=2)
+        for name in ('a', 'b'):
+            self.assertEqual((self.folder / name).read_bytes(), records_file('x'))
+
     def test_for_dali(self):
         self.write('a', records_file('abc', 'defg'))
         self.assertEqual(self.leat('index', '--dali', 'a'), '0 19\n19 20\n')

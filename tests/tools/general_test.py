@@ -99,6 +99,19 @@ class Usage(ToolTest):
         self.assertEqual(len(self.leat('cat', '-n', '010', path).splitlines()), 10)
         self.assertEqual(len(self.leat('cat', '--max-held', '4 KiB', path).splitlines()), 12)
 
+    def test_a_closed_standard_input_is_not_an_empty_one(self):
+        for command in (['cat'], ['verify', '-'], ['count'], ['run', '-'],
+                        ['convert', '--from', 'lines', '-o', 'a']):
+            self.leat(*command, status=3, preexec_fn=lambda: os.close(0))
+            self.assertEqual(self.errors,
+                             'leat: standard input: cannot read: Bad file descriptor\n')
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_choice_that_is_none_is_told_which_there_are(self):
+        for wrong in ('sometimes', '1'):
+            self.leat('doctor', '--color', wrong, status=2)
+            self.assertIn(f'leat: --color: {wrong} not in {{always,auto,never}}\n', self.errors)
+
     def test_the_backend_can_be_named(self):
         path = self.write('a', records_file('x'))
         self.assertEqual(self.leat('--io', 'threads', 'cat', path), 'x\n')

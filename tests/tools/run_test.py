@@ -361,6 +361,11 @@ class Outputs(RunTest):
         self.assertIn('a.txt: the output would replace it', self.errors)
         self.run_it(text, '-o', 'b.txt')
         self.run_it(text, '-o', './b.txt', status=2)
+        name = 's-00000-of-00001.tfrecord'
+        self.write(name, records_file('x'))
+        self.run_it(f'[source]\nfiles = ["{name}"]\n[output]\nkind = "write"\npath = "s"\n'
+                    'shards = 1\n', status=2)
+        self.assertIn(f'{name}: the output would replace it', self.errors)
 
     def test_limit(self):
         self.write('a.txt', b''.join(b'%d\n' % i for i in range(1000)))

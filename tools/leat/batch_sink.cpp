@@ -1,7 +1,6 @@
 #include "batch_sink.hpp"
 
 #include <cstdint>
-#include <filesystem>
 #include <utility>
 
 #include <leat/pipeline/match_files.hpp>
@@ -94,15 +93,9 @@ class writing_sink final : public batch_sink {
 };
 
 leat::task<> refuse_own_input(const pipeline_plan& plan) {
-  const std::string& output = plan.output.sink.path;
-  if (output == "-") co_return;
+  if (plan.output.sink.path == "-") co_return;
   const std::vector<std::string> inputs = co_await leat::match_files(plan.source.files());
-  for (const std::string& path : inputs) {
-    std::error_code ignored;
-    if (std::filesystem::equivalent(path, output, ignored)) {
-      throw usage_error(path + ": the output would replace it; choose another name");
-    }
-  }
+  for (const std::string& path : inputs) refuse_to_replace(path, plan.output.sink);
 }
 
 }  // namespace

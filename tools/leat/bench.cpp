@@ -107,16 +107,19 @@ double percentile(std::vector<float>& all, double part) {
   return static_cast<double>(all[at]);
 }
 
+leat::task<> require_measurable(std::string path, std::size_t block) {
+  const leat::file_status there = co_await leat::get_status(path);
+  if (there.is_regular && there.size >= block) co_return;
+  throw usage_error(
+      fmt::format("{}: to measure takes a regular file of {} or more", path, size_text(block)));
+}
+
 leat::task<measured> measure(const bench_options& options, const pattern& how) {
   // The first one that a scheduler is asked for stays.
   leat::scheduler& here = co_await leat::this_task::get_scheduler();
   static_cast<void>(leat::get_file_backend(here, how.backend));
   if (!how.cached) evict(options.path);
   leat::file file = co_await leat::file::open(options.path);
-  if (!file.status().is_regular || file.status().size < how.block) {
-    throw usage_error(fmt::format("{}: to measure takes a regular file of {} or more", options.path,
-                                  size_text(how.block)));
-  }
   const auto begin = steady_clock::now();
   const auto lasting = std::chrono::duration_cast<steady_clock::duration>(
       std::chrono::duration<double>(options.seconds));
@@ -188,6 +191,8 @@ void print(const pattern& how, const measured& m, program& p) {
 }
 
 void run_bench(const bench_options& options, program& p) {
+  // First of all: to open a pipe waits for who writes.
+  leat::sync_wait(require_measurable(options.path, std::size_t{256} << 10));
   if (!p.json) {
     backend_in_use();  // makes the choice
     p.out.write("leat reads through " + leat::file_backend_reason() + "\n\n");

@@ -231,6 +231,8 @@ void add_cat(CLI::App& app, program& p) {
   command
       ->add_option("--records", options->records,
                    "These records, in this order: 0,5-9,100. Goes to them by the index")
+      ->excludes("--from")
+      ->excludes("--max-count")
       ->type_name("LIST");
   add_printing(*command, *options);
   command->callback([options, &p] { p.run = [options, &p] { run_cat(*options, p); }; });

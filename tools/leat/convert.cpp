@@ -1,6 +1,5 @@
 // leat convert: records of one kind as records of another.
 
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -242,10 +241,7 @@ void complete(convert_options& options, const std::vector<std::string>& paths) {
                         "have no columns");
     }
     check_reading(path, what, options);
-    std::error_code ignored;
-    if (std::filesystem::equivalent(path, sink.path, ignored)) {
-      throw usage_error(path + ": the output would replace it; choose another name");
-    }
+    refuse_to_replace(path, sink);
   }
   if (sink.index && !sink.can_have_index()) {
     throw usage_error("--index is for TFRecord files that are not compressed");

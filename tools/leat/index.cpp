@@ -11,6 +11,7 @@
 #include "file_loop.hpp"
 #include "inputs.hpp"
 #include "program.hpp"
+#include "sink.hpp"
 #include "text.hpp"
 
 namespace tool {
@@ -111,6 +112,9 @@ void run_index(const index_options& options, program& p) {
   }
   if (options.dali && (options.check || p.json)) {
     throw usage_error("--dali prints the index: not together with --check or --json");
+  }
+  if (!options.output.empty() && !options.check) {
+    refuse_to_replace(paths.front(), {.path = options.output});
   }
   const palette paint(p.color);
   const auto work = [&options](std::string path) { return index_file(std::move(path), options); };

@@ -1,6 +1,9 @@
 #include "inputs.hpp"
 
+#include <cerrno>
+#include <fcntl.h>
 #include <filesystem>
+#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -101,7 +104,7 @@ leat::tfrecord_reader_options inputs::reading(report_function on_report) const {
 }
 
 std::vector<std::string> paths_of(const std::vector<std::string>& names) {
-  if (names.empty()) return {standard_input};
+  if (names.empty()) return {path_of("-")};
   std::vector<std::string> paths;
   for (const std::string& name : names) {
     std::error_code ignored;
@@ -122,7 +125,15 @@ std::vector<std::string> paths_of(const std::vector<std::string>& names) {
   return leat::sync_wait(leat::without_tfrecord_indexes(std::move(paths)));
 }
 
-std::string path_of(std::string name) { return name == "-" ? standard_input : std::move(name); }
+std::string path_of(std::string name) {
+  if (name != "-") return name;
+  // Opened by its path anew, what stands in the place of a closed one could be read: as empty.
+  const int flags = ::fcntl(STDIN_FILENO, F_GETFL);
+  if (flags < 0 || (flags & O_ACCMODE) == O_WRONLY) {
+    throw std::system_error(EBADF, std::generic_category(), "standard input: cannot read");
+  }
+  return standard_input;
+}
 
 bool is_standard_input(std::string_view path) { return path == standard_input; }
 

@@ -72,7 +72,8 @@ struct inputs {
 /// matched. Errors: leat::failure not_found for a pattern without a match.
 [[nodiscard]] std::vector<std::string> paths_of(const std::vector<std::string>& names);
 
-/// The path that a name stands for: "-" is standard input.
+/// The path that a name stands for: "-" is standard input. Errors: std::system_error if that is
+/// closed.
 [[nodiscard]] std::string path_of(std::string name);
 
 /// What stands for standard input as a path.

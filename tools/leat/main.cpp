@@ -45,8 +45,7 @@ const std::map<std::string, colors> color_names{
 void add_general_options(CLI::App& app, program& p) {
   app.set_version_flag("--version", "leat " LEAT_VERSION, "Print the version");
   app.add_flag("--json", p.json, "Print JSON; see leat(1)");  // before the command as behind it
-  app.add_option("--color", p.color, "auto, always or never; auto heeds NO_COLOR")
-      ->transform(CLI::CheckedTransformer(color_names, CLI::ignore_case).description(""))
+  add_choice(app, "--color", p.color, color_names, "auto, always or never; auto heeds NO_COLOR")
       ->type_name("WHEN");
   app.add_option("-j,--jobs", p.jobs, "Files at a time; 0: one for each processor")
       ->check(CLI::Range(0U, 1024U).description(""))

@@ -160,6 +160,7 @@ void run_copy(const repair_options& options, const std::string& path, program& p
   if (options.in_place && is_standard_input(path)) {
     throw usage_error("standard input cannot be replaced: say --output");
   }
+  if (!options.in_place) refuse_to_replace(path, {.path = options.output});
   if (options.output == "-" && p.json) {
     throw usage_error("--json and records do not go together to '-'");
   }

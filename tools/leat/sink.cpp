@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <filesystem>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,8 +16,10 @@
 #include <leat/core/error.hpp>
 #include <leat/io/file.hpp>
 #include <leat/io/sharded_tfrecord_writer.hpp>
+#include <leat/io/tfrecord_index_file.hpp>
 #include <leat/io/tfrecord_writer.hpp>
 
+#include "inputs.hpp"
 #include "status.hpp"
 
 namespace tool {
@@ -216,14 +219,60 @@ class plain_sink final : public record_sink {
   std::size_t size_ = 0;
 };
 
+// What the names of a set of files end with.
+std::string shard_suffix(const sink_options& options) {
+  std::string suffix = leat::sharded_tfrecord_writer_options().suffix;
+  if (options.compression == leat::compression::gzip) suffix += ".gz";
+  if (options.compression == leat::compression::zlib) suffix += ".zz";
+  return suffix;
+}
+
+// Takes a text, and the number behind it, from the front of a name.
+bool take_number(std::string_view& name, std::string_view before, std::size_t& to) {
+  if (!name.starts_with(before)) return false;
+  name.remove_prefix(before.size());
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), to);
+  if (error != std::errc()) return false;
+  name.remove_prefix(static_cast<std::size_t>(end - name.data()));
+  return true;
+}
+
+// Whether a sink gives the name to one of a set of files.
+bool is_shard(std::string_view name, const std::string& prefix, const sink_options& sink) {
+  std::size_t index = 0;
+  std::size_t count = 0;
+  std::string_view left = name;
+  if (!take_number(left, prefix + "-", index) || !take_number(left, "-of-", count)) return false;
+  if (sink.shards > 0 && count != sink.shards) return false;
+  return index < count && name == leat::shard_path(prefix, index, count, shard_suffix(sink));
+}
+
+bool is_written(const std::filesystem::path& file, const sink_options& sink) {
+  std::error_code ignored;
+  if (!sink.is_sharded()) return std::filesystem::equivalent(file, sink.path, ignored);
+  const std::filesystem::path prefix(sink.path);
+  return is_shard(file.filename().native(), prefix.filename().native(), sink) &&
+         std::filesystem::equivalent("." / file.parent_path(), "." / prefix.parent_path(), ignored);
+}
+
+// The same of an index beside a file, which need not be there yet.
+bool is_written_index(const std::string& path, const sink_options& sink) {
+  if (!sink.index) return false;
+  if (sink.is_sharded()) {
+    const std::string ending = leat::tfrecord_index_path({});
+    return path.ends_with(ending) && is_written(path.substr(0, path.size() - ending.size()), sink);
+  }
+  std::error_code ignored;
+  return std::filesystem::equivalent(path, leat::tfrecord_index_path(sink.path), ignored);
+}
+
 leat::task<std::unique_ptr<record_sink>> open_sharded(sink_options options) {
   leat::sharded_tfrecord_writer_options how;
   how.shard_count = options.shards;
   how.max_records = options.max_records;
   how.max_bytes = options.max_bytes;
   how.file = writing(options);
-  if (options.compression == leat::compression::gzip) how.suffix += ".gz";
-  if (options.compression == leat::compression::zlib) how.suffix += ".zz";
+  how.suffix = shard_suffix(options);
   leat::sharded_tfrecord_writer writer =
       co_await leat::sharded_tfrecord_writer::open(std::move(options.path), std::move(how));
   co_return std::make_unique<writer_sink<leat::sharded_tfrecord_writer>>(std::move(writer));
@@ -282,11 +331,25 @@ told_by_name tell_by_name(std::string_view path) {
   return told;
 }
 
+void refuse_to_replace(const std::string& path, const sink_options& sink) {
+  if (sink.path == "-") return;
+  std::error_code ignored;
+  const std::filesystem::path target = std::filesystem::canonical(path, ignored);
+  for (const std::string& name : {path, target.string()}) {  // a link, and where it leads
+    if (name.empty() || !(is_written(name, sink) || is_written_index(name, sink))) continue;
+    throw usage_error(shown(path) + ": the output would replace it; choose another name");
+  }
+}
+
 leat::task<std::unique_ptr<record_sink>> open_sink(sink_options options, output& out) {
   const bool records = options.records == format::tfrecord;
   if (options.is_sharded()) {
     if (!records || options.path == "-") {
       throw usage_error("only TFRecord files are divided, and not on standard output");
+    }
+    if (options.shards > 0 &&
+        (options.max_records != UINT64_MAX || options.max_bytes != UINT64_MAX)) {
+      throw usage_error("--shards says how many files there are: not with a limit of each");
     }
     co_return co_await open_sharded(std::move(options));
   }

@@ -45,7 +45,7 @@ struct sink_options {
   std::uint64_t max_records = UINT64_MAX;  ///< of a shard
   std::uint64_t max_bytes = UINT64_MAX;    ///< of a shard
   bool index = false;                      ///< an index beside each file; see can_have_index()
-  std::optional<file_access> access;       ///< of one file; else as for any that is new
+  std::optional<file_access> access = {};  ///< of one file; else as for any that is new
 
   [[nodiscard]] bool is_sharded() const noexcept {
     return shards > 0 || max_records != UINT64_MAX || max_bytes != UINT64_MAX;
@@ -54,6 +54,11 @@ struct sink_options {
     return records == format::tfrecord && path != "-" && compression == leat::compression::none;
   }
 };
+
+/// Refuses to write over what is read: `path` must be none of the files of a sink, nor an index
+/// beside one. Of a set whose number of files is not known yet it must have no name at all.
+/// Errors: usage_error.
+void refuse_to_replace(const std::string& path, const sink_options& sink);
 
 /// Takes records. What it writes has its name when it is closed, and not before: dropped without
 /// that it leaves nothing.
