@@ -50,6 +50,29 @@ TEST_CASE("fifo_queue: a cancelled async_pop ends as Asio's programs expect", "[
   CHECK(result == leat::errc::cancelled);
 }
 
+TEST_CASE("fifo_queue: a cancellation of no type ends nothing", "[sync]") {
+  leat::fifo_queue<int> q(4);
+  asio::io_context io;
+  asio::cancellation_signal stop;
+  std::optional<int> waited;
+  std::optional<int> found;
+  const auto pop_into = [&](std::optional<int>& out) {
+    q.async_pop(asio::bind_cancellation_slot(
+        stop.slot(), asio::bind_executor(io.get_executor(),
+                                         [&](std::error_code, std::optional<int> v) { out = v; })));
+    stop.emit(asio::cancellation_type::none);
+  };
+  pop_into(waited);
+  q.wait_push(1);
+  io.run();
+  CHECK(waited == 1);
+  q.wait_push(2);
+  pop_into(found);
+  io.restart();
+  io.run();
+  CHECK(found == 2);
+}
+
 TEST_CASE("fifo_queue: a context that ends first takes undelivered results with it", "[sync]") {
   leat::fifo_queue<int> q(4);
   const auto kept = std::make_shared<int>(0);

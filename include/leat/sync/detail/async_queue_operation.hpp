@@ -72,6 +72,7 @@ class async_queue_operation final : private Verb, private queue_waiter {
     auto cancellation = asio::get_associated_cancellation_slot(handler_);
     if (!cancellation.is_connected()) return;
     cancellation.assign([this](asio::cancellation_type type) {
+      if (type == asio::cancellation_type::none) return;
       // One that has ended takes nothing either before its handler has been called: who composes
       // operations and drops what loses, as `||` of awaitables does, loses no item by that.
       if (!cancel(type)) this->queue_.undo(*this);
