@@ -302,8 +302,8 @@ task<void> supervisor::stop(stop_options options) {
   shield.spawn(stop_now(options, by_body), "end");
   try {
     co_await shield.join();
-  } catch (
-      const stragglers_error& e) {  // which nobody sees where this is destroyed before they end
+  } catch (const stragglers_error& e) {
+    // Nobody sees it where this is destroyed before they end.
     warn(std::string("await coord().join() before this is destroyed: ") + e.what());
     throw;
   }

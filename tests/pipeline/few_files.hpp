@@ -1,12 +1,13 @@
 #pragma once
 
-// Lines in a few files, and functions that make none, one or several elements of one.
+// Lines in a few files, and functions that make none, one or several elements of one or of a batch.
 
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "pipeline/resuming.hpp"
 
@@ -23,6 +24,16 @@ inline texts parts(const std::string& text) {
   texts all;
   if (text.back() == '4') return all;
   for (std::size_t i = 0; i < text.size(); ++i) all.push_back(text + char('a' + i));
+  return all;
+}
+
+/// The lines of a batch.
+inline texts same(const texts& batch) { return batch; }
+
+/// The lines of a batch of batches.
+inline texts lines_of_all(const std::vector<texts>& batches) {
+  texts all;
+  for (const texts& b : batches) all.insert(all.end(), b.begin(), b.end());
   return all;
 }
 

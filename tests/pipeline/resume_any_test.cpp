@@ -19,20 +19,14 @@ using leat_test::contents;
 using leat_test::few_files;
 using leat_test::go_on;
 using leat_test::go_on_with;
+using leat_test::lines_of_all;
 using leat_test::odd;
 using leat_test::parts;
 using leat_test::read_and_save;
+using leat_test::same;
 using leat_test::text_of_record;
 using leat_test::texts;
 using lines = leat::pipeline<texts>;
-
-texts same(const texts& batch) { return batch; }
-
-texts lines_of_all(const std::vector<texts>& batches) {
-  texts all;
-  for (const texts& b : batches) all.insert(all.end(), b.begin(), b.end());
-  return all;
-}
 
 // Some come twice.
 texts lines_and_more(const texts& batch) {

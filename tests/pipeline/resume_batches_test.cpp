@@ -31,19 +31,13 @@ using leat_test::error_of;
 using leat_test::few_files;
 using leat_test::go_on;
 using leat_test::go_on_with;
+using leat_test::lines_of_all;
 using leat_test::odd;
 using leat_test::parts;
 using leat_test::read_and_save;
+using leat_test::same;
 using leat_test::texts;
 using stages = std::vector<leat::detail::stage_state>;
-
-texts same(const texts& batch) { return batch; }
-
-texts lines_of_all(const std::vector<texts>& batches) {
-  texts all;
-  for (const texts& b : batches) all.insert(all.end(), b.begin(), b.end());
-  return all;
-}
 
 // Whoever goes on, as one or as another number of ranks.
 template <class Make>

@@ -22,8 +22,8 @@ namespace leat {
 /// Thread safety: distinct-safe.
 /// Errors: decode_error, which says what is wrong, for text that is no JSON with the byte, from 1;
 ///         invalid_argument for a tensor that has no strings; std::bad_alloc.
-/// Source: tf.io.decode_json_example. Otherwise than there: strings in single quotes
-/// are no JSON, and a name that stands twice in an object is refused.
+/// Source: tf.io.decode_json_example. Otherwise than there: strings in single quotes are no
+/// JSON, and a name that stands twice in an object is refused.
 [[nodiscard]] tensor decode_json_example(const tensor& texts);
 
 /// The same of one text. Errors: as above, with the record 0.

@@ -43,7 +43,7 @@ void free_frame_slowly(void* block, std::size_t size) noexcept;
 /// time, and gives back there what it has too many of. In a library that is built with a sanitizer
 /// every call goes to the system's allocator, so that a use after free is seen.
 ///
-/// Errors: std::bad_alloc. Cost: O(1), but for each 128th block of a growing number a lock, and for
+/// Errors: std::bad_alloc. Cost: O(1), but for each 32nd block of a growing number a lock, and for
 /// each 2 MiB a call of the system.
 [[nodiscard]] inline void* allocate_frame(std::size_t size) {
   const std::size_t index = frame_cache::class_of(size);
