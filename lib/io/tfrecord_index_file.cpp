@@ -8,6 +8,7 @@
 
 #include "core/sentence_of.hpp"
 #include "io/open_files.hpp"
+#include "leat/codec/compression.hpp"
 #include "leat/codec/crc32c.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/this_task.hpp"
@@ -103,6 +104,7 @@ class header_scan {
   }
 
   [[noreturn]] void refuse(byte_view record) {
+    if (index_.size() == 0) refuse_compressed(record);
     const detail::tfrecord_framing framing({.max_record_size = UINT64_MAX}, file_.path());
     std::vector<byte_view> none;
     const detail::framing_run run{
@@ -118,6 +120,16 @@ class header_scan {
     }
     throw failure(errc::data_loss, file_.path() + ", " + framing.place(index_.size()) +
                                        " at offset " + std::to_string(here()) + ": " + what);
+  }
+
+  // Of the first bytes that are no record.
+  void refuse_compressed(byte_view bytes) {
+    const compression type = detect_tfrecord_compression(bytes);
+    if (type == compression::none) return;
+    throw failure(errc::invalid_argument,
+                  file_.path() + ": is compressed with " + std::string(name(type)) +
+                      ": only a TFRecord file that is not compressed has an index, since in "
+                      "others no record can be read without those before it");
   }
 
   file& file_;

@@ -120,6 +120,9 @@ void coordinator::tell_unread() noexcept {
 }
 
 void coordinator::start_thread(std::string name, std::function<void(std::stop_token)> body) {
+  if (!body) {
+    throw failure(errc::invalid_argument, "thread '" + name + "' has no body; give it what to run");
+  }
   run_thread(std::move(name), std::stop_source(std::nostopstate), std::move(body));
 }
 

@@ -20,6 +20,7 @@
 #include "support/record_files.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
+#include "support/zlib_oracle.hpp"
 
 namespace tfrecord_index_file_test {
 
@@ -131,6 +132,15 @@ TEST_CASE("tfrecord_index_file: damage in a header is refused with the place, in
   }
   const outcome text = build_outcome(dir.write("text", std::string(100, 'a')));
   CHECK(contains(text.text, "is this a TFRecord file, and not a compressed one?"));
+  for (const bool gzip : {false, true}) {
+    leat_test::zlib_options how;
+    if (!gzip) how.window_bits = MAX_WBITS;
+    const outcome o =
+        build_outcome(dir.write("small", leat_test::zlib_deflated(framed({"abc"}), how)));
+    CHECK(o.code == errc::invalid_argument);
+    CHECK(contains(o.text, gzip ? "small: is compressed with GZIP: only"
+                                : "small: is compressed with ZLIB: only"));
+  }
 }
 
 TEST_CASE("tfrecord_index_file: what is no regular file has no index", "[io]") {

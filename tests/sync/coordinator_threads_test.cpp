@@ -152,6 +152,13 @@ TEST_CASE("coordinator: a thread that nobody started can be registered", "[sync]
   CHECK(c.secondary_errors().empty());
 }
 
+TEST_CASE("coordinator: a thread without a body is refused", "[sync]") {
+  leat::coordinator c;
+  CHECK_THROWS_WITH(c.start_thread("idle", {}), Catch::StartsWith("thread 'idle' has no body"));
+  c.request_stop();
+  c.wait_join();
+}
+
 TEST_CASE("coordinator: the stop of its threads works again after clear_stop", "[sync]") {
   leat::coordinator c;
   std::atomic<int> ended{0};

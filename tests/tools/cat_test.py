@@ -136,13 +136,29 @@ class Damage(ToolTest):
                          self.lines(0, 1))
         self.leat('cat', '--on-damage', 'ignore', self.path, status=2)
 
+    def test_what_to_do_is_said_once(self):
+        self.leat('cat', self.path, self.path, status=1)
+        said = self.errors.splitlines()
+        self.assertEqual(len(said), 3)
+        self.assertRegex(said[-1], "^Try '--on-damage resync' to .*, or 'leat repair' ")
+        for command in (['count'], ['stat'], ['index', '-o', 'i']):
+            self.leat(*command, self.write('cut', records_file('x')[:-1]), status=1)
+            self.assertRegex(self.errors, "\nTry 'leat verify' .*, or 'leat repair' .*\n$")
+        for arguments in (['cat', '--on-damage', 'resync'], ['verify'], ['repair', '-o', 'whole']):
+            self.leat(*arguments, self.path, status=1)
+            self.assertNotIn('Try', self.errors)
+        self.leat('cat', '--json', self.path, status=1)
+        self.assertNotIn('Try', self.errors)
+
     def test_max_held(self):
         large = framed(framed(b'within') + bytes(1 << 20))
         path = self.write('a.gz', gzip.compress(large + framed(b'last')))
         how = ['cat', '--on-damage', 'resync', '--max-record-size', '1000', path]
         self.assertEqual(self.leat(*how, status=1), 'last\n')
         self.assertEqual(self.leat(*how, '--max-held', '4KiB', status=1), 'within\nlast\n')
-        self.assertIn('above the limit corruption_options::max_held', self.errors)
+        self.assertIn('is above the limit --max-held: searched', self.errors)
+        [line, _] = self.leat_json(*how, '--max-held', '4KiB', status=1)[:2]
+        self.assertIn('above the limit --max-held', line['error']['message'])
         for command in ('verify', 'repair'):
             self.leat(command, '--max-record-size', '1000', '--max-held', '4KiB', path,
                       *(['-o', 'out'] if command == 'repair' else []), status=1)
@@ -152,7 +168,7 @@ class Damage(ToolTest):
     def test_max_ratio(self):
         path = self.write('a.gz', gzip.compress(framed(bytes(1 << 12)) * (5 << 10)))
         self.leat('cat', '--raw', path, status=1)
-        self.assertIn('max_ratio', self.errors)
+        self.assertIn('more than --max-ratio times', self.errors)
         self.leat('cat', '--raw', '--max-ratio', '2000', path)
         self.assertEqual(len(self.raw), (5 << 10) * ((1 << 12) + 1))
 

@@ -51,6 +51,12 @@ class Count(ToolTest):
                          [('cut', 'data_loss'), ('none', 'not_found'), ('good', None)])
         self.assertEqual(total['total']['records'], 2)
 
+    def test_compressed_files_have_no_index(self):
+        self.write('a.gz', gzip.compress(records_file('x', 'y')))
+        for command in (['index'], ['cat', '--records', '1']):
+            self.leat(*command, 'a.gz', status=1)
+            self.assertIn('a.gz: is compressed with GZIP: only', self.errors)
+
     def test_a_file_without_a_size_is_not_an_empty_one(self):
         self.leat('count', '/proc/self/maps', status=1)
         self.assertIn('/proc/self/maps, record 0 at offset 0: the checksum', self.errors)

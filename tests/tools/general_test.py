@@ -47,11 +47,37 @@ class Usage(ToolTest):
                 (['cat', '--frob'], '--frob'),
                 (['cat', '-n', 'x'], 'x'),
                 (['count', '-j', '9999', 'a'], '9999'),
-                (['cat', '--raw', '--json', 'a'], '--raw')]:
+                (['cat', '--raw', '--json', 'a'], '--raw'),
+                (['cat', ''], "FILE: give the name of a file, not ''"),
+                (['index', 'a', '-o', ''], "--output: give the name of a file, not ''"),
+                (['bench', 'frob'], 'frob: no such command'),
+                (['bench', 'io', '--frob', 'a'], '--frob'),
+                (['bench', 'io'], 'FILE is required')]:
             self.leat(*arguments, status=2)
             self.assertIn(message, self.errors)
-            self.assertRegex(self.errors, r"Try 'leat( \w+)? --help'\.")
+            self.assertRegex(self.errors, r"Try 'leat( \w+)? --help'\.|Try 'leat bench io --help'\.")
             self.assertEqual(len(self.errors.splitlines()), 2, self.errors)
+
+    def test_names_are_harmless_to_a_terminal(self):
+        name, shown = 'a\x1b[31m\n\\', r'a\x1b[31m\n' + '\\'
+        self.write(name, records_file('x'))
+        self.assertEqual(self.leat('count', name).split(), ['1', shown])
+        for command in (['verify'], ['stat'], ['cat', '-k'], ['index'], ['index', '--check'],
+                        ['convert', '--from', 'tfrecord', '-o', name + '2'], ['repair', '-o', name + '3']):
+            text = self.leat(*command, name)
+            self.assertIn(shown, text)
+            self.assertNotIn('\x1b', text)
+        self.leat('cat', name + 'none', status=3)
+        self.assertIn(shown + 'none: no file matches this pattern', self.errors)
+        self.assertEqual(self.leat('cat', '-k', '--raw', name), name + ':0\tx\n')
+        [line] = self.leat_json('verify', name)
+        self.assertEqual(line['path'], name)
+
+    def test_standard_input_has_one_name(self):
+        self.leat('cat', '-', input=b'abc', status=1)
+        self.assertTrue(self.errors.startswith('leat: -, record 0 at offset 0: '), self.errors)
+        [line] = self.leat_json('cat', '-', input=b'abc', status=1)
+        self.assertTrue(line['error']['message'].startswith('-, record 0 '), line)
 
     def test_what_stands_under_a_name_is_no_fault_of_the_command_line(self):
         self.write('a', records_file('x', 'y'))
@@ -80,7 +106,19 @@ class Usage(ToolTest):
         for options in (['--max-record-size', 0], ['--skip-lines', 2 ** 64 - 1],
                         ['--from', 'fixed', '--record-size', 4, '--header-size', 2 ** 64 - 1]):
             self.leat('convert', 'a.txt', '-o', 'b.tfrecord', *options, status=2)
+        self.assertIn('--header-size is 18446744073709551615, must be 0 to', self.errors)
         self.leat('cat', '--max-record-size', 0, 'a.txt', status=2)
+
+    def test_options_without_a_meaning(self):
+        self.write('a.txt', b'x\n')
+        for option, value in [('--record-size', 4), ('--header-size', 1), ('--footer-size', 1),
+                              ('--columns', 'a'), ('--delimiter', ';'), ('--level', 3)]:
+            self.leat('convert', 'a.txt', '-o', 'b.tfrecord', option, value, status=2)
+            self.assertIn(f'leat: {option} has a meaning only with ', self.errors)
+        self.write('a.tfrecord', records_file('x'))
+        self.leat('convert', 'a.tfrecord', '-o', 'b.txt', '--skip-lines', 1, status=2)
+        self.assertIn('--skip-lines has a meaning only with lines or csv', self.errors)
+        self.assertEqual(sorted(os.listdir(self.folder)), ['a.tfrecord', 'a.txt'])
 
     def test_numbers_are_whole_ones_that_can_be_counted_to(self):
         path = self.write('a', records_file(*map(str, range(12))))

@@ -626,7 +626,7 @@ class Failures(RunTest):
         self.write('a', records_file('one'))
         text = '[source]\nfiles = ["-", "a"]\nregular_only = true\n'
         self.run_it(text, input=records_file('two'), status=1)
-        self.assertIn('this is no regular file, and read_options::regular_only is set', self.errors)
+        self.assertIn('this is no regular file, and regular_only is set', self.errors)
         self.assertEqual(self.run_it(text.replace('"-", ', ''), '--print'), 'one\n')
         text = text.replace('regular_only = true\n', '')
         self.assertEqual(self.run_it(text, '--print', input=records_file('two')), 'two\none\n')

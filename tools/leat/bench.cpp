@@ -18,6 +18,7 @@
 #include <leat/core/this_task.hpp>
 #include <leat/io/file.hpp>
 
+#include "inputs.hpp"
 #include "numbers.hpp"
 #include "program.hpp"
 #include "ring_probe.hpp"
@@ -224,7 +225,7 @@ void add_bench(CLI::App& app, program& p) {
   CLI::App* command =
       add_command(*bench, p, "io", "Read a file in several ways and say how fast each was");
   const auto options = std::make_shared<bench_options>();
-  command->add_option("FILE", options->path, "A large file; it is only read")
+  as_path(command->add_option("FILE", options->path, "A large file; it is only read"))
       ->required()
       ->type_name("");
   as_real(command->add_option("--seconds", options->seconds,

@@ -81,7 +81,7 @@ class printer {
 
   void heading(const std::string& path, bool first) {
     if (!options_.headings || program_.json) return;
-    program_.out.write(fmt::format("{}==> {} <==\n", first ? "" : "\n", shown(path)));
+    program_.out.write(fmt::format("{}==> {} <==\n", first ? "" : "\n", harmless(shown(path))));
   }
 
   // Of what was left out as damaged.
@@ -99,8 +99,9 @@ class printer {
   }
 
  private:
-  static std::string key(const leat::record_position& position) {
-    return fmt::format("{}:{}", shown(position.path), position.offset);
+  [[nodiscard]] std::string key(const leat::record_position& position) const {
+    const std::string path = shown(position.path);
+    return fmt::format("{}:{}", options_.raw ? path : harmless(path), position.offset);
   }
 
   void print_json(std::string_view payload, const leat::record_position& position) {

@@ -1,5 +1,6 @@
 // leat convert: records of one kind as records of another.
 
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -148,7 +149,7 @@ leat::task<> copy_rows(std::string path, leat::line_reader_options how, const co
     }
     rows.finish();
   } catch (const row_error& e) {
-    throw leat::failure(leat::errc::data_loss,
+    throw leat::failure(leat::errc::invalid_argument,
                         fmt::format("{}, line {}: {}", name, line.number, e.what()));
   }
 }
@@ -226,10 +227,10 @@ void complete(convert_options& options, const std::vector<std::string>& paths) {
   sink.records = options.to.value_or(told.records.value_or(format::tfrecord));
   sink.compression = options.to_compression.value_or(told.compression);
   const bool to_csv = sink.records == format::csv;
+  bool from_csv = false;
+  bool from_lines = false;
+  bool from_fixed = false;
   if (options.no_header && !to_csv) throw usage_error("--no-header is for csv that is written");
-  if (std::string_view("\"\r\n").find(options.delimiter) != std::string_view::npos) {
-    throw usage_error("--delimiter: a quote or a line's end is none");
-  }
   for (const std::string& path : paths) {
     const format what = format_of(path, options);
     if (what == format::fixed && options.record_size == 0) {
@@ -242,7 +243,21 @@ void complete(convert_options& options, const std::vector<std::string>& paths) {
     }
     check_reading(path, what, options);
     refuse_to_replace(path, sink);
+    from_csv = from_csv || what == format::csv;
+    from_lines = from_lines || what == format::lines;
+    from_fixed = from_fixed || what == format::fixed;
   }
+  const auto require = [&options](bool used, std::initializer_list<const char*> names,
+                                  std::string_view with) {
+    for (const char* const name : names) {
+      if (used || options.files.command->get_option(name)->empty()) continue;
+      throw usage_error(fmt::format("{} has a meaning only with {}", name, with));
+    }
+  };
+  require(from_fixed, {"--record-size", "--header-size", "--footer-size"}, "fixed records");
+  require(from_lines || from_csv, {"--skip-lines"}, "lines or csv");
+  require(from_csv || to_csv, {"--columns", "--delimiter"}, "csv");
+  require(sink.compression != leat::compression::none, {"--level"}, "gzip or zlib");
   if (sink.index && !sink.can_have_index()) {
     throw usage_error("--index is for TFRecord files that are not compressed");
   }
@@ -281,7 +296,15 @@ const std::map<std::string, leat::compression> compression_names{{"none", leat::
                                                                  {"zlib", leat::compression::zlib},
                                                                  {"gzip", leat::compression::gzip}};
 
-const std::map<std::string, std::string> tab_names{{"tab", "\t"}, {"\\t", "\t"}};
+char delimiter_of(const std::string& text) {
+  if (text == "tab" || text == "\\t") return '\t';
+  if (text.size() == 1 && std::string_view("\"\r\n").find(text) == std::string_view::npos) {
+    return text.front();
+  }
+  throw CLI::ValidationError(
+      "--delimiter",
+      "give one character, no quote and no line's end, or 'tab', not '" + escaped(text) + "'");
+}
 
 void add_input_options(CLI::App& command, convert_options& o) {
   add_choice(command, "--from", o.from, format_names,
@@ -302,20 +325,20 @@ void add_input_options(CLI::App& command, convert_options& o) {
                   "line names them, and all are bytes; of csv that is written they are\n"
                   "the features of the first record")
       ->type_name("LIST");
-  command.add_option("--delimiter", o.delimiter, "Between columns of csv: a character, or 'tab'")
-      ->transform(CLI::Transformer(tab_names).description(""))
+  command
+      .add_option_function<std::string>(
+          "--delimiter", [&o](const std::string& text) { o.delimiter = delimiter_of(text); },
+          "Between columns of csv: a character, or 'tab'")
       ->type_name("C");
   command.add_flag("--no-header", o.no_header,
                    "Of csv that is written: without the line that names the columns");
 }
 
 void add_output_options(CLI::App& command, convert_options& o) {
-  command
-      .add_option("-o,--output", o.sink.path,
-                  "The file that is made, or with shards the beginning of their names;\n"
-                  "'-' is standard output")
-      ->required()
-      ->type_name("PATH");
+  as_path(command.add_option("-o,--output", o.sink.path,
+                             "The file that is made, or with shards the beginning of their names;\n"
+                             "'-' is standard output"))
+      ->required();
   add_choice(command, "--to", o.to, format_names,
              "What is written: tfrecord, lines, csv or fixed;\n"
              "else told by the name, or tfrecord")

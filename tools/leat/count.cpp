@@ -8,6 +8,7 @@
 #include "inputs.hpp"
 #include "program.hpp"
 #include "survey.hpp"
+#include "text.hpp"
 
 namespace tool {
 namespace {
@@ -39,7 +40,7 @@ void run_count(const count_options& options, program& p) {
       line["source"] = s.source;
       p.out.write_line(line);
     } else {
-      p.out.write(fmt::format("{:>12} {}\n", s.records, shown(path)));
+      p.out.write(fmt::format("{:>12} {}\n", s.records, harmless(shown(path))));
     }
   };
   file_loop<survey>(p, paths, work, done).run();

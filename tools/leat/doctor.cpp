@@ -382,7 +382,7 @@ void run_doctor(program& p) {
       checks.push_back(std::move(check));
       continue;
     }
-    p.out.write(fmt::format("{} {:<18} {}\n", painted(f.how, paint), f.name, f.text));
+    p.out.write(fmt::format("{} {:<18} {}\n", painted(f.how, paint), f.name, harmless(f.text)));
     if (!f.advice.empty()) p.out.write(fmt::format("{:27}-> {}\n", "", f.advice));
   }
   if (p.json) p.out.write_line(json{{"version", LEAT_VERSION}, {"checks", std::move(checks)}});

@@ -90,13 +90,14 @@ void print(const std::string& path, const indexed& r, program& p, const palette&
     }
     p.out.write_line(line);
   } else if (r.fits()) {
-    p.out.write(fmt::format("{} {}: {}, {}\n", paint.good("ok     "), r.index_path,
+    p.out.write(fmt::format("{} {}: {}, {}\n", paint.good("ok     "), harmless(r.index_path),
                             r.state == "made" ? "made" : "is there already",
                             count_text(r.index.size(), "record")));
   } else if (missing) {
-    p.out.write(fmt::format("{} {}\n", paint.bad("missing"), r.index_path));
+    p.out.write(fmt::format("{} {}\n", paint.bad("missing"), harmless(r.index_path)));
   } else {
-    p.out.write(fmt::format("{} {}\n", paint.bad("unfit  "), r.state));  // names the index
+    p.out.write(
+        fmt::format("{} {}\n", paint.bad("unfit  "), harmless(r.state)));  // names the index
   }
 }
 
@@ -135,11 +136,12 @@ void add_index(CLI::App& app, program& p) {
   CLI::App* command = add_command(
       app, p, "index", "Make the index files of TFRecord files, for random access and counts");
   const auto options = std::make_shared<index_options>();
-  command->add_option("FILE", options->names, "TFRecord files that are not compressed, or patterns")
+  as_path(command->add_option("FILE", options->names,
+                              "TFRecord files that are not compressed, or patterns"))
       ->required()
       ->type_name("");
-  command->add_option("-o,--output", options->output, "Where the index goes; else FILE.index")
-      ->type_name("PATH");
+  as_path(
+      command->add_option("-o,--output", options->output, "Where the index goes; else FILE.index"));
   command->add_flag("--check", options->check,
                     "Make none; say whether each file has one that fits");
   command->add_flag("-f,--force", options->force, "Make each anew, also where one fits");

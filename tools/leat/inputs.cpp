@@ -15,6 +15,7 @@
 #include <leat/pipeline/match_files.hpp>
 
 #include "numbers.hpp"
+#include "option_names.hpp"
 #include "output.hpp"
 #include "text.hpp"
 
@@ -65,10 +66,10 @@ report_function complain_of_damage(damage& sum) {
 }
 
 void inputs::add_to(CLI::App& command, bool with_policy) {
-  command
-      .add_option("FILE", names,
-                  "Files; '-' is standard input, and so is none.\n"
-                  "A quoted pattern such as 'data/*.tfrecord' is matched")
+  this->command = &command;
+  as_path(command.add_option("FILE", names,
+                             "Files; '-' is standard input, and so is none.\n"
+                             "A quoted pattern such as 'data/*.tfrecord' is matched"))
       ->type_name("");
   add_choice(command, "--compression", compression, compressions(),
              "auto, none, zlib or gzip; auto: told by the first bytes")
@@ -94,6 +95,15 @@ void inputs::add_max_held_to(CLI::App& command) {
   as_size(command.add_option("--max-held", max_held,
                              "In what is compressed, or a pipe, a search behind damage passes\n"
                              "over larger records; 16 MiB unless told otherwise"));
+}
+
+report_function inputs::worded(report_function on_report) const {
+  if (!on_report) return on_report;
+  return [command = command, tell = std::move(on_report)](const leat::corruption_report& r) {
+    leat::corruption_report report = r;
+    report.what = with_option_names(r.what, *command);
+    tell(report);
+  };
 }
 
 leat::tfrecord_reader_options inputs::reading(report_function on_report) const {
@@ -139,6 +149,19 @@ bool is_standard_input(std::string_view path) { return path == standard_input; }
 
 std::string shown(std::string_view path) {
   return std::string(is_standard_input(path) ? "-" : path);
+}
+
+std::string with_shown_path(std::string message) {
+  const std::size_t end = std::string_view(standard_input).size();
+  const bool is_one = message.starts_with(standard_input) && message.find_first_of(":,") == end;
+  return is_one ? shown(standard_input) + message.substr(end) : message;
+}
+
+CLI::Option* as_path(CLI::Option* option) {
+  const auto refuse = [](const std::string& path) {
+    return path.empty() ? std::string("give the name of a file, not ''") : std::string();
+  };
+  return option->check(CLI::Validator(refuse, ""))->type_name("PATH");
 }
 
 leat::task<std::optional<leat::compression>> compression_of(std::string path, const inputs& how) {

@@ -44,6 +44,7 @@ struct inputs {
   leat::corruption_policy on_damage = leat::corruption_policy::fail;
   std::uint64_t max_held = leat::corruption_options().max_held;
   std::uint64_t max_ratio = leat::inflate_options().max_ratio;
+  const CLI::App* command = nullptr;  ///< whose options these are
 
   /// Adds FILE... and the options for reading. `with_policy`: --on-damage and --max-held too.
   void add_to(CLI::App& command, bool with_policy);
@@ -58,8 +59,11 @@ struct inputs {
     how.corruption.max_reports = UINT64_MAX;
     how.corruption.max_held = max_held;
     how.inflate.max_ratio = max_ratio;
-    how.corruption.on_report = std::move(on_report);
+    how.corruption.on_report = worded(std::move(on_report));
   }
+
+  /// Gives each report with the names of the command's options.
+  [[nodiscard]] report_function worded(report_function on_report) const;
 
   /// Options of a reader of TFRecord files.
   [[nodiscard]] leat::tfrecord_reader_options reading(report_function on_report = {}) const;
@@ -82,6 +86,9 @@ struct inputs {
 /// The name under which people know a path.
 [[nodiscard]] std::string shown(std::string_view path);
 
+/// A message of leat that begins with a path, with the name under which people know that.
+[[nodiscard]] std::string with_shown_path(std::string message);
+
 /// The compression of a file: the one that was named, or what its first bytes tell. Empty for what
 /// can only be read in sequence, such as a pipe.
 [[nodiscard]] leat::task<std::optional<leat::compression>> compression_of(std::string path,
@@ -89,6 +96,9 @@ struct inputs {
 
 /// Bytes of all files whose size is known.
 [[nodiscard]] std::uint64_t bytes_of(const std::vector<std::string>& paths);
+
+/// An option that takes the path of a file, or files': an empty one is refused.
+CLI::Option* as_path(CLI::Option* option);
 
 /// Adds an option that is one of a set of names. `choices` must live as long as the command.
 template <class Value, class Choices>

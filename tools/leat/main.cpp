@@ -14,6 +14,7 @@
 #include <CLI/Formatter.hpp>
 
 #include "inputs.hpp"
+#include "option_names.hpp"
 #include "program.hpp"
 #include "signals.hpp"
 
@@ -28,13 +29,25 @@ CLI::App* add_command(CLI::App& app, program& p, const std::string& name, const 
 
 void program::report(const std::string& path, const problem& why) {
   out.flush();  // first what came before
-  complain(why.text);
+  const std::string text =
+      with_shown_path(command ? with_option_names(why.text, *command) : why.text);
+  complain(text);
   note(why.result);
+  damaged = damaged || why.code == "data_loss";
   if (!json) return;
   tool::json line = tool::json::object();
   if (!path.empty()) line["path"] = shown(path);
-  line["error"] = {{"code", why.code}, {"message", why.text}};
+  line["error"] = {{"code", why.code}, {"message", text}};
   out.write_line(line);
+}
+
+void program::advise() const {
+  if (!damaged || json || command->get_name() == "repair") return;
+  const CLI::Option* const policy = command->get_option_no_throw("--on-damage");
+  const bool reads_on = policy && policy->empty();
+  std::fprintf(stderr, "Try %s, or 'leat repair' for a TFRecord file without it.\n",
+               reads_on ? "'--on-damage resync' to read on behind what is damaged"
+                        : "'leat verify' for all that is damaged");
 }
 
 namespace {
@@ -94,10 +107,13 @@ void check_environment(const CLI::App& app) {
 
 // What is wrong, and where to look.
 int refuse_usage(const CLI::App& app, const std::string& what) {
-  const auto named = app.get_subcommands();
+  const CLI::App* at = &app;
   std::string command = "leat";
-  if (!named.empty()) command += " " + named.front()->get_name();
-  complain(what);
+  while (!at->get_subcommands().empty()) {
+    at = at->get_subcommands().front();
+    command += " " + at->get_name();
+  }
+  complain(with_option_names(what, *at));
   std::fprintf(stderr, "Try '%s --help'.\n", command.c_str());
   return static_cast<int>(status::usage);
 }
@@ -119,12 +135,14 @@ int run(int argc, char** argv) {
     return app.exit(e) == 0 && std::fflush(stdout) == 0 ? 0 : static_cast<int>(status::io);
   } catch (const CLI::RequiredError& e) {
     const auto unknown = app.remaining(true);
-    return refuse_usage(app, unknown.empty() ? e.what() : unknown.front() + ": no such command");
+    const bool named = unknown.empty() || unknown.front().starts_with('-');
+    return refuse_usage(app, named ? e.what() : unknown.front() + ": no such command");
   } catch (const CLI::ParseError& e) {
     return refuse_usage(app, e.what());
   }
   try {
     check_environment(app);
+    p.command = app.get_subcommands().front();
     p.run();
   } catch (const usage_error& e) {
     return refuse_usage(app, e.what());
@@ -134,6 +152,7 @@ int run(int argc, char** argv) {
     p.report({}, describe(std::current_exception()));
   }
   p.out.flush();
+  p.advise();
   return static_cast<int>(p.result);
 }
 

@@ -9,6 +9,7 @@
 
 #include "progress.hpp"
 #include "status.hpp"
+#include "text.hpp"
 
 namespace tool {
 namespace {
@@ -62,7 +63,7 @@ std::string palette::paint(std::string_view color, std::string_view text) const 
 
 void complain(std::string_view text) {
   hide_progress();
-  write_all(STDERR_FILENO, "leat: " + std::string(text) + "\n");
+  write_all(STDERR_FILENO, "leat: " + harmless(text) + "\n");
 }
 
 }  // namespace tool

@@ -49,7 +49,7 @@ class palette {
   bool on_;
 };
 
-/// Says something on standard error: "leat: text".
+/// Says something on standard error: "leat: text", on one line and harmless to a terminal.
 void complain(std::string_view text);
 
 }  // namespace tool

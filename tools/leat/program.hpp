@@ -15,16 +15,21 @@ struct program {
   bool json = false;
   bool quiet = false;  ///< no progress
   colors color = colors::automatic;
-  unsigned jobs = 0;  ///< files at a time; 0: one for each processor
+  unsigned jobs = 0;                  ///< files at a time; 0: one for each processor
+  const CLI::App* command = nullptr;  ///< the subcommand that was named
   output out;
   std::function<void()> run;   ///< set by the subcommand that was named
   status result = status::ok;  ///< the worst so far
+  bool damaged = false;        ///< a file was, and nothing was read behind that
 
   /// That much is wrong.
   void note(status s) noexcept { result = worse(result, s); }
 
   /// Says what is wrong with a file, or with none of them; with --json as an object too.
   void report(const std::string& path, const problem& why);
+
+  /// Says once, at the end, what can be done about files that are damaged.
+  void advise() const;
 };
 
 /// The subcommands. Each adds itself, with its options, and sets `run` when it is named.

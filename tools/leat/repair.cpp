@@ -142,13 +142,13 @@ void print(const std::string& path, const repaired& r, program& p) {
   } else if (r.output == "-") {
     return;
   } else if (r.lost.places == 0) {
-    p.out.write(
-        fmt::format("{} {}: {}, nothing is damaged\n", paint.good("ok      "), r.output, records));
+    p.out.write(fmt::format("{} {}: {}, nothing is damaged\n", paint.good("ok      "),
+                            harmless(r.output), records));
   } else {
     std::string text =
-        fmt::format("{} {}: {}; left out: {} in {}", paint.doubtful("repaired"), r.output, records,
-                    size_text(r.lost.bytes), count_text(r.lost.places, "place"));
-    if (!r.kept.empty()) text += "; the file as it was is " + r.kept;
+        fmt::format("{} {}: {}; left out: {} in {}", paint.doubtful("repaired"), harmless(r.output),
+                    records, size_text(r.lost.bytes), count_text(r.lost.places, "place"));
+    if (!r.kept.empty()) text += "; the file as it was is " + harmless(r.kept);
     p.out.write(text + "\n");
   }
 }
@@ -184,7 +184,7 @@ void run_roll_back(const std::string& path, program& p) {
     p.out.write_line(json{{"path", path}, {"rolled_back", done}});
   } else {
     p.out.write(fmt::format(
-        "{}: {}\n", path,
+        "{}: {}\n", harmless(path),
         done ? "the append that was interrupted is undone" : "no append was interrupted"));
   }
 }
@@ -207,8 +207,8 @@ void add_repair(CLI::App& app, program& p) {
   const auto options = std::make_shared<repair_options>();
   options->files.add_to(*command, false);
   options->files.add_max_held_to(*command);
-  command->add_option("-o,--output", options->output, "The new file; '-' is standard output")
-      ->type_name("PATH");
+  as_path(
+      command->add_option("-o,--output", options->output, "The new file; '-' is standard output"));
   command->add_flag("--in-place", options->in_place,
                     "Replace the file, in one step, if something is damaged; what it was\n"
                     "stays beside it as FILE.damaged");

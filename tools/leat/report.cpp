@@ -192,8 +192,8 @@ void add_report(CLI::App& app, program& p) {
       ->add_option("LOGDIR", options->directories,
                    "Directories with event files; each one below that holds some is a run")
       ->required();
-  command->add_option("-o,--output", options->output, "The page; standard output unless told")
-      ->type_name("FILE");
+  as_path(
+      command->add_option("-o,--output", options->output, "The page; standard output unless told"));
   command->add_option("--title", options->page.title, "Over the page");
   as_real(command->add_option(
               "--smoothing", options->page.smoothing,

@@ -235,12 +235,11 @@ void add_run(CLI::App& app, program& p) {
   CLI::App* command =
       add_command(app, p, "run", "Run a pipeline that a TOML file declares; see leat(1)");
   const auto options = std::make_shared<run_options>();
-  command->add_option("PIPELINE", options->path, "The file; '-' is standard input")
+  as_path(command->add_option("PIPELINE", options->path, "The file; '-' is standard input"))
       ->required()
       ->type_name("");
-  command
-      ->add_option("FILE", options->changes.files,
-                   "Files or patterns to read instead of those of its source")
+  as_path(command->add_option("FILE", options->changes.files,
+                              "Files or patterns to read instead of those of its source"))
       ->type_name("");
   const auto output_flag = [&](const char* name, output_plan::kind kind, const char* what) {
     return command->add_flag_callback(
@@ -250,15 +249,13 @@ void add_run(CLI::App& app, program& p) {
       output_flag("--count", output_plan::kind::count, "Only count, whatever its output is");
   CLI::Option* const print =
       output_flag("--print", output_plan::kind::print, "Print, whatever its output is");
-  command
-      ->add_option_function<std::string>(
-          "-o,--output",
-          [options](const std::string& path) {
-            options->changes.output = output_plan::kind::write;
-            options->changes.path = path;
-          },
-          "Write, whatever its output is, to this file; '-' is standard output")
-      ->type_name("PATH")
+  as_path(command->add_option_function<std::string>(
+              "-o,--output",
+              [options](const std::string& path) {
+                options->changes.output = output_plan::kind::write;
+                options->changes.path = path;
+              },
+              "Write, whatever its output is, to this file; '-' is standard output"))
       ->excludes(count)
       ->excludes(print);
   count->excludes(print);

@@ -134,7 +134,7 @@ std::string exact_text(std::uint64_t bytes) {
 
 std::string facts_text(const std::string& path, const file_facts& f, const palette& paint) {
   const survey& s = f.what;
-  std::string text = paint.strong(shown(path)) + "\n";
+  std::string text = paint.strong(harmless(shown(path))) + "\n";
   const auto line = [&text](std::string_view name, const std::string& value) {
     text += fmt::format("  {:<12} {}\n", name, value);
   };
@@ -148,7 +148,7 @@ std::string facts_text(const std::string& path, const file_facts& f, const palet
                      s.sizes.smallest(), size_text(s.sizes.largest()), s.sizes.mean(),
                      size_text(s.sizes.quantile(0.5)), size_text(s.sizes.quantile(0.99))));
   }
-  if (!f.index.empty()) line("index", f.index);
+  if (!f.index.empty()) line("index", harmless(f.index));
   return text + sample_text(f.sample);
 }
 

@@ -57,6 +57,30 @@ void append_escape(std::string& text, char c) {
   }
 }
 
+// What a terminal would obey, and what is no UTF-8, is escaped; `also` is too.
+std::string escaped_with(std::string_view bytes, std::string_view also) {
+  const auto is_plain = [&also](char c) {
+    return c >= ' ' && c <= '~' && also.find(c) == std::string_view::npos;
+  };
+  std::string text;
+  text.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const auto plain = std::find_if_not(bytes.begin(), bytes.end(), is_plain) - bytes.begin();
+    text += bytes.substr(0, static_cast<std::size_t>(plain));
+    bytes.remove_prefix(static_cast<std::size_t>(plain));
+    if (bytes.empty()) break;
+    const std::size_t size = character_at(bytes);
+    const std::string_view character = bytes.substr(0, std::max<std::size_t>(size, 1));
+    bytes.remove_prefix(character.size());
+    if (size > 1 && !is_control(character)) {
+      text += character;
+    } else {
+      for (const char c : character) append_escape(text, c);
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 bool is_utf8(std::string_view bytes) noexcept {
@@ -68,26 +92,9 @@ bool is_utf8(std::string_view bytes) noexcept {
   return true;
 }
 
-std::string escaped(std::string_view bytes) {
-  const auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '\\'; };
-  std::string text;
-  text.reserve(bytes.size());
-  while (!bytes.empty()) {
-    const auto plain = std::find_if_not(bytes.begin(), bytes.end(), is_plain) - bytes.begin();
-    text += bytes.substr(0, static_cast<std::size_t>(plain));
-    bytes.remove_prefix(static_cast<std::size_t>(plain));
-    if (bytes.empty()) break;
-    const std::size_t size = character_at(bytes);
-    const std::string_view character = bytes.substr(0, std::max<std::size_t>(size, 1));
-    bytes.remove_prefix(character.size());
-    if (size > 0 && !is_control(character) && character != "\\") {
-      text += character;
-    } else {
-      for (const char c : character) append_escape(text, c);
-    }
-  }
-  return text;
-}
+std::string escaped(std::string_view bytes) { return escaped_with(bytes, "\\"); }
+
+std::string harmless(std::string_view bytes) { return escaped_with(bytes, {}); }
 
 std::string base64(std::string_view bytes) {
   constexpr std::string_view digits =
@@ -124,8 +131,8 @@ std::string count_text(std::uint64_t count, std::string_view thing, std::string_
 }
 
 std::string written_text(std::uint64_t records, const std::vector<std::string>& paths) {
-  std::string text = count_text(records, "record") + " in " + paths.front();
-  if (paths.size() > 1) text += " to " + paths.back();
+  std::string text = count_text(records, "record") + " in " + harmless(paths.front());
+  if (paths.size() > 1) text += " to " + harmless(paths.back());
   return text;
 }
 

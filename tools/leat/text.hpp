@@ -14,6 +14,10 @@ namespace tool {
 /// \x1b.
 [[nodiscard]] std::string escaped(std::string_view bytes);
 
+/// Text for a person, such as a message with a file's name in it: as escaped(), but a backslash is
+/// one.
+[[nodiscard]] std::string harmless(std::string_view bytes);
+
 [[nodiscard]] std::string base64(std::string_view bytes);
 
 /// "1.5 MiB", "17 bytes".

@@ -53,8 +53,8 @@ leat::task<verdict> verify_file(std::string path, const verify_options& options,
 
 std::string verdict_text(const std::string& path, const verdict& v, const palette& paint) {
   std::string text = v.lost.places == 0 ? paint.good("ok     ") : paint.bad("damaged");
-  text +=
-      fmt::format(" {}: {}, {}", shown(path), count_text(v.records, "record"), size_text(v.bytes));
+  text += fmt::format(" {}: {}, {}", harmless(shown(path)), count_text(v.records, "record"),
+                      size_text(v.bytes));
   if (v.lost.places > 0) {
     text += fmt::format("; damaged in {}, {} lost", count_text(v.lost.places, "place"),
                         size_text(v.lost.bytes));

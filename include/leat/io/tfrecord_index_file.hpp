@@ -26,9 +26,10 @@ namespace leat {
 /// Makes the index of a TFRecord file, by the headers of its records: payloads are not looked at,
 /// and large ones not even read.
 ///
-/// Errors:       data_loss for a damaged or cut-off record, with path, record and offset; aborted
-///               when the file was changed meanwhile; failed_precondition for what is no regular
-///               file, or does not tell its size, as one in /proc; those of the system.
+/// Errors:       data_loss for a damaged or cut-off record, with path, record and offset;
+///               invalid_argument for a compressed file; aborted when the file was changed
+///               meanwhile; failed_precondition for what is no regular file, or does not tell its
+///               size, as one in /proc; those of the system.
 /// Cancellation: total.
 /// Cost:         see docs/benchmarks.md; memory for the index and 2 MiB.
 /// Source:       TensorFlow's RecordReader, GetMetadata.

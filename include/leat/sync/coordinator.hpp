@@ -86,6 +86,7 @@ class coordinator final : public task_scope {
   /// Starts an OS thread and waits for it in join(). `body` gets the stop token, for what else it
   /// waits for: blocking operations on queues (blocking_face) are ended by the stop without it.
   /// What it throws is a stop request with that error; after the stop `cancelled` is none.
+  /// Errors: invalid_argument without a body.
   void start_thread(std::string name, std::function<void(std::stop_token)> body);
 
   /// Takes over a thread that was started elsewhere: a stop requests its stop, join() waits for it.
