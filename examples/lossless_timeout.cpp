@@ -3,7 +3,7 @@
 /// had been handed to a receive that the timer then beat. leat's queue loses none: in a select the
 /// winner is decided before anything moves, and what Asio's operator drops goes back.
 ///
-/// With a number: so many messages, by leat's select only.
+/// With a number as its argument: so many messages, received by leat's select only.
 #include <atomic>
 #include <chrono>
 #include <cstdio>

@@ -1,7 +1,7 @@
 // Trains on shuffled batches of tf.train.Examples: a pipeline from files to columns.
 //
-// The Examples are points of which the label says on which side of a line they are; one perceptron
-// learns them. Arguments: a folder for the files.
+// The Examples are points; a label says on which side of a line each is, and one perceptron learns
+// that. Argument: the folder in which the files are made, "points" unless it is given.
 
 #include <cstdint>
 #include <cstdio>

@@ -4,7 +4,8 @@
 //     learn_cpp --write-shards SHARDS
 //     train_cpp SHARDS LOGDIR [EPOCHS [MILLISECONDS BETWEEN CHECKPOINTS [MICROSECONDS OF A STEP]]]
 //
-// A step waits so long behind its end, as for a device that computes: then the services run.
+// Behind each step it waits for the last of these, as for a device that computes: then the services
+// run.
 // The curves: leat report LOGDIR
 
 #include <chrono>
