@@ -77,7 +77,8 @@ leat::task<bool> run(std::string pattern) {
   const std::size_t twice = co_await count_lines(pattern, 2);
   std::printf("%zu lines in two epochs\n", twice);
   const bool learnt = co_await learn_from_memory();
-  co_return learnt&& twice == 2 * once;
+  const bool all = twice == 2 * once && learnt;
+  co_return all;
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-// Everything, in the order in which one meets it. Programs may include the single headers instead.
+// Everything, by what it is for. Programs may include the single headers instead.
 
 // Tasks and where they run
 #include "leat/core/as_tuple.hpp"
@@ -178,11 +178,11 @@
 #include "leat/train/supervisor.hpp"
 #include "leat/train/supervisor_options.hpp"
 
-// Virtual time, for tests
+// Worlds made of a seed, in virtual time, for tests
 #include "leat/sim/allocation_faults.hpp"
 #include "leat/sim/choices.hpp"
 #include "leat/sim/file_system.hpp"
-#include "leat/sim/ledger.hpp"  // IWYU pragma: export
+#include "leat/sim/ledger.hpp"
 #include "leat/sim/sweep.hpp"
 #include "leat/sim/virtual_scheduler.hpp"
 #include "leat/sim/world.hpp"

@@ -31,8 +31,8 @@ class quarantine_log;
 /// stand within what a damaged one promised to be, which come one in a batch, and of which those
 /// that are damaged too are not read a second time. Only its end tells that what looks like a
 /// record is none: in a plain file it is looked at without being held, with 4 bytes of memory for
-/// 256. Of a compressed file or a pipe, and without the payloads' checksums, it is held: up to
-/// about two or three times max_record_size.
+/// 256, and without the payloads' checksums held, up to about two or three times max_record_size.
+/// Of a compressed file or a pipe it is held up to corruption_options::max_held.
 enum class corruption_policy {
   fail,         ///< the read ends with an error, and each further one with the same
   skip_record,  ///< goes on behind it; fails where it is not known where that is

@@ -64,7 +64,7 @@ class line_framing {
 ///     while (co_await reader->read_batch(batch))
 ///       for (std::string_view line : batch) use(line);
 ///
-/// Cost:   about 0.3 ns a byte from the page cache; see docs/benchmarks.md.
+/// Cost:   about 0.2 ns a byte from the page cache; see docs/benchmarks.md.
 /// Source: TextLineReader.
 using line_reader = basic_record_reader<detail::line_framing>;
 extern template class basic_record_reader<detail::line_framing>;

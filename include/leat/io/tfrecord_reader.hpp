@@ -16,7 +16,7 @@ namespace leat {
 
 /// How a TFRecord file is read.
 struct tfrecord_reader_options {
-  tfrecord_checks checks = tfrecord_checks::all;
+  tfrecord_checks checks = tfrecord_checks::all;           ///< which checksums are looked at
   std::uint64_t max_record_size = std::uint64_t{1} << 30;  ///< bytes; a larger record is an error
   /// True: a record cut off by the end of the file is left out, as if the file ended before it. Its
   /// header is believed about that; but with corruption_policy::resync it is damage, and reported,

@@ -26,8 +26,8 @@ struct retry_policy {
 };
 
 /// Runs `attempt`, again and again while it fails in a way that may pass: a peer that has lost its
-/// state, or cannot be reached. Between attempts it waits for half to the whole of a delay that
-/// doubles, by chance, so that many programs do not come back at the same moment.
+/// state, or cannot be reached. Between attempts it waits at random for half to the whole of a
+/// delay that doubles, so that many programs do not come back at the same moment.
 ///
 ///     co_await leat::retry([&] { return train(options); });
 ///

@@ -36,7 +36,7 @@ struct supervisor_options {
 
   /// What is saved and restored; none: nothing is. It must outlive the supervisor.
   const checkpoint_registry* state = nullptr;
-  /// What it tells, of checkpoints that it passes over and else, on_warning is told as well.
+  /// What it warns of, such as checkpoints that it passes over, on_warning is told as well.
   saver_options saver = {};
   /// How the state comes about where there is no checkpoint; without init and init_fn it is as it
   /// was registered.

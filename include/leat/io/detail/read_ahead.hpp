@@ -23,7 +23,7 @@ struct read_options {
   std::size_t depth = 4;
   /// Straight from the device, past the page cache: for data that is not in there and is read once.
   /// Chunks are made up to a multiple of 4 KiB. Where the file system has no such way, wants larger
-  /// units, or for a pipe, it is read as else.
+  /// units, or for a pipe, it is read as otherwise.
   bool direct = false;
   /// Refuses what is no regular file, such as a pipe or a device, with failed_precondition, before
   /// anything is read of it: for names that somebody else has given.
