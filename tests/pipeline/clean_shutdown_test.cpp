@@ -119,6 +119,7 @@ TEST_CASE("clean shutdown: limited epochs end by themselves, every line of each 
     const leat::queue_run run = in.start(coord);
     co_await in.train();  // a normal end, not an error
     REQUIRE((in.trained == in.expected));
+    co_await run.join();  // the last one ends a moment behind the end that the trainer saw
     REQUIRE(run.running() == 0);
     REQUIRE_FALSE(coord.should_stop());
     co_await coord.join();

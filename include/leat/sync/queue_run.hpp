@@ -29,7 +29,8 @@ class queue_run {
   /// True: this start has started producers.
   [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
 
-  /// Producers that have not ended; 0 as soon as the last one has closed the queue.
+  /// Producers that have not ended. The last one ends a moment after it has closed the queue: who
+  /// hears of the end on another thread may still find it here, and waits for it by join().
   [[nodiscard]] std::size_t running() const noexcept;
 
   /// Errors of this start, in the order in which they came. Those of a start with a coordinator go
