@@ -87,5 +87,8 @@ int main(int argc, char** argv) {
   } catch (const leat::sim::seed_failed& e) {
     std::puts(e.what());
     return planted ? 0 : 1;
+  } catch (const std::exception& e) {  // such as a LEAT_SIM_SEED that is no number
+    std::fprintf(stderr, "%s\n", e.what());
+    return 1;
   }
 }

@@ -1,8 +1,11 @@
 #include "leat/sim/sweep.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <optional>
 #include <sstream>
 #include <typeinfo>
 
@@ -12,6 +15,12 @@ namespace leat::sim {
 namespace {
 
 using script = std::vector<std::uint32_t>;
+
+// A failing run may have millions of steps: so many lines of each end of its schedule are told.
+constexpr std::size_t lines_of_each_end = 1000;
+
+// Enough for all runs of most programs, and of those that do not end for a few.
+constexpr std::uint64_t most_steps_to_shrink = 20'000'000;
 
 // How a run failed; two failures are the same when they are of one kind.
 struct failure_of_run {
@@ -38,6 +47,11 @@ failure_of_run run_in(world& w, const world::body& b) {
   const assertion_names_seed named(w.seed());
   try {
     w.run(b);
+  } catch (const violation& e) {
+    // The name of what does not hold, without steps and counts.
+    std::string name = e.what();
+    std::erase_if(name, [](char c) { return '0' <= c && c <= '9'; });
+    return {typeid(e).name() + name, e.what()};
   } catch (const std::exception& e) {
     return {typeid(e).name(), e.what()};
   } catch (...) {
@@ -62,17 +76,38 @@ std::size_t unusual(const script& s) {
       std::count_if(s.begin(), s.end(), [](std::uint32_t c) { return c != 0; }));
 }
 
-std::string report(const world::body& b, std::uint64_t seed, const script& original,
-                   const script& shortest, const sweep_options& options) {
+std::string report(const world::body& b, std::uint64_t seed, const failure_of_run& failure,
+                   const script& original, const script& shortest, const sweep_options& options) {
   world w(shortest, seed, options.world);
-  w.trace();
-  const failure_of_run f = run_in(w, b);
+  w.trace({.ends = lines_of_each_end});
+  const failure_of_run again = run_in(w, b);
+  const bool alike = again.kind == failure.kind;
   std::ostringstream text;
-  text << "seed " << seed << ": " << f.what << "\nagain: LEAT_SIM_SEED=" << seed << ' '
-       << (options.replay.empty() ? "and the same program" : options.replay) << "\nschedule, with "
-       << unusual(shortest) << " unusual choices (of " << unusual(original) << " before):\n";
+  text << "seed " << seed << ": " << (alike ? again : failure).what
+       << "\nagain: LEAT_SIM_SEED=" << seed << ' '
+       << (options.replay.empty() ? "and the same program" : options.replay) << '\n';
+  if (!alike) {
+    text << "not repeatable: with the same choices it ended "
+         << (again.kind.empty() ? "well" : "otherwise, by: " + again.what)
+         << "; it depends on what is not the world's, such as an earlier run, real time, addresses "
+            "or other threads\n";
+  }
+  text << "schedule" << (alike ? "" : " of that run") << ", with " << unusual(shortest)
+       << " unusual choices (of " << unusual(original) << " before):\n";
   for (const std::string& line : w.schedule()) text << "  " << line << '\n';
   return text.str();
+}
+
+// What LEAT_SIM_SEED says; nothing where it is not set, or empty.
+std::optional<std::uint64_t> wanted_seed() {
+  const char* const wanted = std::getenv("LEAT_SIM_SEED");
+  if (!wanted || !*wanted) return std::nullopt;
+  std::uint64_t seed = 0;
+  const char* const end = wanted + std::strlen(wanted);
+  const auto [stop, error] = std::from_chars(wanted, end, seed);
+  if (error == std::errc() && stop == end) return seed;
+  throw std::invalid_argument("LEAT_SIM_SEED must be a number from 0 to 2^64 - 1, it is '" +
+                              std::string(wanted) + "'");
 }
 
 }  // namespace
@@ -81,18 +116,22 @@ std::string report(const world::body& b, std::uint64_t seed, const script& origi
 script shrink(const world::body& b, std::uint64_t seed, script s, const world_options& options,
               std::size_t max_runs) {
   std::size_t runs = 0;
+  std::uint64_t steps = 0;
   const auto fails = [&](const script& candidate) {
     ++runs;
     world w(candidate, seed, options);
-    return run_in(w, b).kind;
+    std::string kind = run_in(w, b).kind;
+    steps += w.steps();
+    return kind;
   };
+  const auto goes_on = [&] { return runs < max_runs && steps < most_steps_to_shrink; };
   const std::string kind = fails(s);
   if (kind.empty()) return s;
   trim(s);
-  for (std::size_t part = std::max<std::size_t>(s.size() / 2, 1); runs < max_runs;) {
+  for (std::size_t part = std::max<std::size_t>(s.size() / 2, 1); goes_on();) {
     bool progress = false;
     // From the end: what comes late depends on what comes early.
-    for (std::size_t end = s.size(); end > 0 && runs < max_runs; end -= std::min(part, end)) {
+    for (std::size_t end = s.size(); end > 0 && goes_on(); end -= std::min(part, end)) {
       const std::size_t begin = end - std::min(part, end);
       script candidate = s;
       std::fill(candidate.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -114,24 +153,22 @@ sweep_result sweep(const world::body& b, const sweep_options& options) {
   sweep_result result;
   std::uint64_t first = options.first;
   std::uint64_t count = options.count;
-  bool aloud = false;
-  if (const char* const wanted = std::getenv("LEAT_SIM_SEED"); wanted && *wanted) {
-    first = std::strtoull(wanted, nullptr, 10);
+  const std::optional<std::uint64_t> alone = wanted_seed();
+  if (alone) {
+    first = *alone;
     count = 1;
-    aloud = true;
   }
   for (std::uint64_t seed = first; seed - first < count; ++seed) {
     world w(seed, options.world);
-    if (aloud) w.trace();
+    if (alone) w.trace({.ends = 0, .to = stderr});
     const failure_of_run f = run_in(w, b);
     ++result.seeds;
     result.steps += w.steps();
     result.virtual_time += w.now().time_since_epoch();
-    for (const std::string& line : w.schedule()) std::fprintf(stderr, "%s\n", line.c_str());
     if (f.kind.empty()) continue;
     const script original = choices_of(w);
     const script shortest = shrink(b, seed, original, options.world, options.shrink_runs);
-    throw seed_failed(seed, shortest, report(b, seed, original, shortest, options));
+    throw seed_failed(seed, shortest, report(b, seed, f, original, shortest, options));
   }
   return result;
 }

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <sstream>
+#include <string>
+#include <utility>
 
 #include "core/scope_registry.hpp"
 #include "core/where_everyone_is.hpp"
@@ -16,6 +17,32 @@ namespace {
 
 // Tasks that were asked to stop and go on for so many steps do not intend to end.
 constexpr std::uint64_t max_idle_turns = 1'000'000;
+
+// Of the streams of numbers that a seed gives, the one that decides. It is not the seed's own: that
+// is the program's, for its input and for what it shuffles.
+constexpr std::uint64_t stream_of_choices = 0;
+
+// With all that there is behind the point: schedules are compared.
+std::string in_milliseconds(duration d) {
+  constexpr std::int64_t in_one = 1'000'000;
+  const std::int64_t ns = d.count();
+  std::string text = std::to_string(ns / in_one);
+  if (ns % in_one == 0) return text;
+  std::string part = std::to_string(in_one + ns % in_one);
+  part[0] = '.';
+  part.erase(part.find_last_not_of('0') + 1);
+  return text + part;
+}
+
+std::string what_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "something that is no std::exception";
+  }
+}
 
 class installed_listener {
  public:
@@ -51,7 +78,7 @@ world::world(choices c, std::uint64_t seed, const world_options& options)
 }
 
 world::world(std::uint64_t seed, const world_options& options)
-    : world(choices(seed), seed, options) {}
+    : world(choices(random_engine(seed).stream(stream_of_choices).seed()), seed, options) {}
 
 world::world(std::vector<std::uint32_t> script, std::uint64_t seed, const world_options& options)
     : world(choices(std::move(script)), seed, options) {}
@@ -78,12 +105,12 @@ void world::set_identity(const process_identity& identity) {
 
 void world::always(std::string name, std::function<bool()> holds) {
   const allocation_faults::spared own;
-  always_.push_back({std::move(name), std::move(holds)});
+  always_.push_back({added_++, std::move(name), std::move(holds)});
 }
 
 void world::when_quiet(std::string name, std::function<bool()> holds) {
   const allocation_faults::spared own;
-  when_quiet_.push_back({std::move(name), std::move(holds)});
+  when_quiet_.push_back({added_++, std::move(name), std::move(holds)});
 }
 
 void world::never_falls(std::string name, std::function<std::uint64_t()> value) {
@@ -107,6 +134,12 @@ void world::unwatch() noexcept {
   when_quiet_.clear();
 }
 
+void world::drop(std::uint64_t first, std::uint64_t last) noexcept {
+  const auto added_there = [=](const invariant& i) { return first <= i.number && i.number < last; };
+  std::erase_if(always_, added_there);
+  std::erase_if(when_quiet_, added_there);
+}
+
 void world::violate(std::string sentence) {
   if (violation_.empty()) violation_ = std::move(sentence);
 }
@@ -119,12 +152,33 @@ void world::check(const std::vector<invariant>& all) {
 
 // ------------------------------------------------------------------------------------------ steps
 
+void world::trace(const trace_options& options) {
+  tracing_ = true;
+  trace_ = options;
+}
+
 void world::note(const std::string& where, const std::string& what) {
-  std::ostringstream line;
-  line << "step " << steps_ << ", "
-       << std::chrono::duration<double, std::milli>(now_.time_since_epoch()).count() << " ms, "
-       << where << ": " << what;
-  schedule_.push_back(line.str());
+  const std::string line = "step " + std::to_string(steps_) + ", " +
+                           in_milliseconds(now_.time_since_epoch()) + " ms, " + where + ": " + what;
+  if (trace_.to) std::fprintf(trace_.to, "%s\n", line.c_str());
+  if (trace_.ends == 0) return;
+  // Between the ends one line stands for all that were left out.
+  const std::size_t ends = std::min(trace_.ends, schedule_.max_size() / 4);
+  if (schedule_.size() > 3 * ends) {
+    const auto middle = schedule_.begin() + static_cast<std::ptrdiff_t>(ends + 1);
+    left_out_ += ends;
+    if (left_out_ == ends) ++left_out_;  // in whose place the line comes that says so
+    schedule_.erase(middle, middle + static_cast<std::ptrdiff_t>(ends));
+    schedule_[ends] = "(" + std::to_string(left_out_) + " lines left out)";
+  }
+  schedule_.push_back(line);
+}
+
+// What is known of a step behind it only.
+void world::note_behind(const std::string& what) {
+  if (what.empty()) return;
+  if (trace_.to) std::fprintf(trace_.to, "  ...%s\n", what.c_str());
+  if (trace_.ends > 0) schedule_.back() += what;
 }
 
 std::size_t world::ready_of(std::size_t thread) {
@@ -163,11 +217,13 @@ void world::run_thread(std::size_t thread, std::size_t item) {
     }
   }
   if (!traced) return;
+  std::string behind;
   for (std::size_t i = failed; i < memory_.failed().size(); ++i) {
-    schedule_.back() += ", allocation " + std::to_string(memory_.failed()[i]) + " fails";
+    behind.append(", allocation ").append(std::to_string(memory_.failed()[i])).append(" fails");
   }
-  schedule_.back() += files_.take_befallen();
-  if (t.under_way()) schedule_.back() += ", pre-empted at a lock";
+  behind += files_.take_befallen();
+  if (t.under_way()) behind += ", pre-empted at a lock";
+  note_behind(behind);
 }
 
 void world::complete(std::size_t index) {
@@ -211,12 +267,15 @@ bool world::advance() {
   if (next == no_deadline) return false;
   now_ = std::max(now_, next);
   for (const auto& t : threads_) t->advance_to(now_);
-  if (options_.wall_jump > 0) set_wall_clock();
+  ++moves_of_time_;
+  if (options_.wall_jump_plan == moves_of_time_ ||
+      choices_.chance(options_.wall_jump, "clock on the wall set?")) {
+    set_wall_clock();
+  }
   return true;
 }
 
 void world::set_wall_clock() {
-  if (!choices_.chance(options_.wall_jump, "clock on the wall set?")) return;
   constexpr std::uint32_t most = 3600;
   const std::uint32_t chosen = choices_.choose(2 * most + 1, "by how many seconds");
   const std::chrono::seconds far(chosen <= most ? chosen : chosen - most);
@@ -272,14 +331,14 @@ void world::run(const body& b) {
       throw violation(std::to_string(left) + " coroutine frames are alive at the end of the run");
     }
   } catch (...) {
-    unwind();
+    unwind(std::current_exception());
     throw;
   }
   scope.rethrow_error();
 }
 
 // Ends the tasks that are left, so that the process can go on.
-void world::unwind() {
+void world::unwind(const std::exception_ptr& failure) {
   unwatch();
   memory_.end();
   pre_empting_ = false;
@@ -299,7 +358,9 @@ void world::unwind() {
   pre_empting_ = true;
   if (live_tasks() == 0) return;
   std::fprintf(stderr,
-               "leat: a simulated world has failed, and a request to stop did not end it: %s",
+               "leat: a simulated world of seed %llu has failed: %s\n"
+               "leat: and a request to stop did not end it: %s",
+               static_cast<unsigned long long>(seed_), what_of(failure).c_str(),
                where_everyone_is().c_str());
   std::abort();
 }

@@ -40,6 +40,10 @@ def main():
     require(again.stderr == once_more.stderr, 'the schedule is another each time', again.stderr,
             once_more.stderr)
 
+    wrong = subprocess.run(program, env={'LEAT_SIM_SEED': 'seven'}, capture_output=True, text=True,
+                           check=False)
+    require(wrong.returncode == 1 and "'seven'" in wrong.stderr, 'a wrong seed', wrong.stderr)
+
     # A seed alone, of the program as it should be.
     seed = command[1].split()[0]
     right = run(f'{seed} {shlex.quote(program)}')

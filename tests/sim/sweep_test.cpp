@@ -1,14 +1,19 @@
 #include "leat/sim/sweep.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
+#include <stdexcept>
 #include <string>
 
 #include <catch2/catch.hpp>
 
+#include "leat/core/assert.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/sync/fifo_queue.hpp"
+#include "support/leat_test.hpp"
 
 namespace sweep_test {
 
@@ -82,6 +87,96 @@ TEST_CASE("sweep: a deadlock has its schedule too", "[sim]") {
                       co_await q.pop();
                     }),
                     Catch::Contains("pop from queue 'never'") && Catch::Contains("body begins"));
+}
+
+std::string what_a_sweep_says(const world::body& b, const leat::sim::sweep_options& options) {
+  try {
+    leat::sim::sweep(b, options);
+  } catch (const leat::sim::seed_failed& e) {
+    return e.what();
+  }
+  return "nothing found";
+}
+
+TEST_CASE("sweep: a failure that does not come again is told all the same", "[sim]") {
+  int runs = 0;
+  const std::string what = what_a_sweep_says(
+      [&runs](world&) -> task<> {
+        if (++runs == 3) throw std::runtime_error("only the third run");
+        co_return;
+      },
+      {.count = 10});
+  CHECK_THAT(what, Catch::StartsWith("seed 3: only the third run\n"));
+  CHECK_THAT(what, Catch::Contains("not repeatable: with the same choices it ended well"));
+}
+
+TEST_CASE("sweep: shrinking does not take one broken invariant for another", "[sim]") {
+  // Any run of two ends with the one or the other; with plain choices alone with "left".
+  const world::body either = [](world& w) -> task<> {
+    if (w.decisions().choose(2, "which") == 1) {
+      w.violate("right, step " + std::to_string(w.steps()));
+    } else {
+      w.violate("left");
+    }
+    co_return;
+  };
+  std::string right;
+  for (std::uint64_t seed = 1; right.empty(); ++seed) {
+    world w(seed);
+    try {
+      w.run(either);
+    } catch (const leat::sim::violation& e) {
+      const std::string what = e.what();
+      if (what.find("right") == std::string::npos) continue;
+      right = what_a_sweep_says(either, {.first = seed, .count = 1});
+    }
+  }
+  CHECK_THAT(right, Catch::Contains("right") && Catch::Contains("with 1 unusual choices"));
+}
+
+TEST_CASE("sweep: a run without an end has a report that can be read", "[sim]") {
+  const std::string what = what_a_sweep_says(
+      [](world&) -> task<> {
+        while (!co_await leat::this_task::stop_requested()) co_await leat::this_task::yield();
+      },
+      {.count = 1, .world = {.max_steps = 10'000}, .shrink_runs = 2});
+  INFO(what);
+  CHECK(what.find("no end after 10001 steps") != std::string::npos);
+  CHECK(std::count(what.begin(), what.end(), '\n') < 3100);
+  CHECK(what.find("lines left out)") != std::string::npos);
+  CHECK(what.find("\n  step 1, 0 ms, thread 0: body begins\n") != std::string::npos);
+  CHECK(what.find("\n  step 10001, 0 ms") != std::string::npos);
+}
+
+// LEAT_SIM_SEED in its scope.
+class wanted_seed {
+ public:
+  explicit wanted_seed(const char* seed) { ::setenv("LEAT_SIM_SEED", seed, 1); }
+  ~wanted_seed() { ::unsetenv("LEAT_SIM_SEED"); }
+  wanted_seed(const wanted_seed&) = delete;
+  wanted_seed& operator=(const wanted_seed&) = delete;
+};
+
+TEST_CASE("sweep: of a wanted seed that ends the process the schedule is seen up to there",
+          "[sim]") {
+  const std::string said = leat_test::last_words([] {
+    const wanted_seed seed("18446744073709551615");
+    leat::sim::sweep([](world&) -> task<> {
+      co_await leat::sleep_for(1s);
+      LEAT_ASSERT(false, "a bug");
+    });
+  });
+  CHECK_THAT(said, Catch::Contains("step 1, 0 ms, thread 0: body begins\n") &&
+                       Catch::Contains("step 2, 1000 ms, thread 0: body goes on after sleep") &&
+                       Catch::Contains("a bug") &&
+                       Catch::Contains("again: LEAT_SIM_SEED=18446744073709551615"));
+}
+
+TEST_CASE("sweep: a wanted seed that is none is refused", "[sim]") {
+  for (const char* const wrong : {"seven", "7 ", "-1", "18446744073709551616"}) {
+    const wanted_seed seed(wrong);
+    CHECK_THROWS_AS(leat::sim::sweep([](world&) -> task<> { co_return; }), std::invalid_argument);
+  }
 }
 
 }  // namespace sweep_test

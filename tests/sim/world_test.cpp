@@ -1,6 +1,9 @@
 #include "leat/sim/world.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -13,6 +16,7 @@
 #include "leat/io/file.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/fifo_queue.hpp"
+#include "support/leat_test.hpp"
 
 namespace world_test {
 
@@ -209,30 +213,6 @@ TEST_CASE("world: what the body throws is thrown", "[sim]") {
                     Catch::Contains("a.txt"));
 }
 
-TEST_CASE("world: the schedule tells each step", "[sim]") {
-  world w(1);
-  w.files().write_file("/a", "text");
-  w.trace();
-  w.run([](world&) -> task<> {
-    leat::task_group group;
-    group.spawn(
-        []() -> task<> {
-          const auto f = co_await leat::file::open("/a");
-          co_await leat::sleep_for(1s);
-          co_await leat::this_task::yield();
-        }(),
-        "reader");
-    co_await group.join();
-  });
-  std::string all;
-  for (const std::string& line : w.schedule()) all += line + "\n";
-  INFO(all);
-  CHECK(all.find("thread 0: reader begins") != std::string::npos);
-  CHECK(all.find("files: open '/a'") != std::string::npos);
-  CHECK(all.find("reader goes on after sleep") != std::string::npos);
-  CHECK(all.find("reader goes on after yield, at world_test.cpp:") != std::string::npos);
-}
-
 // Two threads look whether a queue is empty and, if so, put something in: wrong, since another
 // thread may come in between, where nobody suspends.
 std::size_t items_of_a_race(std::uint64_t seed, double pre_emption) {
@@ -325,23 +305,6 @@ TEST_CASE("world: a failure while a thread is pre-empted ends the run, and the w
   }
 }
 
-TEST_CASE("world: a trace can begin in the midst of a turn that is then pre-empted", "[sim]") {
-  for (std::uint64_t seed = 0; seed < 50; ++seed) {
-    world w(seed, {.threads = 2, .pre_emption = 1});
-    w.run([](world& here) -> task<> {
-      here.trace();
-      leat::fifo_queue<int> q(8, "q");
-      for (int i = 0; i < 4; ++i) {
-        static_cast<void>(q.try_push(1));
-        static_cast<void>(q.try_pop());
-      }
-      co_await leat::this_task::yield();
-      q.close();
-    });
-    REQUIRE_FALSE(w.schedule().empty());
-  }
-}
-
 TEST_CASE("world: a number that falls is told", "[sim]") {
   world w(1);
   std::uint64_t reached = 5;
@@ -396,6 +359,72 @@ TEST_CASE("world: somebody sets the clock on the wall, and timers do not notice"
   }
   CHECK(forward > 50);
   CHECK(back > 50);
+}
+
+TEST_CASE("world: each time that time moves the clock on the wall can be set", "[sim]") {
+  const auto thrice = [](world&) -> task<> {
+    for (int i = 0; i < 3; ++i) co_await leat::sleep_for(1s);
+  };
+  bool reached = true;
+  std::uint64_t n = 1;
+  for (; reached; ++n) {
+    world w(4, {.wall_jump_plan = n});
+    w.trace();
+    w.run(thrice);
+    reached = w.moves_of_time() >= n;
+    const auto& lines = w.schedule();
+    const auto set = std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
+      return line.find("clock on the wall: set by") != std::string::npos;
+    });
+    CHECK(set == (reached ? 1 : 0));
+  }
+  CHECK(n == 5);
+}
+
+TEST_CASE("world: the program's random numbers are not those that decide", "[sim]") {
+  int alike = 0;
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    world w(seed);
+    alike += w.random().below(2) == w.decisions().choose(2, "anything");
+  }
+  CHECK(alike > 400);
+  CHECK(alike < 600);
+}
+
+TEST_CASE("world: what belongs to the body is watched until its scope ends, whatever ends it",
+          "[sim]") {
+  world w(1);
+  bool alive = false;
+  int asked = 0;
+  const auto body = [&](bool fails) -> task<> {
+    alive = true;
+    const std::shared_ptr<int> end(&asked, [&](int*) { alive = false; });
+    const auto watched = w.scoped([&] {
+      w.always("asked while it is there", [&] { return ++asked > 0 && alive; });
+      w.when_quiet("the same", [&] { return alive; });
+    });
+    co_await leat::sleep_for(1s);
+    if (fails) throw std::runtime_error("the body's own");
+  };
+  w.run([&](world&) { return body(false); });
+  CHECK(asked == 1);
+  CHECK_THROWS_WITH(w.run([&](world&) { return body(true); }), "the body's own");
+  CHECK(asked == 2);
+  // What was added before stays.
+  w.always("none", [] { return false; });
+  CHECK_THROWS_AS(w.run([&](world&) { return body(false); }), leat::sim::violation);
+}
+
+TEST_CASE("world: one that failed and does not end says how it failed, and its seed", "[sim]") {
+  const std::string said = leat_test::last_words([] {
+    leat::sim::run(17,
+                   [](world&) -> task<> {
+                     for (;;) co_await leat::this_task::yield();
+                   },
+                   {.max_steps = 1000});
+  });
+  CHECK_THAT(said, Catch::Contains("seed 17 has failed: no end after 1001 steps") &&
+                       Catch::Contains("a request to stop did not end it"));
 }
 
 TEST_CASE("world: a coroutine frame that survives the run is told", "[sim]") {

@@ -13,7 +13,8 @@
 namespace leat::sim {
 
 /// A seed under which a program fails. what() tells the seed, the failure, how to run it again and
-/// the shortest schedule found that fails in the same way.
+/// the shortest schedule found that fails in the same way, of a long one the first and the last
+/// thousand lines; or that with the same choices it does not fail so again.
 class seed_failed : public std::runtime_error {
  public:
   seed_failed(std::uint64_t seed, std::vector<std::uint32_t> script, const std::string& text)
@@ -21,7 +22,8 @@ class seed_failed : public std::runtime_error {
 
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
 
-  /// The choices of the shortest failing run: `world(e.script(), e.seed())` makes it again.
+  /// The choices of the shortest failing run: `world(e.script(), e.seed(), options)` makes it
+  /// again, with the options of the sweep's worlds.
   [[nodiscard]] const std::vector<std::uint32_t>& script() const noexcept { return script_; }
 
  private:
@@ -48,14 +50,17 @@ struct sweep_result {
 /// Runs a program under one seed after the other, each in a world of its own.
 ///
 /// With LEAT_SIM_SEED=n in the environment it runs seed n alone and prints the whole schedule to
-/// standard error: under a debugger, too, the same seed is the same run, step for step.
+/// standard error, each line before its step: of a run that ends the process the last one says
+/// where. Under a debugger, too, the same seed is the same run, step for step.
 ///
-/// Errors: seed_failed, for the first seed with a run that throws.
+/// Errors: seed_failed, for the first seed with a run that throws; std::invalid_argument where
+///         LEAT_SIM_SEED is no number.
 sweep_result sweep(const world::body& b, const sweep_options& options = {});
 
 /// The shortest list of choices found under which `b` fails as it does with `script`: choices that
-/// do not matter become plain ones. Gives `script` itself when it does not fail.
-/// Cost: at most `max_runs` runs.
+/// do not matter become plain ones. A failure is alike if it is an exception of the same type, a
+/// violation if it is of the same invariant. Gives `script` itself when it does not fail.
+/// Cost: at most `max_runs` runs, and none begins behind 20 million steps.
 [[nodiscard]] std::vector<std::uint32_t> shrink(const world::body& b, std::uint64_t seed,
                                                 std::vector<std::uint32_t> script,
                                                 const world_options& options, std::size_t max_runs);

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -35,6 +36,15 @@ class endless : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// What becomes of the lines of a schedule.
+struct trace_options {
+  /// Lines that are kept from the beginning, and as many at least of the end; others are counted.
+  std::size_t ends = SIZE_MAX;
+  /// Each line is also written here before its step is run, so that it is seen whatever the step
+  /// does; what is known behind it only, such as a pre-emption, on a line of its own.
+  std::FILE* to = nullptr;
+};
+
 /// What a world is made of.
 struct world_options {
   std::size_t threads = 1;         ///< simulated threads, each with a scheduler
@@ -46,6 +56,8 @@ struct world_options {
   /// How often the clock on the wall is set, by up to an hour forward or back: probability each
   /// time that time moves. Timers do not notice.
   double wall_jump = 0;
+  /// Besides, each such time of these, counted from 1: see world::moves_of_time().
+  std::optional<std::uint64_t> wall_jump_plan = {};
   std::uint64_t max_steps = 5'000'000;  ///< a longer run is `endless`
 };
 
@@ -132,7 +144,7 @@ class world {
   /// What every queue keeps to: no more items, and no more weight, than it may hold and batches
   /// gave back, no item lost or doubled inside, its minimum while it is open, and whenever nothing
   /// can run nobody waits for what is there, nor at all once it is closed. For the life of the
-  /// world or until unwatch(), as are all invariants.
+  /// world or until unwatch(), as are all invariants; of a queue that goes before, see scoped().
   ///
   /// Inside means: what went in is in the storage, with a batch that waits, or has been given out.
   /// That who got it has got it, and has not got it twice, a ledger tells.
@@ -218,6 +230,35 @@ class world {
   /// Drops all invariants that were added.
   void unwatch() noexcept;
 
+  /// Invariants that end with a scope: see scoped().
+  class [[nodiscard]] watch_scope {
+   public:
+    ~watch_scope() { world_.drop(first_, last_); }
+    watch_scope(const watch_scope&) = delete;
+    watch_scope& operator=(const watch_scope&) = delete;
+
+   private:
+    friend class world;
+    watch_scope(world& w, std::uint64_t first, std::uint64_t last) noexcept
+        : world_(w), first_(first), last_(last) {}
+
+    world& world_;
+    const std::uint64_t first_;
+    const std::uint64_t last_;
+  };
+
+  /// What `add` adds is dropped when what this gives is destroyed. For what the body itself owns:
+  /// behind its end, whatever it ends by, nobody asks any more.
+  ///
+  ///     leat::fifo_queue<int> q(2, "q");
+  ///     const auto watched = w.scoped([&] { w.watch(q); });
+  template <class Add>
+  watch_scope scoped(Add add) {
+    const std::uint64_t first = added_;
+    add();
+    return watch_scope(*this, first, added_);
+  }
+
   /// Reports a violation of an invariant of the program's own.
   void violate(std::string sentence);
 
@@ -235,13 +276,17 @@ class world {
   [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
 
   /// Keeps a line for each step from now on.
-  void trace() { tracing_ = true; }
+  void trace(const trace_options& options = {});
 
-  /// The lines, one step each: when, where, what.
+  /// How often time has moved so far: what world_options::wall_jump_plan counts.
+  [[nodiscard]] std::uint64_t moves_of_time() const noexcept { return moves_of_time_; }
+
+  /// The lines, one step each: when, where, what. Where some were left out one says how many.
   [[nodiscard]] const std::vector<std::string>& schedule() const noexcept { return schedule_; }
 
  private:
   struct invariant {
+    std::uint64_t number;  // in the order in which they were added
     std::string name;
     std::function<bool()> holds;
   };
@@ -260,9 +305,11 @@ class world {
   [[nodiscard]] std::size_t live_tasks() const noexcept;
   void run_until_quiet();
   void drive();
-  void unwind();
+  void unwind(const std::exception_ptr& failure);
   [[nodiscard]] std::string where_everyone_is() const;
+  void drop(std::uint64_t first, std::uint64_t last) noexcept;
   void note(const std::string& where, const std::string& what);
+  void note_behind(const std::string& what);
 
   const std::uint64_t seed_;
   const world_options options_;
@@ -275,14 +322,18 @@ class world {
   bool pre_empting_ = true;
   time_point now_{};
   std::uint64_t steps_ = 0;
+  std::uint64_t moves_of_time_ = 0;
   std::vector<std::size_t> ready_;  // at each place: the threads, and last the files
   std::size_t last_ = 0;            // the place that had the last step
   std::vector<invariant> always_;
   std::vector<invariant> when_quiet_;
+  std::uint64_t added_ = 0;  // invariants, ever
   std::string violation_;
   bool watching_frames_ = false;
   bool tracing_ = false;
+  trace_options trace_;
   std::vector<std::string> schedule_;
+  std::uint64_t left_out_ = 0;  // lines between the ends of the schedule
 };
 
 /// Runs a program in a world made of a seed. Errors: as world::run().
