@@ -242,9 +242,19 @@ task<bool> file::try_lock(std::source_location where) {
 
 task<void> file::sync(std::source_location where) {
   const detail::file_handle::use open = opened();
+  if (open->sync_error != 0) {
+    detail::throw_file_error(
+        open->sync_error, path_,
+        "cannot sync, which has failed before: what was written may be lost, write it anew");
+  }
   const file_request request = on_handle(op::sync, open->number);
   const auto r = co_await file_operation(open->backend, request, path_, where);
-  if (r < 0) detail::throw_file_error(r, path_, "cannot sync");
+  if (r >= 0) co_return;
+  // These say that nothing was tried. Behind any other a system may count pages as written that it
+  // could not write, and says so once only.
+  const bool untried = r == -ECANCELED || r == -ENOMEM || r == -EINTR || r == -EAGAIN;
+  if (!untried) open->sync_error = r;
+  detail::throw_file_error(r, path_, "cannot sync");
 }
 
 task<void> file::close(std::source_location where) {

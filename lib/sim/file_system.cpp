@@ -84,6 +84,7 @@ std::optional<std::string> file_system::read_file(const std::string& path) const
 
 void file_system::cut(node& n, std::size_t size) const {
   n.data.resize(size);
+  n.lost.erase(n.lost.lower_bound((size + sector_size - 1) / sector_size), n.lost.end());
   n.modified_ns = wall_ns_;
 }
 
@@ -93,6 +94,7 @@ void file_system::truncate(const std::string& path, std::size_t size) {
   if (found == names_.end()) return;
   cut(*found->second, size);
   found->second->on_device = found->second->data;
+  found->second->lost.clear();
 }
 
 std::vector<std::string> file_system::files() const {
@@ -281,7 +283,7 @@ std::int64_t file_system::perform(file_request& r, fault f) {
   switch (f) {
     case fault::interrupted: return -EINTR;
     case fault::again: return -EAGAIN;
-    case fault::io_error: return -EIO;
+    case fault::io_error: lose_some(r); return -EIO;
     case fault::no_space: return -ENOSPC;
     case fault::truncated:
     case fault::replaced: meddle(r, f); break;
@@ -330,11 +332,13 @@ std::int64_t file_system::carry_out(file_request& r, bool shortened, bool flippe
 std::int64_t file_system::open(const file_request& r) {
   const std::string path = canonical(r.path);
   if (open_.size() >= options_.max_open_files) return -EMFILE;
-  const bool writes = (r.flags & O_ACCMODE) != O_RDONLY;
+  const int access = r.flags & O_ACCMODE;
   open_file f;
   f.path = path;
+  f.reads = access != O_WRONLY;
+  f.writes = access != O_RDONLY;
   if (directories_.contains(path)) {
-    if (writes) return -EISDIR;
+    if (f.writes) return -EISDIR;
   } else {
     const auto found = names_.find(path);
     if (found == names_.end()) {
@@ -346,8 +350,7 @@ std::int64_t file_system::open(const file_request& r) {
       if ((r.flags & O_CREAT) != 0 && (r.flags & O_EXCL) != 0) return -EEXIST;
       f.target = found->second;
       if ((r.flags & O_TRUNC) != 0) {
-        f.target->data.clear();
-        f.target->modified_ns = wall_ns_;
+        cut(*f.target, 0);
       }
     }
   }
@@ -364,6 +367,7 @@ std::int64_t file_system::read(file_request& r, bool shortened, bool flipped) {
   if (found == open_.end()) return -EBADF;
   open_file& f = found->second;
   if (!f.target) return -EISDIR;
+  if (!f.reads) return -EBADF;
   const auto& data = f.target->data;
   if (refuses(r, f)) return -EINVAL;
   if (waits_for_data(r)) return -EAGAIN;  // somebody else was faster
@@ -385,7 +389,7 @@ std::int64_t file_system::write(file_request& r, bool shortened) {
   const auto found = open_.find(r.handle);
   if (found == open_.end()) return -EBADF;
   open_file& f = found->second;
-  if (!f.target) return -EISDIR;
+  if (!f.target || !f.writes) return -EBADF;
   node& n = *f.target;
   const std::uint64_t from = r.offset == next_byte ? f.position : r.offset;
   std::size_t count = r.size;
@@ -398,27 +402,19 @@ std::int64_t file_system::write(file_request& r, bool shortened) {
     n.data.resize(std::max<std::size_t>(n.data.size(), from + count));
   }
   std::memcpy(n.data.data() + from, r.data, count);
-  for (std::size_t s = from / sector_size; s * sector_size < from + count; ++s) n.dirty.insert(s);
+  for (std::size_t s = from / sector_size; s * sector_size < from + count; ++s) {
+    n.dirty.insert(s);
+    n.lost.erase(s);
+  }
   n.modified_ns = wall_ns_;
   if (r.offset == next_byte) f.position += count;
   return static_cast<std::int64_t>(count);
 }
 
-std::int64_t file_system::sync(const file_request& r) {
-  if (r.path) return sync_directory(canonical(r.path));
-  const auto found = open_.find(r.handle);
-  if (found == open_.end()) return -EBADF;
-  node* const n = found->second.target.get();
-  if (!n) return -EBADF;
-  n->on_device = n->data;
-  n->dirty.clear();
-  return 0;
-}
-
 std::int64_t file_system::truncate(const file_request& r) {
   const auto found = open_.find(r.handle);
   if (found == open_.end()) return -EBADF;
-  if (!found->second.target) return -EINVAL;
+  if (!found->second.target || !found->second.writes) return -EINVAL;
   cut(*found->second.target, r.offset);
   return 0;
 }

@@ -1,12 +1,56 @@
-// What a file system looks like after a crash.
+// What is on the device: behind a sync, and after a crash.
 
 #include <algorithm>
+#include <cerrno>
+#include <cstddef>
 #include <utility>
+#include <vector>
 
 #include "leat/sim/allocation_faults.hpp"
 #include "leat/sim/file_system.hpp"
+#include "sim/path_names.hpp"
 
 namespace leat::sim {
+namespace {
+
+// As much as there is of it on both sides.
+void copy_sector(const std::vector<std::byte>& from, std::vector<std::byte>& to, std::size_t begin,
+                 std::size_t size) {
+  const std::size_t end = std::min({begin + size, from.size(), to.size()});
+  if (begin >= end) return;
+  std::copy(from.begin() + static_cast<std::ptrdiff_t>(begin),
+            from.begin() + static_cast<std::ptrdiff_t>(end),
+            to.begin() + static_cast<std::ptrdiff_t>(begin));
+}
+
+}  // namespace
+
+std::int64_t file_system::sync(const file_request& r) {
+  if (r.path) return sync_directory(canonical(r.path));
+  const auto found = open_.find(r.handle);
+  if (found == open_.end()) return -EBADF;
+  node* const n = found->second.target.get();
+  if (!n) return -EBADF;
+  std::vector<std::byte> before = std::exchange(n->on_device, n->data);
+  before.resize(n->data.size());
+  for (const std::size_t s : n->lost)
+    copy_sector(before, n->on_device, s * sector_size, sector_size);
+  n->dirty.clear();
+  return 0;
+}
+
+// What a system has tried to write, and could not, counts as written from then on.
+void file_system::lose_some(const file_request& r) {
+  const auto found =
+      r.what == file_request::operation::sync && !r.path ? open_.find(r.handle) : open_.end();
+  if (found == open_.end() || !found->second.target) return;
+  node& n = *found->second.target;
+  std::erase_if(n.dirty, [&](std::size_t s) {
+    if (choices_.choose(2, "is a sector lost?") == 0) return false;
+    n.lost.insert(s);
+    return true;
+  });
+}
 
 // Of what was not synced some sectors are on the device, and some are not.
 void file_system::keep_some(choices& c, node& n) {
@@ -19,14 +63,13 @@ void file_system::keep_some(choices& c, node& n) {
     const std::size_t end = std::min(begin + sector_size, n.data.size());
     size = std::max(size, end);
     kept.resize(std::max(kept.size(), end));  // a hole reads as zeros
-    std::copy(n.data.begin() + static_cast<std::ptrdiff_t>(begin),
-              n.data.begin() + static_cast<std::ptrdiff_t>(end),
-              kept.begin() + static_cast<std::ptrdiff_t>(begin));
+    copy_sector(n.data, kept, begin, sector_size);
   }
   kept.resize(size);
   n.data = kept;
   n.on_device = std::move(kept);
   n.dirty.clear();
+  n.lost.clear();
 }
 
 void file_system::restart() {
@@ -46,7 +89,9 @@ void file_system::restart() {
   changes_.clear();
   names_ = names_on_device_;
   for (const auto& [path, n] : names_) {
-    if (!n->dirty.empty() || n->data.size() != n->on_device.size()) keep_some(choices_, *n);
+    const bool differs =
+        !n->dirty.empty() || !n->lost.empty() || n->data.size() != n->on_device.size();
+    if (differs) keep_some(choices_, *n);
   }
   open_.clear();
   first_handle_ = highest_handle_ + 1;  // what a dead program still closes is nobody's

@@ -1,9 +1,11 @@
 #include "leat/sim/file_system.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -438,6 +440,28 @@ TEST_CASE("file_system: a test can cut a file itself", "[sim]") {
   CHECK(w.files().read_file("/a") == "0123");
   w.files().restart();
   CHECK(w.files().read_file("/a") == "0123");
+}
+
+TEST_CASE("file_system: who has a file open to read does not write it", "[sim]") {
+  world w(1);
+  w.files().write_file("/a", "text");
+  w.run([](world&) -> task<> {
+    auto reader = co_await leat::file::open("/a");
+    std::array<std::byte, 4> bytes{};
+    const auto error_of = [](task<> operation) -> task<std::string> {
+      try {
+        co_await std::move(operation);
+      } catch (const leat::failure& e) {
+        co_return e.what();
+      }
+      co_return "none";
+    };
+    const std::string written = co_await error_of(reader.write_at(0, bytes));
+    CHECK_THAT(written, Catch::Contains("Bad file descriptor"));
+    const std::string cut = co_await error_of(reader.truncate(0));
+    CHECK_THAT(cut, Catch::Contains("Invalid argument"));
+  });
+  CHECK(w.files().read_file("/a") == "text");
 }
 
 }  // namespace file_system_test

@@ -1,21 +1,36 @@
 #pragma once
 
+#include <string>
+
 #include "leat/core/error.hpp"
 #include "leat/core/task.hpp"
 
 namespace leat_test {
 
-// Tries an operation until it succeeds, and counts the failures.
+// Tries an operation until it succeeds, and counts the failures. Throws where that is in vain:
+// after a sync that failed.
 template <class Operation>
 leat::task<> insist(Operation operation, int& failures) {
   for (bool done = false; !done;) {
     try {
       co_await operation();
       done = true;
-    } catch (const leat::failure&) {
+    } catch (const leat::failure& e) {
       ++failures;
+      if (std::string(e.what()).find("sync, which has failed before") != std::string::npos) throw;
     }
   }
+}
+
+// False where it ends with a failure.
+template <class Function>
+bool went_well(Function f) {
+  try {
+    f();
+  } catch (const leat::failure&) {
+    return false;
+  }
+  return true;
 }
 
 }  // namespace leat_test

@@ -97,6 +97,7 @@ class file_handle {
   // A read was answered from the page cache: so the file is on none of those file systems, such as
   // of the network, that may take their time to close one that was only read.
   bool answers_at_once = false;
+  std::int64_t sync_error = 0;  // of the first sync that failed; no later one is believed
 
  private:
   unsigned under_way_ = 0;  // operations
@@ -175,7 +176,10 @@ class file {
   /// it. Errors: of the system, such as unimplemented where the file system knows no locks.
   [[nodiscard]] task<bool> try_lock(std::source_location where = std::source_location::current());
 
-  /// Waits until everything written is on the device.
+  /// Waits until everything written is on the device. Errors: of the system. What was written
+  /// before a sync that failed may be lost for good, though it is read back, and though the system
+  /// lets another sync go well: so each other one of this file fails here. Write it anew, to
+  /// another file.
   [[nodiscard]] task<void> sync(std::source_location where = std::source_location::current());
 
   /// Closes the file; a second close does nothing. Errors: of the system, such as a late write

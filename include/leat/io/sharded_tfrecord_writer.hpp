@@ -51,7 +51,8 @@ struct sharded_tfrecord_writer_options {
 /// that is to be replaced in one step needs a prefix of its own, such as another directory.
 ///
 /// Without a close nothing is left behind. After an error nothing is lost: a record given to
-/// write() is taken, whatever becomes of the write, and flush() or close() tries again.
+/// write() is taken, whatever becomes of the write, and flush() or close() tries again. Where the
+/// fsync of a file failed each close() fails, see file::sync(): all have to be written anew.
 ///
 ///     leat::sharded_tfrecord_writer_options options;
 ///     options.max_records = 10'000;

@@ -78,7 +78,9 @@ class tfrecord_appender {
   [[nodiscard]] task<void> flush();
 
   /// Waits until all records are on the device, and removes the note. A second close does nothing.
-  /// Errors: as write(); then another close() goes on.
+  /// Errors: as write(); then another close() goes on. Not where the fsync failed, see
+  ///         file::sync(): then the destructor makes the file what it was, and the records have to
+  ///         be written anew.
   [[nodiscard]] task<void> close();
 
   /// Records that were there, and bytes of the file.

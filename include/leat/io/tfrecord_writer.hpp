@@ -45,8 +45,8 @@ struct tfrecord_writer_options {
 /// does not come about the index goes too; whatever happens in between, an index is never taken for
 /// that of another file, see load_tfrecord_index().
 ///
-/// After an error nothing is lost: the records are kept, and flush() or close() tries again. Once
-/// close() was called only close() may be.
+/// After an error nothing is lost: the records are kept, and flush() or close() tries again, unless
+/// it was the fsync that failed. Once close() was called only close() may be.
 ///
 ///     auto writer = co_await leat::tfrecord_writer::open("a.tfrecord");
 ///     co_await writer.write(leat::as_bytes("hello"));
@@ -78,7 +78,8 @@ class tfrecord_writer {
   [[nodiscard]] task<void> flush();
 
   /// Finishes the file: flush, fsync, rename, fsync of the directory. A second close does nothing.
-  /// Errors: as write(); then the file may not have its name yet, and another close() goes on.
+  /// Errors: as write(); then the file may not have its name yet, and another close() goes on. Not
+  ///         where the fsync failed: see file::sync(). Then the records have to be written anew.
   [[nodiscard]] task<void> close();
 
   [[nodiscard]] std::uint64_t records_written() const noexcept { return records_; }

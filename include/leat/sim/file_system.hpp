@@ -25,7 +25,7 @@ enum class fault : std::uint8_t {
   interrupted,     ///< EINTR: nothing has happened
   again,           ///< EAGAIN: nothing has happened
   cancelled_late,  ///< ECANCELED, although a read or write has happened
-  io_error,        ///< EIO: nothing has happened
+  io_error,        ///< EIO: nothing has happened; of a file's sync: see file_system
   no_space,        ///< ENOSPC: a write, or an operation that makes a file or directory
   bit_flip,        ///< a read brings one wrong bit; the file is right
   truncated,       ///< before a read, somebody else cuts the file anywhere
@@ -77,6 +77,10 @@ struct file_system_options {
 /// device only once it was synced, and a name only once its directory was: restart() after a crash
 /// keeps or loses the rest, sector by sector of 512 bytes, and change by change of the names. A
 /// directory is on the device as soon as it is made.
+///
+/// A sync of a file that fails with EIO has lost some of the sectors that it was to bring to the
+/// device: they are read back as they were written, and no later sync brings them, until they are
+/// written again. So it is on Linux.
 ///
 /// The buffer of an operation under way is watched, all of it: when it completes a byte that is not
 /// what it was when it was submitted is told. Not told is who only reads it, writes what is there
@@ -174,6 +178,7 @@ class file_system final : public file_backend {
     std::vector<std::byte> data;
     std::vector<std::byte> on_device;
     std::set<std::size_t> dirty;  // sectors that differ, or may
+    std::set<std::size_t> lost;   // those that differ, and that no sync brings to the device
     std::int64_t modified_ns = 0;
     std::uint64_t inode = 0;
     bool is_pipe = false;
@@ -188,6 +193,8 @@ class file_system final : public file_backend {
     std::shared_ptr<node> target;  // null: a directory
     std::string path;
     std::uint64_t position = 0;
+    bool reads = false;
+    bool writes = false;
     bool is_direct = false;
     bool is_locked = false;
   };
@@ -219,6 +226,7 @@ class file_system final : public file_backend {
   [[nodiscard]] bool refuses(const file_request& r, const open_file& f) const noexcept;
   [[nodiscard]] std::int64_t write(file_request& r, bool shortened);
   [[nodiscard]] std::int64_t sync(const file_request& r);
+  void lose_some(const file_request& r);
   [[nodiscard]] std::int64_t sync_directory(const std::string& directory);
   [[nodiscard]] std::int64_t truncate(const file_request& r);
   [[nodiscard]] std::int64_t lock(const file_request& r);

@@ -14,7 +14,8 @@ namespace leat::detail {
 /// Its own name is the wanted one with ".partial" behind it (".partial1", ... if there is one
 /// already). Until publish() what has the wanted name stays; dropped before keep() it is removed.
 ///
-/// finish() and publish() can be called again after an error, and do what is left to do.
+/// finish() and publish() can be called again after an error, and do what is left to do; where the
+/// sync failed finish() fails again.
 /// Thread safety: thread-bound to the scheduler on which it was created.
 class partial_file {
  public:
