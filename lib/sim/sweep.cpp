@@ -76,6 +76,11 @@ std::size_t unusual(const script& s) {
       std::count_if(s.begin(), s.end(), [](std::uint32_t c) { return c != 0; }));
 }
 
+std::string how_again(std::uint64_t seed, const sweep_options& options) {
+  return "again: LEAT_SIM_SEED=" + std::to_string(seed) + ' ' +
+         (options.replay.empty() ? "and the same program" : options.replay) + '\n';
+}
+
 std::string report(const world::body& b, std::uint64_t seed, const failure_of_run& failure,
                    const script& original, const script& shortest, const sweep_options& options) {
   world w(shortest, seed, options.world);
@@ -83,9 +88,8 @@ std::string report(const world::body& b, std::uint64_t seed, const failure_of_ru
   const failure_of_run again = run_in(w, b);
   const bool alike = again.kind == failure.kind;
   std::ostringstream text;
-  text << "seed " << seed << ": " << (alike ? again : failure).what
-       << "\nagain: LEAT_SIM_SEED=" << seed << ' '
-       << (options.replay.empty() ? "and the same program" : options.replay) << '\n';
+  text << "seed " << seed << ": " << (alike ? again : failure).what << '\n'
+       << how_again(seed, options);
   if (!alike) {
     text << "not repeatable: with the same choices it ended "
          << (again.kind.empty() ? "well" : "otherwise, by: " + again.what)
@@ -96,6 +100,25 @@ std::string report(const world::body& b, std::uint64_t seed, const failure_of_ru
        << " unusual choices (of " << unusual(original) << " before):\n";
   for (const std::string& line : w.schedule()) text << "  " << line << '\n';
   return text.str();
+}
+
+// Where two runs of a seed part: the first choice of which another one is made, or among others.
+std::string where_they_part(world& one, world& other) {
+  const std::vector<choice>& a = one.decisions().made();
+  const std::vector<choice>& b = other.decisions().made();
+  const auto alike = [](const choice& x, const choice& y) {
+    return x.options == y.options && x.chosen == y.chosen && x.step == y.step &&
+           std::strcmp(x.about, y.about) == 0;
+  };
+  const auto [at, there] = std::mismatch(a.begin(), a.end(), b.begin(), b.end(), alike);
+  const bool parted = at != a.end() || there != b.end();
+  if (!parted && one.steps() == other.steps() && one.now() == other.now()) return {};
+  const std::uint64_t step = at != a.end()      ? at->step
+                             : there != b.end() ? there->step
+                                                : std::min(one.steps(), other.steps());
+  return "a second run of it went another way from step " + std::to_string(step) +
+         " on: it depends on what is not the world's, such as an earlier run, real time, addresses "
+         "or other threads";
 }
 
 // What LEAT_SIM_SEED says; nothing where it is not set, or empty.
@@ -165,8 +188,17 @@ sweep_result sweep(const world::body& b, const sweep_options& options) {
     ++result.seeds;
     result.steps += w.steps();
     result.virtual_time += w.now().time_since_epoch();
-    if (f.kind.empty()) continue;
     const script original = choices_of(w);
+    if (f.kind.empty()) {
+      if (!options.check_repeatable) continue;
+      world again(seed, options.world);
+      run_in(again, b);
+      const std::string parted = where_they_part(w, again);
+      if (parted.empty()) continue;
+      throw seed_failed(
+          seed, original,
+          "seed " + std::to_string(seed) + ": " + parted + "\n" + how_again(seed, options));
+    }
     const script shortest = shrink(b, seed, original, options.world, options.shrink_runs);
     throw seed_failed(seed, shortest, report(b, seed, f, original, shortest, options));
   }

@@ -89,6 +89,14 @@ TEST_CASE("sweep: a deadlock has its schedule too", "[sim]") {
                     Catch::Contains("pop from queue 'never'") && Catch::Contains("body begins"));
 }
 
+task<> sleep_for(leat::duration time) { co_await leat::sleep_for(time); }
+
+task<> two_tasks(world& w) {
+  leat::task_group group;
+  for (int i = 0; i < 2; ++i) group.spawn(sleep_for(1ms * w.random().below(3)));
+  co_await group.join();
+}
+
 std::string what_a_sweep_says(const world::body& b, const leat::sim::sweep_options& options) {
   try {
     leat::sim::sweep(b, options);
@@ -108,6 +116,21 @@ TEST_CASE("sweep: a failure that does not come again is told all the same", "[si
       {.count = 10});
   CHECK_THAT(what, Catch::StartsWith("seed 3: only the third run\n"));
   CHECK_THAT(what, Catch::Contains("not repeatable: with the same choices it ended well"));
+}
+
+TEST_CASE("sweep: a program that another run goes another way is told, where that is looked at",
+          "[sim]") {
+  int runs = 0;
+  const world::body counts = [&runs](world&) -> task<> {
+    co_await leat::sleep_for(1s);
+    if (++runs == 6) co_await leat::this_task::yield();
+  };
+  CHECK(what_a_sweep_says(counts, {.count = 10}) == "nothing found");
+  runs = 0;
+  CHECK_THAT(what_a_sweep_says(counts, {.count = 10, .check_repeatable = true}),
+             Catch::StartsWith("seed 3: a second run of it went another way from step 2 on") &&
+                 Catch::Contains("again: LEAT_SIM_SEED=3"));
+  CHECK(leat::sim::sweep(two_tasks, {.count = 50, .check_repeatable = true}).seeds == 50);
 }
 
 TEST_CASE("sweep: shrinking does not take one broken invariant for another", "[sim]") {

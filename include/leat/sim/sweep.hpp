@@ -37,6 +37,9 @@ struct sweep_options {
   std::uint64_t count = 1000;
   world_options world = {};
   std::size_t shrink_runs = 2000;  ///< runs to spend on a short schedule; 0: none
+  /// Runs each seed again and fails where that is another run: the program depends on what is not
+  /// the world's. Twice the time.
+  bool check_repeatable = false;
   std::string replay = {};  ///< how to call this program, for the message; empty: LEAT_SIM_SEED=n
 };
 
@@ -53,8 +56,8 @@ struct sweep_result {
 /// standard error, each line before its step: of a run that ends the process the last one says
 /// where. Under a debugger, too, the same seed is the same run, step for step.
 ///
-/// Errors: seed_failed, for the first seed with a run that throws; std::invalid_argument where
-///         LEAT_SIM_SEED is no number.
+/// Errors: seed_failed, for the first seed with a run that throws, or that is not repeatable where
+///         that is looked at; std::invalid_argument where LEAT_SIM_SEED is no number.
 sweep_result sweep(const world::body& b, const sweep_options& options = {});
 
 /// The shortest list of choices found under which `b` fails as it does with `script`: choices that
