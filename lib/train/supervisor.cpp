@@ -32,17 +32,24 @@ task<void> sync_file(std::string path) {
   co_await f.sync();
 }
 
-// A program that was killed may have had no time to bring what it wrote to the device. It is not
-// written again, so it is to stay.
-task<void> bring_to_device(std::string checkpoint, std::string directory, std::string list) {
+// A program that was killed may have had no time to bring what it wrote to the device. Where it is
+// not written again it is to stay. Gives why it may not; empty: it will.
+task<std::string> bring_to_device(std::string checkpoint, std::string directory, std::string list) {
   std::string listed = detail::path_in(directory, list);
-  co_await sync_file(std::move(checkpoint));
+  std::string why;
   try {
-    co_await sync_file(std::move(listed));
+    co_await sync_file(std::move(checkpoint));
+    try {
+      co_await sync_file(std::move(listed));
+    } catch (const failure& e) {
+      if (e.code() != errc::not_found) throw;  // all checkpoints were found by their names
+    }
+    co_await sync_directory(std::move(directory));
   } catch (const failure& e) {
-    if (e.code() != errc::not_found) throw;  // all checkpoints were found by their names
+    if (e.code() == errc::cancelled) throw;
+    why = e.what();
   }
-  co_await sync_directory(std::move(directory));
+  co_return why;
 }
 
 }  // namespace
@@ -155,13 +162,16 @@ task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
     if (options_.is_chief) co_await start_events();
     if (!restored_from_.empty()) {
       const std::string list = options_.saver.latest_filename;
+      std::string why;
       if (options_.is_chief && parts_->saver && options_.saver.durable) {
-        co_await bring_to_device(restored_from_, logdir_, list);
+        why = co_await bring_to_device(restored_from_, logdir_, list);
       }
+      // Another try may go well over what is lost: see file::sync().
+      if (!why.empty()) warn("what was restored may be lost and is saved again: " + why);
       // Where the list names another one, this is saved once more, and listed.
       const std::optional<checkpoint_state> listed = co_await get_checkpoint_state(logdir_, list);
       const bool is_listed = listed && listed->model_checkpoint_path == restored_from_;
-      if (is_listed) parts_->saved_step = global_step();
+      if (is_listed && why.empty()) parts_->saved_step = global_step();
     }
     if (options.start_standard_services) {
       if (options_.is_chief) co_await start_standard_services();

@@ -1,6 +1,7 @@
 // A supervised job with its pipeline on a machine that stops: the whole of what the scenario
 // `supervising` runs under many seeds, and whether it would notice.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -123,6 +124,48 @@ TEST_CASE("supervisor: what was restored and is not saved again survives the end
     start(0, true);
     REQUIRE(last == 3);
   }
+}
+
+// Where the device refuses it, a second try may go well over what is lost.
+TEST_CASE("supervisor: what was restored, and cannot be brought to the device, is saved again",
+          "[train]") {
+  int warned = 0;
+  for (std::uint64_t seed = 0; seed < some_of(10); ++seed) {
+    bool reached = true;
+    for (std::uint64_t n = 1; reached; ++n) {
+      world w(seed, {.files = {.plan = leat::sim::planned_fault{n, fault::io_error}}});
+      std::int64_t last = 0;
+      std::int64_t saved = 0;
+      const auto start = [&](std::int64_t learn_to, bool durable) -> leat::task<> {
+        leat_test::learner l;
+        leat::supervisor_options o = l.options();
+        o.write_events = false;
+        o.saver.durable = durable;
+        o.save_model = {};
+        leat::supervisor sv(std::move(o));
+        const std::function<leat::task<>()> body = [&]() -> leat::task<> {
+          while (l.step < learn_to) l.learn();
+          co_return;
+        };
+        const std::string what = co_await leat_test::thrown_by(sv.managed(body));
+        last = l.step;
+        if (durable && what.empty()) saved = std::max(saved, last);
+        for (const std::string& each : l.warnings) warned += contains(each, "is saved again");
+      };
+      w.run([&](world& here) -> leat::task<> {
+        co_await start(3, false);
+        co_await start(0, true);
+        co_await start(0, true);
+        here.files().crash();
+        here.files().restart();
+        co_await start(0, true);
+        if (last < saved) co_await start(0, true);  // the one that fails was it
+        REQUIRE(last >= saved);
+      });
+      reached = w.files().calls() >= n;
+    }
+  }
+  CHECK(warned > 0);
 }
 
 // The machine may stop between the rename of a checkpoint and that of the list.
