@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/scope_registry.hpp"
+#include "core/text_of.hpp"
 #include "core/where_everyone_is.hpp"
 #include "leat/core/assert.hpp"
 #include "leat/core/detail/frame_allocator.hpp"
@@ -32,16 +33,6 @@ std::string in_milliseconds(duration d) {
   part[0] = '.';
   part.erase(part.find_last_not_of('0') + 1);
   return text + part;
-}
-
-std::string what_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    return e.what();
-  } catch (...) {
-    return "something that is no std::exception";
-  }
 }
 
 class installed_listener {
@@ -360,7 +351,7 @@ void world::unwind(const std::exception_ptr& failure) {
   std::fprintf(stderr,
                "leat: a simulated world of seed %llu has failed: %s\n"
                "leat: and a request to stop did not end it: %s",
-               static_cast<unsigned long long>(seed_), what_of(failure).c_str(),
+               static_cast<unsigned long long>(seed_), leat::detail::text_of(failure).c_str(),
                where_everyone_is().c_str());
   std::abort();
 }
