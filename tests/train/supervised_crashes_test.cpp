@@ -82,7 +82,7 @@ TEST_CASE("supervisor: a job whose machine stops before or after any change goes
   for (const fault f : {fault::crash_before, fault::crash_after}) {
     bool reached = true;
     for (std::uint64_t n = 1; reached; n += stride) {
-      world w(3, {.files = {.plan = leat::sim::planned_fault{n, f}}});
+      world w(4, {.files = {.plan = leat::sim::planned_fault{n, f}}});
       w.run([&](world& here) -> leat::task<> {
         interrupted_job job(here);
         co_await job.run();
@@ -91,7 +91,7 @@ TEST_CASE("supervisor: a job whose machine stops before or after any change goes
       reached = w.files().calls() >= n;
     }
   }
-  CHECK(crashes > 50 / stride);
+  CHECK(crashes > 100 / stride);
 }
 
 // A program that is killed has had no time to bring its last checkpoint to the device. The next one

@@ -1,5 +1,6 @@
 // leat convert: records of one kind as records of another.
 
+#include <algorithm>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -220,6 +221,28 @@ leat::task<> convert_all(std::vector<std::string> paths, const convert_options& 
   result.outputs = sink->paths();
 }
 
+// Options of a kind of file that is neither read nor written.
+void refuse_without_meaning(const convert_options& options, const std::vector<std::string>& paths) {
+  const auto reads = [&](format what) {
+    return std::ranges::any_of(
+        paths, [&](const std::string& path) { return format_of(path, options) == what; });
+  };
+  const auto require = [&options](bool used, std::initializer_list<const char*> names,
+                                  std::string_view with) {
+    for (const char* const name : names) {
+      if (used || options.files.command->get_option(name)->empty()) continue;
+      throw usage_error(fmt::format("{} has a meaning only with {}", name, with));
+    }
+  };
+  const sink_options& sink = options.sink;
+  const bool from_csv = reads(format::csv);
+  require(reads(format::fixed), {"--record-size", "--header-size", "--footer-size"},
+          "fixed records");
+  require(from_csv || reads(format::lines), {"--skip-lines"}, "lines or csv");
+  require(from_csv || sink.records == format::csv, {"--columns", "--delimiter"}, "csv");
+  require(sink.compression != leat::compression::none, {"--level"}, "gzip or zlib");
+}
+
 // Makes the options of the sink what the name says where nothing else does; refuses what cannot be.
 void complete(convert_options& options, const std::vector<std::string>& paths) {
   sink_options& sink = options.sink;
@@ -227,9 +250,6 @@ void complete(convert_options& options, const std::vector<std::string>& paths) {
   sink.records = options.to.value_or(told.records.value_or(format::tfrecord));
   sink.compression = options.to_compression.value_or(told.compression);
   const bool to_csv = sink.records == format::csv;
-  bool from_csv = false;
-  bool from_lines = false;
-  bool from_fixed = false;
   if (options.no_header && !to_csv) throw usage_error("--no-header is for csv that is written");
   for (const std::string& path : paths) {
     const format what = format_of(path, options);
@@ -243,21 +263,8 @@ void complete(convert_options& options, const std::vector<std::string>& paths) {
     }
     check_reading(path, what, options);
     refuse_to_replace(path, sink);
-    from_csv = from_csv || what == format::csv;
-    from_lines = from_lines || what == format::lines;
-    from_fixed = from_fixed || what == format::fixed;
   }
-  const auto require = [&options](bool used, std::initializer_list<const char*> names,
-                                  std::string_view with) {
-    for (const char* const name : names) {
-      if (used || options.files.command->get_option(name)->empty()) continue;
-      throw usage_error(fmt::format("{} has a meaning only with {}", name, with));
-    }
-  };
-  require(from_fixed, {"--record-size", "--header-size", "--footer-size"}, "fixed records");
-  require(from_lines || from_csv, {"--skip-lines"}, "lines or csv");
-  require(from_csv || to_csv, {"--columns", "--delimiter"}, "csv");
-  require(sink.compression != leat::compression::none, {"--level"}, "gzip or zlib");
+  refuse_without_meaning(options, paths);
   if (sink.index && !sink.can_have_index()) {
     throw usage_error("--index is for TFRecord files that are not compressed");
   }
