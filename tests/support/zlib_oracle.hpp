@@ -2,6 +2,7 @@
 
 // zlib, as the implementation that others are compared with.
 
+#include <algorithm>
 #include <cstddef>
 #include <stdexcept>
 #include <string>
@@ -71,6 +72,7 @@ struct zlib_inflated {
   std::size_t consumed = 0;
 };
 
+/// Of a stream of more than `most` bytes these, with the status Z_OK.
 inline zlib_inflated zlib_inflate(std::string_view bytes, int window_bits,
                                   std::size_t most = SIZE_MAX) {
   z_stream stream{};
@@ -81,9 +83,10 @@ inline zlib_inflated zlib_inflate(std::string_view bytes, int window_bits,
   char buffer[4096];
   do {
     stream.next_out = reinterpret_cast<Bytef*>(buffer);
-    stream.avail_out = sizeof buffer;
+    const std::size_t room = std::min(sizeof buffer, most - result.text.size());
+    stream.avail_out = static_cast<uInt>(room);
     result.status = ::inflate(&stream, Z_NO_FLUSH);
-    result.text.append(buffer, sizeof buffer - stream.avail_out);
+    result.text.append(buffer, room - stream.avail_out);
   } while (result.status == Z_OK && result.text.size() < most);
   result.consumed = bytes.size() - stream.avail_in;
   ::inflateEnd(&stream);
