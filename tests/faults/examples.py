@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Every example program while its n-th allocation fails, or its n-th system call on a file.
 
-    examples.py BUILD_FOLDER [PLACES [KIND [PROGRAM...]]]
+    examples.py BUILD_FOLDER [--stacks] [PLACES [KIND [PROGRAM...]]]
 
-PLACES: how many n are tried for each program and fault; all where there are fewer. KIND: allocation
-or call; else both. Each run has to end by itself within a minute, well or with a status, never by
+PLACES: how many n are tried for each program and fault; all where there are fewer. --stacks: of each
+call stack the first one as well. KIND: allocation or call; else both. Each run has to end by itself within a minute, well or with a status, never by
 a signal. Status 70: an error that main() does not catch. A program that Meson has among the examples
 is in commands().
 """
@@ -27,16 +27,18 @@ import time
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / 'support'))
 from tfrecord_bytes import framed
 
-build = pathlib.Path(sys.argv[1])
-places = int(sys.argv[2]) if len(sys.argv) > 2 else 1_000_000
-kinds = sys.argv[3:4] or ['allocation', 'call']
-programs = sys.argv[4:]
+given = [a for a in sys.argv[1:] if a != '--stacks']
+each_stack = '--stacks' in sys.argv
+build = pathlib.Path(given[0])
+places = int(given[1]) if len(given) > 1 else 1_000_000
+kinds = given[2:3] or ['allocation', 'call']
+programs = given[3:]
 patience = 60  # seconds
 shim = build / 'tests' / 'libshim.so'
 
 FAULTS = [('allocation', 0), ('call', errno.EIO), ('call', errno.ENOSPC), ('call', errno.EMFILE)]
 
-# Of these, which take seconds each, one place in ten is tried.
+# Of these, which take seconds each, one place in ten is tried, and of no call stack the first one.
 SLOW = ['checkpoints']
 SERVERS = ['batch_server']
 # Asio calls what begins an operation in its coroutines from a function that is noexcept: no memory
@@ -154,24 +156,31 @@ with tempfile.TemporaryDirectory() as temporary:
             continue
         for backend in ('threads', 'uring') if name not in BESIDE else ('none',):
             base = {'LEAT_IO': backend}
-            counted = folder / 'count'
-            how, words = run(name, arguments, 0, {**base, 'LEAT_SHIM_COUNT': str(counted)})
+            counted, stacks = folder / 'count', folder / 'stacks'
+            stacks.unlink(missing_ok=True)
+            watched = {'LEAT_SHIM_STACKS': str(stacks)} if each_stack and name not in SLOW else {}
+            how, words = run(name, arguments, 0,
+                             {**base, 'LEAT_SHIM_COUNT': str(counted), **watched})
             if 'is refused' in words:
                 continue
             if how != 'well':
                 sys.exit(f'{name} without a fault: {how}\n{words}')
             counts = counted.read_text().split()
+            firsts = [line.split() for line in stacks.read_text().splitlines()] if watched else []
             for kind, error in (f for f in FAULTS if f[0] in kinds):
                 count = int(counts[kind == 'call'])
                 step = max(1, count * (10 if name in SLOW else 1) // places)
+                first = {int(n) for what, n in firsts if what == kind}
+                tried = sorted(first | set(range(0, count, step)))
                 with concurrent.futures.ThreadPoolExecutor(2) as pool:
                     results = list(pool.map(
                         lambda n: (n, *run(name, arguments, n, {
                             **base, 'LEAT_SHIM': kind, 'LEAT_SHIM_FAIL': str(n),
-                            'LEAT_SHIM_ERROR': str(error)})), range(0, count, step)))
+                            'LEAT_SHIM_ERROR': str(error)})), tried))
                 ends = collections.Counter(how for _, how, _ in results)
                 what = errno.errorcode[error] if error else 'no memory'
                 print(f'{name:16} {backend:8} {kind:10} {what:9} {len(results):6} of {count:6}: ' +
+                      f'{len(first)} call stacks: ' * each_stack +
                       ', '.join(f'{n} {how}' for how, n in sorted(ends.items())), flush=True)
                 wrong = [r for r in results if not r[1].startswith(('well', 'status', 'aborted by std')) and
                          r[1] != ENDS_BY_ASIO.get((name, kind))]

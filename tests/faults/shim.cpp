@@ -5,6 +5,7 @@
 //     LEAT_SHIM_FAIL=n            which one fails; none: no one
 //     LEAT_SHIM_ERROR=5           with which errno a call fails
 //     LEAT_SHIM_COUNT=path        where the count is written; of several processes the highest one
+//     LEAT_SHIM_STACKS=path       where of each call stack the first one is written, by its number
 //
 // An error that nothing in main() catches ends the process with 70; std::terminate for another
 // reason, such as an exception that cannot leave a function, aborts it.
@@ -38,10 +39,68 @@ long failing_call = -1;
 int error = EIO;
 const char* count_path = nullptr;
 
-bool allocation_fails() noexcept { return allocations.fetch_add(1) == failing_allocation; }
+// Which allocations, or calls, were the first of their call stack, of the innermost frames; found by
+// hashing, so that once in a long while one is taken for another.
+class call_stacks {
+ public:
+  void begin(const char* path) noexcept { path_ = path; }
+
+  void note(long n) noexcept {
+    if (!path_ || inside_) return;
+    inside_ = true;
+    void* frames[40];
+    const int count = ::backtrace(frames, 40);
+    std::size_t hash = 0;
+    for (int i = 2; i < count; ++i) {  // what is in front is of this file
+      hash = (hash ^ reinterpret_cast<std::size_t>(frames[i])) * 0x9e3779b97f4a7c15U;
+      hash ^= hash >> 32U;
+    }
+    for (std::size_t i = hash % places; hash != 0; i = (i + 1) % places) {
+      std::size_t there = 0;
+      if (seen_[i].compare_exchange_strong(there, hash)) {
+        const std::size_t at = size_.fetch_add(1);
+        if (at < most) firsts_[at] = n;
+        break;
+      }
+      if (there == hash || size_ >= most) break;
+    }
+    inside_ = false;
+  }
+
+  // Behind what other processes wrote.
+  void write(const char* what) noexcept {
+    std::FILE* const f = path_ ? std::fopen(path_, "a") : nullptr;
+    if (!f) return;
+    for (std::size_t i = 0; i < std::min(size_.load(), most); ++i) {
+      std::fprintf(f, "%s %ld\n", what, firsts_[i].load());
+    }
+    std::fclose(f);
+  }
+
+ private:
+  static constexpr std::size_t places = 1 << 16;
+  static constexpr std::size_t most = places / 2;
+
+  const char* path_ = nullptr;
+  std::atomic<std::size_t> size_{0};
+  std::atomic<std::size_t> seen_[places];
+  std::atomic<long> firsts_[most];
+  static thread_local bool inside_;  // to find the frames may allocate
+};
+thread_local bool call_stacks::inside_ = false;
+call_stacks allocating_stacks;
+call_stacks calling_stacks;
+
+bool allocation_fails() noexcept {
+  const long n = allocations.fetch_add(1);
+  allocating_stacks.note(n);
+  return n == failing_allocation;
+}
 
 bool call_fails() noexcept {
-  if (calls.fetch_add(1) != failing_call) return false;
+  const long n = calls.fetch_add(1);
+  calling_stacks.note(n);
+  if (n != failing_call) return false;
   errno = error;
   return true;
 }
@@ -90,6 +149,8 @@ bool is_system_path(const char* path) noexcept {
 }
 
 void write_count() {
+  allocating_stacks.write("allocation");
+  calling_stacks.write("call");
   if (!count_path) return;
   long most[] = {allocations, calls};
   if (std::FILE* f = std::fopen(count_path, "r")) {
@@ -113,6 +174,8 @@ void write_count() {
   const char* const n = std::getenv("LEAT_SHIM_FAIL");
   count_path = std::getenv("LEAT_SHIM_COUNT");
   if (const char* const e = std::getenv("LEAT_SHIM_ERROR")) error = std::atoi(e);
+  allocating_stacks.begin(std::getenv("LEAT_SHIM_STACKS"));
+  calling_stacks.begin(std::getenv("LEAT_SHIM_STACKS"));
   std::set_terminate(on_terminate);
   std::atexit(write_count);
   allocations = 0;

@@ -28,6 +28,9 @@ def run(*command, **options):
 def build_with_pkg_config(work):
     flags = run('pkg-config', '--cflags', '--libs', 'leat', stdout=subprocess.PIPE).stdout.split()
     run(compiler, '-std=c++20', str(here / 'consumer.cpp'), '-o', str(work / 'consumer'), *flags)
+    # Elements of a type in an unnamed namespace, with the warnings that programs have.
+    run(compiler, '-std=c++20', '-fsyntax-only', '-Wall', '-Wextra', '-Wpedantic', '-Wconversion',
+        '-Wshadow', '-Werror', str(here.parents[1] / 'examples' / 'typed_elements.cpp'), *flags)
 
 
 def build_with_cmake(work):

@@ -233,7 +233,7 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
       }
       return given;
     };
-    const bool all = co_await make_all_again(this->input(), what, make);
+    const bool all = co_await all_elements<In>::make_again(this->input(), what, make);
     if (!all) refuse_begun();
     rest_.emplace();
     for (std::size_t k = 0; k < begun.size() && !rest_->error; ++k) {

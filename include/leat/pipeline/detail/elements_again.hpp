@@ -19,23 +19,27 @@ namespace leat::detail {
 
 /// Has elements made again by the stage that made them, until all are there. `give` takes a run of
 /// them and their origins, and says to how many of those that want one it has given theirs. False:
-/// some are not made any more.
-template <class In, class Give>
-[[nodiscard]] task<bool> make_all_again(stage<In>& input, std::span<const origin> what,
-                                        Give& give) {
-  wanted_elements left(what);
-  while (!left.empty()) {
-    std::size_t given = 0;
-    const typename stage<In>::sink take = [&](In& in, std::span<const origin> of) {
-      given += give(left, in, of);
-    };
-    const std::vector<origin> records = left.records();
-    co_await input.make_again(records, take);
-    if (given == 0) co_return false;
-    left.forget_given();
+/// some are not made any more. In a class, since g++ 12 warns of the frame of a function template
+/// by itself whose elements are of a type in an unnamed namespace.
+template <class In>
+struct all_elements {
+  template <class Give>
+  [[nodiscard]] static task<bool> make_again(stage<In>& input, std::span<const origin> what,
+                                             Give& give) {
+    wanted_elements left(what);
+    while (!left.empty()) {
+      std::size_t given = 0;
+      const typename stage<In>::sink take = [&](In& in, std::span<const origin> of) {
+        given += give(left, in, of);
+      };
+      const std::vector<origin> records = left.records();
+      co_await input.make_again(records, take);
+      if (given == 0) co_return false;
+      left.forget_given();
+    }
+    co_return true;
   }
-  co_return true;
-}
+};
 
 /// A place for an element that nobody can make without another one.
 template <class Element>
@@ -70,7 +74,7 @@ class elements_again {
       }
       return given;
     };
-    co_return co_await make_all_again(input, what_, put);
+    co_return co_await all_elements<In>::make_again(input, what_, put);
   }
 
  private:
