@@ -29,6 +29,8 @@ struct queued_event {
   std::optional<event> with_metadata = {};     // in place of the bytes
   std::shared_ptr<answer_queue> flushed = {};  // in place of an event
   bool durable = false;
+  std::size_t described = 0;  // values whose metadata was looked at
+  bool tried = false;         // there was no memory for it once
 };
 
 double seconds_of(wall_time_point t) {
@@ -120,16 +122,8 @@ class event_writer::core {
     if (*answer) std::rethrow_exception(*answer);
   }
 
-  [[nodiscard]] task<void> close() {
-    if (closed_) co_return;
-    queue_->close();
-    co_await group_.join();
-    std::exception_ptr error;
-    group_.spawn_on(home_, finish(error), "close");
-    co_await group_.join();
-    if (error) std::rethrow_exception(error);
-    closed_ = true;
-  }
+  // The first one was made with the task that it ends: there may be no memory now.
+  [[nodiscard]] task<void> close() { return closing_ ? std::move(closing_) : end(); }
 
   void reopen() {
     if (!queue_->is_closed()) return;
@@ -156,7 +150,19 @@ class event_writer::core {
     queue_ =
         std::make_unique<fifo_queue<queued_event>>(options_.max_queue, "events of " + directory_);
     fresh_ = true;
+    closing_ = end();
     group_.spawn_on(home_, run(), "events");
+  }
+
+  task<void> end() {
+    if (closed_) co_return;
+    queue_->close();
+    co_await group_.join();
+    std::exception_ptr error;
+    group_.spawn_on(home_, finish(error), "close");
+    co_await group_.join();
+    if (error) std::rethrow_exception(error);
+    closed_ = true;
   }
 
   // Takes what was added until the queue is closed and empty, also when there is no memory for it:
@@ -180,24 +186,33 @@ class event_writer::core {
 
   // One event, one request, or a write that is due. False: the queue has ended.
   task<bool> serve(std::shared_ptr<answer_queue>& asked, std::exception_ptr& error) {
-    std::optional<queued_event> item;
-    if (flush_due_ == no_deadline) {
-      item = co_await queue_->pop();
-    } else {
-      auto first = co_await select(queue_->pop(), sleep_until(flush_due_));
-      if (first.index() == 1) {
-        static_cast<void>(co_await write(false));
-        co_return true;
+    if (!taking_) {
+      if (flush_due_ == no_deadline) {
+        taking_ = co_await queue_->pop();
+      } else {
+        auto first = co_await select(queue_->pop(), sleep_until(flush_due_));
+        if (first.index() == 1) {
+          static_cast<void>(co_await write(false));
+          co_return true;
+        }
+        taking_ = std::move(std::get<0>(first));
       }
-      item = std::move(std::get<0>(first));
+      if (!taking_) co_return false;
     }
-    if (!item) co_return false;
-    asked = item->flushed;
+    asked = std::move(taking_->flushed);
     if (asked) {
-      error = co_await write(item->durable);
-    } else {
-      co_await take(*item);
+      const bool durable = taking_->durable;
+      taking_.reset();
+      error = co_await write(durable);
+      if (!error) error = std::exchange(untold_, nullptr);
+      co_return true;
     }
+    const bool taken = take();
+    if (flush_due_ == no_deadline)
+      flush_due_ = deadline_after(home_.now(), options_.flush_interval);
+    const bool now = fresh_ || file_.waiting() >= options_.buffer_size;
+    // While writing fails only the time says when it is tried again. What is written makes room.
+    if (!taken || (now && !last_error())) static_cast<void>(co_await write(false));
     co_return true;
   }
 
@@ -209,28 +224,43 @@ class event_writer::core {
     }
   }
 
-  task<void> take(queued_event& item) {
+  // To the file's buffer. False: there was no memory, so that it is to be tried once more; then it
+  // is lost.
+  bool take() noexcept {
+    queued_event& item = *taking_;
     try {
-      if (item.with_metadata) item.bytes = without_known_metadata(std::move(*item.with_metadata));
+      if (item.with_metadata) item.bytes = without_known_metadata(item);
       file_.append(as_bytes(item.bytes));
     } catch (...) {
-      set_error(std::current_exception());  // no memory: this one is lost
-      added_.fetch_sub(1, std::memory_order_relaxed);
-      dropped_.fetch_add(1, std::memory_order_relaxed);
-      co_return;
+      if (!std::exchange(item.tried, true)) return false;
+      lose(item, std::current_exception());
     }
-    if (flush_due_ == no_deadline)
-      flush_due_ = deadline_after(home_.now(), options_.flush_interval);
-    const bool now = fresh_ || file_.waiting() >= options_.buffer_size;
-    // While writing fails only the time says when it is tried again.
-    if (now && !last_error()) static_cast<void>(co_await write(false));
+    taking_.reset();
+    return true;
   }
 
-  std::string without_known_metadata(event e) {
-    for (summary_value& v : std::get<summary>(e.what).values) {
+  // An add said that it was taken: the next flush, or the close, says that it was not.
+  void lose(queued_event& item, std::exception_ptr error) noexcept {
+    if (item.with_metadata) {
+      const std::vector<summary_value>& values = std::get<summary>(item.with_metadata->what).values;
+      for (std::size_t i = 0; i < item.described; ++i) {
+        if (!values[i].metadata.empty()) described_.erase(values[i].tag);
+      }
+    }
+    untold_ = error;
+    set_error(std::move(error));
+    added_.fetch_sub(1, std::memory_order_relaxed);
+    dropped_.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  // Goes on where there was no memory.
+  std::string without_known_metadata(queued_event& item) {
+    std::vector<summary_value>& values = std::get<summary>(item.with_metadata->what).values;
+    for (; item.described < values.size(); ++item.described) {
+      summary_value& v = values[item.described];
       if (!v.metadata.empty() && !described_.insert(v.tag).second) v.metadata.clear();
     }
-    return e.to_bytes();
+    return item.with_metadata->to_bytes();
   }
 
   // Gives the error, which every add is told too until it is gone.
@@ -250,9 +280,10 @@ class event_writer::core {
   // In a task of the writer's group: a stop of who closes must not keep it from writing.
   task<void> finish(std::exception_ptr& error) {
     error = co_await write(false);
-    if (error || !file_.is_open()) co_return;
+    if (error) co_return;
     try {
-      co_await file_.close();
+      if (file_.is_open()) co_await file_.close();
+      error = std::exchange(untold_, nullptr);
     } catch (...) {
       error = std::current_exception();
     }
@@ -287,6 +318,9 @@ class event_writer::core {
   scheduler& home_;
   detail::event_file file_;
   std::unique_ptr<fifo_queue<queued_event>> queue_;
+  task<void> closing_;
+  std::optional<queued_event> taking_;  // out of the queue, and not yet in the file's buffer
+  std::exception_ptr untold_;           // why one was lost
   std::set<std::string> described_;     // tags whose metadata is in a file
   time_point flush_due_ = no_deadline;  // of what is taken and not written
   bool fresh_ = true;                   // no event has reached the file

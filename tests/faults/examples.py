@@ -157,6 +157,7 @@ with tempfile.TemporaryDirectory() as temporary:
         for backend in ('threads', 'uring') if name not in BESIDE else ('none',):
             base = {'LEAT_IO': backend}
             counted, stacks = folder / 'count', folder / 'stacks'
+            counted.unlink(missing_ok=True)
             stacks.unlink(missing_ok=True)
             watched = {'LEAT_SHIM_STACKS': str(stacks)} if each_stack and name not in SLOW else {}
             how, words = run(name, arguments, 0,

@@ -39,8 +39,8 @@ long failing_call = -1;
 int error = EIO;
 const char* count_path = nullptr;
 
-// Which allocations, or calls, were the first of their call stack, of the innermost frames; found by
-// hashing, so that once in a long while one is taken for another.
+// Which allocations, or calls, were the first of their call stack, of the innermost frames; found
+// by hashing, so that once in a long while one is taken for another.
 class call_stacks {
  public:
   void begin(const char* path) noexcept { path_ = path; }

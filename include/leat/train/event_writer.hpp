@@ -48,6 +48,8 @@ struct event_writer_options {
 /// When the file cannot be written (the disk is full, somebody has removed the file) nothing that
 /// was taken is lost: it is kept, and tried again at the next flush and after each flush interval.
 /// Until that goes well every add throws the error and takes nothing, so the memory stays bounded.
+/// An event for which there is no memory when it is to be buffered, twice, is lost: it counts as
+/// dropped, and the next flush() or close() throws std::bad_alloc.
 ///
 /// Close it before it ends, on every way out; its destructor asserts that. with_event_writer() sees
 /// to it.
@@ -125,7 +127,7 @@ class event_writer {
   [[nodiscard]] const std::string& directory() const noexcept;
   /// Of the file that was made last; empty before the first. Thread safety: shared-safe.
   [[nodiscard]] std::string path() const;
-  /// Events that were taken, and that were dropped since the writer was closed.
+  /// Events that were taken, and that were dropped: the writer was closed, or there was no memory.
   /// Thread safety: shared-safe.
   [[nodiscard]] std::uint64_t events_added() const noexcept;
   [[nodiscard]] std::uint64_t events_dropped() const noexcept;
