@@ -174,9 +174,9 @@ class event_writer::core {
       try {
         more = co_await serve(asked, error);
       } catch (...) {
+        // Nothing is lost: the next event sets a time to write again, to wait for which takes memory.
         error = std::current_exception();
-        flush_due_ = no_deadline;  // the next event sets another
-        set_error(error);
+        flush_due_ = no_deadline;
       }
       if (asked) answer(*asked, std::move(error));
       const bool stopped = co_await this_task::stop_requested();  // by the end of a simulated world
