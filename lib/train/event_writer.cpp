@@ -174,7 +174,7 @@ class event_writer::core {
       try {
         more = co_await serve(asked, error);
       } catch (...) {
-        // Nothing is lost: the next event sets a time to write again, to wait for which takes memory.
+        // Nothing is lost. The next event sets a time to write again: to wait for one takes memory.
         error = std::current_exception();
         flush_due_ = no_deadline;
       }
