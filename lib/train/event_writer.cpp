@@ -1,12 +1,16 @@
 #include "leat/train/event_writer.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <memory>
 #include <new>
+#include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "leat/core/assert.hpp"
 #include "leat/core/detail/mutex.hpp"
@@ -29,6 +33,7 @@ struct queued_event {
   std::optional<event> with_metadata = {};     // in place of the bytes
   std::shared_ptr<answer_queue> flushed = {};  // in place of an event
   bool durable = false;
+  std::string run_tag = {};   // of run metadata, which nobody else can have
   std::size_t described = 0;  // values whose metadata was looked at
   bool tried = false;         // there was no memory for it once
 };
@@ -84,11 +89,11 @@ class event_writer::core {
   }
 
   // At the time of now, when it has none of its own.
-  [[nodiscard]] task<bool> add(event e, bool now) {
+  [[nodiscard]] task<bool> add(event e, bool now, std::string run_tag = {}) {
     if (now) e.wall_time = seconds_of((co_await this_task::get_scheduler()).wall_time());
     const std::exception_ptr error = last_error();
     if (error && !queue_->is_closed()) std::rethrow_exception(error);
-    queued_event item{.bytes = e.to_bytes()};
+    queued_event item{.bytes = e.to_bytes(), .run_tag = std::move(run_tag)};
     if (has_metadata(e)) item.with_metadata = std::move(e);
     const bool taken = co_await queue_->push(std::move(item));
     // relaxed here and below: counters, which order nothing else.
@@ -103,7 +108,7 @@ class event_writer::core {
     bool taken = false;
     std::exception_ptr error;
     try {
-      taken = co_await add(std::move(e), true);
+      taken = co_await add(std::move(e), true, tag);
     } catch (...) {
       error = std::current_exception();
     }
@@ -120,6 +125,7 @@ class event_writer::core {
     const auto answer = co_await answers->pop();
     if (!answer) throw std::bad_alloc();
     if (*answer) std::rethrow_exception(*answer);
+    if (const std::exception_ptr lost = take_untold()) std::rethrow_exception(lost);
   }
 
   // The first one was made with the task that it ends: there may be no memory now.
@@ -139,19 +145,28 @@ class event_writer::core {
     return path_;
   }
   [[nodiscard]] std::uint64_t added() const noexcept {
-    return added_.load(std::memory_order_relaxed);
+    const std::uint64_t lost = lost_.load(std::memory_order_relaxed);
+    // One can be lost before who has added it counts it.
+    return std::max(added_.load(std::memory_order_relaxed), lost) - lost;
   }
   [[nodiscard]] std::uint64_t dropped() const noexcept {
-    return dropped_.load(std::memory_order_relaxed);
+    return dropped_.load(std::memory_order_relaxed) + lost_.load(std::memory_order_relaxed);
   }
 
  private:
+  // Where there is no memory for it nothing has changed.
   void begin() {
-    queue_ =
+    auto queue =
         std::make_unique<fifo_queue<queued_event>>(options_.max_queue, "events of " + directory_);
-    fresh_ = true;
     closing_ = end();
-    group_.spawn_on(home_, run(), "events");
+    queue_.swap(queue);
+    fresh_ = true;
+    try {
+      group_.spawn_on(home_, run(), "events");
+    } catch (...) {
+      queue_.swap(queue);
+      throw;
+    }
   }
 
   task<void> end() {
@@ -163,57 +178,61 @@ class event_writer::core {
     co_await group_.join();
     if (error) std::rethrow_exception(error);
     closed_ = true;
+    if (const std::exception_ptr lost = take_untold()) std::rethrow_exception(lost);
   }
 
-  // Takes what was added until the queue is closed and empty, also when there is no memory for it:
-  // others wait for answers.
+  // Takes what was added until the queue is closed and empty. It waits in its own frame, since
+  // there may be no memory for another, and others wait for its answers.
   task<void> run() {
-    for (bool more = true; more;) {
+    for (;;) {
+      bool due = false;
+      bool waited = true;
+      try {
+        if (!taking_ && flush_due_ == no_deadline) {
+          taking_ = co_await queue_->pop();
+        } else if (!taking_) {
+          auto first = co_await select(queue_->pop(), sleep_until(flush_due_));
+          due = first.index() == 1;
+          if (!due) taking_ = std::move(std::get<0>(first));
+        }
+      } catch (...) {
+        waited = false;
+      }
+      if (!waited) {
+        const bool stopped = co_await this_task::stop_requested();
+        if (stopped) co_return;  // by the end of a simulated world
+        // No memory to wait for a time: the next event sets another, so all are to come in.
+        flush_due_ = no_deadline;
+        set_error(nullptr);
+        continue;
+      }
+      if (!due && !taking_) co_return;
       std::shared_ptr<answer_queue> asked;
+      bool durable = false;
+      if (!due) {
+        asked = std::move(taking_->flushed);
+        durable = taking_->durable;
+        if (asked) taking_.reset();
+      }
+      if (!due && !asked && !wants_write(take())) continue;
       std::exception_ptr error;
       try {
-        more = co_await serve(asked, error);
+        co_await file_.write(home_.wall_time(), durable || options_.durable);
       } catch (...) {
-        // Nothing is lost. The next event sets a time to write again: to wait for one takes memory.
         error = std::current_exception();
-        flush_due_ = no_deadline;
       }
+      written(error);
       if (asked) answer(*asked, std::move(error));
-      const bool stopped = co_await this_task::stop_requested();  // by the end of a simulated world
-      more = more && !stopped;
     }
   }
 
-  // One event, one request, or a write that is due. False: the queue has ended.
-  task<bool> serve(std::shared_ptr<answer_queue>& asked, std::exception_ptr& error) {
-    if (!taking_) {
-      if (flush_due_ == no_deadline) {
-        taking_ = co_await queue_->pop();
-      } else {
-        auto first = co_await select(queue_->pop(), sleep_until(flush_due_));
-        if (first.index() == 1) {
-          static_cast<void>(co_await write(false));
-          co_return true;
-        }
-        taking_ = std::move(std::get<0>(first));
-      }
-      if (!taking_) co_return false;
-    }
-    asked = std::move(taking_->flushed);
-    if (asked) {
-      const bool durable = taking_->durable;
-      taking_.reset();
-      error = co_await write(durable);
-      if (!error) error = std::exchange(untold_, nullptr);
-      co_return true;
-    }
-    const bool taken = take();
+  // Behind an event that was taken, or was not.
+  bool wants_write(bool taken) noexcept {
     if (flush_due_ == no_deadline)
       flush_due_ = deadline_after(home_.now(), options_.flush_interval);
     const bool now = fresh_ || file_.waiting() >= options_.buffer_size;
     // While writing fails only the time says when it is tried again. What is written makes room.
-    if (!taken || (now && !last_error())) static_cast<void>(co_await write(false));
-    co_return true;
+    return !taken || (now && !last_error());
   }
 
   static void answer(answer_queue& asked, std::exception_ptr error) noexcept {
@@ -247,10 +266,10 @@ class event_writer::core {
         if (!values[i].metadata.empty()) described_.erase(values[i].tag);
       }
     }
-    untold_ = error;
-    set_error(std::move(error));
-    added_.fetch_sub(1, std::memory_order_relaxed);
-    dropped_.fetch_add(1, std::memory_order_relaxed);
+    if (!item.run_tag.empty()) release_run_tag(item.run_tag);
+    lost_.fetch_add(1, std::memory_order_relaxed);
+    const detail::lock_guard lock(mutex_);
+    untold_ = std::move(error);
   }
 
   // Goes on where there was no memory.
@@ -263,30 +282,22 @@ class event_writer::core {
     return item.with_metadata->to_bytes();
   }
 
-  // Gives the error, which every add is told too until it is gone.
-  task<std::exception_ptr> write(bool durable) {
-    std::exception_ptr error;
-    try {
-      co_await file_.write(home_.wall_time(), durable || options_.durable);
-      fresh_ = false;
-    } catch (...) {
-      error = std::current_exception();
-    }
+  // An error is what every add is told until a write goes well.
+  void written(const std::exception_ptr& error) noexcept {
+    if (!error) fresh_ = !file_.is_open();
     flush_due_ = error ? deadline_after(home_.now(), options_.flush_interval) : no_deadline;
     set_error(error);
-    co_return error;
   }
 
   // In a task of the writer's group: a stop of who closes must not keep it from writing.
   task<void> finish(std::exception_ptr& error) {
-    error = co_await write(false);
-    if (error) co_return;
     try {
+      co_await file_.write(home_.wall_time(), options_.durable);
       if (file_.is_open()) co_await file_.close();
-      error = std::exchange(untold_, nullptr);
     } catch (...) {
       error = std::current_exception();
     }
+    written(error);
   }
 
   void claim_run_tag(const std::string& tag) {
@@ -308,7 +319,11 @@ class event_writer::core {
     } catch (const std::bad_alloc&) {  // then it is that of the file before
     }
   }
-  [[nodiscard]] std::exception_ptr last_error() const {
+  [[nodiscard]] std::exception_ptr take_untold() noexcept {
+    const detail::lock_guard lock(mutex_);
+    return std::exchange(untold_, nullptr);
+  }
+  [[nodiscard]] std::exception_ptr last_error() const noexcept {
     const detail::lock_guard lock(mutex_);
     return error_;
   }
@@ -320,16 +335,17 @@ class event_writer::core {
   std::unique_ptr<fifo_queue<queued_event>> queue_;
   task<void> closing_;
   std::optional<queued_event> taking_;  // out of the queue, and not yet in the file's buffer
-  std::exception_ptr untold_;           // why one was lost
   std::set<std::string> described_;     // tags whose metadata is in a file
   time_point flush_due_ = no_deadline;  // of what is taken and not written
   bool fresh_ = true;                   // no event has reached the file
   bool closed_ = false;
 
-  std::atomic<std::uint64_t> added_{0};
+  std::atomic<std::uint64_t> added_{0};  // with those that were lost
+  std::atomic<std::uint64_t> lost_{0};   // for want of memory
   std::atomic<std::uint64_t> dropped_{0};
   mutable detail::mutex mutex_;
-  std::exception_ptr error_ LEAT_GUARDED_BY(mutex_);  // of the last write
+  std::exception_ptr error_ LEAT_GUARDED_BY(mutex_);   // of the last write
+  std::exception_ptr untold_ LEAT_GUARDED_BY(mutex_);  // why one was lost
   std::string path_ LEAT_GUARDED_BY(mutex_);
   std::set<std::string> run_tags_ LEAT_GUARDED_BY(mutex_);
 

@@ -44,6 +44,7 @@
 namespace leat_test {
 
 std::atomic<std::ptrdiff_t> until_failure{-1};
+std::atomic<std::ptrdiff_t> failures{1};
 std::atomic<std::ptrdiff_t> alive{0};
 std::atomic<std::ptrdiff_t> made{0};
 std::atomic<std::ptrdiff_t> alive_bytes{0};
@@ -55,12 +56,16 @@ namespace counted_heap {
 
 using leat_test::alive;
 using leat_test::fail_each_allocation;
+using leat_test::failures;
 using leat_test::made;
 using leat_test::until_failure;
 
 bool fails() noexcept {
   ++made;
-  return until_failure.load() >= 0 && until_failure.fetch_sub(1) == 0;
+  const std::ptrdiff_t end = -failures.load();
+  if (until_failure.load() <= end) return false;
+  const std::ptrdiff_t left = until_failure.fetch_sub(1);
+  return left <= 0 && left > end;
 }
 
 void* aligned(std::size_t alignment, std::size_t size) noexcept {

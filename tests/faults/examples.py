@@ -4,9 +4,9 @@
     examples.py BUILD_FOLDER [--stacks] [PLACES [KIND [PROGRAM...]]]
 
 PLACES: how many n are tried for each program and fault; all where there are fewer. --stacks: of each
-call stack the first one as well. KIND: allocation or call; else both. Each run has to end by itself within a minute, well or with a status, never by
-a signal. Status 70: an error that main() does not catch. A program that Meson has among the examples
-is in commands().
+call stack the first one as well. KIND: allocation or call; else both. Each run has to end by itself
+within a minute, well or with a status, never by a signal. Status 70: an error that main() does not
+catch. A program that Meson has among the examples is in commands().
 """
 
 import collections

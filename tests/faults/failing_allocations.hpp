@@ -12,6 +12,7 @@ namespace leat_test {
 
 /// The allocations of this program: operator new is its own, see allocation_test.cpp.
 extern std::atomic<std::ptrdiff_t> until_failure;  ///< that succeed before; below 0: all do
+extern std::atomic<std::ptrdiff_t> failures;       ///< in a row, from that one; set behind it
 extern std::atomic<std::ptrdiff_t> alive;
 extern std::atomic<std::ptrdiff_t> made;
 extern std::atomic<std::ptrdiff_t> alive_bytes;  ///< that were asked for

@@ -45,7 +45,7 @@ class call_stacks {
  public:
   void begin(const char* path) noexcept { path_ = path; }
 
-  void note(long n) noexcept {
+  [[gnu::noinline]] void note(long n) noexcept {
     if (!path_ || inside_) return;
     inside_ = true;
     void* frames[40];

@@ -69,6 +69,19 @@ TEST_CASE("monitored_session: without memory it ends, and the next one goes on",
   CHECK(failed > 10);
 }
 
+// In a thread of its own, which has no memory of earlier frames.
+void in_new_thread(const std::function<void()>& body) {
+  std::exception_ptr error;
+  std::thread([&] {
+    try {
+      body();
+    } catch (...) {
+      error = std::current_exception();
+    }
+  }).join();
+  if (error) std::rethrow_exception(error);
+}
+
 task<> write_events(std::string directory) {
   const auto body = [](leat::event_writer& writer) -> task<> {
     for (const std::int64_t step : {1, 2}) co_await writer.add_scalar("loss", 0.5, step);
@@ -92,18 +105,7 @@ TEST_CASE("event_writer: without memory it is closed on every way out", "[faults
     const temp_dir dir;
     const std::ptrdiff_t before = leat_test::alive;
     leat_test::until_failure = n;
-    // In a thread of its own, which has no memory of earlier frames.
-    const auto run = [&] {
-      std::exception_ptr error;
-      std::thread([&] {
-        try {
-          leat::sync_wait(write_events(dir.path()));
-        } catch (...) {
-          error = std::current_exception();
-        }
-      }).join();
-      if (error) std::rethrow_exception(error);
-    };
+    const auto run = [&] { in_new_thread([&] { leat::sync_wait(write_events(dir.path())); }); };
     const bool whole = leat_test::run_once(run, reached) != leat_test::end::out_of_memory;
     if (!whole) ++failed;
     CHECK(leat_test::alive - before <= 64);
@@ -112,6 +114,75 @@ TEST_CASE("event_writer: without memory it is closed on every way out", "[faults
     REQUIRE(n < 100'000);
   }
   CHECK(failed > 10);
+}
+
+struct outcome {
+  std::size_t taken = 0;      // as the adds said
+  std::uint64_t dropped = 0;  // as the writer says in the end
+  bool told = false;          // by a flush or a close
+  int closes = 0;             // that failed
+};
+
+void require_no_memory() {
+  if (leat::to_error_code(std::current_exception()) != leat::errc::resource_exhausted) throw;
+}
+
+// Adds and flushes whatever fails; there is memory again behind the first close that failed.
+task<> add_all(std::string directory, std::ptrdiff_t n, std::ptrdiff_t row, outcome& o) {
+  leat::event_writer writer = co_await leat::event_writer::open(std::move(directory));
+  leat_test::until_failure = n;
+  leat_test::failures = row;
+  for (std::int64_t step = 1; step <= 12; ++step) {
+    try {
+      const bool taken = co_await writer.add_scalar("loss", 0.5, step);
+      if (taken) ++o.taken;
+    } catch (...) {
+      require_no_memory();
+    }
+    if (step % 5 != 0) continue;
+    try {
+      co_await writer.flush();
+    } catch (...) {
+      require_no_memory();
+      o.told = true;
+    }
+  }
+  for (bool closed = false; !closed && o.closes < 5;) {
+    try {
+      co_await writer.close();
+      closed = true;
+    } catch (...) {
+      leat_test::failures = 0;
+      require_no_memory();
+      o.told = true;
+      ++o.closes;
+    }
+  }
+  o.dropped = writer.events_dropped();
+}
+
+TEST_CASE("event_writer: each event that was taken is written, or it is told", "[faults]") {
+  std::uint64_t lost = 0;
+  int failed_closes = 0;
+  for (const std::ptrdiff_t row : {1, 2, 3, 8, 1'000'000}) {
+    bool reached = true;
+    for (int n = 0; reached; n += leat_test::slow_build ? 5 : 1) {
+      INFO("allocation " << n << ", and of those behind it " << row - 1);
+      const temp_dir dir;
+      outcome o;
+      in_new_thread([&] { leat::sync_wait(add_all(dir.path(), n, row, o)); });
+      reached = leat_test::until_failure.exchange(-1) < 0;
+      leat_test::failures = 1;
+      CHECK(events_in(dir.path()) + o.dropped == o.taken);
+      CHECK((o.dropped == 0 || o.told));
+      CHECK(o.closes <= 2);
+      lost += o.dropped;
+      failed_closes += o.closes;
+      REQUIRE(n < 100'000);
+    }
+  }
+  CHECK(lost > 0);
+  CHECK(failed_closes > 10);
 }
 
 }  // namespace training_memory_test

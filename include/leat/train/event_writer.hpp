@@ -48,8 +48,8 @@ struct event_writer_options {
 /// When the file cannot be written (the disk is full, somebody has removed the file) nothing that
 /// was taken is lost: it is kept, and tried again at the next flush and after each flush interval.
 /// Until that goes well every add throws the error and takes nothing, so the memory stays bounded.
-/// An event for which there is no memory when it is to be buffered, twice, is lost: it counts as
-/// dropped, and the next flush() or close() throws std::bad_alloc.
+/// An event for which there is no memory when it is to be buffered, nor behind a write, is lost: it
+/// counts as dropped, and a flush() or the close() that goes well otherwise throws std::bad_alloc.
 ///
 /// Close it before it ends, on every way out; its destructor asserts that. with_event_writer() sees
 /// to it.
@@ -115,8 +115,9 @@ class event_writer {
   /// Writes what is waiting, those adds included that wait for room, and closes the file. A second
   /// close does nothing. A writer to which nothing was added has made no file.
   ///
-  /// Errors: as flush(). The writer takes no event any more; what was not written is kept, and
-  ///         another close() tries again, or reopen() puts it into another file.
+  /// Errors: as flush(); std::bad_alloc. The writer takes no event any more, and may end; what was
+  ///         not written is kept, and another close() tries again, or reopen() puts it into another
+  ///         file.
   /// Cancellation: none.
   [[nodiscard]] task<void> close();
 
