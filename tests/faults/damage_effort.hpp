@@ -21,10 +21,12 @@ inline std::size_t sample_size() {
 }
 
 /// Each n-th place is tried, so that no more than `most` bytes are read in all, by default those of
-/// a second or two and in a campaign 64 GiB; odd, so that of each byte in turn another bit is.
+/// a second or two and in a campaign LEAT_DAMAGE_GIB, 64; odd, so that of each byte in turn another
+/// bit is.
 inline std::size_t stride_for(std::size_t places, std::size_t bytes_a_place) {
-  const int most_bits = in_campaign() ? 36 : slow_build ? 22 : 26;
-  const std::uint64_t most = std::uint64_t{1} << most_bits;
+  const std::uint64_t usual = std::uint64_t{1} << (slow_build ? 22 : 26);
+  const std::uint64_t gib = from_environment("LEAT_DAMAGE_GIB", 64);
+  const std::uint64_t most = in_campaign() ? gib << 30U : usual;
   return static_cast<std::size_t>(std::uint64_t{places} * bytes_a_place / most) | 1U;
 }
 
