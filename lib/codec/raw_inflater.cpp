@@ -11,12 +11,24 @@ void raw_inflater::begin(compression format) noexcept {
   std::memset(&engine_, 0, sizeof engine_);
   ::isal_inflate_init(&engine_);
   engine_.crc_flag = format == compression::zlib ? ISAL_ZLIB_NO_HDR : ISAL_GZIP_NO_HDR;
+  next_out_ = out_end_ = nullptr;
   forget();
+}
+
+// A damaged stream may copy over a distance of 0 what stood in the room before: nothing of somebody
+// else's is to come out. What goes on where the last run has stopped was cleared for that one.
+void raw_inflater::clear(std::span<std::byte> out) noexcept {
+  std::byte* const end = out.data() + out.size();
+  const bool goes_on = out.data() == next_out_;
+  std::byte* const from = goes_on ? std::min(end, out_end_) : out.data();
+  std::fill(from, end, std::byte());
+  out_end_ = goes_on ? std::max(end, out_end_) : end;
 }
 
 raw_inflater::step raw_inflater::run(byte_view in, std::span<std::byte> out) noexcept {
   in = in.first(std::min(in.size(), largest_span));
   out = out.first(std::min(out.size(), largest_span));
+  clear(out);
   auto* const next_in =
       reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(in.data()));  // it is only read
   engine_.next_in = next_in;
@@ -26,6 +38,7 @@ raw_inflater::step raw_inflater::run(byte_view in, std::span<std::byte> out) noe
   step result;
   result.bad = ::isal_inflate(&engine_) < 0;
   result.produced = out.size() - engine_.avail_out;
+  next_out_ = result.produced > 0 ? out.data() + result.produced : nullptr;
   result.ended = !result.bad && engine_.block_state == ISAL_BLOCK_FINISH;
   std::ptrdiff_t consumed = engine_.next_in - next_in;
   if (result.ended) {

@@ -36,6 +36,7 @@ class raw_inflater {
   static constexpr std::size_t largest_span = std::size_t{1} << 30;
 
   /// Inflates until the input is used up, the output is full, or the stream has ended.
+  /// Cost: the room is cleared first, once where the next run goes on in it.
   step run(byte_view in, std::span<std::byte> out) noexcept;
 
   /// Bytes that it has consumed and not looked at yet.
@@ -50,6 +51,7 @@ class raw_inflater {
   [[nodiscard]] std::uint32_t checksum() const noexcept { return engine_.crc; }
 
  private:
+  void clear(std::span<std::byte> out) noexcept;
   void remember(byte_view consumed) noexcept;
 
   // As many as the engine reads ahead.
@@ -59,6 +61,8 @@ class raw_inflater {
   std::array<std::byte, most_unread> last_{};  // of the input of former runs
   std::size_t last_size_ = 0;
   std::size_t behind_end_ = 0;
+  const std::byte* next_out_ = nullptr;  // where the last run has stopped, if it gave anything
+  std::byte* out_end_ = nullptr;         // up to where its room was cleared
 };
 
 }  // namespace leat::detail
