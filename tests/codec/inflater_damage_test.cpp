@@ -221,7 +221,7 @@ std::string inflated_over(const std::string& stream, char before) {
   return out;
 }
 
-// With other codes in the header of a later block ISA-L copies over a distance of 0: here dozens do.
+// With other codes in the header of a later block ISA-L copies over a distance of 0: dozens do.
 TEST_CASE("inflater: a damaged stream shows nothing of what stood in its room", "[codec]") {
   const std::string text =
       "a header\n\none\r\n" + leat_test::prose(std::size_t{1} << 20) + "\n\n\r\nthe last";
