@@ -53,8 +53,8 @@ with tempfile.TemporaryDirectory() as tmp:
     code, out, err = run("--shards", "shards")
     expect(code == 1 and shard in err and "checksum" in err, "damage unseen", code, out, err)
 
-    code, out, err = run("--cpp", "none", "--c", "c")
-    expect(code == 1 and "none" in err, "a missing directory", code, err)
+    code, out, err = run("--cpp", f"{tmp}/none", "--c", "c")
+    expect(code == 1 and f"{tmp}/none" in err, "a missing directory", code, err)
     os.makedirs("empty")
     code, out, err = run("--cpp", "empty", "--c", "c")
     expect(code == 1 and "no C++ files" in err, "an empty directory", code, err)
