@@ -185,6 +185,8 @@ class event_writer::core {
   // there may be no memory for another, and others wait for its answers.
   task<void> run() {
     for (;;) {
+      const bool stopped = co_await this_task::stop_requested();
+      if (stopped) co_return;  // by the end of a simulated world
       bool due = false;
       bool waited = true;
       try {
@@ -199,8 +201,6 @@ class event_writer::core {
         waited = false;
       }
       if (!waited) {
-        const bool stopped = co_await this_task::stop_requested();
-        if (stopped) co_return;  // by the end of a simulated world
         // No memory to wait for a time: the next event sets another, so all are to come in.
         flush_due_ = no_deadline;
         set_error(nullptr);
