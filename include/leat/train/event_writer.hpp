@@ -108,8 +108,9 @@ class event_writer {
 
   /// Waits until everything that was added before is in the file; `durable`, on the device.
   /// Nothing to do for a closed writer.
-  /// Errors: unknown, with its name, when somebody has removed the file; of the system. Behind a
-  ///         sync that failed each other one fails, until close() and reopen(): see file::sync().
+  /// Errors: unknown, with its name, when somebody has removed the file; of the system;
+  ///         std::bad_alloc. Behind a sync that failed each other one fails, until close() and
+  ///         reopen(): see file::sync().
   [[nodiscard]] task<void> flush(bool durable = false);
 
   /// Writes what is waiting, those adds included that wait for room, and closes the file. A second
