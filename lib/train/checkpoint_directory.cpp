@@ -105,7 +105,8 @@ task<std::optional<checkpoint_state>> detail::read_checkpoint_state(std::string 
   if (state.model_checkpoint_path.empty()) {
     throw failure(errc::invalid_argument,
                   "Invalid checkpoint state loaded from " + path +
-                      ": it has no model_checkpoint_path; name a checkpoint, or remove the file");
+                      ": it has no model_checkpoint_path; name a checkpoint of the directory: "
+                      "model_checkpoint_path: \"NAME\"");
   }
   state.model_checkpoint_path = path_in(directory, state.model_checkpoint_path);
   for (std::string& p : state.all_model_checkpoint_paths) p = path_in(directory, p);

@@ -100,12 +100,27 @@ task<std::vector<saver::state::numbered>> saver::state::checkpoints() const {
   co_return found;
 }
 
-// What a state file would list that nobody has written.
+// The checkpoints of the directory in the order of their steps. One without a step, as saved by a
+// program that counts none, is the newest if its file is newer than that of the highest step, else
+// the oldest.
+task<std::vector<std::string>> saver::state::oldest_to_newest() const {
+  std::vector<std::string> paths;
+  const std::vector<numbered> found = co_await checkpoints();
+  for (const auto& [step, path] : found) paths.push_back(path);
+  const std::string plain = in_directory(options.basename);
+  const std::optional<wall_time_point> written = co_await detail::checkpoint_time(plain);
+  if (!written || options.basename == options.latest_filename) co_return paths;
+  std::optional<wall_time_point> highest;
+  if (!paths.empty()) highest = co_await detail::checkpoint_time(paths.back());
+  paths.insert(!highest || *written > *highest ? paths.end() : paths.begin(), plain);
+  co_return paths;
+}
+
+// The state that a state file would contain if it could be read.
 task<std::optional<checkpoint_state>> saver::state::look_around() const {
-  std::vector<numbered> found = co_await checkpoints();
-  if (found.empty()) co_return std::nullopt;
   checkpoint_state s;
-  for (auto& [step, path] : found) s.all_model_checkpoint_paths.push_back(std::move(path));
+  s.all_model_checkpoint_paths = co_await oldest_to_newest();
+  if (s.all_model_checkpoint_paths.empty()) co_return std::nullopt;
   s.model_checkpoint_path = s.all_model_checkpoint_paths.back();
   co_return s;
 }
@@ -139,12 +154,12 @@ task<std::vector<detail::rotation::listed>> saver::state::unlisted(const listing
 // program. What else there is may be another's, or kept for ever.
 task<checkpoint_state> saver::state::newest_of_ours(std::optional<std::size_t> most) const {
   checkpoint_state s;
-  const std::vector<numbered> there = co_await checkpoints();
+  const std::vector<std::string> there = co_await oldest_to_newest();
   std::vector<std::string>& ours = s.all_model_checkpoint_paths;
   for (auto each = there.rbegin(); each != there.rend(); ++each) {
     if (most && ours.size() >= *most) break;
-    const std::optional<bool> is_ours = co_await detail::is_checkpoint_of(each->second, what);
-    if (is_ours == true) ours.push_back(each->second);
+    const std::optional<bool> is_ours = co_await detail::is_checkpoint_of(*each, what);
+    if (is_ours == true) ours.push_back(*each);
   }
   std::ranges::reverse(ours);
   if (!ours.empty()) s.model_checkpoint_path = ours.back();
@@ -179,10 +194,13 @@ task<void> saver::state::adopt() {
   std::vector<detail::rotation::listed> newer;
   if (s) newer = co_await unlisted(l, false);  // it may be another's
   if (l.unreadable) {
-    warn(in_directory(options.latest_filename) +
-         ": the state file cannot be read; the saver goes on with the newest checkpoints of this "
-         "program that it finds, and never deletes the others");
     s = co_await newest_of_ours(options.max_to_keep);
+    const std::string newest(detail::name_in(s->model_checkpoint_path));
+    warn(in_directory(options.latest_filename) +
+         ": the state file cannot be read; the saver uses the newest checkpoints of this program "
+         "in the directory (" +
+         (newest.empty() ? "none found" : "the newest is " + newest) +
+         ") and never deletes the others");
   }
   if (!s && options.in_step_with.empty()) co_await tell_of_unlisted();
   if (!s) co_return;

@@ -39,6 +39,18 @@ bool is_refusal(const std::error_code& code) noexcept {
   }
 }
 
+// Nothing is lost if the program starts from its initial values: there is no checkpoint.
+[[noreturn]] void refuse_without_checkpoints(const std::exception_ptr& why,
+                                             const std::string& directory) {
+  try {
+    std::rethrow_exception(why);
+  } catch (const failure& e) {
+    throw failure(e.code(), detail::sentence_of(e) + "; '" + directory +
+                                "' contains no checkpoint: put one there, or remove the state "
+                                "file to start from the initial values");
+  }
+}
+
 }  // namespace
 
 task<void> saver::state::restore_one(std::string path, detail::reading& at) const {
@@ -116,7 +128,7 @@ task<std::optional<std::string>> saver::state::restore_latest() {
     first = nullptr;
     of_others.clear();
     if (now.unreadable) refuse(in_directory(options.latest_filename), now.unreadable);
-    if (now.paths.empty()) first = now.unreadable;  // it is all there is to complain about
+    if (now.unreadable && now.paths.empty()) refuse_without_checkpoints(now.unreadable, directory);
     for (const std::string& path : now.paths) {
       const attempt a = co_await try_to_restore(path);
       if (!a.error) {

@@ -74,6 +74,7 @@ struct saver::state {
   task<listing> read_state() const;
   void spell(checkpoint_state& s) const;
   task<std::vector<numbered>> checkpoints() const;
+  task<std::vector<std::string>> oldest_to_newest() const;
   task<std::optional<checkpoint_state>> look_around() const;
   task<std::vector<detail::rotation::listed>> unlisted(const listing& l, bool unknown) const;
   task<checkpoint_state> newest_of_ours(std::optional<std::size_t> most) const;

@@ -52,6 +52,20 @@ task<std::string> bring_to_device(std::string checkpoint, std::string directory,
   co_return why;
 }
 
+// True: the state file names this checkpoint as the newest. A state file that cannot be parsed names
+// none.
+task<bool> is_listed_as_newest(std::string checkpoint, std::string directory, std::string list) {
+  bool is_newest = false;
+  try {
+    const std::optional<checkpoint_state> listed =
+        co_await detail::read_checkpoint_state(std::move(directory), std::move(list));
+    is_newest = listed && listed->model_checkpoint_path == checkpoint;
+  } catch (const failure& e) {
+    if (e.code() != errc::invalid_argument) throw;
+  }
+  co_return is_newest;
+}
+
 }  // namespace
 
 void print_warning(const std::string& sentence) {
@@ -149,15 +163,24 @@ task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
   source.wait_for_checkpoint = options.wait_for_checkpoint;
   source.max_wait = options.max_wait;
   source.stop = options.stop;
-  source.on_restored = [this](const std::string& path) { restored_from_ = path; };
+  source.on_restored = [this](const std::string& path) {
+    restored_from_ = path;
+    warn_of_skipped();
+  };
   session opened;
-  if (options_.is_chief) {
-    opened = co_await sessions_->prepare_session(std::move(source));
-  } else {
-    opened = co_await sessions_->wait_for_session(options.max_wait, std::move(source));
-  }
-  parts_->is_ready = true;
   std::exception_ptr error;
+  try {
+    if (options_.is_chief) {
+      opened = co_await sessions_->prepare_session(std::move(source));
+    } else {
+      opened = co_await sessions_->wait_for_session(options.max_wait, std::move(source));
+    }
+  } catch (...) {
+    error = std::current_exception();
+  }
+  warn_of_skipped();
+  if (error) std::rethrow_exception(error);
+  parts_->is_ready = true;
   try {
     if (options_.is_chief) co_await start_events();
     if (!restored_from_.empty()) {
@@ -169,8 +192,8 @@ task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
       // Another try may go well over what is lost: see file::sync().
       if (!why.empty()) warn("what was restored may be lost and is saved again: " + why);
       // Where the list names another one, this is saved once more, and listed.
-      const std::optional<checkpoint_state> listed = co_await get_checkpoint_state(logdir_, list);
-      const bool is_listed = listed && listed->model_checkpoint_path == restored_from_;
+      const bool is_listed =
+          options_.is_chief && co_await is_listed_as_newest(restored_from_, logdir_, list);
       if (is_listed && why.empty()) parts_->saved_step = global_step();
     }
     if (options.start_standard_services) {
@@ -185,14 +208,24 @@ task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
   std::rethrow_exception(error);
 }
 
+void supervisor::warn_of_skipped() {
+  const std::vector<std::string> warnings = parts_->skipped.take_warnings();
+  for (const std::string& sentence : warnings) warn(sentence);
+}
+
 // What the saver tells is told here as well.
 saver_options supervisor::heard_saver() const {
   saver_options heard = options_.saver;
-  heard.on_refused = [this](const std::string& path, const std::exception_ptr& error) {
+  heard.on_refused = [this, list = heard.latest_filename](const std::string& path,
+                                                          const std::exception_ptr& error) {
     if (options_.saver.on_refused) options_.saver.on_refused(path, error);
     const std::string why = detail::text_of(error);
-    const bool named = why.find(path) != std::string::npos;
-    warn("a checkpoint is passed over: " + (named ? why : path + ": " + why));
+    const bool is_state_file = path == detail::path_in(options_.logdir, list);
+    if (is_state_file) {
+      warn("the state file is passed over: " + why);
+    } else {
+      parts_->skipped.add(path, why);
+    }
   };
   heard.on_warning = [this](const std::string& sentence) {
     if (options_.saver.on_warning) options_.saver.on_warning(sentence);

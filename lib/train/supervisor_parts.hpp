@@ -13,6 +13,7 @@
 #include "leat/train/saver.hpp"
 #include "leat/train/step_rate.hpp"
 #include "leat/train/supervisor.hpp"
+#include "train/skipped_checkpoints.hpp"
 
 namespace leat {
 
@@ -49,6 +50,7 @@ struct supervisor::parts {
   bool saves_began = false;                // those by the clock
   std::optional<step_rate> rate;
   std::optional<stage_rates> input;
+  detail::skipped_checkpoints skipped;  // by the restore under way
 };
 
 }  // namespace leat

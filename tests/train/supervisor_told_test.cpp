@@ -77,7 +77,7 @@ TEST_CASE("supervisor: what the saver warns of is told", "[train]") {
     REQUIRE(heard.size() == 1);
     REQUIRE(l.warnings.size() == 2);
     CHECK(l.warnings[0] == "supervisor: " + heard[0]);
-    CHECK(contains(l.warnings[1], "is passed over: /run/checkpoint: "));
+    CHECK(contains(l.warnings[1], "the state file is passed over: /run/checkpoint: "));
   });
 }
 
@@ -182,7 +182,8 @@ TEST_CASE("supervisor: a job whose input has changed ends, and no checkpoint is 
     CHECK(why == "");
     CHECK(p.begun_at == 0);
     CHECK(p.step == 20);
-    CHECK(p.warnings.size() == 4);  // 14, 12, 8 and 4
+    REQUIRE(p.warnings.size() == 1);
+    CHECK(contains(p.warnings[0], "4 checkpoints are passed over (/run/model.ckpt-14, "));
   });
 }
 

@@ -61,7 +61,8 @@ struct saver_options {
   /// docs/supervisor.md. max_to_keep must not be 1 or 2.
   std::vector<std::string> in_step_with = {};
 
-  /// Called for each checkpoint, or state file, that restore_latest() passes over.
+  /// Called for each checkpoint, or state file, that restore_latest() passes over. A supervisor
+  /// prints one warning for all checkpoints with the same error.
   std::function<void(const std::string& path, std::exception_ptr error)> on_refused = {};
   /// Called with a sentence about what is no failure of the call: a checkpoint could not be
   /// deleted, the clock was set back.

@@ -229,6 +229,7 @@ class supervisor {
   [[nodiscard]] task<void> run_until_stop(task<void> body);
   [[nodiscard]] task<void> end(std::optional<session>& opened, const std::exception_ptr& error,
                                stop_options options);
+  void warn_of_skipped();
   [[nodiscard]] saver_options heard_saver() const;
   [[nodiscard]] task<void> open_parts();
   [[nodiscard]] task<void> close_parts(bool close_writer);
