@@ -5,6 +5,7 @@ import base64
 import gzip
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import zlib
@@ -254,6 +255,21 @@ class Example(ToolTest):
                                                                              field(1, later))))
         features = [r['example']['features'] for r in self.leat_json('cat', '--example', path)]
         self.assertEqual(features, [{'n': {'int64': [1, -1]}}, {'n': {'int64': [2]}}])
+
+    def test_json_of_many_features_takes_time_in_proportion(self):
+        def seconds(count, *command):
+            path = self.write(str(count),
+                              records_file(example(**{f'f{i}': [i] for i in range(count)})))
+            before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+            record, = self.leat_json(*command, path)
+            found = record['example' if command[0] == 'cat' else 'sample']['features']
+            self.assertEqual(len(found), count)
+            return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+        for command in (['cat', '--example'], ['stat']):
+            few = min(seconds(2500, *command) for _ in range(2))
+            many = min(seconds(20000, *command) for _ in range(2))
+            self.assertLess(many, 24 * few + 0.1, command)  # 8 times the features; squared: 64
 
     def test_what_is_none(self):
         path = self.write('c', records_file('just text', self.record))

@@ -447,6 +447,30 @@ class Mistakes(RunTest):
         self.write('large.toml', b'#' * (1 << 21))
         self.leat('run', 'large.toml', status=1)
 
+    def test_a_key_of_20000_parts_is_a_mistake_and_no_crash(self):
+        deep = 'a' + '.a' * 20000
+        for text in (f'[{deep}]', f'{deep} = 1', f'x = {{ {deep} = 1 }}', f'[[{deep}]]',
+                     'a' + ' . "a"' * 20000 + ' = 1', "a" + ".'a'" * 20000 + ' = 1',
+                     f's = """\n"\\""""""\n{deep} = 1', f"s = \'\'\'\n\'\'\'\'\n{deep} = 1",
+                     f's = "#" # "\n{deep} = 1', f's = 1.5\n{deep} = 1'):
+            with self.subTest(text[:40]):
+                self.run_it(text, status=2)
+                self.assertIn('a dotted key has more than 16 parts', self.errors)
+        self.run_it('\n\n' + deep + ' = 1', status=2)
+        self.assertIn('p.toml:3:', self.errors)
+
+    def test_tables_that_are_nested_too_deep(self):
+        key = '.'.join('a' * 16)
+        self.run_it(key + ' = ' + ('{ %s = ' % key) * 250 + '1' + '}' * 250, status=2)
+        self.assertIn('nested more than 64 deep', self.errors)
+
+    def test_dots_that_are_not_in_keys_are_no_mistakes(self):
+        dots = '.' * 100
+        self.run_it(f'# {dots}\n[source]\nfiles = ["{dots}", \'{dots}\', """{dots}""""", '
+                    f"\'\'\'{dots}\'\'\']\n", '--check')
+        self.run_it('.'.join('a' * 16) + ' = 1.5\n', '--check', status=2)
+        self.assertIn("unknown key 'a'", self.errors)
+
     def test_keys_and_types(self):
         self.refused('', "1:1: the file: 'source' is missing: give a table [source]")
         self.refused('source = 3\n', '1:10: [source]: a table is wanted, not 3')

@@ -162,7 +162,7 @@ std::size_t column_batch::bytes() const noexcept {
 json to_json(const column_batch& batch) {
   json columns = json::object();
   for (const auto& [name, value] : batch.columns) {
-    columns[name] = std::visit([](const auto& v) { return column_json(v); }, value);
+    add_member(columns, name, std::visit([](const auto& v) { return column_json(v); }, value));
   }
   return columns;
 }

@@ -60,7 +60,7 @@ json feature_json(const values& v) {
 
 json features_json(const decltype(leat::example_contents::features)& all) {
   json object = json::object();
-  for (const auto& [name, v] : all) object[name] = feature_json(v);
+  for (const auto& [name, v] : all) add_member(object, name, feature_json(v));
   return object;
 }
 
@@ -116,8 +116,9 @@ json to_json(const leat::example_contents& e) {
   if (!e.is_sequence) return {{"features", features_json(e.features)}};
   json lists = json::object();
   for (const auto& [name, list] : e.feature_lists) {
-    json& steps = lists[name] = json::array();
+    json steps = json::array();
     for (const values& v : list) steps.push_back(feature_json(v));
+    add_member(lists, name, std::move(steps));
   }
   return {{"context", features_json(e.features)}, {"feature_lists", std::move(lists)}};
 }

@@ -29,6 +29,10 @@ bool write_all(int descriptor, std::string_view text) noexcept {
 
 }  // namespace
 
+void add_member(json& object, const std::string& name, json value) {
+  object.get_ref<json::object_t&>().emplace_back(name, std::move(value));
+}
+
 void output::write(std::string_view text) {
   waiting_ += text;
   static const bool terminal = ::isatty(STDOUT_FILENO) != 0;

@@ -10,6 +10,11 @@ namespace tool {
 /// Whose fields stay in the order in which they were added.
 using json = nlohmann::ordered_json;
 
+/// Appends a member to an object, in constant time: operator[] looks through all members first.
+///
+/// Precondition: the object has no member of this name.
+void add_member(json& object, const std::string& name, json value);
+
 /// When words are coloured.
 enum class colors { automatic, always, never };
 

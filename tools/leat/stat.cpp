@@ -155,7 +155,8 @@ std::string facts_text(const std::string& path, const file_facts& f, const palet
 json sample_json(const content& c) {
   json features = json::object();
   for (const auto& [name, facts] : c.features) {
-    features[name] = {{"kinds", facts.kinds}, {"fewest", facts.fewest}, {"most", facts.most}};
+    add_member(features, name,
+               {{"kinds", facts.kinds}, {"fewest", facts.fewest}, {"most", facts.most}});
   }
   return {{"records", c.looked_at}, {"examples", c.examples}, {"features", std::move(features)}};
 }

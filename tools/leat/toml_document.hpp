@@ -45,7 +45,11 @@ struct toml_value::entry {
   toml_value value;
 };
 
-/// Reads a document: a table. Errors: throws a mistake for what is no TOML.
+/// Reads a document: a table.
+///
+/// Errors: throws a mistake if the text is not TOML, if a dotted key has more than 16 parts, or if
+/// tables and lists are nested more than 64 deep. Without these limits a small file could exhaust
+/// the stack.
 [[nodiscard]] toml_value parse_toml(std::string_view text);
 
 }  // namespace tool
