@@ -89,7 +89,7 @@ class event_writer::core {
   }
 
   // At the time of now, when it has none of its own.
-  [[nodiscard]] task<bool> add(event e, bool now, std::string run_tag = {}) {
+  [[nodiscard]] task<void> add(event e, bool now, std::string run_tag = {}) {
     if (now) e.wall_time = seconds_of((co_await this_task::get_scheduler()).wall_time());
     const std::exception_ptr error = last_error();
     if (error && !queue_->is_closed()) std::rethrow_exception(error);
@@ -98,23 +98,26 @@ class event_writer::core {
     const bool taken = co_await queue_->push(std::move(item));
     // relaxed here and below: counters, which order nothing else.
     (taken ? added_ : dropped_).fetch_add(1, std::memory_order_relaxed);
-    co_return taken;
+    if (taken) co_return;
+    throw failure(errc::failed_precondition,
+                  directory_ +
+                      ": an event is added to an event writer that is closed, and lost: join the "
+                      "tasks that add events before close(), or reopen() the writer");
   }
 
-  [[nodiscard]] task<bool> add_run_metadata(tagged_run_metadata m, std::int64_t step) {
+  [[nodiscard]] task<void> add_run_metadata(tagged_run_metadata m, std::int64_t step) {
     const std::string tag = m.tag;
     claim_run_tag(tag);
     event e{0, step, std::move(m)};
-    bool taken = false;
     std::exception_ptr error;
     try {
-      taken = co_await add(std::move(e), true, tag);
+      co_await add(std::move(e), true, tag);
     } catch (...) {
       error = std::current_exception();
     }
-    if (!taken) release_run_tag(tag);
-    if (error) std::rethrow_exception(error);
-    co_return taken;
+    if (!error) co_return;
+    release_run_tag(tag);
+    std::rethrow_exception(error);
   }
 
   [[nodiscard]] task<void> flush(bool durable) {
@@ -356,6 +359,11 @@ event_writer::event_writer(std::unique_ptr<core> c) noexcept : core_(std::move(c
 event_writer::event_writer(event_writer&&) noexcept = default;
 event_writer::~event_writer() = default;
 
+event_writer::core& event_writer::get_core() const {
+  LEAT_ASSERT(core_, "an event_writer is used that was moved to another place: use that one");
+  return *core_;
+}
+
 task<event_writer> event_writer::open(std::string directory, event_writer_options options) {
   check(options, directory);
   scheduler& home = co_await this_task::get_scheduler();
@@ -365,67 +373,67 @@ task<event_writer> event_writer::open(std::string directory, event_writer_option
 
 // ------------------------------------------------------------------------------------------ adds
 
-task<bool> event_writer::add_now(std::int64_t step, event::content what) {
-  return core_->add({0, step, std::move(what)}, true);
+task<void> event_writer::add_now(std::int64_t step, event::content what) {
+  return get_core().add({0, step, std::move(what)}, true);
 }
 
-task<bool> event_writer::add_event(event e) { return core_->add(std::move(e), false); }
+task<void> event_writer::add_event(event e) { return get_core().add(std::move(e), false); }
 
-task<bool> event_writer::add_summary(summary s, std::int64_t step) {
+task<void> event_writer::add_summary(summary s, std::int64_t step) {
   return add_now(step, std::move(s));
 }
 
-task<bool> event_writer::add_scalar(std::string tag, double value, std::int64_t step) {
+task<void> event_writer::add_scalar(std::string tag, double value, std::int64_t step) {
   return add_now(step, summary().add_scalar(std::move(tag), value));
 }
 
-task<bool> event_writer::add_histogram(std::string tag, const histogram& values,
+task<void> event_writer::add_histogram(std::string tag, const histogram& values,
                                        std::int64_t step) {
   return add_now(step, summary().add_histogram(std::move(tag), values));
 }
 
-task<bool> event_writer::add_histogram(std::string tag, std::span<const double> values,
+task<void> event_writer::add_histogram(std::string tag, std::span<const double> values,
                                        std::int64_t step) {
   return add_now(step, summary().add_histogram(std::move(tag), values));
 }
 
-task<bool> event_writer::add_histogram(std::string tag, std::span<const float> values,
+task<void> event_writer::add_histogram(std::string tag, std::span<const float> values,
                                        std::int64_t step) {
   return add_now(step, summary().add_histogram(std::move(tag), values));
 }
 
-task<bool> event_writer::add_summary_bytes(std::string_view bytes, std::int64_t step) {
+task<void> event_writer::add_summary_bytes(std::string_view bytes, std::int64_t step) {
   return add_now(step, summary::from_bytes(bytes));
 }
 
-task<bool> event_writer::add_session_log(session_log::status_type status, std::int64_t step,
+task<void> event_writer::add_session_log(session_log::status_type status, std::int64_t step,
                                          std::string checkpoint_path, std::string message) {
   return add_now(step, session_log{status, std::move(checkpoint_path), std::move(message)});
 }
 
-task<bool> event_writer::add_graph(std::string bytes) {
+task<void> event_writer::add_graph(std::string bytes) {
   return add_now(0, graph_bytes{std::move(bytes)});
 }
 
-task<bool> event_writer::add_meta_graph(std::string bytes) {
+task<void> event_writer::add_meta_graph(std::string bytes) {
   return add_now(0, meta_graph_bytes{std::move(bytes)});
 }
 
-task<bool> event_writer::add_run_metadata(std::string bytes, std::string tag, std::int64_t step) {
-  return core_->add_run_metadata({std::move(tag), std::move(bytes)}, step);
+task<void> event_writer::add_run_metadata(std::string bytes, std::string tag, std::int64_t step) {
+  return get_core().add_run_metadata({std::move(tag), std::move(bytes)}, step);
 }
 
-task<void> event_writer::flush(bool durable) { return core_->flush(durable); }
-task<void> event_writer::close() { return core_->close(); }
+task<void> event_writer::flush(bool durable) { return get_core().flush(durable); }
+task<void> event_writer::close() { return get_core().close(); }
 
 task<void> event_writer::reopen() {
-  core_->reopen();
+  get_core().reopen();
   co_return;
 }
 
-const std::string& event_writer::directory() const noexcept { return core_->directory(); }
-std::string event_writer::path() const { return core_->path(); }
-std::uint64_t event_writer::events_added() const noexcept { return core_->added(); }
-std::uint64_t event_writer::events_dropped() const noexcept { return core_->dropped(); }
+const std::string& event_writer::directory() const noexcept { return get_core().directory(); }
+std::string event_writer::path() const { return get_core().path(); }
+std::uint64_t event_writer::events_added() const noexcept { return get_core().added(); }
+std::uint64_t event_writer::events_dropped() const noexcept { return get_core().dropped(); }
 
 }  // namespace leat

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/sentence_of.hpp"
+#include "leat/core/assert.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/train/checkpoint_directory.hpp"
@@ -303,6 +304,11 @@ saver::saver(std::unique_ptr<state> s) noexcept : state_(std::move(s)) {}
 saver::saver(saver&&) noexcept = default;
 saver::~saver() = default;
 
+saver::state& saver::get_state() const {
+  LEAT_ASSERT(state_, "a saver is used that was moved to another place: use that one");
+  return *state_;
+}
+
 task<saver> saver::open(std::string directory, const checkpoint_registry& what,
                         saver_options options) {
   check_options(what, options);
@@ -316,42 +322,42 @@ task<saver> saver::open(std::string directory, const checkpoint_registry& what) 
   return open(std::move(directory), what, saver_options());
 }
 
-task<std::string> saver::save(std::uint64_t step) { return state_->save(path_of(step)); }
+task<std::string> saver::save(std::uint64_t step) { return get_state().save(path_of(step)); }
 
 task<std::string> saver::save() {
-  const saver_options& o = state_->options;
+  const saver_options& o = get_state().options;
   if (o.basename == o.latest_filename) {
     throw failure(errc::invalid_argument, "saver: the checkpoint '" + o.basename +
                                               "' collides with the state file of that name: give "
                                               "a step, or another basename");
   }
-  return state_->save(state_->in_directory(o.basename));
+  return get_state().save(get_state().in_directory(o.basename));
 }
 
 void saver::ask_before_writing(std::function<task<void>()> ask) {
-  state_->ask_before_writing = std::move(ask);
+  get_state().ask_before_writing = std::move(ask);
 }
 
-task<std::optional<std::string>> saver::restore_latest() { return state_->restore_latest(); }
+task<std::optional<std::string>> saver::restore_latest() { return get_state().restore_latest(); }
 
 task<void> saver::restore(std::string path) {
-  const detail::one_at_a_time::use use(state_->in_use);
+  const detail::one_at_a_time::use use(get_state().in_use);
   detail::reading at = {};
-  co_await state_->restore_one(std::move(path), at);
+  co_await get_state().restore_one(std::move(path), at);
 }
 
 std::vector<std::string> saver::last_checkpoints() const {
   std::vector<std::string> paths;
-  for (const auto& listed : state_->kept.all()) paths.push_back(listed.path);
+  for (const auto& listed : get_state().kept.all()) paths.push_back(listed.path);
   return paths;
 }
 
-const std::string& saver::directory() const noexcept { return state_->directory; }
-const saver_options& saver::options() const noexcept { return state_->options; }
+const std::string& saver::directory() const noexcept { return get_state().directory; }
+const saver_options& saver::options() const noexcept { return get_state().options; }
 
 std::string saver::path_of(std::uint64_t step) const {
-  const saver_options& o = state_->options;
-  return state_->in_directory(detail::checkpoint_name(o.basename, step, o.pad_step_number));
+  const saver_options& o = get_state().options;
+  return get_state().in_directory(detail::checkpoint_name(o.basename, step, o.pad_step_number));
 }
 
 }  // namespace leat

@@ -134,8 +134,8 @@ task<> add_all(std::string directory, std::ptrdiff_t n, std::ptrdiff_t row, outc
   leat_test::failures = row;
   for (std::int64_t step = 1; step <= 12; ++step) {
     try {
-      const bool taken = co_await writer.add_scalar("loss", 0.5, step);
-      if (taken) ++o.taken;
+      co_await writer.add_scalar("loss", 0.5, step);
+      ++o.taken;
     } catch (...) {
       require_no_memory();
     }

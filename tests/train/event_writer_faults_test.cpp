@@ -17,6 +17,7 @@
 #include "support/effort.hpp"
 #include "support/event_files.hpp"
 #include "support/leat_test.hpp"
+#include "support/outcome_of.hpp"
 #include "support/refusal.hpp"
 
 namespace event_writer_faults_test {
@@ -30,6 +31,7 @@ using leat::sim::planned_fault;
 using leat::sim::world;
 using leat_test::contains;
 using leat_test::events_of;
+using leat_test::outcome_of;
 using leat_test::words_of;
 using texts = std::vector<std::string>;
 
@@ -141,8 +143,8 @@ TEST_CASE("event_writer: a full disk is told by the next add, and nothing grows 
       }
       CHECK(contains(said, writer.path()));
     }
-    const bool taken = co_await writer.add_scalar("late", 1);
-    CHECK_FALSE(taken);
+    const auto late = co_await outcome_of(writer.add_scalar("late", 1));
+    CHECK(late.code == errc::failed_precondition);
     // What is there can be read.
     const leat::event_run run = co_await leat::read_events("/d");
     const auto& points = run.series.scalars.at("loss");
@@ -211,6 +213,32 @@ TEST_CASE(
   }
   CHECK(crashes > 10 * seeds);
   CHECK(torn > seeds);
+}
+
+TEST_CASE("event_writer: after close an add throws, and its event is counted as dropped",
+          "[train]") {
+  world w(1);
+  w.run([](world& here) -> task<> {
+    auto writer = co_await event_writer::open("/d");
+    co_await writer.add_scalar("a", 1);
+    co_await writer.close();
+    const auto scalar = co_await outcome_of(writer.add_scalar("b", 1));
+    CHECK(scalar.code == errc::failed_precondition);
+    CHECK(contains(scalar.text, "/d: an event is added to an event writer that is closed"));
+    const auto log = co_await outcome_of(writer.add_session_log(leat::session_log::stop));
+    CHECK(log.code == errc::failed_precondition);
+    const auto run = co_await outcome_of(writer.add_run_metadata("", "tag"));
+    CHECK(run.code == errc::failed_precondition);
+    co_await writer.flush();
+    CHECK(writer.events_added() == 1);
+    CHECK(writer.events_dropped() == 3);
+    co_await writer.reopen();
+    co_await writer.add_run_metadata("", "tag");  // the tag is still free
+    co_await writer.close();
+    const texts words = words_of(events_of(here));
+    REQUIRE(words.size() == 4);
+    CHECK(words[1] == "a");
+  });
 }
 
 }  // namespace event_writer_faults_test

@@ -276,24 +276,6 @@ TEST_CASE("event_writer: a full buffer is written without waiting for the interv
   });
 }
 
-TEST_CASE("event_writer: after close adds are dropped and counted", "[train]") {
-  world w(1);
-  w.run([](world& here) -> task<> {
-    auto writer = co_await event_writer::open("/d");
-    bool taken = co_await writer.add_scalar("a", 1);
-    CHECK(taken);
-    co_await writer.close();
-    taken = co_await writer.add_scalar("b", 1);
-    CHECK_FALSE(taken);
-    taken = co_await writer.add_session_log(session_log::stop);
-    CHECK_FALSE(taken);
-    co_await writer.flush();
-    CHECK(writer.events_added() == 1);
-    CHECK(writer.events_dropped() == 2);
-    CHECK(words_of(events_of(here)) == texts{"version", "a"});
-  });
-}
-
 TEST_CASE("event_writer: cases 21, 29 to 34: the events of a job, in their order", "[train]") {
   world w(1);
   w.run([](world& here) -> task<> {

@@ -220,7 +220,7 @@ class pipeline {
   ///         batches, or has its source on a worker.
   /// Cost:   20 ns for each place of a buffer.
   [[nodiscard]] std::string save() const {
-    core_->require_no(last_ ? last_->obstacle() : obstacle_);
+    detail::core_of(core_).require_no(last_ ? last_->obstacle() : obstacle_);
     return last_ ? state() : end_;
   }
 
@@ -257,9 +257,11 @@ class pipeline {
   }
 
   /// From the source to the last one and the consumer, for verdict() and prometheus_text().
-  [[nodiscard]] std::vector<const stage_metrics*> stages() const { return core_->stages(); }
+  [[nodiscard]] std::vector<const stage_metrics*> stages() const {
+    return detail::core_of(core_).stages();
+  }
   /// Elements at the end that filled no batch, and were dropped.
-  [[nodiscard]] std::uint64_t dropped() const noexcept { return core_->dropped(); }
+  [[nodiscard]] std::uint64_t dropped() const noexcept { return detail::core_of(core_).dropped(); }
 
  private:
   template <class Stage>

@@ -43,7 +43,9 @@ struct event_writer_options {
 /// the flush interval, a flush(), or when the buffer is full.
 ///
 /// To add is to put into a queue, which a task of the writer empties. An add waits while the queue
-/// is full. One whose writer is closed is dropped, and counted.
+/// is full. An add to a closed writer throws failed_precondition and counts as dropped. TensorFlow
+/// drops such an event with a warning; leat throws, because the loss has a cause that the program
+/// can remove, and the result of an add would hardly ever be checked.
 ///
 /// When the file cannot be written (the disk is full, somebody has removed the file) nothing that
 /// was taken is lost: it is kept, and tried again at the next flush and after each flush interval.
@@ -54,8 +56,8 @@ struct event_writer_options {
 /// Close it before it ends, on every way out; its destructor asserts that. with_event_writer() sees
 /// to it.
 ///
-/// Errors:        of an add: invalid_argument for a text that is not UTF-8; what the last write has
-///                failed with; cancelled.
+/// Errors:        of an add: invalid_argument for a text that is not UTF-8; failed_precondition
+///                after close(); what the last write has failed with; cancelled.
 /// Cancellation:  an add that is cancelled has added nothing. A stop of the task that opened the
 ///                writer does not stop the writer: what was added is written.
 /// Thread safety: adds and flush() are shared-safe, from tasks of any scheduler; open(), close()
@@ -77,34 +79,34 @@ class event_writer {
   event_writer& operator=(event_writer&&) = delete;
   ~event_writer();
 
-  /// True: taken. False: the writer is closed, and the event was dropped.
-  task<bool> add_scalar(std::string tag, double value, std::int64_t step = 0);
+  /// A scalar, stored as a float32.
+  task<void> add_scalar(std::string tag, double value, std::int64_t step = 0);
 
   /// With the default buckets. Errors: invalid_argument for NaN or infinity, with the tag.
-  task<bool> add_histogram(std::string tag, std::span<const double> values, std::int64_t step = 0);
-  task<bool> add_histogram(std::string tag, std::span<const float> values, std::int64_t step = 0);
-  task<bool> add_histogram(std::string tag, const histogram& values, std::int64_t step = 0);
+  task<void> add_histogram(std::string tag, std::span<const double> values, std::int64_t step = 0);
+  task<void> add_histogram(std::string tag, std::span<const float> values, std::int64_t step = 0);
+  task<void> add_histogram(std::string tag, const histogram& values, std::int64_t step = 0);
 
   /// Of each tag only the first value keeps its metadata; the later ones need none.
-  task<bool> add_summary(summary s, std::int64_t step = 0);
+  task<void> add_summary(summary s, std::int64_t step = 0);
 
   /// A serialized Summary. Errors: data_loss when it is none.
-  task<bool> add_summary_bytes(std::string_view bytes, std::int64_t step = 0);
+  task<void> add_summary_bytes(std::string_view bytes, std::int64_t step = 0);
 
   /// That the run begins, ends, or has stored a checkpoint. A reader takes a second `start` as a
   /// restart, and forgets what it has read of that step and later ones.
-  task<bool> add_session_log(session_log::status_type status, std::int64_t step = 0,
+  task<void> add_session_log(session_log::status_type status, std::int64_t step = 0,
                              std::string checkpoint_path = {}, std::string message = {});
 
   /// Serialized messages GraphDef and MetaGraphDef.
-  task<bool> add_graph(std::string bytes);
-  task<bool> add_meta_graph(std::string bytes);
+  task<void> add_graph(std::string bytes);
+  task<void> add_meta_graph(std::string bytes);
 
   /// A serialized RunMetadata. Errors: invalid_argument for a tag that was there before.
-  task<bool> add_run_metadata(std::string bytes, std::string tag, std::int64_t step = 0);
+  task<void> add_run_metadata(std::string bytes, std::string tag, std::int64_t step = 0);
 
   /// Any event, at its own time; the others have the time on the wall at which they are added.
-  task<bool> add_event(event e);
+  task<void> add_event(event e);
 
   /// Waits until everything that was added before is in the file; `durable`, on the device.
   /// Nothing to do for a closed writer.
@@ -137,7 +139,8 @@ class event_writer {
  private:
   class core;
 
-  [[nodiscard]] task<bool> add_now(std::int64_t step, event::content what);
+  [[nodiscard]] core& get_core() const;
+  [[nodiscard]] task<void> add_now(std::int64_t step, event::content what);
   explicit event_writer(std::unique_ptr<core> c) noexcept;
 
   std::unique_ptr<core> core_;

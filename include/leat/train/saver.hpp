@@ -112,6 +112,7 @@ class saver {
  private:
   struct state;
   explicit saver(std::unique_ptr<state> s) noexcept;
+  [[nodiscard]] state& get_state() const;
 
   friend class supervisor;
   // What a save awaits between its copy of the values and the first change in the directory.

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "leat/core/assert.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/task.hpp"
 #include "leat/core/task_group.hpp"
@@ -127,5 +128,11 @@ class pipeline_core {
   std::size_t next_worker_ = 0;  // whose turn it is among options_.workers
   std::exception_ptr stalled_;
 };
+
+/// Returns the core of a pipeline. Precondition: the pipeline was not moved from.
+[[nodiscard]] inline const pipeline_core& core_of(const std::unique_ptr<pipeline_core>& core) {
+  LEAT_ASSERT(core, "a pipeline is used that was moved to another place: use that one");
+  return *core;
+}
 
 }  // namespace leat::detail
