@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <exception>
 #include <string_view>
 #include <utility>
 
@@ -103,12 +104,37 @@ task<void> event_file::write(wall_time_point now, bool durable) {
     if (waiting_.empty()) co_return;
     co_await make(now);
   }
-  co_await put(version_);
+  std::exception_ptr error;
+  try {
+    co_await put(version_);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (error) {
+    co_await discard();
+    std::rethrow_exception(error);
+  }
   co_await put(waiting_);
   if (!durable) co_return;
   co_await file_.sync();
   if (!name_is_durable_) co_await sync_parent_directory(path_);
   name_is_durable_ = true;
+}
+
+// Removes a file that does not contain its first record yet, as on a full disk: a program that is
+// started again and again would leave one each time.
+task<void> event_file::discard() {
+  version_.clear();
+  const std::string path = std::exchange(path_, {});
+  file unusable = std::exchange(file_, file());
+  try {
+    co_await unusable.close();
+  } catch (const std::exception&) {  // the error of the write is reported
+  }
+  try {
+    co_await remove_file(path);
+  } catch (const std::exception&) {
+  }
 }
 
 task<void> event_file::close() { co_await file_.close(); }

@@ -38,7 +38,8 @@ class event_file {
   /// True: a file is begun, and not closed.
   [[nodiscard]] bool is_open() const noexcept { return file_.is_open(); }
 
-  /// Writes what is waiting; `durable`, to the device. Makes the file if there is something.
+  /// Writes what is waiting; `durable`, to the device. Makes the file if there is something. A file
+  /// whose first record cannot be written is removed again; the next write() makes another.
   /// Errors: unknown when somebody has removed the file; of the system.
   [[nodiscard]] task<void> write(wall_time_point now, bool durable);
 
@@ -48,13 +49,14 @@ class event_file {
   /// Leaves the file as it is; what was not written goes to the next one.
   void abandon() noexcept;
 
-  /// Of the file that was made last.
+  /// Of the file that was made last; empty if that one was removed again.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
  private:
   [[nodiscard]] task<void> make(wall_time_point now);
   [[nodiscard]] task<void> check_is_there() const;
   [[nodiscard]] task<void> put(std::vector<std::byte>& bytes);
+  [[nodiscard]] task<void> discard();
 
   const event_file_names names_;
   std::int64_t last_second_ = 0;  // of the file before

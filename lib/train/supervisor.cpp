@@ -52,8 +52,8 @@ task<std::string> bring_to_device(std::string checkpoint, std::string directory,
   co_return why;
 }
 
-// True: the state file names this checkpoint as the newest. A state file that cannot be parsed names
-// none.
+// True: the state file names this checkpoint as the newest. A state file that cannot be parsed
+// names none.
 task<bool> is_listed_as_newest(std::string checkpoint, std::string directory, std::string list) {
   bool is_newest = false;
   try {
@@ -152,7 +152,7 @@ task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
   LEAT_ASSERT(!parts_->prepared, "a supervisor is prepared again that was not stopped");
   coord_.clear_stop();
   parts_->prepared = true;
-  parts_->is_ready = parts_->broken = parts_->told_broken = false;
+  parts_->is_ready = parts_->has_started = parts_->broken = parts_->told_broken = false;
   parts_->saves_began = false;
   parts_->saved_step.reset();
   restored_from_.clear();
@@ -180,7 +180,7 @@ task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
   }
   warn_of_skipped();
   if (error) std::rethrow_exception(error);
-  parts_->is_ready = true;
+  parts_->is_ready = parts_->has_started = true;
   try {
     if (options_.is_chief) co_await start_events();
     if (!restored_from_.empty()) {
@@ -242,7 +242,7 @@ task<void> supervisor::open_parts() {
     if (options_.state && !parts_->saver) {
       class saver opened = co_await saver::open(options_.logdir, *options_.state, heard_saver());
       parts_->saver.emplace(std::move(opened));
-      if (options_.is_chief) parts_->saver->ask_before_writing([this] { return keep_lock(); });
+      if (options_.is_chief) parts_->saver->ask_before_writing([this] { return before_writing(); });
     }
   }
   if (options_.is_chief) parts_->writer = options_.writer;
@@ -425,7 +425,8 @@ task<void> supervisor::close_parts(bool close_writer) {
   if ((close_writer || is_own) && parts_->writer_is_open()) {
     parts_->writer_closed = true;
     try {
-      co_await parts_->writer->add_session_log(session_log::stop);
+      // A start that was refused leaves no event file: the directory may be another program's.
+      if (parts_->has_started) co_await parts_->writer->add_session_log(session_log::stop);
     } catch (...) {
       error = std::current_exception();
     }

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
 
 #include "leat/core/task_scope.hpp"
@@ -35,6 +36,7 @@ struct supervisor::parts {
 
   bool prepared = false;
   bool is_ready = false;               // the state has its values
+  bool has_started = false;            // it was ready once since it was prepared
   std::atomic<bool> stopping = false;  // by the body, which goes on behind it
   const task_scope* body = nullptr;    // whose task the body is
   const task_scope* end = nullptr;     // whose task the stop is
@@ -48,6 +50,7 @@ struct supervisor::parts {
   fifo_queue<int> stop_turn{1, "turn to stop"};
   std::optional<std::int64_t> saved_step;  // of the checkpoint that the state file names
   bool saves_began = false;                // those by the clock
+  std::exception_ptr flush_error;          // of the events, before the save under way
   std::optional<step_rate> rate;
   std::optional<stage_rates> input;
   detail::skipped_checkpoints skipped;  // by the restore under way

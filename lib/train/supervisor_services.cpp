@@ -89,6 +89,23 @@ task<void> supervisor::keep_lock() {
        " was removed or replaced while it was held; it is taken again");
 }
 
+// Awaited between the copy of the values and the first change in the directory. The events of the
+// steps that the checkpoint contains reach the device first: a program that is killed after the
+// save never repeats these steps, and would never write their summaries again. A failure to write
+// events must not cost the checkpoint: save_snapshot() throws it afterwards.
+task<void> supervisor::before_writing() {
+  co_await keep_lock();
+  if (!parts_->writer_is_open()) co_return;
+  try {
+    co_await parts_->writer->flush(options_.saver.durable);
+  } catch (const failure& e) {
+    if (e.code() == errc::cancelled) throw;
+    parts_->flush_error = std::current_exception();
+  } catch (...) {
+    parts_->flush_error = std::current_exception();
+  }
+}
+
 // ------------------------------------------------------------------------------------------- steps
 
 // What waits for the end of all steps comes before new ones.
@@ -162,11 +179,14 @@ task<std::string> supervisor::save_snapshot() {
     error = std::current_exception();
   }
   parts_->save_waits = false;
+  const std::exception_ptr flush_error = std::exchange(parts_->flush_error, nullptr);
   static_cast<void>(parts_->snapshot_taken.try_push(0));
   static_cast<void>(parts_->save_turn.try_push(0));
   if (error) std::rethrow_exception(error);
   if (path.empty()) co_return path;
   parts_->saved_step = step;
+  if (options_.on_saved) co_await options_.on_saved(path, step);
+  if (flush_error) std::rethrow_exception(flush_error);
   if (step && parts_->writer_is_open()) {
     co_await parts_->writer->add_session_log(session_log::checkpoint, *step, save_path_, path);
   }

@@ -173,7 +173,11 @@ class supervisor {
   /// Not within a step. Errors: cancelled. Cancellation: total.
   [[nodiscard]] task<step_scope> step();
 
-  /// Saves now, tells the event file, and gives the path.
+  /// Saves now, tells the event file, and gives the path. Every event that was added before reaches
+  /// the file before the checkpoint does: after a kill, no step that a checkpoint contains lacks
+  /// its summaries. If the events cannot be written the checkpoint is saved all the same, and the
+  /// error of the event writer is thrown afterwards. Cost: one more fsync, of the events.
+  ///
   /// Errors: failed_precondition for who has nothing to save, or not now: a worker, before it is
   ///         prepared, in a step, and behind one that was not done whole; invalid_argument for a
   ///         step below 0; those of saver::save(). Cancellation: as saver::save().
@@ -235,6 +239,7 @@ class supervisor {
   [[nodiscard]] task<void> close_parts(bool close_writer);
   [[nodiscard]] task<void> save_periodically();
   [[nodiscard]] task<void> keep_lock();
+  [[nodiscard]] task<void> before_writing();
   [[nodiscard]] task<void> write_summaries();
   void require_saver() const;
   [[nodiscard]] task<std::string> save_snapshot();

@@ -66,6 +66,12 @@ struct supervisor_options {
   /// stop reaches it; what it throws leaves.
   std::function<task<void>()> at_end = {};
 
+  /// Awaited after each checkpoint is saved, with its path and its step (empty: steps are unknown):
+  /// for a copy to another machine, for example. Later saves may run meanwhile and delete the file
+  /// once max_to_keep newer ones exist. An exception leaves the save() or, from a save by the
+  /// clock, stops the supervisor; the checkpoint remains saved.
+  std::function<task<void>(std::string path, std::optional<std::int64_t> step)> on_saved = {};
+
   event_writer_options events = {};
   bool write_events = true;      ///< false: no events, in spite of the directory
   std::string summary_dir = {};  ///< of events; empty: logdir
