@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "core/never_destroyed.hpp"
 #include "leat/core/error.hpp"
 
 namespace leat {
@@ -50,9 +51,9 @@ void check(double value, std::string_view tag) {
 std::span<const double> histogram::default_limits() { return *shared_default_limits(); }
 
 const histogram::shared_limits& histogram::shared_default_limits() {
-  static const shared_limits limits =
-      std::make_shared<const std::vector<double>>(make_default_limits());
-  return limits;
+  static detail::never_destroyed<const shared_limits> limits(
+      std::make_shared<const std::vector<double>>(make_default_limits()));
+  return limits.get();
 }
 
 histogram::histogram(shared_limits limits)

@@ -2,7 +2,8 @@
 
 #include <sched.h>
 
-#include "leat/core/assert.hpp"
+#include <chrono>
+
 #include "leat/core/detail/pause.hpp"
 #include "leat/core/detail/sanitizers.hpp"
 
@@ -15,22 +16,40 @@
 namespace leat::detail {
 namespace {
 
-// True once the process may use the expedited private membarrier; asked once.
+// True after a membarrier failed: a seccomp filter was installed after the first one was registered.
+// Used with relaxed builtins: an owner that misses the refusal is revoked in the slow way. Not a
+// std::atomic, which the model tests replace by a type that cannot be static.
+bool membarrier_refused = false;
+
+// True if the process may use the expedited private membarrier; registered once.
 bool have_membarrier() noexcept {
 #if defined(__linux__) && defined(__NR_membarrier) && !LEAT_TSAN
   static const bool registered =
       ::syscall(__NR_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
-  return registered;
+  return registered && !__atomic_load_n(&membarrier_refused, __ATOMIC_RELAXED);
 #else
   return false;
 #endif
 }
 
+// Returns after every store that another thread had executed before this call is visible.
+//
+// A store leaves the store buffer of its CPU within microseconds, or at the latest when the thread
+// is interrupted. No instruction of this thread can enforce that for another one, so this waits for
+// a time that is longer by orders of magnitude.
+void wait_for_store_buffers() noexcept {
+  constexpr auto enough = std::chrono::milliseconds(20);
+  const auto end = std::chrono::steady_clock::now() + enough;
+  while (std::chrono::steady_clock::now() < end) ::sched_yield();
+}
+
 // A full fence on every running thread of the process.
 void membarrier() noexcept {
 #if defined(__linux__) && defined(__NR_membarrier) && !LEAT_TSAN
-  const long result = ::syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-  LEAT_ASSERT(result == 0, "membarrier failed after it was registered");
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (::syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) return;
+  __atomic_store_n(&membarrier_refused, true, __ATOMIC_RELAXED);
+  wait_for_store_buffers();
 #endif
 }
 

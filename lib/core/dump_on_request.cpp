@@ -17,6 +17,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/standard_descriptors.hpp"
 #include "leat/core/error.hpp"
 
 namespace leat {
@@ -41,7 +42,10 @@ class descriptor {
 };
 
 int open_to_append(const std::string& file) noexcept {
-  return ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  const int opened = ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  const int number = detail::above_standard_descriptors(opened);
+  if (number < -1) errno = -number;
+  return number < 0 ? -1 : number;
 }
 
 // The counter of an eventfd: requests in the lower half, the order to end above.

@@ -6,6 +6,8 @@
 
 #include <asio/error.hpp>
 
+#include "core/never_destroyed.hpp"
+
 namespace leat {
 namespace {
 
@@ -98,8 +100,8 @@ class category_impl final : public std::error_category {
 }  // namespace
 
 const std::error_category& error_category() noexcept {
-  static const category_impl instance;
-  return instance;
+  static detail::never_destroyed<const category_impl> instance;
+  return instance.get();
 }
 
 std::error_code make_error_code(errc e) noexcept { return {static_cast<int>(e), error_category()}; }

@@ -11,6 +11,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "core/standard_descriptors.hpp"
 #include "io/backends.hpp"
 #include "io/system_call.hpp"
 
@@ -124,10 +125,15 @@ int open_flags(const file_request& r) noexcept {
 std::int64_t finish_open(const file_request& r, int descriptor) noexcept {
   const auto refuse = [&] {
     const int error = errno;
-    ::close(descriptor);
+    if (descriptor >= 0) ::close(descriptor);
     if ((r.flags & O_EXCL) != 0) ::unlink(r.path);  // it was made just now
     return -std::int64_t{error};
   };
+  descriptor = above_standard_descriptors(descriptor);
+  if (descriptor < 0) {
+    errno = -descriptor;
+    return refuse();
+  }
   struct stat s{};
   if (::fstat(descriptor, &s) != 0) return refuse();
   *r.status = to_file_status(s);

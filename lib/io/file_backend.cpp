@@ -9,6 +9,7 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "core/never_destroyed.hpp"
 #include "io/backends.hpp"
 #include "leat/core/detail/event_loop_scheduler.hpp"
 #include "leat/core/error.hpp"
@@ -26,8 +27,8 @@ struct outcomes {
 };
 
 outcomes& given() {
-  static outcomes all;
-  return all;
+  static detail::never_destroyed<outcomes> all;
+  return all.get();
 }
 
 file_backend_choice resolve(file_backend_choice choice) {

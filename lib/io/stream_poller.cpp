@@ -29,10 +29,7 @@ stream_poller::stream_poller(worker_pool& workers)
       event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "streams: cannot make an eventfd") {
   polled_.reserve(usual_count);
   next_polled_.reserve(usual_count);
-  thread_ = std::jthread([this](const std::stop_token& stop) {
-    const std::stop_callback wakes(stop, [this] { signal(); });
-    work(stop);
-  });
+  thread_ = std::thread([this] { work(); });
 }
 
 void stream_poller::add(file_request& request) noexcept {
@@ -89,8 +86,8 @@ work_list stream_poller::take_ready() noexcept {
   return ready;
 }
 
-void stream_poller::work(const std::stop_token& stop) {
-  while (!stop.stop_requested()) {
+void stream_poller::work() {
+  for (;;) {
     work_list ready = take_ready();
     while (work_item* const item = ready.pop_front())
       workers_.line_up(static_cast<file_request&>(*item));

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <mutex>
-#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -16,6 +15,8 @@ class worker_pool;
 
 /// Waits until streams have data or room: one thread for all of them, so that none of those that
 /// read files is taken up by a pipe to which nobody writes.
+///
+/// Belongs to the worker pool and is never destroyed either: the thread ends with the process.
 ///
 /// Thread safety: shared-safe.
 class stream_poller {
@@ -34,7 +35,7 @@ class stream_poller {
 
  private:
   void signal() noexcept;
-  void work(const std::stop_token& stop);
+  [[noreturn]] void work();
   [[nodiscard]] work_list take_ready() noexcept;
 
   worker_pool& workers_;
@@ -45,7 +46,7 @@ class stream_poller {
   // The event, then what waits, in order. Used by the thread alone.
   std::vector<pollfd> polled_;
   std::vector<pollfd> next_polled_;
-  std::jthread thread_;  // last: it uses the rest
+  std::thread thread_;  // last: it uses the rest
 };
 
 }  // namespace leat::detail

@@ -24,13 +24,6 @@ void finish(file_request& request, std::int64_t result) noexcept {
 
 worker_pool& worker_pool::instance() {
   static std::atomic<worker_pool*> current{nullptr};
-  // Joins the threads when the process exits; those of the parent are not this process's to join.
-  static const struct at_exit {
-    ~at_exit() {
-      worker_pool* const pool = current.load();
-      if (pool && pool->is_of_this_process()) delete pool;
-    }
-  } ends_threads;
   worker_pool* there = current.load();
   if (there && there->is_of_this_process()) return *there;
   auto made = std::make_unique<worker_pool>();
@@ -101,18 +94,17 @@ void worker_pool::line_up(file_request& request) noexcept {
 
 void worker_pool::start_one() noexcept {
   try {
-    threads_.emplace_back([this](const std::stop_token& stop) { work(stop); });
+    threads_.emplace_back([this] { work(); });
   } catch (...) {  // those that run do the work
   }
 }
 
-void worker_pool::work(const std::stop_token& stop) {
+void worker_pool::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
     ++idle_;
-    const bool more = arrived_.wait(lock, stop, [this] { return !waiting_.empty(); });
+    arrived_.wait(lock, [this] { return !waiting_.empty(); });
     --idle_;
-    if (!more) return;
     auto& request = static_cast<file_request&>(*waiting_.pop_front());
     --waiting_count_;
     lock.unlock();

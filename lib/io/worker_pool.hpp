@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
-#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -20,6 +19,8 @@ namespace leat::detail {
 class worker_pool {
  public:
   /// Made on first use, anew in a child of fork(), which has none of its parent's threads.
+  /// Never destroyed: while the process exits, tasks on other threads and destructors of static
+  /// objects may still use files. Its threads end with the process.
   /// Errors: std::bad_alloc.
   static worker_pool& instance();
 
@@ -43,16 +44,16 @@ class worker_pool {
   [[nodiscard]] stream_poller& poller();
   void wait_for_stream(file_request& request) noexcept;
   void start_one() noexcept;
-  void work(const std::stop_token& stop);
+  [[noreturn]] void work();
 
   const unsigned generation_;
   std::mutex mutex_;
-  std::condition_variable_any arrived_;
+  std::condition_variable arrived_;
   work_list waiting_;
   std::size_t waiting_count_ = 0;
   std::size_t idle_ = 0;
   std::unique_ptr<stream_poller> poller_;
-  std::vector<std::jthread> threads_;  // last: they use the rest
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace leat::detail
