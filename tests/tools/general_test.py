@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What all of leat's subcommands have in common: help, usage errors, colours, leat doctor, the manual."""
 
+import gzip
 import os
 import pathlib
 import pty
@@ -197,6 +198,25 @@ class Colors(ToolTest):
         text = self.on_terminal('verify', '-', errors=True)
         self.assertTrue(text.startswith(b'\r\x1b[Kverify: 0 bytes, 0 bytes/s'), text)
         self.assertTrue(text.endswith(b'\r\x1b[K'), text)
+
+    def test_progress_says_how_much_time_is_left(self):
+        self.write('a', records_file(*[b'x' * 1000] * 5000))
+        self.write('a.gz', gzip.compress(records_file(*[b'x' * 1000] * 5000)))
+        for name, pattern in (('a', rb'convert: .* of 4\.8 MiB, \d+ %, [^,]*/s, \d+ .*s left'),
+                              ('a.gz', rb'convert: [^,]*, [^,]*/s\r')):
+            ours, its = pty.openpty()
+            done = subprocess.Popen([LEAT, 'convert', '--from', 'tfrecord', name, '-o', '-'],
+                                    stdout=subprocess.PIPE, stderr=its, cwd=self.folder)
+            os.close(its)
+            done.stdout.read(1 << 20)  # and the rest has to wait, so that something is left
+            text = b''
+            while not re.search(pattern, text) or text.count(b'convert:') < 8:
+                text += os.read(ours, 4096)
+            done.stdout.read()
+            self.assertEqual(done.wait(30), 0)
+            done.stdout.close()
+            os.close(ours)
+            self.assertRegex(text, pattern)
 
 
 class Doctor(ToolTest):

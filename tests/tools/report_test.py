@@ -233,6 +233,14 @@ class Report(ToolTest):
         self.leat('report', 'logs', '-o', 'no/page.html', status=3)
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ['logs', 'page.html'])
 
+    def test_json_goes_to_a_file_too(self):
+        self.run_of('logs/a', scalar('v', 1, 1))
+        self.run_of('logs/b', scalar('v', 1, 1))
+        printed = self.leat('report', 'logs', '--json')
+        self.assertEqual(self.leat('report', 'logs', '--json', '-o', 'runs.json'), '')
+        self.assertEqual((self.folder / 'runs.json').read_text(), printed)
+        self.assertEqual(len(printed.splitlines()), 2)
+
     def test_damage_is_left_out_and_said(self):
         path = self.run_of('logs', scalar('v', 1, 1), scalar('v', 2, 2), scalar('v', 3, 3))
         content = bytearray(pathlib.Path(path).read_bytes())

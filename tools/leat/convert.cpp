@@ -36,6 +36,8 @@ struct convert_options {
   std::size_t footer_size = 0;
   std::size_t skip_lines = 0;
   std::string columns;  // of csv
+  std::string select;   // of csv, by the names in its header
+  bool no_quotes = false;
   char delimiter = ',';
   bool no_header = false;
   sink_options sink;
@@ -80,17 +82,25 @@ std::string_view without_byte_order_mark(std::string_view text) {
   return text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text;
 }
 
-// One row is one tf.train.Example. Without columns the first row names them.
+// One row is one tf.train.Example. Without columns the first row names them, and `select` chooses
+// some of these.
 class csv_conversion {
  public:
-  explicit csv_conversion(const convert_options& options) : rows_(options.delimiter) {
+  explicit csv_conversion(const convert_options& options)
+      : rows_(options.delimiter, !options.no_quotes) {
     if (!options.columns.empty()) columns_ = parse_columns(options.columns);
+    if (!options.select.empty()) selected_ = parse_columns(options.select, "--select");
   }
 
   // The example of the row that ends with this line; none where there is none.
   std::optional<std::string> add(std::string_view line, std::string_view end_before) {
     if (!rows_.add(line, end_before)) return std::nullopt;
+    if (header_size_ > 0) return to_example(columns_, selected_fields());
     if (!columns_.empty()) return to_example(columns_, rows_.fields());
+    if (!selected_.empty()) {
+      find_selected();
+      return std::nullopt;
+    }
     for (const std::string& name : rows_.fields()) columns_.push_back({name});
     if (const auto* const twice = find_twice(columns_)) {
       throw row_error(
@@ -107,8 +117,40 @@ class csv_conversion {
   const std::vector<csv_column>& columns() const noexcept { return columns_; }
 
  private:
+  // Looks up the selected columns in the header, which is the row at hand.
+  void find_selected() {
+    const std::vector<std::string>& header = rows_.fields();
+    for (const csv_column& c : selected_) {
+      const auto found = std::ranges::find(header, c.name);
+      if (found == header.end()) {
+        throw row_error(fmt::format("--select: the header has no column '{}', only {}",
+                                    escaped(c.name), quoted_names(header)));
+      }
+      if (std::find(found + 1, header.end(), c.name) != header.end()) {
+        throw row_error(fmt::format("--select: the header has '{}' twice", escaped(c.name)));
+      }
+      positions_.push_back(static_cast<std::size_t>(found - header.begin()));
+    }
+    columns_ = selected_;
+    header_size_ = header.size();
+  }
+
+  [[nodiscard]] std::vector<std::string> selected_fields() const {
+    const std::vector<std::string>& fields = rows_.fields();
+    if (fields.size() != header_size_) {
+      throw row_error(
+          fmt::format("{} fields, and {} columns in the header", fields.size(), header_size_));
+    }
+    std::vector<std::string> selected;
+    for (const std::size_t i : positions_) selected.push_back(fields[i]);
+    return selected;
+  }
+
   csv_rows rows_;
   std::vector<csv_column> columns_;
+  std::vector<csv_column> selected_;
+  std::vector<std::size_t> positions_;  // of the selected columns in a row
+  std::size_t header_size_ = 0;         // fields of the header that selected_ was found in
 };
 
 // The line at hand.
@@ -191,6 +233,7 @@ void check_reading(const std::string& path, format what, const convert_options& 
 }
 
 leat::task<> copy_file(std::string path, const conversion& c) {
+  if (c.table) c.table->start_file(shown(path));
   leat::tfrecord_reader_options records;
   records.max_record_size = c.options.files.max_record_size;
   switch (format_of(path, c.options)) {
@@ -240,6 +283,7 @@ void refuse_without_meaning(const convert_options& options, const std::vector<st
           "fixed records");
   require(from_csv || reads(format::lines), {"--skip-lines"}, "lines or csv");
   require(from_csv || sink.records == format::csv, {"--columns", "--delimiter"}, "csv");
+  require(from_csv, {"--select", "--no-quotes"}, "csv that is read");
   require(sink.compression != leat::compression::none, {"--level"}, "gzip or zlib");
 }
 
@@ -332,6 +376,14 @@ void add_input_options(CLI::App& command, convert_options& o) {
                   "line names them, and all are bytes; of csv that is written they are\n"
                   "the features of the first record")
       ->type_name("LIST");
+  command
+      .add_option("--select", o.select,
+                  "Columns of csv that is read, chosen by the names in its first line:\n"
+                  "name:int64,name:float,name. The others are left out")
+      ->excludes("--columns")
+      ->type_name("LIST");
+  command.add_flag("--no-quotes", o.no_quotes,
+                   "Of csv that is read: a quote is a character like any other");
   command
       .add_option_function<std::string>(
           "--delimiter", [&o](const std::string& text) { o.delimiter = delimiter_of(text); },

@@ -12,6 +12,7 @@
 
 #include "example.hpp"
 #include "status.hpp"
+#include "text.hpp"
 
 namespace tool {
 namespace {
@@ -49,9 +50,12 @@ bool csv_rows::add(std::string_view line, std::string_view end_before) {
       after_quotes = false;
     } else if (after_quotes) {
       throw row_error("something stands behind a quoted field");
-    } else if (c == '"') {
+    } else if (c == '"' && quotes_) {
       if (!fields_.back().empty()) {
-        throw row_error("a quote within a field that does not begin with one");
+        throw row_error(
+            "a quote within a field that does not begin with one: give --no-quotes if quotes have "
+            "no "
+            "meaning in this file");
       }
       quoted_ = true;
     } else {
@@ -73,7 +77,16 @@ const csv_column* find_twice(const std::vector<csv_column>& columns) {
   return nullptr;
 }
 
-std::vector<csv_column> parse_columns(const std::string& text) {
+std::string quoted_names(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 20;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) {
+    text += fmt::format("{}'{}'", i > 0 ? ", " : "", escaped(names[i]));
+  }
+  return names.size() > most ? fmt::format("{} and {} more", text, names.size() - most) : text;
+}
+
+std::vector<csv_column> parse_columns(const std::string& text, std::string_view option) {
   static const std::map<std::string, std::optional<dtype>, std::less<>> types{
       {"", std::nullopt},
       {":bytes", dtype::string},
@@ -88,15 +101,15 @@ std::vector<csv_column> parse_columns(const std::string& text) {
     const auto found = types.find(part.substr(colon));
     const std::string name(part.substr(0, colon));
     if (name.empty() || found == types.end()) {
-      throw usage_error(fmt::format(
-          "--columns {}: write it as name:int64,name:float,name:bytes; bytes may be left out",
-          text));
+      throw usage_error(
+          fmt::format("{} {}: write it as name:int64,name:float,name:bytes; bytes may be left out",
+                      option, text));
     }
     columns.push_back({name, found->second});
     at = comma + 1;
   }
   if (const csv_column* const twice = find_twice(columns)) {
-    throw usage_error(fmt::format("--columns {}: '{}' is named twice", text, twice->name));
+    throw usage_error(fmt::format("{} {}: '{}' is named twice", option, text, twice->name));
   }
   return columns;
 }

@@ -21,7 +21,8 @@ class row_error : public std::runtime_error {
 /// doubled quotes.
 class csv_rows {
  public:
-  explicit csv_rows(char delimiter) : delimiter_(delimiter) {}
+  /// `quotes`: if false, a quote is a character like any other, and each line is a row.
+  explicit csv_rows(char delimiter, bool quotes = true) : delimiter_(delimiter), quotes_(quotes) {}
 
   /// Takes the next line, without its end. True: fields() are those of a whole row. False: a quoted
   /// field goes on in the next line. `end_before`: with what the line before it ended.
@@ -35,6 +36,7 @@ class csv_rows {
 
  private:
   char delimiter_;
+  bool quotes_;
   bool quoted_ = false;  // within quotes
   std::vector<std::string> fields_;
   std::size_t row_size_ = 0;
@@ -49,8 +51,13 @@ struct csv_column {
 /// A column whose name another one before it has; none is null.
 [[nodiscard]] const csv_column* find_twice(const std::vector<csv_column>& columns);
 
-/// "age:int64,name,weight:float". Errors: usage_error, for a name that stands there twice too.
-[[nodiscard]] std::vector<csv_column> parse_columns(const std::string& text);
+/// "age:int64,name,weight:float", the value of `option`.
+/// Errors: usage_error, also for a name that occurs twice.
+[[nodiscard]] std::vector<csv_column> parse_columns(const std::string& text,
+                                                    std::string_view option = "--columns");
+
+/// "'a', 'b', 'c'": the first few of some names.
+[[nodiscard]] std::string quoted_names(const std::vector<std::string>& names);
 
 /// A row as a tf.train.Example. A number that is left empty is a feature without values.
 /// Errors: row_error for another number of fields, or one that is no number.

@@ -39,6 +39,11 @@ void csv_sink::name_columns(const std::vector<csv_column>& columns) {
   for (const csv_column& c : columns) columns_.push_back({c.name, c.type});
 }
 
+void csv_sink::start_file(std::string source) {
+  source_ = std::move(source);
+  records_ = 0;
+}
+
 leat::task<> csv_sink::write(leat::byte_view record) {
   const auto example = decode_example(leat::as_text(record));
   if (!example) refuse("is no tf.train.Example, of which csv is made");
@@ -65,7 +70,12 @@ column_batch csv_sink::row_of(const leat::example_contents& example) {
   column_batch row{1, {}};
   for (column& c : columns_) {
     const auto found = example.features.find(c.name);
-    if (found == example.features.end()) refuse(fmt::format("has no '{}'", escaped(c.name)));
+    if (found == example.features.end()) {
+      std::vector<std::string> names;
+      for (const auto& [name, v] : example.features) names.push_back(name);
+      refuse(fmt::format("has no '{}', {}", escaped(c.name),
+                         names.empty() ? "and no other feature" : "only " + quoted_names(names)));
+    }
     row.columns.push_back({c.name, value_of(c, found->second)});
   }
   if (others_left_out_ || example.features.size() == columns_.size()) return row;
@@ -101,7 +111,7 @@ leat::tensor csv_sink::value_of(column& c, const values& v) const {
 
 void csv_sink::refuse(const std::string& why) const {
   throw leat::failure(leat::errc::failed_precondition,
-                      fmt::format("{}: record {} {}", to_->paths().front(), records_, why));
+                      fmt::format("{}, record {} {}", source_, records_, why));
 }
 
 leat::task<> csv_sink::write_header() {

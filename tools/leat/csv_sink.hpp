@@ -27,7 +27,10 @@ class csv_sink final : public record_sink {
   /// Says what the columns are, unless that is known.
   void name_columns(const std::vector<csv_column>& columns);
 
-  /// Errors: leat::failure for a record that is no such row, with its number.
+  /// The records that follow come from `source`: errors name it, and count from its first record.
+  void start_file(std::string source);
+
+  /// Errors: leat::failure for a record that is no such row, with its file and its number.
   leat::task<> write(leat::byte_view record) override;
   leat::task<> close() override;
   std::vector<std::string> paths() const override { return to_->paths(); }
@@ -51,7 +54,8 @@ class csv_sink final : public record_sink {
   const char delimiter_;
   const bool others_left_out_;  // features that are no columns
   bool header_due_;
-  std::uint64_t records_ = 0;
+  std::string source_;
+  std::uint64_t records_ = 0;  // of source_
 };
 
 }  // namespace tool

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <unistd.h>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "numbers.hpp"
 #include "option_names.hpp"
 #include "output.hpp"
+#include "sink.hpp"
 #include "text.hpp"
 
 namespace tool {
@@ -174,12 +176,25 @@ leat::task<std::optional<leat::compression>> compression_of(std::string path, co
   co_return leat::detect_tfrecord_compression(beginning);
 }
 
+namespace {
+
+// By its name or by the first bytes of gzip. Those of zlib may be a length as well.
+bool is_compressed(const std::string& path) {
+  if (tell_by_name(path).compression != leat::compression::none) return true;
+  std::ifstream file(path, std::ios::binary);
+  return file.get() == 0x1f && file.get() == 0x8b;
+}
+
+}  // namespace
+
 std::uint64_t bytes_of(const std::vector<std::string>& paths) {
   std::uint64_t bytes = 0;
   for (const std::string& path : paths) {
     std::error_code error;
     const std::uintmax_t size = std::filesystem::file_size(path, error);
-    if (!error) bytes += size;
+    if (error) continue;
+    if (is_compressed(path)) return 0;
+    bytes += size;
   }
   return bytes;
 }

@@ -94,7 +94,8 @@ struct inputs {
 [[nodiscard]] leat::task<std::optional<leat::compression>> compression_of(std::string path,
                                                                           const inputs& how);
 
-/// Bytes of all files whose size is known.
+/// Bytes of all files, for a progress bar; 0 if one is compressed, because its contents have
+/// another size.
 [[nodiscard]] std::uint64_t bytes_of(const std::vector<std::string>& paths);
 
 /// An option that takes the path of a file, or files': an empty one is refused.

@@ -29,6 +29,10 @@ bool write_all(int descriptor, std::string_view text) noexcept {
 
 }  // namespace
 
+std::string line_of(const json& object) {
+  return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
 void add_member(json& object, const std::string& name, json value) {
   object.get_ref<json::object_t&>().emplace_back(name, std::move(value));
 }
@@ -39,9 +43,7 @@ void output::write(std::string_view text) {
   if (waiting_.size() >= piece || (terminal && text.ends_with('\n'))) flush();
 }
 
-void output::write_line(const json& object) {
-  write(object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
-}
+void output::write_line(const json& object) { write(line_of(object)); }
 
 void output::flush() {
   const std::string text = std::exchange(waiting_, {});

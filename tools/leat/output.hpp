@@ -10,6 +10,9 @@ namespace tool {
 /// Whose fields stay in the order in which they were added.
 using json = nlohmann::ordered_json;
 
+/// A line of JSON, with its end.
+[[nodiscard]] std::string line_of(const json& object);
+
 /// Appends a member to an object, in constant time: operator[] looks through all members first.
 ///
 /// Precondition: the object has no member of this name.

@@ -1,6 +1,8 @@
 #include "progress.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <mutex>
 #include <string_view>
@@ -16,6 +18,14 @@ namespace {
 
 std::mutex line_mutex;
 bool line_shown = false;  // guarded by line_mutex
+
+// "12 s", "3 min 5 s", "2 h 13 min"
+std::string time_left_text(double seconds) {
+  const auto left = static_cast<std::uint64_t>(std::min(std::ceil(seconds), 1e9));
+  if (left < 60) return fmt::format("{} s", left);
+  if (left < 3600) return fmt::format("{} min {} s", left / 60, left % 60);
+  return fmt::format("{} h {} min", left / 3600, left / 60 % 60);
+}
 
 void show_line(std::string_view text) {
   const std::string line = fmt::format("\r\x1b[K{}", text);
@@ -58,7 +68,12 @@ std::string progress::line(double seconds) const {
   if (total > 0 && done <= total) {
     text += fmt::format(" of {}, {:.0f} %", size_text(total_), 100 * done / total);
   }
-  return text + ", " + size_text(static_cast<std::uint64_t>(done / seconds)) + "/s";
+  text += ", " + size_text(static_cast<std::uint64_t>(done / seconds)) + "/s";
+  // The first moments say nothing about the rate.
+  if (total > 0 && done > 0 && done < total && seconds >= 1) {
+    text += ", " + time_left_text(seconds * (total - done) / done) + " left";
+  }
+  return text;
 }
 
 void hide_progress() {

@@ -24,12 +24,13 @@ class live_line {
   std::jthread shower_;  // last: uses the rest
 };
 
-/// A line that says how many bytes are done.
+/// A line that says how many bytes are done, and after a second how much time is left.
 ///
 /// Thread safety: add() is shared-safe.
 class progress {
  public:
-  /// `total`: bytes of all files; 0 where that is not known. Shows nothing when `quiet`.
+  /// `total`: bytes of all files; 0 if that is not known, as of compressed files. Shows nothing
+  /// if `quiet`.
   progress(std::string what, std::uint64_t total, bool quiet);
   progress(const progress&) = delete;
   progress& operator=(const progress&) = delete;

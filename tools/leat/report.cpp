@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include <leat/core/error.hpp>
 #include <leat/train/event_reader.hpp>
@@ -151,9 +152,9 @@ json run_json(const reported_run& run) {
           {"histograms", std::move(histograms)}};
 }
 
-leat::task<> write_page(sink_options where, std::string page, output& out) {
+leat::task<> write_text(sink_options where, std::string text, output& out) {
   const auto to = co_await open_sink(std::move(where), out);
-  co_await to->write(leat::as_bytes(page));
+  co_await to->write(leat::as_bytes(text));
   co_await to->close();
 }
 
@@ -162,25 +163,27 @@ void report_runs(const report_options& options, program& p) {
   std::vector<std::string> paths;
   for (const found_run& f : found) paths.push_back(f.path);
   std::vector<reported_run> runs;
+  std::string lines;  // of JSON, for a file
   const auto done = [&](const std::string& path, const read_run& r) {
     if (r.left_out.places > 0) p.note(status::data);
     const auto named = std::find_if(found.begin(), found.end(),
                                     [&](const found_run& f) { return f.path == path; });
     runs.push_back({named->name, path, r.content});
     if (p.json) {
-      p.out.write_line(run_json(runs.back()));
+      lines += line_of(run_json(runs.back()));
       runs.pop_back();
+      if (options.output == "-") p.out.write(std::exchange(lines, {}));
     }
   };
   file_loop<read_run>(
       p, paths, [](std::string path) { return read_one(std::move(path)); }, done)
       .run();
-  if (p.json || runs.empty()) return;
+  if (runs.empty() && lines.empty()) return;
   sink_options where;
   where.path = options.output;
   where.records = format::fixed;  // as it is
-  const std::string page = report_page(runs, options.page);
-  run_until_signal(1, [&] { return write_page(where, page, p.out); });
+  const std::string text = p.json ? std::move(lines) : report_page(runs, options.page);
+  run_until_signal(1, [&] { return write_text(where, text, p.out); });
 }
 
 }  // namespace
@@ -192,8 +195,8 @@ void add_report(CLI::App& app, program& p) {
       ->add_option("LOGDIR", options->directories,
                    "Directories with event files; each one below that holds some is a run")
       ->required();
-  as_path(
-      command->add_option("-o,--output", options->output, "The page; standard output unless told"));
+  as_path(command->add_option("-o,--output", options->output,
+                              "The page, or with --json its values; default: standard output"));
   command->add_option("--title", options->page.title, "Over the page");
   as_real(command->add_option(
               "--smoothing", options->page.smoothing,
