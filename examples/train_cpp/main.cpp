@@ -2,7 +2,12 @@
 // from its last checkpoint, each record learnt as often as there are epochs, in the same order.
 //
 //     learn_cpp --write-shards SHARDS
-//     train_cpp SHARDS LOGDIR [EPOCHS [MILLISECONDS BETWEEN CHECKPOINTS [MICROSECONDS OF A STEP]]]
+//     train_cpp [--restart-input] SHARDS LOGDIR [EPOCHS [MILLISECONDS BETWEEN CHECKPOINTS
+//               [MICROSECONDS OF A STEP]]]
+//
+// With --restart-input it keeps the weights of the checkpoint and starts the input from the
+// beginning: after its shards or its pipeline have changed. Give it once, not in a command line
+// that is run again after each kill.
 //
 // Behind each step it waits for the last of these, as for a device that computes: then the services
 // run.
@@ -32,6 +37,7 @@ struct settings {
   std::uint64_t epochs = 2;
   std::chrono::milliseconds between{1000};
   std::chrono::microseconds step{0};
+  bool restart_input = false;
 };
 
 // Which records were learnt, whatever their order; as part of what is saved.
@@ -80,8 +86,11 @@ leat::task<void> train(settings chosen) {
   state.add("learnt", learnt);
   state.add("input", batches);
 
+  leat::saver_options saver;
+  if (chosen.restart_input) saver.left_out = {"input"};
   leat::supervisor sv({.logdir = chosen.logdir,
                        .state = &state,
+                       .saver = saver,
                        .stages = batches.stages(),
                        .save_model = chosen.between,
                        .on_warning = [](const std::string& sentence) {
@@ -110,11 +119,18 @@ leat::task<void> train(settings chosen) {
 }  // namespace
 
 int main(int argc, char** argv) try {
+  const bool restart_input = argc > 1 && std::string_view(argv[1]) == "--restart-input";
+  if (restart_input) {
+    --argc;
+    ++argv;
+  }
   if (argc < 3) {
-    std::fprintf(stderr, "usage: train_cpp SHARDS LOGDIR [EPOCHS [MILLISECONDS [MICROSECONDS]]]\n");
+    std::fprintf(stderr,
+                 "usage: train_cpp [--restart-input] SHARDS LOGDIR "
+                 "[EPOCHS [MILLISECONDS [MICROSECONDS]]]\n");
     return 2;
   }
-  settings chosen{.shards = argv[1], .logdir = argv[2]};
+  settings chosen{.shards = argv[1], .logdir = argv[2], .restart_input = restart_input};
   if (argc > 3) chosen.epochs = std::strtoull(argv[3], nullptr, 10);
   if (argc > 4) chosen.between = std::chrono::milliseconds(std::atoi(argv[4]));
   if (argc > 5) chosen.step = std::chrono::microseconds(std::atoi(argv[5]));

@@ -111,6 +111,12 @@ void check_identity(const checkpoint_table& table, const checkpoint_registry& wh
                                                "': give it a directory of its own");
 }
 
+std::string advice_to_leave_out(const std::string& name) {
+  return "; to keep the other values and the initial one of this entry: saver_options::left_out = "
+         "{\"" +
+         name + "\"}";
+}
+
 void check_entry(const checkpoint_entry& e, const checkpoint_item& item) {
   const auto fixed = item.fixed_size();
   const bool same_type = e.type == item.type() && e.element_size == item.element_size();
@@ -120,34 +126,85 @@ void check_entry(const checkpoint_entry& e, const checkpoint_item& item) {
           ? describe(item.type(), item.element_size(), *fixed / item.element_size())
           : "any number of " + (item.type().empty() ? std::to_string(item.element_size()) + " bytes"
                                                     : item.type());
-  throw failure(errc::invalid_argument, "entry '" + e.name + "' is " +
-                                            describe(e.type, e.element_size, e.count()) +
-                                            ", the program has " + expected);
+  throw failure(errc::invalid_argument,
+                "entry '" + e.name + "' is " + describe(e.type, e.element_size, e.count()) +
+                    ", the program has " + expected + advice_to_leave_out(item.name()));
 }
 
-// What the registry wants is there, and of its type and size.
-void check_entries(const checkpoint_table& table, const entry_map& by_name,
-                   const checkpoint_registry& what, extra_entries extra) {
-  for (const auto& item : what.items()) {
-    const auto found = by_name.find(item->name());
-    if (found == by_name.end()) {
-      throw failure(errc::not_found,
-                    "the checkpoint has no entry '" + item->name() +
-                        "': it is of a program that had none; restore it without this value, "
-                        "or begin in another directory");
-    }
-    check_entry(*found->second, *item);
+// A registered item with the entry of a checkpoint from which it is restored.
+struct matched_entry {
+  checkpoint_item* item;
+  const checkpoint_entry* entry;
+};
+struct matched_entries {
+  std::vector<matched_entry> restored = {};
+  std::vector<std::string> not_restored = {};  // as the options permit
+};
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+// The entry of an item, under its present name or an earlier one. Null: there is none.
+const checkpoint_entry* entry_of(const checkpoint_item& item, const entry_map& by_name,
+                                 const saver_options& options) {
+  auto found = by_name.find(item.name());
+  if (found != by_name.end()) return found->second;
+  for (const renamed_entry& r : options.renamed) {
+    if (r.to != item.name()) continue;
+    found = by_name.find(r.from);
+    if (found != by_name.end()) return found->second;
   }
-  if (extra == extra_entries::ignore || table.entries.size() == what.size()) return;
+  return nullptr;
+}
+
+// Entries of the checkpoint that the program neither registers nor permits are refused.
+void check_extra(const checkpoint_table& table, const matched_entries& matched,
+                 const checkpoint_registry& what, const saver_options& options) {
+  if (options.extra == extra_entries::ignore) return;
   for (const checkpoint_entry& e : table.entries) {
-    const auto same = [&](const auto& item) { return item->name() == e.name; };
-    if (std::any_of(what.items().begin(), what.items().end(), same)) continue;
+    const auto is_same = [&](const auto& item) { return item->name() == e.name; };
+    if (std::ranges::any_of(what.items(), is_same)) continue;
+    const auto is_read = [&](const matched_entry& m) { return m.entry == &e; };
+    if (std::ranges::any_of(matched.restored, is_read)) continue;
+    if (contains(options.may_be_extra, e.name)) continue;
     throw failure(errc::invalid_argument,
                   "the checkpoint has an entry '" + e.name + "' (" +
                       describe(e.type, e.element_size, e.count()) +
-                      ") that the program does not register: register it, or say "
-                      "extra_entries::ignore");
+                      ") that the program does not register: register it, or drop it from the "
+                      "state by saver_options::may_be_extra = {\"" +
+                      e.name + "\"}");
   }
+}
+
+// What the registry wants is there, and of its type and size.
+matched_entries match_entries(const checkpoint_table& table, const checkpoint_registry& what,
+                              const saver_options& options) {
+  entry_map by_name;
+  for (const checkpoint_entry& e : table.entries) by_name.emplace(e.name, &e);
+  matched_entries matched;
+  for (const auto& item : what.items()) {
+    const std::string& name = item->name();
+    if (contains(options.left_out, name)) {
+      matched.not_restored.push_back(name);
+      continue;
+    }
+    const checkpoint_entry* const e = entry_of(*item, by_name, options);
+    if (e) {
+      check_entry(*e, *item);
+      matched.restored.push_back({item.get(), e});
+    } else if (contains(options.may_be_missing, name)) {
+      matched.not_restored.push_back(name);
+    } else {
+      throw failure(errc::not_found,
+                    "the checkpoint has no entry '" + name +
+                        "', since it is of a program that did not register it: keep its initial "
+                        "value by saver_options::may_be_missing = {\"" +
+                        name + "\"}, or name the entry that it replaces in saver_options::renamed");
+    }
+  }
+  check_extra(table, matched, what, options);
+  return matched;
 }
 
 void check_checksum(const checkpoint_entry& e, std::uint32_t checksum) {
@@ -180,20 +237,19 @@ task<void> check_value(file& f, const checkpoint_entry& e) {
   check_checksum(e, checksum);
 }
 
-task<void> stage_all(file& f, const checkpoint_registry& what, extra_entries extra, reading& at) {
-  const checkpoint_table table = co_await read_table(f);
+task<matched_entries> stage_all(file& f, checkpoint_table& table, const checkpoint_registry& what,
+                                const saver_options& options, reading& at) {
+  table = co_await read_table(f);
   at = reading::entries;
   check_identity(table, what);
-  entry_map by_name;
-  for (const checkpoint_entry& e : table.entries) by_name.emplace(e.name, &e);
-  check_entries(table, by_name, what, extra);
+  matched_entries matched = match_entries(table, what, options);
   at = reading::values;
-  for (const auto& item : what.items()) {
-    const checkpoint_entry& e = *by_name.at(item->name());
+  for (const auto& [item, entry] : matched.restored) {
     // There is no more than the file has.
-    const std::span<std::byte> memory = item->stage(static_cast<std::size_t>(e.size));
-    co_await read_value(f, e, memory);
+    const std::span<std::byte> memory = item->stage(static_cast<std::size_t>(entry->size));
+    co_await read_value(f, *entry, memory);
   }
+  co_return matched;
 }
 
 // ---- Giving the values what was read.
@@ -217,33 +273,32 @@ task<std::string> take_back(restored_objects objects) {
 
 // With what was being done. An object that can make nothing of its bytes throws whatever its parser
 // does. Where there is no memory nothing is known of them.
-[[noreturn]] void rethrow_of_object(const std::string& context, const std::exception_ptr& error) {
+[[noreturn]] void rethrow_of_object(const std::string& context, const std::string& advice,
+                                    const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const std::system_error& e) {
-    rethrow_with(context, e);
+    throw failure(e.code(), context + ": " + sentence_of(e) + advice);
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& e) {
-    std::throw_with_nested(failure(errc::invalid_argument, context + ": " + e.what()));
+    std::throw_with_nested(failure(errc::invalid_argument, context + ": " + e.what() + advice));
   }
 }
 
 // Objects come first: they may refuse. What is in memory does not.
-task<void> apply(const checkpoint_registry& what, std::string path) {
+task<void> restore_matched(const std::vector<matched_entry>& restored, std::string path) {
   restored_objects done;
   std::exception_ptr error;
   std::string name;
-  const auto& items = what.items();
-  auto left =
-      std::count_if(items.begin(), items.end(), [](const auto& i) { return i->is_object(); });
-  for (const auto& item : items) {
+  auto left = std::ranges::count_if(restored, [](const auto& m) { return m.item->is_object(); });
+  for (const auto& [item, entry] : restored) {
     if (!item->is_object()) continue;
     try {
       std::string before;  // the last one never has to go back
       if (--left > 0) before = as_text(item->save(true).bytes());
       co_await item->restore(item->take_staged());
-      done.emplace_back(item.get(), std::move(before));
+      done.emplace_back(item, std::move(before));
     } catch (...) {
       error = std::current_exception();
       name = item->name();
@@ -254,9 +309,9 @@ task<void> apply(const checkpoint_registry& what, std::string path) {
     const std::string stuck = co_await take_back(std::move(done));
     std::string context = path + ": entry '" + name + "' is refused";
     if (!stuck.empty()) context += ", and what was restored already did not go back: " + stuck;
-    rethrow_of_object(context, error);
+    rethrow_of_object(context, advice_to_leave_out(name), error);
   }
-  for (const auto& item : items) {
+  for (const auto& [item, entry] : restored) {
     if (!item->is_object()) item->commit();
   }
 }
@@ -375,20 +430,23 @@ task<std::string> read_object(std::string path, std::string name) {
   co_return bytes;
 }
 
-task<void> read_checkpoint(std::string path, const checkpoint_registry& what, extra_entries extra,
-                           reading& at) {
+task<std::vector<std::string>> read_checkpoint(std::string path, const checkpoint_registry& what,
+                                               const saver_options& options, reading& at) {
   at = reading::table;
   file f = co_await file::open(path);
   std::exception_ptr error;
+  checkpoint_table table;  // matched points into it
+  matched_entries matched;
   try {
-    co_await stage_all(f, what, extra, at);
+    matched = co_await stage_all(f, table, what, options, at);
     at = reading::objects;
-    co_await apply(what, path);
+    co_await restore_matched(matched.restored, path);
   } catch (...) {
     error = std::current_exception();
   }
   for (const auto& item : what.items()) item->drop();
   if (error) rethrow_of_file(path, error);
+  co_return std::move(matched.not_restored);
 }
 
 }  // namespace leat::detail

@@ -49,8 +49,11 @@ enum class reading {
 };
 
 /// Reads a checkpoint, all of it, and only then gives the values of the registry what it holds; on
-/// an error they are as before, and `at` tells what was being done. Errors: see saver::restore().
-[[nodiscard]] task<void> read_checkpoint(std::string path, const checkpoint_registry& what,
-                                         extra_entries extra, reading& at);
+/// an error they are as before, and `at` tells what was being done. Returns the names of registered
+/// entries that were not restored, as `options` permits. Errors: see saver::restore().
+[[nodiscard]] task<std::vector<std::string>> read_checkpoint(std::string path,
+                                                             const checkpoint_registry& what,
+                                                             const saver_options& options,
+                                                             reading& at);
 
 }  // namespace leat::detail

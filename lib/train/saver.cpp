@@ -17,6 +17,27 @@
 namespace leat {
 namespace {
 
+// A name that is misspelt would permit nothing.
+void check_permitted(const checkpoint_registry& what, const saver_options& o) {
+  const auto is_registered = [&](const std::string& name) {
+    return std::ranges::any_of(what.items(), [&](const auto& i) { return i->name() == name; });
+  };
+  const auto require = [&](bool wanted, std::string_view option, const std::string& name) {
+    if (is_registered(name) == wanted) return;
+    throw failure(errc::invalid_argument,
+                  "saver: " + std::string(option) + " names '" + name + "', which the registry " +
+                      (wanted ? "does not contain: register it, or correct the name"
+                              : "contains: remove one of the two"));
+  };
+  for (const std::string& name : o.may_be_missing) require(true, "may_be_missing", name);
+  for (const std::string& name : o.left_out) require(true, "left_out", name);
+  for (const std::string& name : o.may_be_extra) require(false, "may_be_extra", name);
+  for (const renamed_entry& r : o.renamed) {
+    require(true, "renamed", r.to);
+    require(false, "renamed", r.from);
+  }
+}
+
 void check_options(const checkpoint_registry& what, const saver_options& o) {
   const auto refuse = [](const std::string& why) {
     throw failure(errc::invalid_argument, "saver: " + why);
@@ -43,6 +64,7 @@ void check_options(const checkpoint_registry& what, const saver_options& o) {
     refuse("a rank in step with others keeps 3 checkpoints or more: max_to_keep is " +
            std::to_string(*o.max_to_keep));
   }
+  check_permitted(what, o);
   if (o.keep_every < duration::zero()) refuse("keep_every is negative; 0 keeps none for ever");
 }
 
@@ -337,6 +359,8 @@ task<std::string> saver::save() {
 void saver::ask_before_writing(std::function<task<void>()> ask) {
   get_state().ask_before_writing = std::move(ask);
 }
+
+bool saver::restored_partly() const { return get_state().restored_partly; }
 
 task<std::optional<std::string>> saver::restore_latest() { return get_state().restore_latest(); }
 

@@ -34,7 +34,7 @@ bool is_refusal(const std::error_code& code) noexcept {
   } catch (const failure& e) {
     throw failure(e.code(), detail::sentence_of(e) +
                                 "; the checkpoint is whole, so none before it is taken: put this "
-                                "right, begin in another directory, or go back by "
+                                "right, leave the entry out, or go back by "
                                 "saver_options::pass_over_whole");
   }
 }
@@ -53,7 +53,7 @@ bool is_refusal(const std::error_code& code) noexcept {
 
 }  // namespace
 
-task<void> saver::state::restore_one(std::string path, detail::reading& at) const {
+task<void> saver::state::restore_one(std::string path, detail::reading& at) {
   if (path.empty()) {
     throw failure(errc::invalid_argument, "saver: there is no path: name a checkpoint to restore");
   }
@@ -63,7 +63,14 @@ task<void> saver::state::restore_one(std::string path, detail::reading& at) cons
     throw failure(errc::invalid_argument,
                   "The passed save_path is not a valid checkpoint: " + path);
   }
-  co_await detail::read_checkpoint(std::move(path), what, options.extra, at);
+  const std::vector<std::string> not_restored =
+      co_await detail::read_checkpoint(path, what, options, at);
+  restored_partly = !not_restored.empty();
+  if (!restored_partly) co_return;
+  std::string names;
+  for (const std::string& name : not_restored) names += (names.empty() ? "'" : ", '") + name + "'";
+  warn(path + ": restored without " + names +
+       ", as saver_options permit: each keeps the value that it had");
 }
 
 task<saver::state::candidates> saver::state::look_for_candidates() const {
@@ -82,7 +89,7 @@ task<saver::state::candidates> saver::state::look_for_candidates() const {
 }
 
 // What is no reason to take another one is thrown.
-task<saver::state::attempt> saver::state::try_to_restore(std::string path) const {
+task<saver::state::attempt> saver::state::try_to_restore(std::string path) {
   attempt a;
   detail::reading at = {};
   std::error_code code;

@@ -99,8 +99,8 @@ struct saver::state {
     bool is_anothers = false;       // it is whole, and not of this program
     bool cannot_go_on = false;      // it is of this program, and cannot be taken as things are
   };
-  task<void> restore_one(std::string path, detail::reading& at) const;
-  task<attempt> try_to_restore(std::string path) const;
+  task<void> restore_one(std::string path, detail::reading& at);
+  task<attempt> try_to_restore(std::string path);
   task<std::optional<std::string>> restore_latest();
   task<std::optional<std::string>> restore_in_step();
   task<void> take_back(const std::optional<rank_checkpoints>& to);
@@ -115,6 +115,7 @@ struct saver::state {
   std::function<task<void>()> ask_before_writing = {};
   detail::one_at_a_time in_use;
   bool cleaned = false;
+  bool restored_partly = false;  // the last restore left out entries
 };
 
 }  // namespace leat

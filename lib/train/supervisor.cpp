@@ -153,7 +153,7 @@ task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
   coord_.clear_stop();
   parts_->prepared = true;
   parts_->is_ready = parts_->has_started = parts_->broken = parts_->told_broken = false;
-  parts_->saves_began = false;
+  parts_->saves_began = parts_->has_saved = parts_->restored_partly = false;
   parts_->saved_step.reset();
   restored_from_.clear();
   co_await open_parts();
@@ -195,6 +195,7 @@ task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
       const bool is_listed =
           options_.is_chief && co_await is_listed_as_newest(restored_from_, logdir_, list);
       if (is_listed && why.empty()) parts_->saved_step = global_step();
+      parts_->restored_partly = parts_->saver && parts_->saver->restored_partly();
     }
     if (options.start_standard_services) {
       if (options_.is_chief) co_await start_standard_services();
@@ -414,7 +415,9 @@ task<void> supervisor::save_at_end() {
                    !parts_->broken && parts_->steps == 0;
   if (!can) co_return;
   const std::optional<std::int64_t> step = global_step();
-  if (step && step == parts_->saved_step) co_return;
+  // A state that was restored without some entries differs from the checkpoint of its step.
+  const bool differs = parts_->restored_partly && !parts_->has_saved;
+  if (step && step == parts_->saved_step && !differs) co_return;
   co_await save_snapshot();
 }
 

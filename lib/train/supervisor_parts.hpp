@@ -50,6 +50,8 @@ struct supervisor::parts {
   fifo_queue<int> stop_turn{1, "turn to stop"};
   std::optional<std::int64_t> saved_step;  // of the checkpoint that the state file names
   bool saves_began = false;                // those by the clock
+  bool has_saved = false;                  // since it was prepared
+  bool restored_partly = false;            // the state differs from the checkpoint
   std::exception_ptr flush_error;          // of the events, before the save under way
   std::optional<step_rate> rate;
   std::optional<stage_rates> input;

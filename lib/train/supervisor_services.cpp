@@ -185,6 +185,7 @@ task<std::string> supervisor::save_snapshot() {
   if (error) std::rethrow_exception(error);
   if (path.empty()) co_return path;
   parts_->saved_step = step;
+  parts_->has_saved = true;
   if (options_.on_saved) co_await options_.on_saved(path, step);
   if (flush_error) std::rethrow_exception(flush_error);
   if (step && parts_->writer_is_open()) {

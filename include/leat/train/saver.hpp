@@ -85,7 +85,8 @@ class saver {
   [[nodiscard]] task<std::optional<std::string>> restore_latest();
 
   /// Gives the values what a checkpoint holds. All of it is read and found to be right before the
-  /// first value changes.
+  /// first value changes. saver_options::may_be_missing, may_be_extra, renamed and left_out permit
+  /// differences between the checkpoint and the registry.
   ///
   /// Errors:       invalid_argument where there is no checkpoint of this name or the file is none,
   ///               and for an entry of another type or size, or that is not registered (see
@@ -117,6 +118,8 @@ class saver {
   friend class supervisor;
   // What a save awaits between its copy of the values and the first change in the directory.
   void ask_before_writing(std::function<task<void>()> ask);
+  // The last restore left out entries: the state differs from that of the checkpoint.
+  [[nodiscard]] bool restored_partly() const;
 
   std::unique_ptr<state> state_;
 };

@@ -18,6 +18,12 @@ enum class extra_entries {
   ignore,
 };
 
+/// An entry that a checkpoint may contain under an earlier name.
+struct renamed_entry {
+  std::string from;  ///< in the checkpoint; not registered
+  std::string to;    ///< as it is registered
+};
+
 /// How checkpoints are written, named, kept and read.
 struct saver_options {
   /// The newest so many stay. 0: none is ever deleted, and only the newest is listed in the state
@@ -44,6 +50,21 @@ struct saver_options {
   /// An empty registry is no error: save() gives an empty path, and nothing is restored.
   bool allow_empty = false;
   extra_entries extra = extra_entries::refuse;
+  // ---- Deliberate differences between a checkpoint and the program, so that a model can outlive a
+  // change of its input or its code. Each list names entries; every difference that is not listed
+  // is refused. A restore reports through on_warning each registered entry that it did not restore.
+  /// Registered entries that a checkpoint may lack. They keep their present values.
+  std::vector<std::string> may_be_missing = {};
+  /// Entries that a checkpoint may contain although they are not registered. They are ignored.
+  std::vector<std::string> may_be_extra = {};
+  /// Entries that have changed their names. A checkpoint that contains the present name is read as
+  /// it is, so the option may stay when new checkpoints have been saved.
+  std::vector<renamed_entry> renamed = {};
+  /// Registered entries that are never restored, whatever a checkpoint contains under their names:
+  /// `left_out = {"input"}` keeps the weights and restarts the input. They keep their present
+  /// values and are saved as usual. Each restore leaves them out: remove the option after the first
+  /// save, or a program that is killed and started again restarts its input each time.
+  std::vector<std::string> left_out = {};
   /// restore_latest() fails when the checkpoint to restore is damaged or refused, instead of taking
   /// the one before.
   bool strict = false;
