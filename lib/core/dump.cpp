@@ -1,11 +1,15 @@
 #include "leat/core/dump.hpp"
 
+#include <cstdio>
+#include <cstdlib>
 #include <ostream>
 #include <sstream>
 #include <utility>
 
 #include "collector.hpp"
 #include "dump_printers.hpp"
+#include "exception_in_flight.hpp"
+#include "leat/core/assert.hpp"
 #include "where_everyone_is.hpp"
 
 namespace leat {
@@ -36,6 +40,21 @@ std::string detail::where_everyone_is(std::size_t live_tasks,
 
 std::string detail::where_all_are_of(const task_scope& scope, duration patience) {
   return members_text(collector::collect(&scope, patience));
+}
+
+void detail::scope_destroyed(const task_scope& scope) noexcept {
+  std::fprintf(stderr,
+               "leat: %.*s '%s' destroyed while its tasks or threads run: join it on every "
+               "path, or use with_task_group() or with_coordinator()\n",
+               static_cast<int>(scope.kind().size()), scope.kind().data(), scope.name().c_str());
+  print_exception_in_flight();
+  try {
+    std::fputs(where_all_are_of(scope).c_str(), stderr);
+  } catch (...) {
+    std::fputs("  no memory to list them\n", stderr);
+  }
+  if (assertion_note) std::fprintf(stderr, "leat: %s\n", assertion_note);
+  std::abort();
 }
 
 }  // namespace leat

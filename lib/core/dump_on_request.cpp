@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "core/standard_descriptors.hpp"
+#include "core/thread_not_started.hpp"
 #include "leat/core/error.hpp"
 
 namespace leat {
@@ -116,7 +117,11 @@ class dump_on_request::writer {
       if (file.get() < 0) throw_errno(errno, options_.file + ": cannot be opened for dumps");
     }
     const all_signals_blocked for_the_thread;
-    thread_ = std::thread([this] { run(); });
+    try {
+      thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error& error) {
+      throw failure(error.code(), detail::thread_not_started("the thread of dump_on_request"));
+    }
   }
   ~writer() {
     add_to_event(event_.get(), order_to_end);

@@ -3,12 +3,14 @@
 #include <chrono>
 #include <iostream>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
 #include <pthread.h>
 
+#include "core/thread_not_started.hpp"
 #include "leat/core/asio_scheduler.hpp"
 #include "leat/core/assert.hpp"
 #include "leat/core/detail/parker.hpp"
@@ -53,7 +55,13 @@ struct runtime::worker {
 runtime::runtime(const runtime_options& options) : size_(options.threads) {
   if (size_ == 0) throw failure(errc::invalid_argument, "a runtime needs at least one thread");
   workers_ = std::make_unique<worker[]>(size_);
-  for (std::size_t i = 0; i < size_; ++i) workers_[i].start(i, options);
+  std::size_t i = 0;
+  try {
+    for (; i < size_; ++i) workers_[i].start(i, options);
+  } catch (const std::system_error& error) {
+    const std::string number = std::to_string(i + 1) + " of " + std::to_string(size_);
+    throw failure(error.code(), detail::thread_not_started("thread " + number + " of a runtime"));
+  }
 }
 
 runtime::~runtime() = default;

@@ -121,6 +121,28 @@ bool scheduler::run_ready(std::size_t max_items, int spins, time_point deadline)
                                           std::memory_order_relaxed);
 }
 
+void scheduler::run_selected(bool (*selected)(const work_item& item, const task_scope& scope),
+                             const task_scope& scope) noexcept {
+  for (;;) {
+    return_held_items();
+    take_remote();
+    work_list own;
+    work_list others;
+    while (work_item* item = ready_.pop_front()) {
+      (selected(*item, scope) ? own : others).push_back(*item);
+    }
+    ready_ = std::move(others);
+    if (own.empty()) return;
+    context* const task = task_;
+    context* const ended = std::exchange(ended_, nullptr);
+    const auto transfer = std::exchange(transfer_, nullptr);
+    while (work_item* item = own.pop_front()) item->run_(*item);
+    transfer_ = transfer;
+    ended_ = ended;
+    task_ = task;
+  }
+}
+
 void scheduler::expire_timers() {
   if (timers_.earliest() > turn_time_) return;
   armed_ = no_deadline;

@@ -13,6 +13,7 @@
 #include "leat/core/error.hpp"
 #include "leat/core/task.hpp"
 #include "scope_registry.hpp"
+#include "where_everyone_is.hpp"
 
 namespace leat {
 
@@ -39,16 +40,7 @@ void detail::promise_base::finished_root() noexcept {
 // ended while all that they touch is still in the cache, and others have their turn in between.
 struct task_scope::notice : work_item {
   notice(task_scope& sc, scheduler& s) noexcept : scope(sc), home(s) {
-    run_ = [](work_item& item) noexcept {
-      auto& self = static_cast<notice&>(item);
-      scheduler& where = self.home;
-      if (self.scope.cancel_some_waits(self)) {
-        where.post(self);
-      } else {
-        self.scope.release();  // the last access: the scope may be gone now
-        where.work_finished();
-      }
-    };
+    run_ = &task_scope::run_notice;
   }
 
   // With `c`, or the first behind it that lives here: one that does ends on this thread, and
@@ -67,6 +59,21 @@ struct task_scope::notice : work_item {
   bool begins = false;      // with the first task, whatever `next` is
   context* next = nullptr;  // whose wait is to be ended
 };
+
+void task_scope::run_notice(work_item& item) noexcept {
+  auto& self = static_cast<notice&>(item);
+  scheduler& where = self.home;
+  if (self.scope.cancel_some_waits(self)) {
+    where.post(self);
+  } else {
+    self.scope.release();  // the last access: the scope may be gone now
+    where.work_finished();
+  }
+}
+
+bool task_scope::owns_notice(const work_item& item) const noexcept {
+  return item.run_ == &task_scope::run_notice && &static_cast<const notice&>(item).scope == this;
+}
 
 // A stop of the scope that owns the parent task is a stop of this scope.
 struct task_scope::link {
@@ -87,10 +94,10 @@ task_scope::task_scope(std::string_view kind, std::string_view name, const conte
 
 task_scope::~task_scope() {
   link_.reset();  // no stop can come from outside any more
+  if (!is_idle()) [[unlikely]]
+    detail::scope_destroyed(*this);
   {
     const detail::lock_guard lock(mutex_);
-    LEAT_ASSERT(tasks_ == 0 && held_ == 0,
-                "a task scope was destroyed while its tasks live: join it first");
     LEAT_ASSERT(waiters_ == nullptr, "a task scope was destroyed while somebody waits on it");
   }
   detail::scope_registry::remove(*this);

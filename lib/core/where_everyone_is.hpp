@@ -23,5 +23,9 @@ namespace detail {
 [[nodiscard]] std::string where_all_are_of(const task_scope& scope,
                                            duration patience = std::chrono::seconds(1));
 
+/// Ends the process because a scope is destroyed before its tasks were joined. Prints the name of
+/// the scope, its tasks with what they wait for, and the exception that is propagating, if any.
+[[noreturn]] void scope_destroyed(const task_scope& scope) noexcept;
+
 }  // namespace detail
 }  // namespace leat

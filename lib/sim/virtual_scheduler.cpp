@@ -57,7 +57,7 @@ bool virtual_scheduler::run_now(std::size_t max_items) {
 }
 
 // What was held back for a choice goes in front of what came later.
-void virtual_scheduler::give_back_pool() {
+void virtual_scheduler::give_back_pool() noexcept {
   if (pool_.empty()) return;
   work_list& items = ready_items();
   work_list later = std::move(items);

@@ -4,10 +4,12 @@
 #include <atomic>
 #include <cstdio>
 #include <iterator>
+#include <new>
 #include <optional>
 #include <utility>
 
 #include "core/is_one_of.hpp"
+#include "core/thread_not_started.hpp"
 #include "core/where_everyone_is.hpp"
 #include "leat/core/detail/thread_place.hpp"
 #include "leat/core/error.hpp"
@@ -136,6 +138,19 @@ void coordinator::register_thread(std::jthread thread, std::string name) {
 
 void coordinator::run_thread(std::string name, std::stop_source stop,
                              std::function<void(std::stop_token)> body) {
+  add_thread(std::move(name), std::move(stop), std::move(body));
+  // The stop callbacks ran before the thread was in the list, or they have found it there.
+  if (stop_requested()) stop_threads();
+}
+
+failure coordinator::not_started(const std::string& thread, std::error_code code) const {
+  const std::string of = name().empty() ? "a coordinator" : "coordinator '" + name() + "'";
+  return {code, detail::thread_not_started("thread '" + thread + "' of " + of)};
+}
+
+void coordinator::add_thread(std::string name, std::stop_source stop,
+                             std::function<void(std::stop_token)> body) {
+  const std::string title = name;
   auto entry = std::make_unique<thread_entry>(next_id(), std::move(name), std::move(stop));
   thread_entry& e = *entry;
   hold();
@@ -147,7 +162,6 @@ void coordinator::run_thread(std::string name, std::stop_source stop,
                                      [](const auto& t) { return !t->ended.load(); });
     std::move(dead, threads_.end(), std::back_inserter(ended));
     threads_.erase(dead, threads_.end());
-    if (stop_requested()) e.stop.request_stop();
     threads_.push_back(std::move(entry));
     try {
       e.thread = std::jthread([this, &e, round = get_stop_token(), body = std::move(body)] {
@@ -165,6 +179,9 @@ void coordinator::run_thread(std::string name, std::stop_source stop,
         e.ended = true;
         release();
       });
+    } catch (const std::system_error& error) {
+      threads_.pop_back();
+      throw not_started(title, error.code());
     } catch (...) {
       threads_.pop_back();
       throw;
@@ -192,15 +209,19 @@ void coordinator::request_stop(std::exception_ptr error) {
   request_scope_stop();
 }
 
-// Threads that were started elsewhere have a stop of their own. What users have hung on it may call
-// the coordinator.
+// Threads that were started elsewhere have a stop of their own. Its callbacks are user code and may
+// call the coordinator, so the request is made without the lock, and the list may change meanwhile.
 void coordinator::stop_threads() noexcept {
-  for (std::size_t i = 0;; ++i) {
+  const auto may_be_stopped = [](const std::unique_ptr<thread_entry>& t) {
+    return t->stop.stop_possible() && !t->stop.stop_requested();
+  };
+  for (;;) {
     std::stop_source stop(std::nostopstate);
     {
       const detail::lock_guard lock(state_mutex_);
-      if (i == threads_.size()) return;
-      stop = threads_[i]->stop;
+      const auto next = std::find_if(threads_.begin(), threads_.end(), may_be_stopped);
+      if (next == threads_.end()) return;
+      stop = (*next)->stop;
     }
     stop.request_stop();
   }
@@ -248,7 +269,14 @@ time_point end_of_grace(const join_options& options, time_point now) {
 
 task<void> coordinator::join(join_options options, std::source_location where) {
   scheduler& home = co_await this_task::get_scheduler();
-  bool all_ended = co_await wait_until(idle | stopped, no_deadline, where) && is_idle();
+  const time_point stop_at = deadline_after(home.now(), options.stop_after);
+  bool in_time = false;
+  try {
+    in_time = co_await wait_until(idle | stopped, stop_at, where);
+  } catch (const std::bad_alloc&) {  // no memory for the timer: join() must keep its limit
+  }
+  if (!in_time) request_stop();
+  bool all_ended = in_time && is_idle();
   std::exception_ptr late;
   if (!all_ended) {
     try {
@@ -263,7 +291,10 @@ task<void> coordinator::join(join_options options, std::source_location where) {
 }
 
 void coordinator::wait_join(const join_options& options, std::source_location where) {
-  bool all_ended = block_until(idle | stopped, no_deadline, where) && is_idle();
+  const time_point stop_at = deadline_after(std::chrono::steady_clock::now(), options.stop_after);
+  const bool in_time = block_until(idle | stopped, stop_at, where);
+  if (!in_time) request_stop();
+  bool all_ended = in_time && is_idle();
   std::exception_ptr late;
   if (!all_ended) {
     try {

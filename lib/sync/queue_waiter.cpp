@@ -87,7 +87,12 @@ void queue_waiter::append_object_to(std::string& text) const {
   if (count_ > 1) append(text, ", ", queue_.moved_by(*this), " of ", count_, " done");
 }
 
-failure queue_waiter::cancelled() const { return {error(), text()}; }
+failure queue_waiter::cancelled() const {
+  const std::exception_ptr cause = queue_.failure_cause();
+  if (!cause) return {error(), text()};
+  return {error(), text() + ", which had failed before the stop request: " +
+                       sentence_of(text_of(cause), to_error_code(cause))};
+}
 
 partial_push queue_waiter::partial() const {
   const std::error_code ec = error();

@@ -12,6 +12,7 @@
 #include "leat/core/runtime.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/sync_wait.hpp"
+#include "leat/core/this_task.hpp"
 #include "support/leat_test.hpp"
 #include "support/tracked.hpp"
 
@@ -359,7 +360,80 @@ TEST_CASE("task_group: to destroy one with tasks ends the process with a sentenc
     task_group group;
     group.spawn_on(home, sleep_long());
   });
-  CHECK(said.find("while its tasks live") != said.npos);
+  CHECK(said.find("task group '' destroyed while its tasks or threads run") != said.npos);
+}
+
+TEST_CASE("task_group: a forgotten join names the group, its tasks and the exception", "[core]") {
+  const auto forget = [](bool with_std_exception) {
+    return leat_test::last_words([&] {
+      leat::sync_wait([](bool standard) -> task<void> {
+        task_group group("fetchers");
+        group.spawn(sleep_long(), "fetch a");
+        co_await leat::this_task::yield();
+        if (standard) throw std::runtime_error("the real error");
+        throw 42;
+      }(with_std_exception));
+    });
+  };
+  const std::string said = forget(true);
+  INFO(said);
+  CHECK(said.find("task group 'fetchers' destroyed") != said.npos);
+  CHECK(said.find("fetch a") != said.npos);
+  CHECK(said.find("this exception was propagating: the real error") != said.npos);
+  CHECK(forget(false).find("propagating: an object of type i that is not") != said.npos);
+}
+
+LEAT_TEST("with_task_group: a body that spawns and then throws is joined", "[core]") {
+  bool stopped = false;
+  std::string what;
+  try {
+    co_await leat::with_task_group([&](task_group& group) -> task<void> {
+      group.spawn([](bool& s) -> task<void> {
+        try {
+          co_await leat::sleep_for(1h);
+        } catch (const leat::failure&) {
+          s = true;
+          throw;
+        }
+      }(stopped));
+      throw std::runtime_error("cannot begin");  // a function, not a coroutine
+    });
+  } catch (const std::runtime_error& e) {
+    what = e.what();
+  }
+  CHECK(what == "cannot begin");
+  CHECK(stopped);
+}
+
+LEAT_TEST("task_group: a callable that was spawned lives until its task has finished", "[core]") {
+  leat_test::counts counts;
+  std::string seen;
+  task_group group;
+  {
+    const std::string text(100, 'x');
+    group.spawn([&seen, text, t = leat_test::tracked(counts, 1)]() -> task<void> {
+      co_await leat::sleep_for(1ms);
+      seen = text;
+    });
+  }
+  group.spawn_on(co_await leat::this_task::get_scheduler(), []() -> task<void> { co_return; });
+  CHECK(counts.objects > 0);
+  co_await group.join();
+  CHECK(seen == std::string(100, 'x'));
+  CHECK(counts.objects == 0);
+}
+
+LEAT_TEST("task_group: what a spawned callable throws before its task is an error of the task",
+          "[core]") {
+  task_group group;
+  group.spawn([]() -> task<void> { throw std::runtime_error("no task"); });
+  std::string what;
+  try {
+    co_await group.join();
+  } catch (const std::runtime_error& e) {
+    what = e.what();
+  }
+  CHECK(what == "no task");
 }
 
 TEST_CASE("task_group: to spawn outside a scheduler ends the process with a sentence", "[core]") {

@@ -1,9 +1,16 @@
 #include "leat/sync/coordinator.hpp"
 
+#include <pthread.h>
+#include <sys/resource.h>
+
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include <catch2/catch.hpp>
@@ -269,6 +276,72 @@ TEST_CASE("coordinator: another error of a thread left behind stops the next rou
   cleared = true;
   CHECK_THROWS_WITH(c.wait_join(), "late");
   CHECK(c.should_stop());
+}
+
+TEST_CASE("coordinator: the callback of a thread registered after a stop may call it", "[sync]") {
+  leat::coordinator coord;
+  coord.request_stop();
+  std::atomic<bool> ready{false};
+  std::atomic<int> called{0};
+  std::jthread thread([&](const std::stop_token& stop) {
+    const std::stop_callback callback(stop, [&] {
+      coord.request_stop();
+      static_cast<void>(coord.secondary_errors());
+      ++called;
+    });
+    ready = true;
+    while (!stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+  while (!ready) std::this_thread::yield();
+  coord.register_thread(std::move(thread), "mine");
+  coord.wait_join();
+  CHECK(called == 1);
+}
+
+TEST_CASE("coordinator: a stop reaches threads that its callbacks register", "[sync]") {
+  leat::coordinator coord;
+  std::atomic<int> ended{0};
+  const auto until_stopped = [&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ++ended;
+  };
+  std::jthread first(until_stopped);
+  const std::stop_callback callback(first.get_stop_token(), [&] {
+    coord.register_thread(std::jthread(until_stopped), "second");
+  });
+  coord.register_thread(std::move(first), "first");
+  coord.request_stop();
+  coord.wait_join();
+  CHECK(ended == 2);
+}
+
+TEST_CASE("coordinator: a thread that cannot be started is named, with what to do", "[sync]") {
+  const std::string said = leat_test::last_words([] {
+    leat::coordinator coord({.name = "svc"});
+    pthread_attr_t large;  // larger than the stacks that the C library keeps
+    ::pthread_attr_init(&large);
+    ::pthread_attr_setstacksize(&large, std::size_t{256} << 20);
+    ::pthread_setattr_default_np(&large);
+    const rlimit no_more{1 << 20, 1 << 20};
+    ::setrlimit(RLIMIT_AS, &no_more);
+    try {
+      coord.start_thread("exporter", [](const std::stop_token&) {});
+    } catch (const std::system_error& e) {
+      std::fprintf(stderr, "%s\n", e.what());
+      std::abort();
+    }
+  });
+  INFO(said);
+  CHECK(said.find("thread 'exporter' of coordinator 'svc' cannot be started; raise") == 0);
+}
+
+TEST_CASE("coordinator: wait_join() with stop_after stops what does not end", "[sync]") {
+  leat::coordinator coord;
+  coord.start_thread("poller", [](const std::stop_token& stop) {
+    while (!stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+  coord.wait_join({.stop_after = std::chrono::milliseconds(5)});
+  CHECK(coord.should_stop());
 }
 
 }  // namespace coordinator_threads_test

@@ -341,4 +341,24 @@ LEAT_TEST("coordinator: a late join names who waits for whom in spite of the sto
   CHECK(contains(what, the_cycle));
 }
 
+LEAT_TEST("fifo_queue: an operation after a stop names the error of its queue", "[sync]") {
+  leat::fifo_queue<int> q(1, "images");
+  q.fail(std::make_exception_ptr(std::runtime_error("disk 3 is gone")));
+  leat::task_group group;
+  std::string what;
+  std::error_code code;
+  group.spawn([](leat::fifo_queue<int>& queue, std::string& w, std::error_code& c) -> task<> {
+    try {
+      co_await queue.pop();
+    } catch (const leat::failure& e) {
+      w = e.what();
+      c = e.code();
+    }
+  }(q, what, code));
+  group.request_stop();
+  co_await group.join();
+  CHECK(code == leat::errc::cancelled);
+  CHECK(what.find("had failed before the stop request: disk 3 is gone") != what.npos);
+}
+
 }  // namespace queue_waits_test

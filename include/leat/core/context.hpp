@@ -24,6 +24,7 @@ class collector;
 class promise_base;
 template <class T>
 class promise;
+class scope_handover;
 std::string to_text(const work_item& item);
 }  // namespace detail
 
@@ -64,6 +65,7 @@ class context : private work_item {
   friend class wait;
   friend class detail::collector;
   friend class detail::promise_base;
+  friend class detail::scope_handover;
   friend std::string detail::to_text(const work_item& item);
 
   // The item is for the start alone. From then on run_ is null and next_ the operation on which the

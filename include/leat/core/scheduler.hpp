@@ -14,6 +14,7 @@ namespace leat {
 
 class context;
 class file_backend;
+class task_scope;
 class wait;
 
 /// Which process this is among all that may write to the same place.
@@ -126,6 +127,15 @@ class scheduler {
     if (!later_.empty()) flush_wakeups_now();
   }
 
+  /// Runs the ready items that `selected` chooses, within the current item and until there is none:
+  /// for a destructor, which cannot wait for tasks that need this scheduler.
+  void run_selected(bool (*selected)(const work_item& item, const task_scope& scope),
+                    const task_scope& scope) noexcept;
+
+  /// True if one OS thread runs this scheduler and others in turn, so that waiting on one for
+  /// another never ends.
+  [[nodiscard]] virtual bool is_simulated() const noexcept { return false; }
+
   /// The file system that the tasks of this scheduler see; null until somebody gave it one. The I/O
   /// layer does for real schedulers, a simulation brings its own.
   [[nodiscard]] file_backend* files() const noexcept { return files_; }
@@ -138,6 +148,9 @@ class scheduler {
 
  protected:
   ~scheduler();
+
+  /// Returns the ready items that a simulation holds back to ready_items().
+  virtual void return_held_items() noexcept {}
 
   /// Asks the driver to call run_ready() soon. Called from any thread, once for each burst.
   virtual void wake() noexcept = 0;

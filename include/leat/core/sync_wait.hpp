@@ -10,6 +10,23 @@
 
 namespace leat {
 
+namespace detail {
+
+/// Requests a stop of a scope when its last task has finished. It reaches the scopes that those
+/// tasks made and that outlive them, such as that of a pipeline, so that the event loop ends.
+struct stop_when_idle : condition_wait {
+  stop_when_idle(root_scope& scope, const std::source_location& where) noexcept
+      : condition_wait(scope, root_scope::idle, no_deadline, where), owner(scope) {
+    run_ = [](work_item& item) noexcept {
+      static_cast<stop_when_idle&>(item).owner.request_scope_stop();
+    };
+    scope.when_idle(*this);
+  }
+  root_scope& owner;
+};
+
+}  // namespace detail
+
 /// Runs a task on this thread until it has ended; gives its result or throws its error.
 ///
 /// Makes an event loop for the purpose: use it in main(), in tests, in a program without a loop. A
@@ -27,6 +44,7 @@ T sync_wait(task<T> t, std::source_location where = std::source_location::curren
   detail::root_scope scope("sync_wait");
   scope.spawn_on(get_scheduler(io, {.spins_before_sleep = 100}),
                  detail::run_into(std::move(t), slot), "", where);
+  const detail::stop_when_idle at_end(scope, where);
   io.run();
   scope.rethrow_error();
   return slot.take();

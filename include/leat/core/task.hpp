@@ -129,6 +129,7 @@ class root_scope final : public task_scope {
   using task_scope::request_scope_stop;
   using task_scope::spawn_on;
   using task_scope::wait_until;
+  using task_scope::when_idle;
 
   void rethrow_error() const {
     if (error_) std::rethrow_exception(error_);
@@ -140,6 +141,15 @@ class root_scope final : public task_scope {
 
   std::exception_ptr error_;
 };
+
+/// Calls `body` as a task, and keeps it until that task has finished.
+template <class Body>
+task<void> run_kept(Body body) {
+  static_assert(std::is_same_v<std::invoke_result_t<Body&>, task<void>>,
+                "spawn() needs a task<void>, or a callable that returns one: write "
+                "[...]() -> leat::task<> { ...; co_return; }");
+  co_await body();
+}
 
 /// Where the result of a task is left for somebody who does not await it in a task.
 template <class T>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <exception>
 #include <source_location>
 #include <string_view>
@@ -12,6 +13,10 @@
 #include "leat/core/this_task.hpp"
 
 namespace leat {
+
+namespace detail {
+struct body_failure;
+}
 
 /// Says that a group is not stopped together with the task that makes it.
 struct shielded_t {};
@@ -69,11 +74,33 @@ class task_group final : public task_scope {
     spawn_on(*s, std::move(t), name, where);
   }
 
+  /// Calls `body` as a task, and keeps it until the task has finished:
+  ///
+  ///     group.spawn([path] -> leat::task<> { co_await copy(path); });
+  ///
+  /// Pass a lambda with captures in this way. In `group.spawn(lambda())` the lambda is destroyed at
+  /// the end of the statement, before its coroutine runs.
+  /// Body: callable without arguments, returns task<void>. An exception that it throws itself is an
+  /// error of the task.
+  /// Errors: std::bad_alloc; then nothing was started.
+  template <std::invocable Body>
+  void spawn(Body body, std::string_view name = {},
+             std::source_location where = std::source_location::current()) {
+    spawn(detail::run_kept(std::move(body)), name, where);
+  }
+
   /// Starts a task on another scheduler.
   /// Errors: std::bad_alloc; then nothing was started.
   void spawn_on(scheduler& s, task<void> t, std::string_view name = {},
                 std::source_location where = std::source_location::current()) {
     task_scope::spawn_on(s, std::move(t), name, where);
+  }
+
+  /// Like spawn() of a callable, on another scheduler, which calls and destroys `body`.
+  template <std::invocable Body>
+  void spawn_on(scheduler& s, Body body, std::string_view name = {},
+                std::source_location where = std::source_location::current()) {
+    spawn_on(s, detail::run_kept(std::move(body)), name, where);
   }
 
   /// Asks every task of the group to stop: its wait, present or next, ends as cancelled.
@@ -101,12 +128,23 @@ class task_group final : public task_scope {
   [[nodiscard]] std::exception_ptr first_error() const noexcept;
 
  private:
+  friend struct detail::body_failure;
+
   void task_failed(std::exception_ptr error) noexcept override;
   void rethrow_first() const;
 
   mutable detail::mutex error_mutex_;
   std::exception_ptr first_error_ LEAT_GUARDED_BY(error_mutex_);
 };
+
+namespace detail {
+
+/// Reports the exception of a call that was to start a task of the group.
+struct body_failure {
+  static void report(task_group& group) noexcept { group.task_failed(std::current_exception()); }
+};
+
+}  // namespace detail
 
 /// Runs `body` as the first task of a group of its own and joins the group, on every way out: the
 /// first error, of the body or of a task that it spawned, stops all of them and is thrown.
@@ -117,13 +155,18 @@ class task_group final : public task_scope {
 ///     });
 ///
 /// Body: callable with task_group&, gives task<void>; lives until the end, captures and all. As a
-/// task of the group it cannot join it.
+/// task of the group it cannot join it. It need not be a coroutine: an exception that the call
+/// itself throws stops the group, too.
 /// Cancellation: a stop of the caller stops the group.
 template <class Body>
 task<void> with_task_group(Body body, std::string_view name = {},
                            std::source_location where = std::source_location::current()) {
   task_group group(name);
-  group.spawn(body(group), "body", where);
+  try {
+    group.spawn(body(group), "body", where);
+  } catch (...) {  // the body may have spawned tasks before
+    detail::body_failure::report(group);
+  }
   co_await group.join(where);
 }
 

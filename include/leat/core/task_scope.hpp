@@ -28,6 +28,7 @@ class condition_wait;
 
 namespace detail {
 class collector;
+class scope_handover;
 class scope_registry;
 class selection;
 template <class Operation>
@@ -139,10 +140,13 @@ class task_scope {
   friend std::string detail::to_text(const work_item& item);
 
   friend class detail::collector;
+  friend class detail::scope_handover;
 
   struct notice;  // tells one scheduler that the scope was stopped
   struct link;    // to the parent scope's stop
 
+  static void run_notice(work_item& item) noexcept;
+  [[nodiscard]] bool owns_notice(const work_item& item) const noexcept;
   static void start(work_item& item) noexcept;
   static void start_from_elsewhere(work_item& item) noexcept;
   static void finish(context& c) noexcept;

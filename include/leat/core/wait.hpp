@@ -16,6 +16,7 @@ namespace leat {
 
 namespace detail {
 class promise_base;
+class scope_handover;
 std::string to_text(const work_item& item);
 }  // namespace detail
 
@@ -108,6 +109,7 @@ class wait : public work_item {
 
  private:
   friend std::string detail::to_text(const work_item& item);
+  friend class detail::scope_handover;
 
   static void resume(work_item& item) noexcept;
 

@@ -44,6 +44,7 @@ class virtual_scheduler final : public scheduler {
   /// As which process the program goes on: another one, say, after a crash.
   void set_identity(process_identity identity) { identity_ = std::move(identity); }
 
+  [[nodiscard]] bool is_simulated() const noexcept override { return true; }
   void work_started() noexcept override { live_.fetch_add(1, std::memory_order_relaxed); }
   void work_finished() noexcept override { live_.fetch_sub(1, std::memory_order_relaxed); }
 
@@ -88,9 +89,10 @@ class virtual_scheduler final : public scheduler {
   void run_to_end();
 
  private:
+  void return_held_items() noexcept override { give_back_pool(); }
   void wake() noexcept override {}
   void arm(time_point) noexcept override {}
-  void give_back_pool();
+  void give_back_pool() noexcept;
   [[nodiscard]] std::string where_everyone_is() const;
   void unwind(const std::string& dump);
 

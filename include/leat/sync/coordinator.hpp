@@ -22,7 +22,12 @@
 namespace leat {
 
 /// How join() ends the waiting.
+///
+///     co_await coord.join({.stop_after = 30s, .grace = 5s});  // takes 35 s at most
 struct join_options {
+  /// How long join() waits for tasks and threads to finish by themselves. After this time it
+  /// requests a stop, without an error, and the grace period begins. Default: no limit.
+  time_span stop_after = duration::max();
   /// How long tasks and threads may take to end once the stop was requested and join() waits.
   time_span grace = std::chrono::seconds(120);
   /// True: those that are left when the grace is over, threads or tasks, are no error: join() names
@@ -77,10 +82,25 @@ class coordinator final : public task_scope {
   void spawn(task<void> t, std::string_view name = {},
              std::source_location where = std::source_location::current());
 
+  /// Calls `body` as a task, and keeps it, with its captures, until the task has finished; see
+  /// task_group::spawn().
+  template <std::invocable Body>
+  void spawn(Body body, std::string_view name = {},
+             std::source_location where = std::source_location::current()) {
+    spawn(detail::run_kept(std::move(body)), name, where);
+  }
+
   /// Starts a task on another scheduler.
   void spawn_on(scheduler& s, task<void> t, std::string_view name = {},
                 std::source_location where = std::source_location::current()) {
     task_scope::spawn_on(s, std::move(t), name, where);
+  }
+
+  /// Like spawn() of a callable, on another scheduler, which calls and destroys `body`.
+  template <std::invocable Body>
+  void spawn_on(scheduler& s, Body body, std::string_view name = {},
+                std::source_location where = std::source_location::current()) {
+    spawn_on(s, detail::run_kept(std::move(body)), name, where);
   }
 
   /// Starts an OS thread and waits for it in join(). `body` gets the stop token, for what else it
@@ -151,8 +171,9 @@ class coordinator final : public task_scope {
 
   /// Waits for all tasks and threads; throws the recorded error.
   ///
-  /// Without a stop request it waits without limit; with one, the grace period begins when both
-  /// this call and the request have been made.
+  /// Without a stop request it waits up to join_options::stop_after, by default without a limit,
+  /// and then requests a stop. The grace period begins when both this call and a stop request have
+  /// been made.
   ///
   /// Errors: the recorded error, and then secondary_errors() hold the stragglers_error if somebody
   ///         is left after the grace; else that stragglers_error;
@@ -186,6 +207,9 @@ class coordinator final : public task_scope {
     void operator()() const noexcept { self->stop_threads(); }
   };
 
+  void add_thread(std::string name, std::stop_source stop,
+                  std::function<void(std::stop_token)> body);
+  [[nodiscard]] failure not_started(const std::string& thread, std::error_code code) const;
   void run_thread(std::string name, std::stop_source stop,
                   std::function<void(std::stop_token)> body);
   [[nodiscard]] bool is_clean(const std::exception_ptr& error) const noexcept;
@@ -220,7 +244,8 @@ class coordinator final : public task_scope {
 ///     }, "training");
 ///
 /// Body: callable with coordinator&, gives task<void>; lives until the end, captures and all. As a
-/// task of the coordinator it cannot join it.
+/// task of the coordinator it cannot join it. It need not be a coroutine: an exception that the
+/// call itself throws stops the coordinator, too.
 /// Cancellation: a stop of the caller stops the coordinator.
 /// Errors: as coordinator::join(). Who is late is told and waited for: nothing that the caller owns
 ///         is used after this has ended.
@@ -230,7 +255,8 @@ task<void> with_coordinator(Body body, coordinator_options options, join_options
   coordinator coord(std::move(options));
   joining.wait_for_stragglers = true;
   task<void> joined = coord.join(joining, where);  // now: to join must not depend on memory
-  coord.spawn(body(coord), "body", where);
+  // A body that is not a coroutine may spawn tasks and then throw.
+  coord.stop_on_exception([&] { coord.spawn(body(coord), "body", where); });
   co_await std::move(joined);
 }
 

@@ -1,0 +1,10 @@
+#pragma once
+
+namespace leat::detail {
+
+/// Prints the exception that is unwinding this thread's stack to standard error, if there is one:
+/// a destructor that ends the process would otherwise hide the error that caused it.
+/// Allocates nothing.
+void print_exception_in_flight() noexcept;
+
+}  // namespace leat::detail
