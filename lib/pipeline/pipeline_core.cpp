@@ -215,5 +215,53 @@ task<void> pipeline_core::stop() {
   consuming_.reset();
 }
 
+void pipeline_core::guard_reports(std::function<void(const corruption_report&)>& on_report) {
+  if (!on_report) return;
+  if (!may_report_) may_report_ = std::make_shared<bool>(true);
+  on_report = [may_report = may_report_,
+               guarded = std::move(on_report)](const corruption_report& r) {
+    if (*may_report) guarded(r);
+  };
+}
+
+void pipeline_core::destroy(void* core) noexcept {
+  std::unique_ptr<pipeline_core> self(static_cast<pipeline_core*>(core));
+  std::binary_semaphore* const destroyed = self->destroyed_;
+  self->last_.reset();  // before the metrics that it uses
+  self.reset();
+  if (destroyed) destroyed->release();
+}
+
+void pipeline_core::abandon(std::unique_ptr<pipeline_core> core,
+                            std::unique_ptr<any_stage> last) noexcept {
+  scheduler& home = *core->home_;
+  task_group& group = *core->group_;
+  core->last_ = std::move(last);
+  const bool ended = scope_handover::end_tasks(group, home);
+  if (!ended && scheduler::current() != &home) return core.release()->abandon_outside_home();
+  // In a simulation, a task of another thread may be within a call of its function.
+  if (!scope_handover::has_tasks_elsewhere(group, home)) {
+    core->last_->drop_functions();
+    if (core->may_report_) *core->may_report_ = false;
+  }
+  if (ended) {
+    if (scheduler::current() != &home) core->consuming_->forget();  // `home` may be gone
+    return destroy(core.release());
+  }
+  pipeline_core& kept = *core.release();
+  kept.handover_.emplace(group, home, &kept, &destroy).start();
+}
+
+// The scheduler runs on another thread: it has a task of the pipeline.
+void pipeline_core::abandon_outside_home() noexcept {
+  std::binary_semaphore destroyed(0);
+  destroyed_ = &destroyed;
+  handover_.emplace(*group_, *home_, this, &destroy).start();
+  const bool in_time = destroyed.try_acquire_for(std::chrono::seconds(10));
+  LEAT_ASSERT(in_time,
+              "pipeline destroyed outside its scheduler while its tasks run: destroy it in a task, "
+              "or await stop() first");
+}
+
 }  // namespace detail
 }  // namespace leat

@@ -88,9 +88,14 @@ class pipeline {
       : core_(std::move(core)), last_(std::move(last)) {}
   pipeline(pipeline&&) noexcept = default;
   pipeline& operator=(pipeline&&) = delete;
+  /// Stops a pipeline that runs, for example because the loop around next() threw. Within the
+  /// destructor, tasks on other threads finish and the functions of the stages are destroyed. Tasks
+  /// that wait for I/O finish later; the owner of the current task joins them.
   ~pipeline() {
-    LEAT_ASSERT(!core_ || !core_->is_running(),
-                "a pipeline is destroyed while it runs: use for_each(), or stop() on all ways out");
+    in_use_.require_idle();
+    if (!core_ || !core_->is_running()) return;
+    in_.clear();
+    detail::pipeline_core::abandon(std::move(core_), std::move(last_));
   }
 
   // ---- Stages. Each takes the pipeline and gives it with the stage behind it.
@@ -197,9 +202,9 @@ class pipeline {
     co_return detail::counted(core_->consumer(), in_.take());
   }
 
-  /// Ends the pipeline before its end, and waits until its tasks have: for who calls next(), on all
-  /// ways on which that has not said that it has ended; for_each() does it itself. Not while next()
-  /// is under way: what ends that is a stop of its task.
+  /// Stops the pipeline early and waits for its tasks. Without it, the destructor stops the
+  /// pipeline and leaves tasks that wait for I/O to the owner of the current task.
+  /// Precondition: no call of next() is in progress; a stop of its task ends such a call.
   [[nodiscard]] task<void> stop() {
     const detail::one_at_a_time::use use(in_use_);
     co_await end();
@@ -385,6 +390,7 @@ template <class Reader>
 [[nodiscard]] auto read_files(file_source<Reader> source, pipeline_options options = {}) {
   auto core = std::make_unique<detail::pipeline_core>(std::move(options));
   detail::check_file_source(source, *core);
+  core->guard_reports(source.reader.corruption.on_report);
   stage_metrics& metrics = core->add_stage(source.name, detail::least_memory_of(source));
   using run = typename Reader::batch_type;
   return pipeline<run>(std::move(core),

@@ -143,6 +143,9 @@ class at_work {
  public:
   at_work(stage_metrics& stage, scheduler& home) noexcept : span_(stage.at_work_, home) {}
 
+  /// Ends the measurement without reading the clock of a scheduler that may be gone.
+  void forget() noexcept { span_.forget(); }
+
  private:
   detail::span_of_time span_;
 };

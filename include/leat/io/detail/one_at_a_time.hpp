@@ -39,7 +39,10 @@ class one_at_a_time {
                 "a reader, writer or pipeline is moved while a task uses it");
   }
   one_at_a_time& operator=(one_at_a_time&&) = delete;
-  ~one_at_a_time() {
+  ~one_at_a_time() { require_idle(); }
+
+  /// For a destructor, before it destroys what a task may be using.
+  void require_idle() const noexcept {
     LEAT_ASSERT(state_ != state::busy,
                 "a reader, writer or pipeline is destroyed while a task uses it");
   }

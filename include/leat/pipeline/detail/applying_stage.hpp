@@ -39,6 +39,11 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
         knows_origins_(How == arity::many && in_order && this->input().obstacle().empty() &&
                        this->input().note_origins()) {}
 
+  void drop_functions() noexcept override {
+    inner_stage<In, std::vector<Out>>::drop_functions();
+    function_.reset();
+  }
+
   void describe(std::vector<stage_state>& stages) const override {
     this->input().describe(stages);
     stages.push_back(description());
@@ -105,6 +110,8 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
  protected:
   // Makes of a run of the input what comes of it.
   [[nodiscard]] std::exception_ptr make(In& in, std::vector<Out>& out, arity_counts& counts) const {
+    if (!function_) [[unlikely]]
+      return std::make_exception_ptr(failure(errc::cancelled, "pipeline"));
     return function_->make(in, out, How != arity::one ? &counts : nullptr);
   }
 
@@ -255,7 +262,7 @@ class applying_stage : public inner_stage<In, std::vector<Out>> {
     return {.kind = How == arity::many ? "flat_map" : "map", .name = this->metrics().name()};
   }
 
-  const function function_;
+  function function_;
   const bool knows_origins_;  // of the input, where the function makes several of one
   bool noting_ = false;       // the next stage asks for origins
   std::uint64_t had_ = 0;     // runs of the input

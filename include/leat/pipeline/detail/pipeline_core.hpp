@@ -4,16 +4,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <semaphore>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "leat/core/assert.hpp"
+#include "leat/core/detail/scope_handover.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/task.hpp"
 #include "leat/core/task_group.hpp"
+#include "leat/io/corruption.hpp"
 #include "leat/pipeline/detail/held_bytes.hpp"
 #include "leat/pipeline/pipeline_options.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
@@ -37,6 +41,20 @@ inline constexpr std::size_t restore_share_of_turn = 16;
 /// Lets every other task that is ready run first.
 /// Errors: cancelled when the task was asked to stop.
 [[nodiscard]] task<void> let_others_run();
+
+/// A stage, whatever its elements are.
+class any_stage {
+ public:
+  any_stage() = default;
+  any_stage(const any_stage&) = delete;
+  any_stage& operator=(const any_stage&) = delete;
+  virtual ~any_stage() = default;
+
+  /// Destroys the functions of this stage and of those before it that the program passed; a stage
+  /// without its function fails with `cancelled`.
+  /// Precondition: no thread is calling them.
+  virtual void drop_functions() noexcept {}
+};
 
 /// What the stages of a pipeline share: its options and metrics and, once it runs, its tasks.
 ///
@@ -65,6 +83,9 @@ class pipeline_core {
   [[nodiscard]] std::string title_of(std::string_view stage) const;
   /// Refuses a declaration: that title, and why.
   [[noreturn]] void refuse(std::string_view stage, std::string_view why) const;
+
+  /// Makes a callback for reports of corruption do nothing once the pipeline is destroyed.
+  void guard_reports(std::function<void(const corruption_report&)>& on_report);
 
   /// Errors: failed_precondition, when there is an obstacle to a save or a restore.
   void require_no(std::string_view obstacle) const;
@@ -99,6 +120,10 @@ class pipeline_core {
   /// Stops all tasks and waits for their ends. Errors: none of theirs.
   [[nodiscard]] task<void> stop();
 
+  /// Ends a pipeline that is destroyed while it runs; see ~pipeline(). `last` is the last stage.
+  static void abandon(std::unique_ptr<pipeline_core> core,
+                      std::unique_ptr<any_stage> last) noexcept;
+
  private:
   /// Of a stage, at some time.
   struct look {
@@ -110,6 +135,8 @@ class pipeline_core {
 
   [[nodiscard]] bool look_at_clock() noexcept;
   [[nodiscard]] task<void> watch(duration patience);
+  void abandon_outside_home() noexcept;
+  static void destroy(void* core) noexcept;
   [[nodiscard]] failure stall(duration patience, const std::vector<look>& before) const;
 
   const pipeline_options options_;
@@ -127,6 +154,11 @@ class pipeline_core {
   std::optional<at_work> consuming_;
   std::size_t next_worker_ = 0;  // whose turn it is among options_.workers
   std::exception_ptr stalled_;
+  // Of a pipeline that was destroyed while it ran.
+  std::unique_ptr<any_stage> last_;
+  std::shared_ptr<bool> may_report_;
+  std::optional<scope_handover> handover_;
+  std::binary_semaphore* destroyed_ = nullptr;
 };
 
 /// Returns the core of a pipeline. Precondition: the pipeline was not moved from.

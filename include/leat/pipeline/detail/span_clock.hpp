@@ -69,6 +69,9 @@ class span_of_time {
   span_of_time& operator=(const span_of_time&) = delete;
   ~span_of_time() { stop(); }
 
+  // Ends the measurement without reading the clock of a scheduler that may be gone.
+  void forget() noexcept { clock_ = nullptr; }
+
   void stop() noexcept {
     if (clock_) std::exchange(clock_, nullptr)->end(begin_, home_.now());
   }

@@ -29,15 +29,11 @@ namespace leat::detail {
 /// told to forget it: so the stages before may run ahead, and the pipeline can be saved where its
 /// consumer is. What a run was made of is told by origins, where somebody needs them.
 template <class Run>
-class stage {
+class stage : public any_stage {
  public:
   using run_type = Run;
 
   explicit stage(stage_metrics& metrics) noexcept : metrics_(metrics) {}
-  stage(const stage&) = delete;
-  stage& operator=(const stage&) = delete;
-  virtual ~stage() = default;
-
   /// Starts the tasks of this stage and of those before it. Once, before the first next().
   virtual void start(pipeline_core& core) = 0;
 
@@ -131,6 +127,9 @@ class inner_stage : public stage<Run> {
   std::string obstacle() const override { return input_->obstacle(); }
   bool note_origins() override { return input_->note_origins(); }
   bool comes_of_batches() const noexcept override { return input_->comes_of_batches(); }
+  void drop_functions() noexcept override {
+    if (input_) input_->drop_functions();
+  }
 
  protected:
   [[nodiscard]] stage<In>& input() const noexcept { return *input_; }

@@ -1,0 +1,218 @@
+// Pipelines that are destroyed while they run: the loop around next() threw, or was left early.
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/core/runtime.hpp"
+#include "leat/core/sync_wait.hpp"
+#include "leat/core/task_group.hpp"
+#include "leat/pipeline/pipeline.hpp"
+#include "leat/pipeline/read_queue.hpp"
+#include "leat/sim/world.hpp"
+#include "leat/sync/fifo_queue.hpp"
+#include "pipeline/lines_pipeline.hpp"
+#include "support/leat_test.hpp"
+#include "support/temp_dir.hpp"
+
+namespace abandoned_pipeline_test {
+
+using leat::task;
+using leat_test::text_of;
+using leat_test::texts;
+
+texts one_file(const temp_dir& dir) {
+  std::string text;
+  for (int i = 0; i < 5000; ++i) text += std::to_string(i) + '\n';
+  return {dir.write("a", text)};
+}
+
+template <class Pipeline>
+task<> take_ten_and_throw(Pipeline& p) {
+  for (int i = 0; i < 10; ++i) {
+    const auto next = co_await p.next();
+    if (!next) co_return;
+  }
+  throw std::runtime_error("the loop's own error");
+}
+
+template <class Function>
+std::string error_of(Function f) {
+  try {
+    f();
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return {};
+}
+
+constexpr const char* own_error = "the loop's own error";
+
+TEST_CASE("pipeline: when the loop around next() throws, its error reaches the caller",
+          "[pipeline]") {
+  const temp_dir dir;
+  const texts files = one_file(dir);
+  leat::runtime rt({.threads = 2});
+  for (const std::size_t workers : {0U, 1U, 3U}) {
+    for (const bool on_threads : {false, true}) {
+      leat::pipeline_options options;
+      options.patience = std::chrono::hours(1);
+      if (on_threads) options.workers = leat::schedulers_of(rt);
+      const auto loop = [&]() -> task<> {
+        auto p = leat::read_files<leat::line_reader>({.files = files, .num_epochs = std::nullopt},
+                                                     options)
+                     .map("text", text_of, {.workers = workers})
+                     .prefetch(2);
+        co_await take_ten_and_throw(p);
+      };
+      CHECK(error_of([&] { leat::sync_wait(loop()); }) == own_error);
+      CHECK(error_of([&] { rt.block_on(loop()); }) == own_error);
+    }
+  }
+}
+
+TEST_CASE("pipeline: one without tasks may be destroyed while it runs", "[pipeline]") {
+  const temp_dir dir;
+  const texts files = one_file(dir);
+  CHECK(error_of([&] {
+          leat::sync_wait([](texts f) -> task<> {
+            auto p = leat_test::lines_of({.files = f});
+            co_await take_ten_and_throw(p);
+          }(files));
+        }) == own_error);
+}
+
+TEST_CASE("pipeline: a loop that is left by break stops it", "[pipeline]") {
+  const temp_dir dir;
+  const texts files = one_file(dir);
+  leat::sync_wait([](texts f) -> task<> {
+    auto p = leat_test::lines_of({.files = f, .num_epochs = std::nullopt}).prefetch(1);
+    for (;;) {
+      const auto next = co_await p.next();
+      if (next) break;
+    }
+  }(files));
+}
+
+TEST_CASE("pipeline: one outside sync_wait() is stopped when the task ends", "[pipeline]") {
+  const temp_dir dir;
+  leat::runtime rt({.threads = 2});
+  auto p = leat::read_files<leat::line_reader>(
+               {.files = one_file(dir), .num_epochs = std::nullopt, .readers = 1},
+               {.workers = leat::schedulers_of(rt)})
+               .map("text", text_of, {.workers = 2})
+               .prefetch(2);
+  CHECK(error_of([&] { leat::sync_wait(take_ten_and_throw(p)); }) == own_error);
+}
+
+TEST_CASE("pipeline: one outside the runtime that runs it may be destroyed", "[pipeline]") {
+  const temp_dir dir;
+  leat::runtime rt({.threads = 2});
+  auto p = leat::read_files<leat::line_reader>({.files = one_file(dir), .num_epochs = std::nullopt},
+                                               {.workers = leat::schedulers_of(rt)})
+               .map("text", text_of, {.workers = 2})
+               .prefetch(2);
+  CHECK(error_of([&] { rt.block_on(take_ten_and_throw(p)); }) == own_error);
+}
+
+TEST_CASE("pipeline: no function is called after the destructor", "[pipeline]") {
+  const temp_dir dir;
+  const texts files = one_file(dir);
+  leat::runtime rt({.threads = 3});
+  for (int round = 0; round < 20; ++round) {
+    const auto loop = [&]() -> task<> {
+      const auto alive = std::make_unique<std::atomic<bool>>(true);
+      auto p = leat::read_files<leat::line_reader>({.files = files, .num_epochs = std::nullopt},
+                                                   {.workers = leat::schedulers_of(rt)})
+                   .map("home", text_of)
+                   .prefetch(1, "first")
+                   .map("slow",
+                        [flag = alive.get()](const std::string& s) {
+                          if (!*flag) std::abort();
+                          std::this_thread::sleep_for(std::chrono::microseconds(20));
+                          return s;
+                        },
+                        {.workers = 3});
+      co_await take_ten_and_throw(p);
+    };
+    CHECK(error_of([&] { leat::sync_wait(loop()); }) == own_error);
+  }
+}
+
+TEST_CASE("pipeline: a queue and a runtime of the same block may end after it", "[pipeline]") {
+  leat::sync_wait([]() -> task<> {
+    std::string error;
+    try {
+      leat::fifo_queue<int> numbers(32, "numbers");
+      leat::runtime rt({.threads = 2});
+      for (int i = 0; i < 20; ++i) {
+        const bool added = co_await numbers.push(int{i});
+        CHECK(added);
+      }
+      auto p = leat::read_queue(numbers, {.workers = leat::schedulers_of(rt)})
+                   .map("plus", [](int n) { return n + 1; }, {.workers = 2})
+                   .prefetch(1);
+      co_await take_ten_and_throw(p);
+    } catch (const std::runtime_error& e) {
+      error = e.what();
+    }
+    CHECK(error == own_error);
+  }());
+}
+
+TEST_CASE("pipeline: the owner's join waits for the tasks of one that was destroyed",
+          "[pipeline]") {
+  const temp_dir dir;
+  const texts files = one_file(dir);
+  leat::sync_wait([](texts f) -> task<> {
+    leat::task_group group;
+    group.spawn([f]() -> task<> {
+      auto p = leat_test::lines_of({.files = f, .num_epochs = std::nullopt}).prefetch(1);
+      co_await take_ten_and_throw(p);
+    });
+    std::string error;
+    try {
+      co_await group.join();
+    } catch (const std::runtime_error& e) {
+      error = e.what();
+    }
+    CHECK(error == own_error);
+  }(files));
+}
+
+TEST_CASE("pipeline: in a world, one that is destroyed at any time ends", "[pipeline]") {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    leat::sim::world w(seed, {.threads = 2, .files = {.faults = {.slow = 0.5}}});
+    w.files().write_file("/data/a", std::string(300, '\n'));
+    std::string error;
+    w.run([&](leat::sim::world& here) -> task<> {
+      auto p = leat::read_files<leat::line_reader>(
+                   {.files = {"/data/*"}, .num_epochs = std::nullopt, .readers = seed % 2},
+                   {.workers = {&here.thread(1)}})
+                   .map("text", text_of, {.workers = seed % 3})
+                   .prefetch(1);
+      const auto count = here.random().below(40);
+      try {
+        auto local = std::move(p);
+        for (std::uint64_t i = 0; i < count; ++i) {
+          const auto next = co_await local.next();
+          CHECK(next.has_value());
+        }
+        throw std::runtime_error(own_error);
+      } catch (const std::runtime_error& e) {
+        error = e.what();
+      }
+    });
+    CHECK(error == own_error);
+  }
+}
+
+}  // namespace abandoned_pipeline_test
