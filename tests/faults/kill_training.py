@@ -5,14 +5,15 @@ it again until it is done, over and over.
     kill_training.py TRAIN_CPP CRASH_SHIM [KILLS [SEED]]
 
 However often it was killed: what it has learnt in the end, and its weights to the last bit, are
-those of a job that ran through, and every record was learnt once in each epoch. It prints how often
-it was killed at each crash point; of 500 kills and more none may be missing.
+those of a job that ran through, and every record was learnt once in each epoch. The event files
+contain each point of the loss curve. It prints how often it was killed at each crash point; of 500 kills and more none may be missing.
 """
 
 import os
 import pathlib
 import random
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -104,6 +105,55 @@ def check(output, expected, records):
         fail(f'{result[1]} records learnt of {epochs} times {records}')
 
 
+def whole_records(plain):
+    """The records of an event file up to one that is cut off."""
+    while len(plain) >= 16:
+        size, = struct.unpack_from('<Q', plain)
+        if len(plain) < 16 + size:
+            break
+        yield plain[12:12 + size]
+        plain = plain[16 + size:]
+
+
+def varint(plain, at):
+    value = shift = 0
+    while True:
+        byte = plain[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, at
+
+
+def loss_steps(record):
+    """The step of an event with a value of 'loss'; empty for another event."""
+    step, has_loss, at = 0, False, 0
+    while at < len(record):
+        key, at = varint(record, at)
+        if key & 7 == 1:
+            at += 8
+        elif key & 7 == 0:
+            value, at = varint(record, at)
+            step = value if key >> 3 == 2 else step
+        else:
+            size, at = varint(record, at)
+            has_loss |= key >> 3 == 5 and b'loss' in record[at:at + size]
+            at += size
+    return {step} if has_loss else set()
+
+
+def check_curve(folder, output):
+    steps = int(output.split(' steps, ')[0].split()[-1])
+    found = set()
+    for path in folder.glob('run/events.out.tfevents.*'):
+        for record in whole_records(path.read_bytes()):
+            found |= loss_steps(record)
+    missing = sorted(set(range(20, steps + 1, 20)) - found)
+    if missing:
+        fail(f'the event files have no loss of step {missing[0]}, of {steps} steps')
+
+
 def kill_at_random_times(killed, took):
     """Gives the output in the end, and the number of kills."""
     for kills in range(12):
@@ -152,6 +202,7 @@ while kills < kills_wanted:
             else:
                 output, count = kill_at_crash_points(again, hits)
             check(output, expected, records)
+            check_curve(again.folder, output)
             kills += count
             resumed += sum(step != '0' for step in again.begun_from)
 
