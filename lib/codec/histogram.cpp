@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "core/never_destroyed.hpp"
 #include "leat/core/error.hpp"
 
 namespace leat {
@@ -51,9 +50,10 @@ void check(double value, std::string_view tag) {
 std::span<const double> histogram::default_limits() { return *shared_default_limits(); }
 
 const histogram::shared_limits& histogram::shared_default_limits() {
-  static detail::never_destroyed<const shared_limits> limits(
-      std::make_shared<const std::vector<double>>(make_default_limits()));
-  return limits.get();
+  // Never destroyed: other threads and static objects may use it while the process exits.
+  static const shared_limits& limits =
+      *new shared_limits(std::make_shared<const std::vector<double>>(make_default_limits()));
+  return limits;
 }
 
 histogram::histogram(shared_limits limits)

@@ -16,7 +16,7 @@
 namespace leat::detail {
 namespace {
 
-// True after a membarrier failed: a seccomp filter was installed after the first one was registered.
+// True after a membarrier failed: a seccomp filter was installed after it had been registered.
 // Used with relaxed builtins: an owner that misses the refusal is revoked in the slow way. Not a
 // std::atomic, which the model tests replace by a type that cannot be static.
 bool membarrier_refused = false;
