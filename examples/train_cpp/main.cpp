@@ -11,13 +11,16 @@
 //
 // Behind each step it waits for the last of these, as for a device that computes: then the services
 // run.
+// SIGTERM or SIGINT stops it after the current step: it saves its state and exits with 0.
 // The curves: leat report LOGDIR
 
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -101,6 +104,8 @@ leat::task<void> train(settings chosen) {
     std::printf("begins %s, at step %lld\n", from.empty() ? "anew" : ("from " + from).c_str(),
                 static_cast<long long>(step));
     std::fflush(stdout);
+    // Nothing is saved, and no stop takes effect, before a step has ended.
+    std::optional<leat::supervisor::step_scope> here(co_await sv.step());
     co_await batches.for_each([&](leat::record_rows batch) -> leat::task<void> {
       const std::vector<sample> samples = samples_of(batch);
       const double loss = m.train(samples);
@@ -109,9 +114,16 @@ leat::task<void> train(settings chosen) {
         co_await sv.summary_computed(leat::summary().add_scalar("loss", loss));
       }
       if (chosen.step.count() > 0) co_await leat::sleep_for(chosen.step);
+      here.reset();
+      here.emplace(co_await sv.step());
     });
   };
+  const leat::stop_on_signal guard(sv, {SIGINT, SIGTERM});
   co_await sv.managed(body);
+  if (sv.stopped()) {
+    std::printf("stopped at step %lld; start it again to continue\n", static_cast<long long>(step));
+    co_return;
+  }
   std::printf("%lld steps, learnt %s, weights %08x\n", static_cast<long long>(step),
               leat::to_string(learnt.seen).c_str(), m.checksum());
 }

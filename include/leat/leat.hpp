@@ -11,6 +11,7 @@
 #include "leat/core/scheduler.hpp"
 #include "leat/core/select.hpp"
 #include "leat/core/sleep.hpp"
+#include "leat/core/stop_on_signal.hpp"
 #include "leat/core/stop_wait.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/task.hpp"

@@ -93,6 +93,7 @@ void supervisor::check() const {
   if (o.save_summaries < duration::zero())
     refuse_options(o, "save_summaries is below 0; 0 is never");
   if (o.save_model < duration::zero()) refuse_options(o, "save_model is below 0; 0 is never");
+  if (o.step_grace < duration::zero()) refuse_options(o, "step_grace is below 0");
   if (o.stop_grace < duration::zero()) refuse_options(o, "stop_grace is below 0");
   if (!o.saver.in_step_with.empty() && !o.is_chief) {
     refuse_options(o,
@@ -150,8 +151,10 @@ saver* supervisor::get_saver() noexcept { return parts_->saver ? &*parts_->saver
 
 task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
   LEAT_ASSERT(!parts_->prepared, "a supervisor is prepared again that was not stopped");
+  if (!parts_->stop_wanted) parts_->starting = std::stop_source();
   coord_.clear_stop();
   parts_->prepared = true;
+  parts_->was_stopped = false;
   parts_->is_ready = parts_->has_started = parts_->broken = parts_->told_broken = false;
   parts_->saves_began = parts_->has_saved = parts_->restored_partly = false;
   parts_->saved_step.reset();
@@ -162,7 +165,8 @@ task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
   source.from = get_saver();
   source.wait_for_checkpoint = options.wait_for_checkpoint;
   source.max_wait = options.max_wait;
-  source.stop = options.stop;
+  const std::stop_callback forward(options.stop, [this] { parts_->starting.request_stop(); });
+  source.stop = parts_->starting.get_token();
   source.on_restored = [this](const std::string& path) {
     restored_from_ = path;
     warn_of_skipped();
@@ -279,6 +283,8 @@ std::vector<queue_run> supervisor::start_queue_runners(const runner_collection* 
 // ---------------------------------------------------------------------------------------- the end
 
 task<void> supervisor::run_until_stop(task<void> body) {
+  parts_->was_stopped = parts_->stop_wanted;
+  if (parts_->stop_wanted) co_return;  // during the start
   bool done = false;
   task_group group(options_.name + " body");
   {
@@ -293,6 +299,7 @@ task<void> supervisor::run_until_stop(task<void> body) {
     group.spawn(run(std::move(body)), "body");
     co_await group.join();
   }
+  parts_->was_stopped = parts_->stop_wanted || !done;
   const bool stopped = co_await this_task::stop_requested();
   if (!done && stopped) throw failure(errc::cancelled, options_.name);
 }
@@ -302,11 +309,15 @@ task<void> supervisor::end(std::optional<session>& opened, const std::exception_
   // Whoever is stopped from outside ends well: his body has done what it was given.
   const bool stopped = co_await this_task::stop_requested();
   const bool cut = stopped && error && detail::is_one_of(error, {errc::cancelled});
-  const bool clean = !error || cut || detail::is_one_of(error, options_.clean_stop_errors);
+  // A stop request has ended a wait of the start: there is nothing to save yet.
+  const bool early = parts_->stop_wanted && !parts_->has_started && error &&
+                     detail::is_one_of(error, {errc::cancelled});
+  if (early) parts_->was_stopped = true;
+  const bool clean = !error || cut || early || detail::is_one_of(error, options_.clean_stop_errors);
   std::exception_ptr late;
   if (!clean) parts_->is_ready = false;  // nor is it saved
   try {
-    coord_.request_stop(cut ? nullptr : error);
+    coord_.request_stop(cut || early ? nullptr : error);
   } catch (...) {
     late = std::current_exception();  // all were joined before
   }
@@ -386,6 +397,7 @@ task<void> supervisor::stop_now(stop_options options, bool by_body) {
       }
       parts_->stopping = false;
       parts_->prepared = false;
+      parts_->stop_wanted = false;
     }
   }
   parts_->end = nullptr;

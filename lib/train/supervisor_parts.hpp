@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
+#include <stop_token>
 
 #include "leat/core/task_scope.hpp"
 #include "leat/sync/fifo_queue.hpp"
@@ -49,10 +50,13 @@ struct supervisor::parts {
   fifo_queue<int> save_turn{1, "turn to save"};
   fifo_queue<int> stop_turn{1, "turn to stop"};
   std::optional<std::int64_t> saved_step;  // of the checkpoint that the state file names
-  bool saves_began = false;                // those by the clock
-  bool has_saved = false;                  // since it was prepared
-  bool restored_partly = false;            // the state differs from the checkpoint
-  std::exception_ptr flush_error;          // of the events, before the save under way
+  bool stop_wanted = false;      // request_stop_after_step() was called and the run has not ended
+  bool was_stopped = false;      // the last body was stopped, and did not finish by itself
+  bool saves_began = false;      // those by the clock
+  bool has_saved = false;        // since it was prepared
+  bool restored_partly = false;  // the state differs from the checkpoint
+  std::stop_source starting{std::nostopstate};  // ends the waits of the start
+  std::exception_ptr flush_error;               // of the events, before the save under way
   std::optional<step_rate> rate;
   std::optional<stage_rates> input;
   detail::skipped_checkpoints skipped;  // by the restore under way

@@ -110,9 +110,11 @@ task<void> supervisor::before_writing() {
 
 // What waits for the end of all steps comes before new ones.
 task<supervisor::step_scope> supervisor::step() {
+  if (parts_->stop_wanted) co_await stop_before_step();
   while (parts_->save_waits) {
     static_cast<void>(co_await parts_->snapshot_taken.pop());
     static_cast<void>(parts_->snapshot_taken.try_push(0));  // for the next one who waits
+    if (parts_->stop_wanted) co_await stop_before_step();
   }
   ++parts_->steps;
   co_return step_scope(*this);
@@ -120,7 +122,9 @@ task<supervisor::step_scope> supervisor::step() {
 
 void supervisor::end_step(bool broken) noexcept {
   parts_->broken = parts_->broken || broken;
-  if (--parts_->steps == 0) static_cast<void>(parts_->step_ended.try_push(0));
+  if (--parts_->steps > 0) return;
+  static_cast<void>(parts_->step_ended.try_push(0));
+  if (parts_->stop_wanted) coord_.request_stop();
 }
 
 void supervisor::require_saver() const {

@@ -135,6 +135,24 @@ class supervisor {
 
   /// See coordinator::request_stop().
   void request_stop(std::exception_ptr error = nullptr) { coord_.request_stop(std::move(error)); }
+
+  /// Requests a stop that loses nothing: it takes effect as soon as no step() is in progress, so
+  /// the state after the current step is saved, like the last checkpoint of any clean stop.
+  ///
+  /// - A body that does not call step() is stopped immediately: whenever it waits, it has
+  ///   processed its input completely.
+  /// - A step that has not finished after the option step_grace is cancelled, and on_warning is
+  ///   called: the last checkpoint that was saved before remains the newest.
+  /// - Before managed(), or while it prepares the session, the request is kept: waits for a
+  ///   checkpoint or a chief end, and the body is not started.
+  ///
+  /// Calls after the first have no effect. stop_on_signal calls it. Thread-bound.
+  void request_stop_after_step() noexcept;
+
+  /// Returns true if a stop request ended the last run before its body had finished by itself, so
+  /// that running the program again would continue; false if the body finished or failed.
+  [[nodiscard]] bool stopped() const noexcept;
+
   [[nodiscard]] bool should_stop() const noexcept { return coord_.should_stop(); }
   /// See coordinator::wait_for_stop().
   [[nodiscard]] task<bool> wait_for_stop(time_span limit = duration::max()) {
@@ -233,6 +251,8 @@ class supervisor {
   [[nodiscard]] task<void> run_until_stop(task<void> body);
   [[nodiscard]] task<void> end(std::optional<session>& opened, const std::exception_ptr& error,
                                stop_options options);
+  [[nodiscard]] task<void> stop_before_step();
+  [[nodiscard]] task<void> limit_last_step();
   void warn_of_skipped();
   [[nodiscard]] saver_options heard_saver() const;
   [[nodiscard]] task<void> open_parts();

@@ -82,6 +82,9 @@ struct supervisor_options {
 
   /// What start_queue_runners() starts when it is not told; must outlive the supervisor.
   const runner_collection* runners = nullptr;
+  /// For the current step to finish after request_stop_after_step(). Afterwards the body is
+  /// cancelled, and the interrupted step is neither counted nor saved.
+  time_span step_grace = std::chrono::seconds(10);
   time_span stop_grace = std::chrono::seconds(120);  ///< for services and tasks to end
   std::vector<errc> clean_stop_errors = {errc::out_of_range};
   /// An error of the body, or of a hook, after a clean stop leaves managed() as well; nothing is
