@@ -65,3 +65,10 @@ with tempfile.TemporaryDirectory() as temporary:
     print(dump)
     compare('leat-dump of the process', dump, dump_in(output))
     compare('leat-dump of the core', dump, dump_in(run_gdb(*leat_dump, program, str(core))))
+
+    # Without debug information the message says how to get it.
+    stripped = pathlib.Path(temporary) / 'stripped'
+    subprocess.run(['strip', '-o', str(stripped), program], check=True)
+    refused = run_gdb(*leat_dump, str(stripped))
+    if 'has no debug information of leat: build leat with it' not in refused:
+        sys.exit(f'leat-dump of a program without debug information says:\n{refused}')

@@ -12,7 +12,7 @@ from support import LEAT, ToolTest, main, records_file
 
 MANUAL = pathlib.Path(__file__).resolve().parents[2] / 'tools' / 'leat' / 'leat.1'
 COMMANDS = ['cat', 'head', 'count', 'stat', 'verify', 'index', 'convert', 'repair', 'report', 'run',
-            'doctor', 'bench io']
+            'checkpoints', 'doctor', 'bench io']
 
 
 class Help(ToolTest):

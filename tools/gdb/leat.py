@@ -445,6 +445,17 @@ class Process:
         return f"{what}: {steps}'{cycle[0].name}'"
 
 
+def check_debug_information():
+    """Fails with the remedy if the debugger does not know the types of leat."""
+    try:
+        gdb.lookup_type('leat::detail::scope_registry')
+    except gdb.error:
+        raise gdb.GdbError(
+            'leat-dump: this program has no debug information of leat: build leat with it '
+            '(meson setup -Ddebug=true, which works with --buildtype=release too), and do not '
+            'strip the program; or call leat::dump() in the program') from None
+
+
 class Dump(gdb.Command):
     """Prints where every task of leat is: what it waits for, since when, and who awaits it."""
 
@@ -455,6 +466,7 @@ class Dump(gdb.Command):
         language = gdb.parameter('language')
         gdb.execute('set language c++', to_string=True)
         try:
+            check_debug_information()
             Process().print()
         finally:
             gdb.execute(f'set language {language}', to_string=True)

@@ -81,6 +81,7 @@ void add_commands(CLI::App& app, program& p) {
   add_convert(app, p);
   add_repair(app, p);
   add_report(app, p);
+  add_checkpoints(app, p);
   add_run(app, p);
   add_doctor(app, p);
   add_bench(app, p);

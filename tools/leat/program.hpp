@@ -42,6 +42,7 @@ void add_index(CLI::App& app, program& p);
 void add_convert(CLI::App& app, program& p);
 void add_repair(CLI::App& app, program& p);
 void add_report(CLI::App& app, program& p);
+void add_checkpoints(CLI::App& app, program& p);
 void add_doctor(CLI::App& app, program& p);
 void add_run(CLI::App& app, program& p);
 void add_bench(CLI::App& app, program& p);
