@@ -251,6 +251,7 @@ pipeline<record_selection> read_indexed(std::vector<std::string> files,
   if (files.empty()) core->refuse(reader.name, "name at least one file or pattern");
   indexed_reader::check_options(reader);
   indexed_reader::check_seed(reader);
+  core->guard_reports(reader.corruption.on_report);
   stage_metrics& metrics = core->add_stage(reader.name);
   return {std::move(core),
           std::make_unique<indexed_stage>(metrics, std::move(files), std::move(reader))};
