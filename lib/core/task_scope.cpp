@@ -218,7 +218,7 @@ bool task_scope::has_task_on(const scheduler& s) const noexcept {
 
 void task_scope::spawn_on(scheduler& s, task<void> t, std::string_view name,
                           const std::source_location& where) {
-  LEAT_ASSERT(t, "an empty task was spawned: it was moved from, or spawned before");
+  LEAT_ASSERT(t.valid(), "an empty task was spawned: it was moved from, or spawned before");
   auto child = std::make_unique<context>(s, *this, name, where);
   // Complete before it is in the list: a stop or a dump may come upon it there at once.
   const bool here = scheduler::current() == &s;

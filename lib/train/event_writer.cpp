@@ -132,7 +132,7 @@ class event_writer::core {
   }
 
   // The first one was made with the task that it ends: there may be no memory now.
-  [[nodiscard]] task<void> close() { return closing_ ? std::move(closing_) : end(); }
+  [[nodiscard]] task<void> close() { return closing_.valid() ? std::move(closing_) : end(); }
 
   void reopen() {
     if (!queue_->is_closed()) return;

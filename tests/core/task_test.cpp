@@ -159,21 +159,24 @@ TEST_CASE("task: assignment frees the coroutine that was there", "[core]") {
   CHECK(counts.objects == 0);
 }
 
+static_assert(!std::is_constructible_v<bool, task<bool>>,
+              "a forgotten co_await must not compile as a condition");
+
 TEST_CASE("task: it is empty when made by default or moved from", "[core]") {
   task<int> t;
-  CHECK_FALSE(t);
+  CHECK_FALSE(t.valid());
   task<int> full = give(1);
-  CHECK(full);
+  CHECK(full.valid());
   t = std::move(full);
-  CHECK(t);
-  CHECK_FALSE(full);  // NOLINT(bugprone-use-after-move)
+  CHECK(t.valid());
+  CHECK_FALSE(full.valid());  // NOLINT(bugprone-use-after-move)
 }
 
 TEST_CASE("task: to assign one to itself changes nothing", "[core]") {
   task<int> t = give(1);
   task<int>& same = t;
   t = std::move(same);
-  CHECK(t);
+  CHECK(t.valid());
 }
 
 TEST_CASE("task: to await an empty one ends the process with a sentence", "[core]") {

@@ -49,8 +49,8 @@ class [[nodiscard]] task {
   }
   ~task() { destroy(); }
 
-  /// False when there is no coroutine: empty or moved from.
-  [[nodiscard]] explicit operator bool() const noexcept { return handle_ != nullptr; }
+  /// Returns false if the task is empty: default constructed, moved from, awaited or spawned.
+  [[nodiscard]] bool valid() const noexcept { return handle_ != nullptr; }
 
   /// Awaits the task in a coroutine that is no leat task.
   auto operator co_await() && noexcept;
@@ -79,7 +79,7 @@ class [[nodiscard]] child_awaiter {
  public:
   child_awaiter(task<T>&& t, promise_base& parent, const std::source_location& where) noexcept
       : task_(std::move(t)), by_{parent, nullptr, where} {
-    LEAT_ASSERT(task_, "an empty task was awaited: it was moved from, or awaited before");
+    LEAT_ASSERT(task_.valid(), "an empty task was awaited: it was moved from, or awaited before");
   }
 
   bool await_ready() const noexcept { return false; }

@@ -13,7 +13,7 @@ namespace leat {
 namespace detail {
 
 // Awaitables that never suspend: they only tell of the task that awaits them.
-class context_query {
+class [[nodiscard]] context_query {
  public:
   void bind(promise_base& p, std::coroutine_handle<>) noexcept { context_ = &p.task_context(); }
   bool await_ready() const noexcept { return true; }
@@ -24,13 +24,13 @@ class context_query {
   context* context_ = nullptr;
 };
 
-struct scheduler_query : context_query {
+struct [[nodiscard]] scheduler_query : context_query {
   scheduler& await_resume() const noexcept { return context_->home(); }
 };
-struct stop_token_query : context_query {
+struct [[nodiscard]] stop_token_query : context_query {
   std::stop_token await_resume() const noexcept { return context_->scope().get_stop_token(); }
 };
-struct stop_requested_query : context_query {
+struct [[nodiscard]] stop_requested_query : context_query {
   bool await_resume() const noexcept { return context_->stop_requested(); }
 };
 

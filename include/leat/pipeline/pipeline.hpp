@@ -105,8 +105,11 @@ class pipeline {
   /// Applies `f` to each element: f(element) gives one of the output; with std::optional one or
   /// none. A function that throws ends the pipeline: the error comes where the element would have.
   /// With workers it is called from several threads at a time.
+  /// `f` is a plain function; a coroutine does not compile: await it in for_each(), or in producers
+  /// of a queue that read_queue() reads.
   template <class Function>
   [[nodiscard]] auto map(std::string name, Function f, const map_options& options = {}) && {
+    detail::require_function<Function, value_type>();
     using result = detail::mapped<std::decay_t<std::invoke_result_t<const Function&, value_type>>>;
     return std::move(*this).template mapped<result::how, typename result::type>(
         std::move(name), std::move(f), options);
@@ -115,6 +118,7 @@ class pipeline {
   /// The same for a function that gives a range of any number of elements.
   template <class Function>
   [[nodiscard]] auto flat_map(std::string name, Function f, const map_options& options = {}) && {
+    detail::require_function<Function, value_type>();
     using range = std::decay_t<std::invoke_result_t<const Function&, value_type>>;
     return std::move(*this).template mapped<detail::arity::many, typename range::value_type>(
         std::move(name), std::move(f), options);

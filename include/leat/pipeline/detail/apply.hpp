@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "leat/core/detail/is_task.hpp"
 #include "leat/pipeline/detail/row_positions.hpp"
 #include "leat/pipeline/detail/stage_state.hpp"
 
@@ -28,6 +29,15 @@ struct mapped<std::optional<T>> {
   using type = T;
   static constexpr arity how = arity::maybe;
 };
+
+/// Rejects a coroutine as the function of a stage.
+template <class Function, class Element>
+constexpr void require_function() {
+  static_assert(!returns_task<const Function&, Element>,
+                "map() and flat_map() call a plain function, and this one is a coroutine, whose "
+                "tasks would never run: await it in for_each(), or push its results to a queue "
+                "in tasks that you spawn() and continue with read_queue()");
+}
 
 /// What a range gives that a function has made, or only lent.
 template <class Range>
