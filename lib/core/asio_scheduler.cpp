@@ -23,6 +23,7 @@ class asio_scheduler final : public detail::event_loop_scheduler {
 
   // No more handlers may be kept alive by the timer once the context shuts down.
   void shutdown() {
+    end_inquiries();
     drop_files();
     timer_.cancel();
   }

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <iterator>
 #include <mutex>
+#include <new>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -117,28 +118,16 @@ struct collector::answers {
   }
 };
 
-class collector::kept_home {
- public:
-  explicit kept_home(scheduler& s) noexcept : home_(&s) { s.work_started(); }
-  kept_home(kept_home&& other) noexcept : home_(std::exchange(other.home_, nullptr)) {}
-  kept_home& operator=(kept_home&&) = delete;
-  ~kept_home() {
-    if (home_) home_->work_finished();
-  }
-  [[nodiscard]] scheduler& get() const noexcept { return *home_; }
-
- private:
-  scheduler* home_;
-};
-
 class collector::inquiry : public work_item {
  public:
-  inquiry(std::uint64_t only, kept_home home, std::shared_ptr<answers> to)
+  inquiry(std::uint64_t only, scheduler_hold home, std::shared_ptr<answers> to)
       : only_(only), home_(std::move(home)), to_(std::move(to)) {
-    run_ = [](work_item& item) noexcept {
-      const std::unique_ptr<inquiry> self(static_cast<inquiry*>(&item));
-      self->answer_unless_abandoned();
-    };
+    run_ = &inquiry::run;
+  }
+
+  static void run(work_item& item) noexcept {
+    const std::unique_ptr<inquiry> self(static_cast<inquiry*>(&item));
+    self->answer_unless_abandoned();
   }
 
   // Hands the question over to the scheduler; on the thread that drives it it is answered at once.
@@ -148,7 +137,8 @@ class collector::inquiry : public work_item {
         std::find(driven.begin(), driven.end(), home) != driven.end()) {
       run_(*this);
     } else {
-      home_.get().post(*this);
+      const scheduler_hold until_posted(home_.get());  // this may be gone before post() returns
+      until_posted.get().post(*this);
     }
   }
 
@@ -166,23 +156,30 @@ class collector::inquiry : public work_item {
   void answer_unless_abandoned() const {
     const std::lock_guard lock(to_->mutex);
     if (to_->abandoned) return;
-    for (const context* task : tasks_here()) to_->tasks.push_back(told_by(*task));
-    to_->answered.push_back(&home_.get());
+    const std::size_t before = to_->tasks.size();
+    try {
+      for (const context* task : tasks_here()) to_->tasks.push_back(told_by(*task));
+      to_->answered.push_back(&home_.get());
+    } catch (const std::bad_alloc&) {  // counts as no answer; the thread asked is not to blame
+      to_->tasks.resize(before);
+    }
     if (--to_->missing == 0) to_->arrived.notify_one();
   }
 
   const std::uint64_t only_;
-  const kept_home home_;
+  const scheduler_hold home_;
   const std::shared_ptr<answers> to_;
 };
 
+bool is_inquiry(const work_item& item) noexcept { return item.run_ == &collector::inquiry::run; }
+
 // The schedulers with tasks, each once.
-std::vector<collector::kept_home> collector::homes_of(std::uint64_t only) {
-  std::vector<kept_home> all;
+std::vector<scheduler_hold> collector::homes_of(std::uint64_t only) {
+  std::vector<scheduler_hold> all;
   const std::lock_guard lock(scope_registry::mutex());
   chosen(only).each_task([&](const task_scope&, const context& c) {
     const bool known = std::any_of(all.begin(), all.end(),
-                                   [&](const kept_home& k) { return &k.get() == &c.home(); });
+                                   [&](const scheduler_hold& k) { return &k.get() == &c.home(); });
     if (!known) all.emplace_back(c.home());
   });
   return all;
@@ -193,7 +190,7 @@ std::shared_ptr<collector::answers> collector::ask(std::uint64_t only, duration 
                                                    const std::vector<const scheduler*>& driven) {
   const auto to = std::make_shared<answers>();
   std::vector<std::unique_ptr<inquiry>> questions;
-  for (kept_home& home : homes_of(only)) {
+  for (scheduler_hold& home : homes_of(only)) {
     questions.push_back(std::make_unique<inquiry>(only, std::move(home), to));
   }
   to->missing = questions.size();

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "inquiry.hpp"
 #include "leat/core/task_scope.hpp"
 #include "process_state.hpp"
 
@@ -22,13 +23,13 @@ class collector {
                                              const std::vector<const scheduler*>& driven = {});
 
  private:
-  struct finding;   // one task
-  struct answers;   // what the schedulers said
-  class kept_home;  // a scheduler that its driver keeps in its loop meanwhile
-  class inquiry;    // asks one scheduler where its tasks are
-  class chosen;     // the scopes that are asked about
+  struct finding;  // one task
+  struct answers;  // what the schedulers said
+  class inquiry;   // asks one scheduler where its tasks are
+  class chosen;    // the scopes that are asked about
+  friend bool is_inquiry(const work_item& item) noexcept;
 
-  [[nodiscard]] static std::vector<kept_home> homes_of(std::uint64_t only);
+  [[nodiscard]] static std::vector<scheduler_hold> homes_of(std::uint64_t only);
   [[nodiscard]] static std::shared_ptr<answers> ask(std::uint64_t only, duration patience,
                                                     const std::vector<const scheduler*>& driven);
   [[nodiscard]] static task_state known_of(const context& task);

@@ -78,6 +78,7 @@ embedded_scheduler::embedded_scheduler()
 embedded_scheduler::~embedded_scheduler() {
   LEAT_ASSERT(!running_.load(std::memory_order_relaxed),
               "an embedded_scheduler was destroyed from within run_ready()");
+  end_inquiries();
   LEAT_ASSERT(work_.load(std::memory_order_relaxed) == 0,
               "an embedded_scheduler was destroyed while tasks live in it or files are being "
               "closed: join them, and run it until idle()");

@@ -2,8 +2,10 @@
 
 #include <array>
 #include <chrono>
+#include <sched.h>
 #include <unistd.h>
 
+#include "inquiry.hpp"
 #include "leat/core/assert.hpp"
 #include "leat/core/detail/pause.hpp"
 #include "leat/core/wait.hpp"
@@ -35,6 +37,23 @@ work_item* scheduler::awake() noexcept { return &awake_mark; }
 scheduler::~scheduler() {
   LEAT_ASSERT(ready_.empty() && !remote_pending() && later_.empty(),
               "a scheduler was destroyed with work to run: join its tasks first");
+}
+
+void scheduler::end_inquiries() noexcept {
+  // acquire: pairs with the release of the last hold, so that its accesses are over.
+  while (holds_.load(std::memory_order_acquire) != 0) {
+    take_remote();
+    work_list others;
+    while (work_item* const item = ready_.pop_front()) {
+      if (detail::is_inquiry(*item)) {
+        item->run_(*item);
+      } else {
+        others.push_back(*item);
+      }
+    }
+    ready_ = std::move(others);
+    ::sched_yield();  // a dump may be about to post its question
+  }
 }
 
 wall_time_point scheduler::wall_time() const noexcept { return std::chrono::system_clock::now(); }

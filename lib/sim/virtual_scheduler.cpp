@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "core/inquiry.hpp"
 #include "core/scope_registry.hpp"
 #include "core/where_everyone_is.hpp"
 #include "leat/core/assert.hpp"
@@ -20,6 +21,12 @@ constexpr std::chrono::seconds wall_clock_begin{946'684'800};
 }  // namespace
 
 virtual_scheduler::~virtual_scheduler() {
+  std::erase_if(pool_, [](work_item* item) {
+    const bool answers = detail::is_inquiry(*item);
+    if (answers) item->run_(*item);
+    return answers;
+  });
+  end_inquiries();
   LEAT_ASSERT(pool_.empty(), "a scheduler was destroyed with work to run: join its tasks first");
 }
 

@@ -11,6 +11,7 @@
 #include <exception>
 #include <new>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -23,12 +24,14 @@
 #include "leat/core/asio_scheduler.hpp"
 #include "leat/core/detail/sanitizers.hpp"
 #include "leat/core/dlpack.hpp"
+#include "leat/core/dump.hpp"
 #include "leat/core/embedded_scheduler.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/stack.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/task_group.hpp"
+#include "leat/core/this_task.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/pipeline/batcher.hpp"
 #include "leat/pipeline/input_producer.hpp"
@@ -261,6 +264,21 @@ task<> looper_program() {
 
 TEST_CASE("allocation: a looper", "[faults]") {
   fail_each_allocation([] { leat::sync_wait(looper_program()); });
+}
+
+task<> dump_program() {
+  co_await leat::with_task_group([](leat::task_group& group) -> task<> {
+    group.spawn([]() -> task<> { co_await leat::sleep_for(std::chrono::hours(1)); }(),
+                "a task with a name that is not short");
+    co_await leat::this_task::yield();
+    std::ostringstream out;
+    leat::dump(out);
+    group.request_stop();
+  });
+}
+
+TEST_CASE("allocation: a dump without memory throws or tells less", "[faults]") {
+  fail_each_allocation([] { leat::sync_wait(dump_program()); });
 }
 
 TEST_CASE("allocation: a definition of a queue runner", "[faults]") {

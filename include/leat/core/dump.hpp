@@ -19,10 +19,13 @@ struct work_item;
 ///         awaited at reader.cpp:77 in run_reader
 ///
 /// Each scheduler reports on its own tasks, in its next turn. One that does not answer within
-/// `patience` (its thread is busy, or nobody runs it) is reported as such. Where tasks wait for
+/// `patience` (its thread is busy, or nobody runs it), or that has no memory for the answer, is
+/// reported as such. Where tasks wait for
 /// each other the last lines say so, with "probably" unless nobody else could end the waits.
 ///
-/// Thread safety: shared-safe; from within a task too.
+/// Errors: std::bad_alloc; those of `out`.
+/// Thread safety: shared-safe; from within a task too, and while contexts with schedulers are
+/// destroyed: a scheduler that a dump asks is destroyed after it has answered.
 /// Cost: a post to each scheduler that has tasks; text of about 200 bytes a task.
 void dump(std::ostream& out, time_span patience = std::chrono::seconds(1));
 

@@ -17,6 +17,10 @@ class file_backend;
 class task_scope;
 class wait;
 
+namespace detail {
+class scheduler_hold;
+}  // namespace detail
+
 /// Which process this is among all that may write to the same place.
 struct process_identity {
   std::string host;  ///< the name of the machine
@@ -152,6 +156,11 @@ class scheduler {
   /// Returns the ready items that a simulation holds back to ready_items().
   virtual void return_held_items() noexcept {}
 
+  /// Answers the dumps that ask about this scheduler, and waits until none of them uses it any
+  /// more. A driver calls this first when it is destroyed, on the thread that destroys it, while
+  /// wake() and work_finished() still work. Cost: one load if no dump is under way.
+  void end_inquiries() noexcept;
+
   /// Asks the driver to call run_ready() soon. Called from any thread, once for each burst.
   virtual void wake() noexcept = 0;
 
@@ -195,6 +204,8 @@ class scheduler {
   [[nodiscard]] time_point next_timer() const noexcept { return timers_.earliest(); }
 
  private:
+  friend class detail::scheduler_hold;
+
   // remote_ is null while the driver sleeps, awake() while it will look again without being told,
   // else the newest of a stack of items. The change from null decides who calls wake().
   static work_item* awake() noexcept;
@@ -223,6 +234,7 @@ class scheduler {
   detail::timer_heap timers_;
   time_point armed_ = no_deadline;
   file_backend* files_ = nullptr;
+  std::atomic<std::size_t> holds_{0};  // by dumps on other threads
   alignas(64) std::atomic<work_item*> remote_{nullptr};
 };
 
