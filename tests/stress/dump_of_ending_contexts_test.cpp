@@ -1,4 +1,4 @@
-// Dumps on one thread while another one makes contexts, polls them until their tasks have ended, and
+// Dumps on one thread while another one makes contexts, polls them until their tasks have ended and
 // destroys them: a dump never uses a scheduler that is gone.
 
 #include <atomic>
