@@ -17,10 +17,6 @@ class file_backend;
 class task_scope;
 class wait;
 
-namespace detail {
-class scheduler_hold;
-}  // namespace detail
-
 /// Which process this is among all that may write to the same place.
 struct process_identity {
   std::string host;  ///< the name of the machine
@@ -150,6 +146,19 @@ class scheduler {
   virtual void work_started() noexcept = 0;
   virtual void work_finished() noexcept = 0;
 
+  /// Keeps the scheduler usable for a dump on another thread until release() is called as often:
+  /// its driver stays in its loop, and its destruction waits. Call hold() while a task of the
+  /// scheduler cannot end. Thread safety: shared-safe.
+  void hold() noexcept {
+    holds_.fetch_add(1, std::memory_order_relaxed);  // the task keeps the scheduler meanwhile
+    work_started();
+  }
+  void release() noexcept {
+    work_finished();
+    // The last access. release: see end_inquiries().
+    holds_.fetch_sub(1, std::memory_order_release);
+  }
+
  protected:
   ~scheduler();
 
@@ -204,8 +213,6 @@ class scheduler {
   [[nodiscard]] time_point next_timer() const noexcept { return timers_.earliest(); }
 
  private:
-  friend class detail::scheduler_hold;
-
   // remote_ is null while the driver sleeps, awake() while it will look again without being told,
   // else the newest of a stack of items. The change from null decides who calls wake().
   static work_item* awake() noexcept;
