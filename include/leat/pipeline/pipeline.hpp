@@ -88,9 +88,8 @@ class pipeline {
       : core_(std::move(core)), last_(std::move(last)) {}
   pipeline(pipeline&&) noexcept = default;
   pipeline& operator=(pipeline&&) = delete;
-  /// Stops a pipeline that runs, for example because the loop around next() threw. Within the
-  /// destructor, tasks on other threads finish and the functions of the stages are destroyed. Tasks
-  /// that wait for I/O finish later; the owner of the current task joins them.
+  /// Stops a running pipeline, for example because the loop around next() threw. Waits for tasks on
+  /// other threads; the owner of the current task joins those that wait for I/O.
   ~pipeline() {
     in_use_.require_idle();
     if (!core_ || !core_->is_running()) return;
@@ -104,9 +103,8 @@ class pipeline {
 
   /// Applies `f` to each element: f(element) gives one of the output; with std::optional one or
   /// none. A function that throws ends the pipeline: the error comes where the element would have.
-  /// With workers it is called from several threads at a time.
-  /// `f` is a plain function; a coroutine does not compile: await it in for_each(), or in producers
-  /// of a queue that read_queue() reads.
+  /// With workers it is called from several threads at a time. A coroutine does not compile: await
+  /// it in for_each(), or in producers of a queue that read_queue() reads.
   template <class Function>
   [[nodiscard]] auto map(std::string name, Function f, const map_options& options = {}) && {
     detail::require_function<Function, value_type>();
@@ -206,8 +204,7 @@ class pipeline {
     co_return detail::counted(core_->consumer(), in_.take());
   }
 
-  /// Stops the pipeline early and waits for its tasks. Without it, the destructor stops the
-  /// pipeline and leaves tasks that wait for I/O to the owner of the current task.
+  /// Stops the pipeline early and waits for its tasks, also for those that wait for I/O.
   /// Precondition: no call of next() is in progress; a stop of its task ends such a call.
   [[nodiscard]] task<void> stop() {
     const detail::one_at_a_time::use use(in_use_);
@@ -266,9 +263,7 @@ class pipeline {
   }
 
   /// From the source to the last one and the consumer, for verdict() and prometheus_text().
-  [[nodiscard]] std::vector<const stage_metrics*> stages() const {
-    return detail::core_of(core_).stages();
-  }
+  [[nodiscard]] auto stages() const { return detail::core_of(core_).stages(); }
   /// Elements at the end that filled no batch, and were dropped.
   [[nodiscard]] std::uint64_t dropped() const noexcept { return detail::core_of(core_).dropped(); }
 
