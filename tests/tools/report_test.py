@@ -121,7 +121,7 @@ class Report(ToolTest):
         self.assertEqual({t for t, _ in page.elements},
                          {'html', 'head', 'meta', 'title', 'style', 'body', 'h1', 'ul', 'li', 'span',
                           'main', 'section', 'h2', 'svg', 'desc', 'g', 'line', 'text', 'polyline',
-                          'circle', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'footer'})
+                          'circle', 'table', 'div', 'input', 'label', 'thead', 'tbody', 'tr', 'th', 'td', 'footer'})
         for _, attributes in page.elements:
             self.assertFalse([a for a in attributes if a.startswith('on')])
         headings = [text for tag, text in page.texts if tag == 'h2']
@@ -232,6 +232,41 @@ class Report(ToolTest):
         self.assertEqual((self.folder / 'page.html').read_text(), printed)
         self.leat('report', 'logs', '-o', 'no/page.html', status=3)
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ['logs', 'page.html'])
+
+    def test_an_outlier_is_clipped_and_said(self):
+        self.run_of('logs', *[scalar('v', s, 1e6 if s == 50 else 1 + s % 10) for s in range(200)])
+        page = self.page('logs')
+        self.assertIn(('p', 'Clipped to the percentiles 1 to 99: 1 drawn point outside, full range '
+                            '1 to 1e+06.'), page.texts)
+        heights = [float(p.split(',')[1]) for p in page.of('polyline')[0]['points'].split()]
+        self.assertGreater(max(heights) - sorted(heights)[5], 100)
+        self.run_of('even', *[scalar('v', s, s) for s in range(200)])
+        self.assertNotIn('Clipped', self.leat('report', 'even'))
+
+    def test_log_scale(self):
+        self.run_of('logs', *[scalar('v', s, 10.0 ** -s) for s in range(5)],
+                    *[scalar('w', s, s) for s in range(5)])
+        page = self.page('logs', '--log-scale')
+        v, w = ([float(p.split(',')[1]) for p in c['points'].split()] for c in page.of('polyline'))
+        steps = [b - a for a, b in zip(v, v[1:])]
+        self.assertLess(max(steps) - min(steps), 0.2)
+        self.assertEqual(len([t for t in page.texts if t[1] == 'value (log)']), 1)
+        self.assertIn(('text', '0.01'), page.texts)
+
+    def test_a_curve_over_an_equal_one_is_dashed_and_runs_can_be_hidden(self):
+        for name in 'ab':
+            self.run_of('logs/' + name, *[scalar('v', s, s) for s in range(5)])
+        page = self.page('logs')
+        self.assertEqual([c['class'] for c in page.of('polyline')], ['curve c0', 'curve c1 over'])
+        self.assertEqual([i['id'] for i in page.of('input')], ['r0', 'r1'])
+
+    def test_without_finite_values_there_is_no_chart_and_single_values_come_last(self):
+        self.run_of('logs', scalar('a', 0, 1), *[scalar('b', s, math.nan) for s in range(5)],
+                    *[scalar('c', s, s) for s in range(5)])
+        page = self.page('logs')
+        self.assertEqual([text for tag, text in page.texts if tag == 'h2'], ['b', 'c', 'a'])
+        self.assertIn(('p', 'No finite values.'), page.texts)
+        self.assertEqual(len(page.of('svg')), 2)
 
     def test_json_goes_to_a_file_too(self):
         self.run_of('logs/a', scalar('v', 1, 1))

@@ -18,7 +18,7 @@ constexpr double height = 280;
 constexpr double left = 64;
 constexpr double right = 12;
 constexpr double top = 10;
-constexpr double bottom = 28;
+constexpr double bottom = 36;
 
 // What the chart shows, from end to end.
 struct range {
@@ -43,6 +43,10 @@ struct range {
   }
 };
 
+// One outlier would flatten everything else: curves whose full range is more than this many times
+// the range of most values are clipped to the latter.
+constexpr double most_stretch = 8;
+
 class drawing {
  public:
   explicit drawing(const chart& c) : chart_(c) {
@@ -55,6 +59,7 @@ class drawing {
         cover(s.x, s.high);
       }
     }
+    clip();
     x_.widen();
     y_.widen();
   }
@@ -67,10 +72,43 @@ class drawing {
     draw_axes();
     for (const band& b : chart_.bands) draw(b);
     for (const curve& c : chart_.curves) draw(c);
-    return out_ + "</svg>\n";
+    out_ += "</svg>\n";
+    if (clipped_ > 0) {
+      out_ += fmt::format(
+          "<p class=\"note\">Clipped to the percentiles 1 to 99: {} outside, full range {} to "
+          "{}.</p>\n",
+          count_text(clipped_, "drawn point"), label(full_.low), label(full_.high));
+    }
+    return out_;
   }
 
  private:
+  // Clips the y axis to the percentiles 1 to 99 if the rest would be flat.
+  void clip() {
+    std::vector<double> values;
+    for (const curve& c : chart_.curves) {
+      for (const point& p : c.points) {
+        if (is_finite(p)) values.push_back(p.y);
+      }
+    }
+    full_ = y_;
+    if (!chart_.bands.empty() || values.size() < 20) return;
+    std::ranges::sort(values);
+    range most;
+    most.cover(values[values.size() / 100 + 1]);
+    most.cover(values[values.size() - 2 - values.size() / 100]);
+    const double margin = (most.high / 2 - most.low / 2) / 5;
+    if (!(margin > 0) || full_.high / 2 - full_.low / 2 <= most_stretch * margin * 5) return;
+    y_.low = std::max(full_.low, most.low - margin);
+    y_.high = std::min(full_.high, most.high + margin);
+    clipped_ = static_cast<std::size_t>(
+        std::ranges::count_if(values, [this](double v) { return v < y_.low || v > y_.high; }));
+  }
+
+  [[nodiscard]] std::string label(double v) const {
+    return number_text(chart_.log_y ? std::pow(10, v) : v);
+  }
+
   void cover(double x, double y) noexcept {
     if (!std::isfinite(x) || !std::isfinite(y)) return;
     x_.cover(x);
@@ -84,7 +122,7 @@ class drawing {
     return left + share(v, x_) * (width - left - right);
   }
   [[nodiscard]] double y(double v) const noexcept {
-    return height - bottom - share(v, y_) * (height - top - bottom);
+    return height - bottom - share(std::clamp(v, y_.low, y_.high), y_) * (height - top - bottom);
   }
 
   void draw_axes() {
@@ -99,14 +137,23 @@ class drawing {
       out_ += fmt::format(
           "<line x1=\"{1}\" y1=\"{0:.1f}\" x2=\"{2}\" y2=\"{0:.1f}\"/>"
           "<text class=\"y\" x=\"{3}\" y=\"{4:.1f}\">{5}</text>\n",
-          y(v), left, width - right, left - 6, y(v) + 4, number_text(v));
+          y(v), left, width - right, left - 6, y(v) + 4, label(v));
     }
+    out_ += fmt::format(
+        "<text class=\"x\" x=\"{:.1f}\" y=\"{}\">step</text>\n"
+        "<text class=\"x\" transform=\"rotate(-90 10 {:.1f})\" x=\"10\" y=\"{:.1f}\">{}</text>\n",
+        (left + width - right) / 2, height - 2, (height - bottom) / 2, (height - bottom) / 2,
+        chart_.log_y ? "value (log)" : "value");
     out_ += "</g>\n";
   }
 
   // A line for each stretch without a gap; a stretch of one point is a dot.
   void draw(const curve& c) {
-    const std::string look = fmt::format("c{}{}", c.color, c.faint ? " faint" : "");
+    const bool covers_another = std::ranges::any_of(chart_.curves, [&](const curve& other) {
+      return &other < &c && other.faint == c.faint && same_points(other, c);
+    });
+    const std::string look =
+        fmt::format("c{}{}{}", c.color, c.faint ? " faint" : "", covers_another ? " over" : "");
     for (std::size_t i = 0; i < c.points.size();) {
       std::size_t end = i;
       while (end < c.points.size() && is_finite(c.points[end])) ++end;
@@ -140,9 +187,17 @@ class drawing {
     return std::isfinite(p.x) && std::isfinite(p.y);
   }
 
+  static bool same_points(const curve& a, const curve& b) noexcept {
+    return std::ranges::equal(a.points, b.points, [](const point& p, const point& q) {
+      return p.x == q.x && (p.y == q.y || (std::isnan(p.y) && std::isnan(q.y)));
+    });
+  }
+
   const chart& chart_;
   range x_;
   range y_;
+  range full_;               // of y, before it is clipped
+  std::size_t clipped_ = 0;  // points beyond the clipped range
   std::string out_;
 };
 
@@ -231,6 +286,14 @@ std::vector<point> smoothed(const std::vector<point>& points, double weight) {
     p.y = average / (1 - missing);
   }
   return smooth;
+}
+
+bool chart::has_points() const noexcept {
+  return std::ranges::any_of(bands, [](const band& b) { return !b.slices.empty(); }) ||
+         std::ranges::any_of(curves, [](const curve& c) {
+           return std::ranges::any_of(
+               c.points, [](const point& p) { return std::isfinite(p.x) && std::isfinite(p.y); });
+         });
 }
 
 std::string chart::svg() const { return drawing(*this).text(); }

@@ -38,6 +38,10 @@ struct chart {
   std::string description;  ///< the same
   std::vector<band> bands;
   std::vector<curve> curves;
+  bool log_y = false;  ///< the y of points are logarithms to base 10, and labels show the values
+
+  /// True if there is a point to draw.
+  [[nodiscard]] bool has_points() const noexcept;
 
   [[nodiscard]] std::string svg() const;
 };

@@ -203,6 +203,8 @@ void add_report(CLI::App& app, program& p) {
               "Weight of the past in a moving average, 0 to 0.999; 0, none, unless told"),
           0, 0.999)
       ->type_name("W");
+  command->add_flag("--log-scale", options->page.log_scale,
+                    "Logarithmic axis for scalars whose values are all positive");
   command
       ->add_option("--max-points", options->page.max_points,
                    "Draw so many points of a curve; 1000 unless told, all are in the JSON")

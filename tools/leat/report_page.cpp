@@ -36,6 +36,10 @@ svg { display: block; width: 100%; height: auto; }
 .axes line { stroke: var(--grid); } .axes text { fill: var(--dim); font-size: 11px; }
 .axes .x { text-anchor: middle; } .axes .y { text-anchor: end; }
 .curve { fill: none; stroke: var(--c); stroke-width: 1.8; stroke-linejoin: round; }
+.curve.over { stroke-dasharray: 7 7; }
+.table { overflow-x: auto; } td + td { white-space: nowrap; } td:first-child { min-width: 7em; }
+@media (max-width: 40rem) { body { padding: .5rem; } section { padding: .5rem; }
+  .axes text { font-size: 17px; } }
 .dot { fill: var(--c); } .faint { opacity: .3; } .band { fill: var(--c); opacity: .18; }
 ul { list-style: none; padding: 0; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; }
 .swatch { display: inline-block; width: 1.4em; height: .3em; margin-right: .4em;
@@ -52,6 +56,9 @@ std::string color_rules(std::size_t runs) {
   for (std::size_t i = 0; i < runs; ++i) {
     rules += fmt::format(".c{0} {{ --c: var(--p{1}); }}", i, i % colors);
     if (i >= colors) rules += fmt::format(" .curve.c{} {{ stroke-dasharray: 6 3; }}", i);
+    rules += fmt::format(
+        "\n:root:has(#r{0}:not(:checked)) main :is(svg .c{0}, tr:has(.c{0})) {{ display: none; }}",
+        i);
     rules += "\n";
   }
   return rules;
@@ -101,8 +108,30 @@ constexpr std::string_view histogram_head =
 std::string graph_section(const std::string& tag, const std::string& svg, std::string_view head,
                           const std::string& rows) {
   return fmt::format(
-      "<section class=\"chart\"><h2>{}</h2>\n{}<table>{}<tbody>\n{}</tbody></table></section>\n",
+      "<section class=\"chart\"><h2>{}</h2>\n{}<div class=\"table\"><table>{}<tbody>\n{}</tbody>"
+      "</table></div></section>\n",
       html_escaped(tag), svg, head, rows);
+}
+
+// Leaves a chart as it is if a value has no logarithm.
+void use_log_scale(chart& c) {
+  for (const curve& line : c.curves) {
+    for (const point& p : line.points) {
+      if (std::isfinite(p.y) && p.y <= 0) return;
+    }
+  }
+  c.log_y = true;
+  for (curve& line : c.curves) {
+    for (point& p : line.points) p.y = std::log10(p.y);
+  }
+}
+
+// True if a run has more than one value of the tag: the others are no curves.
+bool is_curve(const std::string& tag, const std::vector<reported_run>& runs) {
+  return std::ranges::any_of(runs, [&](const reported_run& r) {
+    const auto found = r.content.series.scalars.find(tag);
+    return found != r.content.series.scalars.end() && found->second.size() > 1;
+  });
 }
 
 std::string scalar_section(const std::string& tag, const std::vector<reported_run>& runs,
@@ -123,6 +152,10 @@ std::string scalar_section(const std::string& tag, const std::vector<reported_ru
   }
   c.description = fmt::format("{} over the steps, of {}", tag, count_text(c.curves.size(), "run"));
   c.curves.insert(c.curves.end(), smooth.begin(), smooth.end());
+  if (!c.has_points()) {
+    return graph_section(tag, "<p class=\"note\">No finite values.</p>\n", scalar_head, rows);
+  }
+  if (options.log_scale) use_log_scale(c);
   return graph_section(tag, c.svg(), scalar_head, rows);
 }
 
@@ -194,8 +227,10 @@ std::string legend(const std::vector<reported_run>& runs) {
     };
     note(r.series.discarded, "taken back by a restart");
     note(r.skipped, "damaged");
-    items += fmt::format("<li>{} <span class=\"note\">{}{}</span></li>\n", swatch(i, runs[i].name),
-                         count_text(r.series.events, "event"), notes);
+    items += fmt::format(
+        "<li><label><input type=\"checkbox\" id=\"r{}\" checked=\"checked\"/>{}</label> "
+        "<span class=\"note\">{}{}</span></li>\n",
+        i, swatch(i, runs[i].name), count_text(r.series.events, "event"), notes);
   }
   return "<ul class=\"legend\">\n" + items + "</ul>\n";
 }
@@ -239,9 +274,12 @@ std::string report_page(const std::vector<reported_run>& runs, const page_option
       "content=\"width=device-width, initial-scale=1\"/>\n<title>{}</title>\n<style>{}{}</style>"
       "</head><body>\n<h1>{}</h1>\n{}<main>\n",
       title, style, color_rules(runs.size()), title, legend(runs));
-  for (const std::string& tag : scalars) page += scalar_section(tag, runs, options);
+  std::string single;  // values that are no curves come last
+  for (const std::string& tag : scalars) {
+    (is_curve(tag, runs) ? page : single) += scalar_section(tag, runs, options);
+  }
   for (const std::string& tag : histograms) page += histogram_section(tag, runs, options);
-  page += "</main>\n";
+  page += single + "</main>\n";
   if (scalars.empty() && histograms.empty()) {
     page += "<p>There are no scalars and no histograms in these runs.</p>\n";
   }

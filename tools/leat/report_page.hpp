@@ -19,6 +19,7 @@ struct reported_run {
 struct page_options {
   std::string title = "leat report";
   double smoothing = 0;           ///< weight of the past; 0: none
+  bool log_scale = false;         ///< of scalars whose values are all positive
   std::size_t max_points = 1000;  ///< of a curve
 };
 
