@@ -62,12 +62,69 @@ element_spec spec_of(const std::vector<csv_column>& columns) {
   return element_spec(std::move(components));
 }
 
+std::string_view without_mark_and_line_end(std::string_view header) noexcept {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (header.starts_with(byte_order_mark)) header.remove_prefix(byte_order_mark.size());
+  if (header.ends_with('\n')) header.remove_suffix(1);
+  if (header.ends_with('\r')) header.remove_suffix(1);
+  return header;
+}
+
+std::string list_of(std::span<const std::string_view> names) {
+  constexpr std::size_t most = 20;
+  std::string list;
+  for (const std::string_view name : names.first(std::min(names.size(), most))) {
+    list += (list.empty() ? "" : ", ") + detail::excerpt(name);
+  }
+  return names.size() > most ? list + ", ..." : list;
+}
+
+// For each column the field of the header that has its name.
+std::vector<std::size_t> fields_in(std::string_view header, const std::vector<csv_column>& columns,
+                                   const csv_options& o) {
+  detail::csv_splitter splitter(o.delimiter, o.quotes, every_field);
+  std::span<const std::string_view> names;
+  try {
+    names = splitter.split(without_mark_and_line_end(header), 0);
+  } catch (const decode_error& e) {
+    refuse_csv("the header cannot be split into names: " + std::string(e.what()));
+  }
+  std::vector<std::size_t> fields;
+  for (const csv_column& c : columns) {
+    if (c.name.empty()) {
+      refuse_csv("column " + std::to_string(fields.size()) +
+                 " has no name: for_header() finds columns by their names");
+    }
+    const auto found = std::ranges::find(names, std::string_view(c.name));
+    if (found == names.end()) {
+      refuse_csv("the header has no field '" + c.name +
+                 "': " + (names.empty() ? "it is empty" : "its fields are " + list_of(names)));
+    }
+    if (std::ranges::count(names, std::string_view(c.name)) > 1) {
+      refuse_csv("the header has the field '" + c.name +
+                 "' twice: select the columns by number, with csv_options::select");
+    }
+    fields.push_back(static_cast<std::size_t>(found - names.begin()));
+  }
+  return fields;
+}
+
 }  // namespace
 
 struct csv_decoder::plan {
   plan(std::vector<csv_column> c, csv_options o)
       : spec(spec_of(c)), columns(std::move(c)), options(std::move(o)) {
     check_options(options, columns.size());
+    if (!options.select.empty()) find_last();
+  }
+
+  /// Of the fields that have the columns' names in a header.
+  plan(std::string_view header, std::vector<csv_column> c, csv_options o)
+      : spec(spec_of(c)), columns(std::move(c)), options(std::move(o)) {
+    if (!options.select.empty()) refuse_csv("for_header() and csv_options::select are exclusive");
+    check_options(options, columns.size());
+    options.select = fields_in(header, columns, options);
+    find_last();
   }
 
   [[nodiscard]] std::size_t field_of(std::size_t column) const noexcept {
@@ -75,12 +132,14 @@ struct csv_decoder::plan {
   }
   /// Whether records of so many fields have those of all columns, and no others.
   [[nodiscard]] bool is_count(std::size_t fields) const noexcept {
-    return options.select.empty() ? fields == columns.size() : fields > options.select.back();
+    return options.select.empty() ? fields == columns.size() : fields > last_field;
   }
+  void find_last() { last_field = *std::ranges::max_element(options.select); }
 
   element_spec spec;
   std::vector<csv_column> columns;
   csv_options options;
+  std::size_t last_field = 0;  // the largest one of options.select
 };
 
 // Decodes the records of one call.
@@ -90,7 +149,7 @@ class csv_decoder::run {
       : plan_(p),
         shape_(std::move(s)),
         splitter_(p.options.delimiter, p.options.quotes,
-                  p.options.select.empty() ? p.columns.size() + 1 : p.options.select.back() + 1),
+                  p.options.select.empty() ? p.columns.size() + 1 : p.last_field + 1),
         block_(p.options.delimiter, p.options.quotes) {
     values_.reserve(p.columns.size());
     for (const csv_column& c : p.columns) {
@@ -155,18 +214,19 @@ class csv_decoder::run {
         at = all.place_of(record, values_.size());
       }
     } else {
-      found = static_cast<std::size_t>(std::ranges::lower_bound(select, found) - select.begin());
+      found = static_cast<std::size_t>(
+          std::ranges::count_if(select, [found](std::size_t field) { return field < found; }));
     }
-    throw decode_error(number_, ", column " + std::to_string(at + 1) +
-                                    ": the number of fields is " + std::to_string(found) +
-                                    ", must be " + std::to_string(values_.size()));
+    throw decode_error(number_, ", byte " + std::to_string(at + 1) + ": the number of fields is " +
+                                    std::to_string(found) + ", must be " +
+                                    std::to_string(values_.size()));
   }
 
   [[noreturn]] void refuse_field(std::string_view record, std::size_t column,
                                  const std::string& why) const {
     const std::size_t field = plan_.field_of(column);
-    std::string place = ", column " + std::to_string(splitter_.place_of(record, field) + 1) +
-                        ", field " + std::to_string(column);
+    std::string place = ", byte " + std::to_string(splitter_.place_of(record, field) + 1) +
+                        ", field " + std::to_string(field);
     const std::string& name = plan_.columns[column].name;
     if (!name.empty()) place += " ('" + name + "')";
     throw decode_error(number_, place + ": " + why);
@@ -189,6 +249,13 @@ class csv_decoder::run {
 
 csv_decoder::csv_decoder(std::vector<csv_column> columns, csv_options options)
     : plan_(std::make_unique<const plan>(std::move(columns), std::move(options))) {}
+
+csv_decoder::csv_decoder(std::unique_ptr<const plan> p) noexcept : plan_(std::move(p)) {}
+
+csv_decoder csv_decoder::for_header(std::string_view header, std::vector<csv_column> columns,
+                                    csv_options options) {
+  return csv_decoder(std::make_unique<const plan>(header, std::move(columns), std::move(options)));
+}
 
 csv_decoder::csv_decoder(csv_decoder&&) noexcept = default;
 csv_decoder& csv_decoder::operator=(csv_decoder&&) noexcept = default;

@@ -167,7 +167,7 @@ std::size_t csv_splitter::quoted_field(std::string_view record, std::size_t at,
 }
 
 void csv_splitter::refuse(std::size_t number, std::size_t at, const std::string& why) const {
-  throw decode_error(number, ", column " + std::to_string(at + 1) + ", field " +
+  throw decode_error(number, ", byte " + std::to_string(at + 1) + ", field " +
                                  std::to_string(count_) + ": " + why);
 }
 

@@ -48,6 +48,9 @@ std::string describe(const inflate_result& r) {
     case inflate_end::too_dense:
       return "the inflated data is more than inflate_options::max_ratio times as large as the "
              "compressed data";
+    case inflate_end::too_many_empty:
+      return "more consecutive gzip members without data than the limit "
+             "inflate_options::max_empty_members";
   }
   return "?";
 }
@@ -55,7 +58,8 @@ std::string describe(const inflate_result& r) {
 errc code_of(inflate_end end) noexcept {
   switch (end) {
     case inflate_end::too_large:
-    case inflate_end::too_dense: return errc::resource_exhausted;
+    case inflate_end::too_dense:
+    case inflate_end::too_many_empty: return errc::resource_exhausted;
     case inflate_end::dictionary: return errc::unimplemented;
     default: return errc::data_loss;
   }
@@ -95,6 +99,7 @@ struct inflater::state {
   std::uint64_t consumed = 0;
   std::uint64_t produced = 0;
   std::uint64_t members = 0;
+  std::uint64_t empty_members = 0;  // the last ones, in a row
   std::uint64_t member_begin = 0;   // compressed offset
   std::uint64_t member_output = 0;  // bytes of this member
   std::array<std::byte, gzip_trailer_size> trailer{};
@@ -108,9 +113,10 @@ void inflater::state::begin(compression f) noexcept {
   format = f;
   at = part::header;
   failure = {};
-  consumed = produced = members = member_begin = member_output = 0;
+  consumed = produced = members = empty_members = member_begin = member_output = 0;
   header.begin(f);
   engine.forget();
+  engine.forget_room();
   held_taken = 0;
 }
 
@@ -127,6 +133,8 @@ inflate_result inflater::state::run(byte_view in, std::span<std::byte> out) noex
   }
   c.result.consumed = in.size() - c.in.size();
   c.result.produced = out.size() - c.out.size();
+  // Until the next call, the caller may use the buffer for something else.
+  if (c.result.produced == 0) engine.forget_room();
   if (c.result.failed()) {
     failure = c.result;
     failure.consumed = failure.produced = 0;
@@ -192,6 +200,7 @@ bool inflater::state::run_body(call& c) noexcept {
   const auto step = engine.run(c.in, at_limit ? std::span(&beyond, 1) : c.out.first(allowed));
   c.in = c.in.subspan(step.consumed);
   consumed += step.consumed;
+  if (at_limit) engine.forget_room();
   if (at_limit && step.produced > 0) return end_call(c, inflate_end::too_large, consumed);
   c.out = c.out.subspan(step.produced);
   produced += step.produced;
@@ -231,6 +240,10 @@ bool inflater::state::run_trailer(call& c) noexcept {
   }
   ++members;
   at = part::between;
+  empty_members = member_output > 0 ? 0 : empty_members + 1;
+  if (empty_members > options.max_empty_members) {
+    return end_call(c, inflate_end::too_many_empty, member_begin);
+  }
   return true;
 }
 

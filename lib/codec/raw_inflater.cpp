@@ -8,10 +8,23 @@ namespace leat::detail {
 void raw_inflater::begin(compression format) noexcept {
   // A damaged stream may lead to places of its tables that no code has set, and copy over a
   // distance of 0 what its history held before: let both be empty, not what another stream left.
-  std::memset(&engine_, 0, sizeof engine_);
+  // The history is most of the engine. Members of a gzip file may have no output: what such a one
+  // cannot have written is not cleared again.
+  constexpr std::size_t beyond = 4096;  // more than the engine writes beyond what it delivers
+  if (begun_ && ended_ && written_ < sizeof engine_.tmp_out_buffer - beyond) {
+    auto* const begin = reinterpret_cast<std::byte*>(&engine_);
+    auto* const history = reinterpret_cast<std::byte*>(engine_.tmp_out_buffer);
+    std::byte* const behind = history + sizeof engine_.tmp_out_buffer;
+    std::fill(begin, history + written_ + beyond, std::byte());
+    std::fill(behind, begin + sizeof engine_, std::byte());
+  } else {
+    std::memset(&engine_, 0, sizeof engine_);
+  }
   ::isal_inflate_init(&engine_);
   engine_.crc_flag = format == compression::zlib ? ISAL_ZLIB_NO_HDR : ISAL_GZIP_NO_HDR;
-  next_out_ = out_end_ = nullptr;
+  begun_ = true;
+  ended_ = false;
+  written_ = 0;
   forget();
 }
 
@@ -38,8 +51,10 @@ raw_inflater::step raw_inflater::run(byte_view in, std::span<std::byte> out) noe
   step result;
   result.bad = ::isal_inflate(&engine_) < 0;
   result.produced = out.size() - engine_.avail_out;
-  next_out_ = result.produced > 0 ? out.data() + result.produced : nullptr;
+  next_out_ = out.data() + result.produced;
+  written_ += result.produced;
   result.ended = !result.bad && engine_.block_state == ISAL_BLOCK_FINISH;
+  ended_ = result.ended;
   std::ptrdiff_t consumed = engine_.next_in - next_in;
   if (result.ended) {
     // Newer versions have gone back themselves, also in front of this input.

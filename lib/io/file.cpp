@@ -165,6 +165,7 @@ detail::file_handle::use file::opened() const {
 }
 
 task<file> file::open(std::string path, open_mode mode, std::source_location where) {
+  if (path.empty()) throw failure(errc::not_found, "'': cannot open a file: the path is empty");
   file f;
   f.path_ = std::move(path);
   // Whoever is to close it is there before it is opened.

@@ -27,6 +27,9 @@ task<void> require_replaceable(std::string path) {
 }  // namespace
 
 task<partial_file> partial_file::create(std::string path) {
+  if (path.empty()) {
+    throw failure(errc::invalid_argument, "'': cannot write a file: the path is empty");
+  }
   co_await require_replaceable(path);
   path += ".partial";
   for (int i = 0;; ++i) {

@@ -153,11 +153,21 @@ void read_ahead::submit(chunk& c) noexcept {
   c.file_->backend.submit(c);
 }
 
+// Drops all reads, so that the next advance() reads the file again from the offset of the one that
+// failed: the error may have been transient. A stream continues with its next byte.
+void read_ahead::read_again_from(std::uint64_t offset) noexcept {
+  let_go();
+  if (offset != next_byte) next_offset_ = offset;
+}
+
 // What the read of a chunk has brought, and the rest of it where it was cut short.
 task<std::size_t> read_ahead::complete(chunk& c, std::source_location where) {
   const bool refused = c.result == -EINVAL && asked_direct_;
   if (c.result < 0 && !refused) {
-    throw_file_error(c.result, file_.path(), "cannot read" + at_offset(c.offset));
+    const std::exception_ptr error =
+        file_error(c.result, file_.path(), "cannot read" + at_offset(c.offset));
+    read_again_from(c.offset);
+    std::rethrow_exception(error);
   }
   if (refused && direct_) {
     const file_handle& open = *file_.open_handle();

@@ -58,6 +58,7 @@ task<bool> basic_record_reader<F>::read_batch(batch_type& batch, std::source_loc
     } else {
       end_file();
       if (to_tell_) co_await tell(*std::exchange(to_tell_, std::nullopt));
+      if (stream_.truncation()) co_await tell(report_of(*stream_.truncation()));
     }
   }
   co_return false;
@@ -155,7 +156,9 @@ bool basic_record_reader<F>::find(batch_type& batch) {
   const bool in_header = next_offset() == framing_.first_record();
   detail::framing_step step;
   try {
-    step = framing_.find({bytes, left(), in_header ? to_skip_ : 0, index, known_}, batch.records_);
+    step = framing_.find(
+        {bytes, left(), in_header ? to_skip_ : 0, index, known_, stream_.is_inflated()},
+        batch.records_);
   } catch (...) {  // for want of memory: what was found is found again
     batch.clear();
     throw;

@@ -57,6 +57,10 @@ std::string shard_path(std::string_view prefix, std::size_t index, std::size_t c
 
 task<sharded_tfrecord_writer> sharded_tfrecord_writer::open(
     std::string prefix, sharded_tfrecord_writer_options options) {
+  if (prefix.empty()) {
+    throw failure(errc::invalid_argument,
+                  "sharded_tfrecord_writer: the prefix of the paths is empty");
+  }
   check(options, prefix);
   sharded_tfrecord_writer writer(std::move(prefix), std::move(options));
   const std::size_t count = std::max<std::size_t>(writer.options_.shard_count, 1);

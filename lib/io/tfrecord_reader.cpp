@@ -16,7 +16,7 @@ std::string told(const wrong_checksum& wrong) {
   return "expected " + hex(wrong.expected) + ", actual " + hex(wrong.actual);
 }
 
-damage fault_of_scan(const tfrecord_scan& scan, std::uint64_t index,
+damage fault_of_scan(const tfrecord_scan& scan, const framing_run& run,
                      std::uint64_t max_record_size) {
   const wrong_checksum wrong{scan.expected_crc, scan.actual_crc};
   if (scan.end == tfrecord_scan_end::bad_payload_checksum) {
@@ -33,7 +33,10 @@ damage fault_of_scan(const tfrecord_scan& scan, std::uint64_t index,
   d.expected_crc = wrong.expected;
   d.actual_crc = wrong.actual;
   d.what = "the checksum of the length is wrong: " + told(wrong);
-  if (index == 0) d.what += "; is this a TFRecord file, and not a compressed one?";
+  if (run.index == 0) {
+    d.what += run.inflated ? "; is this file, once inflated, a TFRecord file?"
+                           : "; is this a TFRecord file, and not a compressed one?";
+  }
   return d;
 }
 
@@ -55,7 +58,8 @@ byte_stream_options tfrecord_framing::stream(const file_status&) const noexcept 
   return {.read = options_.read,
           .compression_type = options_.compression_type,
           .inflate = options_.inflate,
-          .detect = &detect_tfrecord_compression};
+          .detect = &detect_tfrecord_compression,
+          .tolerate_truncation = options_.tolerate_truncated_tail};
 }
 
 framing_step tfrecord_framing::find(const framing_run& run, std::vector<view>& records) const {
@@ -63,26 +67,32 @@ framing_step tfrecord_framing::find(const framing_run& run, std::vector<view>& r
       scan_tfrecords(run.bytes, records, SIZE_MAX, options_.max_record_size, options_.checks);
   framing_step step;
   step.consumed = scan.consumed;
-  if (scan.end != tfrecord_scan_end::need_more) {
-    step.fault = fault_of_scan(scan, run.index, options_.max_record_size);
+  // A header may promise more than 64 bits can count.
+  const bool countable = scan.needed > scan.length;
+  const std::uint64_t needed = countable ? scan.needed : UINT64_MAX;
+  const std::uint64_t there = run.left == unknown_size ? unknown_size : run.left - scan.consumed;
+  // No limit helps with a record that is longer than the rest of the file: that is corruption.
+  const bool beyond_limit = scan.end == tfrecord_scan_end::too_large;
+  const bool beyond_end = there != unknown_size && needed > there;
+  if (scan.end != tfrecord_scan_end::need_more && !(beyond_limit && beyond_end)) {
+    step.fault = fault_of_scan(scan, run, options_.max_record_size);
     return step;
   }
-  step.needed = scan.needed;
+  if (!beyond_limit) step.needed = scan.needed;
   if (run.left == unknown_size) return step;
   // Seen at once: nothing of what the header promises has to be held.
-  const std::uint64_t there = run.left - scan.consumed;
-  if (there == 0 || scan.needed <= there) return step;
+  if (there == 0 || !beyond_end) return step;
   const bool tolerated = options_.tolerate_truncated_tail;
   const bool believed = options_.corruption.policy != corruption_policy::resync;
-  if (tolerated && (believed || there < tfrecord_overhead)) {
+  if (tolerated && !beyond_limit && (believed || there < tfrecord_overhead)) {
     step.consumed += there;
     step.left_over = there;
   } else {
     step.fault.emplace();
-    step.fault->what = "truncated: " + std::to_string(there) + " of " +
-                       std::to_string(scan.needed) + " bytes are there";
-    step.fault->size = scan.needed;
-    step.fault->may_be_tail = tolerated;
+    step.fault->what = "truncated: " + std::to_string(there) + " of " + std::to_string(needed) +
+                       " bytes are there";
+    if (countable) step.fault->size = needed;
+    step.fault->may_be_tail = tolerated && !beyond_limit;
   }
   return step;
 }

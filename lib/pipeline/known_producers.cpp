@@ -10,7 +10,8 @@ constinit known_producer* first_producer LEAT_GUARDED_BY(producers_mutex) = null
 
 }  // namespace
 
-known_producer::known_producer(const queue_runner& runner) noexcept : runner_(runner) {
+known_producer::known_producer(const queue_runner& runner, const queue_base& queue) noexcept
+    : runner_(runner), queue_(queue) {
   const lock_guard lock(producers_mutex);
   next_ = first_producer;
   first_producer = this;
@@ -32,6 +33,20 @@ std::string producers_not_started() {
     names += p->runner_.queue_name() + '\'';
   }
   return names;
+}
+
+std::string unstarted_producer_of(const queue_base& queue) {
+  bool found = false;
+  {
+    const lock_guard lock(producers_mutex);
+    for (const known_producer* p = first_producer; p; p = p->next_) {
+      if (&p->queue_ != &queue) continue;
+      if (p->runner_.last_run()) return {};
+      found = true;
+    }
+  }
+  if (!found) return {};
+  return "producer '" + queue.name() + "' was never started: call its start(coordinator)";
 }
 
 }  // namespace leat::detail

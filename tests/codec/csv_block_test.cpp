@@ -219,7 +219,7 @@ TEST_CASE("csv_block: integers at the ends of their types", "[codec]") {
     texts all(20, "1");
     all[17] = text;
     const csv_decoder decoder({csv_column::required(dtype::int32)});
-    CHECK(same_in_all_places(decoder, all).error.starts_with("record 17, column 1, field 0: "));
+    CHECK(same_in_all_places(decoder, all).error.starts_with("record 17, byte 1, field 0: "));
   }
 }
 
@@ -308,7 +308,7 @@ TEST_CASE("csv_block: int32 four at a time up to the ends of the type", "[codec]
     for (const char* text : {"2147483648", "-2147483649", "4294967297", "-4294967295",
                              "4294967296000000", "4503599627370495"}) {
       const outcome o = same_in_all_places(decoder, rows_with(text, place, dtype::int32));
-      CHECK(o.error.starts_with("record " + std::to_string(place) + ", column 1, field 0: "));
+      CHECK(o.error.starts_with("record " + std::to_string(place) + ", byte 1, field 0: "));
     }
   }
 }

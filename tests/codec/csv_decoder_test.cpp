@@ -149,16 +149,16 @@ TEST_CASE("V11, V12, V13: what is missing is the default", "[codec]") {
 TEST_CASE("V14: what is required and missing is an error", "[codec]") {
   const columns all = {csv_column::optional(1.0F), an_int};
   CHECK(error_of({",1", "0.2,3", "3.0,"}, all) ==
-        "record 2, column 5, field 1: required, and missing");
-  CHECK(error_of({"3.0,\"\""}, all) == "record 0, column 5, field 1: required, and missing");
+        "record 2, byte 5, field 1: required, and missing");
+  CHECK(error_of({"3.0,\"\""}, all) == "record 0, byte 5, field 1: required, and missing");
 }
 
 TEST_CASE("V15, V17: no number", "[codec]") {
   const columns all = {csv_column::optional(1.0F), csv_column::optional(std::int32_t{0})};
   CHECK(error_of({",1", "0.2,234a", "3.0,2"}, all) ==
-        "record 1, column 5, field 1: '234a' is no int32");
+        "record 1, byte 5, field 1: '234a' is no int32");
   CHECK(error_of({",1", "0.2,2", "3.0adf,3"}, all) ==
-        "record 2, column 1, field 0: '3.0adf' is no float32");
+        "record 2, byte 1, field 0: '3.0adf' is no float32");
 }
 
 TEST_CASE("V18, V20, V28, V30, V34: quotes and line ends where they cannot be", "[codec]") {
@@ -166,29 +166,29 @@ TEST_CASE("V18, V20, V28, V30, V34: quotes and line ends where they cannot be", 
     const std::string what = error_of({record}, {a_string, csv_column::optional("d")});
     return what.substr(0, what.find(':'));
   };
-  CHECK(place("a\"bc,") == "record 0, column 2, field 0");
-  CHECK(place("\"") == "record 0, column 1, field 0");
-  CHECK(place("x,\"abc") == "record 0, column 3, field 1");
-  CHECK(place("1,2\n") == "record 0, column 4, field 1");
-  CHECK(place("1,2\r") == "record 0, column 4, field 1");
-  CHECK(place("\"1\"\n,") == "record 0, column 3, field 0");
-  CHECK(place(" \"a\",") == "record 0, column 2, field 0");
-  CHECK(place("\"a\" ,b") == "record 0, column 3, field 0");
+  CHECK(place("a\"bc,") == "record 0, byte 2, field 0");
+  CHECK(place("\"") == "record 0, byte 1, field 0");
+  CHECK(place("x,\"abc") == "record 0, byte 3, field 1");
+  CHECK(place("1,2\n") == "record 0, byte 4, field 1");
+  CHECK(place("1,2\r") == "record 0, byte 4, field 1");
+  CHECK(place("\"1\"\n,") == "record 0, byte 3, field 0");
+  CHECK(place(" \"a\",") == "record 0, byte 2, field 0");
+  CHECK(place("\"a\" ,b") == "record 0, byte 3, field 0");
 }
 
 TEST_CASE("V19, V27: as many fields as columns", "[codec]") {
   CHECK(error_of({",1"}, {csv_column::optional("d")}) ==
-        "record 0, column 2: the number of fields is 2, must be 1");
+        "record 0, byte 2: the number of fields is 2, must be 1");
   CHECK(error_of({"a", "a,b,c,d"}, {a_string}) ==
-        "record 1, column 3: the number of fields is 4, must be 1");
+        "record 1, byte 3: the number of fields is 4, must be 1");
   CHECK(error_of({"\"a\",\"b\""}, {a_string}) ==
-        "record 0, column 5: the number of fields is 2, must be 1");
+        "record 0, byte 5: the number of fields is 2, must be 1");
   CHECK(error_of({"a"}, {a_string, a_string}) ==
-        "record 0, column 2: the number of fields is 1, must be 2");
+        "record 0, byte 2: the number of fields is 1, must be 2");
   CHECK(error_of({"\n"}, {csv_column::optional("d")}) ==
-        "record 0, column 2: the number of fields is 0, must be 1");
+        "record 0, byte 2: the number of fields is 0, must be 1");
   CHECK(error_of({""}, {csv_column::optional("d")}) ==
-        "record 0, column 1: the number of fields is 0, must be 1");
+        "record 0, byte 1: the number of fields is 0, must be 1");
 }
 
 TEST_CASE("csv_decoder: line ends before a field are no part of it", "[codec]") {
@@ -196,7 +196,7 @@ TEST_CASE("csv_decoder: line ends before a field are no part of it", "[codec]") 
   CHECK(numbers<std::int32_t>(t[0]) == ints{1, 1, 1});
   CHECK(numbers<std::int32_t>(t[1]) == ints{2, 2, 2});
   CHECK(error_of({"1,\n"}, {an_int, csv_column::optional("d")}) ==
-        "record 0, column 4: the number of fields is 1, must be 2");
+        "record 0, byte 4: the number of fields is 1, must be 2");
 }
 
 // ---------------------------------------------------------------------------------------- select
@@ -215,9 +215,9 @@ TEST_CASE("V21, V22, V37: selected columns", "[codec]") {
 
 TEST_CASE("V24, V38: a selected column that is not there", "[codec]") {
   CHECK(error_of({"1,2,3"}, {an_int, an_int}, {.select = {0, 3}}) ==
-        "record 0, column 6: the number of fields is 1, must be 2");
+        "record 0, byte 6: the number of fields is 1, must be 2");
   CHECK(error_of({"1,2"}, {an_int}, {.select = {2}}) ==
-        "record 0, column 4: the number of fields is 0, must be 1");
+        "record 0, byte 4: the number of fields is 0, must be 1");
 }
 
 TEST_CASE("V25, V44: options that cannot be", "[codec]") {
@@ -245,15 +245,15 @@ TEST_CASE("V25, V44: options that cannot be", "[codec]") {
 
 TEST_CASE("V36: what is before a selected column is read, what is behind is not", "[codec]") {
   CHECK(error_of({"1,2,x\"y,3"}, {an_int, an_int}, {.select = {0, 3}})
-            .starts_with("record 0, column 6, field 2: "));
+            .starts_with("record 0, byte 6, field 2: "));
   const tensor_tuple t = decode({"1,2,x\"y,3", "1,\"2\",x\"y,3"}, {an_int}, {.select = {1}});
   CHECK(numbers<std::int32_t>(t[0]) == ints{2, 2});
 }
 
-TEST_CASE("csv_decoder: an error counts the fields as the columns do, and has their names",
+TEST_CASE("csv_decoder: an error counts all fields of the record, and has the column's name",
           "[codec]") {
   CHECK(error_of({"1,2,x"}, {csv_column::required(dtype::int32, "price")}, {.select = {2}}) ==
-        "record 0, column 5, field 0 ('price'): 'x' is no int32");
+        "record 0, byte 5, field 2 ('price'): 'x' is no int32");
 }
 
 // ---------------------------------------------------------------------------------------- quotes
@@ -269,7 +269,7 @@ TEST_CASE("V31, V33, V43, V45: quotes", "[codec]") {
   const tensor_tuple semicolon = decode({"a;b,c"}, {a_string, a_string}, {.delimiter = ';'});
   CHECK(strings(semicolon[1]) == texts{"b,c"});
   CHECK(error_of({"\"NA\""}, {a_string}, {.na_value = "NA"}) ==
-        "record 0, column 1, field 0: required, and missing");
+        "record 0, byte 1, field 0: required, and missing");
 }
 
 TEST_CASE("csv_decoder: strings keep spaces and NULs", "[codec]") {
@@ -333,7 +333,7 @@ TEST_CASE("V39: integers", "[codec]") {
     CHECK(error_of({text}, {a_long}).ends_with("is no int64"));
   }
   CHECK(error_of({"2147483648"}, {an_int}) ==
-        "record 0, column 1, field 0: '2147483648' is out of the range of int32");
+        "record 0, byte 1, field 0: '2147483648' is out of the range of int32");
   for (const std::string_view text :
        {"9223372036854775808", "-9223372036854775809", "99999999999999999999999"}) {
     CHECK(error_of({text}, {a_long}).ends_with("is out of the range of int64"));
@@ -403,7 +403,7 @@ TEST_CASE("csv_decoder: every float comes back from its text", "[codec]") {
 TEST_CASE("csv_decoder: a message shows the beginning of a text, and no byte that is none",
           "[codec]") {
   CHECK(error_of({std::string(100, 'x')}, {an_int}) ==
-        "record 0, column 1, field 0: '" + std::string(32, 'x') + "'... is no int32");
+        "record 0, byte 1, field 0: '" + std::string(32, 'x') + "'... is no int32");
   CHECK(error_of({"\x01\xff"}, {an_int}).ends_with("'\\x01\\xff' is no int32"));
 }
 
@@ -417,6 +417,75 @@ TEST_CASE("csv_decoder: bytes, names, and what the elements are", "[codec]") {
   CHECK(decoder.spec() == leat::element_spec({{.type = dtype::int32, .shape = {}, .name = "a"},
                                               {.type = dtype::string, .shape = {}, .name = "b"}}));
   CHECK(decoder.decode(records{})[0].shape() == leat::shape{0});
+}
+
+TEST_CASE("csv_decoder: an error names the byte and the field of the record", "[codec]") {
+  csv_options o;
+  o.select = {1, 3};
+  const auto of_number = csv_column::required(dtype::int32, "age");
+  CHECK(error_of({"a,1,b,x"}, {csv_column::required(dtype::int32, "id"), of_number}, o) ==
+        "record 0, byte 7, field 3 ('age'): 'x' is no int32");
+  CHECK(error_of({"a,1,b,c\"d"}, {csv_column::required(dtype::int32, "id"), of_number}, o)
+            .starts_with("record 0, byte 8, field 3: a quote"));
+}
+
+std::string refusal_of_header(std::string_view header, columns all, csv_options o = {}) {
+  try {
+    static_cast<void>(csv_decoder::for_header(header, std::move(all), std::move(o)));
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == leat::errc::invalid_argument);
+    return leat_test::sentence_of(e);
+  }
+  return {};
+}
+
+TEST_CASE("csv_decoder: for_header finds columns by name in any order", "[codec]") {
+  const columns two = {csv_column::required(dtype::int32, "age"),
+                       csv_column::optional("none", "na,me")};
+  for (const std::string_view header :
+       {"id,\"na,me\",age,x", "id,\"na,me\",age,x\r\n", "\xEF\xBB\xBFid,\"na,me\",age,x\n"}) {
+    const csv_decoder decoder = csv_decoder::for_header(header, two);
+    // As many records as go the way of a block, and one that goes alone.
+    std::string text;
+    for (int i = 0; i < 100; ++i)
+      text += std::to_string(i) + ",n," + std::to_string(2 * i) + ",z\n";
+    std::vector<std::string_view> lines;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = text.find('\n', at);
+      lines.push_back(std::string_view(text).substr(at, end - at));
+      at = end + 1;
+    }
+    const tensor_tuple t = decoder.decode(lines);
+    CHECK(numbers<std::int32_t>(t[0])[99] == 198);
+    CHECK(strings(t[1])[99] == "n");
+    const tensor_tuple one = decoder.decode_one("7,,8");
+    CHECK(numbers<std::int32_t>(one[0]) == ints{8});
+    CHECK(strings(one[1]) == texts{"none"});
+    CHECK_THROWS_WITH(decoder.decode_one("7,a"),
+                      Catch::Contains("the number of fields is 1, must be 2"));
+    CHECK(decoder.spec()[0].name == "age");
+  }
+  // The first column of the header alone, and the last one.
+  CHECK(strings(csv_decoder::for_header("a,b", {csv_column::required(dtype::string, "b")})
+                    .decode_one("1,2")[0]) == texts{"2"});
+}
+
+TEST_CASE("csv_decoder: for_header refuses names that are missing, double or empty", "[codec]") {
+  const auto of = [](std::string name) {
+    return csv_column::required(dtype::int32, std::move(name));
+  };
+  CHECK(refusal_of_header("id,age", {of("Age")}) ==
+        "csv_decoder: the header has no field 'Age': its fields are 'id', 'age'");
+  CHECK(refusal_of_header("", {of("a")}) ==
+        "csv_decoder: the header has no field 'a': it is empty");
+  CHECK(refusal_of_header("a,b,a", {of("a")}).find("'a' twice") != std::string::npos);
+  CHECK(refusal_of_header("a,b,a", {of("b")}).empty());
+  CHECK(refusal_of_header("a,b", {of("")}).find("column 0 has no name") != std::string::npos);
+  CHECK(refusal_of_header("a,\"b", {of("a")}).find("header") != std::string::npos);
+  CHECK(refusal_of_header("a,b", {}).find("no column") != std::string::npos);
+  csv_options selected;
+  selected.select = {1};
+  CHECK(refusal_of_header("a,b", {of("a")}, selected).find("select") != std::string::npos);
 }
 
 }  // namespace csv_decoder_test

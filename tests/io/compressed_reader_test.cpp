@@ -1,14 +1,19 @@
 // All readers over compressed files. What zlib makes is what is read here.
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
 #include <zlib.h>
 
 #include "leat/core/sync_wait.hpp"
+#include "leat/core/task_group.hpp"
+#include "leat/core/this_task.hpp"
 #include "leat/io/fixed_length_reader.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/io/tfrecord_reader.hpp"
@@ -16,6 +21,7 @@
 #include "support/effort.hpp"
 #include "support/leat_test.hpp"
 #include "support/record_bytes.hpp"
+#include "support/record_files.hpp"
 #include "support/temp_dir.hpp"
 #include "support/zlib_oracle.hpp"
 
@@ -237,11 +243,153 @@ TEST_CASE("compressed: a file that is cut off is never a clean end", "[io]") {
   for (const compression format : {compression::zlib, compression::gzip}) {
     const std::string whole = deflated("one\ntwo\nthree\n", format);
     lines.compression_type = format;
-    for (std::size_t size = 0; size < whole.size(); ++size) {
+    for (std::size_t size = 1; size < whole.size(); ++size) {
       const std::string path = dir.write("cut", whole.substr(0, size));
       REQUIRE(error_of<leat::line_reader>(path, lines, errc::data_loss) != "no error");
     }
   }
+}
+
+TEST_CASE("compressed: a file of 0 bytes is empty, whatever it is read as", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("empty", "");
+  for (const std::optional<compression> type :
+       {std::optional<compression>(), std::optional(compression::none),
+        std::optional(compression::zlib), std::optional(compression::gzip)}) {
+    leat::line_reader_options lines;
+    lines.compression_type = type;
+    CHECK(leat::sync_wait(leat_test::read_lines(path, lines)).empty());
+    leat::tfrecord_reader_options records;
+    records.compression_type = type;
+    CHECK(leat::sync_wait(leat_test::read_records(path, records)).empty());
+  }
+}
+
+TEST_CASE("compressed: readers detect compression by default", "[io]") {
+  const temp_dir dir;
+  const leat_test::texts lines = {"one", "two", ""};
+  const std::string plain = leat_test::joined(lines);
+  for (const compression format : {compression::zlib, compression::gzip}) {
+    const std::string path = dir.write("a", deflated(plain, format));
+    CHECK(leat::sync_wait(leat_test::read_lines(path)) == lines);
+    leat::sync_wait([](std::string p, std::string expected) -> task<> {
+      auto whole = co_await leat::whole_file_reader::open(p);
+      leat::record_batch batch;
+      const bool more = co_await whole->read_batch(batch);
+      REQUIRE(more);
+      CHECK(leat::as_text(batch[0]) == expected);
+      CHECK(whole->is_compressed());
+      leat::fixed_length_reader_options of_one;
+      of_one.record_size = 1;
+      auto bytes = co_await leat::fixed_length_reader::open(p, of_one);
+      const bool any = co_await bytes->read_batch(batch);
+      REQUIRE(any);
+      CHECK(batch.size() == expected.size());
+    }(path, plain));
+  }
+  leat::line_reader_options as_is;
+  as_is.compression_type = compression::none;
+  const std::string path = dir.write("a", deflated(plain, compression::gzip));
+  CHECK(leat::sync_wait(leat_test::read_lines(path, as_is)) != lines);
+}
+
+TEST_CASE("compressed: tolerate_truncated_tail ends a truncated stream and reports it", "[io]") {
+  const temp_dir dir;
+  std::vector<std::byte> bytes;
+  leat_test::texts records;
+  for (int i = 0; i < 2000; ++i) {
+    records.push_back("record " + std::to_string(i * 7919L));
+    leat::append_tfrecord(bytes, leat::as_bytes(records.back()));
+  }
+  const std::string plain(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string whole = deflated(plain, compression::gzip);
+  for (const std::size_t size :
+       {whole.size() - 1, whole.size() - 8, whole.size() / 2, std::size_t{20}, std::size_t{3}}) {
+    INFO(size);
+    const std::string path = dir.write("cut", whole.substr(0, size));
+    leat::tfrecord_reader_options options;
+    options.compression_type = compression::gzip;
+    CHECK(error_of<leat::tfrecord_reader>(path, options, errc::data_loss) != "no error");
+    std::vector<std::string> reports;
+    options.tolerate_truncated_tail = true;
+    options.corruption.on_report = [&](const leat::corruption_report& r) {
+      reports.push_back(r.what);
+    };
+    const leat_test::texts got = leat::sync_wait(leat_test::read_records(path, options));
+    REQUIRE(got.size() <= records.size());
+    CHECK(std::equal(got.begin(), got.end(), records.begin()));
+    if (size + 8 >= whole.size()) CHECK(got.size() == records.size());
+    REQUIRE(reports.size() == 1);
+    CHECK(reports[0].find("the compressed stream is cut off at byte " + std::to_string(size)) == 0);
+  }
+  // Tolerated is the end that is missing, nothing else.
+  std::string damaged = whole;
+  damaged[whole.size() - 6] ^= 1;
+  leat::tfrecord_reader_options options;
+  options.tolerate_truncated_tail = true;
+  CHECK(error_of<leat::tfrecord_reader>(dir.write("bad", damaged), options, errc::data_loss) !=
+        "no error");
+}
+
+TEST_CASE("compressed: an inflated file that holds no records is not called compressed", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a", deflated(std::string(100, 'a'), compression::gzip));
+  const std::string what =
+      error_of<leat::tfrecord_reader>(path, leat::tfrecord_reader_options(), errc::data_loss);
+  CHECK(what.find("is this file, once inflated, a TFRecord file?") != std::string::npos);
+  CHECK(what.find("not a compressed one") == std::string::npos);
+}
+
+task<> count_turns(const bool& ended, std::size_t& turns) {
+  while (!ended) {
+    ++turns;
+    co_await leat::this_task::yield();
+  }
+}
+
+task<> read_to_end(std::string path, leat::line_reader_options options, bool& ended) {
+  try {
+    static_cast<void>(co_await leat_test::read_lines(path, options));
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == errc::resource_exhausted);
+  }
+  ended = true;
+}
+
+TEST_CASE("compressed: a file of empty gzip members or zlib blocks lets other tasks run", "[io]") {
+  const temp_dir dir;
+  const std::string empty_member = deflated("", compression::gzip);
+  std::string gzip;
+  while (gzip.size() < (std::size_t{1} << 20)) gzip += empty_member;
+  std::string zlib = "\x78\x9c";
+  while (zlib.size() < (std::size_t{1} << 20)) zlib += std::string("\0\0\0\xff\xff", 5);
+  zlib += std::string("\1\0\0\xff\xff\0\0\0\1", 9);
+  leat::line_reader_options options;
+  options.inflate.max_empty_members = UINT64_MAX;
+  for (const std::string& bytes : {gzip, zlib}) {
+    bool ended = false;
+    std::size_t turns = 0;
+    leat::sync_wait(
+        [](std::string path, leat::line_reader_options o, bool& end, std::size_t& count) -> task<> {
+          leat::task_group group;
+          group.spawn(read_to_end(std::move(path), o, end));
+          group.spawn(count_turns(end, count));
+          co_await group.join();
+        }(dir.write("a", bytes), options, ended, turns));
+    CHECK(turns >= bytes.size() / (std::size_t{128} << 10) - 1);
+  }
+  const std::string path = dir.write("a", gzip);
+  options.inflate.max_empty_members = 1000;
+  CHECK(error_of<leat::line_reader>(path, options, errc::resource_exhausted)
+            .find("inflate_options::max_empty_members") != std::string::npos);
+  // Members with data in between are no limit.
+  std::string mixed;
+  for (int i = 0; i < 20; ++i) {
+    for (int k = 0; k < 100; ++k) mixed += empty_member;
+    mixed += deflated("line\n", compression::gzip);
+  }
+  options.inflate.max_empty_members = 100;
+  CHECK(leat::sync_wait(leat_test::read_lines(dir.write("m", mixed), options)).size() == 20);
 }
 
 TEST_CASE("compressed: of a damaged file no half line is delivered, whatever the policy", "[io]") {

@@ -10,6 +10,8 @@
 
 #include "leat/codec/tfrecord.hpp"
 #include "leat/core/sync_wait.hpp"
+#include "leat/io/file.hpp"
+#include "leat/io/sharded_tfrecord_writer.hpp"
 #include "leat/io/tfrecord_writer.hpp"
 #include "leat/sim/world.hpp"
 #include "support/hex.hpp"
@@ -219,15 +221,44 @@ TEST_CASE("tfrecord_reader: D16 no memory is taken by a length that somebody wro
     const std::string path = dir.write("a", leat_test::header_of(length) + std::string(1000, 'x'));
     for (const std::uint64_t limit : {std::uint64_t{1} << 30, UINT64_MAX}) {
       const leat::tfrecord_reader_options options{.max_record_size = limit};
-      // With its frame the largest is more than a file can have.
-      const bool too_large = length > limit || length > UINT64_MAX - leat::tfrecord_overhead;
-      const errc expected = too_large ? errc::resource_exhausted : errc::data_loss;
-      const auto [count, what] = leat::sync_wait(read_until_error(path, options, expected));
+      // Whatever the limit: a record that is longer than its file is corrupt.
+      const auto [count, what] = leat::sync_wait(read_until_error(path, options, errc::data_loss));
       INFO(length << " " << limit << ": " << what);
       CHECK(count == 0);
       CHECK(what.find(path) != std::string::npos);
     }
   }
+}
+
+TEST_CASE("tfrecord_reader: a length of 2^63-1 in a file of 12 bytes is corruption", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a", leat_test::header_of((std::uint64_t{1} << 63) - 1));
+  for (const bool tolerated : {false, true}) {
+    const auto [count, what] = leat::sync_wait(
+        read_until_error(path, {.tolerate_truncated_tail = tolerated}, errc::data_loss));
+    CHECK(count == 0);
+    CHECK(what.find("truncated: 12 of 9223372036854775823 bytes are there") != std::string::npos);
+  }
+}
+
+TEST_CASE("tfrecord_writer: an empty path fails at open", "[io]") {
+  const auto refused = [](auto open) {
+    try {
+      leat::sync_wait(open());
+    } catch (const leat::failure& e) {
+      CHECK(e.code() == errc::invalid_argument);
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  CHECK(refused([]() -> task<> {
+          co_await leat::tfrecord_writer::open("");
+        }).find("'': cannot write a file: the path is empty") == 0);
+  CHECK(refused([]() -> task<> {
+          co_await leat::sharded_tfrecord_writer::open("");
+        }).find("the prefix of the paths is empty") != std::string::npos);
+  CHECK_THROWS_WITH(leat::sync_wait([]() -> task<> { co_await leat::file::open(""); }()),
+                    Catch::Contains("the path is empty"));
 }
 
 TEST_CASE("tfrecord_writer: of two writers of one path the last to close wins, whole", "[io]") {

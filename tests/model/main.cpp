@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "core/inquiry.hpp"
+#include "core/where_everyone_is.hpp"
 #include "leat/core/assert.hpp"
 #include "leat/core/scheduler.hpp"
 #include "model/model.hpp"
@@ -140,6 +142,14 @@ namespace leat {
 void assertion_failed(const char*, const char* sentence, const char* file, int line) noexcept {
   rl::ctx().fail_test(sentence, rl::test_result_user_assert_failed,
                       rl::debug_info("assertion", file, static_cast<unsigned>(line)));
+  std::abort();
+}
+
+// No dump asks the schedulers of the model.
+bool detail::is_inquiry(const work_item&) noexcept { return false; }
+
+void detail::scope_destroyed(const task_scope&) noexcept {
+  assertion_failed("", "a task scope was destroyed while its tasks live", __FILE__, __LINE__);
   std::abort();
 }
 

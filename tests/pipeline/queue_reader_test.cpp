@@ -5,7 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
+#include "leat/pipeline/batcher.hpp"
+#include "leat/pipeline/input_producer.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/queue_runner.hpp"
 #include "pipeline/queue_reader_support.hpp"
@@ -427,6 +430,64 @@ TEST_CASE("queue_reader: W05 the state of a reader of whole files in a new one",
     second.restore_state(first.serialize_state());
     CHECK(second.num_records_produced() == 1);
     CHECK(second.num_work_units_completed() == 1);
+  });
+}
+
+TEST_CASE("queue_reader: a producer that was never started is an error after 60 s", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    w.files().write_file("/a", "one\n");
+    std::vector<std::string> all(1, "/a");
+    leat::producer_options options;
+    options.num_epochs = 1;
+    options.name = "filenames";
+    leat::string_input_producer producer(std::move(all), options);
+    lines reader(producer.queue());
+    const leat::time_point begin = w.now();
+    const std::string said = co_await error_of_read(reader, errc::deadline_exceeded);
+    CHECK(said.find("producer 'filenames' was never started: call its start(coordinator)") !=
+          std::string::npos);
+    CHECK(w.now() - begin >= std::chrono::seconds(60));
+    // Once it is started, the same reader continues.
+    leat::coordinator coord;
+    producer.start(coord);
+    CHECK(co_await next_value(reader) == "one");
+    CHECK(co_await next_value(reader) == "the end");
+    co_await coord.join();
+  });
+}
+
+TEST_CASE("queue_reader: a producer that is started during the wait is no error", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    w.files().write_file("/a", "one\n");
+    std::vector<std::string> all(1, "/a");
+    leat::producer_options options;
+    options.num_epochs = 1;
+    leat::string_input_producer producer(std::move(all), options);
+    leat::coordinator coord;
+    leat::task_group group;
+    group.spawn([](auto& names, leat::coordinator& c) -> task<> {
+      co_await leat::sleep_for(std::chrono::seconds(30));
+      names.start(c);
+    }(producer, coord));
+    lines reader(producer.queue());
+    CHECK(co_await next_value(reader) == "one");
+    co_await group.join();
+    co_await coord.join();
+  });
+}
+
+TEST_CASE("queue_reader: no limit for a queue that others fill", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    w.files().write_file("/a", "one\n");
+    names_queue names(1, "names");
+    leat::task_group group;
+    group.spawn([](names_queue& q) -> task<> {
+      co_await leat::sleep_for(std::chrono::minutes(5));
+      co_await fill(q, "/a");
+    }(names));
+    lines reader(names);
+    CHECK(co_await next_value(reader) == "one");
+    co_await group.join();
   });
 }
 

@@ -76,7 +76,7 @@ TEST_CASE("pipeline: an error of a CSV record names its file, line and column", 
   const temp_dir dir;
   const texts files = write_lines(dir);
   const std::string expected =
-      files[1] + ":13 at offset 48, column 3, field 1 ('y'): 'x' is no int64";
+      files[1] + ":13 at offset 48, byte 3, field 1 ('y'): 'x' is no int64";
   for (const std::size_t workers : {std::size_t{0}, std::size_t{2}}) {
     for (const std::size_t interleave : {std::size_t{1}, std::size_t{2}}) {
       const auto lines = [&] {
@@ -112,7 +112,7 @@ TEST_CASE("pipeline: a header counts among the lines that errors name", "[pipeli
   source.files = {path};
   source.reader.skip_header_lines = 1;
   CHECK(error_of(leat::read_files(std::move(source)).batch({.size = 2}).map("parse", columns)) ==
-        path + ":3 at offset 8, column 5: the number of fields is 3, must be 2");
+        path + ":3 at offset 8, byte 5: the number of fields is 3, must be 2");
 }
 
 // `count` Examples of which the last one has no label.
@@ -180,12 +180,12 @@ TEST_CASE("pipeline: no record is named but the one that is known to be wrong", 
   CHECK(error([](const line_rows& rows) -> int {
           const leat::csv_decoder one({csv_column::required(dtype::int64, "x")});
           return static_cast<int>(one.decode_one(rows[1]).size());
-        }).starts_with("record 0" + batch + ", column "));
+        }).starts_with("record 0" + batch + ", byte "));
   CHECK(error([](const line_rows& rows) -> int {
           const leat::csv_decoder one({csv_column::required(dtype::int64, "x")});
           const std::vector<std::string_view> views = rows.views();
           return static_cast<int>(one.decode(std::span(views).subspan(1)).size());
-        }).starts_with("record 0" + batch + ", column "));
+        }).starts_with("record 0" + batch + ", byte "));
   CHECK(error([](const line_rows&) -> int { throw leat::decode_error(1, ": bad"); }) ==
         "record 1" + batch + ": bad");
   CHECK(error([](const line_rows& rows) -> int {
@@ -214,7 +214,7 @@ TEST_CASE("pipeline: what a restored buffer held has its place in errors", "[pip
     co_return state;
   };
   CHECK(error_of(declared(), leat::sync_wait(state_behind_one())) ==
-        files[1] + ":13 at offset 48, column 3, field 1 ('y'): 'x' is no int64");
+        files[1] + ":13 at offset 48, byte 3, field 1 ('y'): 'x' is no int64");
 }
 
 TEST_CASE("pipeline: rows know where they stood, those of different files too", "[pipeline]") {

@@ -484,7 +484,6 @@ class Mistakes(RunTest):
         for key, value, message in [
                 ('interleave', '0', 'give a whole number from 1 to 1024, not 0'),
                 ('block', '-1', 'give a whole number of 1 or more, not -1'),
-                ('readers', '2\ninterleave = 3', 'give at least as many as files are interleaved'),
                 ('shuffle', '1', 'give true or false, not 1'),
                 ('num_epochs', '"often"', 'give a whole number of 1 or more, or "endless"'),
                 ('chunk_size', '"4 kB"', '1 to 1073741824 bytes'),
@@ -667,7 +666,7 @@ class Failures(RunTest):
         for workers in ('', 'workers = 2\n'):
             text = PEOPLE.replace('columns =', workers + 'columns =')
             self.run_it(text, '-o', 'b.csv', status=1)
-            self.assertIn("stage 'parse_csv': people.csv:3 at offset 27, column 7, field 1 ('age')",
+            self.assertIn("stage 'parse_csv': people.csv:3 at offset 27, byte 7, field 1 ('age')",
                           self.errors)
             self.assertNotIn('b.csv', os.listdir(self.folder))
 

@@ -95,9 +95,6 @@ leat::file_source<Reader> read_files_of(section& s) {
   s.read("interleave", source.interleave, 1, 1024);
   s.read("block", source.block, 1);
   s.read("readers", source.readers, 0, 1024);
-  if (source.readers > 0 && source.readers < source.interleave) {
-    s.refuse("readers", "give at least as many as files are interleaved, or 0");
-  }
   read_reading(s, source.reader);
   read_format(s, source.reader);
   return source;

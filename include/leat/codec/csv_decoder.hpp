@@ -45,7 +45,7 @@ struct csv_options {
   /// A field with this text is missing too, as an empty one always is; with quotes around it too.
   std::string na_value = {};
   /// Which fields of a record the columns are, from 0, rising. None: all of them. What stands
-  /// behind the last of them is not looked at.
+  /// behind the last of them is not looked at. By name: csv_decoder::for_header().
   std::vector<std::size_t> select = {};
 };
 
@@ -75,6 +75,22 @@ class csv_decoder {
   ///         value; columns with and without names, or one name twice; a delimiter that cannot be
   ///         one; `select` not rising, or not as long as `columns`.
   explicit csv_decoder(std::vector<csv_column> columns, csv_options options = {});
+
+  /// Creates a decoder that finds its columns by name in the header line of a file, in any order.
+  /// The other fields of a record are ignored. A UTF-8 byte order mark and the line end of `header`
+  /// are ignored too; names are compared byte by byte.
+  ///
+  ///     auto decoder = leat::csv_decoder::for_header(header, {
+  ///         csv_column::required(leat::dtype::float32, "price"),
+  ///         csv_column::optional("unknown", "city")});
+  ///
+  /// Errors: invalid_argument, as the constructor; for a column without a name; for a name that the
+  ///         header does not have, or has twice (the message lists the names of the header); for a
+  ///         header that is badly quoted; and if `options.select` is not empty.
+  [[nodiscard]] static csv_decoder for_header(std::string_view header,
+                                              std::vector<csv_column> columns,
+                                              csv_options options = {});
+
   csv_decoder(csv_decoder&&) noexcept;
   csv_decoder& operator=(csv_decoder&&) noexcept;
   ~csv_decoder();
@@ -83,8 +99,9 @@ class csv_decoder {
   ///
   /// Errors: decode_error, for the first record that is wrong: a field that is missing though
   ///         required, no number or out of range, badly quoted, or not as many fields as columns.
-  ///         It names record and field, both from 0, fields as the columns count them, and the byte
-  ///         of the record, from 1. std::bad_alloc.
+  ///         It names the record and its field, both from 0 and with all fields of the record
+  ///         counted, the column's name if it has one, and the byte of the record, from 1.
+  ///         std::bad_alloc.
   /// Cost:   where plain records lie side by side, as those of a reader do, and there is AVX2, some
   ///         50 instructions a record and 40 to 60 a field; else about 2 a byte and 40 to 80 a
   ///         field. Some allocations for all records together.
@@ -102,6 +119,8 @@ class csv_decoder {
  private:
   struct plan;
   class run;
+  explicit csv_decoder(std::unique_ptr<const plan> p) noexcept;
+
   std::unique_ptr<const plan> plan_;
 };
 

@@ -14,18 +14,19 @@ namespace leat {
 
 /// How a call of an inflater ended.
 enum class inflate_end : std::uint8_t {
-  need_input,     ///< the input is used up: go on with what follows it, or finish()
-  output_full,    ///< the output is full: go on with more room
-  complete,       ///< from finish(): the stream is whole, and its checksums are right
-  truncated,      ///< from finish(): the stream is cut off
-  bad_header,     ///< what stands here is no stream of this compression, or its header is damaged
-  dictionary,     ///< the stream needs a dictionary, which a file does not bring along
-  bad_data,       ///< the compressed data is damaged
-  bad_checksum,   ///< the data is not what was compressed
-  bad_size,       ///< gzip: the data has another size than what was compressed
-  trailing_data,  ///< behind the end stands something else
-  too_large,      ///< more output than inflate_options::max_output
-  too_dense,      ///< more output for its input than inflate_options::max_ratio
+  need_input,      ///< the input is used up: go on with what follows it, or finish()
+  output_full,     ///< the output is full: go on with more room
+  complete,        ///< from finish(): the stream is whole, and its checksums are right
+  truncated,       ///< from finish(): the stream is cut off
+  bad_header,      ///< what stands here is no stream of this compression, or its header is damaged
+  dictionary,      ///< the stream needs a dictionary, which a file does not bring along
+  bad_data,        ///< the compressed data is damaged
+  bad_checksum,    ///< the data is not what was compressed
+  bad_size,        ///< gzip: the data has another size than what was compressed
+  trailing_data,   ///< behind the end stands something else
+  too_large,       ///< more output than inflate_options::max_output
+  too_dense,       ///< more output for its input than inflate_options::max_ratio
+  too_many_empty,  ///< more members in a row without output than inflate_options::max_empty_members
 };
 
 /// What a call of an inflater did.
@@ -58,6 +59,9 @@ struct inflate_options {
   std::uint64_t max_output = std::uint64_t{1} << 40;  ///< bytes, over all members
   std::uint64_t max_ratio = 256;                      ///< output to input, both from the beginning
   std::uint64_t free_output = std::uint64_t{16} << 20;  ///< bytes from which max_ratio holds
+  /// gzip: consecutive members without output. A tool that concatenates files writes a few of them;
+  /// a file of nothing else costs much time and yields nothing.
+  std::uint64_t max_empty_members = 65536;
 };
 
 /// Inflates a zlib or gzip stream that comes in pieces.

@@ -17,8 +17,8 @@ struct fixed_length_reader_options {
   std::size_t header_size = 0;  ///< bytes before the first record
   std::size_t footer_size = 0;  ///< bytes at the end that are no records
   std::size_t hop_size = 0;     ///< bytes from one record to the next; 0: record_size
-  /// Of the file as a whole; empty: told by its first bytes.
-  std::optional<compression> compression_type = compression::none;
+  /// Of the file as a whole. Not set: detected from its first bytes; see detect_compression().
+  std::optional<compression> compression_type = {};
   inflate_options inflate = {};  ///< limits, for a compressed file
   corruption_options corruption = {};
   read_options read = {};

@@ -15,8 +15,8 @@ namespace leat {
 struct line_reader_options {
   std::size_t skip_header_lines = 0;                  ///< lines left out at the beginning
   std::size_t max_line_size = std::size_t{16} << 20;  ///< bytes; a longer line is an error
-  /// Of the file as a whole; empty: told by its first bytes.
-  std::optional<compression> compression_type = compression::none;
+  /// Of the file as a whole. Not set: detected from its first bytes; see detect_compression().
+  std::optional<compression> compression_type = {};
   inflate_options inflate = {};  ///< limits, for a compressed file
   corruption_options corruption = {};
   read_options read = {};

@@ -66,9 +66,14 @@ class basic_record_reader {
   /// Replaces the contents of `batch` by the next records, as many as are there; at least one.
   /// False at the end of the file: the batch is empty then.
   ///
-  /// Errors:       data_loss for damage, resource_exhausted for a record above a limit, with path,
-  ///               record, offset and checksums, as the corruption policy says; such an error
-  ///               repeats. data_loss for a file that has become shorter; those of the system.
+  /// Errors that repeat: data_loss for corruption and resource_exhausted for a record over a limit,
+  ///               as the corruption policy says, with path, record, offset and checksums;
+  ///               data_loss for a file that became shorter. Every call returns them again until
+  ///               seek(), so a loop that catches them must end.
+  /// Errors that do not repeat: those of the system, such as EIO, and std::bad_alloc. Nothing was
+  ///               consumed: the next call reads the file again from the same position, and neither
+  ///               skips nor repeats a record. An exception of on_report or of the log is thrown
+  ///               once; that report is not delivered again.
   /// Cancellation: total: `batch` is empty, and nothing was consumed: position() is where it was,
   ///               or behind damage that has been reported, and the next call goes on there. What
   ///               has been asked of the file is kept for it.
@@ -100,6 +105,8 @@ class basic_record_reader {
   /// True: the file is read past the page cache, as read_options::direct asks, and the file system
   /// has not refused it.
   [[nodiscard]] bool is_direct() const noexcept { return stream_.is_direct(); }
+  /// True: the file is compressed, as the options say or, once a batch was read, its first bytes.
+  [[nodiscard]] bool is_compressed() const noexcept { return stream_.is_inflated(); }
 
   /// What names a record among all: its path and place, as TensorFlow's readers write it.
   [[nodiscard]] static std::string key(const record_position& p) { return Framing::key(p); }

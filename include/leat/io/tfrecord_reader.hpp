@@ -21,9 +21,11 @@ struct tfrecord_reader_options {
   /// True: a record cut off by the end of the file is left out, as if the file ended before it. Its
   /// header is believed about that; but with corruption_policy::resync it is damage, and reported,
   /// if a whole record stands behind its first byte: so it was torn, and others came behind it.
+  /// A truncated compressed stream ends there too: the records before that are delivered, and it is
+  /// reported to `corruption`, under every policy.
   bool tolerate_truncated_tail = false;
-  /// Of the file as a whole; empty: told by its first bytes.
-  std::optional<compression> compression_type = compression::none;
+  /// Of the file as a whole. Not set: detected from its first bytes.
+  std::optional<compression> compression_type = {};
   inflate_options inflate = {};  ///< limits, for a compressed file
   corruption_options corruption = {};
   read_options read = {};

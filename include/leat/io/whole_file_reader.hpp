@@ -14,8 +14,8 @@ namespace leat {
 /// How a file is read as one record.
 struct whole_file_reader_options {
   std::uint64_t max_file_size = std::uint64_t{1} << 30;  ///< bytes; a larger file is an error
-  /// Of the file as a whole; empty: told by its first bytes.
-  std::optional<compression> compression_type = compression::none;
+  /// Of the file as a whole. Not set: detected from its first bytes; see detect_compression().
+  std::optional<compression> compression_type = {};
   inflate_options inflate = {};  ///< limits, for a compressed file
   corruption_options corruption = {};
   read_options read = {};

@@ -157,7 +157,7 @@ class basic_producer {
   const bool shared_;
   const std::shared_ptr<fifo_queue<T>> queue_;
   queue_runner runner_;
-  const detail::known_producer known_{runner_};
+  const detail::known_producer known_{runner_, *queue_};
 };
 
 }  // namespace leat

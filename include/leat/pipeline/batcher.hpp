@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -90,10 +91,12 @@ class basic_batcher {
 
   /// The next batch. Empty: the input has ended.
   /// Errors: cancelled; what befell an enqueue operation; deadline_exceeded, when the patience has
-  ///         ended.
+  ///         ended or, if no patience is set, when nothing arrived for 60 s and start() was never
+  ///         called.
   [[nodiscard]] task<std::optional<std::vector<value_type>>> next(
       std::source_location where = std::source_location::current()) {
     if (patience_) return next_within(*patience_, where);
+    if (by_.operations > 0 && !by_.started) return next_after_start(where);
     return next_of_all(where);
   }
 
@@ -153,6 +156,18 @@ class basic_batcher {
   task<std::optional<std::vector<value_type>>> next_of_all(std::source_location where) {
     if (last_ == remainder::keep) co_return co_await queue_.pop_up_to(batch_size_, where);
     co_return co_await queue_.pop_many(batch_size_, where);
+  }
+
+  // Sources that were never started deliver nothing; they may be started during the wait.
+  task<std::optional<std::vector<value_type>>> next_after_start(std::source_location where) {
+    constexpr std::chrono::seconds patience(60);
+    try {
+      co_return co_await next_within(patience, where);
+    } catch (const std::system_error& e) {
+      if (e.code() != errc::deadline_exceeded || queue_.failure_cause()) throw;
+      if (!by_.started && !runner_.last_run()) throw;
+    }
+    co_return co_await next_of_all(where);
   }
 
   // What a source failed with may be a deadline too.

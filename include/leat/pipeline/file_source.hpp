@@ -24,7 +24,8 @@ struct file_source {
   std::optional<std::uint64_t> seed = {};       ///< of the orders; none: others each time
   std::size_t interleave = 1;
   std::size_t block = 64;
-  /// Tasks that read files, on pipeline_options::workers in turn, at least `interleave`. So many
+  /// Tasks that read files, on pipeline_options::workers in turn; a number from 1 to `interleave`
+  /// means `interleave`, since the order does not depend on it. So many
   /// files are open: those whose turns it is, and the next ones of the epoch's order; each is read,
   /// verified and inflated in a task of its own, up to two batches ahead. The order is the same for
   /// any number of them, and so are states and the order of reports, which are told where their

@@ -389,6 +389,7 @@ template <class Reader>
 [[nodiscard]] auto read_files(file_source<Reader> source, pipeline_options options = {}) {
   auto core = std::make_unique<detail::pipeline_core>(std::move(options));
   detail::check_file_source(source, *core);
+  source.readers = detail::readers_of(source);
   core->guard_reports(source.reader.corruption.on_report);
   stage_metrics& metrics = core->add_stage(source.name, detail::least_memory_of(source));
   using run = typename Reader::batch_type;

@@ -17,12 +17,14 @@
 #include <vector>
 
 #include "leat/core/error.hpp"
+#include "leat/core/sleep.hpp"
 #include "leat/core/task.hpp"
 #include "leat/io/corruption.hpp"
 #include "leat/io/detail/one_at_a_time.hpp"
 #include "leat/io/file_backend.hpp"
 #include "leat/io/quarantine_log.hpp"
 #include "leat/io/record_batch.hpp"
+#include "leat/pipeline/detail/wait_for_name.hpp"
 #include "leat/pipeline/reader_state.hpp"
 #include "leat/sync/fifo_queue.hpp"
 
@@ -54,6 +56,16 @@ struct keyed_record {
 /// report. What is not the file's fault (an option out of range, too few descriptors or too little
 /// memory, a stop) is an error under every policy, and the next call tries the same name again.
 /// Damage is the corruption policy's matter; its limit counts over all files.
+///
+/// Some errors repeat and some do not, as basic_record_reader::read_batch() lists them. After a
+/// transient error, such as EIO, the next call continues at the same record; this includes EIO
+/// while a file is opened, unless skip_file leaves that file out. Corruption under
+/// corruption_policy::fail repeats with every call, so a loop that logs errors and continues never
+/// ends there: set another policy, or end the loop. Such a loop does not spin: from the second
+/// consecutive error on, a call first waits, 1 ms and twice as long each time, at most 1 s.
+///
+/// If the producer that fills the queue was never started, a call that has waited for a name for
+/// 60 s fails with deadline_exceeded. The message names the producer and the missing call.
 ///
 /// A read that is stopped has consumed nothing: a name that it has taken is opened by the next
 /// call, and what was read of the file is delivered by it. So who is stopped and starts anew with
@@ -164,13 +176,29 @@ class queue_reader {
   // Sees to it that a record is there; false at the end of the input.
   task<bool> fill(std::source_location where) {
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+    if (next_ < batch_.size()) co_return true;
+    if (failures_ > 1) co_await sleep_for(detail::pause_after(failures_), where);
+    try {
+      const bool more = co_await refill(where);
+      failures_ = 0;
+      co_return more;
+    } catch (const std::system_error& e) {
+      if (e.code() != errc::cancelled) ++failures_;
+      throw;
+    } catch (...) {
+      ++failures_;
+      throw;
+    }
+  }
+
+  task<bool> refill(std::source_location where) {
     while (next_ == batch_.size()) {
       if (reader_) {
         co_await read_more(where);
       } else if (pending_) {
         co_await open_pending(where);
       } else {
-        std::optional<std::string> path = co_await files_.pop(where);
+        std::optional<std::string> path = co_await detail::pop_name(files_, name_, where);
         if (!path) co_return false;
         current_work_ = std::move(*path);
         pending_ = true;
@@ -263,6 +291,10 @@ class queue_reader {
       return std::ranges::any_of(all, [&code](errc e) { return code == e; });
     };
     if (is_one_of({errc::cancelled, errc::resource_exhausted, errc::unavailable})) return false;
+    // A device may answer the next time.
+    if (code == std::errc::io_error) {
+      return options_.corruption.policy == corruption_policy::skip_file;
+    }
     if (code.category() != error_category()) return true;  // the system's, such as ENAMETOOLONG
     return current_work_.find('\0') != std::string::npos ||
            is_one_of({errc::not_found, errc::permission_denied, errc::failed_precondition,
@@ -328,6 +360,7 @@ class queue_reader {
     batch_.clear();
     next_ = 0;
     error_ = nullptr;
+    failures_ = 0;
     started_ = s.work_started;
     finished_ = s.work_finished;
     produced_ = s.num_records_produced;
@@ -349,6 +382,7 @@ class queue_reader {
   bool pending_ = false;                // the current file is to be opened
   std::optional<reader_place> resume_;  // where to go on in it
   std::exception_ptr error_;            // for the next call
+  unsigned failures_ = 0;               // consecutive calls that failed
   std::atomic<std::uint64_t> started_{0};
   std::atomic<std::uint64_t> finished_{0};
   std::atomic<std::uint64_t> produced_{0};

@@ -24,6 +24,7 @@ struct byte_stream_options {
   std::optional<compression> compression_type = compression::none;  ///< empty: find out
   inflate_options inflate = {};
   compression (*detect)(byte_view beginning) = &detect_compression;
+  bool tolerate_truncation = false;  ///< a truncated compressed stream ends as a complete one does
 };
 
 /// Chunks of what a compressed file holds: the one that is looked at, the one that comes next, and
@@ -60,6 +61,12 @@ class byte_stream {
   /// Why nothing comes behind what is in view, where that is not the end.
   [[nodiscard]] const std::optional<damage>& fault() const noexcept { return fault_; }
 
+  /// Set at the end if the compressed stream is truncated and that is tolerated.
+  [[nodiscard]] const std::optional<damage>& truncation() const noexcept { return truncation_; }
+
+  /// True once the file is known to be compressed.
+  [[nodiscard]] bool is_inflated() const noexcept { return inflation_ != nullptr; }
+
   /// Bytes of the stream, where that is known before its end.
   [[nodiscard]] std::uint64_t size() const noexcept {
     return can_jump() ? file_.status().size : unknown_size;
@@ -87,11 +94,12 @@ class byte_stream {
  private:
   struct inflation;
 
-  void start_inflating();
+  void start_inflating(compression type);
   [[nodiscard]] task<bool> begin(std::source_location where);
   [[nodiscard]] task<bool> inflate(std::size_t carried, std::uint64_t needed,
                                    std::source_location where);
   [[nodiscard]] bool inflate_some(const window::demand& d);
+  void end_stream(const inflate_result& r);
 
   file& file_;
   const byte_stream_options options_;
@@ -100,6 +108,7 @@ class byte_stream {
   std::optional<compression> type_;       // once it is known
   std::unique_ptr<inflation> inflation_;  // where there is one
   std::optional<damage> fault_;
+  std::optional<damage> truncation_;
 };
 
 }  // namespace leat::detail

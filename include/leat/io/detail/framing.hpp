@@ -41,6 +41,7 @@ struct framing_run {
   std::uint64_t index = 0;    ///< of the next record
   /// Bytes at its beginning that were sought through before, and hold no whole record.
   std::size_t known = 0;
+  bool inflated = false;  ///< the stream was inflated from a compressed file
 };
 
 /// What a framing found in a run, besides the records.

@@ -60,8 +60,9 @@ class read_ahead {
   /// Gets the next data of the file, with the last `carried` bytes of the present data in front.
   /// False at the end of the file: the data then is just what was carried.
   ///
-  /// Errors:       of the system, with path and offset; data_loss for a file that has become
-  ///               shorter.
+  /// Errors:       of the system, with path and offset: nothing is consumed. The next call reads
+  ///               it again from there. data_loss for a file that has become shorter; every
+  ///               later call returns it again, until seek().
   /// Cancellation: total; the read goes on without its reader, and the next call finds it.
   [[nodiscard]] task<bool> advance(std::size_t carried, std::source_location where) {
     return advance(carried, 0, where);
@@ -98,6 +99,7 @@ class read_ahead {
   chunk_reference fresh(const window::demand& d);
   void submit(chunk& c) noexcept;
   void end_here(std::size_t got, const chunk& c) noexcept;
+  void read_again_from(std::uint64_t offset) noexcept;
   [[nodiscard]] task<void> fetch(window::demand d, std::source_location where);
   [[nodiscard]] task<std::size_t> complete(chunk& c, std::source_location where);
   [[nodiscard]] std::size_t leave_out(chunk& c, std::size_t got) noexcept;

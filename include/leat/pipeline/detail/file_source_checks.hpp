@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -11,6 +12,12 @@
 namespace leat::detail {
 
 inline constexpr std::size_t most_readers = 1024;
+
+/// The number of reader tasks, or 0 for none: each of the interleaved files has one.
+template <class Reader>
+[[nodiscard]] std::size_t readers_of(const file_source<Reader>& source) noexcept {
+  return source.readers == 0 ? 0 : std::max(source.readers, source.interleave);
+}
 
 /// Refuses what no files could be read by. Errors: invalid_argument, with the stage.
 template <class Reader>
@@ -25,9 +32,6 @@ void check_file_source(const file_source<Reader>& source, const pipeline_core& c
   }
   if (source.block == 0) core.refuse(name, "give a block of 1 record or more");
   if (source.readers > most_readers) core.refuse(name, "take at most 1024 readers");
-  if (source.readers > 0 && source.readers < source.interleave) {
-    core.refuse(name, "give at least as many readers as files are interleaved, or none");
-  }
   if (source.rank >= source.world_size) core.refuse(name, "the rank must be below world_size");
   if (source.world_size > 1 && source.shuffle && !source.seed) {
     core.refuse(name, "give all ranks the same seed, else files are read twice or never");

@@ -10,20 +10,26 @@ namespace leat::detail {
 /// were never started. Thread safety: shared-safe.
 class known_producer {
  public:
-  /// `runner` is the producer's, and outlives this.
-  explicit known_producer(const queue_runner& runner) noexcept;
+  /// The producer's runner, and the queue that it fills; both outlive this.
+  known_producer(const queue_runner& runner, const queue_base& queue) noexcept;
   ~known_producer();
   known_producer(const known_producer&) = delete;
   known_producer& operator=(const known_producer&) = delete;
 
  private:
   friend std::string producers_not_started();
+  friend std::string unstarted_producer_of(const queue_base& queue);
 
   const queue_runner& runner_;
+  const queue_base& queue_;
   known_producer* next_ = nullptr;
 };
 
 /// "; never started: producer 'names', 'rows'"; empty where all were.
 [[nodiscard]] std::string producers_not_started();
+
+/// "producer 'names' was never started: call its start(coordinator)"; empty if another producer
+/// fills that queue, if none does, or if one was started.
+[[nodiscard]] std::string unstarted_producer_of(const queue_base& queue);
 
 }  // namespace leat::detail

@@ -60,10 +60,12 @@ class places_reader {
       constexpr std::uint64_t smallest = std::uint64_t{4} << 10;
       const origin& first = records_.front();
       const origin& last = records_.back();
-      if (options_.compression_type != compression::none || last.index <= first.index) return;
+      if (options_.compression_type.value_or(compression::none) != compression::none) return;
+      if (last.index <= first.index) return;
       const std::uint64_t mean = (last.offset - first.offset) / (last.index - first.index);
       if (mean > options_.read.chunk_size / 4) return;
       piece_ = std::max(smallest, 2 * mean);
+      may_be_compressed_ = !options_.compression_type;
     }
   }
 
@@ -83,7 +85,7 @@ class places_reader {
   // Some records more, until the first one is among them.
   task<void> bring_first() {
     const origin& first = records_.front();
-    const bool sparse = is_sparse();
+    const bool sparse = !may_be_compressed_ && is_sparse();
     std::unique_ptr<Reader>& reader = sparse ? pieces_ : through_;
     if (!reader) co_await open(reader, sparse);
     const std::uint64_t worth_a_jump = sparse ? 0 : std::uint64_t{64} << 10;
@@ -91,6 +93,9 @@ class places_reader {
     const bool jumps = first.offset < here || first.offset - here > worth_a_jump;
     if (jumps) reader->seek(first.offset, first.index);
     const bool more = co_await reader->read_batch(read_);
+    if constexpr (requires { reader->is_compressed(); }) {
+      if (std::exchange(may_be_compressed_, false) && reader->is_compressed()) piece_ = 0;
+    }
     if (!more) refuse_record(path_, first);
     if (jumps && read_.position(0).index != first.index) refuse_record(path_, first);
   }
@@ -126,6 +131,7 @@ class places_reader {
   const options options_;
   std::span<const origin> records_;  // that are left
   std::uint64_t piece_ = 0;          // 0: there are none
+  bool may_be_compressed_ = false;   // until the first batch was read
   std::size_t given_ = 0;            // records, in this turn
   std::unique_ptr<Reader> through_;
   std::unique_ptr<Reader> pieces_;
