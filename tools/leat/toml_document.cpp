@@ -18,7 +18,7 @@ text_place place_of(const toml::source_region& region) {
 // toml++ builds and destroys one table inside another for each part of a dotted key, by recursion.
 // It limits the depth of arrays and inline tables, but not the number of parts.
 constexpr std::size_t max_key_parts = 16;
-constexpr std::size_t max_depth = 64;
+constexpr std::size_t max_nesting = 64;
 
 // Finds dotted keys with too many parts before toml++ sees the text. The scanner distinguishes
 // strings, comments and the rest exactly as TOML does up to the first syntax error, where the
@@ -111,8 +111,8 @@ toml_value::table table_of(const toml::table& from, std::size_t depth) {
 toml_value value_of(const toml::node& node, std::size_t depth) {
   toml_value v;
   v.where = place_of(node.source());
-  if (depth > max_depth) {
-    throw mistake{v.where, fmt::format("tables and lists are nested more than {} deep", max_depth)};
+  if (depth > max_nesting) {
+    throw mistake{v.where, fmt::format("tables and lists are nested more than {} deep", max_nesting)};
   }
   if (const toml::table* const table = node.as_table()) {
     v.value = table_of(*table, depth + 1);
