@@ -112,7 +112,8 @@ toml_value value_of(const toml::node& node, std::size_t depth) {
   toml_value v;
   v.where = place_of(node.source());
   if (depth > max_nesting) {
-    throw mistake{v.where, fmt::format("tables and lists are nested more than {} deep", max_nesting)};
+    throw mistake{v.where,
+                  fmt::format("tables and lists are nested more than {} deep", max_nesting)};
   }
   if (const toml::table* const table = node.as_table()) {
     v.value = table_of(*table, depth + 1);
