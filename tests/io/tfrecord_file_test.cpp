@@ -255,7 +255,8 @@ TEST_CASE("tfrecord_writer: an empty path fails at open", "[io]") {
           co_await leat::tfrecord_writer::open("");
         }).find("'': cannot write a file: the path is empty") == 0);
   CHECK(refused([]() -> task<> {
-          co_await leat::sharded_tfrecord_writer::open("");
+          const leat::sharded_tfrecord_writer_options options;
+          co_await leat::sharded_tfrecord_writer::open("", options);
         }).find("the prefix of the paths is empty") != std::string::npos);
   CHECK_THROWS_WITH(leat::sync_wait([]() -> task<> { co_await leat::file::open(""); }()),
                     Catch::Contains("the path is empty"));

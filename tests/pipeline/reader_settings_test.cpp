@@ -38,7 +38,8 @@ TEST_CASE("reader_settings: the memory of a reader of compressed files is that o
           "[pipeline]") {
   constexpr std::size_t kibibyte = 1024;
   constexpr std::size_t huge_page = 2048 * kibibyte;
-  leat::tfrecord_reader_options o{.read = {.chunk_size = 64 * kibibyte, .depth = 4}};
+  leat::tfrecord_reader_options o{.compression_type = leat::compression::none,
+                                  .read = {.chunk_size = 64 * kibibyte, .depth = 4}};
   const auto memory = [&](std::size_t readers, bool ahead = false) {
     return leat::detail::memory_of_readers(o, readers, ahead);
   };

@@ -60,7 +60,6 @@ TEST_CASE("readers: the same elements and states, however many and on however ma
     const auto expected = leat::sync_wait(read_and_save(alone));
     REQUIRE(expected.first.size() == 800);
     for (const std::size_t readers : std::vector<std::size_t>{1, 2, 8, 40}) {
-      if (readers < interleave) continue;
       for (const std::size_t threads : std::vector<std::size_t>{1, 2, 8}) {
         const leat::runtime rt({.threads = threads});
         auto p = lines_of(lines_in(dir, readers, interleave), {.workers = leat::schedulers_of(rt)});
@@ -354,31 +353,6 @@ TEST_CASE("readers: a stop of the consumer at any time ends all of them", "[pipe
     });
     CHECK(w.files().open_files() == 0);
   }
-}
-
-TEST_CASE("readers: fewer than the interleaved files count as one for each file", "[pipeline]") {
-  const auto read = [](std::size_t readers) {
-    world w(3);
-    for (const char* name : {"/a", "/b", "/c"}) {
-      w.files().write_file(name, std::string(name) + "1\n" + name + "2\n" + name + "3\n");
-    }
-    std::vector<std::string> lines;
-    w.run([&](world&) -> task<> {
-      leat::file_source<line_reader> source;
-      source.files = {"/a", "/b", "/c"};
-      source.interleave = 3;
-      source.block = 1;
-      source.readers = readers;
-      auto p = leat::read_files(std::move(source));
-      co_await p.for_each(
-          [&](leat::line_batch& batch) { lines.insert(lines.end(), batch.begin(), batch.end()); });
-    });
-    return lines;
-  };
-  const auto expected = read(0);
-  REQUIRE(expected.size() == 9);
-  CHECK(read(1) == expected);
-  CHECK(read(2) == expected);
 }
 
 // -------------------------------------------------------------------------------------- refusals

@@ -1,12 +1,14 @@
 // EIO at every single operation of a reader in turn: the next call continues at the same record.
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -14,6 +16,10 @@
 #include <catch2/catch.hpp>
 
 #include "leat/core/error.hpp"
+#include "leat/core/scheduler.hpp"
+#include "leat/core/sync_wait.hpp"
+#include "leat/core/this_task.hpp"
+#include "leat/io/file_backend.hpp"
 #include "leat/io/fixed_length_reader.hpp"
 #include "leat/io/indexed_reader.hpp"
 #include "leat/io/line_reader.hpp"
@@ -25,6 +31,7 @@
 #include "leat/sim/world.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "support/record_files.hpp"
+#include "support/temp_dir.hpp"
 #include "support/zlib_oracle.hpp"
 
 namespace transient_read_error_test {
@@ -271,6 +278,91 @@ TEST_CASE("queue_reader: a loop that logs a repeating error and continues does n
     }
     CHECK(here.now() - begin > std::chrono::seconds(15));
   });
+}
+
+// ------------------------------------------------------------------------------- real backends
+
+// A real backend whose n-th read fails with EIO; no read is answered at once.
+class failing_backend final : public leat::file_backend {
+ public:
+  failing_backend(leat::file_backend& real, std::uint64_t n) : real_(real), fails_(n) {}
+
+  [[nodiscard]] std::uint64_t reads() const noexcept { return reads_; }
+
+  [[nodiscard]] std::string_view name() const noexcept override { return real_.name(); }
+  void submit(leat::file_request& r) noexcept override {
+    if (r.what == leat::file_request::operation::read && ++reads_ == fails_) {
+      r.result = -EIO;
+      r.home->post(r);
+    } else {
+      real_.submit(r);
+    }
+  }
+  bool try_now(leat::file_request& r) noexcept override {
+    return r.what != leat::file_request::operation::read && real_.try_now(r);
+  }
+  void cancel(leat::file_request& r) noexcept override { real_.cancel(r); }
+  void run_now(leat::file_request& r) noexcept override { real_.run_now(r); }
+  int set_direct(int handle, bool direct) noexcept override {
+    return real_.set_direct(handle, direct);
+  }
+
+ private:
+  leat::file_backend& real_;
+  const std::uint64_t fails_;
+  std::uint64_t reads_ = 0;
+};
+
+struct outcome {
+  texts lines;
+  std::size_t errors = 0;
+  std::uint64_t reads = 0;
+};
+
+task<outcome> read_with_fault(std::string path, leat::file_backend_choice choice, std::uint64_t n) {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  leat::file_backend& real = leat::get_file_backend(home, choice);
+  failing_backend failing(real, n);
+  home.set_files(&failing);
+  leat::line_reader_options options;
+  options.read.chunk_size = 200;
+  outcome o;
+  o.errors = co_await read_all<leat::line_reader>(path, options, o.lines);
+  o.reads = failing.reads();
+  home.set_files(&real);
+  co_return o;
+}
+
+void check_real_backend(leat::file_backend_choice choice) {
+  const temp_dir dir;
+  const texts lines = some_texts(200);
+  const std::string plain = leat_test::joined(lines);
+  for (const std::string& content : {plain, leat_test::zlib_deflated(plain)}) {
+    const std::string path = dir.write("a", content);
+    std::size_t befallen = 0;
+    for (std::uint64_t n = 1;; ++n) {
+      CAPTURE(n);
+      const outcome o = leat::sync_wait(read_with_fault(path, choice, n));
+      REQUIRE((o.lines == lines));
+      REQUIRE(o.errors <= 1);
+      befallen += o.errors;
+      if (o.reads < n) break;
+    }
+    CHECK(befallen >= 2);
+  }
+}
+
+TEST_CASE("line_reader: continues after a transient EIO of worker threads", "[sim]") {
+  check_real_backend(leat::file_backend_choice::threads);
+}
+
+TEST_CASE("line_reader: continues after a transient EIO of io_uring", "[sim]") {
+  try {
+    check_real_backend(leat::file_backend_choice::io_uring);
+  } catch (const leat::failure& e) {
+    if (e.code() != leat::errc::unavailable) throw;
+    WARN("io_uring is unavailable here");
+  }
 }
 
 }  // namespace transient_read_error_test
