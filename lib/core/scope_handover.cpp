@@ -53,10 +53,13 @@ bool scope_handover::end_tasks(task_scope& scope, scheduler& home) noexcept {
   scope.request_scope_stop();
   if (at_home) home.run_selected(&belongs_to, scope);
   if (here && here->is_simulated()) return scope.is_idle();
+  // This turn may hold back the wake-ups of tasks that the loop below waits for.
+  if (here) here->flush_wakeups();
   auto print_at = std::chrono::steady_clock::now() + quiet_time;
   while (has_tasks_elsewhere(scope, home)) {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
     if (at_home) home.run_selected(&belongs_to, scope);
+    if (here) here->flush_wakeups();
     if (std::chrono::steady_clock::now() < print_at) continue;
     print_remaining(scope);
     print_at = std::chrono::steady_clock::time_point::max();
