@@ -163,7 +163,8 @@ TEST_CASE("limits: the same is said of hostile headers in 512 MiB of address spa
       const bool fits = length <= gibibyte || (any && length < UINT64_MAX);
       const char* const expected = fits ? "truncated: 1012 of" : "is above";
       CAPTURE(length, any);
-      CHECK_THAT(said(path, compression::none), Catch::Contains(expected));
+      // The size of a plain file is known: a length beyond its end is corruption.
+      CHECK_THAT(said(path, compression::none), Catch::Contains("truncated: 1012 of"));
       CHECK_THAT(said(gzip, compression::gzip), Catch::Contains(expected));
     }
   }
