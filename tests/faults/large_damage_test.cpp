@@ -164,7 +164,8 @@ task<> try_from_beginning(std::string path, compression format) {
     const outcome found = co_await leat_test::damaged::read_with_reader<Format>(path, format);
     const std::string problem = problem_of(found);
     if (!problem.empty()) FAIL("cut at " << left << ": " << problem);
-    if (format != compression::none) REQUIRE((!found.error.empty() || found.same_records(whole)));
+    if (format != compression::none && left > 0)
+      REQUIRE((!found.error.empty() || found.same_records(whole)));
   }
 }
 

@@ -129,12 +129,11 @@ TEST_CASE("limits: a record of 4 EiB is refused, and takes no memory", "[faults]
   const std::string gzip = dir.write("gzip", leat_test::zlib_deflated(file));
   const auto gzip_options = compressed(leat::tfrecord_reader_options{});
   constexpr std::uint64_t little = 32 * mebibyte;
-  for (const std::string& said : {said_of<leat::tfrecord_reader>(plain, {}, little),
-                                  said_of<leat::tfrecord_reader>(gzip, gzip_options, little)}) {
-    CHECK(contains(said,
-                   "record 0 at offset 0: a length of 4611686018427387904 bytes is above "
-                   "the limit max_record_size"));
-  }
+  // Beyond the end of a plain file, whose size is known, and of a stream, whose size is not.
+  CHECK(contains(said_of<leat::tfrecord_reader>(plain, {}, little), "truncated: 1012 of"));
+  CHECK(contains(said_of<leat::tfrecord_reader>(gzip, gzip_options, little),
+                 "record 0 at offset 0: a length of 4611686018427387904 bytes is above "
+                 "the limit max_record_size"));
   leat::tfrecord_reader_options any{.max_record_size = UINT64_MAX};
   CHECK(contains(said_of<leat::tfrecord_reader>(plain, any, little), "truncated: 1012 of"));
   CHECK(contains(said_of<leat::tfrecord_reader>(gzip, compressed(any), little),
