@@ -67,8 +67,8 @@ class Count(ToolTest):
         length = struct.pack('<Q', 2 ** 64 - 1)
         self.write('a', length + struct.pack('<I', masked_crc(length)) + b'abc' * 10)
         self.leat('count', 'a', status=1)
-        self.assertIn('a, record 0 at offset 0: truncated: 42 bytes are there of a record of '
-                      '18446744073709551615 bytes', self.errors)
+        self.assertIn('a, record 0 at offset 0: truncated: 42 of 18446744073709551615 bytes are there',
+                      self.errors)
 
     def test_as_many_files_at_a_time_as_one_likes(self):
         for i in range(50):
