@@ -111,7 +111,7 @@ task<void> event_file::write(wall_time_point now, bool durable) {
     error = std::current_exception();
   }
   if (error) {
-    co_await discard();
+    if (!version_.empty()) co_await discard();  // else the file contains events
     std::rethrow_exception(error);
   }
   co_await put(waiting_);

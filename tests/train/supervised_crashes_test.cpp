@@ -91,7 +91,7 @@ TEST_CASE("supervisor: a job whose machine stops before or after any change goes
       reached = w.files().calls() >= n;
     }
   }
-  CHECK(crashes > 100 / stride);
+  CHECK(crashes > (leat_test::slow_build ? 2 : 100));  // of the changes some are after the end
 }
 
 // A program that is killed has had no time to bring its last checkpoint to the device. The next one
