@@ -19,7 +19,7 @@ namespace {
 // True after a membarrier failed: a seccomp filter was installed after it had been registered.
 // Used with relaxed builtins: an owner that misses the refusal is revoked in the slow way. Not a
 // std::atomic, which the model tests replace by a type that cannot be static.
-bool membarrier_refused = false;
+[[maybe_unused]] bool membarrier_refused = false;
 
 // True if the process may use the expedited private membarrier; registered once.
 bool have_membarrier() noexcept {
@@ -37,7 +37,7 @@ bool have_membarrier() noexcept {
 // A store leaves the store buffer of its CPU within microseconds, or at the latest when the thread
 // is interrupted. No instruction of this thread can enforce that for another one, so this waits for
 // a time that is longer by orders of magnitude.
-void wait_for_store_buffers() noexcept {
+[[maybe_unused]] void wait_for_store_buffers() noexcept {
   constexpr auto enough = std::chrono::milliseconds(20);
   const auto end = std::chrono::steady_clock::now() + enough;
   while (std::chrono::steady_clock::now() < end) ::sched_yield();
