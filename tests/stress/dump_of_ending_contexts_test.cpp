@@ -10,6 +10,7 @@
 #include <catch2/catch.hpp>
 
 #include "leat/core/asio_scheduler.hpp"
+#include "leat/core/detail/sanitizers.hpp"
 #include "leat/core/dump.hpp"
 #include "leat/core/embedded_scheduler.hpp"
 #include "leat/core/task_group.hpp"
@@ -30,6 +31,9 @@ task<void> yield_three_times() {
 // Calls `round` again and again while another thread makes dumps.
 template <class Round>
 void dump_meanwhile(Round round) {
+  // With libstdc++ 12, clang's thread sanitizer does not see how the last std::shared_ptr of an
+  // answer is ordered after the others.
+  if (LEAT_TSAN) return;
   std::atomic<bool> done{false};
   std::atomic<int> dumps{0};
   std::thread dumper([&] {
