@@ -189,7 +189,6 @@ std::vector<scheduler_hold> collector::homes_of(std::uint64_t only) {
 std::shared_ptr<collector::answers> collector::ask(std::uint64_t only, duration patience,
                                                    const std::vector<const scheduler*>& driven) {
   const auto to = std::make_shared<answers>();
-  const auto found = std::make_shared<answers>();  // before anything is asked: may throw
   std::vector<std::unique_ptr<inquiry>> questions;
   for (scheduler_hold& home : homes_of(only)) {
     questions.push_back(std::make_unique<inquiry>(only, std::move(home), to));
@@ -205,9 +204,7 @@ std::shared_ptr<collector::answers> collector::ask(std::uint64_t only, duration 
     to->arrived.wait_until(lock, deadline, all_have_answered);
   }
   to->abandoned = true;
-  found->answered = std::move(to->answered);  // a late question still refers to `to`
-  found->tasks = std::move(to->tasks);
-  return found;
+  return to;
 }
 
 // ---------------------------------------------------------------------------- putting it together
