@@ -8,8 +8,7 @@ namespace leat::detail {
 [[nodiscard]] inline std::string thread_not_started(const std::string& thread) {
   return thread +
          " cannot be started; raise the limit on threads (ulimit -u, or pids.max of the cgroup), "
-         "or "
-         "start fewer threads";
+         "or start fewer threads";
 }
 
 }  // namespace leat::detail

@@ -1,7 +1,5 @@
 #include "leat/core/stop_on_signal.hpp"
 
-#include "leat/core/detail/sanitizers.hpp"
-
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
