@@ -144,7 +144,7 @@ void remove_from(leat::checkpoint_state& state, const std::set<std::string>& nam
 }
 
 // For each basename, all but the newest `keep` intact checkpoints. Corrupt ones count for nothing:
-// those that are newer than a kept one stay, so that somebody can look at them.
+// those that are newer than a kept one stay for inspection.
 std::vector<checkpoint_info> surplus(const std::vector<checkpoint_info>& all, std::uint64_t keep,
                                      const std::set<std::string>& latest) {
   std::map<std::string, std::uint64_t> intact;  // newer ones, by basename

@@ -44,8 +44,8 @@ struct csv_options {
   bool quotes = true;
   /// A field with this text is missing too, as an empty one always is; with quotes around it too.
   std::string na_value = {};
-  /// Which fields of a record the columns are, from 0, rising. None: all of them. What stands
-  /// behind the last of them is not looked at. By name: csv_decoder::for_header().
+  /// The indices of the fields that become columns, from 0, in rising order; empty: all fields.
+  /// Fields after the last one are not read. To select by name: csv_decoder::for_header().
   std::vector<std::size_t> select = {};
 };
 

@@ -14,16 +14,16 @@ namespace leat {
 
 /// How a call of an inflater ended.
 enum class inflate_end : std::uint8_t {
-  need_input,      ///< the input is used up: go on with what follows it, or finish()
-  output_full,     ///< the output is full: go on with more room
+  need_input,      ///< the input is used up: pass the bytes that follow it, or finish()
+  output_full,     ///< the output is full: call again with more room
   complete,        ///< from finish(): the stream is whole, and its checksums are right
   truncated,       ///< from finish(): the stream is cut off
-  bad_header,      ///< what stands here is no stream of this compression, or its header is damaged
+  bad_header,      ///< not a stream of this compression, or its header is damaged
   dictionary,      ///< the stream needs a dictionary, which a file does not bring along
   bad_data,        ///< the compressed data is damaged
   bad_checksum,    ///< the data is not what was compressed
   bad_size,        ///< gzip: the data has another size than what was compressed
-  trailing_data,   ///< behind the end stands something else
+  trailing_data,   ///< bytes that are not a stream follow the end
   too_large,       ///< more output than inflate_options::max_output
   too_dense,       ///< more output for its input than inflate_options::max_ratio
   too_many_empty,  ///< more members in a row without output than inflate_options::max_empty_members

@@ -19,9 +19,9 @@ struct work_item;
 ///         awaited at reader.cpp:77 in run_reader
 ///
 /// Each scheduler reports on its own tasks, in its next turn. One that does not answer within
-/// `patience` (its thread is busy, or nobody runs it), or that has no memory for the answer, is
-/// reported as such. Where tasks wait for
-/// each other the last lines say so, with "probably" unless nobody else could end the waits.
+/// `patience` (its thread is busy, or no thread runs it), or has no memory for the answer, is
+/// reported as such. If tasks wait for each other, the last lines name the cycle, with "probably"
+/// unless no other task could end the waits.
 ///
 /// Errors: std::bad_alloc; those of `out`.
 /// Thread safety: shared-safe; from within a task too, and while contexts with schedulers are
