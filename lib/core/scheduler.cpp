@@ -30,6 +30,18 @@ constexpr std::size_t clock_interval = 4;
 
 constinit work_item awake_mark{};
 
+// Moves the items that `wanted` chooses out of `items`; both keep their order.
+template <class Predicate>
+work_list take_if(work_list& items, Predicate wanted) noexcept {
+  work_list taken;
+  work_list others;
+  while (work_item* const item = items.pop_front()) {
+    (wanted(*item) ? taken : others).push_back(*item);
+  }
+  items = std::move(others);
+  return taken;
+}
+
 }  // namespace
 
 work_item* scheduler::awake() noexcept { return &awake_mark; }
@@ -43,15 +55,8 @@ void scheduler::end_inquiries() noexcept {
   // acquire: pairs with the release of the last hold, so that its accesses are over.
   while (holds_.load(std::memory_order_acquire) != 0) {
     take_remote();
-    work_list others;
-    while (work_item* const item = ready_.pop_front()) {
-      if (detail::is_inquiry(*item)) {
-        item->run_(*item);
-      } else {
-        others.push_back(*item);
-      }
-    }
-    ready_ = std::move(others);
+    work_list inquiries = take_if(ready_, &detail::is_inquiry);
+    while (work_item* const item = inquiries.pop_front()) item->run_(*item);
     ::sched_yield();  // a dump may be about to post its question
   }
 }
@@ -145,12 +150,7 @@ void scheduler::run_selected(bool (*selected)(const work_item& item, const task_
   for (;;) {
     return_held_items();
     take_remote();
-    work_list own;
-    work_list others;
-    while (work_item* item = ready_.pop_front()) {
-      (selected(*item, scope) ? own : others).push_back(*item);
-    }
-    ready_ = std::move(others);
+    work_list own = take_if(ready_, [&](const work_item& item) { return selected(item, scope); });
     if (own.empty()) return;
     context* const task = task_;
     context* const ended = std::exchange(ended_, nullptr);

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "core/inquiry.hpp"
 #include "core/scope_registry.hpp"
 #include "core/where_everyone_is.hpp"
 #include "leat/core/assert.hpp"
@@ -21,13 +20,8 @@ constexpr std::chrono::seconds wall_clock_begin{946'684'800};
 }  // namespace
 
 virtual_scheduler::~virtual_scheduler() {
-  std::erase_if(pool_, [](work_item* item) {
-    const bool answers = detail::is_inquiry(*item);
-    if (answers) item->run_(*item);
-    return answers;
-  });
+  give_back_pool();
   end_inquiries();
-  LEAT_ASSERT(pool_.empty(), "a scheduler was destroyed with work to run: join its tasks first");
 }
 
 wall_time_point virtual_scheduler::wall_time() const noexcept {

@@ -20,12 +20,14 @@
 #include "leat/sim/world.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "pipeline/lines_pipeline.hpp"
+#include "support/error_of.hpp"
 #include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
 namespace abandoned_pipeline_test {
 
 using leat::task;
+using leat_test::error_of;
 using leat_test::text_of;
 using leat_test::texts;
 
@@ -42,16 +44,6 @@ task<> take_ten_and_throw(Pipeline& p) {
     if (!next) co_return;
   }
   throw std::runtime_error("the loop's own error");
-}
-
-template <class Function>
-std::string error_of(Function f) {
-  try {
-    f();
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-  return {};
 }
 
 constexpr const char* own_error = "the loop's own error";

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <concepts>
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -18,6 +20,17 @@ std::string error_of(leat::task<T> t, leat::errc expected) {
     static_cast<void>(leat::sync_wait(std::move(t)));
   } catch (const leat::failure& e) {
     CHECK(e.code() == expected);
+    return e.what();
+  }
+  return {};
+}
+
+/// What a call throws; empty if it returns.
+template <std::invocable Function>
+std::string error_of(Function f) {
+  try {
+    f();
+  } catch (const std::exception& e) {
     return e.what();
   }
   return {};

@@ -10,11 +10,13 @@
 #include "leat/core/sync_wait.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "pipeline/lines_pipeline.hpp"
+#include "support/error_of.hpp"
 #include "support/temp_dir.hpp"
 
 namespace supervisor_loop_throws_test {
 
 using leat::task;
+using leat_test::error_of;
 
 constexpr const char* own_error = "the loop's own error";
 
@@ -22,16 +24,6 @@ leat_test::texts one_file(const temp_dir& dir) {
   std::string text;
   for (int i = 0; i < 5000; ++i) text += std::to_string(i) + '\n';
   return {dir.write("a", text)};
-}
-
-template <class Function>
-std::string error_of(Function f) {
-  try {
-    f();
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-  return {};
 }
 
 TEST_CASE("supervisor: the loop with step() throws, and its error leaves managed()", "[train]") {

@@ -18,10 +18,9 @@ class scope_handover final : private condition_wait {
  public:
   /// Requests a stop of `scope`, resumes those of its tasks on the current scheduler that can run,
   /// within this call, and waits for those on other schedulers than `home`. A simulation cannot
-  /// wait there: such tasks go on. After ten seconds it prints which tasks it waits for.
+  /// wait there: such tasks continue. After ten seconds it prints which tasks it waits for.
   /// Returns true if no task is left.
   static bool end_tasks(task_scope& scope, scheduler& home) noexcept;
-  [[nodiscard]] static bool is_idle(const task_scope& scope) noexcept { return scope.is_idle(); }
   [[nodiscard]] static bool has_tasks_elsewhere(const task_scope& scope,
                                                 const scheduler& home) noexcept;
 
