@@ -1,6 +1,7 @@
 // Any bytes: the first two choose the options and what is asked, the rest is a record. Refused, or
 // fields that come back the same from a record in which all of them are quoted; or numbers; or, cut
-// at its line ends, records that lie side by side: they give what each of them gives by itself.
+// at its line ends, records that lie side by side: they give what each of them gives by itself. Or
+// a header: refused, or the columns that it selects, read from the header itself, are their names.
 
 #include "leat/codec/csv_decoder.hpp"
 
@@ -115,6 +116,28 @@ void check_side_by_side(std::string_view text, csv_options options, bool some_fi
   }
 }
 
+std::string_view without_mark_and_line_end(std::string_view header) {
+  if (header.starts_with("\xEF\xBB\xBF")) header.remove_prefix(3);
+  if (header.ends_with('\n')) header.remove_suffix(1);
+  if (header.ends_with('\r')) header.remove_suffix(1);
+  return header;
+}
+
+void check_header(std::string_view header, csv_options options, bool unnamed, bool select) {
+  if (select) options.select = {0, 1};
+  std::vector<csv_column> wanted = {csv_column::optional("", "b"), csv_column::optional("", "a")};
+  if (unnamed) wanted.push_back(csv_column::optional(""));
+  std::optional<leat::csv_decoder> decoder;
+  try {
+    decoder.emplace(leat::csv_decoder::for_header(header, wanted, options));
+  } catch (const leat::failure&) {
+    return;
+  }
+  if (unnamed || select) std::abort();
+  const leat::tensor_tuple names = decoder->decode_one(without_mark_and_line_end(header));
+  if (names[0].strings()[0] != "b" || names[1].strings()[0] != "a") std::abort();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -124,6 +147,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   csv_options options = {.delimiter = delimiters[data[0] % delimiters.size()],
                          .quotes = (how & 1U) == 0};
   const std::string_view record(reinterpret_cast<const char*>(data) + 2, size - 2);
+  if ((how & 0xE0U) == 0xE0U) {
+    check_header(record, options, (how & 2U) != 0, (how & 4U) != 0);
+    return 0;
+  }
   switch (how >> 3U & 3U) {
     case 0: check_strings(record, options); break;
     case 1:

@@ -29,16 +29,17 @@ inline void write_files(leat::sim::world& w) {
 }
 
 inline auto declare_files(std::uint64_t rank, std::uint64_t world_size) {
-  return leat::read_files<leat::line_reader>({.files = {"/lines/?"},
-                                              .num_epochs = std::nullopt,
-                                              .shuffle = true,
-                                              .seed = 3,
-                                              .interleave = 2,
-                                              .block = 2,
-                                              .rank = rank,
-                                              .world_size = world_size,
-                                              .reader = {.read = {.chunk_size = 8}}},
-                                             {.name = "fuzz"})
+  return leat::read_files<leat::line_reader>(
+             {.files = {"/lines/?"},
+              .num_epochs = std::nullopt,
+              .shuffle = true,
+              .seed = 3,
+              .interleave = 2,
+              .block = 2,
+              .rank = rank,
+              .world_size = world_size,
+              .reader = {.compression_type = leat::compression::none, .read = {.chunk_size = 8}}},
+             {.name = "fuzz"})
       .map("text", [](std::string_view line) { return std::string(line); })
       .flat_map(
           "parts",
@@ -48,13 +49,15 @@ inline auto declare_files(std::uint64_t rank, std::uint64_t world_size) {
 
 inline auto declare_batches(std::uint64_t rank, std::uint64_t world_size) {
   const auto each = [](std::vector<std::string> batch) { return batch; };
-  return leat::read_files<leat::line_reader>({.files = {"/lines/?"},
-                                              .num_epochs = 2,
-                                              .interleave = 3,
-                                              .block = 1,
-                                              .rank = rank,
-                                              .world_size = world_size},
-                                             {.name = "fuzz"})
+  return leat::read_files<leat::line_reader>(
+             {.files = {"/lines/?"},
+              .num_epochs = 2,
+              .interleave = 3,
+              .block = 1,
+              .rank = rank,
+              .world_size = world_size,
+              .reader = {.compression_type = leat::compression::none}},
+             {.name = "fuzz"})
       .map("text",
            [](std::string_view line) -> std::optional<std::string> {
              if (line.ends_with('2')) return std::nullopt;
