@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import signal
 import subprocess
 import time
@@ -200,6 +201,29 @@ class Stages(RunTest):
             'age': {'dtype': 'int64', 'shape': [2], 'values': [36, 85]},
             'weight': {'dtype': 'float32', 'shape': [2], 'values': [0.1, 2.0]}}})
         self.assertEqual(second['columns']['age']['values'], [-1])
+
+    def test_csv_columns_are_found_by_the_header(self):
+        text = PEOPLE.replace('columns = [', 'header = true\ncolumns = [').replace('["people.csv"]', '["?.csv"]')
+        self.write('a.csv', b'\xef\xbb\xbfweight,"name",id,age\r\n0.1,Ada,x,36\r\n2,Grace,y,\r\n')
+        self.write('b.csv', b'weight,"name",id,age\n3,Mary,,1\n')
+        self.write('c.csv', b'')
+        [first, second], _ = self.run_json(text, '--print')
+        self.assertEqual({n: c['values'] for n, c in first['columns'].items()},
+                         {'name': ['Ada', 'Grace'], 'age': [36, -1], 'weight': [0.1, 2.0]})
+        self.assertEqual(second['columns']['name']['values'], ['Mary'])
+        self.assertIn('3 columns by header', self.run_it(text, '--check'))
+        # The header is the last one of several skipped lines; compressed files have one too.
+        (self.folder / 'b.csv').unlink()
+        lines = b'# people\n' + self.content('a.csv')[3:]
+        for content in lines, gzip.compress(lines):
+            self.write('a.csv', content)
+            self.assertEqual(self.run_it(text.replace('lines = 1', 'lines = 2'), '-o', '-'),
+                             'name,age,weight\nAda,36,0.1\nGrace,-1,2\n')
+        # Given as a text, also of what can be read only once.
+        text = PEOPLE.replace('columns = [', 'header = "weight;name;id;age"\ndelimiter = ";"\ncolumns = [')
+        text = text.replace('skip_header_lines = 1\n', '')
+        self.assertEqual(self.run_it(text, '-', '-o', '-', input=b'1;Ada;;36\n'),
+                         'name,age,weight\nAda,36,1\n')
 
     def test_features_of_every_kind(self):
         self.write('a.tfrecord', records_file(
@@ -406,6 +430,35 @@ class Outputs(RunTest):
         self.assertEqual(done.wait(30), 0)
         os.close(ours)
 
+    def progress_until(self, pattern, *arguments):
+        """What a terminal shows of `leat run`, whose output nobody reads until the pattern is there."""
+        ours, its = pty.openpty()
+        done = subprocess.Popen([LEAT, 'run', 'p.toml', '-o', '-', *arguments], cwd=self.folder,
+                                stdout=subprocess.PIPE, stderr=its)
+        os.close(its)
+        done.stdout.read(1 << 20)
+        text = b''
+        while not re.search(pattern, text) and text.count(b'pipeline:') < 40:
+            text += os.read(ours, 4096)
+        done.stdout.read()
+        self.assertEqual(done.wait(30), 0)
+        done.stdout.close()
+        os.close(ours)
+        self.assertRegex(text, pattern)
+        return text
+
+    def test_progress_says_how_much_time_is_left(self):
+        self.write('a', records_file(*[bytes(1 << 10)] * 8000))
+        self.write('a.gz', gzip.compress(self.content('a'), 1))
+        left = rb' \d+ %, \d+ s left'
+        self.write('p.toml', b'[source]\nfiles = ["a"]\n')
+        self.progress_until(left)
+        self.write('p.toml', b'[source]\nfiles = ["a"]\nnum_epochs = "endless"\n')
+        self.progress_until(left, '-n', '20000')
+        self.write('p.toml', b'[source]\nfiles = ["a.gz"]\n')
+        text = self.progress_until(rb'(?s)(pipeline: .*){8}')
+        self.assertNotIn(b'left', text)
+
 
 class Check(RunTest):
     def test_says_what_it_comes_to_and_opens_nothing(self):
@@ -522,6 +575,31 @@ class Mistakes(RunTest):
                                 ('1, 0, 2', 'select has to rise')):
             self.run_it(PEOPLE + f'select = [{select}]\n', status=2)
             self.assertIn(message, self.errors)
+
+    def test_headers_of_csv_that_cannot_be(self):
+        def with_header(header, text=PEOPLE):
+            return text.replace('columns = [', f'header = {header}\ncolumns = [')
+        self.write('people.csv', b'name,age,height\nAda,36,0.1\n')
+        at = "stage 2 of kind 'parse_csv'"
+        self.refused(with_header('3'), f'11:10: {at}: header: give true, false or the header line, not 3')
+        self.refused(with_header('true', PEOPLE.replace('skip_header_lines = 1\n', '')),
+                     f'8:1: {at}: header = true wants skip_header_lines = 1 or more in [source]')
+        self.refused(with_header('true', PEOPLE.replace('"lines"', '"tfrecord"').replace(
+            'skip_header_lines = 1\n', '')), f'10:10: {at}: header: only a source of format "lines" has a header')
+        self.refused(with_header('true') + 'select = [0, 1, 2]\n', f'17:10: {at}: select: ')
+        self.refused(with_header('"name,age"'), f'9:1: {at}: ')
+        self.assertIn("'weight'", self.errors)
+        self.refused(with_header('true'), '9:1: people.csv: ')
+        self.assertIn("'weight'", self.errors)
+        self.assertIn("'height'", self.errors)
+        self.refused(with_header('true'), '9:1: header = true reads the header before the records, and '
+                     'cannot do so from \'-\': give the header line', arguments=['-'])
+        self.write('a.csv', b'name,age,weight\n')
+        self.write('b.csv', b'age,name,weight\n')
+        self.run_it(with_header('true'), 'a.csv', 'b.csv', status=1)
+        self.assertIn("b.csv: another header than that of a.csv: 'age,name,weight' and 'name,age,weight'",
+                      self.errors)
+        self.run_it(with_header('true'), 'none.csv', status=3)
 
     def test_stages_that_do_not_fit(self):
         source = '[source]\nfiles = ["a"]\n'

@@ -146,6 +146,16 @@ void read_writing(section& s, const plan_changes& changes, const pipeline_plan& 
   }
 }
 
+// A stage that reads headers needs a source that leaves them out.
+void check_header(section& s, const pipeline_plan& plan) {
+  const auto* const decoder = std::get_if<decoder_plan>(&plan.stages.back().what);
+  if (!decoder || !decoder->for_header) return;
+  const auto* const source = std::get_if<leat::file_source<leat::line_reader>>(&plan.source.from);
+  if (source && source->reader.skip_header_lines == 0) {
+    s.refuse("header = true wants skip_header_lines = 1 or more in [source]");
+  }
+}
+
 // The same table may be there, or not.
 const toml_value* table_named(const toml_value& document, std::string_view name) {
   static const toml_value none{toml_value::table(), {}};
@@ -250,6 +260,7 @@ pipeline_plan make_plan(const toml_value& document, const plan_changes& changes,
   for (section& s : whole.tables("stage", "stage")) {
     plan.stages.push_back(read_stage(s, kind));
     kind = plan.stages.back().gives;
+    check_header(s, plan);
   }
   section output = part("output");
   plan.output = read_output(output, changes, plan);

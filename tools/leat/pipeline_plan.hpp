@@ -6,9 +6,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
+#include <leat/core/task.hpp>
 #include <leat/io/fixed_length_reader.hpp>
 #include <leat/io/indexed_reader.hpp>
 #include <leat/io/line_reader.hpp>
@@ -54,10 +56,15 @@ struct source_plan {
 
 /// A decoder: makes columns of a batch of records, in any thread.
 struct decoder_plan {
+  using function =
+      std::function<std::vector<column_batch::column>(std::span<const leat::byte_view>)>;
   std::string name;
   std::size_t workers = 0;
   std::vector<column_facts> columns;
-  std::function<std::vector<column_batch::column>(std::span<const leat::byte_view>)> decode;
+  function decode;
+  /// Creates `decode` from the header line of the files; empty if that is not needed.
+  /// Errors: leat::failure, if the header lacks a column.
+  std::function<function(std::string_view header)> for_header;
 };
 
 struct prefetch_plan {
@@ -116,6 +123,12 @@ struct plan_changes {
 /// Nothing is opened.
 [[nodiscard]] pipeline_plan make_plan(const toml_value& document, const plan_changes& changes,
                                       mistakes& found);
+
+/// Reads the header line of the files if a decoder of the plan needs it, and sets its `decode`.
+///
+/// Errors: a mistake if the header lacks a column, or cannot be read before the records;
+///         leat::failure data_loss if two files have different headers; those of reading a file.
+[[nodiscard]] leat::task<> read_headers(pipeline_plan& plan);
 
 // Parts of it. Each reads a table of the document.
 [[nodiscard]] source_plan read_source(section& s, const std::vector<std::string>& files);

@@ -152,8 +152,32 @@ columns named_columns(leat::tensor_tuple from) {
   return all;
 }
 
-void read_csv(section& s, decoder_plan& plan, std::string& text) {
-  const std::size_t mistakes = s.mistakes_so_far();
+// Where the names of the fields are.
+struct header_place {
+  bool in_files = false;
+  std::optional<std::string> text;
+
+  [[nodiscard]] bool is_known() const noexcept { return in_files || text; }
+};
+
+header_place read_header(section& s, element_kind input) {
+  header_place header;
+  const toml_value* const v = s.find("header");
+  if (!v) return header;
+  if (const auto* const text = v->as<std::string>()) {
+    header.text = *text;
+  } else if (const bool* const in_files = v->as<bool>()) {
+    header.in_files = *in_files;
+    if (*in_files && input != element_kind::lines && input != element_kind::line_batches) {
+      s.refuse("header", "only a source of format \"lines\" has a header: give the header line");
+    }
+  } else {
+    s.refuse_value("header", *v, "true, false or the header line");
+  }
+  return header;
+}
+
+leat::csv_options read_csv_options(section& s, bool has_header) {
   leat::csv_options options;
   std::string delimiter(1, options.delimiter);
   s.read("delimiter", delimiter);
@@ -161,22 +185,42 @@ void read_csv(section& s, decoder_plan& plan, std::string& text) {
   options.delimiter = delimiter.empty() ? ',' : delimiter.front();
   s.read("quotes", options.quotes);
   s.read("na_value", options.na_value);
+  if (has_header && s.has("select")) s.refuse("select", "with header, names select the fields");
   std::vector<std::int64_t> select;
   s.read("select", select);
   for (const std::int64_t field : select) {
     if (field < 0) s.refuse("select", "fields are counted from 0");
     options.select.push_back(static_cast<std::size_t>(field));
   }
+  return options;
+}
+
+decoder_plan::function decode_with(leat::csv_decoder decoder) {
+  return
+      [shared = std::make_shared<leat::csv_decoder>(std::move(decoder))](
+          std::span<const leat::byte_view> lines) { return named_columns(shared->decode(lines)); };
+}
+
+void read_csv(section& s, decoder_plan& plan, element_kind input, std::string& text) {
+  const std::size_t mistakes = s.mistakes_so_far();
+  const header_place header = read_header(s, input);
+  leat::csv_options options = read_csv_options(s, header.is_known());
   static_cast<void>(s.require("columns", "a list of tables {name, dtype, default}"));
   std::vector<leat::csv_column> wanted;
   for (section& column : s.tables("columns", "column")) {
     wanted.push_back(read_csv_column(column, plan.columns));
   }
-  text = count_text(wanted.size(), "column");
+  text = count_text(wanted.size(), "column") + (header.is_known() ? " by header" : "");
   if (s.mistakes_so_far() > mistakes) return;  // the decoder would say them once more
-  const auto decoder = std::make_shared<leat::csv_decoder>(std::move(wanted), std::move(options));
-  plan.decode = [decoder](std::span<const leat::byte_view> lines) {
-    return named_columns(decoder->decode(lines));
+  if (header.text) {
+    plan.decode = decode_with(
+        leat::csv_decoder::for_header(*header.text, std::move(wanted), std::move(options)));
+    return;
+  }
+  plan.decode = decode_with(leat::csv_decoder(wanted, options));  // refuses mistakes
+  if (!header.in_files) return;
+  plan.for_header = [wanted, options](std::string_view line) {
+    return decode_with(leat::csv_decoder::for_header(line, wanted, options));
   };
 }
 
@@ -423,7 +467,7 @@ decoder_plan read_decoder(section& s, const std::string& kind, element_kind inpu
   s.read("workers", plan.workers, 0, 1024);
   try {
     if (kind == "parse_csv") {
-      read_csv(s, plan, text);
+      read_csv(s, plan, input, text);
     } else if (kind == "parse_example") {
       read_example(s, plan, input, text);
     } else if (kind == "parse_sequence_example") {

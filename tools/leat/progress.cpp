@@ -34,8 +34,10 @@ void show_line(std::string_view text) {
 
 }  // namespace
 
+bool live_line::is_visible(bool quiet) noexcept { return !quiet && ::isatty(STDERR_FILENO) != 0; }
+
 live_line::live_line(std::function<std::string(double)> line, bool quiet) : line_(std::move(line)) {
-  if (quiet || ::isatty(STDERR_FILENO) == 0) return;
+  if (!is_visible(quiet)) return;
   shower_ = std::jthread([this](const std::stop_token& stop) { show(stop); });
 }
 
@@ -69,11 +71,13 @@ std::string progress::line(double seconds) const {
     text += fmt::format(" of {}, {:.0f} %", size_text(total_), 100 * done / total);
   }
   text += ", " + size_text(static_cast<std::uint64_t>(done / seconds)) + "/s";
-  // The first moments say nothing about the rate.
-  if (total > 0 && done > 0 && done < total && seconds >= 1) {
-    text += ", " + time_left_text(seconds * (total - done) / done) + " left";
-  }
+  if (total > 0) text += time_left(done / total, seconds);
   return text;
+}
+
+std::string time_left(double share, double seconds) {
+  if (!(share > 0) || share >= 1 || seconds < 1) return {};
+  return ", " + time_left_text(seconds * (1 - share) / share) + " left";
 }
 
 void hide_progress() {

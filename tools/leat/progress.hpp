@@ -11,6 +11,8 @@ namespace tool {
 /// A line on standard error, shown anew all the time, where that is a terminal; gone at the end.
 class live_line {
  public:
+  /// True if a line would be shown.
+  [[nodiscard]] static bool is_visible(bool quiet) noexcept;
   /// `line` makes it, after so many seconds, on a thread of its own. Shows nothing when `quiet`.
   live_line(std::function<std::string(double seconds)> line, bool quiet);
   live_line(const live_line&) = delete;
@@ -46,6 +48,10 @@ class progress {
   std::atomic<std::uint64_t> done_{0};  // relaxed: a figure for people
   live_line shown_;                     // last: uses the rest
 };
+
+/// ", 12 s left": the time that the rest takes after `share` of the work took `seconds`. Empty if
+/// nothing or everything is done, and in the first second, which says nothing about the rate.
+[[nodiscard]] std::string time_left(double share, double seconds);
 
 /// Takes the line away until it is shown again, so that something else can be written there.
 void hide_progress();

@@ -90,6 +90,26 @@ leat::task<> check_ranks(const source_plan& source) {
                             count_text(files.size(), "file"), ranks)};
 }
 
+// Bytes of all files in all epochs, of what this rank reads; 0 if that is not known.
+leat::task<std::uint64_t> bytes_to_read(const source_plan& source) {
+  const double times = std::visit(
+      [](const auto& from) {
+        return from.num_epochs
+                   ? static_cast<double>(*from.num_epochs) / static_cast<double>(from.world_size)
+                   : 0;
+      },
+      source.from);
+  if (times == 0) co_return 0;
+  const std::vector<std::string> files = co_await leat::match_files(source.files());
+  co_return static_cast<std::uint64_t>(times * static_cast<double>(bytes_of(files)));
+}
+
+// Bytes of a record in a file besides its own.
+std::uint64_t framing_of(const source_plan& source) {
+  if (source.format == "lines") return 1;
+  return source.format == "tfrecord" || source.format == "indexed" ? 16 : 0;
+}
+
 std::size_t threads_of(const pipeline_plan& plan, const program& p) {
   if (p.jobs > 0) return p.jobs;
   const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
@@ -115,7 +135,10 @@ class pipeline_run {
     if (!plan_.source.quarantine.empty()) {
       log = co_await leat::quarantine_log::open(plan_.source.quarantine);
     }
-    composed_pipeline p = compose(plan_, workers_of(rt), complain_of_damage(report_.lost), log);
+    pipeline_plan plan = plan_;
+    co_await read_headers(plan);
+    composed_pipeline p = compose(plan, workers_of(rt), complain_of_damage(report_.lost), log);
+    if (live_line::is_visible(program_.quiet)) total_ = co_await bytes_to_read(plan.source);
     sink_ = co_await open_batch_sink(plan_, program_);
     co_await std::visit([this](auto& typed) { return run_to_end(typed); }, p);
   }
@@ -192,9 +215,24 @@ class pipeline_run {
     };
     std::string text = plan_.options.name + ": ";
     if (plan_.is_batched()) text += count_text(elements_, "batch", "batches") + ", ";
-    return text + fmt::format("{}, {} read, {}/s, {}/s", count_text(records, "record"),
-                              size_text(bytes), count_text(rate(records), "record"),
-                              size_text(rate(bytes)));
+    const double share = share_done(source);
+    text += fmt::format("{}, {} read, {}/s, {}/s", count_text(records, "record"), size_text(bytes),
+                        count_text(rate(records), "record"), size_text(rate(bytes)));
+    if (share > 0 && share < 1) text += fmt::format(", {:.0f} %", 100 * share);
+    return text + time_left(share, seconds);
+  }
+
+  // Of the bytes to read or of the limit, whichever ends the run first; 0 if that is not known.
+  [[nodiscard]] double share_done(const leat::stage_metrics& source) const {
+    double share = 0;
+    if (total_ > 0) {
+      const std::uint64_t bytes = source.bytes() + source.records() * framing_of(plan_.source);
+      share = static_cast<double>(bytes) / static_cast<double>(total_);
+    }
+    if (options_.limit < UINT64_MAX) {
+      share = std::max(share, static_cast<double>(elements_) / static_cast<double>(options_.limit));
+    }
+    return share;
   }
 
   const pipeline_plan& plan_;
@@ -203,6 +241,7 @@ class pipeline_run {
   std::unique_ptr<batch_sink> sink_;
   std::atomic<std::uint64_t> elements_{0};  // relaxed, as records_: figures for people
   std::atomic<std::uint64_t> records_{0};
+  std::uint64_t total_ = 0;  // bytes to read; 0 if that is not known
   run_report report_;
 };
 

@@ -83,6 +83,8 @@ class section {
   /// Notes a mistake in the value of a key, or in all of this.
   void refuse(std::string_view key, std::string_view why);
   void refuse(const std::string& why);
+  /// Notes that the value `v` of a key is not what is wanted.
+  void refuse_value(std::string_view key, const toml_value& v, std::string_view wanted);
 
   /// Mistakes that were noted so far, in the whole document.
   [[nodiscard]] std::size_t mistakes_so_far() const noexcept { return mistakes_.size(); }
@@ -99,8 +101,6 @@ class section {
                                                  std::int64_t most);
   [[nodiscard]] const std::string* choose_one(std::string_view key,
                                               const std::vector<std::string_view>& names);
-  void refuse_value(std::string_view key, const toml_value& v, std::string_view wanted);
-
   const toml_value& value_;
   std::string title_;
   mistakes& mistakes_;
