@@ -21,34 +21,21 @@ void selection::describe(const wait& w, std::ostream& out) {
 
 failure select_cancelled(const std::string& what) { return {errc::cancelled, "select of " + what}; }
 
-std::error_code code_of_end(const sleep_wait&) noexcept {
-  return make_error_code(errc::deadline_exceeded);
-}
-
-std::error_code code_of_end(const stop_wait&) noexcept { return make_error_code(errc::cancelled); }
-
-failure ended_by(const sleep_wait& end, const std::string& what) {
-  return {code_of_end(end), what + ": not done in time, nothing has changed"};
-}
-
-failure ended_by(const stop_wait& end, const std::string& what) {
-  return {code_of_end(end), what + ": stopped, nothing has changed"};
+failure ended_by(errc end, const std::string& what) {
+  return {end, what + (end == errc::deadline_exceeded ? ": not done in time, nothing has changed"
+                                                      : ": stopped, nothing has changed")};
 }
 
 // ----------------------------------------------------------------------------------------- timers
 
-arm<sleep_wait>::arm(sleep_wait& operation, selection& s, int index) noexcept
-    : timer([](timer& t) noexcept {
-        auto& self = static_cast<arm&>(t);
-        if (self.selection_.claim(self.index_)) self.selection_.wake();
-      }),
-      operation_(operation),
-      selection_(s),
-      index_(index) {}
+void arm<sleep_wait>::expired(timer& t) noexcept {
+  auto& self = static_cast<arm&>(t);
+  if (self.selection_.claim(self.index_)) self.selection_.wake();
+}
 
 bool arm<sleep_wait>::begin() {
   scheduler& home = *selection_.home();
-  home.add_timer(*this, operation_.deadline(home));
+  home.add_timer(*this, end_.from_now(home));
   return false;
 }
 
@@ -69,9 +56,9 @@ void arm<stop_wait>::describe(std::ostream& out) const { out << "a stop"; }
 
 // ------------------------------------------------------------------------------------- task groups
 
-arm<task_group::join_wait>::arm(task_group::join_wait& operation, selection& s, int index) noexcept
-    : operation_(operation) {
-  operation.select_in(s, index);
+arm<task_group::join_wait>::arm(task_group::join_wait&& operation, selection& s, int index) noexcept
+    : operation_(std::move(operation)) {
+  operation_.select_in(s, index);
 }
 
 bool arm<task_group::join_wait>::try_now() const noexcept { return operation_.holds_now(); }

@@ -26,8 +26,7 @@ bool sleep_wait::await_suspend(std::coroutine_handle<> h) {
     cancelled_ = true;
     return false;
   }
-  until_ = deadline(*home_);
-  home_->add_timer(alarm_, until_);
+  home_->add_timer(alarm_, end_.from_now(*home_));
   begin_wait();
   return true;
 }
@@ -48,7 +47,7 @@ void sleep_wait::cancel(wait& w) noexcept {
 void sleep_wait::describe(const wait& w, std::ostream& out) {
   const auto& self = static_cast<const sleep_wait&>(w);
   const time_point now = self.home_->now();
-  const duration left = self.until_ > now ? self.until_ - now : duration::zero();
+  const duration left = self.alarm_.when_ > now ? self.alarm_.when_ - now : duration::zero();
   out << "for another " << std::chrono::duration_cast<std::chrono::milliseconds>(left).count()
       << " ms";
 }

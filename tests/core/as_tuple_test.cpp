@@ -105,8 +105,44 @@ LEAT_TEST("as_tuple: a task that joins its own group is told so", "[core]") {
 
 LEAT_TEST("as_tuple: an operation that is kept in a variable", "[core]") {
   auto nap = leat::sleep_for(1s);
-  const auto [ec] = co_await leat::as_tuple(nap);
+  const auto [ec] = co_await leat::as_tuple(std::move(nap));
   CHECK_FALSE(ec);
+}
+
+auto told(leat::duration d) { return leat::as_tuple(leat::sleep_for(d)); }
+auto told(std::stop_token token) { return leat::as_tuple(leat::wait_for_stop(std::move(token))); }
+auto told(leat::task_group& group) { return leat::as_tuple(group.join()); }
+auto told(leat::duration a, leat::duration b) {
+  return leat::as_tuple(leat::select(leat::sleep_for(a), leat::sleep_for(b)));
+}
+
+LEAT_TEST("as_tuple: owns its operation, so a function can return it", "[core]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = home.now();
+  std::stop_source source;
+  leat::task_group group;
+  group.spawn([](std::stop_source& stop) -> task<> {
+    co_await leat::sleep_for(2s);
+    stop.request_stop();
+    co_await leat::sleep_for(1s);
+    throw leat::failure(errc::data_loss, "broken");
+  }(source));
+  auto nap = told(1s);
+  auto stop = told(source.get_token());
+  auto joined = told(group);
+  auto first = told(2s, 1s);
+  leat_test::overwrite_stack();
+  const auto [none] = co_await nap;
+  CHECK_FALSE(none);
+  CHECK(home.now() - begin == 1s);
+  const auto [stopped] = co_await stop;
+  CHECK_FALSE(stopped);
+  CHECK(home.now() - begin == 2s);
+  const auto [broken] = co_await joined;
+  CHECK(broken == errc::data_loss);
+  const auto [ec, winner] = co_await first;
+  CHECK_FALSE(ec);
+  CHECK(winner.index() == 1);
 }
 
 // ---- Select and what is short for it.
@@ -258,7 +294,7 @@ LEAT_TEST("as_tuple: a foreign coroutine is stopped by a token", "[core]") {
 // ---- What it takes.
 
 template <class T>
-concept can_be_a_tuple = requires(T& t) { leat::as_tuple(t); };
+concept can_be_a_tuple = requires(T t) { leat::as_tuple(std::move(t)); };
 
 TEST_CASE("as_tuple: takes what can tell its error, nothing else", "[core]") {
   STATIC_REQUIRE(can_be_a_tuple<leat::sleep_wait>);

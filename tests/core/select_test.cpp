@@ -2,9 +2,11 @@
 
 #include <chrono>
 #include <sstream>
+#include <stop_token>
 #include <string>
 #include <variant>
 
+#include "leat/core/as_tuple.hpp"
 #include "leat/core/dump.hpp"
 #include "leat/core/error.hpp"
 #include "support/leat_test.hpp"
@@ -123,6 +125,40 @@ LEAT_TEST("with_timeout: one that is late ends with deadline_exceeded, and says 
   }
   CHECK(what.find("join task group 'slow'") == 0);
   co_await group.join();
+}
+
+// ---- A select or a limit that a function returns owns its operations.
+
+auto first_of(leat::duration a, leat::duration b) {
+  return leat::select(leat::sleep_for(a), leat::sleep_for(b));
+}
+auto stopped_by(leat::duration d, std::stop_token token) {
+  return leat::with_stop(leat::sleep_for(d), std::move(token));
+}
+auto joined_within(leat::task_group& group, leat::duration d) {
+  return leat::with_timeout(group.join(), d);
+}
+auto told_within(leat::task_group& group, leat::duration d) {
+  return leat::as_tuple(leat::with_timeout(group.join(), d));
+}
+
+LEAT_TEST("select: a function can return it, and a limit, too", "[core]") {
+  std::stop_source source;
+  leat::task_group group;
+  group.spawn([]() -> task<> { co_await leat::sleep_for(3s); }());
+  auto sleeps = first_of(2s, 1s);
+  auto stop = stopped_by(1h, source.get_token());
+  auto late = told_within(group, 1s);
+  auto in_time = joined_within(group, 3s);
+  leat_test::overwrite_stack();
+  const auto first = co_await sleeps;
+  CHECK(first.index() == 1);
+  const auto [ec] = co_await late;
+  CHECK(ec == errc::deadline_exceeded);
+  co_await in_time;
+  source.request_stop();
+  const auto [stopped] = co_await leat::as_tuple(std::move(stop));
+  CHECK(stopped == errc::cancelled);
 }
 
 }  // namespace select_test

@@ -77,4 +77,11 @@ std::string last_words(Function f) {
   return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT ? said : std::string();
 }
 
+/// Overwrites what functions that have returned left on the stack, for a case in which nothing may
+/// refer to that.
+[[gnu::noinline]] inline void overwrite_stack() {
+  volatile unsigned char bytes[8192];
+  for (auto& b : bytes) b = 0x5a;
+}
+
 }  // namespace leat_test

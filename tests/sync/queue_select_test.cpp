@@ -4,10 +4,12 @@
 
 #include <chrono>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "leat/core/as_tuple.hpp"
 #include "leat/core/task_group.hpp"
 #include "sync/queue_operations.hpp"
 
@@ -166,6 +168,86 @@ TEMPLATE_LIST_TEST_CASE("with_timeout: a batch that is late gives back what it h
     REQUIRE(all);
     CHECK(sorted(*all) == numbers(3));
   });
+}
+
+// ---- A select or a limit that a function returns owns its operations.
+
+using text_queue = leat::fifo_queue<std::string>;
+
+auto pop_soon(text_queue& q) { return leat::with_timeout(q.pop(), 5ms); }
+auto batch_soon(text_queue& q) { return leat::with_timeout(q.pop_many(2), 5ms); }
+auto push_soon(text_queue& q, const std::string& value) {
+  return leat::with_timeout(q.push(value), 5ms);
+}
+auto push_all_soon(text_queue& q, std::span<std::string> values) {
+  return leat::with_timeout(q.push_many(values), 5ms);
+}
+auto pop_any(text_queue& a, text_queue& b) { return leat::select(a.pop(), b.pop()); }
+auto try_to_pop(text_queue& q) { return leat::as_tuple(pop_soon(q)); }
+auto told_pop(text_queue& q) { return leat::as_tuple(q.pop()); }
+auto told_push(text_queue& q, const std::string& value) { return leat::as_tuple(q.push(value)); }
+
+LEAT_TEST("with_timeout: a function can return it, and a select, with any queue operation",
+          "[sync]") {
+  const std::string long_text(100, 'x');
+  text_queue a(2, "a");
+  text_queue b(2, "b");
+  auto push = push_soon(a, std::string(long_text));
+  auto told = told_push(b, std::string(long_text));
+  auto pop = pop_soon(a);
+  auto late = try_to_pop(a);
+  auto any = pop_any(a, b);
+  leat_test::overwrite_stack();
+  const bool in = co_await push;
+  CHECK(in);
+  const auto [none, also_in] = co_await told;
+  CHECK((!none && also_in));
+  const auto item = co_await pop;
+  CHECK(item == long_text);
+  const auto [ec, nothing] = co_await late;
+  CHECK(ec == errc::deadline_exceeded);
+  CHECK_FALSE(nothing);
+  const auto first = co_await any;
+  REQUIRE(first.index() == 1);
+  CHECK(std::get<1>(first) == long_text);
+  CHECK(a.statistics().waiting_pops + b.statistics().waiting_pops == 0);
+}
+
+LEAT_TEST("with_timeout: one that a function returns waits, and gives back what it held",
+          "[sync]") {
+  text_queue q(2, "q");
+  leat::task_group group;
+  group.spawn([](text_queue& to) -> task<> {
+    co_await leat::sleep_for(1ms);
+    co_await to.push("one");
+    co_await leat::sleep_for(10ms);
+    co_await to.push("two");
+    co_await to.push("three");
+  }(q));
+  auto pop = told_pop(q);
+  auto batch = batch_soon(q);
+  leat_test::overwrite_stack();
+  const auto [ec, one] = co_await pop;
+  CHECK(one == "one");
+  std::error_code late;
+  try {
+    co_await batch;
+  } catch (const leat::failure& e) {
+    late = e.code();
+  }
+  CHECK(late == errc::deadline_exceeded);
+  co_await group.join();
+  std::vector<std::string> more{"four", "five"};
+  auto run = push_all_soon(q, more);
+  leat_test::overwrite_stack();
+  std::size_t pushed = 9;
+  try {
+    co_await run;
+  } catch (const leat::partial_push& e) {
+    pushed = e.count();
+  }
+  CHECK(pushed == 0);
+  CHECK(q.size() == 2);
 }
 
 LEAT_TEST("select: a batch that loses at its last item gives all back to who waits behind",

@@ -337,8 +337,8 @@ LEAT_TEST("stop: one that was seen counts, though it is taken back before the wa
     coord.spawn([](leat::fifo_queue<int>& from, leat::coordinator& owner, int f,
                    std::error_code& code) -> task<> {
       auto batch = from.pop_many(3);
-      auto selected = leat::select(batch, leat::sleep_for(1s));
-      auto limited = leat::with_timeout(batch, 1s);
+      auto selected = leat::select(from.pop_many(3), leat::sleep_for(1s));
+      auto limited = leat::with_timeout(from.pop_many(3), 1s);
       cleared_meanwhile<decltype(batch)> alone{batch, owner};
       cleared_meanwhile<decltype(selected)> of_several{selected, owner};
       cleared_meanwhile<decltype(limited)> in_time{limited, owner};

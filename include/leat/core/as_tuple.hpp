@@ -23,7 +23,7 @@ concept tells_its_error = requires(Operation& o) {
   { o.await_tuple() } noexcept;
 };
 
-/// Awaits an operation for as_tuple(). Operation: the operation, or a reference to one.
+/// Awaits an operation for as_tuple(). Movable until it is awaited.
 template <class Operation>
 class [[nodiscard]] as_tuple_awaiter {
  public:
@@ -32,12 +32,10 @@ class [[nodiscard]] as_tuple_awaiter {
   template <class... Arguments>
   explicit as_tuple_awaiter(Arguments&&... arguments)
       : operation_(std::forward<Arguments>(arguments)...) {}
-  as_tuple_awaiter(const as_tuple_awaiter&) = delete;
-  as_tuple_awaiter& operator=(const as_tuple_awaiter&) = delete;
 
   /// Called by leat::task before anything else.
   void bind(promise_base& promise, std::coroutine_handle<> h) noexcept
-    requires task_aware<std::remove_reference_t<Operation>>
+    requires task_aware<Operation>
   {
     operation_.bind(promise, h);
   }
@@ -117,6 +115,8 @@ as_tuple_awaiter<child_awaiter<U>> promise_common<T>::await_transform(
 /// what it means without; what it would throw is the code, as to_error_code() has it, and the text
 /// of that is never made. The expected ends stay what they are: no error.
 ///
+/// Owns the operation, as a select does: a function can return it.
+///
 /// Look at the code: who goes on after `cancelled` meets it again at his next wait, at once.
 ///
 /// Result:        std::tuple<std::error_code, R> for an operation that gives an R; the tuple of the
@@ -128,7 +128,9 @@ as_tuple_awaiter<child_awaiter<U>> promise_common<T>::await_transform(
 ///                it is for loops of which many are stopped together.
 template <detail::tells_its_error Operation>
 [[nodiscard]] auto as_tuple(Operation&& operation) noexcept {
-  return detail::as_tuple_awaiter<Operation&>(operation);
+  static_assert(!std::is_lvalue_reference_v<Operation>,
+                "as_tuple() takes over the operation: write std::move(operation)");
+  return detail::as_tuple_awaiter<Operation>(std::move(operation));
 }
 
 /// The same of a task: the code of what left it, and its result.

@@ -4,7 +4,6 @@
 #include <coroutine>
 #include <cstddef>
 #include <exception>
-#include <iosfwd>
 #include <optional>
 #include <ostream>
 #include <source_location>
@@ -22,7 +21,7 @@
 #include "leat/core/detail/promise.hpp"
 #include "leat/core/detail/result_tuple.hpp"
 #include "leat/core/detail/selection.hpp"
-#include "leat/core/detail/timer_heap.hpp"
+#include "leat/core/detail/wait_arms.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/stop_wait.hpp"
@@ -33,89 +32,36 @@ namespace detail {
 
 [[nodiscard, gnu::cold]] failure select_cancelled(const std::string& what);
 
-// How a limit ends an operation.
-[[nodiscard]] std::error_code code_of_end(const sleep_wait&) noexcept;
-[[nodiscard]] std::error_code code_of_end(const stop_wait&) noexcept;
-[[nodiscard, gnu::cold]] failure ended_by(const sleep_wait& end, const std::string& what);
-[[nodiscard, gnu::cold]] failure ended_by(const stop_wait& end, const std::string& what);
+// How a limit ends an operation: the end of a sleep, or a stop.
+template <class End>
+inline constexpr errc code_of_end = errc::deadline_exceeded;
+template <>
+inline constexpr errc code_of_end<stop_wait> = errc::cancelled;
+[[nodiscard, gnu::cold]] failure ended_by(errc end, const std::string& what);
 
 template <class First, class... Others>
 const std::source_location& first_location(const First& first, const Others&...) noexcept {
   return first.where();
 }
 
-template <>
-class arm<sleep_wait> : private timer {
- public:
-  arm(sleep_wait& operation, selection& s, int index) noexcept;
-  ~arm() { withdraw(); }
-  [[nodiscard]] bool try_now() const noexcept { return false; }
-  [[nodiscard]] bool begin();
-  void withdraw() noexcept;
-  [[nodiscard]] std::monostate result() const noexcept { return {}; }
-  void describe(std::ostream& out) const;
-
- private:
-  sleep_wait& operation_;
-  selection& selection_;
-  const int index_;
-};
-
-template <>
-class arm<stop_wait> {
- public:
-  arm(stop_wait& operation, selection& s, int index) noexcept
-      : token_(operation.token()), selection_(s), index_(index) {}
-  [[nodiscard]] bool try_now() const noexcept { return token_.stop_requested(); }
-  [[nodiscard]] bool begin();
-  void withdraw() noexcept { callback_.reset(); }
-  [[nodiscard]] std::monostate result() const noexcept { return {}; }
-  void describe(std::ostream& out) const;
-
- private:
-  struct forward {
-    const arm* self;
-    void operator()() const noexcept {
-      if (self->selection_.claim(self->index_)) self->selection_.wake();
-    }
-  };
-
-  const std::stop_token& token_;
-  selection& selection_;
-  const int index_;
-  std::optional<std::stop_callback<forward>> callback_;
-};
-
-template <>
-class arm<task_group::join_wait> {
- public:
-  arm(task_group::join_wait& operation, selection& s, int index) noexcept;
-  ~arm() { withdraw(); }
-  [[nodiscard]] bool try_now() const noexcept;
-  [[nodiscard]] bool begin();
-  void withdraw() noexcept;
-  std::monostate result();
-  void describe(std::ostream& out) const;
-
- private:
-  task_group::join_wait& operation_;
-};
-
 template <class Operation>
 using arm_result = decltype(std::declval<arm<Operation>&>().result());
 
 template <std::size_t I, class Operation>
 struct numbered_arm : arm<Operation> {
-  numbered_arm(Operation& operation, selection& s)
-      : arm<Operation>(operation, s, static_cast<int>(I)) {}
+  template <class From>
+  numbered_arm(From&& from, selection& s)
+      : arm<Operation>(std::move(from), s, static_cast<int>(I)) {}
 };
 
 template <class Indices, class... Operations>
 struct arms;
 template <std::size_t... I, class... Operations>
 struct arms<std::index_sequence<I...>, Operations...> : numbered_arm<I, Operations>... {
-  explicit arms(selection& s, Operations&... operations)
-      : numbered_arm<I, Operations>(operations, s)... {}
+  explicit arms(selection& s, Operations&&... operations)
+      : numbered_arm<I, Operations>(std::move(operations), s)... {}
+  arms(selection& s, arms&& unstarted)
+      : numbered_arm<I, Operations>(static_cast<numbered_arm<I, Operations>&&>(unstarted), s)... {}
 
   // Calls f with each arm and its number until it says true.
   template <class F>
@@ -131,16 +77,20 @@ struct arms<std::index_sequence<I...>, Operations...> : numbered_arm<I, Operatio
   }
 };
 
-/// Awaits the first of several operations; see select().
+/// Awaits the first of several operations; see select(). Movable until it is awaited.
 template <class... Operations>
 class [[nodiscard]] select_awaiter final : public selection {
  public:
   using result_type = std::variant<arm_result<Operations>...>;
 
-  explicit select_awaiter(const std::source_location& where, Operations&... operations)
-      : selection(&describe_all, where), arms_(*this, operations...) {}
-  select_awaiter(const select_awaiter&) = delete;
-  select_awaiter& operator=(const select_awaiter&) = delete;
+  explicit select_awaiter(const std::source_location& where, Operations&&... operations)
+      : selection(&describe_all, where), arms_(*this, std::move(operations)...) {}
+  select_awaiter(select_awaiter&& unstarted) noexcept
+      : selection(&describe_all, unstarted.where()), arms_(*this, std::move(unstarted.arms_)) {
+    LEAT_ASSERT(unstarted.winner() == nobody && !unstarted.suspended_,
+                "a select that was awaited was moved");
+  }
+  select_awaiter& operator=(select_awaiter&&) = delete;
   ~select_awaiter() {
     // Where the coroutine is destroyed while it waits, nothing can win any more.
     LEAT_ASSERT(!suspended_ || claim(stop),
@@ -259,28 +209,26 @@ class [[nodiscard]] select_awaiter final : public selection {
 };
 
 /// Awaits an operation, or what ends the waiting for it; see with_timeout() and with_stop().
+/// Movable until it is awaited.
 template <class Operation, class End>
 class [[nodiscard]] limited_awaiter {
  public:
-  template <class Limit>
-  limited_awaiter(Operation& operation, Limit limit, const std::source_location& where)
-      : end_(std::move(limit), where), select_(where, operation, end_) {}
-  limited_awaiter(const limited_awaiter&) = delete;
-  limited_awaiter& operator=(const limited_awaiter&) = delete;
+  limited_awaiter(Operation&& operation, End&& end, const std::source_location& where)
+      : select_(where, std::move(operation), std::move(end)) {}
 
   void bind(promise_base& promise, std::coroutine_handle<> h) noexcept { select_.bind(promise, h); }
   bool await_ready() { return select_.await_ready(); }
   bool await_suspend(std::coroutine_handle<> h) { return select_.await_suspend(h); }
   auto await_resume() {
     auto result = select_.await_resume();
-    if (result.index() == 1) throw ended_by(end_, select_.text());
+    if (result.index() == 1) throw ended_by(code_of_end<End>, select_.text());
     if constexpr (!std::is_same_v<arm_result<Operation>, std::monostate>) {
       return std::get<0>(std::move(result));
     }
   }
   auto await_tuple() noexcept {
     auto [ec, result] = select_.await_tuple();
-    if (!ec && result.index() == 1) ec = code_of_end(end_);
+    if (!ec && result.index() == 1) ec = make_error_code(code_of_end<End>);
     using value = arm_result<Operation>;
     if constexpr (std::is_same_v<value, std::monostate>) {
       return result_tuple<void>(ec);
@@ -291,7 +239,6 @@ class [[nodiscard]] limited_awaiter {
   }
 
  private:
-  End end_;
   select_awaiter<Operation, End> select_;
 };
 
@@ -302,19 +249,16 @@ template <class Operation, class End>
   requires done_in_parts<Operation>
 class [[nodiscard]] limited_awaiter<Operation, End> {
  public:
-  template <class Limit>
-  limited_awaiter(Operation& operation, Limit limit, const std::source_location& where)
-      : end_(std::move(limit), where), select_(where, end_, operation) {}
-  limited_awaiter(const limited_awaiter&) = delete;
-  limited_awaiter& operator=(const limited_awaiter&) = delete;
+  limited_awaiter(Operation&& operation, End&& end, const std::source_location& where)
+      : select_(where, std::move(end), std::move(operation)) {}
 
   void bind(promise_base& promise, std::coroutine_handle<> h) noexcept { select_.bind(promise, h); }
   bool await_ready() { return select_.await_ready(); }
   bool await_suspend(std::coroutine_handle<> h) { return select_.await_suspend(h); }
-  auto await_resume() { return select_.last_of_all(code_of_end(end_)).result(); }
+  auto await_resume() { return select_.last_of_all(make_error_code(code_of_end<End>)).result(); }
   result_tuple<arm_result<Operation>> await_tuple() noexcept {
     try {
-      return select_.last_of_all(code_of_end(end_)).tuple();
+      return select_.last_of_all(make_error_code(code_of_end<End>)).tuple();
     } catch (...) {
       return failed_with<result_tuple<arm_result<Operation>>>(
           to_error_code(std::current_exception()));
@@ -322,9 +266,15 @@ class [[nodiscard]] limited_awaiter<Operation, End> {
   }
 
  private:
-  End end_;
   select_awaiter<End, Operation> select_;
 };
+
+template <class Operation, class End>
+[[nodiscard]] auto limit(Operation&& operation, End&& end, const std::source_location& where) {
+  static_assert(!std::is_lvalue_reference_v<Operation>,
+                "a limit takes over the operation: write std::move(operation)");
+  return limited_awaiter<Operation, End>(std::move(operation), std::move(end), where);
+}
 
 }  // namespace detail
 
@@ -341,6 +291,10 @@ class [[nodiscard]] limited_awaiter<Operation, End> {
 /// nothing, and nobody behind it in line is passed over. Where several could be done at once the
 /// first in the list is.
 ///
+/// Owns the operations: a function can return the select, or keep it and await it later. Objects
+/// that an operation refers to must live until it has completed: the queue, the group, and the
+/// values that are pushed, unless push() copies them.
+///
 /// Result:        a std::variant with what each operation gives, std::monostate where that is void.
 /// Errors:        what the winner throws; cancelled; std::bad_alloc, then nothing has happened.
 /// Cancellation:  total: a stop before there is a winner changes nothing.
@@ -349,16 +303,20 @@ class [[nodiscard]] limited_awaiter<Operation, End> {
 ///                at once costs what it costs alone.
 template <class... Operations>
 [[nodiscard]] auto select(Operations&&... operations) {
+  static_assert((!std::is_lvalue_reference_v<Operations> && ...),
+                "select() takes over its operations: write std::move(operation)");
   static_assert((!detail::done_in_parts<std::remove_reference_t<Operations>> && ...),
                 "a push_many cannot be one of several: part of it may be in when another operation "
                 "wins. Bound it by with_timeout, with_deadline or with_stop, or push item by item");
-  return detail::select_awaiter<std::remove_reference_t<Operations>...>(
-      detail::first_location(operations...), operations...);
+  return detail::select_awaiter<Operations...>(detail::first_location(operations...),
+                                               std::move(operations)...);
 }
 
 /// An operation that has until a time span from now: after that it ends, having changed nothing.
 ///
 ///     auto item = co_await leat::with_timeout(queue.pop(), 10ms);
+///
+/// Owns the operation, as a select does: a function can return it.
 ///
 /// Operations: as for select(), whose cost it has, and push_many of a queue. Of that the items that
 /// are in stay in; it throws a partial_push, which says how many, with the code of what ended it.
@@ -369,8 +327,7 @@ template <class Operation>
 [[nodiscard]] auto with_timeout(
     Operation&& operation, time_span limit,
     const std::source_location& where = std::source_location::current()) {
-  return detail::limited_awaiter<std::remove_reference_t<Operation>, sleep_wait>(
-      operation, limit < duration::zero() ? duration::zero() : limit, where);
+  return detail::limit(std::forward<Operation>(operation), sleep_for(limit, where), where);
 }
 
 /// The same until a point in time.
@@ -378,8 +335,7 @@ template <class Operation, class Duration>
 [[nodiscard]] auto with_deadline(
     Operation&& operation, std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
     const std::source_location& where = std::source_location::current()) {
-  return detail::limited_awaiter<std::remove_reference_t<Operation>, sleep_wait>(
-      operation, saturated(deadline), where);
+  return detail::limit(std::forward<Operation>(operation), sleep_until(deadline, where), where);
 }
 
 /// The same until a stop is requested through `token`: what a coroutine that is no leat task says
@@ -392,8 +348,8 @@ template <class Operation, class Duration>
 template <class Operation>
 [[nodiscard]] auto with_stop(Operation&& operation, std::stop_token token,
                              const std::source_location& where = std::source_location::current()) {
-  return detail::limited_awaiter<std::remove_reference_t<Operation>, stop_wait>(
-      operation, std::move(token), where);
+  return detail::limit(std::forward<Operation>(operation), wait_for_stop(std::move(token), where),
+                       where);
 }
 
 }  // namespace leat

@@ -13,14 +13,29 @@
 #include "leat/core/wait.hpp"
 
 namespace leat {
+namespace detail {
 
-/// The wait behind sleep_for() and sleep_until().
+/// The end of a sleep: a point in time, or a time span after its beginning.
+struct sleep_end {
+  time_point at{};
+  duration after{-1};  // negative: it ends at `at`
+
+  /// The point in time, if the sleep begins now.
+  [[nodiscard]] time_point from_now(const scheduler& home) const noexcept {
+    return after >= duration::zero() ? deadline_after(home.now(), after) : at;
+  }
+};
+
+}  // namespace detail
+
+/// The wait behind sleep_for() and sleep_until(). Movable until it is awaited.
 class [[nodiscard]] sleep_wait final : public wait {
  public:
   sleep_wait(time_point until, const std::source_location& where) noexcept
-      : wait(sleep_kind, where), until_(until), alarm_(*this) {}
+      : sleep_wait(detail::sleep_end{.at = until}, where) {}
   sleep_wait(duration d, const std::source_location& where) noexcept
-      : wait(sleep_kind, where), relative_(d), alarm_(*this) {}
+      : sleep_wait(detail::sleep_end{.after = d}, where) {}
+  sleep_wait(sleep_wait&& unstarted) noexcept : sleep_wait(unstarted.end_, unstarted.where()) {}
   ~sleep_wait();
 
   bool await_ready() const noexcept { return false; }
@@ -30,12 +45,12 @@ class [[nodiscard]] sleep_wait final : public wait {
   }
   std::tuple<std::error_code> await_tuple() const noexcept;
 
-  /// When it is due if it begins now.
-  [[nodiscard]] time_point deadline(const scheduler& home) const noexcept {
-    return relative_ >= duration::zero() ? deadline_after(home.now(), relative_) : until_;
-  }
+  [[nodiscard]] const detail::sleep_end& end() const noexcept { return end_; }
 
  private:
+  sleep_wait(const detail::sleep_end& end, const std::source_location& where) noexcept
+      : wait(sleep_kind, where), end_(end), alarm_(*this) {}
+
   [[nodiscard, gnu::cold]] static failure failed(std::error_code ec);
   static void cancel(wait& w) noexcept;
   static void describe(const wait& w, std::ostream& out);
@@ -46,8 +61,7 @@ class [[nodiscard]] sleep_wait final : public wait {
     sleep_wait& owner;
   };
 
-  time_point until_{};
-  duration relative_{-1};
+  detail::sleep_end end_;
   bool cancelled_ = false;
   alarm alarm_;
 };

@@ -15,11 +15,13 @@
 
 namespace leat {
 
-/// The wait behind wait_for_stop().
+/// The wait behind wait_for_stop(). Movable until it is awaited.
 class [[nodiscard]] stop_wait final : public wait {
  public:
   stop_wait(std::stop_token token, const std::source_location& where) noexcept
       : wait(stop_kind, where), token_(std::move(token)) {}
+  stop_wait(stop_wait&& unstarted) noexcept
+      : stop_wait(std::move(unstarted.token_), unstarted.where()) {}
   ~stop_wait();
 
   bool await_ready() const noexcept { return token_.stop_requested() && !stop_requested(); }
@@ -29,7 +31,8 @@ class [[nodiscard]] stop_wait final : public wait {
   }
   std::tuple<std::error_code> await_tuple() noexcept;
 
-  [[nodiscard]] const std::stop_token& token() const noexcept { return token_; }
+  /// The token, of a wait that nobody will await.
+  [[nodiscard]] std::stop_token release() && noexcept { return std::move(token_); }
 
  private:
   enum outcome : unsigned char { waiting, stopped, cancelled };

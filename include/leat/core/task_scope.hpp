@@ -201,6 +201,9 @@ class [[nodiscard]] condition_wait : public wait {
  public:
   condition_wait(task_scope& scope, unsigned conditions, time_point deadline,
                  const std::source_location& where) noexcept;
+  condition_wait(condition_wait&& unstarted) noexcept  // possible until it is awaited
+      : condition_wait(unstarted.scope_, unstarted.conditions_, unstarted.deadline_,
+                       unstarted.where()) {}
   ~condition_wait();
 
   bool await_ready() { return bound() && start(); }

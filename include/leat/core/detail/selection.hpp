@@ -51,7 +51,8 @@ class selection : public wait {
 
 /// Place of an operation in a select; each kind of operation has its specialisation:
 ///
-///     arm(Operation&, selection&, int index);
+///     arm(Operation&&, selection&, int index);  // keeps what the operation is made of
+///     arm(arm&&, selection&, int index);        // of one that has not been tried
 ///     bool try_now();            // true: done at once; result() is there
 ///     bool begin();              // waits from now on, and claims `index` when it completes;
 ///                                // true: it did so in this call, and wakes nobody

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <ostream>
+#include <source_location>
 #include <system_error>
+#include <utility>
 
 #include "leat/core/error.hpp"
 #include "leat/core/select.hpp"
@@ -13,10 +15,10 @@ namespace leat::detail {
 template <class Queue, class Verb>
 class arm<queue_awaiter<Queue, Verb>> {
  public:
-  arm(queue_awaiter<Queue, Verb>& o, selection& s, int index)
-      : verb_(o.verb_),
-        queue_(o.call_.queue),
-        waiter_(o.call_.queue, Verb::the_role, nullptr, verb_.count(), s, index, o.call_.where) {}
+  arm(queue_awaiter<Queue, Verb>&& o, selection& s, int index) noexcept
+      : arm(o.call_.queue, std::move(o.verb_), s, index, o.call_.where) {}
+  arm(arm&& unstarted, selection& s, int index) noexcept
+      : arm(unstarted.queue_, std::move(unstarted.verb_), s, index, unstarted.waiter_.where()) {}
   arm(const arm&) = delete;
   arm& operator=(const arm&) = delete;
   ~arm() { withdraw(); }
@@ -62,7 +64,12 @@ class arm<queue_awaiter<Queue, Verb>> {
   }
 
  private:
-  Verb& verb_;
+  arm(Queue& q, Verb&& verb, selection& s, int index, const std::source_location& where) noexcept
+      : verb_(std::move(verb)),
+        queue_(q),
+        waiter_(q, Verb::the_role, nullptr, verb_.count(), s, index, where) {}
+
+  Verb verb_;
   Queue& queue_;
   selected_queue_waiter waiter_;
   bool at_once_ = false;

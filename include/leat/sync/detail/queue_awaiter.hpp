@@ -22,15 +22,18 @@ class arm;
 ///
 /// The operation is tried first with nothing set up; the waiter, with all that a dump or a stop
 /// needs, comes into being only when the coroutine really suspends. That is what makes an operation
-/// that ends at once cheap.
+/// that ends at once cheap. Movable until it is awaited.
 template <class Queue, class Verb>
 class [[nodiscard]] queue_awaiter {
  public:
   template <class... Arguments>
   queue_awaiter(Queue& q, const std::source_location& where, Arguments&&... arguments)
       : call_{q, nullptr, where}, verb_{std::forward<Arguments>(arguments)...} {}
-  queue_awaiter(const queue_awaiter&) = delete;
-  queue_awaiter& operator=(const queue_awaiter&) = delete;
+  queue_awaiter(queue_awaiter&& unstarted) noexcept
+      : call_(unstarted.call_), verb_(std::move(unstarted.verb_)) {
+    LEAT_ASSERT(unstarted.state_ == state::fresh, "a queue operation that was awaited was moved");
+  }
+  queue_awaiter& operator=(queue_awaiter&&) = delete;
   ~queue_awaiter() {
     if (state_ < state::suspended) return;
     if (state_ == state::suspended) waiter_.abandon();

@@ -19,7 +19,8 @@ namespace leat::detail {
 template <class T>
 class raw_storage {
  public:
-  raw_storage() noexcept {}  // not defaulted: that would fill the bytes with zeros
+  raw_storage() noexcept {}               // not defaulted: that would fill the bytes with zeros
+  raw_storage(raw_storage&&) noexcept {}  // of a verb that has not been tried: there is no value
 
   [[nodiscard]] T* get() noexcept { return reinterpret_cast<T*>(bytes_); }
   /// Moves the value out and destroys it here.

@@ -21,8 +21,8 @@ struct push_run_verb : PushMany {
       : PushMany{}, run(std::move(elements)) {
     this->values = run;
   }
-  push_run_verb(const push_run_verb&) = delete;
-  push_run_verb& operator=(const push_run_verb&) = delete;
+  push_run_verb(push_run_verb&&) noexcept = default;  // the elements stay where they are
+  push_run_verb& operator=(push_run_verb&&) = delete;
 
   std::vector<tensor_tuple> run;
 };
