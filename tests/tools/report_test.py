@@ -1,14 +1,23 @@
 #!/usr/bin/env python3
 """leat report: the page is sound and whole, whatever the names in it; the JSON has every value."""
 
+import html
 import html.parser
+import json
 import math
+import os
 import pathlib
+import random
 import re
 import struct
+import subprocess
+import unittest
 import xml.etree.ElementTree
 
 from support import ToolTest, field, main, records_file, varint
+
+SCRIPT = re.compile('<script>(.*)</script>', re.DOTALL)  # greedy: there is only one
+BROWSER = os.environ.get('LEAT_TEST_BROWSER', '')  # such as chromium
 
 VERSION = struct.pack('<Bd', 9, 1.5e9) + field(3, b'brain.Event:2')
 
@@ -93,7 +102,7 @@ class Report(ToolTest):
         for c in curves:
             for pair in c['points'].split():
                 x, y = map(float, pair.split(','))
-                self.assertTrue(60 <= x <= 632 and 5 <= y <= 256, pair)
+                self.assertTrue(62 <= x <= 426 and 24 <= y <= 192, pair)
         headings = [text for tag, text in page.texts if tag == 'h2']
         self.assertEqual(headings, ['loss', 'rate'])
         titles = [text for tag, text in page.texts if tag == 'title']
@@ -108,25 +117,46 @@ class Report(ToolTest):
     def test_it_needs_nothing_from_elsewhere(self):
         self.run_of('logs', scalar('loss', 1, 1))
         text = self.leat('report', 'logs')
-        self.assertNotRegex(text, r'(?i)<script|<link|<img|<iframe|@import|url\(|src=|href=|https?:')
         self.assertIn('prefers-color-scheme: dark', text)
+        # One script, in the page itself, and it reaches for nothing outside of the page.
+        before, script, after = SCRIPT.split(text)
+        self.assertTrue(script.startswith('//<![CDATA[\n') and script.endswith('\n//]]>'), script)
+        self.assertEqual(script.count(']]>'), 1)
+        self.assertNotRegex(before + after, r'(?i)<script|<link|<img|<iframe|@import|url\(|src=|href=|'
+                                            r'https?:|javascript:')
+        self.assertNotRegex(script, r'(?i)fetch|XMLHttp|import|require|eval|Function|worker|socket|'
+                                    r'beacon|https?:|//(?!<|\]| )|innerHTML|outerHTML|insertAdjacent|'
+                                    r'document\.write|\.href|\.src|location|cookie|storage')
+
+    def test_the_script_is_the_same_on_every_page(self):
+        self.run_of('a', scalar('loss', 1, 1), scalar('loss', 2, 1))
+        self.run_of('b/<script>', *[scalar('</script><script>alert(1)</script>]]>', s, s) for s in (1, 2)])
+        self.run_of('c')
+        scripts = [SCRIPT.split(self.leat('report', name, '--title', name))[1] for name in 'abc']
+        self.assertEqual(len(set(scripts)), 1)
 
     def test_hostile_names_are_only_text(self):
         hostile = ['<script>alert(1)</script>', '"><svg onload=x>', "' onclick='x", '&lt;b&gt;',
                    ']]>', '\x1b[31m\x00\x08', '</title></svg>', '\u202eabc', 'a' * 5000]
         run = '<b onmouseover=x>&"\''
         self.run_of('logs/' + run, *[scalar(tag, s, s) for tag in hostile for s in (1, 2)])
-        self.run_of('logs/other', scalar(hostile[0], 1, 1))
+        grouped = [f'<b>/{i}' for i in (1, 2)]
+        self.run_of('logs/other', *[scalar(tag, s, s) for tag in grouped for s in (1, 2)],
+                    scalar('<i>single', 1, 1), scalar('<i>nan', 1, math.nan), scalar('<i>nan', 2, math.nan))
         page = self.page('logs', '--title', '<i>"&')
         self.assertEqual({t for t, _ in page.elements},
                          {'html', 'head', 'meta', 'title', 'style', 'body', 'h1', 'ul', 'li', 'span',
                           'main', 'section', 'h2', 'svg', 'desc', 'g', 'line', 'text', 'polyline',
-                          'circle', 'table', 'div', 'input', 'label', 'thead', 'tbody', 'tr', 'th', 'td', 'footer'})
+                          'table', 'div', 'input', 'label', 'thead', 'tbody', 'tr', 'th', 'td', 'footer',
+                          'form', 'fieldset', 'details', 'summary', 'p', 'script'})
         for _, attributes in page.elements:
             self.assertFalse([a for a in attributes if a.startswith('on')])
         headings = [text for tag, text in page.texts if tag == 'h2']
-        for tag in hostile[:5]:
+        for tag in hostile[:5] + grouped:
             self.assertIn(tag, headings)
+        self.assertIn(('summary', '<b> '), page.texts)
+        self.assertIn(('td', '<i>single'), page.texts)
+        self.assertIn('<i>nan (2 values in other)', ' '.join(text for tag, text in page.texts if tag == 'p'))
         self.assertIn(run, [text for tag, text in page.texts if tag == 'td'])
         self.assertIn(('h1', '<i>"&'), page.texts)
         self.assertNotIn('\x1b', ''.join(text for _, text in page.texts))
@@ -134,14 +164,12 @@ class Report(ToolTest):
     def test_what_is_not_finite_is_a_gap(self):
         values = [1, 2, math.nan, 3, math.inf, 4, 5, 6, -math.inf]
         self.run_of('logs', *[scalar('v', s, v) for s, v in enumerate(values)])
-        self.run_of('none', scalar('v', 1, math.nan))
         page = self.page('logs')
         self.assertEqual([len(c['points'].split()) for c in page.of('polyline')], [2, 3])
         self.assertEqual(len(page.of('circle', 'dot')), 1)
         cells = [text for tag, text in page.texts if tag == 'td']
-        self.assertEqual(cells[1:], ['9 (3 not finite)', '-inf', '1', '6', '8'])
-        page = self.page('none')
-        self.assertFalse(page.of('polyline') + page.of('circle'))
+        self.assertEqual(cells[1:], ['9', '-inf', '1', '6', '8'])
+        self.assertIn(('span', '3 not finite'), page.texts)
 
     def test_extreme_values_stay_in_the_drawing(self):
         for name, values in {'huge': [3e38, -3e38, 0], 'tiny': [1e-45, 2e-45], 'same': [7, 7],
@@ -159,7 +187,7 @@ class Report(ToolTest):
         points = self.page('logs', '--max-points', '200').of('polyline')[0]['points'].split()
         self.assertLessEqual(len(points), 200)
         self.assertGreater(len(points), 150)
-        self.assertEqual(min(float(p.split(',')[1]) for p in points), 10)  # the top
+        self.assertEqual(min(float(p.split(',')[1]) for p in points), 24)  # the top
         self.assertEqual(len(self.leat_json('report', 'logs')[0]['scalars']['v']['values']), 10000)
 
     def test_smoothing_adds_a_line_in_front(self):
@@ -234,14 +262,44 @@ class Report(ToolTest):
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ['logs', 'page.html'])
 
     def test_an_outlier_is_clipped_and_said(self):
-        self.run_of('logs', *[scalar('v', s, 1e6 if s == 50 else 1 + s % 10) for s in range(200)])
+        self.run_of('logs', *[scalar('v', s, {50: 1e6, 60: -5e5}.get(s, 1 + s % 10)) for s in range(5000)])
         page = self.page('logs')
-        self.assertIn(('p', 'Clipped to the percentiles 1 to 99: 1 drawn point outside, full range '
-                            '1 to 1e+06.'), page.texts)
+        note = 'Clipped, outside: 2 of 5000 values in logs. Full range: -5e+05 to 1e+06.'
+        self.assertIn(('p', note), page.texts)
         heights = [float(p.split(',')[1]) for p in page.of('polyline')[0]['points'].split()]
         self.assertGreater(max(heights) - sorted(heights)[5], 100)
+        # Triangles at the edges have the values.
+        marks = page.of('path', 'mark')
+        self.assertEqual([m['class'] for m in marks], ['mark c0', 'mark c0'])
+        self.assertEqual([re.search(r',(\d+)l-5,(-?8)', m['d']).groups() for m in marks],
+                         [('24', '8'), ('192', '-8')])
+        self.assertEqual([text for tag, text in page.texts if tag == 'title'][-2:],
+                         ['step 50: 1e+06', 'step 60: -5e+05'])
         self.run_of('even', *[scalar('v', s, s) for s in range(200)])
-        self.assertNotIn('Clipped', self.leat('report', 'even'))
+        self.assertNotIn('Clipped', self.leat('report', 'even').split('<script>')[0])
+
+    def test_the_tails_of_a_distribution_are_no_outliers(self):
+        values = random.Random(1)
+        self.run_of('logs', *[scalar('v', s, 1e6 if s == 50 else values.gauss(0, 1)) for s in range(5000)])
+        [note] = [text for tag, text in self.page('logs').texts if tag == 'p' and 'Clipped' in text]
+        self.assertIn('outside: 1 of 5000 values', note)
+
+    def test_a_short_run_is_no_outlier_of_a_long_one(self):
+        self.run_of('logs/long', *[scalar('v', s, 1 + s % 10) for s in range(10000)])
+        self.run_of('logs/short', *[scalar('v', s, 500 + s) for s in range(50)])
+        page = self.page('logs')
+        self.assertFalse(page.of('path', 'mark'))
+        self.run_of('logs/wild', *[scalar('v', s, 1e9 if s % 100 == 7 else s % 7) for s in range(400)])
+        page = self.page('logs')
+        [note] = [text for tag, text in page.texts if tag == 'p' and 'Clipped' in text]
+        self.assertIn('outside: 4 of 400 values in wild.', note)
+
+    def test_neighbouring_marks_are_one(self):
+        self.run_of('logs', *[scalar('v', s, 1e6 + s if s in range(5000, 5050) else s % 7)
+                              for s in range(10000)])
+        page = self.page('logs')
+        self.assertEqual([text for tag, text in page.texts if text.startswith('step 5')],
+                         ['step 5049: 1.005e+06'])
 
     def test_log_scale(self):
         self.run_of('logs', *[scalar('v', s, 10.0 ** -s) for s in range(5)],
@@ -252,21 +310,150 @@ class Report(ToolTest):
         self.assertLess(max(steps) - min(steps), 0.2)
         self.assertEqual(len([t for t in page.texts if t[1] == 'value (log)']), 1)
         self.assertIn(('text', '0.01'), page.texts)
+        # Only where it can be logarithmic, the script is told of that axis.
+        self.assertEqual(['data-log' in svg for svg in page.of('svg')], [True, False])
+        self.run_of('close', *[scalar('v', s, 100 + s) for s in range(5)])
+        self.assertIn(('text', '102'), self.page('close', '--log-scale').texts)
 
-    def test_a_curve_over_an_equal_one_is_dashed_and_runs_can_be_hidden(self):
-        for name in 'ab':
+    def test_smoothing_on_a_log_scale_averages_the_logarithms(self):
+        self.run_of('logs', *[scalar('v', s, 1e-3 if s % 2 else 1e3) for s in range(400)],
+                    *[scalar('w', s, s - 5) for s in range(20)])
+        page = self.page('logs', '--log-scale', '--smoothing', '0.99', '--max-points', '1000')
+        groups = page.of('g', 'series')
+        self.assertEqual([(g['data-kind'], 'off' in g['class']) for g in groups],
+                         [('faint', False), ('linear', True), ('log', False),
+                          ('faint', False), ('linear', False)])
+        last = [float(g['data-v'].split()[-1]) for g in groups[:3]]
+        self.assertAlmostEqual(last[1], 500, delta=20)
+        self.assertAlmostEqual(math.log10(last[2]), 0, delta=0.1)
+        lines = page.of('polyline')
+        self.assertEqual([c['class'] for c in lines],
+                         ['curve c0 faint', 'curve c0', 'curve c0 faint', 'curve c0'])
+        height = float(lines[1]['points'].split()[-1].split(',')[1])
+        self.assertAlmostEqual(height, (24 + 192) / 2, delta=3)  # 1 is in the middle
+        page = self.page('logs', '--smoothing', '0.99')
+        self.assertEqual(['off' in g['class'] for g in page.of('g', 'series')[:3]], [False, False, True])
+
+    def test_curves_on_each_other_have_dashes_of_their_own(self):
+        for name in 'abc':
             self.run_of('logs/' + name, *[scalar('v', s, s) for s in range(5)])
+        self.run_of('logs/d', *[scalar('v', s, s / 2) for s in range(5)])
         page = self.page('logs')
-        self.assertEqual([c['class'] for c in page.of('polyline')], ['curve c0', 'curve c1 over'])
-        self.assertEqual([i['id'] for i in page.of('input')], ['r0', 'r1'])
+        self.assertEqual([c.get('style') for c in page.of('polyline')],
+                         [None, 'stroke-dasharray: 8 16; stroke-dashoffset: -8',
+                          'stroke-dasharray: 8 16; stroke-dashoffset: -16', None])
+        self.assertEqual([i['id'] for i in page.of('input') if 'id' in i], ['r0', 'r1', 'r2', 'r3'])
 
-    def test_without_finite_values_there_is_no_chart_and_single_values_come_last(self):
-        self.run_of('logs', scalar('a', 0, 1), *[scalar('b', s, math.nan) for s in range(5)],
-                    *[scalar('c', s, s) for s in range(5)])
+    def test_single_values_are_a_table(self):
+        self.run_of('logs/a', scalar('lr', 0, 0.5), scalar('n', 7, 3), *[scalar('z', s, s) for s in (1, 2)])
+        self.run_of('logs/b', scalar('lr', 0, 0.25), scalar('n', 9, 4), scalar('z', 1, 1))
+        self.run_of('logs/c', scalar('n', 9, math.nan))
         page = self.page('logs')
-        self.assertEqual([text for tag, text in page.texts if tag == 'h2'], ['b', 'c', 'a'])
-        self.assertIn(('p', 'No finite values.'), page.texts)
-        self.assertEqual(len(page.of('svg')), 2)
+        self.assertEqual([text for tag, text in page.texts if tag == 'h2'], ['z', 'Single values'])
+        self.assertEqual(len(page.of('svg')), 1)
+        cells = [text for tag, text in page.texts if tag in ('td', 'th')]
+        self.assertEqual(cells[cells.index('tag'):],
+                         ['tag', 'a', 'b', 'c', 'step', 'lr', '0.5', '0.25', '0',
+                          'n', '3 at 7', '4 at 9', 'nan at 9'])
+
+    def test_tags_without_finite_values_are_a_note_at_the_end(self):
+        self.run_of('logs/a', *[scalar('b', s, math.nan) for s in range(5)],
+                    *[scalar('c', s, s) for s in range(5)], scalar('single', 1, 1))
+        self.run_of('logs/b', scalar('b', 0, math.inf))
+        text = self.leat('report', 'logs')
+        page = Page(text)
+        self.assertEqual([text for tag, text in page.texts if tag == 'h2'], ['c', 'Single values'])
+        self.assertIn(('p', 'Without a finite value: b (5 values in a, 1 value in b).'), page.texts)
+        self.assertGreater(text.index('Without a finite value'), text.index('Single values'))
+
+    def test_tags_are_grouped_by_their_prefix(self):
+        self.run_of('logs', *[scalar(tag, s, s) for s in (1, 2)
+                              for tag in ('a/x', 'loss/train', 'z', 'loss/test', 'loss')],
+                    *[histogram(f'w/{i}', s, [0, 1], [1, 1], 0, 1) for i in (1, 2) for s in (1, 2)])
+        page = self.page('logs')
+        self.assertEqual([text for tag, text in page.texts if tag == 'h2'],
+                         ['a/x', 'z', 'loss', 'loss/test', 'loss/train', 'w/1', 'w/2'])
+        self.assertEqual([d.get('open') for d in page.of('details')], ['open', 'open'])
+        self.assertEqual([text.strip() for tag, text in page.texts if tag == 'summary'], ['loss', 'w'])
+        self.assertIn(('span', '3 charts'), page.texts)
+        self.assertIn(('span', '2 charts, histograms'), page.texts)
+
+    def test_the_script_finds_the_values_in_the_page(self):
+        self.run_of('logs', scalar('v', 1, 0.5), scalar('v', 3, math.nan), scalar('v', 1 << 60, 1e-7))
+        page = self.page('logs')
+        [group] = page.of('g', 'series')
+        self.assertEqual(group['data-s'], f'1 3 {1 << 60}')
+        self.assertEqual(group['data-v'], '0.5 nan 1e-07')
+        self.assertEqual(group['data-t'].split()[:2], ['0', '2'])
+        self.assertEqual((group['data-begin'], group['data-run']), ('1500000001.000', '0'))
+        # Its controls are hidden until it runs.
+        self.assertEqual(page.of('form', 'controls')[0]['hidden'], 'hidden')
+        self.assertEqual([i['value'] for i in page.of('input') if i.get('name') == 'axis'],
+                         ['step', 'relative', 'wall'])
+
+    def test_the_page_is_bounded(self):
+        events = [scalar(f't{tag}', s, (s * 7919) % 101) for tag in range(500) for s in range(450)]
+        self.run_of('logs', *events)
+        text = self.leat('report', 'logs')
+        self.assertLess(len(text), 9_000_000)
+        self.assertEqual({len(g['data-s'].split()) for g in Page(text).of('g', 'series')}, {400})
+        text = self.leat('report', 'logs', '--max-points', '1000')
+        self.assertEqual({len(g['data-s'].split()) for g in Page(text).of('g', 'series')}, {450})
+
+    @unittest.skipUnless(BROWSER, 'LEAT_TEST_BROWSER names no browser')
+    def test_the_script_in_a_browser(self):
+        self.run_of('logs/a', *[scalar('loss', s, 2.0 ** -s) for s in range(10)])
+        self.run_of('logs/<b>', *[scalar('loss', s, 1e6 if s == 70 else 1 + s % 3) for s in range(0, 100, 2)])
+        text = self.leat('report', 'logs')
+        act = """
+<script>//<![CDATA[
+setTimeout(() => {
+  const svg = document.querySelector('svg'), box = svg.getBoundingClientRect(), found = {};
+  const texts = selector => [...document.querySelectorAll(selector)].map(e => e.textContent);
+  const point = x => svg.dispatchEvent(new PointerEvent('pointermove',
+    { clientX: box.left + x * box.width, clientY: box.top + 50, bubbles: true }));
+  const choose = (selector, value) => {
+    const e = document.querySelector(selector);
+    e.checked = value;
+    e.dispatchEvent(new Event('change', { bubbles: true }));
+  };
+  found.controls = !document.querySelector('.controls').hidden;
+  found.marks = texts('.mark title');
+  point(0.15);
+  found.step = texts('.tip tr td');
+  found.place = texts('.tip div');
+  choose('[value=relative]', true);
+  found.relative = texts('.axes .name, .axes text').filter(t => t.includes('beginning'));
+  choose('[value=wall]', true);
+  found.wall = texts('.axes text').filter(t => t.includes('time'));
+  choose('[name=log]', true);
+  found.log = texts('.axes .title');
+  choose('[id=r1]', false);
+  found.shown = [...document.querySelectorAll('g.series')].map(g => !g.classList.contains('off'));
+  choose('[id=r0]', false);
+  found.none = texts('svg polyline').length;
+  document.title = JSON.stringify(found);
+}, 500);
+//]]></script></body>"""
+        self.write('page.html', text.replace('</body>', act).encode())
+        done = subprocess.run(
+            [BROWSER, '--headless', '--no-sandbox', '--disable-gpu', '--no-first-run',
+             '--disable-background-networking', '--disable-sync', '--virtual-time-budget=3000',
+             f'--user-data-dir={self.folder}/profile', '--window-size=1200,900', '--dump-dom',
+             f'file://{self.folder}/page.html'], capture_output=True, timeout=60)
+        found = json.loads(html.unescape(re.search('<title>(.*?)</title>', done.stdout.decode())[1]))
+        self.assertTrue(found['controls'])
+        self.assertEqual(found['marks'], ['step 70: 1e+06'])
+        [place] = found['place']
+        step = int(place.removeprefix('step '))
+        self.assertIn(step, range(5, 10))  # both runs are there, and only one has odd steps
+        self.assertIn(f'{2.0 ** -step:.6g}', found['step'])
+        self.assertEqual('at step 8' in found['step'] or 'at step 6' in found['step'], step % 2 == 1)
+        self.assertTrue({'a', '<b>'} <= set(found['step']), found['step'])
+        self.assertEqual(found['relative'], ['time since the beginning of the run (s)'])
+        self.assertEqual(len(found['wall']), 1)
+        self.assertEqual(found['log'], ['value (log)'])
+        self.assertEqual(found['shown'], [True, False])
 
     def test_json_goes_to_a_file_too(self):
         self.run_of('logs/a', scalar('v', 1, 1))

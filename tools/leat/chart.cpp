@@ -2,202 +2,349 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <map>
 #include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "text.hpp"
 
 namespace tool {
 namespace {
 
-// The drawing, in units of its own.
-constexpr double width = 640;
-constexpr double height = 280;
-constexpr double left = 64;
-constexpr double right = 12;
-constexpr double top = 10;
-constexpr double bottom = 36;
+// The drawing without a script, in units of its own.
+constexpr double width = 440;
+constexpr double height = 230;
+constexpr double left = 62;
+constexpr double right = 14;
+constexpr double top = 24;
+constexpr double bottom = 38;
 
-// What the chart shows, from end to end.
-struct range {
-  double low = std::numeric_limits<double>::infinity();
-  double high = -std::numeric_limits<double>::infinity();
+// One outlier would flatten everything else: an axis whose full range is more than this many times
+// the range between the percentiles of all runs is clipped.
+constexpr double most_stretch = 8;
 
-  void cover(double v) noexcept {
-    if (!std::isfinite(v)) return;
-    low = std::min(low, v);
-    high = std::max(high, v);
+// Length of a dash of curves that lie on each other.
+constexpr int dash = 8;
+
+// Marks of clipped values that are nearer to each other are one.
+constexpr double mark_distance = 9;
+
+bool is_finite(const sample& s) noexcept { return std::isfinite(s.value); }
+
+bool is_shown(curve::kind what, bool log) noexcept {
+  return what != (log ? curve::kind::smooth_linear : curve::kind::smooth_log);
+}
+
+bool is_smooth(curve::kind what) noexcept {
+  return what == curve::kind::smooth_linear || what == curve::kind::smooth_log;
+}
+
+// The vertical axis: linear, or of logarithms to base 10.
+struct value_axis {
+  bool log = false;
+  range shown;
+  range full;            // before it was clipped
+  bool clipped = false;  // some values are outside
+
+  [[nodiscard]] double place(double value) const noexcept {
+    return log ? std::log10(value) : value;
   }
-  // Of one value, or none, still a range.
-  void widen() noexcept {
-    if (low > high) {
-      low = 0;
-      high = 1;
-    } else if (low == high) {
-      const double by = low == 0 ? 1 : std::abs(low) / 10;
-      low -= by;
-      high += by;
-    }
+  [[nodiscard]] bool is_outside(double value) const noexcept {
+    return place(value) < shown.low || place(value) > shown.high;
+  }
+  [[nodiscard]] std::string label(double at) const {
+    return number_text(log ? std::pow(10, at) : at);
   }
 };
 
-// One outlier would flatten everything else: curves whose full range is more than this many times
-// the range of most values are clipped to the latter.
-constexpr double most_stretch = 8;
+// The range of the values that are no farther from `most` than half of its width.
+range without_outliers(const chart& c, const value_axis& axis, const range& most) {
+  range inside;
+  for (const curve& line : c.curves) {
+    for (const sample& s : line.samples) {
+      const double at = axis.place(s.value);
+      if (at >= most.low - most.half_width() && at <= most.high + most.half_width()) {
+        inside.cover(at);
+      }
+    }
+  }
+  return inside;
+}
+
+value_axis make_axis(const chart& c, const std::vector<spread>& spreads, bool log) {
+  value_axis axis;
+  axis.log = log;
+  range most;
+  bool has_bands = false;
+  for (const spread& s : spreads) {
+    for (const double v : {s.all.low, s.all.high}) axis.full.cover(axis.place(v));
+    for (const double v : {s.most.low, s.most.high}) most.cover(axis.place(v));
+  }
+  for (const curve& line : c.curves) {
+    for (const curve::band& b : line.bands) {
+      has_bands = true;
+      for (const auto& [low, high] : b) {
+        axis.full.cover(low);
+        axis.full.cover(high);
+      }
+    }
+  }
+  axis.shown = axis.full;
+  if (!has_bands && most.half_width() > 0 &&
+      axis.full.half_width() > most_stretch * most.half_width()) {
+    axis.clipped = true;
+    axis.shown = without_outliers(c, axis, most);
+  }
+  axis.shown.widen();
+  return axis;
+}
+
+std::string axis_attribute(std::string_view name, const value_axis& axis) {
+  return fmt::format(" data-{}=\"{:.9g} {:.9g}\"", name, axis.shown.low, axis.shown.high);
+}
+
+// The values outside of an axis that was clipped, of each run.
+std::string clip_note(const chart& c, const value_axis& axis, bool shown) {
+  if (!axis.clipped) return {};
+  std::vector<std::string> counts;
+  for (const curve& line : c.curves) {
+    if (is_smooth(line.what)) continue;
+    const auto outside = static_cast<std::size_t>(std::ranges::count_if(
+        line.samples, [&](const sample& s) { return is_finite(s) && axis.is_outside(s.value); }));
+    if (outside == 0) continue;
+    counts.push_back(fmt::format("{} of {} in {}", outside,
+                                 count_text(line.samples.size(), "value"), line.name));
+  }
+  return fmt::format(
+      "<p class=\"note clipped {}{}\">Clipped, outside: {}. Full range: {} to {}.</p>\n",
+      axis.log ? "log" : "linear", shown ? "" : " off",
+      html_escaped(fmt::format("{}", fmt::join(counts, ", "))), axis.label(axis.full.low),
+      axis.label(axis.full.high));
+}
+
+// Numbers of an attribute.
+template <class Get>
+std::string attribute(std::string_view name, const std::vector<sample>& samples, Get get) {
+  std::string text = fmt::format(" data-{}=\"", name);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    if (i > 0) text += ' ';
+    text += get(samples[i]);
+  }
+  return text + '"';
+}
+
+std::string_view name_of(curve::kind what) noexcept {
+  switch (what) {
+    case curve::kind::plain: return "plain";
+    case curve::kind::faint: return "faint";
+    case curve::kind::smooth_linear: return "linear";
+    case curve::kind::smooth_log: return "log";
+  }
+  return {};
+}
 
 class drawing {
  public:
-  explicit drawing(const chart& c) : chart_(c) {
+  explicit drawing(const chart& c) : chart_(c), can_be_log_(c.can_be_logarithmic()) {
     for (const curve& line : c.curves) {
-      for (const point& p : line.points) cover(p.x, p.y);
-    }
-    for (const band& b : c.bands) {
-      for (const band::slice& s : b.slices) {
-        cover(s.x, s.low);
-        cover(s.x, s.high);
+      spreads_.push_back(is_smooth(line.what) ? spread() : spread_of(line.samples));
+      for (const sample& s : line.samples) {
+        if (is_finite(s)) x_.cover(static_cast<double>(s.step));
       }
     }
-    clip();
     x_.widen();
-    y_.widen();
+    linear_ = make_axis(c, spreads_, false);
+    if (can_be_log_) log_ = make_axis(c, spreads_, true);
+    y_ = is_log() ? log_ : linear_;
   }
 
   std::string text() {
     out_ = fmt::format(
-        "<svg viewBox=\"0 0 {} {}\" role=\"img\" preserveAspectRatio=\"xMidYMid meet\">\n"
+        "<svg viewBox=\"0 0 {} {}\" role=\"img\" preserveAspectRatio=\"xMidYMid meet\"{}{}>\n"
         "<title>{}</title><desc>{}</desc>\n",
-        width, height, html_escaped(chart_.title), html_escaped(chart_.description));
+        width, height, axis_attribute("linear", linear_),
+        can_be_log_ ? axis_attribute("log", log_) : "", html_escaped(chart_.title),
+        html_escaped(chart_.description));
     draw_axes();
-    for (const band& b : chart_.bands) draw(b);
-    for (const curve& c : chart_.curves) draw(c);
-    out_ += "</svg>\n";
-    if (clipped_ > 0) {
-      out_ += fmt::format(
-          "<p class=\"note\">Clipped to the percentiles 1 to 99: {} outside, full range {} to "
-          "{}.</p>\n",
-          count_text(clipped_, "drawn point"), label(full_.low), label(full_.high));
+    std::vector<std::string> lines;
+    std::vector<std::vector<sample>> drawn;
+    for (const curve& c : chart_.curves) {
+      drawn.push_back(c.bands.empty() ? thinned(c.samples, chart_.max_points) : c.samples);
+      lines.push_back(is_shown(c.what, is_log()) ? line_text(drawn.back()) : std::string());
     }
-    return out_;
+    for (std::size_t i = 0; i < chart_.curves.size(); ++i) draw(i, drawn[i], lines);
+    out_ += "</svg>\n" + clip_note(chart_, linear_, !is_log());
+    if (can_be_log_) out_ += clip_note(chart_, log_, is_log());
+    return std::move(out_);
   }
 
  private:
-  // Clips the y axis to the percentiles 1 to 99 if the rest would be flat.
-  void clip() {
-    std::vector<double> values;
-    for (const curve& c : chart_.curves) {
-      for (const point& p : c.points) {
-        if (is_finite(p)) values.push_back(p.y);
-      }
-    }
-    full_ = y_;
-    if (!chart_.bands.empty() || values.size() < 20) return;
-    std::ranges::sort(values);
-    range most;
-    most.cover(values[values.size() / 100 + 1]);
-    most.cover(values[values.size() - 2 - values.size() / 100]);
-    const double margin = (most.high / 2 - most.low / 2) / 5;
-    if (!(margin > 0) || full_.high / 2 - full_.low / 2 <= most_stretch * margin * 5) return;
-    y_.low = std::max(full_.low, most.low - margin);
-    y_.high = std::min(full_.high, most.high + margin);
-    clipped_ = static_cast<std::size_t>(
-        std::ranges::count_if(values, [this](double v) { return v < y_.low || v > y_.high; }));
-  }
+  [[nodiscard]] bool is_log() const noexcept { return chart_.log && can_be_log_; }
 
-  [[nodiscard]] std::string label(double v) const {
-    return number_text(chart_.log_y ? std::pow(10, v) : v);
-  }
-
-  void cover(double x, double y) noexcept {
-    if (!std::isfinite(x) || !std::isfinite(y)) return;
-    x_.cover(x);
-    y_.cover(y);
-  }
   // Halves first: the span of all doubles is more than the largest one.
   static double share(double v, const range& r) noexcept {
-    return (v / 2 - r.low / 2) / (r.high / 2 - r.low / 2);
+    return (v / 2 - r.low / 2) / r.half_width();
   }
   [[nodiscard]] double x(double v) const noexcept {
     return left + share(v, x_) * (width - left - right);
   }
-  [[nodiscard]] double y(double v) const noexcept {
-    return height - bottom - share(std::clamp(v, y_.low, y_.high), y_) * (height - top - bottom);
+  [[nodiscard]] double x(const sample& s) const noexcept { return x(static_cast<double>(s.step)); }
+  // Of a place on the axis; outside of it at its end.
+  [[nodiscard]] double y_at(double v) const noexcept {
+    return height - bottom -
+           share(std::clamp(v, y_.shown.low, y_.shown.high), y_.shown) * (height - top - bottom);
   }
+  [[nodiscard]] double y(double value) const noexcept { return y_at(y_.place(value)); }
 
   void draw_axes() {
     out_ += "<g class=\"axes\">\n";
-    for (const double v : ticks(x_.low, x_.high, 7)) {
+    for (const double v : ticks(x_.low, x_.high, 5)) {
       out_ += fmt::format(
           "<line x1=\"{0:.1f}\" y1=\"{1}\" x2=\"{0:.1f}\" y2=\"{2}\"/>"
           "<text class=\"x\" x=\"{0:.1f}\" y=\"{3}\">{4}</text>\n",
-          x(v), top, height - bottom, height - bottom + 18, number_text(v));
+          x(v), top, height - bottom, height - bottom + 17, step_text(v));
     }
-    for (const double v : ticks(y_.low, y_.high, 5)) {
+    for (const double v : y_.log ? log_ticks(y_.shown.low, y_.shown.high, 5)
+                                 : ticks(y_.shown.low, y_.shown.high, 5)) {
       out_ += fmt::format(
           "<line x1=\"{1}\" y1=\"{0:.1f}\" x2=\"{2}\" y2=\"{0:.1f}\"/>"
           "<text class=\"y\" x=\"{3}\" y=\"{4:.1f}\">{5}</text>\n",
-          y(v), left, width - right, left - 6, y(v) + 4, label(v));
+          y_at(v), left, width - right, left - 6, y_at(v) + 4, y_.label(v));
     }
     out_ += fmt::format(
-        "<text class=\"x\" x=\"{:.1f}\" y=\"{}\">step</text>\n"
-        "<text class=\"x\" transform=\"rotate(-90 10 {:.1f})\" x=\"10\" y=\"{:.1f}\">{}</text>\n",
-        (left + width - right) / 2, height - 2, (height - bottom) / 2, (height - bottom) / 2,
-        chart_.log_y ? "value (log)" : "value");
+        "<text class=\"x name\" x=\"{:.1f}\" y=\"{}\">step</text>\n"
+        "<text class=\"title\" x=\"2\" y=\"13\">{}</text>\n</g>\n",
+        (left + width - right) / 2, height - 4, y_.log ? "value (log)" : "value");
+  }
+
+  // A group with the samples of a curve, and their drawing.
+  void draw(std::size_t i, const std::vector<sample>& samples,
+            const std::vector<std::string>& lines) {
+    const curve& c = chart_.curves[i];
+    const std::string color = fmt::format("c{}", c.run);
+    const bool shown = is_shown(c.what, is_log());
+    out_ += fmt::format("<g class=\"series {}{}\" data-run=\"{}\" data-kind=\"{}\"", color,
+                        shown ? "" : " off", c.run, name_of(c.what));
+    add_data(c, spreads_[i].most, samples);
+    for (const curve::band& b : c.bands) draw(b, samples, color);
+    if (shown) {
+      const std::string look = color + (c.what == curve::kind::faint ? " faint" : "");
+      draw_line(samples, look, dashes_of(i, lines));
+      if (y_.clipped && !is_smooth(c.what)) draw_marks(samples, color);
+    }
     out_ += "</g>\n";
   }
 
-  // A line for each stretch without a gap; a stretch of one point is a dot.
-  void draw(const curve& c) {
-    const bool covers_another = std::ranges::any_of(chart_.curves, [&](const curve& other) {
-      return &other < &c && other.faint == c.faint && same_points(other, c);
-    });
-    const std::string look =
-        fmt::format("c{}{}{}", c.color, c.faint ? " faint" : "", covers_another ? " over" : "");
-    for (std::size_t i = 0; i < c.points.size();) {
-      std::size_t end = i;
-      while (end < c.points.size() && is_finite(c.points[end])) ++end;
-      if (end - i == 1) {
-        out_ += fmt::format("<circle class=\"dot {}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\"/>\n",
-                            look, x(c.points[i].x), y(c.points[i].y));
-      } else if (end > i) {
-        out_ += fmt::format("<polyline class=\"curve {}\" points=\"", look);
-        for (std::size_t k = i; k < end; ++k) add_point(c.points[k].x, c.points[k].y, k > i);
-        out_ += "\"/>\n";
+  void add_data(const curve& c, const range& most, const std::vector<sample>& samples) {
+    out_ += fmt::format(" data-begin=\"{:.3f}\"", c.begin);
+    if (!is_smooth(c.what))
+      out_ += fmt::format(" data-most=\"{:.6g} {:.6g}\"", most.low, most.high);
+    out_ += attribute("s", samples, [](const sample& s) { return fmt::format("{}", s.step); });
+    out_ += attribute("t", samples, [](const sample& s) { return fmt::format("{:.7g}", s.time); });
+    out_ += attribute("v", samples, [](const sample& s) { return fmt::format("{:.6g}", s.value); });
+    out_ += ">\n";
+  }
+
+  // The points of a line for each stretch without a gap, one on each line of the text.
+  [[nodiscard]] std::string line_text(const std::vector<sample>& samples) const {
+    std::string text;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      if (!is_finite(samples[i])) continue;
+      const bool goes_on = i > 0 && is_finite(samples[i - 1]);
+      text += fmt::format("{}{:.1f},{:.1f}",
+                          text.empty() ? ""
+                          : goes_on    ? " "
+                                       : "\n",
+                          x(samples[i]), y(samples[i].value));
+    }
+    return text;
+  }
+
+  // Curves that lie on each other share the line: each has a dash of its own.
+  [[nodiscard]] std::string dashes_of(std::size_t i, const std::vector<std::string>& lines) const {
+    int before = 0;
+    int count = 0;
+    for (std::size_t k = 0; k < lines.size(); ++k) {
+      if (chart_.curves[k].what != chart_.curves[i].what || lines[k] != lines[i]) continue;
+      ++count;
+      if (k < i) ++before;
+    }
+    if (before == 0) return {};
+    return fmt::format(" style=\"stroke-dasharray: {} {}; stroke-dashoffset: {}\"", dash,
+                       dash * (count - 1), -dash * before);
+  }
+
+  // A stretch of one point is a dot.
+  void draw_line(const std::vector<sample>& samples, const std::string& look,
+                 const std::string& dashes) {
+    const std::string text = line_text(samples);
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = std::min(text.find('\n', at), text.size());
+      const std::string stretch = text.substr(at, end - at);
+      if (stretch.find(' ') == std::string::npos) {
+        const std::size_t comma = stretch.find(',');
+        out_ += fmt::format("<circle class=\"dot {}\" cx=\"{}\" cy=\"{}\" r=\"3\"/>\n", look,
+                            stretch.substr(0, comma), stretch.substr(comma + 1));
+      } else {
+        out_ +=
+            fmt::format("<polyline class=\"curve {}\"{} points=\"{}\"/>\n", look, dashes, stretch);
       }
-      i = std::max(end, i + 1);
+      at = end + 1;
     }
   }
 
-  void draw(const band& b) {
-    if (b.slices.empty()) return;
-    out_ += fmt::format("<polygon class=\"band c{}\" points=\"", b.color);
-    for (std::size_t i = 0; i < b.slices.size(); ++i) {
-      add_point(b.slices[i].x, b.slices[i].high, i > 0);
+  // Triangles at the edge, which tell what is outside: of neighbours the one that is farther out.
+  void draw_marks(const std::vector<sample>& samples, const std::string& color) {
+    for (const bool above : {true, false}) {
+      std::optional<sample> last;
+      for (const sample& s : samples) {
+        if (!is_finite(s) || !y_.is_outside(s.value)) continue;
+        if ((y_.place(s.value) > y_.shown.high) != above) continue;
+        if (last && x(s) - x(*last) < mark_distance) {
+          if (above ? s.value > last->value : s.value < last->value) last = s;
+          continue;
+        }
+        if (last) draw_mark(*last, above, color);
+        last = s;
+      }
+      if (last) draw_mark(*last, above, color);
     }
-    for (auto s = b.slices.rbegin(); s != b.slices.rend(); ++s) add_point(s->x, s->low, true);
-    out_ += "\"/>\n";
   }
 
-  void add_point(double px, double py, bool more) {
-    out_ += fmt::format("{}{:.1f},{:.1f}", more ? " " : "", x(px), y(py));
+  void draw_mark(const sample& s, bool above, const std::string& color) {
+    out_ += fmt::format(
+        "<path class=\"mark {}\" d=\"M{:.1f},{}l-5,{}h10z\"><title>step {}: {}</title></path>\n",
+        color, x(s), above ? top : height - bottom, above ? 8 : -8, s.step, number_text(s.value));
   }
 
-  static bool is_finite(const point& p) noexcept {
-    return std::isfinite(p.x) && std::isfinite(p.y);
-  }
-
-  static bool same_points(const curve& a, const curve& b) noexcept {
-    return std::ranges::equal(a.points, b.points, [](const point& p, const point& q) {
-      return p.x == q.x && (p.y == q.y || (std::isnan(p.y) && std::isnan(q.y)));
-    });
+  void draw(const curve::band& b, const std::vector<sample>& samples, const std::string& color) {
+    if (b.empty() || b.size() != samples.size()) return;
+    std::string lows;
+    std::string highs;
+    std::string outline;
+    for (std::size_t i = 0; i < b.size(); ++i) {
+      const char* const gap = i == 0 ? "" : " ";
+      lows += fmt::format("{}{:.6g}", gap, b[i].first);
+      highs += fmt::format("{}{:.6g}", gap, b[i].second);
+      outline += fmt::format("{}{:.1f},{:.1f}", gap, x(samples[i]), y(b[i].second));
+    }
+    for (std::size_t i = b.size(); i-- > 0;) {
+      outline += fmt::format(" {:.1f},{:.1f}", x(samples[i]), y(b[i].first));
+    }
+    out_ +=
+        fmt::format("<polygon class=\"band {}\" data-low=\"{}\" data-high=\"{}\" points=\"{}\"/>\n",
+                    color, lows, highs, outline);
   }
 
   const chart& chart_;
+  const bool can_be_log_;
+  std::vector<spread> spreads_;  // of each curve
   range x_;
-  range y_;
-  range full_;               // of y, before it is clipped
-  std::size_t clipped_ = 0;  // points beyond the clipped range
+  value_axis linear_;
+  value_axis log_;
+  value_axis y_;  // the one that is drawn
   std::string out_;
 };
 
@@ -219,83 +366,18 @@ std::string html_escaped(std::string_view text) {
   return out;
 }
 
-std::string number_text(double value) {
-  if (value == 0) return "0";  // and not -0
-  return fmt::format("{:.4g}", value);
+bool chart::has_values() const noexcept {
+  return std::ranges::any_of(
+      curves, [](const curve& c) { return std::ranges::any_of(c.samples, is_finite); });
 }
 
-std::vector<double> ticks(double low, double high, int count) {
-  std::vector<double> at;
-  const double span = high / 2 - low / 2;
-  if (!(span > 0) || !std::isfinite(span)) return at;
-  const double rough = span / count * 2;
-  const double power = std::pow(10, std::floor(std::log10(rough)));
-  if (!(power > 0)) return at;  // the span is too small for a number
-  double step = power * 10;
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (power * factor >= rough) {
-      step = power * factor;
-      break;
-    }
-  }
-  const double first = std::ceil(low / step);
-  const double last = std::floor(high / step);
-  // Numbers so large that a step is lost in rounding have no round ones between them.
-  if (!(last - first < 100)) return at;
-  for (double k = first; k <= last; k += 1) {
-    at.push_back(k * step);
-    if (k + 1 == k) break;
-  }
-  return at;
-}
-
-std::vector<point> thinned(const std::vector<point>& points, std::size_t count) {
-  if (points.size() <= count || count < 4) return points;
-  std::vector<point> some{points.front()};
-  const std::size_t stretches = (count - 2) / 2;
-  const std::size_t inner = points.size() - 2;
-  for (std::size_t s = 0; s < stretches; ++s) {
-    const std::size_t begin = 1 + s * inner / stretches;
-    const std::size_t end = 1 + (s + 1) * inner / stretches;
-    std::optional<std::size_t> low;
-    std::optional<std::size_t> high;
-    for (std::size_t i = begin; i < end; ++i) {
-      if (!std::isfinite(points[i].y)) continue;
-      if (!low || points[i].y < points[*low].y) low = i;
-      if (!high || points[i].y > points[*high].y) high = i;
-    }
-    if (!low) {
-      some.push_back(points[begin]);  // a gap
-      continue;
-    }
-    some.push_back(points[std::min(*low, *high)]);
-    if (*low != *high) some.push_back(points[std::max(*low, *high)]);
-  }
-  some.push_back(points.back());
-  return some;
-}
-
-std::vector<point> smoothed(const std::vector<point>& points, double weight) {
-  std::vector<point> smooth = points;
-  double average = 0;
-  double missing = 1;  // share of the average that is still its beginning, 0
-  for (point& p : smooth) {
-    if (!std::isfinite(p.y)) continue;
-    average = weight * average + (1 - weight) * p.y;
-    missing *= weight;
-    p.y = average / (1 - missing);
-  }
-  return smooth;
-}
-
-bool chart::has_points() const noexcept {
-  return std::ranges::any_of(bands, [](const band& b) { return !b.slices.empty(); }) ||
-         std::ranges::any_of(curves, [](const curve& c) {
-           return std::ranges::any_of(
-               c.points, [](const point& p) { return std::isfinite(p.x) && std::isfinite(p.y); });
+bool chart::can_be_logarithmic() const noexcept {
+  const auto is_positive = [](const sample& s) { return !is_finite(s) || s.value > 0; };
+  return has_values() && std::ranges::all_of(curves, [&](const curve& c) {
+           return c.bands.empty() && std::ranges::all_of(c.samples, is_positive);
          });
 }
 
-std::string chart::svg() const { return drawing(*this).text(); }
+std::string chart::html() const { return drawing(*this).text(); }
 
 }  // namespace tool

@@ -3,7 +3,10 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "series.hpp"
 
 namespace tool {
 
@@ -11,52 +14,42 @@ namespace tool {
 /// replaced, and so is what a page must not hold.
 [[nodiscard]] std::string html_escaped(std::string_view text);
 
-struct point {
-  double x = 0;
-  double y = 0;
-};
-
-/// A line of a chart. A y that is not finite is a gap.
+/// A line of a chart: the values of a run.
 struct curve {
-  std::size_t color = 0;
-  bool faint = false;  ///< behind the others: what was smoothed away
-  std::vector<point> points;
-};
-
-/// An area of a chart, between a lower and an upper line over the same x.
-struct band {
-  struct slice {
-    double x, low, high;
+  enum class kind {
+    plain,          ///< the values themselves
+    faint,          ///< the same, behind a smoothed curve
+    smooth_linear,  ///< smoothed, for a linear axis
+    smooth_log,     ///< smoothed in logarithms, for a logarithmic axis
   };
-  std::size_t color = 0;
-  std::vector<slice> slices;
+  /// An area around the line: its lower and upper edge at each sample.
+  using band = std::vector<std::pair<double, double>>;
+
+  std::size_t run = 0;  ///< of its colour, and of the box that hides it
+  std::string name;     ///< of the run
+  kind what = kind::plain;
+  double begin = 0;  ///< seconds since 1970 of the beginning of the run
+  std::vector<sample> samples;
+  std::vector<band> bands;
 };
 
-/// A chart as an SVG element, with axes; its look is in the style sheet of the page.
+/// A chart over the steps as an SVG element, with axes. The style sheet of the page gives it its
+/// look. The samples are in the attributes of its groups, from which the script of the page draws
+/// it anew over another axis.
 struct chart {
   std::string title;        ///< for those who do not see it
   std::string description;  ///< the same
-  std::vector<band> bands;
   std::vector<curve> curves;
-  bool log_y = false;  ///< the y of points are logarithms to base 10, and labels show the values
+  bool log = false;               ///< draws on a logarithmic axis if all values have a logarithm
+  std::size_t max_points = 1000;  ///< of a curve without bands
 
-  /// True if there is a point to draw.
-  [[nodiscard]] bool has_points() const noexcept;
+  /// True if there is a value to draw.
+  [[nodiscard]] bool has_values() const noexcept;
+  /// True if there are values, and all finite ones are positive.
+  [[nodiscard]] bool can_be_logarithmic() const noexcept;
 
-  [[nodiscard]] std::string svg() const;
+  /// The element, and a note below it if values are outside of the axis.
+  [[nodiscard]] std::string html() const;
 };
-
-/// Round numbers that cover the span from `low` to `high`, `count` of them or a few more or less.
-[[nodiscard]] std::vector<double> ticks(double low, double high, int count);
-
-/// At most `count` of the points, with the smallest and largest of each stretch among them.
-[[nodiscard]] std::vector<point> thinned(const std::vector<point>& points, std::size_t count);
-
-/// The exponential moving average with this weight of the past, from 0 to 1, corrected for its
-/// beginning. Gaps stay.
-[[nodiscard]] std::vector<point> smoothed(const std::vector<point>& points, double weight);
-
-/// "0.25", "1.5e+06"
-[[nodiscard]] std::string number_text(double value);
 
 }  // namespace tool
