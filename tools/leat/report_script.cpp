@@ -384,7 +384,9 @@ constexpr std::string_view report_program = R"js(
       let beside = event.clientX + 16;
       if (beside + width > room) beside = Math.max(4, event.clientX - 16 - width);
       tip.style.left = `${beside}px`;
-      tip.style.top = `${Math.max(4, event.clientY - height - 12)}px`;
+      // On a narrow page it would hide the curves: it goes above the chart, or below.
+      const above = room < 640 ? box.top - height : Math.max(4, event.clientY - height - 12);
+      tip.style.top = `${above >= 0 ? above : box.bottom}px`;
     }
 
     // What a run has at a place, or next to it.
