@@ -153,12 +153,12 @@ class page_maker {
       for (const auto& [tag, points] : r.content.series.scalars) {
         if (points.empty()) continue;
         scalar_tags_.insert(tag);
-        ++curves;
+        if (points.size() > 1) ++curves;
       }
       for (const auto& [tag, points] : r.content.series.histograms) {
         if (points.empty()) continue;
         histogram_tags_.insert(tag);
-        ++curves;
+        if (points.size() > 1) ++curves;
       }
     }
     max_points_ = options.max_points.value_or(
