@@ -4,13 +4,16 @@
 #include <chrono>
 #include <condition_variable>
 #include <iterator>
+#include <map>
 #include <mutex>
 #include <new>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
+#include "leat/core/detail/pre_emption.hpp"
 #include "leat/core/task.hpp"
+#include "live_queues.hpp"
 #include "scope_registry.hpp"
 #include "thread_registry.hpp"
 #include "wait_cycles.hpp"
@@ -112,6 +115,7 @@ struct collector::answers {
   bool abandoned = false;  // the asker has left
   std::vector<const scheduler*> answered;
   std::vector<task_state> tasks;
+  std::vector<queue_state> queues;  // each told by the thread that owns its lock
 
   [[nodiscard]] bool has_answered(const scheduler& s) const {
     return std::find(answered.begin(), answered.end(), &s) != answered.end();
@@ -154,16 +158,25 @@ class collector::inquiry : public work_item {
   }
 
   void answer_unless_abandoned() const {
+    const pre_emption::barred while_locked;  // as in collect()
     const std::lock_guard lock(to_->mutex);
     if (to_->abandoned) return;
     const std::size_t before = to_->tasks.size();
     try {
       for (const context* task : tasks_here()) to_->tasks.push_back(told_by(*task));
+      if (only_ == 0) add_queues();
       to_->answered.push_back(&home_.get());
     } catch (const std::bad_alloc&) {  // counts as no answer; the thread asked is not to blame
       to_->tasks.resize(before);
     }
     if (--to_->missing == 0) to_->arrived.notify_one();
+  }
+
+  // The owner of a queue's lock can read the queue without losing the ownership.
+  void add_queues() const {
+    std::vector<queue_state> mine = live_queues::owned_here();
+    to_->queues.insert(to_->queues.end(), std::make_move_iterator(mine.begin()),
+                       std::make_move_iterator(mine.end()));
   }
 
   const std::uint64_t only_;
@@ -258,8 +271,31 @@ void collector::add_threads(std::vector<scope_state>& all) {
     thread_state state{p->id(), p->name(), p->started_elsewhere()};
     if (p->blocked_on()) {
       state.waiting = state_of(*p->blocked_on(), std::chrono::steady_clock::now() - p->since());
+      state.blocked_on = p->blocked_on();
     }
     scope->threads.insert(scope->threads.begin(), std::move(state));  // the oldest first
+  }
+}
+
+// Names the tasks and threads of waiting operations.
+void collector::add_queues(const std::vector<scope_state>& scopes, process_state& state,
+                           const answers& a) {
+  state.queues = live_queues::all(a.queues);
+  std::map<std::pair<std::uint64_t, std::uint64_t>, const task_state*> tasks;
+  std::map<const void*, const thread_state*> threads;
+  for (const scope_state& s : scopes) {
+    for (const task_state& t : s.tasks) tasks.try_emplace({t.id.scope, t.id.index}, &t);
+    for (const thread_state& t : s.threads) threads.try_emplace(t.blocked_on, &t);
+  }
+  for (queue_state& q : state.queues) {
+    for (queue_operation& w : q.waiting) {
+      const auto task = tasks.find({w.task.scope, w.task.index});
+      if (task != tasks.end()) w.name = task->second->name;
+      const auto thread = threads.find(w.wait);
+      if (thread == threads.end()) continue;
+      w.name = thread->second->name;
+      w.task = thread->second->id;
+    }
   }
 }
 
@@ -313,11 +349,14 @@ class tree {
 
 process_state collector::collect(const task_scope* only, duration patience,
                                  const std::vector<const scheduler*>& driven) {
+  // A simulated thread that were suspended in between would keep the registries from the others.
+  const pre_emption::barred while_locked;
   const std::uint64_t number = only ? only->number() : 0;
   const auto answers = ask(number, patience, driven);
   process_state state;
   std::vector<scope_state> all = scopes_of(number, state, *answers);
   add_threads(all);
+  if (!only) add_queues(all, state, *answers);
   state.cycles = find_cycles(all, only != nullptr);
   state.scopes = tree(std::move(all)).grow();
   const auto asked_about = find(state.scopes, number);

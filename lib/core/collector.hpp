@@ -37,6 +37,8 @@ class collector {
   [[nodiscard]] static std::vector<scope_state> scopes_of(std::uint64_t only, process_state& state,
                                                           const answers& a);
   static void add_threads(std::vector<scope_state>& all);
+  static void add_queues(const std::vector<scope_state>& scopes, process_state& state,
+                         const answers& a);
 };
 
 }  // namespace leat::detail

@@ -61,12 +61,40 @@ class text_printer {
     }
   }
 
+  void print(const queue_state& q) {
+    out_ << q.words;
+    if (q.close_waits) out_ << ", a close waits for the pushes";
+    if (!q.waiting.empty()) {
+      print_count(q.waiting.size(), "operation");
+      out_ << (q.waiting.size() == 1 ? " waits" : " wait");
+    }
+    out_ << '\n';
+    for (const queue_operation& w : q.waiting) {
+      out_ << indent(1) << (w.is_push ? "push" : "pop") << " of " << waiter_of(w) << ", at "
+           << to_text(place_of(w.at));
+      if (w.asked > 1) out_ << ", " << w.done << " of " << w.asked << " done";
+      if (w.selected) out_ << ", in a select";
+      out_ << '\n';
+    }
+  }
+
   void print(const std::vector<wait_cycle>& cycles, std::size_t depth) {
     for (const wait_cycle& c : cycles) out_ << indent(depth) << c.text << '\n';
   }
 
  private:
   static std::string indent(std::size_t depth) { return std::string(depth * 2, ' '); }
+
+  static std::string waiter_of(const queue_operation& w) {
+    using waiter = queue_operation::waiter;
+    switch (w.who) {
+      case waiter::task: return w.name.empty() ? "a task" : w.name;
+      case waiter::coroutine: return "a coroutine";
+      case waiter::handler: return "an Asio handler";
+      case waiter::thread: return w.name.empty() ? "a thread" : "thread " + w.name;
+    }
+    return {};
+  }
 
   void print_count(std::size_t count, std::string_view what) {
     out_ << ", " << count << ' ' << what << (count == 1 ? "" : "s");
@@ -87,6 +115,7 @@ class json_printer {
     json_.member("process", static_cast<std::uint64_t>(::getpid()));
     print_array("scopes", state.scopes);
     print_array("schedulers_not_answering", state.silent);
+    print_array("queues", state.queues);
     print_array("cycles", state.cycles);
     json_.end_object();
   }
@@ -136,6 +165,25 @@ class json_printer {
     json_.member("tasks", std::uint64_t{s.tasks}).end_object();
   }
 
+  void print_element(const queue_state& q) {
+    json_.begin_object().member("name", q.name).member("words", q.words);
+    json_.member("size", std::uint64_t{q.size}).key("capacity");
+    q.capacity ? json_.value(std::uint64_t{*q.capacity}) : json_.null();
+    json_.member("closed", q.closed).member("close_waits", q.close_waits);
+    print_array("waiting", q.waiting);
+    json_.end_object();
+  }
+
+  void print_element(const queue_operation& w) {
+    json_.begin_object().member("verb", w.is_push ? "push" : "pop");
+    json_.member("waiter", to_text(w.who)).member("name", w.name).key("id");
+    w.task != task_id{} ? json_.value(to_text(w.task)) : json_.null();
+    json_.member("select", w.selected).key("at");
+    print_element(place_of(w.at));
+    json_.member("asked", std::uint64_t{w.asked}).member("done", std::uint64_t{w.done});
+    json_.end_object();
+  }
+
   void print_element(const wait_cycle& c) {
     json_.begin_object().member("certain", c.certain).key("members").begin_array();
     for (const task_id id : c.tasks) json_.value(to_text(id));
@@ -172,6 +220,16 @@ class json_printer {
     json_.end_object();
   }
 
+  static std::string_view to_text(queue_operation::waiter who) {
+    using waiter = queue_operation::waiter;
+    switch (who) {
+      case waiter::task: return "task";
+      case waiter::coroutine: return "coroutine";
+      case waiter::handler: return "handler";
+      case waiter::thread: return "thread";
+    }
+    return {};
+  }
   static std::string to_text(task_id id) {
     return std::to_string(id.scope) + "." + std::to_string(id.index);
   }
@@ -197,6 +255,7 @@ std::string position_of(const task_state& task) {
 void print_text(const process_state& state, std::ostream& out) {
   text_printer printer(out);
   for (const scope_state& s : state.scopes) printer.print(s, 0);
+  for (const queue_state& q : state.queues) printer.print(q);
   printer.print(state.cycles, 0);
 }
 

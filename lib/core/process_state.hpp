@@ -50,6 +50,7 @@ struct thread_state {
   std::string name;
   bool started_elsewhere = false;          ///< true: no more than the above is known
   std::optional<wait_state> waiting = {};  ///< empty: it runs
+  const void* blocked_on = nullptr;        ///< tells apart which wait
 };
 
 struct scope_state {
@@ -60,6 +61,31 @@ struct scope_state {
   bool stop_requested = false;
   std::vector<task_state> tasks = {};
   std::vector<thread_state> threads = {};
+};
+
+/// An operation that waits on a queue.
+struct queue_operation {
+  enum class waiter : std::uint8_t { task, coroutine, handler, thread };
+  bool is_push = false;
+  bool selected = false;      ///< part of a select
+  waiter who = waiter::task;  ///< coroutine: one that belongs to no task of leat
+  task_id task = {};          ///< of a task
+  const void* wait = nullptr;
+  std::source_location at = {};
+  std::size_t asked = 1;
+  std::size_t done = 0;
+  std::string name = {};  ///< of the task or thread; empty when it is not known
+};
+
+struct queue_state {
+  std::uint64_t number = 0;
+  std::string name = {};
+  std::string words = {};  ///< as messages name it: "queue 'lines' (0 of 4)"
+  std::size_t size = 0;
+  std::optional<std::size_t> capacity = {};  ///< empty without a limit
+  bool closed = false;
+  bool close_waits = false;  ///< a close takes effect after the pushes that wait
+  std::vector<queue_operation> waiting = {};
 };
 
 /// A scheduler that did not answer in time.
@@ -79,6 +105,7 @@ struct process_state {
   std::vector<scope_state> scopes =
       {};  ///< those that no living task has made, and in them the others
   std::vector<silent_scheduler> silent = {};
+  std::vector<queue_state> queues = {};  ///< the oldest first; none if only one scope was asked for
   std::vector<wait_cycle> cycles = {};
 };
 

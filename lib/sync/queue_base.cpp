@@ -38,9 +38,11 @@ queue_base::queue_base(const queue_options& options, const traits& t)
     refuse("max_weight and a budget need a weigher: name one with the type of the queue");
   }
   if (budget_) budget_->join(*this, floor_ > 0);
+  place_.add();
 }
 
 queue_base::~queue_base() {
+  place_.remove();
   work_list woken;
   {
     const change_lock lock(*this);
@@ -256,8 +258,7 @@ void queue_base::expect(detail::queue_waiter& w) noexcept {
 
 void queue_base::refuse_impossible(const detail::queue_waiter& w) const {
   if (w.is_push() || w.count_ <= 1) return;
-  const std::string what =
-      "pop of " + std::to_string(w.count_) + " items from queue '" + name_ + "'";
+  const auto what = "pop of " + std::to_string(w.count_) + " items from queue '" + name_ + "'";
   if (w.count_ > capacity_) {
     throw failure(errc::invalid_argument,
                   what + " of capacity " + std::to_string(capacity_) +

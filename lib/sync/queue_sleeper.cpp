@@ -14,7 +14,11 @@ struct queue_sleeper::stop {
 queue_sleeper::queue_sleeper(queue_base& queue, role r, void* items, std::size_t count,
                              const std::source_location& where) noexcept
     : queue_waiter(queue, r, items, count, where) {
-  run_ = [](work_item& item) noexcept { static_cast<queue_sleeper&>(item).parker_.unpark(); };
+  run_ = &queue_sleeper::unpark;
+}
+
+void queue_sleeper::unpark(work_item& item) noexcept {
+  static_cast<queue_sleeper&>(item).parker_.unpark();
 }
 
 void queue_sleeper::sleep(const wait_limit* limit) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/append.hpp"
+#include "core/process_state.hpp"
 #include "leat/core/wait_object.hpp"
 #include "leat/sync/memory_budget.hpp"
 #include "leat/sync/queue_base.hpp"
@@ -63,8 +64,26 @@ std::exception_ptr queue_base::failure_cause() const noexcept {
 
 queue_statistics queue_base::statistics() const noexcept {
   const detail::biased_lock lock(mutex_);
-  queue_statistics s;
+  queue_statistics s = counts_now();
   s.size = stored();
+  return s;
+}
+
+queue_statistics queue_base::counts() const noexcept {
+  if (mutex_.never_locked()) {
+    queue_statistics unused;
+    unused.capacity = capacity_;
+    unused.weighed = weighed_;
+    unused.max_weight = max_weight_;
+    return unused;
+  }
+  const detail::biased_lock lock(mutex_);
+  return counts_now();
+}
+
+queue_statistics queue_base::counts_now() const noexcept {
+  queue_statistics s;
+  s.size = size_;
   s.capacity = capacity_;
   s.min_left = floor_;
   s.peak_size = peak_;
@@ -91,7 +110,7 @@ void queue_base::describe(std::ostream& out) const {
 }
 
 void queue_base::append_to(std::string& text) const {
-  const queue_statistics s = statistics();
+  const queue_statistics s = counts();
   detail::append(text, "queue '", name_, "' (", s.size);
   if (s.capacity != unbounded) detail::append(text, " of ", s.capacity);
   if (weighed_) detail::append(text, ", weight ", s.weight);
@@ -100,6 +119,42 @@ void queue_base::append_to(std::string& text) const {
   if (!budget_) return;
   text += ", ";
   budget_->append_to(text);
+}
+
+// ----------------------------------------------------------------------------------- for a dump
+
+std::size_t queue_base::waiting_now() const noexcept { return pushers_.size() + poppers_.size(); }
+
+// Allocates nothing: state.waiting has room for as many as wait now.
+void queue_base::list_now(detail::queue_state& state) const noexcept {
+  state.size = size_;
+  state.closed = closed_;
+  state.close_waits = close_pending_;
+  for (const detail::queue_waiter* w = pushers_.first(); w; w = w->following_) {
+    if (w != &close_marker_) state.waiting.push_back(w->operation());
+  }
+  for (const detail::queue_waiter* w = poppers_.first(); w; w = w->following_) {
+    state.waiting.push_back(w->operation());
+  }
+}
+
+bool queue_base::report(const void* queue, detail::live_queue::access how,
+                        detail::queue_state& state) LEAT_NO_ANALYSIS {
+  const auto& q = *static_cast<const queue_base*>(queue);
+  const bool only_as_owner = how == detail::live_queue::access::as_owner;
+  for (bool listed = q.mutex_.never_locked() && !only_as_owner; !listed;) {
+    if (only_as_owner && !q.mutex_.try_lock_as_owner()) return false;
+    const bool owner = only_as_owner || q.mutex_.lock();
+    const std::size_t waiting = q.waiting_now();
+    listed = waiting <= state.waiting.capacity();
+    if (listed) q.list_now(state);
+    q.mutex_.unlock(owner);
+    if (!listed) state.waiting.reserve(waiting + waiting / 2);  // not under the lock
+  }
+  state.name = q.name_;
+  q.append_to(state.words);
+  if (q.capacity_ != unbounded) state.capacity = q.capacity_;
+  return true;
 }
 
 }  // namespace leat

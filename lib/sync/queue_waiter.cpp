@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/append.hpp"
+#include "core/process_state.hpp"
 #include "core/sentence_of.hpp"
 #include "core/text_of.hpp"
 #include "leat/core/assert.hpp"
@@ -11,6 +12,7 @@
 #include "leat/core/detail/selection.hpp"
 #include "leat/core/detail/thread_place.hpp"
 #include "leat/core/error.hpp"
+#include "leat/sync/detail/queue_sleeper.hpp"
 #include "leat/sync/partial_push.hpp"
 #include "leat/sync/queue_base.hpp"
 
@@ -57,6 +59,27 @@ selected_queue_waiter::selected_queue_waiter(queue_base& queue, role r, void* it
   run_ = [](work_item& item) noexcept {
     static_cast<selected_queue_waiter&>(item).selection_.wake();
   };
+}
+
+queue_operation queue_waiter::operation() const noexcept {
+  using waiter = queue_operation::waiter;
+  queue_operation o;
+  o.is_push = is_push();
+  o.selected = selected_;
+  o.wait = static_cast<const leat::wait*>(this);
+  o.at = where();
+  o.asked = count_;
+  o.done = moved_;
+  const selection* const s =
+      selected_ ? &static_cast<const selected_queue_waiter*>(this)->selection_ : nullptr;
+  if (const context* const c = s ? s->task() : context_) {
+    o.task = c->id();
+  } else if (s || resumes_coroutine()) {
+    o.who = waiter::coroutine;
+  } else {
+    o.who = run_ == &queue_sleeper::unpark ? waiter::thread : waiter::handler;
+  }
+  return o;
 }
 
 bool queue_waiter::claim_selection() noexcept {

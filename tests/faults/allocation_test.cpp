@@ -39,6 +39,7 @@
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/pipeline/tensor_batcher.hpp"
 #include "leat/sync/coordinator.hpp"
+#include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/looper.hpp"
 #include "leat/sync/padding_fifo_queue.hpp"
 #include "leat/sync/queue_runner.hpp"
@@ -267,9 +268,12 @@ TEST_CASE("allocation: a looper", "[faults]") {
 }
 
 task<> dump_program() {
-  co_await leat::with_task_group([](leat::task_group& group) -> task<> {
+  leat::fifo_queue<int> queue(4, "a queue with a name that is not short");
+  co_await leat::with_task_group([&queue](leat::task_group& group) -> task<> {
     group.spawn([]() -> task<> { co_await leat::sleep_for(std::chrono::hours(1)); }(),
                 "a task with a name that is not short");
+    group.spawn([](leat::fifo_queue<int>& from) -> task<> { co_await from.pop(); }(queue),
+                "another task with a name that is not short");
     co_await leat::this_task::yield();
     std::ostringstream out;
     leat::dump(out);

@@ -4,10 +4,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <asio/bind_executor.hpp>
+#include <asio/io_context.hpp>
 
 #include <leat/leat.hpp>
 
@@ -60,6 +64,10 @@ task<> shield(fifo_queue<std::string>& from) {
 
 task<> wait_for_stop_of(leat::coordinator& c) { co_await c.wait_for_stop(); }
 
+struct by_value {
+  std::size_t operator()(int item) const { return static_cast<std::size_t>(item); }
+};
+
 bool everyone_waits(const std::string& dump) {
   return dump.find("running") == dump.npos && dump.find("2 of 3 done") != dump.npos &&
          dump.find("wait for each other") != dump.npos;
@@ -90,6 +98,21 @@ int main(int argc, char** argv) {
   group.spawn_on(runtime.get_scheduler(0), choose(silent), "choose");
   group.spawn_on(
       runtime.get_scheduler(0), []() -> task<> { co_await leat::sleep_for(1h); }(), "sleeper");
+
+  fifo_queue<int> idle(4, "idle"), answers(4, "answers"), ending(1, "ending");
+  idle.wait_push(1);
+  idle.close();
+  asio::io_context context;
+  answers.async_pop(asio::bind_executor(context, [](std::error_code, std::optional<int>) {}));
+  ending.wait_push(1);
+  ending.async_push(2, asio::bind_executor(context, [](std::error_code, bool) {}));
+  ending.close();
+  leat::memory_budget ram(100, "ram");
+  fifo_queue<int, by_value> heavy(
+      {.capacity = 3, .max_weight = 50, .budget = &ram, .name = "heavy"});
+  heavy.wait_push(7);
+  const std::jthread outsider([&] { answers.wait_pop(); });
+  while (answers.statistics().waiting_pops < 2) std::this_thread::yield();
 
   // A dump reads one task after the other: two that wait in it may have gone on in between. Five
   // elements fill both queues and the hand of echo: greedy, which pops four, waits with its tenth.

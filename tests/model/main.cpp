@@ -16,6 +16,7 @@
 #include "core/inquiry.hpp"
 #include "core/where_everyone_is.hpp"
 #include "leat/core/assert.hpp"
+#include "leat/core/detail/live_queue.hpp"
 #include "leat/core/scheduler.hpp"
 #include "model/model.hpp"
 #include "model/system.hpp"
@@ -147,6 +148,9 @@ void assertion_failed(const char*, const char* sentence, const char* file, int l
 
 // No dump asks the schedulers of the model.
 bool detail::is_inquiry(const work_item&) noexcept { return false; }
+
+void detail::live_queue::add() noexcept {}
+void detail::live_queue::remove() noexcept {}
 
 void detail::scope_destroyed(const task_scope&) noexcept {
   assertion_failed("", "a task scope was destroyed while its tasks live", __FILE__, __LINE__);

@@ -154,15 +154,28 @@ class Clock:
 
 # ---- What each kind of wait is for, as its describe() has it.
 
-def describe_queue(wait, _now):
-    w = as_type(wait.address, 'leat::detail::queue_waiter')
-    q = as_type(w['queue_'], 'leat::queue_base')
+def queue_words(q):
+    """As queue_base::describe() has them."""
     fill = str(number(q['size_']))
     if number(q['capacity_']) != UNBOUNDED:
         fill += f' of {number(q["capacity_"])}'
+    if boolean(q['weighed_']):
+        fill += f', weight {number(q["weight_"])}'
+        if number(q['max_weight_']) != UNBOUNDED:
+            fill += f' of {number(q["max_weight_"])}'
     if boolean(q['closed_']):
         fill += ', closed'
     words = f"queue '{std_string(q['name_'])}' ({fill})"
+    if int(q['budget_']):
+        b = q['budget_'].dereference()
+        words += f", budget '{std_string(b['name_'])}' ({number(b['used_'])} of {number(b['limit_'])})"
+    return words
+
+
+def describe_queue(wait, _now):
+    w = as_type(wait.address, 'leat::detail::queue_waiter')
+    q = as_type(w['queue_'], 'leat::queue_base')
+    words = queue_words(q)
     if verb_of(wait) == 'pop from' and number(q['idle_runners_']) > 0:
         words += ', a queue_runner of which was never started'
     if number(w['count_']) > 1:
@@ -363,6 +376,55 @@ class Scope:
         self.threads = []
 
 
+class Queue:
+    def __init__(self, value):
+        self.value = value
+
+    def operations(self):
+        marker = int(self.value['close_marker_'].address)
+        for line in ('pushers_', 'poppers_'):
+            for w in follow(self.value[line]['first_'], 'following_'):
+                if int(w.address) != marker:
+                    yield w
+
+    def lines(self, process):
+        operations = list(self.operations())
+        title = queue_words(self.value)
+        if boolean(self.value['close_pending_']):
+            title += ', a close waits for the pushes'
+        if operations:
+            title += f', {count(len(operations), "operation")} wait{"s"[len(operations) > 1:]}'
+        yield title
+        for w in operations:
+            is_push = unsigned(int(w['role_'].address), 1) < 2
+            text = f'  {"push" if is_push else "pop"} of {self.waiter(w, process)}, at '
+            text += str(Place(w['where_']))
+            if number(w['count_']) > 1:
+                text += f', {number(w["moved_"])} of {number(w["count_"])} done'
+            if boolean(w['selected_']):
+                text += ', in a select'
+            yield text
+
+    @staticmethod
+    def waiter(w, process):
+        selected = boolean(w['selected_'])
+        context = w['context_']
+        if selected:
+            arm = as_type(w.address, 'leat::detail::selected_queue_waiter')
+            context = referred(arm['selection_'])['context_']
+        if int(context):
+            return next((t.name for t in process.tasks()
+                         if int(t.context.address) == int(context)), 'a task')
+        run = symbol_at(int(w['run_']))
+        if selected or 'wait::resume' in run:
+            return 'a coroutine'
+        if 'queue_sleeper' not in run:
+            return 'an Asio handler'
+        base = int(w.address.cast(gdb.lookup_type('leat::wait').pointer()))
+        return next((f'thread {t.name}' for t in process.threads()
+                     if int(t.place['blocked_on_']) == base), 'a thread')
+
+
 class Process:
     def __init__(self):
         registry = 'leat::detail::scope_registry::newest_'
@@ -376,6 +438,9 @@ class Process:
             thread = Thread(place)
             if thread.id[0] in by_number:
                 by_number[thread.id[0]].threads.insert(0, thread)
+        newest = gdb.parse_and_eval('leat::detail::live_queues::newest_')
+        self.queues = [Queue(as_type(q['queue_'], 'leat::queue_base'))
+                       for q in follow(newest, 'following_')][::-1]
         clock = Clock(homes)
         for who in self.tasks() + self.threads():
             who.look(clock)
@@ -392,6 +457,9 @@ class Process:
             self.print_scope(scope, '')
         for scope in [s for s in self.scopes if s.parent != (0, 0) and s.parent not in living]:
             self.print_scope(scope, '')
+        for queue in self.queues:
+            for line in queue.lines(self):
+                print(line)
         for cycle in self.cycles():
             print(cycle)
 

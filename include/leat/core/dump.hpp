@@ -18,6 +18,13 @@ struct work_item;
 ///       reader 0: pop from queue 'filenames' (0 of 32), at reader.cpp:41 in read_file, for 3.204 s
 ///         awaited at reader.cpp:77 in run_reader
 ///
+/// Then the queues of the process: how full each one is, whether it is closed, and the operations
+/// that wait on it, of tasks, Asio handlers and threads:
+///
+///     queue 'filenames' (0 of 32), 2 operations wait
+///       pop of reader 0, at reader.cpp:41 in read_file
+///       pop of an Asio handler, at server.cpp:80 in serve
+///
 /// Each scheduler reports on its own tasks, in its next turn. One that does not answer within
 /// `patience` (its thread is busy, or no thread runs it), or has no memory for the answer, is
 /// reported as such. If tasks wait for each other, the last lines name the cycle, with "probably"
@@ -26,7 +33,10 @@ struct work_item;
 /// Errors: std::bad_alloc; those of `out`.
 /// Thread safety: shared-safe; from within a task too, and while contexts with schedulers are
 /// destroyed: a scheduler that a dump asks is destroyed after it has answered.
-/// Cost: a post to each scheduler that has tasks; text of about 200 bytes a task.
+/// Cost: a post to each scheduler that has tasks; text of about 200 bytes for each task and each
+///       operation. Queues are not constructed or destroyed while it reads them. A queue that only
+///       a thread without leat tasks used loses its cheap lock, unless that thread calls this; see
+///       docs/debugging.md.
 void dump(std::ostream& out, time_span patience = std::chrono::seconds(1));
 
 /// For whom a dump is written.

@@ -101,6 +101,9 @@ class wait : public work_item {
     if (context_) context_->set_waiting(nullptr);
   }
 
+  /// True: it is a coroutine that waits, and not a thread or a handler.
+  [[nodiscard]] bool resumes_coroutine() const noexcept { return run_ == &wait::resume; }
+
   /// True when the task was asked to stop: the operation is not even tried. False outside a task.
   [[nodiscard]] inline bool stop_requested() const noexcept;  // in task_scope.hpp
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "leat/core/detail/biased_mutex.hpp"
+#include "leat/core/detail/live_queue.hpp"
 #include "leat/core/work_item.hpp"
 #include "leat/sync/detail/queue_waiter.hpp"
 #include "leat/sync/detail/recent_tasks.hpp"
@@ -269,6 +270,14 @@ class queue_base {
   [[nodiscard]] bool awaits_runner() const noexcept;
 
   void append_to(std::string& text) const;  // what describe() writes
+  // What the queue counts, without a look into storage; for a queue that is being made or destroyed
+  // too. A lock that nobody has ever taken is left to its first user, who then owns it.
+  [[nodiscard]] queue_statistics counts() const noexcept;
+  [[nodiscard]] queue_statistics counts_now() const noexcept LEAT_REQUIRES(mutex_);
+  // A live_queue::reporter.
+  static bool report(const void* queue, detail::live_queue::access how, detail::queue_state& state);
+  [[nodiscard]] std::size_t waiting_now() const noexcept LEAT_REQUIRES(mutex_);
+  void list_now(detail::queue_state& state) const noexcept LEAT_REQUIRES(mutex_);
   // How many items an operation in line has moved.
   std::size_t moved_by(const detail::queue_waiter& w) const noexcept;
   // What is known of an operation in line, and who could serve it.
@@ -371,6 +380,7 @@ class queue_base {
   // Whose operations waited here or were waited for: who usually fills the queue and empties it.
   detail::recent_tasks pushing_ LEAT_GUARDED_BY(mutex_);
   detail::recent_tasks popping_ LEAT_GUARDED_BY(mutex_);
+  detail::live_queue place_{this, &queue_base::report};  // for dump()
 };
 
 }  // namespace leat

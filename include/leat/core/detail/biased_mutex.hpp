@@ -44,6 +44,12 @@ class LEAT_CAPABILITY("mutex") biased_mutex {
     return try_lock_as_owner() || lock_shared_with_others();
   }
 
+  /// True: nobody has ever locked it.
+  [[nodiscard]] bool never_locked() const noexcept {
+    // Relaxed: a lock that happened before this call is seen anyway.
+    return owner_.load(std::memory_order_relaxed) == nullptr;
+  }
+
   [[gnu::always_inline]] void unlock(bool as_owner) noexcept LEAT_RELEASE() LEAT_NO_ANALYSIS {
     if (as_owner) {
       // release: pairs with the acquire load in revoke().

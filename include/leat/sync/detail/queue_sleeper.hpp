@@ -27,7 +27,9 @@ class queue_sleeper : public queue_waiter {
   void sleep(const wait_limit* limit);
 
  private:
+  friend class queue_waiter;
   struct stop;
+  static void unpark(work_item& item) noexcept;
   parker parker_;
 };
 

@@ -19,6 +19,7 @@ class queue_base;
 namespace detail {
 
 class selection;
+struct queue_operation;
 
 /// How an operation on a queue stands or ended.
 enum class queue_outcome : std::uint8_t {
@@ -106,6 +107,7 @@ class queue_waiter : public wait {
   // That waits; none for a thread without a place or a handler.
   [[nodiscard]] task_id task() const noexcept { return context_ ? context_->id() : other_task(); }
   [[nodiscard]] task_id other_task() const noexcept;
+  [[nodiscard]] queue_operation operation() const noexcept;  // for a dump, under the queue's lock
   [[nodiscard]] bool claim_selection() noexcept;
   [[nodiscard]] std::error_code code_of_outcome() const noexcept;
   [[nodiscard]] std::string text() const;
