@@ -99,6 +99,7 @@ leat::task<void> train(settings chosen) {
                        .on_warning = [](const std::string& sentence) {
                          std::fprintf(stderr, "%s\n", sentence.c_str());
                        }});
+  //! [steps]
   const auto body = [&]() -> leat::task<void> {
     const std::string& from = sv.restored_from();
     std::printf("begins %s, at step %lld\n", from.empty() ? "anew" : ("from " + from).c_str(),
@@ -118,12 +119,15 @@ leat::task<void> train(settings chosen) {
       here.emplace(co_await sv.step());
     });
   };
+  //! [/steps]
+  //! [stop]
   const leat::stop_on_signal guard(sv, {SIGINT, SIGTERM});
   co_await sv.managed(body);
   if (sv.stopped()) {
     std::printf("stopped at step %lld; start it again to continue\n", static_cast<long long>(step));
     co_return;
   }
+  //! [/stop]
   std::printf("%lld steps, learnt %s, weights %08x\n", static_cast<long long>(step),
               leat::to_string(learnt.seen).c_str(), m.checksum());
 }

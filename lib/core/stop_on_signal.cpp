@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "leat/core/detail/event_loop_scheduler.hpp"
+#include "leat/core/detail/signal_receiver.hpp"
 #include "leat/core/error.hpp"
 
 namespace leat {
@@ -175,26 +176,40 @@ void free_slot(slot& s) noexcept {
 }  // namespace
 }  // namespace signal_guards
 
+class stop_on_signal::state {
+ public:
+  state() = default;
+  state(const state&) = delete;
+  state& operator=(const state&) = delete;
+
+  [[nodiscard]] virtual int signal() const noexcept = 0;
+  // The guard was destroyed.
+  virtual void abandon() noexcept = 0;
+
+ protected:
+  ~state() = default;
+};
+
+// ------------------------------------------------------------------------------------ in a process
+
 // Waits for the eventfd. The wait cannot be withdrawn, so a guard that is destroyed first writes to
 // the eventfd itself, and the state deletes itself when the scheduler runs it.
-class stop_on_signal::state final : public work_item {
+class stop_on_signal::process_state final : public state, private work_item {
  public:
-  state(detail::event_loop_scheduler& home, void* scope, stop_function stop,
-        std::initializer_list<int> signals)
+  process_state(detail::event_loop_scheduler& home, void* scope, stop_function stop,
+                std::initializer_list<int> signals)
       : home_(home),
         scope_(scope),
         stop_(stop),
         listener_(home.make_listener()),
         slot_(signal_guards::take_slot(listener_->descriptor(), signals)) {
-    run_ = [](work_item& item) noexcept { static_cast<state&>(item).run(); };
+    run_ = [](work_item& item) noexcept { static_cast<process_state&>(item).run(); };
     listener_->listen(*this);
   }
-  state(const state&) = delete;
-  state& operator=(const state&) = delete;
 
-  [[nodiscard]] int signal() const noexcept { return slot_.received.load(); }
+  [[nodiscard]] int signal() const noexcept override { return slot_.received.load(); }
 
-  void abandon() noexcept {
+  void abandon() noexcept override {
     // A child of fork() shares the eventfd with its parent, and runs none of its schedulers.
     if (slot_.process.load() != ::getpid()) return;
     signal_guards::free_slot(slot_);
@@ -208,7 +223,7 @@ class stop_on_signal::state final : public work_item {
   }
 
  private:
-  ~state() = default;
+  ~process_state() = default;
 
   void run() noexcept {
     if (abandoned_) {
@@ -232,6 +247,61 @@ class stop_on_signal::state final : public work_item {
   bool abandoned_ = false;  // the guard was destroyed
 };
 
+// --------------------------------------------------------------------------------- in a simulation
+
+class stop_on_signal::simulated_state final : public state,
+                                              private detail::signal_receiver,
+                                              private work_item {
+ public:
+  simulated_state(scheduler& home, void* scope, stop_function stop,
+                  std::initializer_list<int> signals) noexcept
+      : signal_receiver(home), scope_(scope), stop_(stop) {
+    for (const int signal : signals) signals_ |= signal_guards::bit_of(signal);
+    run_ = [](work_item& item) noexcept { static_cast<simulated_state&>(item).run(); };
+  }
+
+  [[nodiscard]] int signal() const noexcept override { return received_; }
+
+  void abandon() noexcept override {
+    if (under_way_) {
+      abandoned_ = true;
+    } else {
+      delete this;
+    }
+  }
+
+ private:
+  ~simulated_state() = default;
+
+  [[nodiscard]] bool receive(int signal) noexcept override {
+    if (abandoned_ || received_ != 0 || (signals_ & signal_guards::bit_of(signal)) == 0) {
+      return false;
+    }
+    received_ = signal;
+    under_way_ = true;
+    receiving_on().post(*this);
+    return true;
+  }
+
+  void run() noexcept {
+    under_way_ = false;
+    if (abandoned_) {
+      delete this;
+    } else {
+      stop_(scope_);
+    }
+  }
+
+  void* const scope_;
+  const stop_function stop_;
+  std::uint64_t signals_ = 0;
+  int received_ = 0;
+  bool under_way_ = false;  // the item was posted
+  bool abandoned_ = false;  // the guard was destroyed
+};
+
+// ------------------------------------------------------------------------------------- the guard
+
 stop_on_signal::stop_on_signal(scheduler* home, void* scope, stop_function stop,
                                std::initializer_list<int> signals) {
   signal_guards::check(signals);
@@ -241,7 +311,9 @@ stop_on_signal::stop_on_signal(scheduler* home, void* scope, stop_function stop,
                   "the scheduler");
   }
   if (auto* const loop = dynamic_cast<detail::event_loop_scheduler*>(home)) {
-    state_ = new state(*loop, scope, stop, signals);
+    state_ = new process_state(*loop, scope, stop, signals);
+  } else if (home->is_simulated()) {
+    state_ = new simulated_state(*home, scope, stop, signals);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "leat/sim/world.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -11,6 +12,7 @@
 #include "core/where_everyone_is.hpp"
 #include "leat/core/assert.hpp"
 #include "leat/core/detail/frame_allocator.hpp"
+#include "leat/core/detail/signal_receiver.hpp"
 #include "sim/turn.hpp"
 
 namespace leat::sim {
@@ -90,6 +92,18 @@ void world::tell_files_the_time() noexcept {
 
 void world::set_identity(const process_identity& identity) {
   for (const auto& t : threads_) t->set_identity(identity);
+}
+
+bool world::raise(int signal) noexcept {
+  LEAT_ASSERT(signal >= 1 && signal < NSIG, "a signal is raised that does not exist");
+  bool received = false;
+  using receiver = leat::detail::signal_receiver;
+  for (receiver* r = receiver::first(); r; r = receiver::next(*r)) {
+    const bool is_here = std::ranges::any_of(
+        threads_, [r](const auto& thread) { return thread.get() == &r->receiving_on(); });
+    received = (is_here && r->receive(signal)) || received;
+  }
+  return received;
 }
 
 // ------------------------------------------------------------------------------------- invariants

@@ -34,7 +34,7 @@ concept stoppable = stoppable_after_step<Scope> || requires(Scope& scope) { scop
 /// - In a child process that was created by fork(), the guards of the parent do nothing: a signal
 ///   has its default effect. execve() resets the handlers.
 /// - The exit status is that of main(): a program that stops and returns 0 exits with 0.
-/// - On a simulated scheduler a guard does nothing: signals are not simulated.
+/// - On a simulated scheduler a guard receives the signals of sim::world::raise(), and no others.
 ///
 /// The guard counts as work of its scheduler's event loop, so `io_context::run()` does not return
 /// before the guard is destroyed: construct it in a task. It needs no thread.
@@ -69,6 +69,8 @@ class stop_on_signal {
  private:
   using stop_function = void (*)(void* scope);
   class state;
+  class process_state;
+  class simulated_state;
 
   template <class Scope>
   static void request(void* scope) {
@@ -83,7 +85,7 @@ class stop_on_signal {
   stop_on_signal(scheduler* home, void* scope, stop_function stop,
                  std::initializer_list<int> signals);
 
-  state* state_ = nullptr;  // null on a simulated scheduler; deletes itself after its last wakeup
+  state* state_ = nullptr;  // deletes itself after its last wakeup; null where there are no signals
 };
 
 }  // namespace leat

@@ -126,6 +126,15 @@ class world {
   /// scheduler::identity().
   void set_identity(const process_identity& identity);
 
+  /// Delivers a signal to the world's process: the guards of type stop_on_signal on its threads
+  /// stop their scopes, in a turn that the world chooses. False: there is no guard for the signal
+  /// that has not received one yet. A real signal would have its default effect then, which is
+  /// usually to terminate the process.
+  ///
+  /// Call it from the body, from one of its tasks or between runs.
+  /// Precondition: `signal` is the number of a signal.
+  [[nodiscard]] bool raise(int signal) noexcept;
+
   // ---- What must hold.
 
   /// Asks after each step whether `holds`. The name appears in the violation.

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""`./dev test` says that it skips the format check, if and only if the formatter is missing.
+
+    dev_test.py PROJECT
+"""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+project = pathlib.Path(sys.argv[1])
+NOTICE = 'clang-format-19 is not installed: the format check is skipped'
+
+
+def run(with_formatter):
+    """What `./dev test` writes, with stubs in place of the tools."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        programs = folder / 'bin'
+        programs.mkdir()
+        for tool in ('bash', 'sh', 'cat', 'mkdir', 'rm', 'env', 'dirname', 'id', 'nproc'):
+            if path := shutil.which(tool):
+                (programs / tool).symlink_to(path)
+        stubs = ['meson', 'ninja'] + ['clang-format-19'] * with_formatter
+        for stub in stubs:
+            (programs / stub).write_text('#!/bin/sh\nexit 0\n')
+            (programs / stub).chmod(0o755)
+        copy = folder / 'project'
+        copy.mkdir()
+        shutil.copy(project / 'dev', copy)
+        done = subprocess.run([str(copy / 'dev'), 'test'], text=True, capture_output=True,
+                              env={'PATH': str(programs), 'HOME': temporary, 'NO_INSTALL': '1'})
+        if done.returncode != 0:
+            sys.exit(f'./dev test fails with stubs for its tools:\n{done.stdout}{done.stderr}')
+        return done.stdout + done.stderr
+
+
+if NOTICE not in run(with_formatter=False):
+    sys.exit('./dev test without clang-format-19 does not say so')
+if NOTICE in run(with_formatter=True):
+    sys.exit('./dev test with clang-format-19 says that it is missing')
