@@ -207,8 +207,8 @@ void add_report(CLI::App& app, program& p) {
                     "Logarithmic axis for scalars whose values are all positive");
   command
       ->add_option("--max-points", options->page.max_points,
-                   "Draw so many points of a curve; 1000 unless told, or fewer on a page with\n"
-                   "more than 200 curves. All are in the JSON")
+                   "Draw so many points of a curve; 1000 unless told, or fewer on a page\n"
+                   "with more than 200 curves. All are in the JSON")
       ->check(CLI::Range(std::size_t{4}, std::size_t{1'000'000}).description(""))
       ->type_name("N");
   command->callback([options, &p] { p.run = [options, &p] { report_runs(*options, p); }; });
