@@ -9,6 +9,7 @@
 #include "core/asio_event_listener.hpp"
 #include "core/handler_memory.hpp"
 #include "leat/core/detail/event_loop_scheduler.hpp"
+#include "leat/core/detail/pending_operations.hpp"
 #include "leat/core/error.hpp"
 
 namespace leat {
@@ -22,11 +23,12 @@ class asio_scheduler final : public detail::event_loop_scheduler {
   [[nodiscard]] asio::io_context& context() const noexcept { return io_; }
 
   // No more handlers may be kept alive by the timer once the context shuts down.
-  void shutdown() {
-    end_inquiries();
-    drop_files();
+  void shutdown() noexcept {
+    if (is_ending()) return;
+    end("io_context");
     timer_.cancel();
   }
+  ~asio_scheduler() { end("io_context"); }  // destructors of handlers may have spawned since
 
   [[nodiscard]] std::unique_ptr<detail::event_listener> make_listener() override {
     return std::make_unique<detail::asio_event_listener>(io_, *this);
@@ -44,6 +46,7 @@ class asio_scheduler final : public detail::event_loop_scheduler {
 
   // Called within a turn, so never on two threads at the same time.
   void arm(time_point when) noexcept override {
+    if (is_ending()) return;
     if (when == no_deadline) {
       timer_.cancel();
       return;
@@ -130,12 +133,28 @@ class asio_scheduler_service final : public asio::execution_context::service {
   [[nodiscard]] asio_scheduler& get() noexcept { return scheduler_; }
 
  private:
-  void shutdown() noexcept override { scheduler_.shutdown(); }
+  // In the order that pending_operations describes, whichever of the two services ends first.
+  void shutdown() noexcept override {
+    if (!asio::has_service<detail::pending_operations>(context())) {
+      scheduler_.shutdown();
+      return;
+    }
+    auto& operations = asio::use_service<detail::pending_operations>(context());
+    operations.withdraw_all();
+    scheduler_.shutdown();
+    operations.destroy_all();
+  }
 
   asio_scheduler scheduler_;
 };
 
 }  // namespace
+
+void detail::end_tasks_in(asio::execution_context& context) noexcept {
+  if (asio::has_service<asio_scheduler_service>(context)) {
+    asio::use_service<asio_scheduler_service>(context).get().shutdown();
+  }
+}
 
 scheduler& get_scheduler(asio::io_context& io) {
   return asio::use_service<asio_scheduler_service>(io).get();

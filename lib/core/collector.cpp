@@ -91,6 +91,7 @@ task_state collector::known_of(const context& task) {
 task_state collector::told_by(const context& task) {
   task_state state = known_of(task);
   state.answered = true;
+  if (task.home().dying_task() == &task) return state;  // parts of its frames are gone
   if (const wait* w = task.waiting()) {
     state.waiting = state_of(*w, task.home().now() - w->since());
   }

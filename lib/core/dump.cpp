@@ -10,6 +10,7 @@
 #include "dump_printers.hpp"
 #include "exception_in_flight.hpp"
 #include "leat/core/assert.hpp"
+#include "leat/core/detail/foreign_wait.hpp"
 #include "where_everyone_is.hpp"
 
 namespace leat {
@@ -42,13 +43,38 @@ std::string detail::where_all_are_of(const task_scope& scope, duration patience)
   return members_text(collector::collect(&scope, patience));
 }
 
+void detail::foreign_wait_destroyed(const wait& w, const context& c) noexcept {
+  try {
+    const std::string task = name_of(c);
+    std::fprintf(
+        stderr,
+        "leat: %s was destroyed with its scheduler while it awaits an operation of another "
+        "library, at %s: leat cannot withdraw it. End the operation and join the task "
+        "before the io_context or embedded_scheduler is destroyed\n",
+        task.c_str(), to_text(place_of(w.where())).c_str());
+  } catch (...) {
+    std::fputs("leat: a task was destroyed while it awaits an operation of another library\n",
+               stderr);
+  }
+  std::abort();
+}
+
 void detail::scope_destroyed(const task_scope& scope) noexcept {
   std::fprintf(stderr,
                "leat: %.*s '%s' destroyed while its tasks or threads run: join it on every "
                "path, or use with_task_group() or with_coordinator()\n",
                static_cast<int>(scope.kind().size()), scope.kind().data(), scope.name().c_str());
   print_exception_in_flight();
+  const scheduler* const here = scheduler::current();
+  const context* const dying = here ? here->dying_task() : nullptr;
   try {
+    if (dying) {
+      const std::string task = name_of(*dying);
+      std::fprintf(stderr,
+                   "  it belongs to %s, which was destroyed with its io_context or "
+                   "embedded_scheduler; join its tasks on other schedulers first\n",
+                   task.c_str());
+    }
     std::fputs(where_all_are_of(scope).c_str(), stderr);
   } catch (...) {
     std::fputs("  no memory to list them\n", stderr);

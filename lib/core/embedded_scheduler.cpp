@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdint>
 #include <ctime>
-#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
@@ -78,15 +77,7 @@ embedded_scheduler::embedded_scheduler()
 embedded_scheduler::~embedded_scheduler() {
   LEAT_ASSERT(!running_.load(std::memory_order_relaxed),
               "an embedded_scheduler was destroyed from within run_ready()");
-  end_inquiries();
-  LEAT_ASSERT(work_.load(std::memory_order_relaxed) == 0,
-              "an embedded_scheduler was destroyed while tasks live in it or files are being "
-              "closed: join them, and run it until idle()");
-  LEAT_ASSERT(!remote_pending(), "an embedded_scheduler was destroyed with work to run");
-  // What a thread has posted may have run before that thread was through with wake(). acquire:
-  // pairs with the release there, so that its accesses are over.
-  while (wakes_.load(std::memory_order_acquire) != due_wakes_) ::sched_yield();
-  drop_files();
+  end("embedded_scheduler");
 }
 
 embedded_scheduler::turn embedded_scheduler::run_ready(std::size_t max_items,
@@ -99,21 +90,20 @@ embedded_scheduler::turn embedded_scheduler::run_ready(std::size_t max_items,
               "two threads are in run_ready() of one embedded_scheduler");
   // From here on a post needs no wake(). An event that is used up below belongs to a post that came
   // before, and so to this turn or to one that is signalled; so none is lost.
-  if (rouse() && asleep_) ++due_wakes_;
+  rouse();
   hear();
   const time_point deadline =
       max_time == duration::max() ? no_deadline : deadline_after(now(), max_time);
   turn end;
   end.more = scheduler::run_ready(max_items, 0, deadline);
   end.next = next_timer();
-  asleep_ = !end.more;
   if (end.more) signal();
   running_.store(false, std::memory_order_release);
   return end;
 }
 
 bool embedded_scheduler::idle() const noexcept {
-  return asleep_ && !remote_pending() && work_.load(std::memory_order_relaxed) == 0;
+  return is_asleep() && !remote_pending() && work_.load(std::memory_order_relaxed) == 0;
 }
 
 time_point embedded_scheduler::now() const noexcept { return std::chrono::steady_clock::now(); }
@@ -122,11 +112,7 @@ std::unique_ptr<detail::event_listener> embedded_scheduler::make_listener() {
   return std::make_unique<listener>(*this, epoll_.get());
 }
 
-void embedded_scheduler::wake() noexcept {
-  signal();
-  // The last access: see the destructor.
-  wakes_.fetch_add(1, std::memory_order_release);
-}
+void embedded_scheduler::wake() noexcept { signal(); }
 
 void embedded_scheduler::arm(time_point when) noexcept {
   const itimerspec spec = when == no_deadline ? itimerspec{} : to_itimerspec(when);

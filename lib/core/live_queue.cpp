@@ -29,6 +29,14 @@ void live_queue::remove() noexcept {
   if (following_) following_->previous_ = previous_;
 }
 
+bool live_queue::is_alive(const void* queue, std::uint32_t number) noexcept {
+  const std::lock_guard lock(live_queues::mutex());
+  for (const live_queue* q = live_queues::newest_; q; q = q->following_) {
+    if (q->queue_ == queue) return q->number() == number;
+  }
+  return false;
+}
+
 std::vector<queue_state> live_queues::owned_here() {
   std::vector<queue_state> found;
   const std::lock_guard lock(mutex());

@@ -78,7 +78,10 @@ void scheduler::post_remote(work_item& item) noexcept {
     // asleep.
   } while (!remote_.compare_exchange_weak(head, &item, std::memory_order_acq_rel,
                                           std::memory_order_relaxed));
-  if (head == nullptr) wake();
+  if (head != nullptr) return;
+  wake();
+  // The last access: see end_tasks(). release: its other accesses are over.
+  wakes_.fetch_add(1, std::memory_order_release);
 }
 
 // Moves the items of other threads behind the ready ones, oldest first. False: there were none.
@@ -102,7 +105,10 @@ bool scheduler::take_remote() noexcept {
 
 bool scheduler::rouse() noexcept {
   work_item* asleep = nullptr;
-  return !remote_.compare_exchange_strong(asleep, awake(), std::memory_order_relaxed);
+  const bool posted = !remote_.compare_exchange_strong(asleep, awake(), std::memory_order_relaxed);
+  if (posted && asleep_) ++due_wakes_;
+  asleep_ = false;
+  return posted;
 }
 
 bool scheduler::run_ready(std::size_t max_items, int spins, time_point deadline) {
@@ -137,12 +143,17 @@ bool scheduler::run_ready(std::size_t max_items, int spins, time_point deadline)
   }
   current_ = nullptr;
   if (more) return true;
+  asleep_ = true;
   // Falls asleep unless an item came in meanwhile. This is the last access: from here on another
   // thread may call run_ready(). release: it sees this turn's writes through post_remote()'s
   // acquire.
   work_item* expected = awake();
-  return !remote_.compare_exchange_strong(expected, nullptr, std::memory_order_release,
-                                          std::memory_order_relaxed);
+  if (remote_.compare_exchange_strong(expected, nullptr, std::memory_order_release,
+                                      std::memory_order_relaxed)) {
+    return false;
+  }
+  asleep_ = false;
+  return true;
 }
 
 void scheduler::run_selected(bool (*selected)(const work_item& item, const task_scope& scope),

@@ -49,7 +49,8 @@ bool scope_handover::has_tasks_elsewhere(const task_scope& scope, const schedule
 
 bool scope_handover::end_tasks(task_scope& scope, scheduler& home) noexcept {
   scheduler* const here = scheduler::current();
-  const bool at_home = here == &home;
+  // A scheduler that is being destroyed resumes no task, but destroys it.
+  const bool at_home = here == &home && !home.is_ending();
   scope.request_scope_stop();
   if (at_home) home.run_selected(&belongs_to, scope);
   if (here && here->is_simulated()) return scope.is_idle();
@@ -81,7 +82,7 @@ scope_handover::scope_handover(task_scope& scope, scheduler& home, void* object,
     scheduler& where = *self.home_;
     self.destroy_(self.object_);
     if (owner) owner->release();
-    where.work_finished();
+    where.release();
   };
 }
 
@@ -90,7 +91,7 @@ void scope_handover::start() noexcept {
     owner_ = &c->scope();
     owner_->hold();
   }
-  home_->work_started();
+  home_->hold();
   scope_.when_idle(*this);
 }
 

@@ -107,7 +107,7 @@ bool condition_wait::begin_selected() noexcept {
 
 void condition_wait::withdraw() noexcept {
   const detail::lock_guard lock(scope_.mutex_);
-  if (linked_) scope_.unlink(*this);
+  if (linked_.load(std::memory_order_relaxed)) scope_.unlink(*this);
 }
 
 }  // namespace leat

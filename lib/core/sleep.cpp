@@ -17,7 +17,11 @@ sleep_wait::alarm::alarm(sleep_wait& w) noexcept
       owner(w) {}
 
 sleep_wait::~sleep_wait() {
-  if (alarm_.is_set()) home_->cancel_timer(alarm_);
+  if (alarm_.is_set()) {
+    home_->cancel_timer(alarm_);
+  } else if (is_dying()) {
+    take_wakeup_back();
+  }
 }
 
 bool sleep_wait::await_suspend(std::coroutine_handle<> h) {

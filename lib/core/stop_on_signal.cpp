@@ -194,31 +194,37 @@ class stop_on_signal::state {
 
 // Waits for the eventfd. The wait cannot be withdrawn, so a guard that is destroyed first writes to
 // the eventfd itself, and the state deletes itself when the scheduler runs it.
-class stop_on_signal::process_state final : public state, private work_item {
+class stop_on_signal::process_state final : public state,
+                                            private work_item,
+                                            private detail::listening_object {
  public:
   process_state(detail::event_loop_scheduler& home, void* scope, stop_function stop,
                 std::initializer_list<int> signals)
-      : home_(home),
+      : home_(&home),
         scope_(scope),
         stop_(stop),
         listener_(home.make_listener()),
-        slot_(signal_guards::take_slot(listener_->descriptor(), signals)) {
+        slot_(&signal_guards::take_slot(listener_->descriptor(), signals)) {
     run_ = [](work_item& item) noexcept { static_cast<process_state&>(item).run(); };
     listener_->listen(*this);
+    home.add(*this);
   }
 
-  [[nodiscard]] int signal() const noexcept override { return slot_.received.load(); }
+  [[nodiscard]] int signal() const noexcept override {
+    return slot_ ? slot_->received.load() : received_;
+  }
 
   void abandon() noexcept override {
     // A child of fork() shares the eventfd with its parent, and runs none of its schedulers.
-    if (slot_.process.load() != ::getpid()) return;
-    signal_guards::free_slot(slot_);
-    if (done_) {
+    if (process_ != ::getpid()) return;
+    if (slot_) signal_guards::free_slot(*std::exchange(slot_, nullptr));
+    if (done_ || !home_) {
+      if (home_) home_->remove(*this);
       delete this;
       return;
     }
     abandoned_ = true;
-    home_.work_started();  // an embedded loop runs until this has been deleted
+    home_->work_started();  // an embedded loop runs until this has been deleted
     signal_guards::write_event(listener_->descriptor());
   }
 
@@ -227,24 +233,45 @@ class stop_on_signal::process_state final : public state, private work_item {
 
   void run() noexcept {
     if (abandoned_) {
-      scheduler& home = home_;
-      delete this;
-      home.work_finished();
-    } else if (slot_.received.load() != 0) {
+      home_->remove(*this);
+      delete_abandoned();
+    } else if (slot_->received.load() != 0) {
       done_ = true;
       stop_(scope_);  // may end the task that owns the guard, but not within this call
-    } else {
+    } else if (!home_->is_ending()) {
       listener_->listen(*this);
     }
   }
 
-  detail::event_loop_scheduler& home_;
+  // The guard lives on without a scheduler, and its signals have their earlier effect.
+  void scheduler_ends() noexcept override {
+    if (abandoned_) {
+      delete_abandoned();
+      return;
+    }
+    if (process_ == ::getpid()) {
+      received_ = slot_->received.load();
+      signal_guards::free_slot(*std::exchange(slot_, nullptr));
+    }
+    listener_.reset();
+    home_ = nullptr;
+  }
+
+  void delete_abandoned() noexcept {
+    scheduler& home = *home_;
+    delete this;
+    home.work_finished();
+  }
+
+  detail::event_loop_scheduler* home_;  // null once it is gone
   void* const scope_;
   const stop_function stop_;
-  const std::unique_ptr<detail::event_listener> listener_;
-  signal_guards::slot& slot_;
-  bool done_ = false;       // the stop was requested: nothing is awaited any more
-  bool abandoned_ = false;  // the guard was destroyed
+  const pid_t process_ = ::getpid();
+  std::unique_ptr<detail::event_listener> listener_;
+  signal_guards::slot* slot_;  // null once it is free
+  int received_ = 0;           // from then on
+  bool done_ = false;          // the stop was requested: nothing is awaited any more
+  bool abandoned_ = false;     // the guard was destroyed
 };
 
 // --------------------------------------------------------------------------------- in a simulation

@@ -2,7 +2,6 @@
 
 #include <ostream>
 
-#include "leat/core/assert.hpp"
 #include "leat/core/error.hpp"
 
 namespace leat {
@@ -12,9 +11,7 @@ const wait::kind stop_wait::stop_kind{"wait", &stop_wait::cancel, &stop_wait::de
 stop_wait::~stop_wait() {
   if (!callback_) return;
   callback_.reset();  // the coroutine is destroyed while it waits
-  LEAT_ASSERT(outcome_.load(std::memory_order_relaxed) == waiting,
-              "a coroutine was destroyed after its wait for a stop had ended and before it was "
-              "resumed: let its scheduler run first");
+  if (outcome_.load(std::memory_order_relaxed) != waiting) take_wakeup_back();
 }
 
 bool stop_wait::await_suspend(std::coroutine_handle<> h) {

@@ -67,8 +67,20 @@ void task_scope::run_notice(work_item& item) noexcept {
     where.post(self);
   } else {
     self.scope.release();  // the last access: the scope may be gone now
-    where.work_finished();
+    where.release();
   }
+}
+
+void task_scope::drop_notice(work_item& item) noexcept {
+  auto& self = static_cast<notice&>(item);
+  scheduler& where = self.home;
+  {
+    const detail::lock_guard lock(self.scope.mutex_);
+    self.on_its_way = false;
+    self.next = nullptr;
+  }
+  self.scope.release();
+  where.release();
 }
 
 bool task_scope::owns_notice(const work_item& item) const noexcept {
@@ -115,9 +127,7 @@ bool task_scope::request_scope_stop() noexcept {
       n->begins = true;
       if (n->tasks == 0 || std::exchange(n->on_its_way, true)) continue;
       ++held_;
-      // Keeps the driver in its loop, and so the scheduler alive, until the notice has come: the
-      // tasks may end before it is posted.
-      n->home.work_started();
+      n->home.hold();  // until the notice has come: the tasks may end before it is posted
       notices.push_back(*n);
     }
     satisfied = take_satisfied();
@@ -252,11 +262,16 @@ void task_scope::start_from_elsewhere(work_item& item) noexcept {
 void scheduler::finish_ended() noexcept { task_scope::finish(*std::exchange(ended_, nullptr)); }
 
 void task_scope::finish(context& c) noexcept {
+  std::exception_ptr error = c.body_.promise().take_error();
+  c.body_.destroy();
+  leave(c, std::move(error));
+}
+
+// The frames are gone.
+void task_scope::leave(context& c, std::exception_ptr error) noexcept {
   const std::unique_ptr<context> self(&c);
   task_scope& scope = *self->scope_;
   scheduler& home = *self->home_;
-  std::exception_ptr error = self->body_.promise().take_error();
-  self->body_.destroy();
   if (error) [[unlikely]]
     scope.task_failed(std::move(error));
   work_list satisfied;
@@ -313,7 +328,7 @@ bool task_scope::holds(unsigned conditions) const noexcept {
 void task_scope::unlink(condition_wait& w) noexcept {
   (w.previous_ ? w.previous_->following_ : waiters_) = w.following_;
   if (w.following_) w.following_->previous_ = w.previous_;
-  w.linked_ = false;
+  w.linked_.store(false, std::memory_order_release);
 }
 
 work_list task_scope::take_satisfied() noexcept {
@@ -356,7 +371,7 @@ bool task_scope::block_until(unsigned conditions, time_point deadline,
   if (self.parker.park_until(deadline)) return true;
   {
     const detail::lock_guard lock(mutex_);
-    if (self.linked_) {
+    if (self.linked_.load(std::memory_order_relaxed)) {
       unlink(self);
       return false;
     }
@@ -374,120 +389,6 @@ void task_scope::when_idle(condition_wait& w) noexcept {
     }
   }
   w.wake();
-}
-
-const wait::kind condition_wait::join_kind{
-    "join", &condition_wait::cancel, &condition_wait::describe_join, &condition_wait::inspect};
-const wait::kind condition_wait::stop_kind{"wait for a stop of", &condition_wait::cancel,
-                                           &condition_wait::describe_stop,
-                                           &condition_wait::inspect};
-
-condition_wait::alarm::alarm(condition_wait& w) noexcept
-    : detail::timer(
-          [](detail::timer& t) noexcept { static_cast<alarm&>(t).owner.end(outcome::deadline); }),
-      owner(w) {}
-
-condition_wait::condition_wait(task_scope& scope, unsigned conditions, time_point deadline,
-                               const std::source_location& where) noexcept
-    : wait((conditions & task_scope::idle) != 0 ? join_kind : stop_kind, where),
-      scope_(scope),
-      conditions_(conditions),
-      deadline_(deadline),
-      alarm_(*this) {}
-
-condition_wait::~condition_wait() {
-  LEAT_ASSERT(!linked_, "a coroutine was destroyed while it waits on a task scope");
-}
-
-void condition_wait::link_into_scope() noexcept {
-  following_ = scope_.waiters_;
-  if (following_) following_->previous_ = this;
-  scope_.waiters_ = this;
-  linked_ = true;
-}
-
-bool condition_wait::start() {
-  if (context_ && &context_->scope() == &scope_ && (conditions_ & task_scope::idle) != 0) {
-    result_ = outcome::own;
-    return true;
-  }
-  if (deadline_ != no_deadline) home_->add_timer(alarm_, deadline_);
-  begin_wait();
-  {
-    const detail::lock_guard lock(scope_.mutex_);
-    if (!scope_.holds(conditions_)) {
-      if (!stop_requested() || (conditions_ & task_scope::idle) != 0) {
-        link_into_scope();
-        return false;
-      }
-      result_ = outcome::cancelled;
-    }
-  }
-  end_wait();
-  return true;
-}
-
-void condition_wait::end(outcome result) noexcept {
-  {
-    const detail::lock_guard lock(scope_.mutex_);
-    if (!linked_) return;
-    scope_.unlink(*this);
-    result_ = result;
-  }
-  wake();
-}
-
-bool condition_wait::claim() const noexcept { return !selection_ || selection_->claim(index_); }
-
-void condition_wait::cancel(wait& w) noexcept {
-  auto& self = static_cast<condition_wait&>(w);
-  if ((self.conditions_ & task_scope::idle) == 0) self.end(outcome::cancelled);
-}
-
-void condition_wait::name_scope(std::ostream& out) const {
-  out << scope_.kind();
-  if (!scope_.name().empty()) out << " '" << scope_.name() << "'";
-}
-
-void condition_wait::describe_join(const wait& w, std::ostream& out) {
-  const auto& self = static_cast<const condition_wait&>(w);
-  self.name_scope(out);
-  const std::size_t live = self.scope_.live_tasks();
-  out << ", " << live << (live == 1 ? " task live" : " tasks live");
-}
-
-void condition_wait::describe_stop(const wait& w, std::ostream& out) {
-  static_cast<const condition_wait&>(w).name_scope(out);
-}
-
-void condition_wait::inspect(const wait& w, wait_object& object) {
-  const auto& self = static_cast<const condition_wait&>(w);
-  const task_scope& scope = self.scope_;
-  object.type = scope.kind();
-  object.name = scope.name();
-  const detail::lock_guard lock(scope.mutex_);
-  if (!self.linked_ || (self.conditions_ & task_scope::idle) == 0) return;  // no task has to end
-  object.scope = scope.number();
-  object.certain = self.conditions_ == task_scope::idle && self.deadline_ == no_deadline;
-}
-
-std::tuple<std::error_code, bool> condition_wait::await_tuple() noexcept {
-  if (alarm_.is_set()) home_->cancel_timer(alarm_);
-  switch (result_) {
-    case outcome::cancelled: return {make_error_code(errc::cancelled), false};
-    case outcome::own: return {make_error_code(errc::failed_precondition), false};
-    default: return {std::error_code(), result_ == outcome::holds};
-  }
-}
-
-failure condition_wait::failed(std::error_code ec) const {
-  if (result_ == outcome::own) return waits_for_itself(scope_, "a task");
-  return {ec, "the wait for a stop of " + std::string(scope_.kind()) + " '" + scope_.name() + "'"};
-}
-
-failure condition_wait::waits_for_itself(const task_scope& scope, std::string_view who) {
-  return {errc::failed_precondition, std::string(who) + " of " + std::string(scope.kind()) + " '" +
-                                         scope.name() + "' joins it, and would wait for itself"};
 }
 
 }  // namespace leat

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <ostream>
+#include <thread>
 #include <utility>
 
 #include "io/backends.hpp"
@@ -25,8 +26,23 @@ file_operation::file_operation(file_backend& backend, const file_request& reques
   completion_.owner = this;
   completion_.run_ = [](work_item& item) noexcept {
     auto& self = static_cast<completion&>(static_cast<file_request&>(item));
-    if (!self.submit_again(self.owner->backend_)) self.owner->wake();
+    if (self.submit_again(self.owner->backend_)) return;
+    self.owner->under_way_ = false;
+    self.owner->wake();
   };
+}
+
+// The task is destroyed with its scheduler. The kernel may still use the buffer.
+void file_operation::end_dying() noexcept {
+  if (under_way_ && completion_.offset == next_byte) backend_.cancel(completion_);
+  while (under_way_ && home_->settle()) std::this_thread::yield();
+  if (under_way_) return;  // in a child of fork(): it belongs to the parent
+  take_wakeup_back();
+  if (completion_.what != file_request::operation::open || completion_.result < 0) return;
+  file_request close;
+  close.what = file_request::operation::close;
+  close.handle = static_cast<int>(completion_.result);
+  backend_.run_now(close);
 }
 
 // A task that was asked to stop begins nothing new; what is open it may close.
@@ -48,6 +64,7 @@ bool file_operation::await_suspend(std::coroutine_handle<> h) noexcept {
   if (ended_) {  // but others have their turn first
     wake();
   } else {
+    under_way_ = true;
     backend_.submit(completion_);
   }
   return true;
@@ -152,10 +169,10 @@ detail::file_handle::~file_handle() {
     auto* const self = static_cast<last_close*>(static_cast<file_request*>(&item));
     scheduler& where = *self->home;
     delete self;
-    where.work_finished();
+    where.release();
   };
   last->home = home;
-  home->work_started();
+  home->hold();
   backend.submit(*last);
 }
 

@@ -84,6 +84,8 @@ bool file_request::submit_again(file_backend& backend) noexcept {
   return true;
 }
 
+void file_backend::complete_without_loop(scheduler&) noexcept {}
+
 int file_backend::set_direct(int handle, bool direct) noexcept {
   const int flags = ::fcntl(handle, F_GETFL);
   if (flags < 0) return -errno;
@@ -103,7 +105,9 @@ file_backend& get_file_backend(scheduler& s, file_backend_choice choice) {
     throw failure(errc::failed_precondition,
                   "this scheduler has no files: give it a file backend with set_files()");
   }
-  loop->own_files(make(*loop, choice));
+  loop->own_files(make(*loop, choice), [](file_backend& files, scheduler& home) noexcept {
+    files.complete_without_loop(home);
+  });
   return *s.files();
 }
 

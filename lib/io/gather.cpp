@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <ostream>
+#include <thread>
 
 #include "io/open_files.hpp"
 
@@ -17,6 +18,13 @@ gather::gather(file& f, std::span<const file_piece> pieces, std::size_t depth,
       in_use_(f.open_handle()),
       pieces_(pieces),
       slots_(std::min(depth, pieces.size())) {}
+
+gather::~gather() {
+  if (!is_dying()) return;
+  if (result_.error == 0) result_.error = -ECANCELED;  // begins no further one
+  while (under_way_ > 0 && home_->settle()) std::this_thread::yield();
+  if (under_way_ == 0) take_wakeup_back();
+}
 
 bool gather::await_ready() noexcept {
   if (stop_requested()) result_.error = -ECANCELED;

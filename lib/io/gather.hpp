@@ -40,6 +40,7 @@ class [[nodiscard]] gather final : public wait {
   /// Errors: std::bad_alloc.
   gather(file& f, std::span<const file_piece> pieces, std::size_t depth,
          const std::source_location& where);
+  ~gather();
 
   bool await_ready() noexcept;
   bool await_suspend(std::coroutine_handle<> h) noexcept;

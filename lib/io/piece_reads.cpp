@@ -49,7 +49,7 @@ void piece_reads::go_on() noexcept {
     ++batch->reading;
     s.home = scheduler::current();
     s.cancelled = false;
-    s.home->work_started();  // also when nobody waits for it any more
+    s.home->hold();  // also when nobody waits for it any more
     begin(s);
   }
 }
@@ -151,7 +151,7 @@ void piece_reads::release(slot& s, std::int64_t error) noexcept {
   --batch->reading;
   if (batch->settled()) batch->end();
   batch.reset();
-  here.work_finished();
+  here.release();
 }
 
 void piece_reads::let_go() noexcept {

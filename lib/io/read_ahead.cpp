@@ -142,10 +142,10 @@ void read_ahead::submit(chunk& c) noexcept {
     self.file_.reset();
     self.end();
     self.drop_reference();  // the last access
-    home.work_finished();
+    home.release();
   };
   c.home = scheduler::current();
-  c.home->work_started();  // also when the reader has left: the read has to be seen to its end
+  c.home->hold();  // also when the reader has left: the read has to be seen to its end
   c.begin();
   next_offset_ += in_file(c);
   c.add_reference();

@@ -5,6 +5,7 @@
 #include <new>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include <utility>
 
 #include "io/backends.hpp"
 #include "io/hand_over.hpp"
@@ -47,6 +48,18 @@ void stream_poller::cancel(file_request& request) noexcept {
     request.cancelled = true;
   }
   signal();
+}
+
+void stream_poller::cancel_all_of(const scheduler& home) noexcept {
+  bool any = false;
+  {
+    const std::lock_guard lock(mutex_);
+    for (work_item* item = waiting_.front(); item; item = item->next_) {
+      auto& request = static_cast<file_request&>(*item);
+      if (request.home == &home && !std::exchange(request.cancelled, true)) any = true;
+    }
+  }
+  if (any) signal();
 }
 
 void stream_poller::signal() noexcept {

@@ -32,6 +32,8 @@ class stream_poller {
 
   /// A request that waits here, or does later, has nothing to wait for.
   void cancel(file_request& request) noexcept;
+  /// The same for all those that wait here and are of `home`.
+  void cancel_all_of(const scheduler& home) noexcept;
 
  private:
   void signal() noexcept;

@@ -14,6 +14,8 @@ class thread_backend final : public file_backend {
 
   void cancel(file_request& request) noexcept override { workers_.cancel(request); }
 
+  void complete_without_loop(scheduler& home) noexcept override { workers_.cancel_streams(home); }
+
   void run_now(file_request& request) noexcept override { execute(request); }
 
  private:

@@ -93,6 +93,12 @@ class uring_backend final : public file_backend {
     post_pump();
   }
 
+  void complete_without_loop(scheduler& home) noexcept override {
+    while (file_request* const request = first_to_cancel()) cancel(*request);
+    if (in_flight_ > 0 || !waiting_.empty()) run_pump();
+    workers_.cancel_streams(home);
+  }
+
   void submit(file_request& request) noexcept override {
     LEAT_ASSERT(is_of_this_process(), "a child of fork() must not use its parent's files");
     if (!requests_.begin(request)) {
@@ -161,7 +167,10 @@ class uring_backend final : public file_backend {
         complete(request);
         continue;
       }
-      if (is_poll(request)) ++polls_;
+      if (is_poll(request)) {
+        ++polls_;
+        polling_.push_back(request);
+      }
       ++in_flight_;
       uring_requests::prepare(*::io_uring_get_sqe(&ring_), request);
     }
@@ -194,7 +203,10 @@ class uring_backend final : public file_backend {
       ::io_uring_cqe_seen(&ring_, cqe);
       --in_flight_;
       if (!request) continue;  // it was a cancellation
-      if (is_poll(*request)) --polls_;
+      if (is_poll(*request)) {
+        --polls_;
+        remove_from(polling_, *request);
+      }
       switch (uring_requests::finish(*request, result)) {
         case next_step::none: ended(*request); break;
         case next_step::ring: line_up(*request); break;
@@ -205,6 +217,22 @@ class uring_backend final : public file_backend {
   }
 
   std::size_t reap() noexcept { return reap(&complete); }
+
+  file_request* first_to_cancel() const noexcept {
+    for (work_item* item = polling_.front(); item; item = item->next_) {
+      auto* const request = static_cast<file_request*>(item);
+      if (!request->cancelled) return request;
+    }
+    return nullptr;
+  }
+
+  static void remove_from(work_list& list, const work_item& item) noexcept {
+    work_list rest;
+    while (work_item* const other = list.pop_front()) {
+      if (other != &item) rest.push_back(*other);
+    }
+    list = std::move(rest);
+  }
 
   static void complete(file_request& request) noexcept {
     take_back(request);
@@ -238,7 +266,7 @@ class uring_backend final : public file_backend {
   }
 
   void listen() noexcept {
-    if (!std::exchange(listening_, true)) listener_->listen(heard_);
+    if (!home_.is_ending() && !std::exchange(listening_, true)) listener_->listen(heard_);
   }
 
   struct hear : work_item {
@@ -262,6 +290,7 @@ class uring_backend final : public file_backend {
   bool listening_ = false;
   std::size_t in_flight_ = 0;  // what is in the kernel's hands, or in the submission queue
   std::size_t polls_ = 0;      // of these
+  work_list polling_;          // the same requests
   work_list waiting_;
   std::size_t waiting_count_ = 0;
   pump pump_;

@@ -320,7 +320,7 @@ struct whole_files::entry final : file_request,
       }
     }
     self = shared_from_this();
-    home->work_started();  // also when nobody wants the file any more: it has to be closed
+    home->hold();  // also when nobody wants the file any more: it has to be closed
     if (paused) {
       home->post(*this);
     } else {
@@ -342,7 +342,7 @@ struct whole_files::entry final : file_request,
       file->number = static_cast<int>(result);  // to be closed by its destructor
     }
     alive.reset();
-    here.work_finished();
+    here.release();
   }
 
   state at = state::named;

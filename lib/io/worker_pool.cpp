@@ -74,6 +74,15 @@ void worker_pool::cancel(file_request& request) noexcept {
   if (there) there->cancel(request);  // null: there was none to be had, and so it has ended
 }
 
+void worker_pool::cancel_streams(const scheduler& home) noexcept {
+  stream_poller* there = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    there = poller_.get();
+  }
+  if (there) there->cancel_all_of(home);
+}
+
 void worker_pool::line_up(file_request& request) noexcept {
   {
     const std::lock_guard lock(mutex_);

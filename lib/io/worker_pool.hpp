@@ -36,6 +36,9 @@ class worker_pool {
   /// See file_backend::cancel().
   void cancel(file_request& request) noexcept;
 
+  /// Cancels the requests of `home` that wait for a stream.
+  void cancel_streams(const scheduler& home) noexcept;
+
  private:
   // Disks like a few at the same time.
   static constexpr std::size_t max_threads = 4;

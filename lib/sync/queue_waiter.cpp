@@ -28,10 +28,16 @@ void queue_waiter::cancel(wait& w) noexcept {
   self.queue_.cancel(self);
 }
 
-void queue_waiter::abandon() noexcept {
-  LEAT_ASSERT(queue_.abandon(*this),
-              "a coroutine was destroyed after its queue operation had ended and before it was "
-              "resumed: let its scheduler run first");
+bool queue_waiter::abandon() noexcept {
+  const bool alive = is_queue_alive();
+  if (alive && queue_.abandon(*this)) return true;
+  take_wakeup_back();
+  return alive ? queue_.undo_or_fail(*this) : !has_items();
+}
+
+bool queue_waiter::undo_unread() noexcept {
+  if (!has_items()) return true;
+  return is_queue_alive() && queue_.undo_or_fail(*this);
 }
 
 void queue_waiter::describe(const wait& w, std::ostream& out) {

@@ -176,7 +176,7 @@ monitored_session::monitored_session(monitored_session_options options)
 }
 
 monitored_session::~monitored_session() {
-  LEAT_ASSERT(!parts_->opened,
+  LEAT_ASSERT(!parts_->opened || scheduler::current_is_ending(),
               "a monitored_session is destroyed that was not closed: use managed(), or close() on "
               "all ways out");
 }

@@ -83,7 +83,7 @@ supervisor::supervisor(supervisor_options options)
 }
 
 supervisor::~supervisor() {
-  LEAT_ASSERT(!parts_->prepared,
+  LEAT_ASSERT(!parts_->prepared || scheduler::current_is_ending(),
               "a supervisor is destroyed that was not stopped: use managed(), or "
               "stop() on all ways out");
 }

@@ -25,8 +25,6 @@ using item = leat_test::function_item;
 using leat::embedded_scheduler;
 using leat::task;
 
-task<> sleep(leat::duration d) { co_await leat::sleep_for(d); }
-
 TEST_CASE("embedded_scheduler: gives its descriptors back, also when there are too few", "[core]") {
   const std::size_t before = leat_test::open_descriptors();
   {
@@ -101,25 +99,6 @@ TEST_CASE("embedded_scheduler: to run it in a child of fork ends the child", "[c
   embedded_scheduler s;
   const std::string said = leat_test::last_words([&] { s.run_ready(); });
   CHECK(said.find("a child of fork()") != said.npos);
-}
-
-TEST_CASE("embedded_scheduler: to destroy it while a task lives ends the process", "[core]") {
-  const std::string said = leat_test::last_words([] {
-    leat::task_group group;
-    embedded_scheduler s;
-    group.spawn_on(s, sleep(1h));
-    s.run_ready();
-  });
-  CHECK(said.find("destroyed while tasks live in it") != said.npos);
-}
-
-TEST_CASE("embedded_scheduler: to destroy it with work to run ends the process", "[core]") {
-  const std::string said = leat_test::last_words([] {
-    item i([] {});
-    embedded_scheduler s;
-    s.post(i);
-  });
-  CHECK(said.find("destroyed with work to run") != said.npos);
 }
 
 TEST_CASE("embedded_scheduler: to destroy it in its own turn ends the process", "[core]") {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/inquiry.hpp"
+#include "core/process_state.hpp"
 #include "core/where_everyone_is.hpp"
 #include "leat/core/assert.hpp"
 #include "leat/core/detail/live_queue.hpp"
@@ -151,6 +152,9 @@ bool detail::is_inquiry(const work_item&) noexcept { return false; }
 
 void detail::live_queue::add() noexcept {}
 void detail::live_queue::remove() noexcept {}
+bool detail::live_queue::is_alive(const void*, std::uint32_t) noexcept { return true; }
+
+std::string detail::name_of(const context&) { return "task"; }
 
 void detail::scope_destroyed(const task_scope&) noexcept {
   assertion_failed("", "a task scope was destroyed while its tasks live", __FILE__, __LINE__);

@@ -15,6 +15,7 @@
 #include "leat/core/runtime.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/task_group.hpp"
+#include "leat/core/this_task.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/pipeline/read_queue.hpp"
 #include "leat/sim/world.hpp"
@@ -22,6 +23,7 @@
 #include "pipeline/lines_pipeline.hpp"
 #include "support/error_of.hpp"
 #include "support/leat_test.hpp"
+#include "support/loops.hpp"
 #include "support/temp_dir.hpp"
 
 namespace abandoned_pipeline_test {
@@ -204,6 +206,38 @@ TEST_CASE("pipeline: in a world, one that is destroyed at any time ends", "[pipe
       }
     });
     CHECK(error == own_error);
+  }
+}
+
+TEMPLATE_TEST_CASE("pipeline: its event loop may be destroyed while it runs", "[pipeline]",
+                   leat_test::asio_loop, leat_test::embedded_loop) {
+  const temp_dir dir;
+  const texts files = one_file(dir);
+  leat::runtime rt({.threads = 2});
+  const bool on_threads = GENERATE(false, true);
+  for (int turns = 1; turns < 30; ++turns) {
+    leat::pipeline_options options;
+    options.patience = std::chrono::hours(1);
+    if (on_threads) options.workers = leat::schedulers_of(rt);
+    leat::task_group group;
+    TestType loop;
+    group.spawn_on(loop.home(), [](texts f, leat::pipeline_options o) -> task<> {
+      auto p = leat::read_files<leat::line_reader>({.files = f, .num_epochs = std::nullopt}, o)
+                   .map("text", text_of, {.workers = 3})
+                   .shuffle({.capacity = 100})
+                   .prefetch(2);
+      for (;;) {
+        const auto next = co_await p.next();
+        if (next) co_await leat::this_task::yield();
+      }
+    }(files, options));
+    for (int i = 0; i < turns; ++i) {
+      loop.run_one_turn();
+      if (on_threads && i % 5 == 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    loop.end();
+    CHECK(group.live_tasks() == 0);
+    CHECK_THROWS_AS(group.wait_join(), leat::failure);
   }
 }
 

@@ -249,7 +249,7 @@ TEST_CASE("fifo_queue: a coroutine destroyed between the end of its pop and its 
       f.handle.destroy();
     }(pop));
   });
-  CHECK(said.find("destroyed after its queue operation had ended") != said.npos);
+  CHECK(said.find("destroyed after its wait had ended") != said.npos);
 }
 
 TEST_CASE("fifo_queue: to destroy one on which somebody waits ends the process with a sentence",

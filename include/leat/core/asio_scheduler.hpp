@@ -22,8 +22,9 @@ struct asio_scheduler_options {
 ///
 /// Whoever runs the context runs the scheduler; leat starts no thread. If several threads run the
 /// context, the scheduler still is one logical thread, like a strand. Asio sees one handler for
-/// each burst of work. run() does not return while a task lives; a context that was stopped before
-/// must not be destroyed before its tasks have ended.
+/// each burst of work. run() does not return while a task lives. Tasks that live when the context
+/// is destroyed are destroyed with it, and reported to their owners as cancelled: see
+/// docs/lifetimes.md.
 ///
 ///     asio::io_context io;
 ///     leat::scheduler& s = leat::get_scheduler(io);

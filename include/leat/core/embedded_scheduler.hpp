@@ -24,7 +24,8 @@ namespace leat {
 ///
 /// Thread safety: that of scheduler; its own members are for one thread at a time, the one that
 /// runs the loop. Two threads in run_ready() are a caught precondition.
-/// Lifetime: it ends after its tasks, when idle(); else the process ends with a sentence. The child
+/// Lifetime: its destructor destroys the tasks that have not ended, and reports each to its owner
+/// as cancelled; see docs/lifetimes.md. Not to be destroyed from within run_ready(). The child
 /// of a fork() shares the descriptors with its parent and must leave the scheduler alone:
 /// run_ready() there is a caught precondition. A program that is executed inherits nothing.
 /// Cost: three descriptors, and one for files on io_uring. A burst of posts is one system call, a
@@ -84,9 +85,6 @@ class embedded_scheduler final : public detail::event_loop_scheduler {
   detail::descriptor event_;
   detail::descriptor timer_;
   const int process_;
-  bool asleep_ = true;         // the last turn has left nothing
-  std::size_t due_wakes_ = 0;  // calls of wake() that have been begun, as far as a turn has seen
-  std::atomic<std::size_t> wakes_{0};  // and that have ended
   std::atomic<std::size_t> work_{0};
   std::atomic<bool> running_{false};
 };

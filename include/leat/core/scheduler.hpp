@@ -4,6 +4,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "leat/core/clock.hpp"
@@ -146,9 +147,11 @@ class scheduler {
   virtual void work_started() noexcept = 0;
   virtual void work_finished() noexcept = 0;
 
-  /// Keeps the scheduler usable for a dump on another thread until release() is called as often:
-  /// its driver stays in its loop, and its destruction waits. Call hold() while a task of the
-  /// scheduler cannot end. Thread safety: shared-safe.
+  /// Keeps the scheduler usable until release() is called as often: its driver stays in its loop,
+  /// and its destruction runs posted items until then. For what will be posted here without
+  /// belonging to a task: a dump's question, the notice of a stop, a read that nobody awaits. Call
+  /// hold() on the scheduler's thread, or while a task of the scheduler cannot end.
+  /// Thread safety: shared-safe.
   void hold() noexcept {
     holds_.fetch_add(1, std::memory_order_relaxed);  // the task keeps the scheduler meanwhile
     work_started();
@@ -159,8 +162,39 @@ class scheduler {
     holds_.fetch_sub(1, std::memory_order_release);
   }
 
+  /// True once the scheduler is being destroyed and ends its tasks: it resumes none any more.
+  /// Thread-bound to the thread that destroys it.
+  [[nodiscard]] bool is_ending() const noexcept { return ending_; }
+
+  /// True in a destructor that runs because the current scheduler ends its tasks.
+  [[nodiscard]] static bool current_is_ending() noexcept { return current_ && current_->ending_; }
+
+  /// While the scheduler ends its tasks: runs the posted items, except that it resumes and starts
+  /// no task. For destructors in a task's frame that need a wake-up or a completion to have
+  /// arrived. Returns false if nothing more can arrive from other threads: in a child of fork().
+  bool settle() noexcept;
+
+  /// The task whose frame is being destroyed, with the objects in it; null if there is none.
+  [[nodiscard]] const context* dying_task() const noexcept { return dying_; }
+
  protected:
   ~scheduler();
+
+  /// Destroys the tasks that live here, those of the newest scope first, with their frames from the
+  /// inside out, and reports each to its owner as cancelled: "... was destroyed with its `what`".
+  /// An item that a pop had received returns to the front of its queue. Posted items run within
+  /// this call, and wake() is not called any more. Returns when nothing uses the scheduler, except
+  /// for coroutines of other libraries.
+  ///
+  /// A driver calls this first when it is destroyed, on the thread that destroys it and outside
+  /// run_ready(); calling it again destroys what has been spawned since.
+  /// Cost: without tasks a few loads; else O(tasks + scopes of the process) for each 64 tasks.
+  void end_tasks(std::string_view what) noexcept;
+
+  /// Completes what the files of the scheduler have under way, as far as it has ended, without the
+  /// event loop. Returns false in a child of fork(), which shares nothing with those who would
+  /// complete it.
+  virtual bool complete_files() noexcept { return true; }
 
   /// Returns the ready items that a simulation holds back to ready_items().
   virtual void return_held_items() noexcept {}
@@ -209,6 +243,9 @@ class scheduler {
   /// Tasks that began here and have not ended. Those count as one call of work_started().
   [[nodiscard]] std::size_t started_tasks() const noexcept { return tasks_; }
 
+  /// False once a turn has answered true, until the next one.
+  [[nodiscard]] bool is_asleep() const noexcept { return asleep_; }
+
   /// The earliest timer's time; no_deadline when there is none.
   [[nodiscard]] time_point next_timer() const noexcept { return timers_.earliest(); }
 
@@ -221,6 +258,7 @@ class scheduler {
   void expire_timers();
   void flush_wakeups_now() noexcept;
   void finish_ended() noexcept;  // in task_scope.cpp
+  [[nodiscard]] bool destroy_some_tasks(std::string_view what) noexcept;
 
   static constinit thread_local scheduler* current_
 #if defined(__GNUC__)
@@ -241,7 +279,12 @@ class scheduler {
   detail::timer_heap timers_;
   time_point armed_ = no_deadline;
   file_backend* files_ = nullptr;
-  std::atomic<std::size_t> holds_{0};  // by dumps on other threads
+  bool asleep_ = true;   // the last turn has left nothing
+  bool ending_ = false;  // see end_tasks()
+  const context* dying_ = nullptr;
+  std::size_t due_wakes_ = 0;          // calls of wake() that have begun, as far as a turn has seen
+  std::atomic<std::size_t> wakes_{0};  // and that have returned
+  std::atomic<std::size_t> holds_{0};
   alignas(64) std::atomic<work_item*> remote_{nullptr};
 };
 

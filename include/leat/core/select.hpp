@@ -93,9 +93,7 @@ class [[nodiscard]] select_awaiter final : public selection {
   select_awaiter& operator=(select_awaiter&&) = delete;
   ~select_awaiter() {
     // Where the coroutine is destroyed while it waits, nothing can win any more.
-    LEAT_ASSERT(!suspended_ || claim(stop),
-                "a coroutine was destroyed after its select had ended and before it was resumed: "
-                "let its scheduler run first");
+    if (suspended_ && !claim(stop)) undo();
   }
 
   /// Called by leat::task before anything else.
@@ -176,6 +174,16 @@ class [[nodiscard]] select_awaiter final : public selection {
       if (here) begin_error_ = std::current_exception();
     }
     return here;
+  }
+
+  // The coroutine is destroyed with its scheduler after an operation has won.
+  [[gnu::cold]] void undo() noexcept {
+    take_wakeup_back();
+    arms_.any([this](auto& a, auto index) {
+      if (static_cast<int>(index()) != winner()) return false;
+      if constexpr (requires { a.undo(); }) a.undo();
+      return true;
+    });
   }
 
   // Those who have lost wait no more.

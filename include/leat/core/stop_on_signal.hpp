@@ -39,6 +39,9 @@ concept stoppable = stoppable_after_step<Scope> || requires(Scope& scope) { scop
 /// The guard counts as work of its scheduler's event loop, so `io_context::run()` does not return
 /// before the guard is destroyed: construct it in a task. It needs no thread.
 ///
+/// If the scheduler is destroyed before the guard, the signals have their earlier effect from then
+/// on.
+///
 /// Precondition:  the scope outlives the guard.
 /// Thread safety: thread-bound to its scheduler; signals may arrive on any thread.
 /// Cost:          an eventfd. A signal costs one write and one wakeup.

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <source_location>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -150,6 +151,13 @@ class task_scope {
   static void start(work_item& item) noexcept;
   static void start_from_elsewhere(work_item& item) noexcept;
   static void finish(context& c) noexcept;
+  static void leave(context& c, std::exception_ptr error) noexcept;
+  // For scheduler::end_tasks().
+  [[nodiscard]] static bool drop(work_item& item) noexcept;
+  static void drop_notice(work_item& item) noexcept;
+  // Tasks that live there, of the newest scope that has any; returns how many it has found.
+  [[nodiscard]] static std::size_t find_some_on(const scheduler& home,
+                                                std::span<context*> found) noexcept;
   [[nodiscard]] notice* find_notice(const scheduler& s) const noexcept LEAT_REQUIRES(mutex_);
   void add_child(context& c, notice& n) noexcept LEAT_REQUIRES(mutex_);
   [[nodiscard]] bool add_if_known(context& c) noexcept;
@@ -256,7 +264,7 @@ class [[nodiscard]] condition_wait : public wait {
   const unsigned conditions_;
   const time_point deadline_;
   alarm alarm_;
-  bool linked_ = false;
+  std::atomic<bool> linked_{false};  // changes under the lock of the scope
   outcome result_ = outcome::holds;
   int index_ = 0;                           // in the selection
   detail::selection* selection_ = nullptr;  // that it is part of

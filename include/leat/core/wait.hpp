@@ -104,6 +104,18 @@ class wait : public work_item {
   /// True: it is a coroutine that waits, and not a thread or a handler.
   [[nodiscard]] bool resumes_coroutine() const noexcept { return run_ == &wait::resume; }
 
+  /// For a destructor: true if the task is destroyed, with its scheduler, while it waits here.
+  [[nodiscard]] bool is_dying() const noexcept {
+    return context_ && home_->is_ending() && context_->waiting() == this;
+  }
+
+  /// For the destructor of a wait that has ended and whose coroutine was not resumed: returns when
+  /// the wake-up, which another thread may be about to post, refers to this wait no more.
+  /// Precondition: the scheduler ends its tasks.
+  [[gnu::cold]] void take_wakeup_back() noexcept;
+
+  [[nodiscard]] bool is_wakeup_dropped() const noexcept { return run_ == &wait::drop; }
+
   /// True when the task was asked to stop: the operation is not even tried. False outside a task.
   [[nodiscard]] inline bool stop_requested() const noexcept;  // in task_scope.hpp
 
@@ -113,8 +125,12 @@ class wait : public work_item {
  private:
   friend std::string detail::to_text(const work_item& item);
   friend class detail::scope_handover;
+  friend class scheduler;
 
   static void resume(work_item& item) noexcept;
+  static void drop(work_item& item) noexcept;
+  // True, and the item will not run, if it is the wake-up of a wait.
+  [[nodiscard]] static bool drop_resumption(work_item& item) noexcept;
 
   std::coroutine_handle<> handle_;
   const kind* kind_;

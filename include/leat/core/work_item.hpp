@@ -30,6 +30,8 @@ class work_list {
   }
 
   [[nodiscard]] bool empty() const noexcept { return head_ == nullptr; }
+  /// The oldest item; null when there is none.
+  [[nodiscard]] work_item* front() const noexcept { return head_; }
 
   /// Adds an item behind the others.
   void push_back(work_item& item) noexcept {

@@ -29,6 +29,9 @@ class [[nodiscard]] file_operation final : public wait {
  public:
   file_operation(file_backend& backend, const file_request& request, std::string_view path,
                  const std::source_location& where) noexcept;
+  ~file_operation() {
+    if (is_dying()) end_dying();
+  }
 
   bool await_ready() noexcept;
   bool await_suspend(std::coroutine_handle<> h) noexcept;
@@ -36,6 +39,7 @@ class [[nodiscard]] file_operation final : public wait {
 
  private:
   bool refused() noexcept;
+  [[gnu::cold]] void end_dying() noexcept;
 
   struct completion : file_request {
     file_operation* owner = nullptr;
@@ -48,7 +52,8 @@ class [[nodiscard]] file_operation final : public wait {
   file_backend& backend_;
   completion completion_;
   std::string_view path_;
-  bool ended_ = false;  // without a wait
+  bool ended_ = false;      // without a wait
+  bool under_way_ = false;  // in the backend
 };
 
 namespace detail {

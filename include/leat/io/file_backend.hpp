@@ -94,7 +94,7 @@ class file_backend {
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
 
   /// Carries out a request and then posts it to its home. The submitter sees to it that the home
-  /// lives until then: a task that waits does, else scheduler::work_started().
+  /// lives until then: a task that waits does, else scheduler::hold().
   virtual void submit(file_request& request) noexcept = 0;
 
   /// Carries out a request if that needs no waiting: true, `result` is set and nothing will be
@@ -107,6 +107,11 @@ class file_backend {
   /// posted all the same, and its buffer in use until then: with -ECANCELED when it has taken
   /// nothing, which for a stream that has nothing to read is at once, else with what it has done.
   virtual void cancel(file_request& request) noexcept = 0;
+
+  /// For a scheduler that is being destroyed, whose event loop runs no more: cancels its requests
+  /// that wait for a stream, and posts those that have ended. Never waits; called again and again
+  /// until none is under way.
+  virtual void complete_without_loop(scheduler& home) noexcept;
 
   /// Carries out a request here and now, whatever it takes: for a destructor outside a scheduler.
   virtual void run_now(file_request& request) noexcept = 0;

@@ -255,6 +255,10 @@ class queue_base {
   // any other operation, nor where there is no memory for it.
   void undo(detail::queue_waiter& w) noexcept;
 
+  // The same for an operation whose result nobody will take. False: there was no memory for it, so
+  // the queue has failed, and the operation still has its items.
+  bool undo_or_fail(detail::queue_waiter& w) noexcept;
+
   // Takes an operation out of the line that nobody waits for any more: all that it took goes back.
   // False: it has ended already, and its wake-up is on the way.
   bool abandon(detail::queue_waiter& w) noexcept;
@@ -375,12 +379,22 @@ class queue_base {
   std::uint64_t push_waits_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t pop_waits_ LEAT_GUARDED_BY(mutex_) = 0;
   std::exception_ptr cause_ LEAT_GUARDED_BY(mutex_);
+  detail::live_queue place_{this, &queue_base::report};  // for dump()
   detail::queue_waiter close_marker_;  // the place of a plain close in the line of pushes
   const std::string name_;
   // Whose operations waited here or were waited for: who usually fills the queue and empties it.
   detail::recent_tasks pushing_ LEAT_GUARDED_BY(mutex_);
   detail::recent_tasks popping_ LEAT_GUARDED_BY(mutex_);
-  detail::live_queue place_{this, &queue_base::report};  // for dump()
 };
+
+/// Here, since it needs the queue whole.
+inline detail::queue_waiter::queue_waiter(queue_base& queue, role r, void* items, std::size_t count,
+                                          const std::source_location& where) noexcept
+    : wait(r <= role::close ? push_kind : pop_kind, where),
+      queue_(queue),
+      items_(items),
+      count_(count),
+      role_(r),
+      queue_number_(queue.place_.number()) {}
 
 }  // namespace leat

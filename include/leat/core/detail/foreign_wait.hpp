@@ -42,10 +42,15 @@ decltype(auto) get_awaiter(A&& awaitable) {
   }
 }
 
+/// Ends the process, since the task `c` is destroyed with its scheduler while another library could
+/// still resume it.
+[[noreturn]] void foreign_wait_destroyed(const wait& w, const context& c) noexcept;
+
 /// An awaitable of another library, awaited in a task.
 ///
 /// Whoever resumes it may do so on any thread: the task goes on on its own scheduler all the same.
-/// leat cannot end such a wait, a stop of the task is seen after it.
+/// leat cannot end such a wait, a stop of the task is seen after it. If the scheduler is destroyed
+/// before the task has been resumed, the process ends.
 template <class A>
 class [[nodiscard]] foreign_wait final : public wait {
  public:
@@ -55,6 +60,7 @@ class [[nodiscard]] foreign_wait final : public wait {
     bind(promise, h);
   }
   ~foreign_wait() {
+    if (is_dying()) end_dying();
     if (way_) way_.destroy();
   }
 
@@ -92,6 +98,12 @@ class [[nodiscard]] foreign_wait final : public wait {
   decltype(auto) await_resume() { return awaiter_.await_resume(); }
 
  private:
+  // leat cannot take back what another library will resume. If it has, the wake-up is here.
+  void end_dying() noexcept {
+    home_->settle();
+    if (!is_wakeup_dropped()) foreign_wait_destroyed(*this, *context_);
+  }
+
   static way_home send_home(foreign_wait& w) {
     w.way_ = nullptr;  // it runs, and ends by itself
     w.wake();

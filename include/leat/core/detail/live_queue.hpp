@@ -28,6 +28,15 @@ class live_queue {
   void add() noexcept;
   void remove() noexcept;
 
+  /// Which queue it is, beside its address: given again after 2^32 others. From add() on.
+  [[nodiscard]] std::uint32_t number() const noexcept {
+    return static_cast<std::uint32_t>(number_);
+  }
+
+  /// True if the queue at this address still is the one with this number.
+  /// Cost: O(queues), for the end of what waited on a queue.
+  [[nodiscard]] static bool is_alive(const void* queue, std::uint32_t number) noexcept;
+
  private:
   friend class live_queues;
 

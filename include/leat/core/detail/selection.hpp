@@ -58,6 +58,7 @@ class selection : public wait {
 ///                                // true: it did so in this call, and wakes nobody
 ///     void withdraw() noexcept;  // waits no more, unless it has ended
 ///     auto result();             // of the winner; throws what the operation throws
+///     void undo() noexcept;      // optional: it has won, and nobody will ask for the result
 ///     void describe(std::ostream&) const;
 template <class Operation>
 class arm;

@@ -41,6 +41,12 @@ class timer_heap {
   /// Removes and returns the earliest timer if it is due at `now`; null otherwise.
   timer* pop_due(time_point now) noexcept;
 
+  /// Unsets all timers.
+  void clear() noexcept {
+    for (timer* t : heap_) t->index_ = timer::unset;
+    heap_.clear();
+  }
+
  private:
   static bool before(const timer& a, const timer& b) noexcept {
     return a.when_ != b.when_ ? a.when_ < b.when_ : a.order_ < b.order_;

@@ -40,7 +40,11 @@ class [[nodiscard]] read_wait final : public wait {
             const std::source_location& where) noexcept
       : wait(read_kind, where), read_(read), path_(path), offset_(offset) {}
   ~read_wait() {
-    if (read_.reader_ == this) read_.reader_ = nullptr;
+    if (read_.reader_ == this) {
+      read_.reader_ = nullptr;
+    } else if (is_dying()) {
+      take_wakeup_back();
+    }
   }
 
   bool await_ready() const noexcept { return !read_.under_way_; }

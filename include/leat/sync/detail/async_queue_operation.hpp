@@ -15,6 +15,7 @@
 #include <asio/executor_work_guard.hpp>
 
 #include "leat/core/detail/asio_delivery.hpp"
+#include "leat/core/detail/pending_operations.hpp"
 #include "leat/core/error.hpp"
 #include "leat/sync/detail/queue_verbs.hpp"
 
@@ -23,9 +24,10 @@ namespace leat::detail {
 /// A queue operation with an Asio completion handler instead of a coroutine.
 ///
 /// Lives until it has been delivered on the handler's executor: only there is it taken apart, so a
-/// cancellation emitted there always finds it whole.
+/// cancellation emitted there always finds it whole. If the executor's context is destroyed first,
+/// the operation is withdrawn, or a pop that has ended is undone, and the handler is destroyed.
 template <class Queue, class Verb, class Handler>
-class async_queue_operation final : private Verb, private queue_waiter {
+class async_queue_operation final : private Verb, private queue_waiter, private pending_operation {
  public:
   using handler_type = Handler;
 
@@ -35,6 +37,7 @@ class async_queue_operation final : private Verb, private queue_waiter {
     const auto allocator = asio::get_associated_allocator(handler);
     delivery self = delivery::make(allocator, q, std::move(handler), where,
                                    std::forward<Arguments>(arguments)...);
+    if (!self->join_list()) return;
     self->listen();
     self.release()->begin(q);
   }
@@ -50,10 +53,35 @@ class async_queue_operation final : private Verb, private queue_waiter {
       static_cast<async_queue_operation&>(static_cast<queue_waiter&>(item)).deliver();
     };
   }
+  async_queue_operation(const async_queue_operation&) = delete;
+  async_queue_operation& operator=(const async_queue_operation&) = delete;
+
+  // Destroyed without a call of the handler, or after finish().
+  ~async_queue_operation() {
+    if (this->list_) this->list_->remove(*this);
+    undo();
+  }
 
  private:
   using delivery = asio_delivery<async_queue_operation>;
   friend delivery;
+
+  // False: the context of the handler is being destroyed.
+  [[nodiscard]] bool join_list() {
+    auto* const context = context_of(work_.get_executor());
+    must_undo_ = context != nullptr;
+    return !context || asio::use_service<pending_operations>(*context).add(*this);
+  }
+
+  bool withdraw() noexcept override { return this->queue_.abandon(*this); }
+
+  void undo() noexcept override {
+    if (std::exchange(must_undo_, false) && !this->undo_unread()) {
+      static_cast<void>(Verb::result(this->outcome_, this->moved_));
+    }
+  }
+
+  void destroy() noexcept override { delivery(*this).reset(); }
 
   void begin(Queue& q) {
     try {
@@ -94,10 +122,15 @@ class async_queue_operation final : private Verb, private queue_waiter {
 
   void deliver() noexcept {
     const auto executor = work_.get_executor();  // a copy: this may be gone before the post is over
+    pending_operations* const list = this->list_;
+    if (list && !list->begin_post(*this)) return;
     delivery(*this).post_to(executor);
+    if (list) list->end_post();
   }
 
   void finish(delivery& memory) {
+    if (this->list_) this->list_->remove(*this);
+    must_undo_ = false;
     auto cancellation = asio::get_associated_cancellation_slot(handler_);
     if (cancellation.is_connected()) cancellation.clear();
     auto [ec, result] = detail::finish<Verb>(*this, this->outcome_, this->moved_,
@@ -114,6 +147,7 @@ class async_queue_operation final : private Verb, private queue_waiter {
   post_memory post_memory_;
   asio::executor_work_guard<asio::associated_executor_t<Handler>> work_;
   std::error_code refused_;  // of an operation that could not begin
+  bool must_undo_ = false;   // if the handler is not called
 };
 
 /// Starts a verb with a completion token; `arguments` are what the verb is made of.

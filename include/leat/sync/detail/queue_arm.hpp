@@ -36,6 +36,17 @@ class arm<queue_awaiter<Queue, Verb>> {
     if (begun_) static_cast<void>(queue_.abandon(waiter_));
   }
 
+  // The items of a pop go back.
+  void undo() noexcept {
+    if (at_once_) {
+      waiter_.items_ = verb_.items();
+      waiter_.set_done();
+    }
+    if (!waiter_.undo_unread()) {
+      static_cast<void>(verb_.result(waiter_.outcome_, waiter_.moved_));
+    }
+  }
+
   auto result() {
     if (at_once_) return verb_.result(queue_outcome::done, verb_.count());
     waiter_.throw_unless_ended_well();

@@ -36,7 +36,9 @@ class [[nodiscard]] queue_awaiter {
   queue_awaiter& operator=(queue_awaiter&&) = delete;
   ~queue_awaiter() {
     if (state_ < state::suspended) return;
-    if (state_ == state::suspended) waiter_.abandon();
+    if (state_ == state::suspended && !waiter_.abandon()) {
+      static_cast<void>(verb_.result(waiter_.outcome_, waiter_.moved_));
+    }
     std::destroy_at(&waiter_);
   }
 

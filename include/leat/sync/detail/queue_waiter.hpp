@@ -7,6 +7,7 @@
 #include <string>
 #include <system_error>
 
+#include "leat/core/detail/live_queue.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/task_scope.hpp"
 #include "leat/core/wait.hpp"
@@ -37,13 +38,9 @@ class queue_waiter : public wait {
  public:
   enum class role : std::uint8_t { push, push_many, close, pop, pop_many, pop_up_to };
 
-  queue_waiter(queue_base& queue, role r, void* items, std::size_t count,
-               const std::source_location& where = std::source_location::current()) noexcept
-      : wait(r <= role::close ? push_kind : pop_kind, where),
-        queue_(queue),
-        items_(items),
-        count_(count),
-        role_(r) {}
+  inline queue_waiter(queue_base& queue, role r, void* items, std::size_t count,
+                      const std::source_location& where =
+                          std::source_location::current()) noexcept;  // in queue_base.hpp
 
   [[nodiscard]] bool is_push() const noexcept { return role_ <= role::close; }
   /// True: a push of many, of which some may be in when it ends.
@@ -64,9 +61,11 @@ class queue_waiter : public wait {
   /// Ends the wait as cancelled unless it has ended already.
   static void cancel(wait& w) noexcept;
 
-  /// Leaves the line, for a coroutine that is destroyed while it waits. That its wait has ended by
-  /// then is a broken precondition.
-  [[gnu::cold]] void abandon() noexcept;
+  /// Leaves the line, for a coroutine that is destroyed while it waits; what a pop had received
+  /// returns to the front of the queue. False: there was no memory for that, so the queue has
+  /// failed, and the caller destroys the items. That the wait has ended while the scheduler goes on
+  /// is a broken precondition.
+  [[gnu::cold]] [[nodiscard]] bool abandon() noexcept;
 
   /// False: it is part of a select that something else has won, and must not move anything.
   [[nodiscard]] bool claim() noexcept { return !selected_ || claim_selection(); }
@@ -84,6 +83,20 @@ class queue_waiter : public wait {
     throw_outcome();
   }
 
+  /// False once the queue has been destroyed, which it may be when the operation has ended.
+  [[nodiscard]] bool is_queue_alive() const noexcept {
+    return live_queue::is_alive(&queue_, queue_number_);
+  }
+
+  /// True for a pop that has ended well.
+  [[nodiscard]] bool has_items() const noexcept {
+    return !is_push() && count_ > 0 && outcome_ == queue_outcome::done;
+  }
+
+  /// Gives back what a pop has received that has ended and whose result nobody will take. False:
+  /// there is no memory for that, or the queue is gone, and the caller destroys the items.
+  [[gnu::cold]] [[nodiscard]] bool undo_unread() noexcept;
+
   // Read and written by queue and queue_base under the queue's lock while the waiter is in line.
   queue_waiter* previous_ = nullptr;
   queue_waiter* following_ = nullptr;
@@ -96,6 +109,7 @@ class queue_waiter : public wait {
   queue_outcome outcome_ = queue_outcome::waiting;
   bool linked_ = false;
   bool selected_ = false;  // a selected_queue_waiter
+  const std::uint32_t queue_number_;
 
  private:
   friend class leat::queue_base;

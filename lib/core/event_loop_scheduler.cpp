@@ -1,0 +1,41 @@
+#include "leat/core/detail/event_loop_scheduler.hpp"
+
+namespace leat::detail {
+
+void event_loop_scheduler::add(listening_object& object) noexcept {
+  const std::lock_guard lock(objects_mutex_);
+  object.following_ = objects_;
+  if (objects_) objects_->previous_ = &object;
+  objects_ = &object;
+}
+
+void event_loop_scheduler::remove(listening_object& object) noexcept {
+  const std::lock_guard lock(objects_mutex_);
+  (object.previous_ ? object.previous_->following_ : objects_) = object.following_;
+  if (object.following_) object.following_->previous_ = object.previous_;
+  object.previous_ = object.following_ = nullptr;
+}
+
+bool event_loop_scheduler::complete_files() noexcept {
+  if (process_ != ::getpid()) return false;
+  if (owned_) complete_(*owned_, *this);
+  return true;
+}
+
+void event_loop_scheduler::end(std::string_view what) noexcept {
+  end_tasks(what);
+  for (;;) {
+    listening_object* object = nullptr;
+    {
+      const std::lock_guard lock(objects_mutex_);
+      object = objects_;
+    }
+    if (!object) break;
+    remove(*object);
+    object->scheduler_ends();
+  }
+  owned_.reset();
+  set_files(nullptr);
+}
+
+}  // namespace leat::detail

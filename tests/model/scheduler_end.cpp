@@ -1,0 +1,93 @@
+// A scheduler that is destroyed while other threads wake and stop its tasks.
+
+#include "leat/core/select.hpp"
+#include "leat/core/task_group.hpp"
+#include "leat/sync/fifo_queue.hpp"
+#include "model/items.hpp"
+#include "model/scheduler.hpp"
+
+namespace scheduler_end_model {
+
+using model::item;
+using queue = leat::fifo_queue<item>;
+
+class ending_scheduler final : public leat::scheduler {
+ public:
+  void turn() {
+    while (run_ready(100)) {
+    }
+  }
+  void end() { end_tasks("scheduler"); }
+
+  [[nodiscard]] leat::time_point now() const noexcept override { return {}; }
+  void work_started() noexcept override {}
+  void work_finished() noexcept override {}
+
+ private:
+  void wake() noexcept override { wakes_.fetch_add(1, std::memory_order_relaxed); }
+  void arm(leat::time_point) noexcept override {}
+
+  std::atomic<unsigned> wakes_{0};
+};
+
+leat::task<void> pop_one(queue& q, model::ledger& ledger) {
+  try {
+    if (const auto it = co_await q.pop()) ledger.took(0, *it);
+  } catch (const leat::failure&) {
+  }
+}
+
+leat::task<void> select_one(queue& q, queue& never, model::ledger& ledger) {
+  try {
+    const auto won = co_await leat::select(never.pop(), q.pop());
+    if (won.index() == 1) ledger.took(0, *std::get<1>(won));
+  } catch (const leat::failure&) {
+  }
+}
+
+enum class kind { pop, select };
+
+// One thread ends the scheduler, before or after a turn, one pushes what its task waits for, one
+// asks the task to stop. The item is taken, or it is in the queue; the scheduler is gone at once.
+template <kind waiting>
+class ended final : public model::program {
+ public:
+  ended() {
+    auto task =
+        waiting == kind::pop ? pop_one(queue_, ledger_) : select_one(queue_, never_, ledger_);
+    group_.spawn_on(*scheduler_, std::move(task), "task", std::source_location::current());
+    scheduler_->turn();
+  }
+
+ private:
+  void thread(unsigned index) override {
+    if (index == 0) {
+      if (turn_first_) scheduler_->turn();
+      scheduler_->end();
+      scheduler_.reset();
+    } else if (index == 1) {
+      model::require(queue_.wait_push(item(0, 0)), "a push found the queue closed");
+    } else {
+      group_.request_stop();
+    }
+  }
+  void finish() override {
+    model::require(group_.live_tasks() == 0, "a task has outlived its scheduler");
+    while (const auto it = queue_.try_pop()) ledger_.took(1, *it);
+    ledger_.check(1, 1);
+  }
+
+  const bool turn_first_ = rl::rand(2) == 1;
+  queue queue_{1};
+  queue never_{1};
+  model::ledger ledger_;
+  leat::task_group group_{"group"};
+  std::unique_ptr<ending_scheduler> scheduler_ = std::make_unique<ending_scheduler>();
+};
+
+const model::test pop("scheduler end: a task that pops, against a push and a stop", 3,
+                      model::make<ended<kind::pop>>);
+const model::test select("scheduler end: a task in a select, against a push and a stop", 3,
+                         model::make<ended<kind::select>>);
+
+}  // namespace scheduler_end_model
