@@ -103,7 +103,7 @@ class json_example {
         refuse_field(name, "a Feature");
       }
     });
-    if (!found) builder_.add(key_, {});
+    if (!found) builder_.add(key_, feature_values());
   }
 
   template <class Use>

@@ -1,6 +1,7 @@
 #include "leat/codec/example_builder.hpp"
 
 #include <ranges>
+#include <utility>
 
 #include <protozero/pbf_writer.hpp>
 
@@ -29,11 +30,14 @@ void set_floats(std::string& feature, const Range& values) {
   set_list(feature, float_list, list);
 }
 
-template <class Range>
-void set_ints(std::string& feature, const Range& values) {
-  std::string list;
-  pbf_writer(list).add_packed_int64(only, values.begin(), values.end());
-  set_list(feature, int64_list, list);
+template <class Integer>
+std::int64_t to_int64(Integer value) {
+  if (!std::in_range<std::int64_t>(value)) {
+    throw failure(errc::invalid_argument,
+                  "feature_values: " + std::to_string(value) +
+                      " is above the largest integer of a feature, 9223372036854775807");
+  }
+  return static_cast<std::int64_t>(value);
 }
 
 template <class Range>
@@ -63,8 +67,21 @@ void feature_values::set(std::span<const double> values) {
   const auto narrow = [](double value) { return static_cast<float>(value); };
   set_floats(feature_, values | std::views::transform(narrow));
 }
-void feature_values::set(std::span<const std::int64_t> values) { set_ints(feature_, values); }
-void feature_values::set(std::span<const int> values) { set_ints(feature_, values); }
+template <detail::feature_integer Integer>
+void feature_values::set(std::span<const Integer> values) {
+  const auto integers = values | std::views::transform(&to_int64<Integer>);
+  std::string list;
+  pbf_writer(list).add_packed_int64(only, integers.begin(), integers.end());
+  set_list(feature_, int64_list, list);
+}
+template void feature_values::set(std::span<const short>);
+template void feature_values::set(std::span<const unsigned short>);
+template void feature_values::set(std::span<const int>);
+template void feature_values::set(std::span<const unsigned>);
+template void feature_values::set(std::span<const long>);
+template void feature_values::set(std::span<const unsigned long>);
+template void feature_values::set(std::span<const long long>);
+template void feature_values::set(std::span<const unsigned long long>);
 void feature_values::set(std::span<const std::string_view> values) {
   set_strings(feature_, values);
 }

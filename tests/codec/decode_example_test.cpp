@@ -30,7 +30,7 @@ std::string refusal(std::string_view record) {
 TEST_CASE("decode_example: every feature by its name, whatever its kind", "[codec]") {
   const std::string record = leat::example_builder()
                                  .add("age", {std::int64_t{13}, std::int64_t{-1}})
-                                 .add("none", {})
+                                 .add("none", leat::feature_values())
                                  .add("price", {0.5F})
                                  .add("words", {std::string_view("a"), std::string_view()})
                                  .serialize();
@@ -47,7 +47,7 @@ TEST_CASE("decode_example: every feature by its name, whatever its kind", "[code
 TEST_CASE("decode_example: a SequenceExample, steps of any kind", "[codec]") {
   leat::sequence_example_builder builder;
   builder.context("id", {std::int64_t{7}});
-  builder.list("steps").step({0.5F}).step({}).step({std::string_view("text")});
+  builder.list("steps").step({0.5F}).step(leat::feature_values()).step({std::string_view("text")});
   builder.list("empty");
   const example_contents all = decode(builder.serialize());
   CHECK(all.is_sequence);

@@ -74,7 +74,8 @@ TEST_CASE("decode_json_example: fields of either spelling, null, and no kind", "
   CHECK(decode_json_example(feature(R"({"int64_list": {"value": [7]}})")) == ints);
   CHECK(decode_json_example(feature(R"({"float_list": null, "int64List": {"value": ["7"]}})")) ==
         ints);
-  CHECK(decode_json_example(feature("{}")) == example_builder().add("a", {}).serialize());
+  CHECK(decode_json_example(feature("{}")) ==
+        example_builder().add("a", leat::feature_values()).serialize());
   CHECK(decode_json_example(R"({"features": null})").empty());
 }
 

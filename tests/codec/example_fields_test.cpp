@@ -138,7 +138,8 @@ TEST_CASE("example_fields: vectors of any number, and of one that is given", "[c
 }
 
 TEST_CASE("example_fields: what a record is without", "[codec]") {
-  const std::string nothing = example_builder().add("s", {}).serialize();  // one without a kind
+  const std::string nothing =
+      example_builder().add("s", leat::feature_values()).serialize();  // one without a kind
   const drawing d = parse(
       nothing, optional_field<&drawing::strokes>("s"), optional_field<&drawing::score>("c"),
       optional_field<&drawing::parent>("p"), optional_field<&drawing::title>("t"),
@@ -175,10 +176,10 @@ TEST_CASE("example_fields: what a record has counts, not the default", "[codec]"
 }
 
 TEST_CASE("example_fields: a required feature that is missing", "[codec]") {
-  CHECK(
-      error_of(example_builder().add("l", {}).serialize(), required_field<&drawing::label>("l")) ==
-      "record 0, feature 'l': required, of int64, and missing: make it an optional_field if it "
-      "may be: invalid argument");
+  CHECK(error_of(example_builder().add("l", leat::feature_values()).serialize(),
+                 required_field<&drawing::label>("l")) ==
+        "record 0, feature 'l': required, of int64, and missing: make it an optional_field if it "
+        "may be: invalid argument");
 }
 
 TEST_CASE("example_fields: another type or number is refused as an example_parser does it",
@@ -360,7 +361,7 @@ std::string random_record(leat::random_engine& random) {
       if (kind == 1) b.add(k, std::vector<std::string_view>(count, "abcdef"));
       if (kind == 2)
         b.add(k, std::vector<std::int64_t>(count, static_cast<std::int64_t>(random())));
-      if (kind == 3) b.add(k, {});
+      if (kind == 3) b.add(k, leat::feature_values());
     }
     record += b.serialize();
   }

@@ -105,7 +105,8 @@ TEST_CASE("E02, E03: what is required and missing names the record and the featu
   const std::string text =
       ", feature 'c': required, of float32, and missing: "
       "give it a default_value if it may be";
-  CHECK(error_of({example().add("c", {})}, c, {"in1"}) == "record 0 ('in1')" + text);
+  CHECK(error_of({example().add("c", leat::feature_values())}, c, {"in1"}) ==
+        "record 0 ('in1')" + text);
   CHECK(error_of({example(), example()}, c, {"in1", "in2"}) == "record 0 ('in1')" + text);
 }
 
@@ -157,7 +158,7 @@ TEST_CASE("E11, E13, E14: shapes, and defaults where the feature or its kind is 
 
   const parsed_features defaults =
       batch{example().add("a", {1.0F, 1.0F}), example().add("b", {std::string_view("b1")}),
-            example().add("b", {})}
+            example().add("b", leat::feature_values())}
           .parse({{"a", fixed_len_feature{dtype::float32, {1, 2, 1}, floats_of({3.0F, -3.0F})}},
                   {"b", fixed_len_feature{dtype::string, {}, tensor::scalar("tmp_str")}}});
   CHECK(defaults.dense("a") == tensor::of<float>({3, 1, 2, 1}, {1, 1, 3, -3, 3, -3}));
@@ -196,7 +197,8 @@ TEST_CASE("E22, E33: lists of any length", "[codec]") {
 TEST_CASE("E07: values that say where they stand, in order", "[codec]") {
   const sparse_tensor s =
       batch{example().add("val", {3.0F, 4.0F}).add("idx", longs{5, 10}),
-            example().add("val", floats{}).add("idx", longs{}), example().add("val", {}),
+            example().add("val", floats{}).add("idx", longs{}),
+            example().add("val", leat::feature_values()),
             example().add("val", {1.0F, 2.0F, -1.0F}).add("idx", longs{0, 9, 3})}
           .parse({{"sp", sparse_feature{{"idx"}, "val", dtype::float32, {13}}}})
           .sparse("sp");

@@ -1,9 +1,11 @@
 // The cases X01 to X21: how an Example is written, and what counts as one.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -66,7 +68,38 @@ TEST_CASE("example_builder: lists and ranges as a program has them", "[codec]") 
   CHECK(one({std::string("b")}) == one({"b"}));
   const leat::feature_values kept{7};  // has its values
   CHECK(one(kept) == one({7}));
-  CHECK(one({}) != one(longs{}));  // no kind, and none of a kind
+  CHECK(one(leat::feature_values()) != one(longs{}));  // no kind, and none of a kind
+}
+
+TEST_CASE("feature_values: integers of any type, in lists and ranges", "[codec]") {
+  const auto same = [](const leat::feature_values& a, const leat::feature_values& b) {
+    return a.serialized() == b.serialized();
+  };
+  CHECK(same({std::size_t{7}}, longs{7}));
+  CHECK(same({1LL}, longs{1}));
+  CHECK(same({7U, 8U}, longs{7, 8}));
+  CHECK(same({std::int16_t{-7}}, longs{-7}));
+  CHECK(same({std::uint8_t{7}}, longs{7}));
+  CHECK(same({true, false}, longs{1, 0}));
+  CHECK(same(std::vector<std::uint32_t>{7, 8}, longs{7, 8}));
+  CHECK(same(std::vector<long long>{-1}, longs{-1}));
+  CHECK(same(std::array<unsigned short, 1>{65535}, longs{65535}));
+  try {
+    leat::feature_values{std::uint64_t{1} << 63};
+    FAIL("2^63 was accepted");
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == leat::errc::invalid_argument);
+    CHECK(std::string(e.what()).find("9223372036854775808") != std::string::npos);
+  }
+}
+
+template <class Builder>
+concept takes_empty_braces = requires(Builder& b) { b.add("k", {}); };
+
+TEST_CASE("feature_values: braces without a value, and text, do not tell the kind", "[codec]") {
+  STATIC_REQUIRE_FALSE(std::is_convertible_v<std::string, leat::feature_values>);
+  STATIC_REQUIRE_FALSE(std::is_convertible_v<std::vector<std::uint8_t>, leat::feature_values>);
+  STATIC_REQUIRE_FALSE(takes_empty_braces<leat::example_builder>);
 }
 
 TEST_CASE("X03, X06: an Example is written as protobuf writes it", "[codec]") {

@@ -113,7 +113,7 @@ TEST_CASE("S01: the context, and defaults of it", "[codec]") {
   const std::string bytes = builder()
                                 .context("c", floats{3, 4})
                                 .context("st_a", floats{3, 4})
-                                .context("b", {})
+                                .context("b", leat::feature_values())
                                 .serialize();
   const parsed_sequences one =
       parse_one(bytes,
@@ -131,7 +131,7 @@ TEST_CASE("S01: the context, and defaults of it", "[codec]") {
 TEST_CASE("S03: lists of features", "[codec]") {
   builder b;
   b.list("st_a").step(floats{3, 4}).step(floats{5}).step(floats{});
-  b.list("st_b").step(texts{"a"}).step({}).step(texts{}).step(texts{"b", "c"});
+  b.list("st_b").step(texts{"a"}).step(leat::feature_values()).step(texts{}).step(texts{"b", "c"});
   b.list("a").step(longs{3, 4}).step(longs{1, 0});
   const parsed_sequences one = parse_one(b.serialize(), {},
                                          {{"st_a", var_len_feature{dtype::float32}},
@@ -158,7 +158,7 @@ TEST_CASE("S05, S06, S07, S08: a step of another kind or number names list and s
   CHECK(error_of(builder().list("a").step(longs{2, 3}).step(longs{2, 3, 4}),
                  {{"a", fixed_len_sequence_feature{dtype::int64, {2}}}}) ==
         "record 0, feature 'a', step 1: has 3 int64 values, must have 2 for the shape [2]");
-  CHECK(error_of(builder().list("a").step({}), int_rows) ==
+  CHECK(error_of(builder().list("a").step(leat::feature_values()), int_rows) ==
         "record 0, feature 'a', step 0: has 0 int64 values, must have 1 for the shape []");
 }
 
@@ -190,7 +190,13 @@ TEST_CASE("S11: bytes as protobuf writes them", "[codec]") {
 TEST_CASE("sequence_example_parser: a batch is filled up, with lengths", "[codec]") {
   const std::vector<std::string> bytes = {
       builder().list("a").step(longs{1}).step(longs{2}).list("v").step(texts{"x", "y"}).serialize(),
-      builder().list("a").step(longs{3}).list("v").step({}).step(texts{"z"}).serialize()};
+      builder()
+          .list("a")
+          .step(longs{3})
+          .list("v")
+          .step(leat::feature_values())
+          .step(texts{"z"})
+          .serialize()};
   const std::vector<leat::byte_view> records = {leat::as_bytes(bytes[0]), leat::as_bytes(bytes[1])};
   const parsed_sequences all =
       sequence_example_parser(

@@ -259,7 +259,7 @@ TEST_CASE("Example: the builder's bytes are protobuf's", "[oracle]") {
     } else if (f.has_int64_list()) {
       builder.add("key", values.values<std::int64_t>());
     } else {
-      builder.add("key", {});
+      builder.add("key", leat::feature_values());
     }
     if (builder.serialize() != e.SerializeAsString()) FAIL("other bytes");
   }

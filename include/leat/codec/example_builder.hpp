@@ -3,25 +3,43 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace leat {
 
+namespace detail {
+
+/// An integer that a feature can be made of. Characters and bytes in a range could be text.
+template <class T>
+concept feature_integer =
+    std::same_as<T, short> || std::same_as<T, unsigned short> || std::same_as<T, int> ||
+    std::same_as<T, unsigned> || std::same_as<T, long> || std::same_as<T, unsigned long> ||
+    std::same_as<T, long long> || std::same_as<T, unsigned long long>;
+
+}  // namespace detail
+
 /// The values of a feature that is to be written: floats, integers, strings, or no kind at all,
-/// which readers take as missing. Made of a list, as `{7}`, or of a range in one piece; doubles
-/// become floats.
+/// which readers take as missing. Made of a list, as `{7}`, or of a contiguous range; doubles
+/// become floats, and integers of any type std::int64_t.
 ///
-/// A value type. Errors: std::bad_alloc.
+/// `{}` does not compile, because it does not tell the kind: write `std::vector<float>()` for no
+/// value of a kind, or `feature_values()` for no kind.
+///
+/// A value type. Errors: std::bad_alloc; invalid_argument for an integer above 2^63 - 1.
 class feature_values {
  public:
   /// No kind.
-  feature_values() noexcept = default;
+  explicit feature_values() noexcept = default;
   feature_values(std::initializer_list<float> list) { set(std::span(list)); }
   feature_values(std::initializer_list<double> list) { set(std::span(list)); }
-  feature_values(std::initializer_list<std::int64_t> list) { set(std::span(list)); }
   feature_values(std::initializer_list<int> list) { set(std::span(list)); }
+  template <detail::feature_integer Integer>
+  feature_values(std::initializer_list<Integer> list) {
+    set(std::span(list));
+  }
   feature_values(std::initializer_list<std::string_view> list) { set(std::span(list)); }
   template <std::convertible_to<std::span<const float>> Range>
   feature_values(const Range& range) {
@@ -31,13 +49,10 @@ class feature_values {
   feature_values(const Range& range) {
     set(std::span<const double>(range));
   }
-  template <std::convertible_to<std::span<const std::int64_t>> Range>
+  template <std::ranges::contiguous_range Range>
+    requires(detail::feature_integer<std::ranges::range_value_t<const Range>>)
   feature_values(const Range& range) {
-    set(std::span<const std::int64_t>(range));
-  }
-  template <std::convertible_to<std::span<const int>> Range>
-  feature_values(const Range& range) {
-    set(std::span<const int>(range));
+    set(std::span<const std::ranges::range_value_t<const Range>>(range));
   }
   template <std::convertible_to<std::span<const std::string_view>> Range>
   feature_values(const Range& range) {
@@ -52,10 +67,10 @@ class feature_values {
   [[nodiscard]] const std::string& serialized() const noexcept { return feature_; }
 
  private:
+  template <detail::feature_integer Integer>
+  void set(std::span<const Integer> values);
   void set(std::span<const float> values);
   void set(std::span<const double> values);
-  void set(std::span<const std::int64_t> values);
-  void set(std::span<const int> values);
   void set(std::span<const std::string_view> values);
   void set(std::span<const std::string> values);
 
