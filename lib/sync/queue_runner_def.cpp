@@ -92,6 +92,7 @@ queue_runner_def queue_runner_def::from_bytes(std::string_view bytes) {
                                          std::to_string(offset) + " stands " + d.what);
     }
   }
+  if (def.queue_closed_errors.empty()) def.queue_closed_errors = {errc::out_of_range};
   return def;
 }
 

@@ -43,6 +43,7 @@ queue_runner_def to_def(const message& m) {
   for (const int code : m.queue_closed_exception_types()) {
     def.queue_closed_errors.push_back(static_cast<errc>(code));
   }
+  if (def.queue_closed_errors.empty()) def.queue_closed_errors = {errc::out_of_range};
   return def;
 }
 
@@ -82,7 +83,7 @@ class generator {
     for (auto n = below(4); n > 0; --n) def.enqueue_op_names.push_back(name());
     def.close_op_name = name();
     def.cancel_op_name = name();
-    for (auto n = below(5); n > 0; --n) {
+    for (auto n = 1 + below(4); n > 0; --n) {
       const auto code = static_cast<std::int32_t>(
           static_cast<std::uint32_t>(below(4) == 0 ? below(std::uint64_t{1} << 32) : below(18)));
       def.queue_closed_errors.push_back(static_cast<errc>(code));

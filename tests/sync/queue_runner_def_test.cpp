@@ -63,7 +63,8 @@ TEST_CASE("queue_runner_def: comes back from its bytes, the order of the errors 
   odd.enqueue_op_names = {"", "\xC3\xA4/\xF0\x9F\x98\x80", std::string(300, 'x')};
   odd.queue_closed_errors = {static_cast<errc>(-1), static_cast<errc>(1 << 30), errc::aborted};
   CHECK(queue_runner_def::from_bytes(odd.to_bytes()) == odd);
-  CHECK(queue_runner_def::from_bytes("") == queue_runner_def());
+  CHECK(queue_runner_def::from_bytes("") ==
+        queue_runner_def{.queue_closed_errors = {errc::out_of_range}});
 }
 
 TEST_CASE("queue_runner_def: reads errors one by one and packed, and what it knows in any order",
@@ -88,8 +89,16 @@ TEST_CASE("queue_runner_def: skips fields it does not know, of every kind", "[sy
     INFO(unknown);
     const auto def = queue_runner_def::from_bytes(known + from_hex(unknown));
     CHECK(def.queue_name == "a");
-    CHECK(def.queue_closed_errors.empty());
+    CHECK(def.queue_closed_errors == std::vector<errc>{errc::out_of_range});  // the default
   }
+}
+
+TEST_CASE("queue_runner_def: without field 5, as in old files, it has the default after parsing",
+          "[sync]") {
+  const queue_runner_def old{.queue_name = "queue", .enqueue_op_names = {"enqueue"}};
+  const auto def = queue_runner_def::from_bytes(old.to_bytes());
+  CHECK(def.queue_closed_errors == std::vector<errc>{errc::out_of_range});
+  CHECK(queue_runner_def::from_bytes(def.to_bytes()) == def);
 }
 
 TEST_CASE("queue_runner_def: damaged bytes are refused with the offset of the field", "[sync]") {

@@ -20,7 +20,7 @@ struct queue_runner_def {
   std::vector<std::string> enqueue_op_names = {};  ///< field 2
   std::string close_op_name = {};                  ///< field 3; empty: the default
   std::string cancel_op_name = {};                 ///< field 4; empty: the default
-  /// Field 5, the codes of errors that mean the end of input; empty, as in old files: out_of_range.
+  /// Field 5, the codes of errors that mean the end of input; empty: the default, out_of_range.
   /// A number without a meaning is kept as it is; no runner can be made of it.
   std::vector<errc> queue_closed_errors = {};
 
@@ -30,7 +30,8 @@ struct queue_runner_def {
   /// Errors: invalid_argument for a name that is not UTF-8, which no reader would accept.
   [[nodiscard]] std::string to_bytes() const;
 
-  /// The definition in `bytes`. Accepts what protobuf accepts, and no more.
+  /// The definition in `bytes`. Accepts what protobuf accepts, and no more. Without field 5, as in
+  /// old files, queue_closed_errors is the default, out_of_range.
   /// Errors: data_loss, with the offset of the field that is damaged. Cost: O(bytes).
   [[nodiscard]] static queue_runner_def from_bytes(std::string_view bytes);
 
