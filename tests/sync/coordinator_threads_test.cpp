@@ -41,6 +41,22 @@ TEST_CASE("coordinator: threads are joined, their errors count", "[sync]") {
   CHECK(stopped);
 }
 
+TEST_CASE("coordinator: the body of a thread may do without the stop token", "[sync]") {
+  leat::coordinator c;
+  leat::fifo_queue<int> q(1);
+  std::atomic<bool> stopped{false};
+  c.start_thread("waiter", [&] {
+    try {
+      static_cast<void>(q.wait_pop());
+    } catch (const leat::failure& e) {
+      stopped = e.code() == errc::cancelled;
+    }
+  });
+  c.request_stop();
+  c.wait_join();
+  CHECK(stopped);
+}
+
 TEST_CASE("coordinator: a thread that was started elsewhere is stopped and joined", "[sync]") {
   leat::coordinator c;
   std::atomic<bool> ended{false};

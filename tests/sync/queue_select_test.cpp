@@ -213,6 +213,20 @@ LEAT_TEST("with_timeout: a function can return it, and a select, with any queue 
   CHECK(a.statistics().waiting_pops + b.statistics().waiting_pops == 0);
 }
 
+auto push_two_soon(text_queue& q, std::string last) {
+  return leat::with_timeout(q.push_many({"one", std::move(last)}), 5ms);
+}
+
+LEAT_TEST("with_timeout: owns the items of a push_many in braces", "[sync]") {
+  text_queue q(2, "q");
+  auto push = push_two_soon(q, std::string(100, 'x'));
+  leat_test::overwrite_stack();
+  const std::size_t count = co_await push;
+  CHECK(count == 2);
+  CHECK(q.try_pop() == "one");
+  CHECK(q.try_pop() == std::string(100, 'x'));
+}
+
 LEAT_TEST("with_timeout: one that a function returns waits, and gives back what it held",
           "[sync]") {
   text_queue q(2, "q");

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "leat/core/detail/asio_errors.hpp"
 #include "leat/core/detail/promise.hpp"
 #include "leat/core/detail/result_tuple.hpp"
 #include "leat/core/error.hpp"
@@ -32,6 +33,9 @@ class [[nodiscard]] as_tuple_awaiter {
   template <class... Arguments>
   explicit as_tuple_awaiter(Arguments&&... arguments)
       : operation_(std::forward<Arguments>(arguments)...) {}
+
+  template <awaitable_of_operation Asio>
+  operator Asio() const noexcept;
 
   /// Called by leat::task before anything else.
   void bind(promise_base& promise, std::coroutine_handle<> h) noexcept
@@ -88,6 +92,9 @@ class [[nodiscard]] as_tuple_task {
 
   /// Awaits it in a coroutine that is no leat task.
   auto operator co_await() && { return as_tuple_awaiter<foreign_awaiter<T>>(std::move(child_)); }
+
+  template <awaitable_of_task Asio>
+  operator Asio() const noexcept;
 
  private:
   task<T> child_;

@@ -166,3 +166,15 @@ auto async_run(asio::io_context& io, task<T> t, CompletionToken&& token,
 }
 
 }  // namespace leat
+
+namespace asio {
+
+/// Rejected: explains the error of co_spawn() of a leat::task.
+template <class Where, class T, class CompletionToken>
+void co_spawn(Where&&, leat::task<T>, CompletionToken&&) {
+  static_assert(!std::same_as<leat::task<T>, leat::task<T>>,
+                "asio::co_spawn() cannot start a leat::task: write leat::async_run(executor, task, "
+                "token)");
+}
+
+}  // namespace asio

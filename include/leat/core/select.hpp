@@ -18,6 +18,8 @@
 
 #include "leat/core/assert.hpp"
 #include "leat/core/clock.hpp"
+#include "leat/core/detail/asio_errors.hpp"
+#include "leat/core/detail/is_task.hpp"
 #include "leat/core/detail/promise.hpp"
 #include "leat/core/detail/result_tuple.hpp"
 #include "leat/core/detail/selection.hpp"
@@ -224,6 +226,9 @@ class [[nodiscard]] limited_awaiter {
   limited_awaiter(Operation&& operation, End&& end, const std::source_location& where)
       : select_(where, std::move(operation), std::move(end)) {}
 
+  template <awaitable_of_operation Asio>
+  operator Asio() const noexcept;
+
   void bind(promise_base& promise, std::coroutine_handle<> h) noexcept { select_.bind(promise, h); }
   bool await_ready() { return select_.await_ready(); }
   bool await_suspend(std::coroutine_handle<> h) { return select_.await_suspend(h); }
@@ -260,6 +265,9 @@ class [[nodiscard]] limited_awaiter<Operation, End> {
   limited_awaiter(Operation&& operation, End&& end, const std::source_location& where)
       : select_(where, std::move(end), std::move(operation)) {}
 
+  template <awaitable_of_operation Asio>
+  operator Asio() const noexcept;
+
   void bind(promise_base& promise, std::coroutine_handle<> h) noexcept { select_.bind(promise, h); }
   bool await_ready() { return select_.await_ready(); }
   bool await_suspend(std::coroutine_handle<> h) { return select_.await_suspend(h); }
@@ -279,6 +287,13 @@ class [[nodiscard]] limited_awaiter<Operation, End> {
 
 template <class Operation, class End>
 [[nodiscard]] auto limit(Operation&& operation, End&& end, const std::source_location& where) {
+  static_assert(!is_task<std::remove_cvref_t<Operation>>,
+                "a limit takes an operation, not a task: spawn the task in a task_group and write "
+                "with_timeout(group.join(), limit)");
+  static_assert(
+      is_task<std::remove_cvref_t<Operation>> || selectable<std::remove_cvref_t<Operation>>,
+      "a limit takes an operation of leat that waits, such as queue.pop(), "
+      "leat::sleep_for() or group.join()");
   static_assert(!std::is_lvalue_reference_v<Operation>,
                 "a limit takes over the operation: write std::move(operation)");
   return limited_awaiter<Operation, End>(std::move(operation), std::move(end), where);
@@ -311,6 +326,14 @@ template <class Operation, class End>
 ///                at once costs what it costs alone.
 template <class... Operations>
 [[nodiscard]] auto select(Operations&&... operations) {
+  static_assert((!detail::is_task<std::remove_cvref_t<Operations>> && ...),
+                "select() takes operations, not tasks: spawn the task in a task_group and write "
+                "group.join()");
+  static_assert(((detail::is_task<std::remove_cvref_t<Operations>> ||
+                  detail::selectable<std::remove_cvref_t<Operations>>) &&
+                 ...),
+                "select() takes operations of leat, such as queue.pop() or group.join(): write "
+                "leat::sleep_for(limit) for a time limit");
   static_assert((!std::is_lvalue_reference_v<Operations> && ...),
                 "select() takes over its operations: write std::move(operation)");
   static_assert((!detail::done_in_parts<std::remove_reference_t<Operations>> && ...),

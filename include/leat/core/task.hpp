@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "leat/core/assert.hpp"
+#include "leat/core/detail/asio_errors.hpp"
+#include "leat/core/detail/is_task.hpp"
 #include "leat/core/detail/promise.hpp"
 #include "leat/core/detail/result_tuple.hpp"
 #include "leat/core/task_scope.hpp"
@@ -54,6 +56,10 @@ class [[nodiscard]] task {
 
   /// Awaits the task in a coroutine that is no leat task.
   auto operator co_await() && noexcept;
+
+  /// Explains the error of a `co_await` in a coroutine of Asio.
+  template <detail::awaitable_of_task Asio>
+  operator Asio() const noexcept;
 
  private:
   friend class detail::promise_common<T>;
@@ -145,7 +151,10 @@ class root_scope final : public task_scope {
 /// Calls `body` as a task, and keeps it until that task has finished.
 template <class Body>
 task<void> run_kept(Body body) {
-  static_assert(std::is_same_v<std::invoke_result_t<Body&>, task<void>>,
+  static_assert(!is_task<Body>,
+                "spawn() needs a task<void>, because nobody receives the value: let the task write "
+                "it to an object that outlives the join");
+  static_assert(is_task<Body> || returns_exactly<task<void>, Body&>,
                 "spawn() needs a task<void>, or a callable that returns one: write "
                 "[...]() -> leat::task<> { ...; co_return; }");
   co_await body();

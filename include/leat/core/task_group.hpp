@@ -1,6 +1,5 @@
 #pragma once
 
-#include <concepts>
 #include <exception>
 #include <source_location>
 #include <string_view>
@@ -8,15 +7,31 @@
 #include <tuple>
 #include <utility>
 
+#include "leat/core/detail/is_task.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/task.hpp"
 #include "leat/core/this_task.hpp"
 
 namespace leat {
 
+class task_group;
+
 namespace detail {
+
 struct body_failure;
-}
+
+/// task<void>, the type of with_task_group(body).
+template <class Body>
+struct group_body {
+  static_assert(returns_exactly<task<void>, Body&, task_group&>,
+                "with_task_group() needs a body that returns a task: write "
+                "[&](leat::task_group& group) -> leat::task<> { ...; co_return; }");
+  using type = task<void>;
+};
+template <class Body>
+using group_task = typename group_body<Body>::type;
+
+}  // namespace detail
 
 /// Says that a group is not stopped together with the task that makes it.
 struct shielded_t {};
@@ -83,7 +98,7 @@ class task_group final : public task_scope {
   /// Body: callable without arguments, returns task<void>. An exception that it throws itself is an
   /// error of the task.
   /// Errors: std::bad_alloc; then nothing was started.
-  template <std::invocable Body>
+  template <class Body>
   void spawn(Body body, std::string_view name = {},
              std::source_location where = std::source_location::current()) {
     spawn(detail::run_kept(std::move(body)), name, where);
@@ -97,7 +112,7 @@ class task_group final : public task_scope {
   }
 
   /// Like spawn() of a callable, on another scheduler, which calls and destroys `body`.
-  template <std::invocable Body>
+  template <class Body>
   void spawn_on(scheduler& s, Body body, std::string_view name = {},
                 std::source_location where = std::source_location::current()) {
     spawn_on(s, detail::run_kept(std::move(body)), name, where);
@@ -159,8 +174,9 @@ struct body_failure {
 /// itself throws stops the group, too.
 /// Cancellation: a stop of the caller stops the group.
 template <class Body>
-task<void> with_task_group(Body body, std::string_view name = {},
-                           std::source_location where = std::source_location::current()) {
+detail::group_task<Body> with_task_group(
+    Body body, std::string_view name = {},
+    std::source_location where = std::source_location::current()) {
   task_group group(name);
   try {
     group.spawn(body(group), "body", where);

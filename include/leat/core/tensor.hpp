@@ -82,11 +82,25 @@ class tensor {
     require(dtype_of<T>);
     return {reinterpret_cast<const T*>(bytes_.data()), count()};
   }
+  /// Rejected: strings are no numbers in memory.
+  template <class T>
+    requires(!tensor_value<T>)
+  auto values() const {
+    static_assert(tensor_value<T>,
+                  "strings have no values<T>(): write strings(); other values have the type of "
+                  "their dtype, such as std::int64_t or float");
+  }
   /// The one value. Errors: invalid_argument when it is of another type, or not exactly one.
   template <tensor_value T>
   [[nodiscard]] T value() const {
     require_one();
     return values<T>()[0];
+  }
+  /// Rejected, like values().
+  template <class T>
+    requires(!tensor_value<T>)
+  auto value() const {
+    return values<T>();
   }
   /// The values of a tensor of strings. Errors: invalid_argument when it is of another type.
   [[nodiscard]] string_values strings() const;

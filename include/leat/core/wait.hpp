@@ -8,6 +8,7 @@
 
 #include "leat/core/clock.hpp"
 #include "leat/core/context.hpp"
+#include "leat/core/detail/asio_errors.hpp"
 #include "leat/core/scheduler.hpp"
 #include "leat/core/wait_object.hpp"
 #include "leat/core/work_item.hpp"
@@ -44,6 +45,10 @@ class wait : public work_item {
 
   wait(const wait&) = delete;
   wait& operator=(const wait&) = delete;
+
+  /// Explains the error of a `co_await` in a coroutine of Asio.
+  template <detail::awaitable_of_operation Asio>
+  operator Asio() const noexcept;
 
   [[nodiscard]] const kind& what() const noexcept { return *kind_; }
   [[nodiscard]] const std::source_location& where() const noexcept { return where_; }

@@ -11,6 +11,7 @@
 
 #include "leat/sync/blocking_face.hpp"
 #include "leat/sync/detail/async_queue_operation.hpp"
+#include "leat/sync/detail/owned_items.hpp"
 #include "leat/sync/detail/queue_arm.hpp"
 #include "leat/sync/detail/queue_awaiter.hpp"
 #include "leat/sync/detail/queue_items.hpp"
@@ -76,7 +77,8 @@ class basic_queue
   /// Adds an item, waiting until there is room. True: it is in. False: the queue is closed, and
   /// `value` has not been moved from.
   ///
-  /// `value` must live until the operation has ended; in `co_await q.push(...)` it does.
+  /// `value` must live until the operation has ended; in `co_await q.push(...)` it does. Do not
+  /// return a push, or a limit of one, from a function that owns the value.
   ///
   /// Errors:       cancelled; the cause given to fail(); std::bad_alloc; of a queue that weighs
   ///               resource_exhausted for an item too heavy, and what the weigher throws.
@@ -86,7 +88,7 @@ class basic_queue
     return awaiter<push_verb>(*this, where, &value);
   }
 
-  /// The same with a copy of `value`.
+  /// The same with a copy of `value`, which the operation owns.
   [[nodiscard]] auto push(const T& value,
                           std::source_location where = std::source_location::current())
     requires std::copy_constructible<T>
@@ -164,6 +166,19 @@ class basic_queue
     return awaiter<push_many_verb>(*this, where, items);
   }
 
+  /// The same with items that the operation owns: a list in braces, a copy of a constant range, or
+  /// a vector that it takes over.
+  ///
+  ///     co_await numbers.push_many({1, 2, n});
+  ///
+  /// Cost: the memory for a list or a copy.
+  [[nodiscard]] auto push_many(detail::owned_items<T> items,
+                               std::source_location where = std::source_location::current())
+    requires(!std::same_as<T, bool>)  // a vector of which is no array
+  {
+    return awaiter<detail::push_run_verb<T, push_many_verb>>(*this, where, std::move(items).take());
+  }
+
   /// Removes `count` items, waiting until they are together; may be more than the capacity: items
   /// are taken as they come and held. Empty: the queue was closed with fewer left, and these stay
   /// in it. A count of 0 gives an empty batch at once, always, after a stop too.
@@ -194,6 +209,13 @@ class basic_queue
                            items.size());
     static_cast<void>(this->attempt(w, w.count_));
     return w.moved_;
+  }
+  /// The same with a list in braces, or a copy of a constant range.
+  [[nodiscard]] std::size_t try_push_many(detail::owned_items<T> items)
+    requires(!std::same_as<T, bool>)
+  {
+    std::vector<T> run = std::move(items).take();
+    return try_push_many(std::span<T>(run));
   }
 
   /// Removes `count` items if that needs no waiting, or none. Errors: std::bad_alloc.

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "leat/core/detail/is_task.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/task.hpp"
 #include "leat/core/task_scope.hpp"
@@ -84,7 +85,7 @@ class coordinator final : public task_scope {
 
   /// Calls `body` as a task, and keeps it, with its captures, until the task has finished; see
   /// task_group::spawn().
-  template <std::invocable Body>
+  template <class Body>
   void spawn(Body body, std::string_view name = {},
              std::source_location where = std::source_location::current()) {
     spawn(detail::run_kept(std::move(body)), name, where);
@@ -97,7 +98,7 @@ class coordinator final : public task_scope {
   }
 
   /// Like spawn() of a callable, on another scheduler, which calls and destroys `body`.
-  template <std::invocable Body>
+  template <class Body>
   void spawn_on(scheduler& s, Body body, std::string_view name = {},
                 std::source_location where = std::source_location::current()) {
     spawn_on(s, detail::run_kept(std::move(body)), name, where);
@@ -108,6 +109,22 @@ class coordinator final : public task_scope {
   /// What it throws is a stop request with that error; after the stop `cancelled` is none.
   /// Errors: invalid_argument without a body.
   void start_thread(std::string name, std::function<void(std::stop_token)> body);
+
+  /// The same for a body that waits for nothing else.
+  template <std::invocable Body>
+    requires(!std::invocable<Body&, std::stop_token>)
+  void start_thread(std::string name, Body body) {
+    start_thread(std::move(name),
+                 [body = std::move(body)](const std::stop_token&) mutable { body(); });
+  }
+
+  /// Rejected: a message about a thread needs its name.
+  template <class Body>
+  void start_thread(Body) {
+    static_assert(std::is_same_v<Body, std::string>,
+                  "start_thread() needs a name for messages: write start_thread(\"name\", "
+                  "[](std::stop_token stop) { ... })");
+  }
 
   /// Takes over a thread that was started elsewhere: a stop requests its stop, join() waits for it.
   /// Its own token is what it waits with. Costs a thread that waits for its end.
@@ -144,7 +161,7 @@ class coordinator final : public task_scope {
 
   /// The same for what gives the task, which is kept until that has ended, captures and all.
   template <std::invocable Body>
-    requires std::is_same_v<std::invoke_result_t<Body&>, task<void>>
+    requires detail::returns_exactly<task<void>, Body&>
   [[nodiscard]] task<bool> stop_on_exception(Body body) {
     co_return co_await stop_on_exception(body());
   }
@@ -234,6 +251,21 @@ class coordinator final : public task_scope {
   std::optional<std::stop_callback<forward>> on_stop_;
 };
 
+namespace detail {
+
+/// task<void>, the type of with_coordinator(body).
+template <class Body>
+struct coordinator_body {
+  static_assert(returns_exactly<task<void>, Body&, coordinator&>,
+                "with_coordinator() needs a body that returns a task: write "
+                "[&](leat::coordinator& coord) -> leat::task<> { ...; co_return; }");
+  using type = task<void>;
+};
+template <class Body>
+using coordinator_task = typename coordinator_body<Body>::type;
+
+}  // namespace detail
+
 /// Runs `body` as the first task of a coordinator of its own and joins it, on every way out: the
 /// first error, of the body or of a task or thread that it started, stops all and is thrown.
 ///
@@ -250,8 +282,9 @@ class coordinator final : public task_scope {
 /// Errors: as coordinator::join(). Who is late is told and waited for: nothing that the caller owns
 ///         is used after this has ended.
 template <class Body>
-task<void> with_coordinator(Body body, coordinator_options options, join_options joining,
-                            std::source_location where = std::source_location::current()) {
+detail::coordinator_task<Body> with_coordinator(
+    Body body, coordinator_options options, join_options joining,
+    std::source_location where = std::source_location::current()) {
   coordinator coord(std::move(options));
   joining.wait_for_stragglers = true;
   task<void> joined = coord.join(joining, where);  // now: to join must not depend on memory
@@ -262,8 +295,9 @@ task<void> with_coordinator(Body body, coordinator_options options, join_options
 
 /// The same with default options, and a name for messages and dumps.
 template <class Body>
-task<void> with_coordinator(Body body, std::string_view name = {},
-                            std::source_location where = std::source_location::current()) {
+detail::coordinator_task<Body> with_coordinator(
+    Body body, std::string_view name = {},
+    std::source_location where = std::source_location::current()) {
   coordinator_options options;
   options.name = name;
   return with_coordinator(std::move(body), std::move(options), join_options(), where);

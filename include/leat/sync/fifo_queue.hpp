@@ -36,6 +36,10 @@ class fifo_queue final
   ///         weigher; std::bad_alloc.
   explicit fifo_queue(const queue_options& options, Weigh weigh = {})
       : base(options, 0, std::move(weigh)) {}
+
+  /// Rejected: a queue needs a capacity.
+  template <class Missing = void>
+  fifo_queue() : fifo_queue(detail::missing_capacity<Missing>()) {}
 };
 
 }  // namespace leat

@@ -57,6 +57,10 @@ class priority_queue final
   ///         weigher; std::bad_alloc.
   explicit priority_queue(const queue_options& options, Less less_than = {}, Weigh weigh = {})
       : base(options, 0, std::move(weigh), less{std::move(less_than)}) {}
+
+  /// Rejected: a queue needs a capacity.
+  template <class Missing = void>
+  priority_queue() : priority_queue(detail::missing_capacity<Missing>()) {}
 };
 
 }  // namespace leat

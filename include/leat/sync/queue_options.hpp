@@ -44,4 +44,16 @@ struct queue_options {
   std::string name = {};               ///< for messages and dumps
 };
 
+namespace detail {
+
+/// The capacity of a queue that is made without one: an error that says so.
+template <class Missing>
+std::size_t missing_capacity() {
+  static_assert(!std::is_void_v<Missing>,
+                "a queue needs a capacity, in items: write fifo_queue<T> queue(64)");
+  return 1;
+}
+
+}  // namespace detail
+
 }  // namespace leat

@@ -45,11 +45,20 @@ class random_shuffle_queue final
   using options_type = shuffle_options;
   static constexpr const char* kind = "random_shuffle_queue";  ///< for messages
 
+  /// `capacity` in items, or `unbounded`; `name` for messages and dumps.
+  /// Errors: invalid_argument for a capacity of 0; std::bad_alloc.
+  explicit random_shuffle_queue(std::size_t capacity, std::string name = {})
+      : random_shuffle_queue(shuffle_options{.capacity = capacity, .name = std::move(name)}) {}
+
   /// Errors: invalid_argument for a capacity or a max_weight of 0, a minimum that is not below the
   ///         capacity, or one of weight without a weigher.
   explicit random_shuffle_queue(shuffle_options options, Weigh weigh = {})
       : base(checked(options), options.min_after_dequeue, std::move(weigh),
              random_engine(seed_or_entropy(options.seed))) {}
+
+  /// Rejected: a queue needs a capacity.
+  template <class Missing = void>
+  random_shuffle_queue() : random_shuffle_queue(detail::missing_capacity<Missing>()) {}
 
  private:
   static queue_options checked(const shuffle_options& o) {

@@ -223,7 +223,7 @@ class tensor_queue
 
  private:
   using push_copy_verb = typename Queue::push_copy_verb;
-  using push_run_verb = detail::push_run_verb<typename Queue::push_many_verb>;
+  using push_run_verb = detail::push_run_verb<tensor_tuple, typename Queue::push_many_verb>;
   using pop_many_verb = detail::pop_batch_verb<Queue, typename Queue::pop_many_verb>;
   using pop_up_to_verb = detail::pop_batch_verb<Queue, typename Queue::pop_up_to_verb>;
   template <class Verb>

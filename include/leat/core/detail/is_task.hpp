@@ -19,5 +19,10 @@ template <class F, class... Args>
 concept returns_task = std::is_invocable_v<F, Args...> &&
                        is_task<std::remove_cvref_t<std::invoke_result_t<F, Args...>>>;
 
+/// True if a call of F with these arguments returns a Result, not something that converts to it.
+template <class Result, class F, class... Args>
+concept returns_exactly =
+    std::is_invocable_v<F, Args...> && std::is_same_v<std::invoke_result_t<F, Args...>, Result>;
+
 }  // namespace detail
 }  // namespace leat

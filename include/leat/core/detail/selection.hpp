@@ -63,6 +63,9 @@ class selection : public wait {
 template <class Operation>
 class arm;
 
+template <class Operation>
+concept selectable = requires { sizeof(arm<Operation>); };
+
 /// True: the operation is one on nothing, which is done at once whatever has been stopped. The arm
 /// of one that may be has `bool asks_for_nothing()`.
 template <class Arm>

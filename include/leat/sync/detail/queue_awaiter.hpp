@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "leat/core/assert.hpp"
+#include "leat/core/detail/asio_errors.hpp"
 #include "leat/core/detail/promise.hpp"
 #include "leat/core/task_scope.hpp"
 #include "leat/core/wait_limit.hpp"
@@ -41,6 +42,9 @@ class [[nodiscard]] queue_awaiter {
     }
     std::destroy_at(&waiter_);
   }
+
+  template <awaitable_of_operation Asio>
+  operator Asio() const noexcept;
 
   /// Called by leat::task before anything else.
   void bind(promise_base& promise, std::coroutine_handle<>) noexcept {

@@ -112,6 +112,18 @@ struct push_many_verb {
   }
 };
 
+/// The same with items that it owns.
+template <class T, class PushMany>
+struct push_run_verb : PushMany {
+  explicit push_run_verb(std::vector<T> items) : PushMany{}, run(std::move(items)) {
+    this->values = run;
+  }
+  push_run_verb(push_run_verb&&) noexcept = default;  // the items stay where they are
+  push_run_verb& operator=(push_run_verb&&) = delete;
+
+  std::vector<T> run;
+};
+
 template <class T, queue_waiter::role Role, class Batch = std::vector<T>>
 struct pop_many_verb {
   static constexpr auto the_role = Role;

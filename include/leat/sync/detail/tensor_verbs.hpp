@@ -12,20 +12,7 @@
 
 namespace leat::detail {
 
-// On top of the queue's own verbs, which know whether it weighs: `PushMany` and `PopMany`.
-
-/// A push of many elements that it owns.
-template <class PushMany>
-struct push_run_verb : PushMany {
-  explicit push_run_verb(std::vector<tensor_tuple> elements)
-      : PushMany{}, run(std::move(elements)) {
-    this->values = run;
-  }
-  push_run_verb(push_run_verb&&) noexcept = default;  // the elements stay where they are
-  push_run_verb& operator=(push_run_verb&&) = delete;
-
-  std::vector<tensor_tuple> run;
-};
+// On top of the queue's own verbs, which know whether it weighs.
 
 /// A pop of many elements as one batch, which is made when all of them are there, by the one who
 /// gets it.

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <concepts>
+
+#include <asio/this_coro.hpp>
+
+namespace leat::detail {
+
+// Messages of the compiler for a coroutine of Asio that awaits what only a leat task can. Its
+// await_transform() tries to convert that to asio::this_coro::executor_t; so what leat tasks await
+// has a conversion to it, whose constraint fails with a sentence.
+
+template <class T>
+struct operation_in_awaitable {
+  static_assert(!std::same_as<T, asio::this_coro::executor_t>,
+                "an asio::awaitable cannot await an operation of leat: write co_await "
+                "queue.async_pop(asio::use_awaitable) for a queue, and leat::async_run() for a "
+                "task with other operations");
+  static constexpr bool value = true;
+};
+
+template <class T>
+struct task_in_awaitable {
+  static_assert(!std::same_as<T, asio::this_coro::executor_t>,
+                "an asio::awaitable cannot await a leat::task: write co_await "
+                "leat::async_run(executor, task, asio::use_awaitable)");
+  static constexpr bool value = true;
+};
+
+/// The type to which Asio tries to convert what is awaited. A check for that type is an error.
+template <class T>
+concept awaitable_of_operation =
+    std::same_as<T, asio::this_coro::executor_t> && operation_in_awaitable<T>::value;
+template <class T>
+concept awaitable_of_task =
+    std::same_as<T, asio::this_coro::executor_t> && task_in_awaitable<T>::value;
+
+}  // namespace leat::detail

@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Compiles each program of this folder with every compiler that is here. None may compile, and the first error
+has to contain the sentences of its comments `// expect:`.
+
+    check.py PROJECT
+"""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+project = pathlib.Path(sys.argv[1])
+FLAGS = ['-std=c++20', '-fsyntax-only', '-DASIO_HAS_CO_AWAIT=1', '-DASIO_HAS_STD_COROUTINE=1',
+         f'-I{project / "include"}']
+COMPILERS = [c for c in ('g++', 'clang++-19') if shutil.which(c)]
+EXPECT = re.compile(r'^// expect: (.+)$', re.MULTILINE)
+ERROR = re.compile(r'^.*\berror: (.*)$', re.MULTILINE)
+
+
+def problem(compiler, program):
+    """What is wrong with the errors of a program, or nothing."""
+    expected = EXPECT.findall(program.read_text())
+    if not expected:
+        return 'says with no comment "// expect: " what its first error is'
+    done = subprocess.run([compiler, *FLAGS, str(program)], capture_output=True, text=True,
+                          env={**os.environ, 'LC_ALL': 'C'})
+    if done.returncode == 0:
+        return f'{compiler}: it compiles'
+    first = ERROR.search(done.stderr)
+    text = first[1] if first else done.stderr[:200]
+    if missing := [e for e in expected if e not in text]:
+        return f'{compiler}: expected "{missing[0]}", the first error is "{text}"'
+    return None
+
+
+def main():
+    programs = sorted(pathlib.Path(__file__).parent.glob('*.cpp'))
+    runs = [(c, p) for p in programs for c in COMPILERS]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = list(pool.map(lambda run: problem(*run), runs))
+    wrong = [f'{p.name}: {what}' for (_, p), what in zip(runs, found) if what]
+    print('\n'.join(wrong) or f'{len(programs)} programs, {" and ".join(COMPILERS)}')
+    return 1 if wrong else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

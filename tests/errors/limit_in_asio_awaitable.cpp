@@ -1,0 +1,13 @@
+// expect: an asio::awaitable cannot await an operation of leat: write co_await
+// expect: queue.async_pop(asio::use_awaitable) for a queue, and leat::async_run() for a task with
+// expect: other operations
+#include <chrono>
+
+#include <asio/awaitable.hpp>
+
+#include "leat/sync/fifo_queue.hpp"
+
+asio::awaitable<void> run(leat::fifo_queue<int>& queue) {
+  auto item = co_await leat::with_timeout(queue.pop(), std::chrono::seconds(1));
+  static_cast<void>(item);
+}

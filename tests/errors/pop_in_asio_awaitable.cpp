@@ -1,0 +1,13 @@
+// expect: an asio::awaitable cannot await an operation of leat: write co_await
+// expect: queue.async_pop(asio::use_awaitable) for a queue, and leat::async_run() for a task with
+// expect: other operations
+#include <optional>
+
+#include <asio/awaitable.hpp>
+
+#include "leat/sync/fifo_queue.hpp"
+
+asio::awaitable<void> run(leat::fifo_queue<int>& queue) {
+  std::optional<int> item = co_await queue.pop();
+  static_cast<void>(item);
+}

@@ -1,0 +1,10 @@
+// expect: select() takes operations of leat, such as queue.pop() or group.join(): write
+// expect: leat::sleep_for(limit) for a time limit
+#include <chrono>
+
+#include "leat/core/select.hpp"
+
+leat::task<> run(leat::task_group& group) {
+  auto first = co_await leat::select(group.join(), std::chrono::seconds(1));
+  static_cast<void>(first);
+}

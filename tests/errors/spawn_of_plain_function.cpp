@@ -1,0 +1,6 @@
+// expect: spawn() needs a task<void>, or a callable that returns one
+#include "leat/core/task_group.hpp"
+
+void run(leat::task_group& group) {
+  group.spawn([] {});
+}

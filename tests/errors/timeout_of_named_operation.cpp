@@ -1,0 +1,10 @@
+// expect: a limit takes over the operation: write std::move(operation)
+#include <chrono>
+
+#include "leat/sync/fifo_queue.hpp"
+
+leat::task<> run(leat::fifo_queue<int>& queue) {
+  auto pop = queue.pop();
+  auto item = co_await leat::with_timeout(pop, std::chrono::seconds(1));
+  static_cast<void>(item);
+}
