@@ -82,7 +82,7 @@ std::size_t run(const bench::request& r) {
   const auto batched = [&](auto source) {
     auto batches = std::move(source)
                        .shuffle({.capacity = bench::shuffle_capacity, .seed = 1})
-                       .batch({.size = bench::batch_size})
+                       .batch({.batch_size = bench::batch_size})
                        .map("parse", [&parser](const leat::record_rows& batch) {
                          return parse(parser, batch);
                        });
@@ -91,7 +91,7 @@ std::size_t run(const bench::request& r) {
   const auto parsed_first = [&](auto source) {
     auto batches = std::move(source)
                        .shuffle({.capacity = bench::shuffle_capacity, .seed = 1})
-                       .batch({.size = bench::batch_size})
+                       .batch({.batch_size = bench::batch_size})
                        .map("columns", columns_of);
     return leat::sync_wait(consume(batches));
   };

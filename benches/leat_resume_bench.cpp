@@ -37,7 +37,7 @@ constexpr std::size_t batch_size = 128;
 auto declared(const std::string& file) {
   return leat::read_files<leat::tfrecord_reader>({.files = {file}, .num_epochs = std::nullopt})
       .shuffle({.capacity = capacity, .seed = 1})
-      .batch({.size = batch_size});
+      .batch({.batch_size = batch_size});
 }
 
 template <class Pipeline>

@@ -59,7 +59,7 @@ leat::task<perceptron> train(std::string folder) {
                                                           .seed = 1,
                                                           .interleave = 2})
                      .shuffle({.capacity = 500, .seed = 2})
-                     .batch({.size = 32})
+                     .batch({.batch_size = 32})
                      .map("parse",
                           [&](const leat::record_rows& records) {
                             return parser.parse(records.views()).take();

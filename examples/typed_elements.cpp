@@ -39,7 +39,7 @@ leat::task<std::size_t> count_signed(std::string path) {
   auto drawings = leat::read_files<leat::tfrecord_reader>({.files = {path}})
                       .map("parse", [&](leat::byte_view record) { return fields.parse(record); })
                       .shuffle({.capacity = 50, .seed = 1})
-                      .batch({.size = 8});
+                      .batch({.batch_size = 8});
   std::size_t with_author = 0;
   co_await drawings.for_each([&](const std::vector<drawing>& batch) {
     for (const drawing& d : batch) with_author += d.author != "unknown";

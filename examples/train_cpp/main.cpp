@@ -78,7 +78,7 @@ leat::task<void> train(settings chosen) {
                                                           .seed = 1,
                                                           .interleave = 2})
                      .shuffle({.capacity = 1'000, .seed = 2})
-                     .batch({.size = 100})
+                     .batch({.batch_size = 100})
                      .prefetch(2);
   std::int64_t step = 0;
   model m;

@@ -112,6 +112,7 @@
 #include "leat/io/indexed_reader_state.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/io/quarantine_log.hpp"
+#include "leat/io/read_options.hpp"
 #include "leat/io/record_batch.hpp"
 #include "leat/io/record_reader.hpp"
 #include "leat/io/record_selection.hpp"

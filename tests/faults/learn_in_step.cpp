@@ -90,7 +90,7 @@ task<> learn(settings chosen) {
                                                       .interleave = 2,
                                                       .rank = chosen.rank,
                                                       .world_size = chosen.ranks})
-                     .batch({.size = 7})
+                     .batch({.batch_size = 7})
                      .prefetch(2);
   std::int64_t step = 0;
   tally learnt;

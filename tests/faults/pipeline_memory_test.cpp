@@ -148,7 +148,7 @@ std::size_t peak_of(const temp_dir& dir, const configuration& c) {
     auto batches = leat::read_files(std::move(source),
                                     {.workers = leat::schedulers_of(rt), .memory_budget = c.limit})
                        .shuffle({.capacity = c.capacity, .seed = 1})
-                       .batch({.size = c.batch})
+                       .batch({.batch_size = c.batch})
                        .map("parse",
                             [&parser](const leat::record_rows& rows) {
                               return parser.parse(rows.views()).take();
@@ -252,7 +252,7 @@ TEST_CASE("memory: a pipeline stays within its memory_budget where its elements 
     auto p = leat::read_files<leat::tfrecord_reader>(
                  {.files = {dir / "?"}, .reader = {.read = {.chunk_size = 64 * kibibyte}}},
                  {.workers = leat::schedulers_of(rt), .memory_budget = limit})
-                 .batch({.size = records})
+                 .batch({.batch_size = records})
                  .map("inflate",
                       [&begun](const leat::record_rows&) {
                         leat::tensor image(dtype::uint8, leat::shape{std::int64_t{element}});
@@ -378,7 +378,7 @@ std::ptrdiff_t allocations_of_batches(const std::string& path, std::size_t batch
   };
   auto batches = leat::read_files<leat::tfrecord_reader>({.files = {path}})
                      .shuffle({.capacity = 1000, .seed = 1})
-                     .batch({.size = batch_size})
+                     .batch({.batch_size = batch_size})
                      .map("parse", parse)
                      .prefetch(2);
   const std::ptrdiff_t before = made;
@@ -401,7 +401,7 @@ std::ptrdiff_t allocations_of_elements(const std::string& path, std::size_t batc
   auto batches = leat::read_files<leat::tfrecord_reader>({.files = {path}})
                      .map("parse", [&](leat::byte_view record) { return fields.parse(record); })
                      .shuffle({.capacity = 1000, .seed = 1})
-                     .batch({.size = batch_size})
+                     .batch({.batch_size = batch_size})
                      .prefetch(2);
   const std::ptrdiff_t before = made;
   bool parsed = true;

@@ -63,9 +63,9 @@ inline auto declare_batches(std::uint64_t rank, std::uint64_t world_size) {
              if (line.ends_with('2')) return std::nullopt;
              return std::string(line);
            })
-      .batch({.size = 3})
+      .batch({.batch_size = 3})
       .flat_map("each", each)
-      .batch({.size = 2, .name = "pairs"})
+      .batch({.batch_size = 2, .name = "pairs"})
       .flat_map("each of two", each);
 }
 

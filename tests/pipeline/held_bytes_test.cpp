@@ -138,7 +138,7 @@ std::string end_of(Pipeline p) {
 TEST_CASE("memory_budget: a buffer is refused as soon as it is too large", "[pipeline]") {
   const temp_dir dir;
   leat::sync_wait(write_records(dir / "a"));
-  CHECK(contains(end_of(large_records(dir).shuffle({.capacity = count}).batch({.size = 1})),
+  CHECK(contains(end_of(large_records(dir).shuffle({.capacity = count}).batch({.batch_size = 1})),
                  "'shuffle' "));
   CHECK(contains(end_of(large_records(dir).map("text", text).shuffle({.capacity = count})),
                  "'shuffle' "));
@@ -149,9 +149,9 @@ TEST_CASE("memory_budget: a buffer is refused as soon as it is too large", "[pip
 TEST_CASE("memory_budget: a batch is refused as soon as it is too large", "[pipeline]") {
   const temp_dir dir;
   leat::sync_wait(write_records(dir / "a"));
-  CHECK(contains(end_of(large_records(dir).batch({.size = count})), "'batch' "));
-  CHECK(contains(end_of(large_records(dir).map("text", text).batch({.size = count})), "'batch' "));
-  auto fits = large_records(dir).map("text", text).batch({.size = 200});
+  CHECK(contains(end_of(large_records(dir).batch({.batch_size = count})), "'batch' "));
+  CHECK(contains(end_of(large_records(dir).map("text", text).batch({.batch_size = count})), "'batch' "));
+  auto fits = large_records(dir).map("text", text).batch({.batch_size = 200});
   CHECK_NOTHROW(leat::sync_wait(read_all(fits)));
 }
 

@@ -45,7 +45,7 @@ TEST_CASE("pipeline: each stage counts the bytes of what it knows the size of", 
   const auto check = [&]() -> task<> {
     auto p = leat::read_files<line_reader>({.files = {path}})
                  .shuffle({.capacity = 10, .seed = 1})
-                 .batch({.size = 8})
+                 .batch({.batch_size = 8})
                  .map("pass", [](line_rows rows) { return rows; }, {.workers = 2})
                  .prefetch(2)
                  .map("length", length);
@@ -81,7 +81,7 @@ TEST_CASE("pipeline: stages that hold elements tell how full they are", "[pipeli
   const auto check = [&]() -> task<> {
     auto p = leat::read_files<line_reader>({.files = {path}})
                  .shuffle({.capacity = 20, .seed = 1})
-                 .batch({.size = 8})
+                 .batch({.batch_size = 8})
                  .prefetch(4);
     const auto first = co_await p.next();
     CHECK(first->size() == 8);

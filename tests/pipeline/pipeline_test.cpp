@@ -297,19 +297,19 @@ TEST_CASE("pipeline: batches, and what is left over", "[pipeline]") {
   const texts files = make_files(dir, {10});
   std::uint64_t dropped = 0;
   using sizes = std::vector<std::size_t>;
-  CHECK(leat::sync_wait(sizes_of_batches(files, {.size = 4}, dropped)) == sizes{4, 4, 2});
+  CHECK(leat::sync_wait(sizes_of_batches(files, {.batch_size = 4}, dropped)) == sizes{4, 4, 2});
   CHECK(dropped == 0);
-  CHECK(leat::sync_wait(sizes_of_batches(files, {.size = 4, .last = leat::remainder::drop},
+  CHECK(leat::sync_wait(sizes_of_batches(files, {.batch_size = 4, .last = leat::remainder::drop},
                                          dropped)) == sizes{4, 4});
   CHECK(dropped == 2);
-  CHECK(leat::sync_wait(sizes_of_batches(files, {.size = 5}, dropped)) == sizes{5, 5});
+  CHECK(leat::sync_wait(sizes_of_batches(files, {.batch_size = 5}, dropped)) == sizes{5, 5});
 }
 
 TEST_CASE("pipeline: a batch that nobody took lends its memory to the next one", "[pipeline]") {
   const temp_dir dir;
   std::vector<const void*> memory;
   auto p = lines_of({.files = make_files(dir, {10})})
-               .batch({.size = 4})
+               .batch({.batch_size = 4})
                .map("join", [&](const texts& batch) {
                  memory.push_back(batch.data());
                  std::string all;
@@ -491,7 +491,7 @@ TEST_CASE("pipeline: what is declared wrong is refused before anything is opened
   CHECK(contains(stage([](auto p) {
                    return std::move(p)
                        .map("m", [](std::string s) { return s; }, {.workers = 1})
-                       .batch({.size = 2})
+                       .batch({.batch_size = 2})
                        .prefetch({.runs = 1, .on_worker = true});
                  }),
                  "stage 'prefetch': on_worker stands before all stages that have workers"));

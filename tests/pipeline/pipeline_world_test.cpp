@@ -69,7 +69,7 @@ TEST_CASE("pipeline: what is pushed by hand goes the same way", "[pipeline]") {
       for (int i = 0; i < 100; ++i) co_await to.push(int{i});
       to.close();
     }(numbers));
-    auto p = leat::read_queue(numbers).batch({.size = 30});
+    auto p = leat::read_queue(numbers).batch({.batch_size = 30});
     std::vector<std::size_t> sizes;
     int next = 0;
     while (const auto batch = co_await p.next()) {
@@ -153,7 +153,7 @@ TEST_CASE("pipeline: elements that make none yet are no lack of elements", "[pip
       }
     }(numbers));
     auto p = leat::read_queue(numbers, {.patience = std::chrono::seconds(10)})
-                 .batch({.size = 100, .name = "hundreds"});
+                 .batch({.batch_size = 100, .name = "hundreds"});
     try {
       const auto batch = co_await p.next();
       FAIL("a batch that is not full: " << batch->size());
@@ -186,7 +186,7 @@ task<texts> read_in(leat::sim::world& w, std::size_t workers, ordering order) {
                                          {.order = order, .workers = threads})
                .map("text", text_of, {.workers = workers})
                .shuffle({.capacity = 10, .seed = 6})
-               .batch({.size = 4})
+               .batch({.batch_size = 4})
                .prefetch(1);
   texts all;
   while (auto batch = co_await p.next()) {
@@ -226,7 +226,7 @@ TEST_CASE("pipeline: the order is the same whatever the world does", "[pipeline]
 task<std::string> verdict_of(leat::duration consuming) {
   auto p = leat::read_files<line_reader>({.files = {"/data/*"}})
                .map("text", text_of)
-               .batch({.size = 5})
+               .batch({.batch_size = 5})
                .prefetch(2);
   const leat::time_point begin = leat::scheduler::current()->now();
   while (auto next = co_await p.next()) co_await leat::sleep_for(consuming);

@@ -121,7 +121,7 @@ TEST_CASE("readers: a pipeline goes on from every element, with any number of th
   check_resuming([&] {
     return lines_of(lines_in(dir, readers()), {.workers = leat::schedulers_of(rt)})
         .shuffle({.capacity = 50, .seed = 2})
-        .batch({.size = 8})
+        .batch({.batch_size = 8})
         .map("join", [](const texts& batch) { return leat_test::joined(batch); }, {.workers = 2})
         .prefetch(2);
   });

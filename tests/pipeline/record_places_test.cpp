@@ -84,17 +84,17 @@ TEST_CASE("pipeline: an error of a CSV record names its file, line and column", 
             {.files = files, .interleave = interleave, .block = 3});
       };
       const leat::map_options how = {.workers = workers};
-      CHECK(error_of(lines().batch({.size = 7}).map("parse", columns, how)) == expected);
+      CHECK(error_of(lines().batch({.batch_size = 7}).map("parse", columns, how)) == expected);
       CHECK(error_of(lines()
                          .shuffle({.capacity = 9, .seed = 1})
-                         .batch({.size = 7})
+                         .batch({.batch_size = 7})
                          .map("parse", columns, how)) == expected);
       CHECK(error_of(lines()
                          .prefetch(2)
                          .shuffle({.capacity = 100, .seed = 1})
                          .shuffle({.capacity = 9, .seed = 1, .name = "again"})
                          .prefetch(2, "more")
-                         .batch({.size = 7})
+                         .batch({.batch_size = 7})
                          .map("parse", columns, how)) == expected);
       // One by one, from the run of the reader, and from that of the buffer.
       const auto one = [](std::string_view line) { return decoder().decode_one(line); };
@@ -111,7 +111,7 @@ TEST_CASE("pipeline: a header counts among the lines that errors name", "[pipeli
   leat::file_source<line_reader> source;
   source.files = {path};
   source.reader.skip_header_lines = 1;
-  CHECK(error_of(leat::read_files(std::move(source)).batch({.size = 2}).map("parse", columns)) ==
+  CHECK(error_of(leat::read_files(std::move(source)).batch({.batch_size = 2}).map("parse", columns)) ==
         path + ":3 at offset 8, byte 5: the number of fields is 3, must be 2");
 }
 
@@ -136,14 +136,14 @@ TEST_CASE("pipeline: an error of an Example names its file, record and offset", 
   const std::string place = path + ", record 49 at offset 1666, feature 'label'";
   const auto begins = [&](const std::string& error) { return error.substr(0, place.size()); };
   const auto files = [&] { return leat::read_files<tfrecord_reader>({.files = {path}}); };
-  CHECK(begins(error_of(files().batch({.size = 8}).map("parse", parse))) == place);
+  CHECK(begins(error_of(files().batch({.batch_size = 8}).map("parse", parse))) == place);
   CHECK(begins(error_of(files()
                             .prefetch({.runs = 4, .on_worker = true})
                             .shuffle({.capacity = 20, .seed = 1})
-                            .batch({.size = 8})
+                            .batch({.batch_size = 8})
                             .map("parse", parse, {.workers = 2}))) == place);
   CHECK(begins(error_of(leat::read_indexed({path}, {.num_epochs = 1, .seed = 1})
-                            .batch({.size = 8})
+                            .batch({.batch_size = 8})
                             .map("parse", parse))) == place);
   const auto each = [&](leat::byte_view record) {
     return std::vector<leat::tensor_tuple>{parser.parse_one(record).take()};
@@ -159,7 +159,7 @@ TEST_CASE("pipeline: an error of a JSON Example names its file and line", "[pipe
     return leat::decode_json_example(leat::tensor::of({static_cast<std::int64_t>(views.size())},
                                                       std::span<const std::string_view>(views)));
   };
-  auto p = leat::read_files<line_reader>({.files = {path}}).batch({.size = 2}).map("parse", parse);
+  auto p = leat::read_files<line_reader>({.files = {path}}).batch({.batch_size = 2}).map("parse", parse);
   CHECK(error_of(std::move(p)).starts_with(path + ":2 at offset 3"));
 }
 
@@ -171,7 +171,7 @@ TEST_CASE("pipeline: no record is named but the one that is known to be wrong", 
   const temp_dir dir;
   const std::string path = dir.write("a.csv", "1,2\n3,4\n5,6\n7,8\n");
   const auto error = [&](auto parse) {
-    auto lines = leat::read_files<line_reader>({.files = {path}}).batch({.size = 4});
+    auto lines = leat::read_files<line_reader>({.files = {path}}).batch({.batch_size = 4});
     return error_of(std::move(lines).map("parse", parse));
   };
   const std::string second = path + ":2 at offset 4";
@@ -224,7 +224,7 @@ TEST_CASE("pipeline: rows know where they stood, those of different files too", 
   const auto read = [&]() -> task<> {
     auto p = leat::read_files<line_reader>({.files = files, .interleave = 2, .block = 1})
                  .shuffle({.capacity = 4, .seed = 3})
-                 .batch({.size = 4});
+                 .batch({.batch_size = 4});
     co_await p.for_each([&](line_rows rows) { batches.push_back(std::move(rows)); });
   };
   leat::sync_wait(read());  // the rows outlive the pipeline

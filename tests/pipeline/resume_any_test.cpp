@@ -84,17 +84,17 @@ lines with(lines p, const stage& s, const std::string& id) {
     case kind::prefetch: return std::move(p).prefetch(1 + n % 3, "prefetch" + id);
     case kind::batch:
       return std::move(p)
-          .batch({.size = 1 + n % 13, .name = "batch" + id})
+          .batch({.batch_size = 1 + n % 13, .name = "batch" + id})
           .flat_map("lines" + id, same, workers);
     case kind::batches:
       return std::move(p)
-          .batch({.size = 1 + n % 5, .name = "batch" + id})
-          .batch({.size = 1 + n % 3, .name = "batches" + id})
+          .batch({.batch_size = 1 + n % 5, .name = "batch" + id})
+          .batch({.batch_size = 1 + n % 3, .name = "batches" + id})
           .flat_map("lines" + id, lines_of_all, workers);
     case kind::batch_and_more: break;
   }
   return std::move(p)
-      .batch({.size = 1 + n % 9, .name = "batch" + id})
+      .batch({.batch_size = 1 + n % 9, .name = "batch" + id})
       .prefetch(1, "prefetch" + id)
       .map("same" + id, same, workers)
       .flat_map("lines" + id, lines_and_more);

@@ -51,12 +51,12 @@ TEST_CASE("resume: the midst of what a batch became, to any number of ranks", "[
   for (const std::size_t workers : {0U, 2U}) {
     check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
       return lines.read(rank, world_size)
-          .batch({.size = 4})
+          .batch({.batch_size = 4})
           .flat_map("lines", same, {.workers = workers});
     });
     check_both([&](std::uint64_t rank, std::uint64_t world_size) {
       return lines.read(rank, world_size)
-          .batch({.size = 7})
+          .batch({.batch_size = 7})
           .prefetch(1)
           .map("same", same, {.workers = workers})
           .flat_map("lines", same, {.workers = workers})
@@ -71,7 +71,7 @@ TEST_CASE("resume: batches of what buffers and functions gave, in their midst", 
   check_both([&](std::uint64_t rank, std::uint64_t world_size) {  // some lines twice in a batch
     return lines.read(rank, world_size, 3)
         .shuffle({.capacity = 60, .seed = 1})
-        .batch({.size = 11})
+        .batch({.batch_size = 11})
         .flat_map("lines", same);
   });
   check_both([&](std::uint64_t rank, std::uint64_t world_size) {
@@ -79,14 +79,14 @@ TEST_CASE("resume: batches of what buffers and functions gave, in their midst", 
         .map("odd", odd)
         .flat_map("parts", parts, {.workers = 2})
         .shuffle({.capacity = 6, .seed = 4})
-        .batch({.size = 5})
+        .batch({.batch_size = 5})
         .flat_map("lines", same, {.workers = 2})
         .prefetch(2);
   });
   check_resuming([&] {
     return lines.read(0, 1)
         .flat_map("parts", parts)
-        .batch({.size = 3})
+        .batch({.batch_size = 3})
         .map("some",
              [](texts batch) -> std::optional<texts> {
                if (batch.front().back() == 'b') return std::nullopt;
@@ -100,15 +100,15 @@ TEST_CASE("resume: batches of batches, in the midst of both", "[pipeline]") {
   const few_files lines;
   check_both([&](std::uint64_t rank, std::uint64_t world_size) {
     return lines.read(rank, world_size)
-        .batch({.size = 3})
-        .batch({.size = 2, .name = "batches"})
+        .batch({.batch_size = 3})
+        .batch({.batch_size = 2, .name = "batches"})
         .flat_map("lines", lines_of_all);
   });
   check_both([&](std::uint64_t rank, std::uint64_t world_size) {
     return lines.read(rank, world_size)
-        .batch({.size = 4})
+        .batch({.batch_size = 4})
         .flat_map("lines", same, {.workers = 2})
-        .batch({.size = 3, .name = "again"})
+        .batch({.batch_size = 3, .name = "again"})
         .map("same", same, {.workers = 2})
         .flat_map("lines again", same)
         .flat_map("parts", parts);
@@ -120,7 +120,7 @@ TEST_CASE("resume: what was begun of a batch is known while nothing comes of the
   const few_files lines;
   const auto make = [&] {
     return lines.read(0, 1)
-        .batch({.size = 4})
+        .batch({.batch_size = 4})
         .flat_map("lines", same)
         .map("few",
              [](std::string text) -> std::optional<std::string> {
@@ -128,7 +128,7 @@ TEST_CASE("resume: what was begun of a batch is known while nothing comes of the
                return text;
              })
         .flat_map("parts", parts)
-        .batch({.size = 7, .name = "again"})
+        .batch({.batch_size = 7, .name = "again"})
         .flat_map("lines again", same);
   };
   auto whole = make();
@@ -177,7 +177,7 @@ TEST_CASE(
                 .rank = rank,
                 .world_size = world_size,
                 .reader = {.compression_type = leat::compression::gzip}})
-        .batch({.size = 6})
+        .batch({.batch_size = 6})
         .flat_map("rows", texts_of_rows);
   });
   const temp_dir plain;
@@ -189,7 +189,7 @@ TEST_CASE(
                                .shard = {.rank = rank, .world_size = world_size},
                                .batch_size = 8})
         .shuffle({.capacity = 9, .seed = 2})
-        .batch({.size = 6})
+        .batch({.batch_size = 6})
         .flat_map("rows", texts_of_rows, {.workers = 2});
   });
 }
@@ -206,7 +206,7 @@ TEST_CASE("resume: batches of elements that can only be moved", "[pipeline]") {
     return lines.read(rank, world_size, 2)
         .shuffle({.capacity = 70, .seed = 1})
         .map("only", [](std::string text) { return only_text(std::move(text)); })
-        .batch({.size = 9})
+        .batch({.batch_size = 9})
         .flat_map("lines", [](const std::vector<only_text>& batch) {
           texts all;
           for (const only_text& each : batch) all.push_back(*each.text);
@@ -216,7 +216,7 @@ TEST_CASE("resume: batches of elements that can only be moved", "[pipeline]") {
 }
 
 auto declare(const few_files& lines, std::uint64_t rank = 0, std::uint64_t world_size = 1) {
-  return lines.read(rank, world_size).batch({.size = 4}).flat_map("lines", same);
+  return lines.read(rank, world_size).batch({.batch_size = 4}).flat_map("lines", same);
 }
 
 TEST_CASE("resume: a state has the batches that are needed, and no others", "[pipeline]") {
@@ -277,7 +277,7 @@ TEST_CASE("resume: behind an error in the midst of a batch its rest comes", "[pi
   bool fails = true;
   const auto make = [&](std::uint64_t rank, std::uint64_t world_size) {
     return lines.read(rank, world_size)
-        .batch({.size = 4})
+        .batch({.batch_size = 4})
         .flat_map("lines", same)
         .flat_map("parts", [&](const std::string& text) {
           if (fails && text == "102") throw std::runtime_error("a transient lookup");
@@ -315,7 +315,7 @@ TEST_CASE("resume: a batch whose elements are not made any more is refused", "[p
                if (leaves_out && text == "91") return std::nullopt;
                return text;
              })
-        .batch({.size = 4})
+        .batch({.batch_size = 4})
         .flat_map("lines", same);
   };
   auto first = make();
@@ -331,7 +331,7 @@ TEST_CASE("resume: a batch whose elements are not made any more is refused", "[p
 TEST_CASE("resume: batches that somebody made up are refused", "[pipeline]") {
   const few_files lines;
   const auto declared = [&] {
-    return declare(lines).batch({.size = 3, .name = "again"}).flat_map("lines again", same);
+    return declare(lines).batch({.batch_size = 3, .name = "again"}).flat_map("lines again", same);
   };
   auto p = declared();
   const stages good =

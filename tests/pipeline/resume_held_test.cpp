@@ -54,7 +54,7 @@ TEST_CASE("resume: buffers of several epochs, and batches, are dealt anew", "[pi
         .prefetch(1, "read ahead")
         .shuffle({.capacity = 25, .seed = 1})
         .shuffle({.capacity = 6, .name = "again"})
-        .batch({.size = 4})
+        .batch({.batch_size = 4})
         .map("join", join_batch, {.workers = 2})
         .prefetch(2);
   });
@@ -71,7 +71,7 @@ TEST_CASE("resume: buffers of compressed records are dealt anew", "[pipeline]") 
                 .world_size = world_size,
                 .reader = {.compression_type = leat::compression::gzip}})
         .shuffle({.capacity = 30, .seed = 9})
-        .batch({.size = 3})
+        .batch({.batch_size = 3})
         .map("join", join_rows);
   });
 }
@@ -121,7 +121,7 @@ TEST_CASE("resume: what is left of one of many elements goes through all stages"
     });
     check_resuming([&] {
       return lines.read(0, 1, 2)
-          .batch({.size = 7})
+          .batch({.batch_size = 7})
           .flat_map("lines", [](const texts& batch) { return batch; }, {.workers = workers})
           .map("odd", odd)
           .flat_map("parts", parts);

@@ -80,7 +80,7 @@ TEST_CASE("resume: ranks of another number go on with the same records", "[pipel
     check_ranks(
         static_cast<std::uint64_t>(before), static_cast<std::uint64_t>(behind),
         [&](std::uint64_t rank, std::uint64_t world_size) {
-          return ranks_of(rank, world_size).batch({.size = 4}).map("join", join_rows).prefetch(2);
+          return ranks_of(rank, world_size).batch({.batch_size = 4}).map("join", join_rows).prefetch(2);
         });
     // A batch ends in the midst of what a function has made of a run.
     check_ranks(static_cast<std::uint64_t>(before), static_cast<std::uint64_t>(behind),
@@ -88,7 +88,7 @@ TEST_CASE("resume: ranks of another number go on with the same records", "[pipel
                   return ranks_of(rank, world_size)
                       .map("text", text_of_record, {.workers = 2})
                       .map("again", [](std::string text) { return text; })
-                      .batch({.size = 4})
+                      .batch({.batch_size = 4})
                       .map("join", [](const texts& batch) { return joined(batch); });
                 });
   }
@@ -179,7 +179,7 @@ TEST_CASE("resume: batches of compressed records are dealt anew", "[pipeline]") 
                 .rank = rank,
                 .world_size = world_size,
                 .reader = {.compression_type = leat::compression::gzip}})
-        .batch({.size = 4})
+        .batch({.batch_size = 4})
         .map("join", join_rows, {.workers = 2});
   };
   const auto parted = [](const texts& batches) { return sorted(parts_of(joined(batches))); };

@@ -43,7 +43,7 @@ auto declared(const temp_dir& dir, choices c = {}) {
   return lines_of({.files = {dir / "*"}, .num_epochs = c.num_epochs, .interleave = c.interleave},
                   {.name = "train"})
       .shuffle({.capacity = c.capacity, .seed = c.seed, .name = c.shuffle})
-      .batch({.size = c.batch})
+      .batch({.batch_size = c.batch})
       .map("join", [](const texts& batch) { return leat_test::joined(batch); })
       .prefetch(1);
 }
@@ -272,14 +272,14 @@ TEST_CASE("resume: pipelines that cannot be saved say why", "[pipeline]") {
                  "pipeline 'serve' cannot be saved or restored: stage 'numbers': what a queue gave "
                  "cannot be had again"));
   CHECK(contains(
-      why(lines_of({.files = {dir / "*"}}).batch({.size = 2}).shuffle({.capacity = 3})),
+      why(lines_of({.files = {dir / "*"}}).batch({.batch_size = 2}).shuffle({.capacity = 3})),
       "stage 'shuffle': its buffer holds elements that are made of several records: shuffle before "
       "batch()"));
   CHECK(contains(why(lines_of({.files = {dir / "*"}}, {.order = leat::ordering::free})
                          .map("same", [](std::string t) { return t; }, {.workers = 2})),
                  "stage 'same': its workers give elements as they get ready: take "
                  "ordering::deterministic"));
-  auto ended = lines_of({.files = {dir / "*"}}).batch({.size = 1}).shuffle({.capacity = 3});
+  auto ended = lines_of({.files = {dir / "*"}}).batch({.batch_size = 1}).shuffle({.capacity = 3});
   leat::sync_wait(ended.stop());
   CHECK(contains(why(ended), "shuffle before batch()"));
 }

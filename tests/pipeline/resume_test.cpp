@@ -71,7 +71,7 @@ TEST_CASE("resume: a shuffle buffer, batches, and what runs ahead", "[pipeline]"
                      .reader = {.read = {.chunk_size = 64}}})
         .prefetch(1, "read ahead")
         .shuffle({.capacity = 100, .seed = 2})
-        .batch({.size = 8})
+        .batch({.batch_size = 8})
         .map("join", join_batch, {.workers = 2})
         .prefetch(3);
   });
@@ -90,7 +90,7 @@ TEST_CASE("resume: rows of records, compressed, to the end from each place", "[p
                                                 .block = 7,
                                                 .reader = {.compression_type = compression}})
           .shuffle({.capacity = 50, .seed = 9})
-          .batch({.size = 7, .last = leat::remainder::drop})
+          .batch({.batch_size = 7, .last = leat::remainder::drop})
           .map("join", join_rows, {.workers = 2})
           .prefetch(2);
     };
@@ -164,7 +164,7 @@ TEST_CASE("resume: an order of all records", "[pipeline]") {
   };
   check_resuming([&] { return read().map("text", text_of_record).prefetch(2); });
   check_resuming([&] {
-    return read().batch({.size = 10}).map("join", join_rows, {.workers = 2}).prefetch(1);
+    return read().batch({.batch_size = 10}).map("join", join_rows, {.workers = 2}).prefetch(1);
   });
   check_resuming(
       [&] { return read().shuffle({.capacity = 25, .seed = 6}).map("text", text_of_record); });
@@ -356,7 +356,7 @@ TEST_CASE("resume: what was restored is saved as the same bytes", "[pipeline]") 
   write_line_files(dir, 60);
   const auto make = [&] {
     return lines_of({.files = {dir / "lines*"}, .num_epochs = 2, .interleave = 3, .block = 1})
-        .batch({.size = 3})
+        .batch({.batch_size = 3})
         .map("join", join_batch);
   };
   auto whole = make();

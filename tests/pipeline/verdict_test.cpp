@@ -299,7 +299,7 @@ task<std::string> verdict_with(std::size_t workers, leat::pipeline_options optio
   const temp_dir folder;
   const std::string path = folder.write("lines", std::string(5 * batches, '\n'));
   auto p = leat_test::lines_of({.files = {path}}, std::move(options))
-               .batch({.size = 5})
+               .batch({.batch_size = 5})
                .map("parse", parse, {.workers = workers});
   const leat::scheduler& home = co_await leat::this_task::get_scheduler();
   const leat::time_point begin = home.now();

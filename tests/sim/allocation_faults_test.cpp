@@ -190,7 +190,7 @@ auto declared(std::size_t readers) {
                                               .readers = readers})
       .flat_map("words", words)
       .shuffle({.capacity = 5, .seed = 2})
-      .batch({.size = 3})
+      .batch({.batch_size = 3})
       .prefetch(2);
 }
 using words_pipeline = decltype(declared(0));

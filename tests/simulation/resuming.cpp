@@ -61,7 +61,7 @@ auto declared(const declaration& d, world& w) {
                 {.workers = workers()})
       .shuffle({.capacity = d.capacity, .seed = d.seed + 1})
       .prefetch(static_cast<std::size_t>(1 + random.below(3)))
-      .batch({.size = d.batch})
+      .batch({.batch_size = d.batch})
       .map("join",
            [](const texts& batch) {
              std::string all;

@@ -78,7 +78,7 @@ inline auto elements_of(const job_shape& s, leat::sim::world& w) {
       .map("text", [](std::string_view line) { return std::string(line); }, {.workers = workers()})
       .shuffle({.capacity = s.capacity, .seed = s.seed + 1})
       .prefetch(static_cast<std::size_t>(1 + random.below(2)))
-      .batch({.size = s.batch})
+      .batch({.batch_size = s.batch})
       .map("join",
            [](const std::vector<std::string>& batch) {
              std::string all;

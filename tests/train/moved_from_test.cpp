@@ -67,7 +67,7 @@ TEST_CASE("pipeline: save() of one that was moved from ends the process with a s
           "[train]") {
   CHECK(contains(last_words_in_world([](world&) -> task<> {
                    auto first =
-                       leat::read_files<leat::line_reader>({.files = {"/f"}}).batch({.size = 1});
+                       leat::read_files<leat::line_reader>({.files = {"/f"}}).batch({.batch_size = 1});
                    const auto second = std::move(first);
                    static_cast<void>(first.save());
                    co_return;

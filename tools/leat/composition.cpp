@@ -130,7 +130,7 @@ composed_pipeline finished(any_pipeline&& p) {
   return std::visit(
       []<class Pipeline>(Pipeline&& before) -> composed_pipeline {
         if constexpr (is_view<element<Pipeline>>) {
-          return std::move(before).batch({.size = rows_at_a_time, .name = "output"});
+          return std::move(before).batch({.batch_size = rows_at_a_time, .name = "output"});
         } else {
           return std::move(before);
         }

@@ -34,9 +34,10 @@ leat::batches_options read_batch(section& s, element_kind& kind, std::string& te
   }
   leat::batches_options o;
   s.read("name", o.name);
-  if (s.require("size", "the elements of a batch")) s.read("size", o.size, 1);
+  if (s.require("size", "the elements of a batch")) s.read("size", o.batch_size, 1);
   s.choose("last", o.last, batch_remainders);
-  text = fmt::format("{} each{}", o.size, o.last == leat::remainder::drop ? ", whole ones" : "");
+  text =
+      fmt::format("{} each{}", o.batch_size, o.last == leat::remainder::drop ? ", whole ones" : "");
   kind = kind == element_kind::lines ? element_kind::line_batches : element_kind::record_batches;
   return o;
 }

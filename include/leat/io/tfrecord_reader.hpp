@@ -10,6 +10,7 @@
 
 #include "leat/codec/tfrecord.hpp"
 #include "leat/io/detail/range_checksums.hpp"
+#include "leat/io/read_options.hpp"
 #include "leat/io/record_reader.hpp"
 
 namespace leat {

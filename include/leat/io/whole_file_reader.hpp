@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "leat/io/read_options.hpp"
 #include "leat/io/record_reader.hpp"
 
 namespace leat {

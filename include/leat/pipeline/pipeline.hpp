@@ -56,7 +56,7 @@ struct shuffle_buffer_options {
 
 /// How elements are put together.
 struct batches_options {
-  std::size_t size = 0;              ///< elements
+  std::size_t batch_size = 0;        ///< elements
   remainder last = remainder::keep;  ///< keep: the last batch may be smaller
   std::string name = "batch";
 };
@@ -65,7 +65,7 @@ struct batches_options {
 ///
 ///     auto batches = leat::read_files<leat::tfrecord_reader>({.files = {"data/*.tfrecord"}})
 ///                        .shuffle({.capacity = 10'000, .seed = 1})
-///                        .batch({.size = 128})
+///                        .batch({.batch_size = 128})
 ///                        .map("parse", parse, {.workers = 2})
 ///                        .prefetch(2);
 ///     co_await batches.for_each([&](leat::tensor_tuple batch) { learn(batch); });
@@ -137,11 +137,11 @@ class pipeline {
   /// Puts elements together: each batch is an element from here on; of records record_rows, of
   /// lines line_rows, of others a std::vector.
   [[nodiscard]] auto batch(const batches_options& options) && {
-    if (options.size == 0) core_->refuse(options.name, "give a size of 1 or more");
+    if (options.batch_size == 0) core_->refuse(options.name, "give a batch_size of 1 or more");
     stage_metrics& metrics = core_->add_stage(options.name);
     using stage = detail::batch_stage<Run>;
     return continue_with(
-        std::make_unique<stage>(std::move(last_), metrics, options.size, options.last));
+        std::make_unique<stage>(std::move(last_), metrics, options.batch_size, options.last));
   }
 
   /// Runs what stands before in a task of its own, up to `runs` runs of elements ahead.

@@ -14,7 +14,7 @@ namespace leat {
 /// them: a global shuffle, for which no buffer is needed. See indexed_reader.
 ///
 ///     auto batches = leat::read_indexed({"data/*.tfrecord"}, {.num_epochs = 3, .seed = 1})
-///                        .batch({.size = 128});
+///                        .batch({.batch_size = 128});
 ///
 /// `files`: as file_source::files; the index of another one of them is none. The name of the stage
 /// is that of the reader's options.

@@ -15,6 +15,7 @@
 #include "leat/io/detail/read_ahead.hpp"
 #include "leat/io/detail/window.hpp"
 #include "leat/io/file.hpp"
+#include "leat/io/read_options.hpp"
 
 namespace leat::detail {
 
