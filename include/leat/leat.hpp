@@ -26,6 +26,7 @@
 
 // Errors, time, random numbers, diagnosis
 #include "leat/core/assert.hpp"
+#include "leat/core/braced.hpp"
 #include "leat/core/clock.hpp"
 #include "leat/core/dump.hpp"
 #include "leat/core/dump_on_request.hpp"

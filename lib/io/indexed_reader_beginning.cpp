@@ -67,7 +67,7 @@ void indexed_reader::check_ranks() const {
                     (by_files ? "; take shard_by::records" : ""));
 }
 
-task<std::unique_ptr<indexed_reader>> indexed_reader::open(std::vector<std::string> paths,
+task<std::unique_ptr<indexed_reader>> indexed_reader::open(braced<std::vector<std::string>> paths,
                                                            indexed_reader_options options,
                                                            std::source_location where) {
   check_options(options);

@@ -95,7 +95,7 @@ task<std::vector<std::string>> match_one(std::string pattern) {
 
 }  // namespace
 
-task<std::vector<std::string>> match_files(std::vector<std::string> patterns,
+task<std::vector<std::string>> match_files(braced<std::vector<std::string>> patterns,
                                            match_options options) {
   std::vector<std::string> all;
   for (const std::string& pattern : patterns) {

@@ -245,8 +245,9 @@ class indexed_stage final : public detail::stage<record_selection> {
 
 }  // namespace
 
-pipeline<record_selection> read_indexed(std::vector<std::string> files,
-                                        indexed_reader_options reader, pipeline_options options) {
+pipeline<record_selection> read_indexed(braced<std::vector<std::string>> files,
+                                        indexed_reader_options given, pipeline_options options) {
+  indexed_reader_options reader = std::move(given);  // see braced
   auto core = std::make_unique<detail::pipeline_core>(std::move(options));
   if (files.empty()) core->refuse(reader.name, "name at least one file or pattern");
   indexed_reader::check_options(reader);

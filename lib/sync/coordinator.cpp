@@ -32,7 +32,7 @@ struct coordinator::thread_entry {
 
 coordinator::coordinator(coordinator_options options)
     : task_scope("coordinator", options.name, scheduler::current_task()),
-      clean_(std::move(options.clean_stop_errors)) {
+      clean_(options.clean_stop_errors) {
   on_stop_.emplace(get_stop_token(), forward{this});
 }
 

@@ -48,7 +48,7 @@ task<void> run_body(const std::function<task<void>()>& body, const looper_option
 }
 
 task<void> run_loop(std::function<task<void>()> body, looper_options options) {
-  if (options.start_loop) co_await options.start_loop();
+  if (options.start_loop) co_await std::as_const(options).start_loop();
   std::exception_ptr error;
   try {
     co_await run_body(body, options);
@@ -60,7 +60,7 @@ task<void> run_loop(std::function<task<void>()> body, looper_options options) {
   if (error && !cut_short) std::rethrow_exception(error);
   if (!options.stop_loop) co_return;
   task_group in_spite_of_the_stop(shielded, "stop_loop");
-  in_spite_of_the_stop.spawn(options.stop_loop(), "stop_loop");
+  in_spite_of_the_stop.spawn(std::as_const(options).stop_loop(), "stop_loop");
   co_await in_spite_of_the_stop.join();
 }
 

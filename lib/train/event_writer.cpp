@@ -67,8 +67,8 @@ void check(const event_writer_options& o, const std::string& directory) {
 detail::event_file_names names_of(std::string directory, const event_writer_options& o,
                                   const scheduler& home) {
   process_identity who = home.identity();
-  return {std::move(directory), o.host.empty() ? std::move(who.host) : o.host,
-          o.process.value_or(who.process), o.suffix};
+  if (!o.host.empty()) who.host = o.host;
+  return {std::move(directory), std::move(who.host), o.process.value_or(who.process), o.suffix};
 }
 
 }  // namespace

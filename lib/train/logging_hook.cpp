@@ -38,7 +38,9 @@ task<void> logging_hook::after_run(run_context& run) {
   std::string line = "step " + std::to_string(step);
   const char* separator = ": ";
   const bool all = options_.names.empty();
-  for (const std::string& name : all ? run.results().names() : options_.names) {
+  const std::vector<std::string> names =
+      all ? run.results().names() : std::vector<std::string>(options_.names);
+  for (const std::string& name : names) {
     const std::optional<double> number = run.results().number(name);
     if (!number && all) continue;
     line += separator + name + " = " + (number ? text_of(*number) : "no number");

@@ -144,7 +144,9 @@ task<detail::listed_ranks> detail::find_in_ranks(std::vector<std::string> direct
                                                  rank_checkpoint_options options) {
   std::set<std::string> told;
   const refuse_function refuse = [&](const std::string& path, const std::exception_ptr& why) {
-    if (options.on_refused && told.insert(path).second) options.on_refused(path, why);
+    if (options.on_refused && told.insert(path).second) {
+      std::as_const(options).on_refused(path, why);
+    }
   };
   listed_ranks found;
   found.ranks = co_await list_ranks(directories, options);
@@ -174,14 +176,15 @@ task<bool> detail::are_unchanged(const listed_ranks& before, rank_checkpoint_opt
   co_return true;
 }
 
-task<std::optional<rank_checkpoints>> find_rank_checkpoints(std::vector<std::string> directories,
-                                                            rank_checkpoint_options options) {
+task<std::optional<rank_checkpoints>> find_rank_checkpoints(
+    braced<std::vector<std::string>> directories, rank_checkpoint_options options) {
   detail::listed_ranks found =
       co_await detail::find_in_ranks(std::move(directories), std::move(options));
   co_return std::move(found.common);
 }
 
-task<std::optional<rank_checkpoints>> find_rank_checkpoints(std::vector<std::string> directories) {
+task<std::optional<rank_checkpoints>> find_rank_checkpoints(
+    braced<std::vector<std::string>> directories) {
   return find_rank_checkpoints(std::move(directories), rank_checkpoint_options());
 }
 

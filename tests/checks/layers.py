@@ -8,7 +8,7 @@ import sys
 ALLOWED = {
     'core': set(),
     'sync': {'core'},
-    'codec': {'core/assert.hpp', 'core/error.hpp', 'core/dtype.hpp', 'core/element_spec.hpp',
+    'codec': {'core/assert.hpp', 'core/braced.hpp', 'core/error.hpp', 'core/dtype.hpp', 'core/element_spec.hpp',
               'core/ragged_tensor.hpp', 'core/shape.hpp', 'core/sparse_tensor.hpp', 'core/tensor.hpp', 'core/tensor_maker.hpp',
               'core/tensor_tuple.hpp', 'core/utf8.hpp', 'core/wire_reader.hpp'},
     'io': {'core', 'codec'},

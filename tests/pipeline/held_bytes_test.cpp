@@ -150,7 +150,8 @@ TEST_CASE("memory_budget: a batch is refused as soon as it is too large", "[pipe
   const temp_dir dir;
   leat::sync_wait(write_records(dir / "a"));
   CHECK(contains(end_of(large_records(dir).batch({.batch_size = count})), "'batch' "));
-  CHECK(contains(end_of(large_records(dir).map("text", text).batch({.batch_size = count})), "'batch' "));
+  CHECK(contains(end_of(large_records(dir).map("text", text).batch({.batch_size = count})),
+                 "'batch' "));
   auto fits = large_records(dir).map("text", text).batch({.batch_size = 200});
   CHECK_NOTHROW(leat::sync_wait(read_all(fits)));
 }

@@ -111,7 +111,8 @@ TEST_CASE("pipeline: a header counts among the lines that errors name", "[pipeli
   leat::file_source<line_reader> source;
   source.files = {path};
   source.reader.skip_header_lines = 1;
-  CHECK(error_of(leat::read_files(std::move(source)).batch({.batch_size = 2}).map("parse", columns)) ==
+  CHECK(error_of(
+            leat::read_files(std::move(source)).batch({.batch_size = 2}).map("parse", columns)) ==
         path + ":3 at offset 8, byte 5: the number of fields is 3, must be 2");
 }
 
@@ -159,7 +160,8 @@ TEST_CASE("pipeline: an error of a JSON Example names its file and line", "[pipe
     return leat::decode_json_example(leat::tensor::of({static_cast<std::int64_t>(views.size())},
                                                       std::span<const std::string_view>(views)));
   };
-  auto p = leat::read_files<line_reader>({.files = {path}}).batch({.batch_size = 2}).map("parse", parse);
+  auto p =
+      leat::read_files<line_reader>({.files = {path}}).batch({.batch_size = 2}).map("parse", parse);
   CHECK(error_of(std::move(p)).starts_with(path + ":2 at offset 3"));
 }
 

@@ -229,11 +229,13 @@ TEST_CASE("resume: what ranks have left of files of their own is dealt anew", "[
   const owned_files records;
   check_dealing_of(records);
   check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
-    return records.read(rank, world_size, 2).batch({.batch_size = 5}).flat_map("rows", [](const auto& b) {
-      texts all;
-      for (const leat::byte_view row : b) all.push_back(text_of_record(row));
-      return all;
-    });
+    return records.read(rank, world_size, 2)
+        .batch({.batch_size = 5})
+        .flat_map("rows", [](const auto& b) {
+          texts all;
+          for (const leat::byte_view row : b) all.push_back(text_of_record(row));
+          return all;
+        });
   });
 }
 

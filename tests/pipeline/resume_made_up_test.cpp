@@ -150,7 +150,9 @@ TEST_CASE("resume: what a stage never has in a state is not passed over", "[pipe
 TEST_CASE("resume: more elements than a function makes of one are not left out", "[pipeline]") {
   const few_lines lines;
   const auto declared = [&] {
-    return lines.read().batch({.batch_size = 3}).flat_map("each", [](texts batch) { return batch; });
+    return lines.read().batch({.batch_size = 3}).flat_map("each", [](texts batch) {
+      return batch;
+    });
   };
   const std::string state = state_behind(declared(), 4);
   REQUIRE(stages_of(state)[3].begun.at(0).had == 1);

@@ -77,11 +77,13 @@ TEST_CASE("resume: ranks of another number go on with the same records", "[pipel
                                .batch_size = 6});
   };
   for (const auto& [before, behind] : {std::pair{2, 3}, {2, 1}, {1, 4}, {3, 2}}) {
-    check_ranks(
-        static_cast<std::uint64_t>(before), static_cast<std::uint64_t>(behind),
-        [&](std::uint64_t rank, std::uint64_t world_size) {
-          return ranks_of(rank, world_size).batch({.batch_size = 4}).map("join", join_rows).prefetch(2);
-        });
+    check_ranks(static_cast<std::uint64_t>(before), static_cast<std::uint64_t>(behind),
+                [&](std::uint64_t rank, std::uint64_t world_size) {
+                  return ranks_of(rank, world_size)
+                      .batch({.batch_size = 4})
+                      .map("join", join_rows)
+                      .prefetch(2);
+                });
     // A batch ends in the midst of what a function has made of a run.
     check_ranks(static_cast<std::uint64_t>(before), static_cast<std::uint64_t>(behind),
                 [&](std::uint64_t rank, std::uint64_t world_size) {

@@ -65,14 +65,15 @@ TEST_CASE("saver: one that was moved from ends the process with a sentence", "[t
 
 TEST_CASE("pipeline: save() of one that was moved from ends the process with a sentence",
           "[train]") {
-  CHECK(contains(last_words_in_world([](world&) -> task<> {
-                   auto first =
-                       leat::read_files<leat::line_reader>({.files = {"/f"}}).batch({.batch_size = 1});
-                   const auto second = std::move(first);
-                   static_cast<void>(first.save());
-                   co_return;
-                 }),
-                 "a pipeline is used that was moved to another place"));
+  CHECK(contains(
+      last_words_in_world([](world&) -> task<> {
+        auto first =
+            leat::read_files<leat::line_reader>({.files = {"/f"}}).batch({.batch_size = 1});
+        const auto second = std::move(first);
+        static_cast<void>(first.save());
+        co_return;
+      }),
+      "a pipeline is used that was moved to another place"));
 }
 
 }  // namespace moved_from_test

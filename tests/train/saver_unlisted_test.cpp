@@ -40,7 +40,7 @@ task<std::string> restored(program& p) {
 
 task<names> listed() {
   const auto s = co_await leat::get_checkpoint_state("/d");
-  co_return s ? s->all_model_checkpoint_paths : names();
+  co_return s ? names(s->all_model_checkpoint_paths) : names();
 }
 
 task<names> adopted(program& p) {

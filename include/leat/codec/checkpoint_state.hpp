@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "leat/core/braced.hpp"
+
 namespace leat {
 
 /// Which checkpoints of a directory there are: the contents of its state file.
@@ -12,12 +14,12 @@ namespace leat {
 /// The message CheckpointState of TensorFlow in protobuf's text format, so that its tools read it,
 /// and people can edit it to choose another checkpoint.
 struct checkpoint_state {
-  std::string model_checkpoint_path;                    ///< the one to restore
-  std::vector<std::string> all_model_checkpoint_paths;  ///< oldest first
+  braced<std::string> model_checkpoint_path = {};                    ///< the one to restore
+  braced<std::vector<std::string>> all_model_checkpoint_paths = {};  ///< oldest first
   /// Seconds since 1970, of each path; or empty.
-  std::vector<double> all_model_checkpoint_timestamps;
+  braced<std::vector<double>> all_model_checkpoint_timestamps = {};
   /// When the last checkpoint was saved that is kept for ever.
-  std::optional<double> last_preserved_timestamp;
+  std::optional<double> last_preserved_timestamp = {};
 
   /// The state as text, a field in each line.
   [[nodiscard]] std::string to_text() const;

@@ -10,6 +10,7 @@
 
 #include "leat/codec/bytes.hpp"
 #include "leat/codec/decode_error.hpp"
+#include "leat/core/braced.hpp"
 #include "leat/core/element_spec.hpp"
 #include "leat/core/tensor.hpp"
 #include "leat/core/tensor_tuple.hpp"
@@ -43,10 +44,10 @@ struct csv_options {
   /// quotes inside. False: a quote is a byte like others.
   bool quotes = true;
   /// A field with this text is missing too, as an empty one always is; with quotes around it too.
-  std::string na_value = {};
+  braced<std::string> na_value = {};
   /// The indices of the fields that become columns, from 0, in rising order; empty: all fields.
   /// Fields after the last one are not read. To select by name: csv_decoder::for_header().
-  std::vector<std::size_t> select = {};
+  braced<std::vector<std::size_t>> select = {};
 };
 
 /// Makes columns of values from records of comma-separated values.

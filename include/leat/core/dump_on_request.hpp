@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "leat/core/braced.hpp"
 #include "leat/core/clock.hpp"
 #include "leat/core/dump.hpp"
 
@@ -13,9 +14,10 @@ namespace leat {
 
 /// How and where a dump_on_request writes.
 struct dump_on_request_options {
-  int signal = 0;         ///< one that asks for a dump, such as SIGUSR1; 0: none does
-  int descriptor = 2;     ///< where dumps are written; stays open as long as the object lives
-  std::string file = {};  ///< if set: dumps are appended to that file and not to `descriptor`
+  int signal = 0;      ///< one that asks for a dump, such as SIGUSR1; 0: none does
+  int descriptor = 2;  ///< where dumps are written; stays open as long as the object lives
+  braced<std::string> file =
+      {};  ///< if set: dumps are appended to that file and not to `descriptor`
   dump_format format = dump_format::text;
   time_span patience = std::chrono::seconds(1);  ///< as for dump()
 };

@@ -68,6 +68,8 @@ inline constexpr std::int64_t unknown_dimension = -1;
 /// A value type; moved from it may only be assigned to. Thread safety: distinct-safe.
 class partial_shape {
  public:
+  using value_type = std::int64_t;  ///< a dimension
+
   /// A scalar: [].
   partial_shape() noexcept = default;
   /// Errors: invalid_argument for a negative dimension other than `unknown_dimension`, or for known

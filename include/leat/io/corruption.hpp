@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "leat/core/braced.hpp"
 #include "leat/core/error.hpp"
 
 namespace leat {
@@ -66,9 +67,9 @@ struct corruption_options {
   /// behind a record that is cut off by the end of the file, for which all of the rest is held.
   std::uint64_t max_held = std::uint64_t{16} << 20;
   /// Called for each report, on the reader's scheduler, before the reader goes on. Must not throw.
-  std::function<void(const corruption_report&)> on_report = {};
+  braced<std::function<void(const corruption_report&)>> on_report = {};
   /// Where each report is written.
-  std::shared_ptr<quarantine_log> log = {};
+  braced<std::shared_ptr<quarantine_log>> log = {};
 };
 
 namespace detail {

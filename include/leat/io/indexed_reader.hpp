@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "leat/core/braced.hpp"
 #include "leat/core/detail/aligned_bytes.hpp"
 #include "leat/core/task.hpp"
 #include "leat/io/corruption.hpp"
@@ -48,7 +49,7 @@ struct indexed_reader_options {
   tfrecord_file_options file = {.max_gap = 0};
   /// fail, skip_record or resync, which are one here: an index says where the next record is.
   corruption_options corruption = {};
-  std::string name = "indexed_reader";  ///< for messages
+  braced<std::string> name = "indexed_reader";  ///< for messages
 };
 
 /// What an indexed_reader has done so far.
@@ -92,7 +93,7 @@ class indexed_reader {
   ///         an option out of range, for no files, for a skip of whole files, and for so many ranks
   ///         that one of them would have nothing to read.
   [[nodiscard]] static task<std::unique_ptr<indexed_reader>> open(
-      std::vector<std::string> paths, indexed_reader_options options = {},
+      braced<std::vector<std::string>> paths, indexed_reader_options options = {},
       std::source_location where = std::source_location::current());
 
   /// For who declares a reader before there are files: refuses what open() would refuse for any.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "leat/codec/bytes.hpp"
+#include "leat/core/braced.hpp"
 #include "leat/core/task.hpp"
 #include "leat/io/detail/index_beside.hpp"
 #include "leat/io/detail/one_at_a_time.hpp"
@@ -28,7 +29,7 @@ struct sharded_tfrecord_writer_options {
   /// at once, each with its buffers. At most 10,000.
   std::size_t shard_count = 0;
   /// What the names end with.
-  std::string suffix = ".tfrecord";
+  braced<std::string> suffix = ".tfrecord";
   /// How each file is written; with an index beside each of them where it says so.
   tfrecord_writer_options file = {};
 };

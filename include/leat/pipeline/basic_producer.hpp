@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "leat/core/braced.hpp"
 #include "leat/core/random.hpp"
 #include "leat/core/task.hpp"
 #include "leat/core/this_task.hpp"
@@ -29,7 +30,7 @@ struct producer_options {
   bool shuffle = true;                          ///< a new order in each epoch
   std::optional<std::uint64_t> seed = {};       ///< of the orders; none: others each time
   std::size_t capacity = 32;                    ///< of the queue, in items, or `unbounded`
-  std::string name = "input_producer";          ///< of the queue, for messages and reports
+  braced<std::string> name = "input_producer";  ///< of the queue, for messages and reports
   /// Where the queue is to be found by its name, by those who read it and other producers; must
   /// outlive this one. Null: the queue is its own.
   queue_registry* shared = nullptr;

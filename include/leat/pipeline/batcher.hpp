@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "leat/core/braced.hpp"
 #include "leat/core/clock.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/select.hpp"
@@ -37,7 +38,7 @@ struct batch_options {
   std::size_t batch_size = 0;
   std::size_t capacity = 32;           ///< of the queue, in items
   remainder last = remainder::keep;    ///< keep: the last batch may be smaller
-  std::string name = "batch";          ///< of the queue, for messages and reports
+  braced<std::string> name = "batch";  ///< of the queue, for messages and reports
   std::size_t max_weight = unbounded;  ///< of all items in the queue
   memory_budget* budget = nullptr;     ///< shared with other queues; must outlive them
   /// How long next() waits for a batch before it fails with deadline_exceeded, and says what the
@@ -52,7 +53,7 @@ struct shuffle_batch_options {
   std::size_t min_after_dequeue = 0;  ///< items that stay in while the input lasts
   std::optional<std::uint64_t> seed = {};
   remainder last = remainder::keep;
-  std::string name = "shuffle_batch";
+  braced<std::string> name = "shuffle_batch";
   std::size_t max_weight = unbounded;
   memory_budget* budget = nullptr;
   std::optional<time_span> patience = {};

@@ -10,6 +10,7 @@
 #include <utility>
 #include <variant>
 
+#include "leat/core/braced.hpp"
 #include "leat/core/scheduler.hpp"
 #include "leat/core/shape.hpp"
 #include "leat/core/task.hpp"
@@ -39,9 +40,9 @@ struct source_options {
   bool ordered = false;
   /// What says which elements are wanted, in a maybe_element: [] one for all that a call gives, [?]
   /// or [n] one for each row.
-  partial_shape keep = {};
-  std::string name = {};      ///< for messages and dumps; empty: "source" and its number
-  scheduler* home = nullptr;  ///< where its tasks run; null: where the batcher is started
+  braced<partial_shape> keep = {};
+  braced<std::string> name = {};  ///< for messages and dumps; empty: "source" and its number
+  scheduler* home = nullptr;      ///< where its tasks run; null: where the batcher is started
 };
 
 namespace detail {

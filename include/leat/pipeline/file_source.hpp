@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "leat/core/braced.hpp"
+
 namespace leat {
 
 /// Which files a pipeline reads, how often and in which order.
@@ -18,7 +20,7 @@ template <class Reader>
 struct file_source {
   /// Files, or patterns as match_files() takes them: each has to match a file. All are sorted, and
   /// each is read once, however often it is named.
-  std::vector<std::string> files;
+  braced<std::vector<std::string>> files;
   std::optional<std::uint64_t> num_epochs = 1;  ///< none: again and again
   bool shuffle = false;                         ///< the files, another order in each epoch
   std::optional<std::uint64_t> seed = {};       ///< of the orders; none: others each time
@@ -38,7 +40,7 @@ struct file_source {
   std::uint64_t rank = 0;
   std::uint64_t world_size = 1;
   typename Reader::options_type reader = {};
-  std::string name = "files";  ///< of the stage
+  braced<std::string> name = "files";  ///< of the stage
 };
 
 }  // namespace leat

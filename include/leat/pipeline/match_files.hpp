@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "leat/core/braced.hpp"
 #include "leat/core/task.hpp"
 
 namespace leat {
@@ -26,7 +27,7 @@ struct match_options {
 ///               the system. What is no directory, or must not be read, is left out.
 /// Cancellation: before each directory and each file.
 /// Source: matching_files, tf.io.gfile.glob.
-[[nodiscard]] task<std::vector<std::string>> match_files(std::vector<std::string> patterns,
+[[nodiscard]] task<std::vector<std::string>> match_files(braced<std::vector<std::string>> patterns,
                                                          match_options options = {});
 
 }  // namespace leat

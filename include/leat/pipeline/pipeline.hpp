@@ -44,21 +44,21 @@ struct prefetch_options {
   /// are opened there, and functions without workers of their own are called there. Such a pipeline
   /// cannot be saved.
   bool on_worker = false;
-  std::string name = "prefetch";
+  braced<std::string> name = "prefetch";
 };
 
 /// What a shuffle holds, from which it draws.
 struct shuffle_buffer_options {
   std::size_t capacity = 0;                ///< elements
   std::optional<std::uint64_t> seed = {};  ///< none: another order each time
-  std::string name = "shuffle";
+  braced<std::string> name = "shuffle";
 };
 
 /// How elements are put together.
 struct batches_options {
   std::size_t batch_size = 0;        ///< elements
   remainder last = remainder::keep;  ///< keep: the last batch may be smaller
-  std::string name = "batch";
+  braced<std::string> name = "batch";
 };
 
 /// A stream of elements, declared stage by stage from its source on, and read by its consumer.
@@ -235,8 +235,7 @@ class pipeline {
   /// readers, names of pipelines, prefetch() and num_epochs may be others than there; functions
   /// must give the same for the same elements. A seed that is not given is that of the state.
   ///
-  /// Before the first next(), on the consumer's scheduler. After an error the pipeline is as it was
-  /// declared.
+  /// Before the first next(), on the consumer's scheduler. An error changes nothing.
   ///
   /// Errors:       invalid_argument for the state of a pipeline that was declared otherwise, and
   ///               for bytes that are none; data_loss; failed_precondition for files that were read
@@ -386,15 +385,15 @@ class pipeline {
 ///
 /// Errors: invalid_argument for no file and for options out of range, the reader's too.
 template <class Reader>
-[[nodiscard]] auto read_files(file_source<Reader> source, pipeline_options options = {}) {
+[[nodiscard]] auto read_files(file_source<Reader> files, pipeline_options options = {}) {
+  file_source<Reader> source = std::move(files);  // see braced
   auto core = std::make_unique<detail::pipeline_core>(std::move(options));
   detail::check_file_source(source, *core);
   source.readers = detail::readers_of(source);
   core->guard_reports(source.reader.corruption.on_report);
   stage_metrics& metrics = core->add_stage(source.name, detail::least_memory_of(source));
-  using run = typename Reader::batch_type;
-  return pipeline<run>(std::move(core),
-                       std::make_unique<detail::file_stage<Reader>>(metrics, std::move(source)));
+  auto first = std::make_unique<detail::file_stage<Reader>>(metrics, std::move(source));
+  return pipeline<typename Reader::batch_type>(std::move(core), std::move(first));
 }
 
 }  // namespace leat

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "leat/core/braced.hpp"
 #include "leat/core/clock.hpp"
 #include "leat/core/runtime.hpp"
 #include "leat/core/scheduler.hpp"
@@ -21,11 +22,11 @@ enum class ordering {
 
 /// How a pipeline runs.
 struct pipeline_options {
-  std::string name = "pipeline";  ///< for messages, reports and dumps
+  braced<std::string> name = "pipeline";  ///< for messages, reports and dumps
   ordering order = ordering::deterministic;
   /// Where the workers of its stages run, dealt out in turn over all stages; none: on the
   /// consumer's scheduler. They outlive the pipeline.
-  std::vector<scheduler*> workers = {};
+  braced<std::vector<scheduler*>> workers = {};
   /// How long the consumer waits for an element before next() fails with deadline_exceeded, and
   /// names the stage for which all wait: one that nobody feeds, or whose input does not come. It
   /// may take twice as long until that is noticed. A function that does not return cannot be ended,

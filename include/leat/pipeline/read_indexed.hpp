@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "leat/core/braced.hpp"
 #include "leat/io/indexed_reader.hpp"
 #include "leat/io/record_selection.hpp"
 #include "leat/pipeline/pipeline.hpp"
@@ -21,7 +22,7 @@ namespace leat {
 ///
 /// Errors: invalid_argument for no file and for options out of range, as of every stage; those of
 ///         indexed_reader about the files when it runs.
-[[nodiscard]] pipeline<record_selection> read_indexed(std::vector<std::string> files,
+[[nodiscard]] pipeline<record_selection> read_indexed(braced<std::vector<std::string>> files,
                                                       indexed_reader_options reader = {},
                                                       pipeline_options options = {});
 

@@ -14,6 +14,7 @@
 
 #include "leat/core/batch_columns.hpp"
 #include "leat/core/batch_spec.hpp"
+#include "leat/core/braced.hpp"
 #include "leat/core/task.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/tensor_tuple.hpp"
@@ -33,12 +34,12 @@ namespace leat {
 /// How elements are batched.
 struct tensor_batch_options {
   std::size_t batch_size = 0;
-  std::size_t capacity = 32;         ///< of the queue, in elements; may be below batch_size
-  bool dynamic_pad = false;          ///< unknown dimensions become the largest of a batch
-  remainder last = remainder::keep;  ///< keep: the last batch may be smaller
-  std::size_t max_size = unbounded;  ///< bytes of all elements in the queue
-  memory_budget* budget = nullptr;   ///< of bytes, shared with other queues; must outlive this
-  std::string name = "batch";        ///< for messages and reports
+  std::size_t capacity = 32;           ///< of the queue, in elements; may be below batch_size
+  bool dynamic_pad = false;            ///< unknown dimensions become the largest of a batch
+  remainder last = remainder::keep;    ///< keep: the last batch may be smaller
+  std::size_t max_size = unbounded;    ///< bytes of all elements in the queue
+  memory_budget* budget = nullptr;     ///< of bytes, shared with other queues; must outlive this
+  braced<std::string> name = "batch";  ///< for messages and reports
   /// How long next() waits for a batch before it fails with deadline_exceeded, and says what the
   /// batcher has and who should feed it; nothing is taken then. None: for ever.
   std::optional<time_span> patience = {};
@@ -54,7 +55,7 @@ struct tensor_shuffle_batch_options {
   remainder last = remainder::keep;
   std::size_t max_size = unbounded;
   memory_budget* budget = nullptr;
-  std::string name = "shuffle_batch";
+  braced<std::string> name = "shuffle_batch";
   std::optional<time_span> patience = {};
 };
 

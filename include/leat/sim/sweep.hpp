@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "leat/core/braced.hpp"
 #include "leat/core/clock.hpp"
 #include "leat/sim/world.hpp"
 
@@ -40,7 +41,8 @@ struct sweep_options {
   /// Runs each seed again and fails where that is another run: the program depends on what is not
   /// the world's. Twice the time.
   bool check_repeatable = false;
-  std::string replay = {};  ///< how to call this program, for the message; empty: LEAT_SIM_SEED=n
+  braced<std::string> replay =
+      {};  ///< how to call this program, for the message; empty: LEAT_SIM_SEED=n
 };
 
 /// What a sweep has seen.

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "leat/core/braced.hpp"
 #include "leat/core/detail/is_task.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/task.hpp"
@@ -42,9 +43,9 @@ struct join_options {
 
 /// What a coordinator is made of.
 struct coordinator_options {
-  std::string name = {};  ///< for messages and dumps
+  braced<std::string> name = {};  ///< for messages and dumps
   /// Errors that mean an orderly end: they stop the others but are not thrown. An empty list: none.
-  std::vector<errc> clean_stop_errors = {errc::out_of_range};
+  braced<std::vector<errc>> clean_stop_errors = {errc::out_of_range};
 };
 
 /// join() gave up waiting: what() names every laggard, where it waits and for how long.

@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 
+#include "leat/core/braced.hpp"
 #include "leat/core/clock.hpp"
 #include "leat/core/task.hpp"
 
@@ -19,10 +20,10 @@ struct looper_options {
   /// From the beginning of one call to that of the next; without one, or 0, calls are back to back.
   std::optional<time_span> interval = std::nullopt;
   missed_points missed = missed_points::catch_up;
-  std::function<task<void>()> start_loop = {};  ///< run once, before the first call
+  braced<std::function<task<void>()>> start_loop = {};  ///< run once, before the first call
   /// Run once, after the last call, also when a stop ended it; not after an error. A stop does not
   /// reach it: it may wait for what has to be done.
-  std::function<task<void>()> stop_loop = {};
+  braced<std::function<task<void>()>> stop_loop = {};
 };
 
 /// Runs `body` over and over, on time boundaries, until its owner is asked to stop.

@@ -5,6 +5,7 @@
 #include <string>
 #include <type_traits>
 
+#include "leat/core/braced.hpp"
 #include "leat/sync/queue_statistics.hpp"
 
 namespace leat {
@@ -41,7 +42,7 @@ struct queue_options {
   std::size_t capacity = 0;            ///< items that may be stored, or `unbounded`
   std::size_t max_weight = unbounded;  ///< of all stored items together
   memory_budget* budget = nullptr;     ///< shared with other queues; must outlive them
-  std::string name = {};               ///< for messages and dumps
+  braced<std::string> name = {};       ///< for messages and dumps
 };
 
 namespace detail {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "leat/core/braced.hpp"
 #include "leat/core/detail/mutex.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/task.hpp"
@@ -28,7 +29,7 @@ struct run_owner;
 /// How a queue_runner sees the end of its input, and what it does then.
 struct queue_runner_options {
   /// Errors by which an enqueue operation says that its input has ended.
-  std::vector<errc> queue_closed_errors = {errc::out_of_range};
+  braced<std::vector<errc>> queue_closed_errors = {errc::out_of_range};
   /// Run once instead of queue.close(), by the last producer, when the input has ended.
   named_operation close_op = {};
   /// Run once instead of queue.close_and_cancel(), after a stop, whose reach it is out of, or when

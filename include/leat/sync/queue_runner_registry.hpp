@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "leat/core/braced.hpp"
 #include "leat/core/task.hpp"
 #include "leat/sync/queue_base.hpp"
 
@@ -17,8 +18,8 @@ using enqueue_operation = std::function<task<bool>()>;
 
 /// Something to be run once, such as the closing of a queue; nothing when `run` is empty.
 struct named_operation {
-  std::string name = {};                 ///< for messages and definitions
-  std::function<task<void>()> run = {};  ///< lives as long as what it was given to
+  braced<std::string> name = {};                 ///< for messages and definitions
+  braced<std::function<task<void>()>> run = {};  ///< lives as long as what it was given to
 };
 
 /// A callable that gives task<bool>, or task<void>, which ends its input by an error, as a step.

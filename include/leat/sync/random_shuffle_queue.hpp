@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "leat/core/braced.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/random.hpp"
 #include "leat/sync/basic_queue.hpp"
@@ -18,7 +19,7 @@ struct shuffle_options {
   std::size_t capacity = 0;                ///< items that may be stored, or `unbounded`
   std::size_t min_after_dequeue = 0;       ///< items that stay in while the queue is open
   std::optional<std::uint64_t> seed = {};  ///< none: another order each time
-  std::string name = {};                   ///< for messages and dumps
+  braced<std::string> name = {};           ///< for messages and dumps
   std::size_t max_weight = unbounded;      ///< of all stored items together; needs a weigher
   memory_budget* budget = nullptr;         ///< shared with other queues; must outlive them
 };

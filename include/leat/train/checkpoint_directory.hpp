@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "leat/codec/checkpoint_state.hpp"
+#include "leat/core/braced.hpp"
 #include "leat/core/clock.hpp"
 #include "leat/core/task.hpp"
 
@@ -13,7 +14,7 @@ namespace leat {
 
 /// How the state file of a directory is written.
 struct checkpoint_state_options {
-  std::string latest_filename = "checkpoint";  ///< of the state file
+  braced<std::string> latest_filename = "checkpoint";  ///< of the state file
   /// Absolute paths of files in the directory are written relative to it, so that it can be moved
   /// or copied.
   bool save_relative_paths = false;

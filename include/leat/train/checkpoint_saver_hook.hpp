@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "leat/core/braced.hpp"
 #include "leat/train/session_hook.hpp"
 #include "leat/train/step_timer.hpp"
 
@@ -13,17 +14,17 @@ namespace leat {
 
 /// Told of the saves of a checkpoint_saver_hook, with their step; each function may be left out.
 struct checkpoint_saver_listener {
-  std::function<task<void>()> begin = {};  ///< once, before the first session
-  std::function<task<void>(std::int64_t step)> before_save = {};
-  std::function<task<bool>(std::int64_t step)> after_save = {};  ///< true: request a stop
-  std::function<task<void>(std::int64_t step)> end = {};         ///< once, when all went well
+  braced<std::function<task<void>()>> begin = {};  ///< once, before the first session
+  braced<std::function<task<void>(std::int64_t step)>> before_save = {};
+  braced<std::function<task<bool>(std::int64_t step)>> after_save = {};  ///< true: request a stop
+  braced<std::function<task<void>(std::int64_t step)>> end = {};  ///< once, when all went well
 };
 
 /// When a checkpoint_saver_hook saves.
 struct checkpoint_saver_hook_options {
   step_interval every = {.time = std::chrono::seconds(600)};  ///< neither: only at the end
   bool save_at_end = true;  ///< where the step has moved on since the last checkpoint
-  std::vector<checkpoint_saver_listener> listeners = {};
+  braced<std::vector<checkpoint_saver_listener>> listeners = {};
 };
 
 /// Saves the state behind runs, as supervisor::save_between_steps(): when a session was created

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "leat/codec/event.hpp"
+#include "leat/core/braced.hpp"
 #include "leat/core/clock.hpp"
 #include "leat/core/task.hpp"
 
@@ -23,8 +24,8 @@ struct event_writer_options {
   duration flush_interval = std::chrono::seconds(120);  ///< events reach the file at least so often
   std::size_t buffer_size = std::size_t{256} << 10;     ///< bytes collected for one write
   bool durable = false;             ///< every flush waits until the events are on the device
-  std::string suffix = {};          ///< behind the name of each file
-  std::string host = {};            ///< in the name; empty: that of the machine
+  braced<std::string> suffix = {};  ///< behind the name of each file
+  braced<std::string> host = {};    ///< in the name; empty: that of the machine
   std::optional<int> process = {};  ///< in the name; none: the number of this process
 };
 

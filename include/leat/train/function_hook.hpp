@@ -3,17 +3,18 @@
 #include <functional>
 #include <utility>
 
+#include "leat/core/braced.hpp"
 #include "leat/train/session_hook.hpp"
 
 namespace leat {
 
 /// What a function_hook calls; each may be left out.
 struct function_hook_options {
-  std::function<task<void>(supervisor&)> begin = {};
-  std::function<task<void>(run_context&)> after_create_session = {};
-  std::function<task<void>(run_context&)> before_run = {};
-  std::function<task<void>(run_context&)> after_run = {};
-  std::function<task<void>(run_context&)> end = {};
+  braced<std::function<task<void>(supervisor&)>> begin = {};
+  braced<std::function<task<void>(run_context&)>> after_create_session = {};
+  braced<std::function<task<void>(run_context&)>> before_run = {};
+  braced<std::function<task<void>(run_context&)>> after_run = {};
+  braced<std::function<task<void>(run_context&)>> end = {};
 };
 
 /// A hook made of functions: one that feeds inputs, or computes something at the end.

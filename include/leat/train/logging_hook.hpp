@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "leat/core/braced.hpp"
 #include "leat/train/session_hook.hpp"
 #include "leat/train/step_timer.hpp"
 
@@ -11,9 +12,10 @@ namespace leat {
 
 /// What a logging_hook tells, how often and whom.
 struct logging_hook_options {
-  std::vector<std::string> names = {};  ///< of results that are numbers; empty: all there are
+  braced<std::vector<std::string>> names =
+      {};  ///< of results that are numbers; empty: all there are
   step_interval every = {.steps = 100};
-  std::function<void(const std::string& line)> to = {};  ///< without it: to standard error
+  braced<std::function<void(const std::string& line)>> to = {};  ///< without it: to standard error
 };
 
 /// Tells results of the first run, and then of one at each interval: "step 100: loss = 0.25".

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "leat/core/braced.hpp"
 #include "leat/core/clock.hpp"
 #include "leat/core/task.hpp"
 #include "leat/train/named_values.hpp"
@@ -44,8 +45,8 @@ struct monitored_session_options {
   std::int64_t save_checkpoint_steps = 0;  ///< 0: in time, each supervised.save_model
   std::int64_t save_summaries_steps = 0;   ///< 0: in time, each supervised.save_summaries
   /// Called in this order: first those of a chief, then these, then the ones that save.
-  std::vector<std::shared_ptr<session_hook>> chief_only_hooks = {};
-  std::vector<std::shared_ptr<session_hook>> hooks = {};
+  braced<std::vector<std::shared_ptr<session_hook>>> chief_only_hooks = {};
+  braced<std::vector<std::shared_ptr<session_hook>>> hooks = {};
   /// Of a run, or of a session that cannot be created: failures one after the other, without a run
   /// in between that went well and further than all before; without a global step any is further.
   retry_policy retry = {};

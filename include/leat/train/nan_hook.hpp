@@ -3,13 +3,14 @@
 #include <string>
 #include <utility>
 
+#include "leat/core/braced.hpp"
 #include "leat/train/session_hook.hpp"
 
 namespace leat {
 
 /// What a nan_hook looks at, and what it does.
 struct nan_hook_options {
-  std::string name = "loss";  ///< of the result
+  braced<std::string> name = "loss";  ///< of the result
   /// False: it requests a stop, with which all ends well, so that the state with which the loss
   /// became NaN is the one that is saved last: for who wants to look at it.
   bool fail_on_nan_loss = true;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "leat/core/braced.hpp"
 #include "leat/core/task.hpp"
 
 namespace leat {
@@ -19,12 +20,12 @@ struct rank_checkpoints {
 
 /// How those of ranks are looked for.
 struct rank_checkpoint_options {
-  std::string basename = "model.ckpt";  ///< see saver_options
-  bool pad_step_number = false;         ///< the name that counts where a step has both
+  braced<std::string> basename = "model.ckpt";  ///< see saver_options
+  bool pad_step_number = false;                 ///< the name that counts where a step has both
   /// Fails when a checkpoint of a step that all have is damaged, instead of taking a step before.
   bool strict = false;
   /// Called for each checkpoint that is passed over: of a step that others do not have, or damaged.
-  std::function<void(const std::string& path, std::exception_ptr error)> on_refused = {};
+  braced<std::function<void(const std::string& path, std::exception_ptr error)>> on_refused = {};
 };
 
 /// Finds the newest step of which each directory has a checkpoint that is whole. All that look find
@@ -37,9 +38,9 @@ struct rank_checkpoint_options {
 ///         later leat; of the system.
 /// Cost:   reads the checkpoints of that step, of all ranks.
 [[nodiscard]] task<std::optional<rank_checkpoints>> find_rank_checkpoints(
-    std::vector<std::string> directories, rank_checkpoint_options options);
+    braced<std::vector<std::string>> directories, rank_checkpoint_options options);
 [[nodiscard]] task<std::optional<rank_checkpoints>> find_rank_checkpoints(
-    std::vector<std::string> directories);
+    braced<std::vector<std::string>> directories);
 
 /// What save() of an object gave for a checkpoint, by the name under which it was registered: for
 /// who restores it otherwise, as pipeline::restore_ranks() does, which is given that of all ranks.

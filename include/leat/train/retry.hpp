@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "leat/core/braced.hpp"
 #include "leat/core/clock.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/task.hpp"
@@ -19,10 +20,11 @@ struct retry_policy {
   std::size_t attempts = 10;                        ///< in all, the first one included
   time_span first_delay = std::chrono::seconds(1);  ///< before the second one
   time_span max_delay = std::chrono::minutes(5);    ///< delays double up to here
-  std::vector<errc> retried = {errc::aborted, errc::unavailable};
+  braced<std::vector<errc>> retried = {errc::aborted, errc::unavailable};
   std::optional<std::uint64_t> seed = {};  ///< of the delays; none: others each time
   /// Told of each failure that will be tried again, and after what delay.
-  std::function<void(std::size_t attempt, std::exception_ptr error, duration delay)> on_retry = {};
+  braced<std::function<void(std::size_t attempt, std::exception_ptr error, duration delay)>>
+      on_retry = {};
 };
 
 /// Runs `attempt`, again and again while it fails in a way that may pass: a peer that has lost its

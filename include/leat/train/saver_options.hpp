@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "leat/core/braced.hpp"
 #include "leat/core/clock.hpp"
 
 namespace leat {
@@ -20,8 +21,8 @@ enum class extra_entries {
 
 /// An entry that a checkpoint may contain under an earlier name.
 struct renamed_entry {
-  std::string from;  ///< in the checkpoint; not registered
-  std::string to;    ///< as it is registered
+  braced<std::string> from = {};  ///< in the checkpoint; not registered
+  braced<std::string> to = {};    ///< as it is registered
 };
 
 /// How checkpoints are written, named, kept and read.
@@ -33,9 +34,9 @@ struct saver_options {
   /// wall clock. 0: none is. TensorFlow's keep_checkpoint_every_n_hours.
   time_span keep_every = std::chrono::hours(10'000);
   /// A checkpoint is called DIRECTORY/BASENAME-STEP.
-  std::string basename = "model.ckpt";
+  braced<std::string> basename = "model.ckpt";
   /// Of the state file; not of a checkpoint.
-  std::string latest_filename = "checkpoint";
+  braced<std::string> latest_filename = "checkpoint";
   bool pad_step_number = false;  ///< with zeros, to eight digits
   /// A checkpoint that was saved is on the device: it survives when the machine stops. False: it
   /// survives the end of the program only, and saving is faster.
@@ -54,17 +55,17 @@ struct saver_options {
   // change of its input or its code. Each list names entries; every difference that is not listed
   // is refused. A restore reports through on_warning each registered entry that it did not restore.
   /// Registered entries that a checkpoint may lack. They keep their present values.
-  std::vector<std::string> may_be_missing = {};
+  braced<std::vector<std::string>> may_be_missing = {};
   /// Entries that a checkpoint may contain although they are not registered. They are ignored.
-  std::vector<std::string> may_be_extra = {};
+  braced<std::vector<std::string>> may_be_extra = {};
   /// Entries that have changed their names. A checkpoint that contains the present name is read as
   /// it is, so the option may stay when new checkpoints have been saved.
-  std::vector<renamed_entry> renamed = {};
+  braced<std::vector<renamed_entry>> renamed = {};
   /// Registered entries that are never restored, whatever a checkpoint contains under their names:
   /// `left_out = {"input"}` keeps the weights and restarts the input. They keep their present
   /// values and are saved as usual. Each restore leaves them out: remove the option after the first
   /// save, or a program that is killed and started again restarts its input each time.
-  std::vector<std::string> left_out = {};
+  braced<std::vector<std::string>> left_out = {};
   /// restore_latest() fails when the checkpoint to restore is damaged or refused, instead of taking
   /// the one before.
   bool strict = false;
@@ -80,14 +81,14 @@ struct saver_options {
   /// directory's lock, while no rank saves: where others go on it fails with failed_precondition,
   /// and the values may have changed by then. See find_rank_checkpoints(), whose errors it has, and
   /// docs/supervisor.md. max_to_keep must not be 1 or 2.
-  std::vector<std::string> in_step_with = {};
+  braced<std::vector<std::string>> in_step_with = {};
 
   /// Called for each checkpoint, or state file, that restore_latest() passes over. A supervisor
   /// prints one warning for all checkpoints with the same error.
-  std::function<void(const std::string& path, std::exception_ptr error)> on_refused = {};
+  braced<std::function<void(const std::string& path, std::exception_ptr error)>> on_refused = {};
   /// Called with a sentence about what is no failure of the call: a checkpoint could not be
   /// deleted, the clock was set back.
-  std::function<void(const std::string& sentence)> on_warning = {};
+  braced<std::function<void(const std::string& sentence)>> on_warning = {};
 };
 
 }  // namespace leat

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "leat/core/braced.hpp"
 #include "leat/core/clock.hpp"
 #include "leat/core/task.hpp"
 #include "leat/train/saver.hpp"
@@ -17,17 +18,17 @@ namespace leat {
 /// How the state of a program comes about: what an own function does, or where it is read from.
 struct session_manager_options {
   /// Opens a session; without it, an empty one.
-  std::function<task<session>()> open = {};
+  braced<std::function<task<session>()>> open = {};
   /// Gives the state its first values, where no checkpoint has: first init, then init_fn.
-  std::function<task<void>(session&)> init = {};
-  std::function<task<void>(session&)> init_fn = {};
+  braced<std::function<task<void>(session&)>> init = {};
+  braced<std::function<task<void>(session&)>> init_fn = {};
   /// What each process does in each of its sessions, whether the state was restored or not.
-  std::function<task<void>(session&)> local_init = {};
+  braced<std::function<task<void>(session&)>> local_init = {};
   /// The names of what has no value yet; none: it is ready. Without it, it always is.
   /// failed_precondition with "uninitialized" in its text counts as not ready.
-  std::function<task<std::vector<std::string>>(session&)> ready = {};
+  braced<std::function<task<std::vector<std::string>>(session&)>> ready = {};
   /// The same for what local_init needs; it is not called before.
-  std::function<task<std::vector<std::string>>(session&)> ready_for_local_init = {};
+  braced<std::function<task<std::vector<std::string>>(session&)>> ready_for_local_init = {};
   /// How long to wait before one looks again for a checkpoint, or whether another has made the
   /// state ready.
   time_span recovery_wait = std::chrono::seconds(30);
@@ -37,11 +38,12 @@ struct session_manager_options {
 /// exclude each other, are a saver here, which has a directory, and what it reads.
 struct restore_source {
   saver* from = nullptr;             ///< none: nothing is restored
-  std::string path = {};             ///< of the checkpoint, which counts then; empty: the latest
+  braced<std::string> path = {};     ///< of the checkpoint, which counts then; empty: the latest
   bool wait_for_checkpoint = false;  ///< until there is one
   time_span max_wait = std::chrono::seconds(7200);
-  std::stop_token stop = {};  ///< ends a wait, for a checkpoint or for the chief, as cancelled
-  std::function<void(const std::string& path)> on_restored = {};  ///< told what was
+  braced<std::stop_token> stop =
+      {};  ///< ends a wait, for a checkpoint or for the chief, as cancelled
+  braced<std::function<void(const std::string& path)>> on_restored = {};  ///< told what was
 };
 
 /// Opens sessions whose state is ready: restored, made anew, or made by somebody else.

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "leat/core/braced.hpp"
 #include "leat/train/session_hook.hpp"
 #include "leat/train/step_rate.hpp"
 #include "leat/train/step_timer.hpp"
@@ -13,7 +14,7 @@ namespace leat {
 /// What a step_counter_hook counts, and how often it tells.
 struct step_counter_hook_options {
   step_interval every = {.steps = 100};
-  std::string name = "global_step";  ///< of the step, to which "/sec" is added
+  braced<std::string> name = "global_step";  ///< of the step, to which "/sec" is added
 };
 
 /// Writes how many steps are done in a second, as a scalar. The first run starts the clock. Where

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "leat/codec/event.hpp"
+#include "leat/core/braced.hpp"
 #include "leat/train/session_hook.hpp"
 #include "leat/train/step_timer.hpp"
 
@@ -12,7 +13,7 @@ namespace leat {
 struct summary_saver_hook_options {
   step_interval every = {.steps = 100};
   /// Of the run that has just ended; without it, scalars_of() its results.
-  std::function<summary(const run_context&)> summaries = {};
+  braced<std::function<summary(const run_context&)>> summaries = {};
 };
 
 /// Writes a summary of the first run, and then of one at each interval: of that run's own results,

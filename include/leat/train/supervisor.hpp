@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "leat/codec/event.hpp"
+#include "leat/core/braced.hpp"
 #include "leat/core/task.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/queue_run.hpp"
@@ -26,7 +27,7 @@ struct prepare_options {
   /// The chief waits for a checkpoint, in the place of making the state.
   bool wait_for_checkpoint = false;
   time_span max_wait = std::chrono::seconds(7200);  ///< for it, or of a worker for the chief
-  std::stop_token stop = {};                        ///< ends such a wait as cancelled
+  braced<std::stop_token> stop = {};                ///< ends such a wait as cancelled
   bool start_standard_services = true;              ///< and the queue runners
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "leat/codec/event.hpp"
+#include "leat/core/braced.hpp"
 #include "leat/core/clock.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/task.hpp"
@@ -27,12 +28,12 @@ void print_warning(const std::string& sentence);
 
 /// What a supervisor looks after, and how.
 struct supervisor_options {
-  std::string name = "supervisor";  ///< for messages and dumps
+  braced<std::string> name = "supervisor";  ///< for messages and dumps
   /// Of a job there is one chief, who makes the state, saves it and writes events. Others wait
   /// until it is ready, and write nothing.
   bool is_chief = true;
   /// Of checkpoints and events. A worker reads there what the chief has saved. Empty: none.
-  std::string logdir = {};
+  braced<std::string> logdir = {};
 
   /// What is saved and restored; none: nothing is. It must outlive the supervisor.
   const checkpoint_registry* state = nullptr;
@@ -42,21 +43,22 @@ struct supervisor_options {
   /// was registered.
   session_manager_options sessions = {};
   /// In the place of one made of `sessions`, which is not looked at then.
-  std::shared_ptr<session_manager> manager = {};
+  braced<std::shared_ptr<session_manager>> manager = {};
 
   /// The number of the step that was done last. None: that of the registry, if there is an entry
   /// global_step of a signed or unsigned integer of 4 or 8 bytes; else steps are unknown.
-  std::function<std::int64_t()> global_step = {};
-  std::string global_step_name = "global_step";  ///< of the entry, and in the tag of steps a second
+  braced<std::function<std::int64_t()>> global_step = {};
+  braced<std::string> global_step_name =
+      "global_step";  ///< of the entry, and in the tag of steps a second
 
   /// What is written of each step that has come when it is asked; none: there is no such service.
-  std::function<summary()> summaries = {};
+  braced<std::function<summary()>> summaries = {};
   /// Of which it is written how full they are; see add_fullness(). They must outlive the
   /// supervisor.
-  std::vector<const queue_base*> queues = {};
+  braced<std::vector<const queue_base*>> queues = {};
   /// Of which it is written how much goes through them and how they wait; see stage_rates. Those of
   /// a pipeline are its stages(). They must outlive the supervisor.
-  std::vector<const stage_metrics*> stages = {};
+  braced<std::vector<const stage_metrics*>> stages = {};
   time_span save_summaries = std::chrono::seconds(120);  ///< between two; 0: never
   time_span save_model = std::chrono::seconds(600);      ///< between two checkpoints; 0: never
   /// One more checkpoint when all has ended well, so that no step is done twice; also where
@@ -64,21 +66,22 @@ struct supervisor_options {
   bool save_at_end = true;
   /// Awaited before that: all tasks have ended, all went well, and the state can still be saved. No
   /// stop reaches it; what it throws leaves.
-  std::function<task<void>()> at_end = {};
+  braced<std::function<task<void>()>> at_end = {};
 
   /// Awaited after each checkpoint is saved, with its path and its step (empty: steps are unknown):
   /// for a copy to another machine, for example. Later saves may run meanwhile and delete the file
   /// once max_to_keep newer ones exist. An exception leaves the save() or, from a save by the
   /// clock, stops the supervisor; the checkpoint remains saved.
-  std::function<task<void>(std::string path, std::optional<std::int64_t> step)> on_saved = {};
+  braced<std::function<task<void>(std::string path, std::optional<std::int64_t> step)>> on_saved =
+      {};
 
   event_writer_options events = {};
-  bool write_events = true;      ///< false: no events, in spite of the directory
-  std::string summary_dir = {};  ///< of events; empty: logdir
+  bool write_events = true;              ///< false: no events, in spite of the directory
+  braced<std::string> summary_dir = {};  ///< of events; empty: logdir
   /// In the place of one in the directory; must outlive the supervisor.
   event_writer* writer = nullptr;
-  std::string graph_def = {};  ///< serialized, as the first event; empty: none
-  std::string meta_graph_def = {};
+  braced<std::string> graph_def = {};  ///< serialized, as the first event; empty: none
+  braced<std::string> meta_graph_def = {};
 
   /// What start_queue_runners() starts when it is not told; must outlive the supervisor.
   const runner_collection* runners = nullptr;
@@ -86,7 +89,7 @@ struct supervisor_options {
   /// cancelled, and the interrupted step is neither counted nor saved.
   time_span step_grace = std::chrono::seconds(10);
   time_span stop_grace = std::chrono::seconds(120);  ///< for services and tasks to end
-  std::vector<errc> clean_stop_errors = {errc::out_of_range};
+  braced<std::vector<errc>> clean_stop_errors = {errc::out_of_range};
   /// An error of the body, or of a hook, after a clean stop leaves managed() as well; nothing is
   /// saved then, as ever behind an error. False: on_warning is told of it, and it is a secondary
   /// one.
@@ -94,7 +97,7 @@ struct supervisor_options {
   /// Told what is no failure: a checkpoint that is passed over, a service that cannot be started,
   /// an error after a clean stop. Unless told otherwise that is a line on standard error; empty:
   /// nobody is told.
-  std::function<void(const std::string& sentence)> on_warning = print_warning;
+  braced<std::function<void(const std::string& sentence)>> on_warning = print_warning;
 };
 
 }  // namespace leat

@@ -1,0 +1,225 @@
+#pragma once
+
+// How the functions are called that take options and give something to await; generate.py finds
+// them, and asks for a macro that is missing. Each has to succeed with the options that a line
+// "needs" names, or none.
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "leat/leat.hpp"
+#include "support/temp_dir.hpp"
+
+namespace leat_braces {
+
+template <class T>
+inline constexpr bool is_braced = false;
+template <class T>
+inline constexpr bool is_braced<leat::braced<T>> = true;
+
+// What g++ 12 may copy byte by byte, and destroy twice. The members of an aggregate are looked at
+// one by one.
+template <class T>
+inline constexpr bool is_safe =
+    (std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>) || is_braced<T> ||
+    std::is_aggregate_v<T>;
+
+template <class T>
+leat::task<T> value_later() {
+  co_return T();
+}
+
+template <class R>
+struct value {
+  static R get() { return R(); }
+};
+template <class T>
+struct value<leat::task<T>> {
+  static leat::task<T> get() { return value_later<T>(); }
+};
+
+struct any_result {
+  template <class R>
+  operator R() const {
+    return value<R>::get();
+  }
+};
+
+// Becomes a function of any type, one that owns memory.
+struct any_function {
+  std::string held = "a text that is too long to be kept in the string itself";
+
+  template <class... Any>
+  any_result operator()(Any&&...) const {
+    return {};
+  }
+};
+
+// Becomes a pointer to anything, which owns something and points to nothing.
+struct any_owner {
+  std::shared_ptr<std::string> held = std::make_shared<std::string>("owned");
+
+  template <class T>
+  operator std::shared_ptr<T>() const {
+    return std::shared_ptr<T>(held, nullptr);
+  }
+};
+
+// What the functions are called with; each case has its own.
+struct fixture {
+  temp_dir directory;
+  std::string lines = directory.write("lines.txt", "one\ntwo\nthree\n");
+  std::string records = directory / "records.tfrecord";
+  std::string fresh = directory / "fresh";
+  std::string long_text = "a text that is too long to be kept in the string itself";
+  any_function callable;
+  any_owner owner;
+  std::stop_source stop;
+  std::function<leat::task<>()> body = any_function();
+  std::function<leat::task<>(leat::coordinator&)> in_coordinator = any_function();
+  std::function<leat::task<>(leat::event_writer&)> in_writer = any_function();
+  std::function<leat::task<>(leat::session&)> in_session = any_function();
+  std::optional<leat::tfrecord_index> index;
+  std::vector<double> weights = std::vector<double>(4);
+  leat::checkpoint_registry registry;
+  leat::task_group group{"case"};  // in which the case runs
+  std::function<leat::task<>()> once = [this]() -> leat::task<> {
+    group.request_stop();
+    co_return;
+  };
+  leat::coordinator coord;
+  leat::fifo_queue<int> numbers{leat::queue_options{.capacity = 4, .name = "numbers"}};
+  leat::session_manager sessions{
+      leat::session_manager_options{.init = any_function(), .local_init = any_function()}};
+  leat::supervisor supervised{leat::supervisor_options{.logdir = directory / "logs",
+                                                       .state = &registry,
+                                                       .sessions = {.init = any_function()},
+                                                       .write_events = false}};
+
+  leat::task<> prepare() {
+    registry.add("weights", weights);
+    co_await leat::make_directories(directory / "logs");
+    leat::tfrecord_writer writer = co_await leat::tfrecord_writer::open(records);
+    co_await writer.write(leat::as_bytes("a record"));
+    co_await writer.close();
+    index = co_await leat::build_tfrecord_index(records);
+    static_cast<void>(numbers.try_push(1));
+    numbers.close();
+  }
+};
+
+struct test_case {
+  const char* name;
+  leat::task<> (*call)(fixture&);
+  bool must_succeed;
+};
+
+inline leat::task<> prepare_and_call(const test_case& c, fixture& f) {
+  co_await f.prepare();
+  std::exception_ptr error;
+  try {
+    f.group.spawn(c.call(f));
+    co_await f.group.join();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  co_await f.supervised.stop();
+  if (error) std::rethrow_exception(error);
+}
+
+// Options that make no sense may be refused: here it matters that nothing is destroyed twice.
+inline int run(std::span<const test_case> cases) {
+  int failed = 0;
+  for (const test_case& c : cases) {
+    std::fprintf(stderr, "%s", c.name);
+    try {
+      fixture f;
+      leat::sync_wait(prepare_and_call(c, f));
+      std::fputs("\n", stderr);
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "\n    %s: %s\n", c.must_succeed ? "FAILED" : "refused", e.what());
+      if (c.must_succeed) ++failed;
+    }
+  }
+  std::fprintf(stderr, "%zu calls, %d failed\n", cases.size(), failed);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+}  // namespace leat_braces
+
+// needs fixed_length_reader_options .record_size = 7
+// needs file_source .files = {f.lines, f.lines}
+// needs tfrecord_file_options .depth = 4
+// needs coordinator_options .name = "named"
+// needs shuffle_buffer_options .capacity = 2
+// needs batches_options .batch_size = 2
+// needs indexed_reader_options .shuffle = false
+
+#define CALL_identity_reader_open(...) leat::identity_reader::open(f.lines, __VA_ARGS__)
+#define CALL_indexed_reader_open(...) \
+  leat::indexed_reader::open({f.records, f.records}, __VA_ARGS__)
+#define CALL_basic_record_reader_open_fixed_length_reader_options(...) \
+  leat::fixed_length_reader::open(f.lines, __VA_ARGS__)
+#define CALL_basic_record_reader_open_line_reader_options(...) \
+  leat::line_reader::open(f.lines, __VA_ARGS__)
+#define CALL_basic_record_reader_open_tfrecord_reader_options(...) \
+  leat::tfrecord_reader::open(f.records, __VA_ARGS__)
+#define CALL_basic_record_reader_open_whole_file_reader_options(...) \
+  leat::whole_file_reader::open(f.lines, __VA_ARGS__)
+#define CALL_sharded_tfrecord_writer_open(...) \
+  leat::sharded_tfrecord_writer::open(f.fresh, __VA_ARGS__)
+#define CALL_tfrecord_appender_open(...) leat::tfrecord_appender::open(f.records, __VA_ARGS__)
+#define CALL_tfrecord_file_open_2(...) leat::tfrecord_file::open(f.records, __VA_ARGS__)
+#define CALL_tfrecord_file_open_3(...) \
+  leat::tfrecord_file::open(f.records, std::move(*f.index), __VA_ARGS__)
+#define CALL_tfrecord_writer_open(...) leat::tfrecord_writer::open(f.fresh, __VA_ARGS__)
+
+#define CALL_match_files(...) leat::match_files({f.lines, f.records}, __VA_ARGS__)
+#define CALL_read_files(...) \
+  leat::read_files<leat::line_reader>(__VA_ARGS__).batch({.batch_size = 2}).next()
+#define CALL_read_indexed(...) \
+  leat::read_indexed({f.records, f.records}, __VA_ARGS__).batch({.batch_size = 2}).next()
+#define CALL_read_queue(...) leat::read_queue(f.numbers, __VA_ARGS__).next()
+#define CALL_pipeline_map(...) \
+  leat::read_queue(f.numbers).map("map", [](int n) { return n; }, __VA_ARGS__).next()
+#define CALL_pipeline_flat_map(...)                                              \
+  leat::read_queue(f.numbers)                                                    \
+      .flat_map(                                                                 \
+          "flat_map", [](int n) { return std::vector<int>(2, n); }, __VA_ARGS__) \
+      .next()
+#define CALL_pipeline_shuffle(...) leat::read_queue(f.numbers).shuffle(__VA_ARGS__).next()
+#define CALL_pipeline_batch(...) leat::read_queue(f.numbers).batch(__VA_ARGS__).next()
+#define CALL_pipeline_prefetch(...) leat::read_queue(f.numbers).prefetch(__VA_ARGS__).next()
+
+#define CALL_coordinator_join(...) f.coord.join(__VA_ARGS__)
+#define CALL_with_coordinator(...) leat::with_coordinator(f.in_coordinator, __VA_ARGS__)
+#define CALL_looper(...) leat::looper(f.once, __VA_ARGS__)
+
+#define CALL_update_checkpoint_state_2(...) leat::update_checkpoint_state(f.fresh, __VA_ARGS__)
+#define CALL_update_checkpoint_state_3(...) leat::update_checkpoint_state(f.fresh, __VA_ARGS__)
+#define CALL_read_events(...) leat::read_events(f.directory / "logs", __VA_ARGS__)
+#define CALL_event_writer_open(...) leat::event_writer::open(f.fresh, __VA_ARGS__)
+#define CALL_with_event_writer(...) leat::with_event_writer(f.fresh, __VA_ARGS__, f.in_writer)
+#define CALL_find_rank_checkpoints(...) \
+  leat::find_rank_checkpoints({f.directory.path(), f.directory / "logs"}, __VA_ARGS__)
+#define CALL_retry(...) leat::retry(f.body, __VA_ARGS__)
+#define CALL_saver_open(...) leat::saver::open(f.fresh, f.registry, __VA_ARGS__)
+#define CALL_session_manager_prepare_session(...) f.sessions.prepare_session(__VA_ARGS__)
+#define CALL_session_manager_recover_session(...) f.sessions.recover_session(__VA_ARGS__)
+#define CALL_session_manager_wait_for_session(...) f.sessions.wait_for_session({}, __VA_ARGS__)
+#define CALL_supervisor_managed(...) f.supervised.managed(f.in_session, __VA_ARGS__)
+#define CALL_supervisor_prepare_or_wait_for_session(...) \
+  f.supervised.prepare_or_wait_for_session(__VA_ARGS__)
+#define CALL_supervisor_stop(...) f.supervised.stop(__VA_ARGS__)
