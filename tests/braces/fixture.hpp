@@ -115,10 +115,18 @@ struct fixture {
     co_await writer.write(leat::as_bytes("a record"));
     co_await writer.close();
     index = co_await leat::build_tfrecord_index(records);
+    leat::event_writer events = co_await leat::event_writer::open(directory / "events");
+    co_await events.add_scalar("loss", 0.5, 1);
+    co_await events.close();
     static_cast<void>(numbers.try_push(1));
     numbers.close();
   }
 };
+
+inline leat::task<> close(leat::task<leat::event_writer> opening) {
+  leat::event_writer writer = co_await std::move(opening);
+  co_await writer.close();
+}
 
 struct test_case {
   const char* name;
@@ -208,10 +216,13 @@ inline int run(std::span<const test_case> cases) {
 #define CALL_with_coordinator(...) leat::with_coordinator(f.in_coordinator, __VA_ARGS__)
 #define CALL_looper(...) leat::looper(f.once, __VA_ARGS__)
 
-#define CALL_update_checkpoint_state_2(...) leat::update_checkpoint_state(f.fresh, __VA_ARGS__)
-#define CALL_update_checkpoint_state_3(...) leat::update_checkpoint_state(f.fresh, __VA_ARGS__)
-#define CALL_read_events(...) leat::read_events(f.directory / "logs", __VA_ARGS__)
-#define CALL_event_writer_open(...) leat::event_writer::open(f.fresh, __VA_ARGS__)
+#define CALL_update_checkpoint_state_2(...) \
+  leat::update_checkpoint_state(f.directory / "logs", __VA_ARGS__)
+#define CALL_update_checkpoint_state_3(...) \
+  leat::update_checkpoint_state(f.directory / "logs", __VA_ARGS__)
+#define CALL_read_events(...) leat::read_events(f.directory / "events", __VA_ARGS__)
+#define CALL_event_writer_open(...) \
+  leat_braces::close(leat::event_writer::open(f.fresh, __VA_ARGS__))
 #define CALL_with_event_writer(...) leat::with_event_writer(f.fresh, __VA_ARGS__, f.in_writer)
 #define CALL_find_rank_checkpoints(...) \
   leat::find_rank_checkpoints({f.directory.path(), f.directory / "logs"}, __VA_ARGS__)
