@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <mutex>
 #include <type_traits>
+#include <typeinfo>
 
+#include <asio/any_io_executor.hpp>
 #include <asio/execution/context_as.hpp>
 #include <asio/execution_context.hpp>
 #include <asio/query.hpp>
@@ -95,10 +97,11 @@ template <class Executor>
   using property = asio::execution::context_as_t<asio::execution_context&>;
   if constexpr (std::is_same_v<Executor, asio::system_executor>) {
     return nullptr;
+  } else if constexpr (std::is_same_v<Executor, asio::any_io_executor>) {
+    const bool is_system = executor.target_type() == typeid(asio::system_executor);
+    return is_system ? nullptr : &asio::query(executor, property());
   } else if constexpr (asio::can_query_v<const Executor&, property>) {
-    asio::execution_context& context = asio::query(executor, property());
-    const asio::execution_context& system = asio::query(asio::system_executor(), property());
-    return &context == &system ? nullptr : &context;
+    return &asio::query(executor, property());
   } else if constexpr (requires {
                          {
                            executor.context()
