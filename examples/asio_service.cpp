@@ -68,6 +68,10 @@ int main() {
   std::jthread printer([&replies] {
     while (const auto text = replies.wait_pop()) std::puts(text->c_str());
   });
+  struct closer {  // on every way out: the handlers of a context that is destroyed are not called
+    leat::fifo_queue<std::string>& queue;
+    ~closer() { queue.close(); }
+  } const at_end{replies};
   //! [/thread]
 
   //! [run]
