@@ -198,7 +198,7 @@ def describe_join(wait, now):
 
 
 def describe_sleep(wait, now):
-    until = signed(as_type(wait.address, 'leat::sleep_wait')['until_'])
+    until = signed(as_type(wait.address, 'leat::sleep_wait')['alarm_']['when_'])
     left = until - now
     return f'for another {abs(left) // 1_000_000 * (1 if left >= 0 else -1)} ms'
 
@@ -217,9 +217,8 @@ def describe_file(wait, _now):
 
 
 def describe_read(wait, _now):
-    w = as_type(wait.address, 'leat::detail::read_ahead::chunk_wait')
-    path = std_string(referred(w['file_'])['path_'])
-    return f"'{path}'{at_offset(number(referred(w['chunk_'])['offset']))}"
+    w = as_type(wait.address, 'leat::detail::read_wait')
+    return f"'{string_view(w['path_'])}'{at_offset(number(w['offset_']))}"
 
 
 def describe_select(wait, now):
@@ -251,7 +250,7 @@ DESCRIBERS = [
     (re.compile(r'condition_wait::stop_kind'), describe_scope),
     (re.compile(r'sleep_wait::sleep_kind'), describe_sleep),
     (re.compile(r'file_operation::file_kind'), describe_file),
-    (re.compile(r'chunk_wait::read_kind'), describe_read),
+    (re.compile(r'read_wait::read_kind'), describe_read),
     (re.compile(r'selection::select_kind'), describe_select),
     (re.compile(r'foreign_kind'), lambda wait, now: 'a foreign operation'),
     (re.compile(r'yield_kind'), lambda wait, now: ''),
