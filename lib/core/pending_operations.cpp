@@ -53,17 +53,17 @@ void pending_operations::withdraw_all() noexcept {
   wait_for_posts();
   while (pending_operation* const o = next) {
     next = o->following_;
-    o->list_ = nullptr;
-    o->previous_ = nullptr;
-    o->following_ = nullptr;
     if (o->state_.load(std::memory_order_relaxed) == pending_operation::posted) {
+      o->list_ = nullptr;
       o->undo();  // the context destroys it
       continue;
     }
     if (!o->withdraw()) {
+      // Another thread has ended it, and looks for the list now. acquire: see begin_post().
       while (o->state_.load(std::memory_order_acquire) != pending_operation::kept) ::sched_yield();
       o->undo();
     }
+    o->list_ = nullptr;
     o->following_ = std::exchange(withdrawn_, o);
   }
   wait_for_posts();
