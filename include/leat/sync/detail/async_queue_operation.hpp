@@ -34,10 +34,16 @@ class async_queue_operation final : private Verb, private queue_waiter, private 
   template <class... Arguments>
   static void start(Queue& q, Handler handler, const std::source_location& where,
                     Arguments&&... arguments) {
+    // First the list, for whose making there may be no memory: an operation that was made and is
+    // destroyed gives back its work, and an io_context without other work stops.
+    pending_operations* list = nullptr;
+    if (auto* const context = context_of(asio::get_associated_executor(handler))) {
+      list = &asio::use_service<pending_operations>(*context);
+    }
     const auto allocator = asio::get_associated_allocator(handler);
     delivery self = delivery::make(allocator, q, std::move(handler), where,
                                    std::forward<Arguments>(arguments)...);
-    if (!self->join_list()) return;
+    if (list && !self->join(*list)) return;
     self->listen();
     self.release()->begin(q);
   }
@@ -67,10 +73,9 @@ class async_queue_operation final : private Verb, private queue_waiter, private 
   friend delivery;
 
   // False: the context of the handler is being destroyed.
-  [[nodiscard]] bool join_list() {
-    auto* const context = context_of(work_.get_executor());
-    must_undo_ = context != nullptr;
-    return !context || asio::use_service<pending_operations>(*context).add(*this);
+  [[nodiscard]] bool join(pending_operations& list) noexcept {
+    must_undo_ = list.add(*this);
+    return must_undo_;
   }
 
   bool withdraw() noexcept override { return this->queue_.abandon(*this); }
