@@ -261,14 +261,8 @@ void task_scope::start_from_elsewhere(work_item& item) noexcept {
 
 void scheduler::finish_ended() noexcept { task_scope::finish(*std::exchange(ended_, nullptr)); }
 
-void task_scope::finish(context& c) noexcept {
-  std::exception_ptr error = c.body_.promise().take_error();
-  c.body_.destroy();
-  leave(c, std::move(error));
-}
-
 // The frames are gone.
-void task_scope::leave(context& c, std::exception_ptr error) noexcept {
+inline void task_scope::leave_now(context& c, std::exception_ptr error) noexcept {
   const std::unique_ptr<context> self(&c);
   task_scope& scope = *self->scope_;
   scheduler& home = *self->home_;
@@ -286,6 +280,16 @@ void task_scope::leave(context& c, std::exception_ptr error) noexcept {
   }  // the last access: the scope may be gone now
   while (work_item* w = satisfied.pop_front()) static_cast<wait*>(w)->wake();
   home.task_ended();
+}
+
+void task_scope::leave(context& c, std::exception_ptr error) noexcept {
+  leave_now(c, std::move(error));
+}
+
+void task_scope::finish(context& c) noexcept {
+  std::exception_ptr error = c.body_.promise().take_error();
+  c.body_.destroy();
+  leave_now(c, std::move(error));
 }
 
 std::size_t task_scope::live_tasks() const noexcept {

@@ -152,6 +152,7 @@ class task_scope {
   static void start_from_elsewhere(work_item& item) noexcept;
   static void finish(context& c) noexcept;
   static void leave(context& c, std::exception_ptr error) noexcept;
+  static void leave_now(context& c, std::exception_ptr error) noexcept;
   // For scheduler::end_tasks().
   [[nodiscard]] static bool drop(work_item& item) noexcept;
   static void drop_notice(work_item& item) noexcept;
