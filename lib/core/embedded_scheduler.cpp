@@ -68,8 +68,7 @@ embedded_scheduler::embedded_scheduler()
     : epoll_(::epoll_create1(EPOLL_CLOEXEC), "embedded_scheduler: cannot make an epoll descriptor"),
       event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), no_eventfd),
       timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-             "embedded_scheduler: cannot make a timerfd"),
-      process_(::getpid()) {
+             "embedded_scheduler: cannot make a timerfd") {
   watch(epoll_.get(), event_.get(), nullptr);
   watch(epoll_.get(), timer_.get(), nullptr);
 }
@@ -83,7 +82,7 @@ embedded_scheduler::~embedded_scheduler() {
 embedded_scheduler::turn embedded_scheduler::run_ready(std::size_t max_items,
                                                        time_span max_time) noexcept {
   LEAT_ASSERT(max_items > 0, "run_ready() of 0 items would never come to an end");
-  LEAT_ASSERT(process_ == ::getpid(), "a child of fork() must not run its parent's scheduler");
+  LEAT_ASSERT(is_of_this_process(), "a child of fork() must not run its parent's scheduler");
   LEAT_ASSERT(current() != this, "run_ready() was called from a task: it is for the event loop");
   // acquire, and release below: the loop may have moved to another thread.
   LEAT_ASSERT(!running_.exchange(true, std::memory_order_acquire),

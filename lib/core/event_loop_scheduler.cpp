@@ -17,7 +17,7 @@ void event_loop_scheduler::remove(listening_object& object) noexcept {
 }
 
 bool event_loop_scheduler::complete_files() noexcept {
-  if (process_ != ::getpid()) return false;
+  if (!is_of_this_process()) return false;
   if (owned_) complete_(*owned_, *this);
   return true;
 }

@@ -28,6 +28,7 @@ using leat::file_backend_choice;
 using leat::task;
 using leat_test::asio_loop;
 using leat_test::embedded_loop;
+using leat_test::is_cancelled;
 
 // False where the system refuses a ring.
 bool use_backend(leat::scheduler& home, file_backend_choice choice) {
@@ -37,15 +38,6 @@ bool use_backend(leat::scheduler& home, file_backend_choice choice) {
   } catch (const leat::failure&) {
     return false;
   }
-}
-
-bool is_cancelled(leat::task_group& group) {
-  try {
-    group.wait_join();
-  } catch (...) {
-    return leat::to_error_code(std::current_exception()) == leat::errc::cancelled;
-  }
-  return false;
 }
 
 // Descriptors that worker threads keep, opened once.

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <exception>
 #include <optional>
 
 #include <asio/io_context.hpp>
 
 #include "leat/core/asio_scheduler.hpp"
 #include "leat/core/embedded_scheduler.hpp"
+#include "leat/core/error.hpp"
+#include "leat/core/task_group.hpp"
 
 namespace leat_test {
 
@@ -50,5 +53,15 @@ class embedded_loop {
  private:
   std::optional<leat::embedded_scheduler> scheduler_{std::in_place};
 };
+
+/// Joins a group. True: one of its tasks was cancelled, as those are whose loop is destroyed.
+inline bool is_cancelled(leat::task_group& group) {
+  try {
+    group.wait_join();
+  } catch (...) {
+    return leat::to_error_code(std::current_exception()) == leat::errc::cancelled;
+  }
+  return false;
+}
 
 }  // namespace leat_test

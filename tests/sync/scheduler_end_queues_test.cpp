@@ -33,6 +33,7 @@ using namespace std::chrono_literals;
 using leat::task;
 using leat_test::asio_loop;
 using leat_test::embedded_loop;
+using leat_test::is_cancelled;
 using queue = leat::fifo_queue<std::unique_ptr<int>>;
 
 std::unique_ptr<int> item(int n) { return std::make_unique<int>(n); }
@@ -42,15 +43,6 @@ std::vector<int> drain(queue& q) {
   std::vector<int> all;
   while (auto i = q.try_pop()) all.push_back(**i);
   return all;
-}
-
-bool is_cancelled(leat::task_group& group) {
-  try {
-    group.wait_join();
-  } catch (...) {
-    return leat::to_error_code(std::current_exception()) == leat::errc::cancelled;
-  }
-  return false;
 }
 
 // ------------------------------------------------------------------------------------- handlers

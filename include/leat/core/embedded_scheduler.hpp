@@ -84,7 +84,6 @@ class embedded_scheduler final : public detail::event_loop_scheduler {
   detail::descriptor epoll_;
   detail::descriptor event_;
   detail::descriptor timer_;
-  const int process_;
   std::atomic<std::size_t> work_{0};
   std::atomic<bool> running_{false};
 };

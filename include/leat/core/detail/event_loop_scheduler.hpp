@@ -67,6 +67,9 @@ class event_loop_scheduler : public scheduler {
  protected:
   ~event_loop_scheduler() = default;
 
+  /// False in a child of fork().
+  [[nodiscard]] bool is_of_this_process() const noexcept { return process_ == ::getpid(); }
+
   /// end_tasks(), and then destroys the files, while the driver still can do what they need.
   void end(std::string_view what) noexcept;
 
