@@ -56,7 +56,9 @@ void check(const event_writer_options& o, const std::string& directory) {
     throw failure(errc::invalid_argument, directory + ": event_writer_options::" + what);
   };
   if (directory.empty()) {
-    throw failure(errc::invalid_argument, "event_writer: the path of the directory is empty");
+    throw failure(errc::invalid_argument,
+                  "event_writer: the path of the directory is empty; for the current directory use "
+                  "\".\"");
   }
   if (o.max_queue == 0) refuse("max_queue is 0, must be at least 1");
   if (o.flush_interval < duration::zero()) refuse("flush_interval is negative");

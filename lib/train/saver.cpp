@@ -38,7 +38,8 @@ void check_permitted(const checkpoint_registry& what, const saver_options& o) {
   }
 }
 
-void check_options(const checkpoint_registry& what, const saver_options& o) {
+void check_options(const std::string& directory, const checkpoint_registry& what,
+                   const saver_options& o) {
   const auto refuse = [](const std::string& why) {
     throw failure(errc::invalid_argument, "saver: " + why);
   };
@@ -47,6 +48,9 @@ void check_options(const checkpoint_registry& what, const saver_options& o) {
     refuse(std::string(option) + " '" + name +
            "' names files in the directory: it must not be empty or have a '/'");
   };
+  if (directory.empty()) {
+    refuse("the path of the directory is empty; for the current directory use \".\"");
+  }
   if (what.empty() && !o.allow_empty) {
     refuse("No variables to save: add some to the registry, or say allow_empty");
   }
@@ -333,7 +337,7 @@ saver::state& saver::get_state() const {
 
 task<saver> saver::open(std::string directory, const checkpoint_registry& what,
                         saver_options options) {
-  check_options(what, options);
+  check_options(directory, what, options);
   scheduler& home = co_await this_task::get_scheduler();
   auto s = std::make_unique<state>(std::move(directory), what, std::move(options), home);
   if (s->options.adopt_listed) co_await s->adopt();

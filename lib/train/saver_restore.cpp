@@ -163,7 +163,6 @@ task<std::optional<std::string>> saver::state::restore_latest() {
 // What was saved behind the common step is of steps that are done again. It goes, and for good,
 // before anybody can take a new step, so that old and new are never taken together.
 task<void> saver::state::take_back(const std::optional<rank_checkpoints>& to) {
-  const std::string where = directory.empty() ? "." : directory;
   bool deleted = false;
   const std::vector<numbered> all = co_await checkpoints();
   for (const auto& [step, path] : all) {
@@ -180,7 +179,7 @@ task<void> saver::state::take_back(const std::optional<rank_checkpoints>& to) {
   } else {
     co_await remove_stale_list();
   }
-  if (options.durable) co_await sync_directory(where);
+  if (options.durable) co_await sync_directory(directory);
 }
 
 // Nobody is to look for what was deleted.

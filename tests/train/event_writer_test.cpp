@@ -61,6 +61,21 @@ std::string content(world& w, const std::string& path) {
   return w.files().read_file(path).value_or("");
 }
 
+TEST_CASE("event_writer: an empty path of the directory is refused at once", "[train]") {
+  world w(1);
+  w.run([](world& here) -> task<> {
+    std::string said;
+    try {
+      auto writer = co_await event_writer::open("");
+    } catch (const leat::failure& e) {
+      CHECK(e.code() == leat::errc::invalid_argument);
+      said = e.what();
+    }
+    CHECK(said.find("event_writer: the path of the directory is empty; for the current") == 0);
+    CHECK(here.files().files() == texts{});
+  });
+}
+
 TEST_CASE("event_writer: case 81: the golden bytes of a file", "[train]") {
   world w(1);
   w.run([](world& here) -> task<> {

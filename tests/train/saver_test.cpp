@@ -25,6 +25,22 @@ using leat::saver_options;
 using leat::task;
 using leat::sim::world;
 
+TEST_CASE("saver: an empty path of the directory is refused at once", "[train]") {
+  in_world([](world& here) -> task<> {
+    program p;
+    std::string said;
+    try {
+      saver s = co_await saver::open("", p.what);
+    } catch (const leat::failure& e) {
+      CHECK(e.code() == errc::invalid_argument);
+      said = e.what();
+    }
+    CHECK(said.find("saver: the path of the directory is empty; for the current directory use") ==
+          0);
+    CHECK(here.files().files() == names{});
+  });
+}
+
 TEST_CASE("saver: what was saved comes back", "[train]") {
   in_world([](world& here) -> task<> {
     program p;

@@ -70,7 +70,8 @@ struct event_writer_options {
 class event_writer {
  public:
   /// Makes the directory, and those above it, where they are missing.
-  /// Errors: invalid_argument for an option out of range; of the system, for the directory.
+  /// Errors: invalid_argument for an empty path and an option out of range; of the system, for the
+  ///         directory.
   [[nodiscard]] static task<event_writer> open(std::string directory, event_writer_options options);
   [[nodiscard]] static task<event_writer> open(std::string directory) {
     return open(std::move(directory), event_writer_options());

@@ -36,8 +36,8 @@ class saver {
   /// program had no time to list before it was killed; writes nothing. `what` must outlive the
   /// saver.
   ///
-  /// Errors: invalid_argument for an empty registry (see saver_options::allow_empty) and an option
-  ///         out of range; of the system.
+  /// Errors: invalid_argument for an empty path, an empty registry (see saver_options::allow_empty)
+  ///         and an option out of range; of the system.
   [[nodiscard]] static task<saver> open(std::string directory, const checkpoint_registry& what,
                                         saver_options options);
   [[nodiscard]] static task<saver> open(std::string directory, const checkpoint_registry& what);
