@@ -83,6 +83,8 @@ pipeline_core::pipeline_core(pipeline_options options)
 }
 
 stage_metrics& pipeline_core::add_stage(std::string name, std::size_t least) {
+  LEAT_ASSERT(!has_started(),
+              "a stage is added to a pipeline that has run: declare all stages before next()");
   if (name.empty()) refuse(name, "give the stage a name");
   for (const stage_metrics* stage : stages()) {
     if (stage->name() == name) refuse(name, "there are two stages of that name: rename one");

@@ -126,19 +126,19 @@ class pipeline {
   /// lasts. Elements that are no records or lines must be default constructible.
   /// Cost: the buffer; a copy of each record or line, for which it has the memory already.
   [[nodiscard]] auto shuffle(const shuffle_buffer_options& options) && {
-    if (options.capacity == 0) core_->refuse(options.name, "give a capacity of 1 or more");
+    if (options.capacity == 0) core().refuse(options.name, "give a capacity of 1 or more");
     const std::size_t least = detail::memory_of(options.capacity, sizeof(value_type));
-    stage_metrics& metrics = core_->add_stage(options.name, least);
+    stage_metrics& metrics = core().add_stage(options.name, least);
     using stage = detail::shuffle_stage<Run>;
-    return continue_with(std::make_unique<stage>(std::move(last_), metrics, core_->memory(),
+    return continue_with(std::make_unique<stage>(std::move(last_), metrics, core().memory(),
                                                  options.capacity, options.seed));
   }
 
   /// Puts elements together: each batch is an element from here on; of records record_rows, of
   /// lines line_rows, of others a std::vector.
   [[nodiscard]] auto batch(const batches_options& options) && {
-    if (options.batch_size == 0) core_->refuse(options.name, "give a batch_size of 1 or more");
-    stage_metrics& metrics = core_->add_stage(options.name);
+    if (options.batch_size == 0) core().refuse(options.name, "give a batch_size of 1 or more");
+    stage_metrics& metrics = core().add_stage(options.name);
     using stage = detail::batch_stage<Run>;
     return continue_with(
         std::make_unique<stage>(std::move(last_), metrics, options.batch_size, options.last));
@@ -149,11 +149,11 @@ class pipeline {
     return std::move(*this).prefetch(prefetch_options{.runs = runs, .name = std::move(name)});
   }
   [[nodiscard]] auto prefetch(const prefetch_options& options) && {
-    if (options.runs - 1 >= detail::most_runs) core_->refuse(options.name, detail::bad_runs);
-    if (options.on_worker && last_->has_tasks()) {
-      core_->refuse(options.name, "on_worker stands before all stages that have workers");
+    if (options.runs - 1 >= detail::most_runs) core().refuse(options.name, detail::bad_runs);
+    if (options.on_worker && last_ && last_->has_tasks()) {
+      core().refuse(options.name, "on_worker stands before all stages that have workers");
     }
-    stage_metrics& metrics = core_->add_stage(options.name);
+    stage_metrics& metrics = core().add_stage(options.name);
     return continue_with(std::make_unique<detail::prefetch_stage<Run>>(
         std::move(last_), metrics, options.runs, options.on_worker));
   }
@@ -226,7 +226,7 @@ class pipeline {
   ///         batches, or has its source on a worker.
   /// Cost:   20 ns for each place of a buffer.
   [[nodiscard]] std::string save() const {
-    detail::core_of(core_).require_no(last_ ? last_->obstacle() : obstacle_);
+    core().require_no(last_ ? last_->obstacle() : obstacle_);
     return last_ ? state() : end_;
   }
 
@@ -262,11 +262,12 @@ class pipeline {
   }
 
   /// From the source to the last one and the consumer, for verdict() and prometheus_text().
-  [[nodiscard]] auto stages() const { return detail::core_of(core_).stages(); }
+  [[nodiscard]] auto stages() const { return core().stages(); }
   /// Elements at the end that filled no batch, and were dropped.
-  [[nodiscard]] std::uint64_t dropped() const noexcept { return detail::core_of(core_).dropped(); }
+  [[nodiscard]] std::uint64_t dropped() const noexcept { return core().dropped(); }
 
  private:
+  [[nodiscard]] detail::pipeline_core& core() const { return detail::core_of(core_); }
   template <class Stage>
   auto continue_with(std::unique_ptr<Stage> s) {
     using run = typename Stage::run_type;
@@ -275,10 +276,10 @@ class pipeline {
 
   template <detail::arity How, class Out, class Function>
   auto mapped(std::string name, Function f, const map_options& options) && {
-    if (options.workers > 1024) core_->refuse(name, "take at most 1024 workers");
+    if (options.workers > 1024) core().refuse(name, "take at most 1024 workers");
     static_assert(!std::is_same_v<Out, byte_view> && !std::is_same_v<Out, std::string_view>,
                   "the function gives views of elements that are gone soon: let it give a copy");
-    stage_metrics& metrics = core_->add_stage(std::move(name));
+    stage_metrics& metrics = core().add_stage(std::move(name));
     using applied = detail::applied_function<How, Run, Out, Function>;
     auto function = std::make_unique<applied>(std::move(f));
     std::unique_ptr<detail::stage<std::vector<Out>>> made;
@@ -288,7 +289,7 @@ class pipeline {
     } else {
       using stage = detail::parallel_map_stage<How, Run, Out>;
       made = std::make_unique<stage>(std::move(last_), metrics, std::move(function),
-                                     options.workers, core_->options().order);
+                                     options.workers, core().options().order);
     }
     return pipeline<std::vector<Out>>(std::move(core_), std::move(made));
   }

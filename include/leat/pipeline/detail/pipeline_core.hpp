@@ -68,7 +68,7 @@ class pipeline_core {
 
   /// Adds a stage behind those that are there, which takes so many bytes at least. Errors:
   /// invalid_argument for a name that is empty or that another stage has; resource_exhausted where
-  /// the memory_budget is too small.
+  /// the memory_budget is too small. Precondition: the pipeline has not run.
   stage_metrics& add_stage(std::string name, std::size_t least = 0);
   /// All of them and, as the last one, the consumer.
   [[nodiscard]] std::vector<const stage_metrics*> stages() const;
@@ -162,7 +162,7 @@ class pipeline_core {
 };
 
 /// Returns the core of a pipeline. Precondition: the pipeline was not moved from.
-[[nodiscard]] inline const pipeline_core& core_of(const std::unique_ptr<pipeline_core>& core) {
+[[nodiscard]] inline pipeline_core& core_of(const std::unique_ptr<pipeline_core>& core) {
   LEAT_ASSERT(core, "a pipeline is used that was moved to another place: use that one");
   return *core;
 }
