@@ -32,6 +32,7 @@ std::string producers_not_started() {
     names += names.empty() ? "; never started: producer '" : ", '";
     names += p->runner_.queue_name() + '\'';
   }
+  if (!names.empty()) names += ": call start(coordinator)";
   return names;
 }
 
@@ -47,6 +48,16 @@ std::string unstarted_producer_of(const queue_base& queue) {
   }
   if (!found) return {};
   return "producer '" + queue.name() + "' was never started: call its start(coordinator)";
+}
+
+bool waits_for_unstarted_producer() {
+  const lock_guard lock(producers_mutex);
+  for (const known_producer* p = first_producer; p; p = p->next_) {
+    if (p->runner_.last_run()) continue;
+    const queue_statistics s = p->queue_.statistics();
+    if (s.waiting_pops > 0 && s.pushed == 0) return true;
+  }
+  return false;
 }
 
 }  // namespace leat::detail

@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <string>
 #include <vector>
 
+#include "leat/core/sleep.hpp"
+#include "leat/core/this_task.hpp"
+#include "leat/pipeline/range_input_producer.hpp"
 #include "support/leat_test.hpp"
+#include "support/refusal.hpp"
 
 namespace batcher_test {
 
@@ -93,6 +98,54 @@ TEST_CASE("shuffle_batch: what makes no sense is refused", "[pipeline]") {
       leat::shuffle_batch<int>({.batch_size = 2, .capacity = 4, .min_after_dequeue = 4}),
       leat::failure);
   CHECK_THROWS_AS(leat::batch<int>({.batch_size = 2, .capacity = 0}), leat::failure);
+}
+
+// The next element of a producer's queue.
+task<bool> forward(leat::range_input_producer& from, leat::fifo_queue<int>& into) {
+  const auto number = co_await from.queue().pop();
+  if (!number) co_return false;
+  co_return co_await into.push(static_cast<int>(*number));
+}
+
+LEAT_TEST("batch: a source that waits for a producer that was never started is named after 60 s",
+          "[pipeline]") {
+  leat::batch<int> b({.batch_size = 2, .name = "pairs"});
+  leat::range_input_producer numbers(4, {.num_epochs = 1, .shuffle = false, .name = "numbers"});
+  b.add([&] { return forward(numbers, b.queue()); });
+  leat::coordinator coord;
+  b.start(coord);
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = home.now();
+  std::string said;
+  try {
+    co_await b.next();
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == leat::errc::deadline_exceeded);
+    said = e.what();
+  }
+  INFO(said);
+  CHECK(leat_test::contains(said, "batcher 'pairs': no batch for 60"));
+  CHECK(leat_test::contains(said, "never started: producer 'numbers': call start(coordinator)"));
+  CHECK(home.now() - begin == std::chrono::seconds(60));
+  numbers.start(coord);
+  const std::vector<std::vector<int>> expected{{0, 1}, {2, 3}};
+  CHECK(co_await batches_of(b) == expected);
+  co_await coord.join();
+}
+
+LEAT_TEST("batch: a source that takes longer than 60 s is no error", "[pipeline]") {
+  leat::batch<int> b({.batch_size = 2});
+  leat::range_input_producer unused(4, {.num_epochs = 1, .shuffle = false, .name = "unused"});
+  counter c{2};
+  b.add([&]() -> task<bool> {
+    co_await leat::sleep_for(std::chrono::seconds(100));
+    co_return co_await c.step(b.queue());
+  });
+  leat::coordinator coord;
+  b.start(coord);
+  const std::vector<std::vector<int>> expected{{0, 1}};
+  CHECK(co_await batches_of(b) == expected);
+  co_await coord.join();
 }
 
 }  // namespace batcher_test

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include "leat/core/task.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/wait_limit.hpp"
+#include "leat/pipeline/detail/known_producers.hpp"
 #include "leat/pipeline/detail/starvation.hpp"
 #include "leat/pipeline/queue_fullness.hpp"
 #include "leat/sync/coordinator.hpp"
@@ -92,12 +94,12 @@ class basic_batcher {
 
   /// The next batch. Empty: the input has ended.
   /// Errors: cancelled; what befell an enqueue operation; deadline_exceeded, when the patience has
-  ///         ended or, if no patience is set, when nothing arrived for 60 s and start() was never
-  ///         called.
+  ///         ended or, if no patience is set, when nothing has arrived for 60 s and start() was
+  ///         never called, or a task waits for a producer that was never started.
   [[nodiscard]] task<std::optional<std::vector<value_type>>> next(
       std::source_location where = std::source_location::current()) {
     if (patience_) return next_within(*patience_, where);
-    if (by_.operations > 0 && !by_.started) return next_after_start(where);
+    if (may_starve()) return next_within_a_minute(where);
     return next_of_all(where);
   }
 
@@ -159,14 +161,31 @@ class basic_batcher {
     co_return co_await queue_.pop_many(batch_size_, where);
   }
 
-  // Sources that were never started deliver nothing; they may be started during the wait.
-  task<std::optional<std::vector<value_type>>> next_after_start(std::source_location where) {
+  bool may_starve() {
+    if (by_.operations == 0) return false;
+    return !by_.started || (!was_fed() && !detail::producers_not_started().empty());
+  }
+
+  // True once something was pushed, or the queue was closed.
+  bool was_fed() noexcept {
+    // Relaxed: it only says how to wait.
+    if (fed_.load(std::memory_order_relaxed)) return true;
+    const queue_statistics s = queue_.statistics();
+    if (s.pushed == 0 && !s.closed) return false;
+    fed_.store(true, std::memory_order_relaxed);
+    return true;
+  }
+
+  // Sources that were never started deliver nothing, nor do those that wait for a producer that was
+  // never started. Either may be started during the wait.
+  task<std::optional<std::vector<value_type>>> next_within_a_minute(std::source_location where) {
     constexpr std::chrono::seconds patience(60);
     try {
       co_return co_await next_within(patience, where);
     } catch (const std::system_error& e) {
       if (e.code() != errc::deadline_exceeded || queue_.failure_cause()) throw;
-      if (!by_.started && !runner_.last_run()) throw;
+      const bool started = by_.started || runner_.last_run();
+      if (!started || (!was_fed() && detail::waits_for_unstarted_producer())) throw;
     }
     co_return co_await next_of_all(where);
   }
@@ -189,6 +208,7 @@ class basic_batcher {
   const remainder last_;
   const std::optional<time_span> patience_;
   detail::feeders by_;
+  std::atomic<bool> fed_ = false;  // what was_fed() found
   Queue queue_;
   queue_runner runner_;
 };

@@ -19,17 +19,22 @@ class known_producer {
  private:
   friend std::string producers_not_started();
   friend std::string unstarted_producer_of(const queue_base& queue);
+  friend bool waits_for_unstarted_producer();
 
   const queue_runner& runner_;
   const queue_base& queue_;
   known_producer* next_ = nullptr;
 };
 
-/// "; never started: producer 'names', 'rows'"; empty where all were.
+/// "; never started: producer 'names', 'rows': call start(coordinator)"; empty where all were.
 [[nodiscard]] std::string producers_not_started();
 
 /// "producer 'names' was never started: call its start(coordinator)"; empty if another producer
 /// fills that queue, if none does, or if one was started.
 [[nodiscard]] std::string unstarted_producer_of(const queue_base& queue);
+
+/// True if an operation waits for an item of a producer that was never started and whose queue
+/// never had one.
+[[nodiscard]] bool waits_for_unstarted_producer();
 
 }  // namespace leat::detail
