@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -8,6 +9,10 @@
 #include "leat/io/file_backend.hpp"
 
 namespace leat::detail {
+
+/// A result in the place of a negative errno: the thread that waits for streams cannot be started.
+/// Its error code is that of EAGAIN.
+inline constexpr std::int64_t no_thread_for_streams = -4096;  // no errno is as large
 
 /// Carries out a request with plain system calls; sets its result.
 void execute(file_request& request) noexcept;

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/thread_not_started.hpp"
 #include "io/backends.hpp"
 #include "leat/core/assert.hpp"
 #include "leat/core/error.hpp"
@@ -90,8 +91,13 @@ std::string detail::at_offset(std::uint64_t offset) {
 
 std::exception_ptr detail::file_error(std::int64_t negative_errno, std::string_view path,
                                       std::string_view what) {
+  std::string text = std::string(path) + ": " + std::string(what);
+  if (negative_errno == no_thread_for_streams) {
+    negative_errno = -EAGAIN;
+    text += ": " + thread_not_started("the thread that waits for pipes, terminals and sockets");
+  }
   const std::error_code ec(static_cast<int>(-negative_errno), std::generic_category());
-  return std::make_exception_ptr(failure(ec, std::string(path) + ": " + std::string(what)));
+  return std::make_exception_ptr(failure(ec, text));
 }
 
 void detail::throw_file_error(std::int64_t negative_errno, std::string_view path,

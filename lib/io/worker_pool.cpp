@@ -55,7 +55,8 @@ void worker_pool::wait_for_stream(file_request& request) noexcept {
   try {
     poller().add(request);
   } catch (const std::system_error& e) {
-    finish(request, -e.code().value());
+    const bool no_thread = e.code() == std::errc::resource_unavailable_try_again;
+    finish(request, no_thread ? no_thread_for_streams : -e.code().value());
   } catch (const std::bad_alloc&) {
     finish(request, -ENOMEM);
   }

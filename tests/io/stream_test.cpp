@@ -3,7 +3,11 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <fcntl.h>
+#include <pthread.h>
 #include <string>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -15,6 +19,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/core/detail/sanitizers.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/sync_wait.hpp"
@@ -22,7 +27,9 @@
 #include "leat/io/file.hpp"
 #include "leat/io/line_reader.hpp"
 #include "support/error_of.hpp"
+#include "support/leat_test.hpp"
 #include "support/record_files.hpp"
+#include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
 namespace stream_test {
@@ -241,6 +248,36 @@ TEST_CASE("file: what cannot be read says so and names itself", "[io]") {
   }
   CHECK(said.find(path) != std::string::npos);
   ::close(s);
+}
+
+// The first wait for a pipe starts a thread.
+TEST_CASE("file: a thread that waits for pipes and cannot be started is named", "[io]") {
+  if (LEAT_TSAN) return;  // it ends a child that starts a thread
+  const temp_dir dir;
+  const std::string path = make_fifo(dir, "pipe");
+  const int other_end = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  const std::string said = leat_test::last_words([&path] {
+    ::setenv("LEAT_IO", "threads", 1);
+    pthread_attr_t too_large;  // a stack that has no room in any address space
+    ::pthread_attr_init(&too_large);
+    ::pthread_attr_setstacksize(&too_large, std::size_t{1} << 47);
+    ::pthread_setattr_default_np(&too_large);
+    try {
+      leat::sync_wait([](std::string from) -> task<> {
+        auto reader = co_await leat::line_reader::open(from);
+        leat::line_batch lines;
+        co_await reader->read_batch(lines);
+      }(path));
+    } catch (const leat::failure& e) {
+      std::fprintf(stderr, "%s\n", e.what());
+      if (e.code() == std::errc::resource_unavailable_try_again) std::abort();
+    }
+  });
+  ::close(other_end);
+  INFO(said);
+  CHECK(said.starts_with(path + ": cannot read"));
+  CHECK(leat_test::contains(
+      said, "the thread that waits for pipes, terminals and sockets cannot be started; raise"));
 }
 
 }  // namespace stream_test
