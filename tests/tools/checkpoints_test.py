@@ -121,6 +121,36 @@ class Checkpoints(ToolTest):
         self.assertEqual(self.names(), ['model.ckpt-10', 'model.ckpt-100', 'model.ckpt-110.partial1'])
         self.assertTrue((self.folder / 'd/final').exists() and (self.folder / 'd/best-7').exists())
 
+    def preserve_the_first_two(self):
+        for step, time in ((10, 1e9), (20, 2e9 - 3), (30, 2e9 + 2), (100, 2e9 + 30)):
+            os.utime(self.folder / f'd/model.ckpt-{step}', (time, time))
+        self.write('d/checkpoint', b'model_checkpoint_path: "model.ckpt-100"\n'
+                   b'all_model_checkpoint_paths: "model.ckpt-30"\n'
+                   b'all_model_checkpoint_paths: "model.ckpt-100"\n'
+                   b'last_preserved_timestamp: 1999999990.5\n')
+
+    def test_prune_keeps_what_the_program_preserves_and_names_it(self):
+        self.preserve_the_first_two()
+        text = self.leat('checkpoints', 'd', '--prune', 1)
+        self.assertEqual(self.names(), ['model.ckpt-10', 'model.ckpt-100', 'model.ckpt-110.partial1',
+                                        'model.ckpt-20'])
+        self.assertRegex(text, r'kept +model\.ckpt-10, which the program preserves.*\n'
+                               r'kept +model\.ckpt-20, .*\nremoved model\.ckpt-30, ')
+        kept = self.leat_json('checkpoints', 'd', '--prune', 1)
+        self.assertEqual([(c['step'], c['removed']) for c in kept], [(10, False), (20, False)])
+
+    def test_prune_deletes_what_the_program_preserves_if_told_to(self):
+        self.preserve_the_first_two()
+        self.leat('checkpoints', 'd', '--prune', 1, '--prune-preserved')
+        self.assertEqual(self.names(), ['model.ckpt-100', 'model.ckpt-110.partial1'])
+        self.leat('checkpoints', 'd', '--prune-preserved', status=2)
+
+    def test_prune_deletes_what_is_unlisted_and_newer(self):
+        self.preserve_the_first_two()
+        os.utime(self.folder / 'd/model.ckpt-20', (2e9 + 100, 2e9 + 100))
+        self.leat('checkpoints', 'd', '--prune', 1)
+        self.assertEqual(self.names(), ['model.ckpt-10', 'model.ckpt-100', 'model.ckpt-110.partial1'])
+
     def test_prune_of_a_directory_in_use_is_refused(self):
         before = self.names()
         with open(self.folder / 'd/checkpoint.lock', 'w') as lock:

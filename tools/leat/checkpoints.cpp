@@ -30,6 +30,7 @@ struct checkpoints_options {
   std::string show;
   bool verify = false;
   std::uint64_t keep = 0;  // of --prune; 0: not given
+  bool prune_preserved = false;
 };
 
 // UTC, so that the output does not depend on the machine.
@@ -143,6 +144,30 @@ void remove_from(leat::checkpoint_state& state, const std::set<std::string>& nam
   if (timed) times.resize(to);
 }
 
+// The names of the checkpoints that a saver preserves (saver_options::keep_every): the state file
+// does not list them, and they are not newer than the last one that was preserved. The state file
+// has the time at which the save of that one began; its file is a moment younger.
+std::set<std::string> preserved_of(const std::optional<leat::checkpoint_state>& state,
+                                   const std::vector<checkpoint_info>& all) {
+  constexpr double longest_write = 60;  // seconds
+  if (!state || !state->last_preserved_timestamp) return {};
+  const double last = *state->last_preserved_timestamp;
+  std::set<std::string> listed{name_in(state->model_checkpoint_path)};
+  for (const std::string& path : state->all_model_checkpoint_paths) listed.insert(name_in(path));
+  std::set<std::string> names;
+  const checkpoint_info* next = nullptr;  // the oldest one that is newer
+  for (const checkpoint_info& c : all) {
+    if (listed.contains(name_in(c.path))) continue;
+    if (c.time <= last) {
+      names.insert(name_in(c.path));
+    } else if (c.time <= last + longest_write && (!next || c.time < next->time)) {
+      next = &c;
+    }
+  }
+  if (next) names.insert(name_in(next->path));
+  return names;
+}
+
 // For each basename, all but the newest `keep` intact checkpoints. Corrupt ones count for nothing:
 // those that are newer than a kept one stay for inspection.
 std::vector<checkpoint_info> surplus(const std::vector<checkpoint_info>& all, std::uint64_t keep,
@@ -164,13 +189,34 @@ std::set<std::string> latest_of(const std::optional<leat::checkpoint_state>& sta
   return {name_in(state->model_checkpoint_path)};
 }
 
+void tell_preserved(const checkpoint_info& c, program& p) {
+  if (p.json) {
+    json line = info_json(c, true);
+    line["removed"] = false;
+    p.out.write_line(line);
+  } else {
+    p.out.write(fmt::format("kept    {}, which the program preserves (see --prune-preserved)\n",
+                            harmless(name_in(c.path))));
+  }
+}
+
 // The state file is written before a checkpoint is deleted: it never names one that is gone.
 leat::task<> prune(const checkpoints_options& options, program& p) {
   leat::directory_lock lock = co_await leat::directory_lock::acquire(options.directory);
   std::optional<leat::checkpoint_state> state =
       co_await leat::get_checkpoint_state(options.directory);
-  const auto gone =
-      surplus(find_checkpoints(options.directory, true), options.keep, latest_of(state));
+  const auto all = find_checkpoints(options.directory, true);
+  auto gone = surplus(all, options.keep, latest_of(state));
+  if (!options.prune_preserved) {
+    const std::set<std::string> preserved = preserved_of(state, all);
+    const auto is_preserved = [&](const checkpoint_info& c) {
+      return preserved.contains(name_in(c.path));
+    };
+    for (const checkpoint_info& c : gone) {
+      if (is_preserved(c)) tell_preserved(c, p);
+    }
+    std::erase_if(gone, is_preserved);
+  }
   if (state && !gone.empty()) {
     std::set<std::string> names;
     for (const checkpoint_info& c : gone) names.insert(name_in(c.path));
@@ -202,6 +248,9 @@ void run_checkpoints(const checkpoints_options& options, program& p) {
       throw usage_error("--show takes a FILE of its own: not together with DIR or --prune");
     }
     return show(options, p);
+  }
+  if (options.prune_preserved && options.keep == 0) {
+    throw usage_error("--prune-preserved goes with --prune KEEP");
   }
   if (options.directory.empty()) throw usage_error("say which directory: leat checkpoints DIR");
   if (!std::filesystem::is_directory(options.directory)) {
@@ -239,6 +288,9 @@ void add_checkpoints(CLI::App& app, program& p) {
                                 "Delete all but the newest KEEP intact checkpoints of each name"),
             1)
       ->type_name("KEEP");
+  command->add_flag("--prune-preserved", options->prune_preserved,
+                    "With --prune, also delete those that the program preserves\n"
+                    "(keep_every, TensorFlow's keep_checkpoint_every_n_hours)");
   command->callback([options, &p] { p.run = [options, &p] { run_checkpoints(*options, p); }; });
 }
 
