@@ -20,7 +20,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -105,8 +104,7 @@ leat::task<void> train(settings chosen) {
     std::printf("begins %s, at step %lld\n", from.empty() ? "anew" : ("from " + from).c_str(),
                 static_cast<long long>(step));
     std::fflush(stdout);
-    // Nothing is saved, and no stop takes effect, before a step has ended.
-    std::optional<leat::supervisor::step_scope> here(co_await sv.step());
+    // Nothing is saved, and no stop takes effect, while a batch is processed.
     co_await batches.for_each([&](leat::record_rows batch) -> leat::task<void> {
       const std::vector<sample> samples = samples_of(batch);
       const double loss = m.train(samples);
@@ -115,8 +113,6 @@ leat::task<void> train(settings chosen) {
         co_await sv.summary_computed(leat::summary().add_scalar("loss", loss));
       }
       if (chosen.step.count() > 0) co_await leat::sleep_for(chosen.step);
-      here.reset();
-      here.emplace(co_await sv.step());
     });
   };
   //! [/steps]

@@ -76,7 +76,7 @@ supervisor::supervisor(supervisor_options options)
     : options_(std::move(options)),
       coord_({.name = options_.name, .clean_stop_errors = options_.clean_stop_errors}),
       sessions_(options_.manager),
-      parts_(std::make_unique<parts>()),
+      parts_(std::make_unique<parts>(*this)),
       global_step_(options_.global_step) {
   check();
   settle();
@@ -86,6 +86,7 @@ supervisor::~supervisor() {
   LEAT_ASSERT(!parts_->prepared || scheduler::current_is_ending(),
               "a supervisor is destroyed that was not stopped: use managed(), or "
               "stop() on all ways out");
+  parts_->observer->forget_owner();
 }
 
 void supervisor::check() const {
@@ -154,9 +155,11 @@ task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
   if (!parts_->stop_wanted) parts_->starting = std::stop_source();
   coord_.clear_stop();
   parts_->prepared = true;
+  parts_->home = scheduler::current();
   parts_->was_stopped = false;
   parts_->is_ready = parts_->has_started = parts_->broken = parts_->told_broken = false;
   parts_->saves_began = parts_->has_saved = parts_->restored_partly = false;
+  parts_->forget_steps();
   parts_->saved_step.reset();
   restored_from_.clear();
   co_await open_parts();
@@ -242,6 +245,9 @@ saver_options supervisor::heard_saver() const {
 
 // A worker reads checkpoints, and takes nothing.
 task<void> supervisor::open_parts() {
+  if (options_.state) {
+    for (const auto& item : options_.state->items()) item->observe_steps(parts_->observer);
+  }
   if (!options_.logdir.empty()) {
     if (options_.is_chief) parts_->lock = co_await directory_lock::acquire(options_.logdir);
     if (options_.state && !parts_->saver) {
@@ -281,28 +287,6 @@ std::vector<queue_run> supervisor::start_queue_runners(const runner_collection* 
 }
 
 // ---------------------------------------------------------------------------------------- the end
-
-task<void> supervisor::run_until_stop(task<void> body) {
-  parts_->was_stopped = parts_->stop_wanted;
-  if (parts_->stop_wanted) co_return;  // during the start
-  bool done = false;
-  task_group group(options_.name + " body");
-  {
-    const auto run = [&](task<void> whole) -> task<void> {
-      co_await std::move(whole);
-      done = true;
-    };
-    const std::stop_callback forward(coord_.get_stop_token(), [&] {
-      if (!parts_->stopping) group.request_stop();
-    });
-    parts_->body = &group;
-    group.spawn(run(std::move(body)), "body");
-    co_await group.join();
-  }
-  parts_->was_stopped = parts_->stop_wanted || !done;
-  const bool stopped = co_await this_task::stop_requested();
-  if (!done && stopped) throw failure(errc::cancelled, options_.name);
-}
 
 task<void> supervisor::end(std::optional<session>& opened, const std::exception_ptr& error,
                            stop_options options) {
@@ -390,6 +374,7 @@ task<void> supervisor::stop_now(stop_options options, bool by_body) {
         error = std::current_exception();
       }
       well = !error;
+      if (!by_body) co_await wait_for_step_of_body();
       try {
         co_await std::move(finished);
       } catch (...) {
@@ -398,6 +383,7 @@ task<void> supervisor::stop_now(stop_options options, bool by_body) {
       parts_->stopping = false;
       parts_->prepared = false;
       parts_->stop_wanted = false;
+      parts_->forget_steps();
     }
   }
   parts_->end = nullptr;
@@ -430,7 +416,7 @@ task<void> supervisor::save_at_end() {
   // A state that was restored without some entries differs from the checkpoint of its step.
   const bool differs = parts_->restored_partly && !parts_->has_saved;
   if (step && step == parts_->saved_step && !differs) co_return;
-  co_await save_snapshot();
+  co_await save_snapshot(false);
 }
 
 // Those of its own belong to the scheduler on which they were made: the next run makes others.

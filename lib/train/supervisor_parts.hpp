@@ -4,10 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <stop_token>
 
+#include "leat/core/task_group.hpp"
 #include "leat/core/task_scope.hpp"
+#include "leat/pipeline/detail/step_observer.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/train/directory_lock.hpp"
 #include "leat/train/event_writer.hpp"
@@ -18,13 +21,50 @@
 #include "train/skipped_checkpoints.hpp"
 
 namespace leat {
+namespace detail {
+
+// Waits until `must_wait` returns false. One element in `end` wakes all waiters in turn.
+template <class Condition>
+task<void> wait_while(Condition must_wait, fifo_queue<int>& end) {
+  while (must_wait()) {
+    static_cast<void>(co_await end.pop());
+    if (!must_wait()) static_cast<void>(end.try_push(0));
+  }
+}
+
+}  // namespace detail
 
 // What a supervisor has from prepare_or_wait_for_session() to stop().
 struct supervisor::parts {
-  parts() {
-    static_cast<void>(save_turn.try_push(0));
-    static_cast<void>(stop_turn.try_push(0));
+  explicit parts(supervisor& owner);
+
+  [[nodiscard]] bool in_step() const noexcept { return steps > 0 || elements > 0; }
+
+  void forget_steps() noexcept {
+    elements = 0;
+    body_marks_steps = false;
+    is_in_step = steps > 0;
+    stop_waits = step_is_limited = step_is_late = false;
   }
+  // A stop was requested: no other step begins.
+  [[nodiscard]] bool is_stopping() const noexcept { return stop_wanted || stop_waits; }
+
+  // The next step waits until steps_may_begin().
+  void hold_steps() noexcept {
+    save_waits = true;
+    static_cast<void>(save_over.try_pop());
+  }
+  void begin_copy() noexcept {
+    is_copying = true;
+    static_cast<void>(save_over.try_pop());
+    static_cast<void>(values_copied.try_pop());
+  }
+  void steps_may_begin() noexcept {
+    save_waits = is_copying = false;
+    static_cast<void>(save_over.try_push(0));
+    static_cast<void>(values_copied.try_push(0));
+  }
+  [[nodiscard]] bool save_is_due() const noexcept { return save_waits || is_copying; }
 
   [[nodiscard]] bool writer_is_open() const noexcept { return writer && !writer_closed; }
 
@@ -40,13 +80,27 @@ struct supervisor::parts {
   bool has_started = false;            // it was ready once since it was prepared
   std::atomic<bool> stopping = false;  // by the body, which goes on behind it
   const task_scope* body = nullptr;    // whose task the body is
-  const task_scope* end = nullptr;     // whose task the stop is
-  bool broken = false;                 // a step was begun and not done: there is nothing to save
-  std::size_t steps = 0;               // under way
-  bool save_waits = false;
+  task_group* running = nullptr;       // the same while the body runs
+  task_group* limit = nullptr;         // of its last step, while the body runs
+  scheduler* home = nullptr;
+  // A stop cancels the body when no step is under way; other threads request stops, too.
+  std::atomic<bool> is_in_step = false;
+  std::atomic<bool> stop_waits = false;       // for the end of a step, if one is under way
+  std::atomic<bool> step_is_limited = false;  // limit_last_step() was started
+  std::atomic<bool> step_is_late = false;     // step_grace is over
+  const task_scope* end = nullptr;            // whose task the stop is
+  bool broken = false;            // a step was begun and not done: there is nothing to save
+  std::size_t steps = 0;          // under way
+  std::size_t elements = 0;       // that for_each() processes, each of which is a step
+  bool body_marks_steps = false;  // step() was called: elements are no steps
+  bool save_waits = false;        // for the end of all steps: no other one begins
+  bool is_copying = false;        // the values must not change
   bool told_broken = false;
   fifo_queue<int> step_ended{1, "end of a step"};
-  fifo_queue<int> snapshot_taken{1, "end of a snapshot"};
+  fifo_queue<int> all_steps_ended{1, "end of all steps"};
+  fifo_queue<int> save_over{1, "end of a save"};  // neither save_waits nor is_copying
+  fifo_queue<int> values_copied{1, "end of a copy"};
+  std::shared_ptr<element_steps> observer;
   fifo_queue<int> save_turn{1, "turn to save"};
   fifo_queue<int> stop_turn{1, "turn to stop"};
   std::optional<std::int64_t> saved_step;  // of the checkpoint that the state file names
@@ -60,6 +114,21 @@ struct supervisor::parts {
   std::optional<step_rate> rate;
   std::optional<stage_rates> input;
   detail::skipped_checkpoints skipped;  // by the restore under way
+};
+
+// The elements that for_each() processes are steps of a body that does not mark its steps.
+class supervisor::element_steps final : public detail::step_observer {
+ public:
+  explicit element_steps(supervisor& owner) noexcept : owner_(&owner) {}
+  void forget_owner() noexcept { owner_ = nullptr; }
+
+  [[nodiscard]] bool must_wait(bool in_step) const noexcept override;
+  [[nodiscard]] task<void> wait(bool in_step) override;
+  void begin_step() noexcept override;
+  void end_step(const std::exception_ptr& error) noexcept override;
+
+ private:
+  supervisor* owner_;
 };
 
 }  // namespace leat

@@ -1,4 +1,4 @@
-// What runs beside the body of a supervisor: services, saves between steps, summaries.
+// What runs beside the body of a supervisor: services and summaries.
 
 #include <string>
 #include <utility>
@@ -78,7 +78,7 @@ task<void> supervisor::save_periodically() {
   const bool is_first = !std::exchange(parts_->saves_began, true);
   const std::optional<std::int64_t> step = global_step();
   if (is_first && step && step == parts_->saved_step) co_return;
-  co_await save_snapshot();
+  co_await save_snapshot(true);
 }
 
 // Somebody may have removed the lock file, and another chief have taken the directory.
@@ -94,6 +94,7 @@ task<void> supervisor::keep_lock() {
 // save never repeats these steps, and would never write their summaries again. A failure to write
 // events must not cost the checkpoint: save_snapshot() throws it afterwards.
 task<void> supervisor::before_writing() {
+  if (options_.saver.copy_values) parts_->steps_may_begin();
   co_await keep_lock();
   if (!parts_->writer_is_open()) co_return;
   try {
@@ -104,98 +105,6 @@ task<void> supervisor::before_writing() {
   } catch (...) {
     parts_->flush_error = std::current_exception();
   }
-}
-
-// ------------------------------------------------------------------------------------------- steps
-
-// What waits for the end of all steps comes before new ones.
-task<supervisor::step_scope> supervisor::step() {
-  if (parts_->stop_wanted) co_await stop_before_step();
-  while (parts_->save_waits) {
-    static_cast<void>(co_await parts_->snapshot_taken.pop());
-    static_cast<void>(parts_->snapshot_taken.try_push(0));  // for the next one who waits
-    if (parts_->stop_wanted) co_await stop_before_step();
-  }
-  ++parts_->steps;
-  co_return step_scope(*this);
-}
-
-void supervisor::end_step(bool broken) noexcept {
-  parts_->broken = parts_->broken || broken;
-  if (--parts_->steps > 0) return;
-  static_cast<void>(parts_->step_ended.try_push(0));
-  if (parts_->stop_wanted) coord_.request_stop();
-}
-
-void supervisor::require_saver() const {
-  if (parts_->saver && parts_->lock) return;
-  throw failure(errc::failed_precondition,
-                options_.name + ": nothing can be saved: " +
-                    (save_path_.empty() ? "give the chief a logdir and a state"
-                                        : "it is not prepared, or has stopped"));
-}
-
-task<std::string> supervisor::save() {
-  require_saver();
-  if (parts_->steps > 0) {
-    throw failure(errc::failed_precondition,
-                  options_.name + ": a step is under way, save behind it");
-  }
-  if (parts_->broken) {
-    throw failure(errc::failed_precondition,
-                  options_.name + ": a step was not done whole, and is not saved");
-  }
-  co_return co_await save_snapshot();
-}
-
-task<std::string> supervisor::save_between_steps() {
-  require_saver();
-  co_return co_await save_snapshot();
-}
-
-// Nothing runs between the end of the last step and the copy of the values.
-task<std::string> supervisor::save_snapshot() {
-  static_cast<void>(co_await parts_->save_turn.pop());
-  std::string path;
-  std::optional<std::int64_t> step;
-  std::exception_ptr error;
-  static_cast<void>(parts_->snapshot_taken.try_pop());
-  try {
-    while (parts_->steps > 0) {
-      parts_->save_waits = true;
-      static_cast<void>(co_await parts_->step_ended.pop());
-    }
-    step = global_step();
-    if (step && *step < 0) {
-      throw failure(errc::invalid_argument,
-                    options_.name + ": step " + std::to_string(*step) + " cannot be saved");
-    }
-    if (parts_->broken) {
-      if (!std::exchange(parts_->told_broken, true)) {
-        warn("a step was not done whole: nothing is saved any more");
-      }
-    } else if (step) {
-      path = co_await parts_->saver->save(static_cast<std::uint64_t>(*step));
-    } else {
-      path = co_await parts_->saver->save();
-    }
-  } catch (...) {
-    error = std::current_exception();
-  }
-  parts_->save_waits = false;
-  const std::exception_ptr flush_error = std::exchange(parts_->flush_error, nullptr);
-  static_cast<void>(parts_->snapshot_taken.try_push(0));
-  static_cast<void>(parts_->save_turn.try_push(0));
-  if (error) std::rethrow_exception(error);
-  if (path.empty()) co_return path;
-  parts_->saved_step = step;
-  parts_->has_saved = true;
-  if (options_.on_saved) co_await options_.on_saved(path, step);
-  if (flush_error) std::rethrow_exception(flush_error);
-  if (step && parts_->writer_is_open()) {
-    co_await parts_->writer->add_session_log(session_log::checkpoint, *step, save_path_, path);
-  }
-  co_return path;
 }
 
 // --------------------------------------------------------------------------------------- summaries

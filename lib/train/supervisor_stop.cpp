@@ -2,9 +2,13 @@
 
 #include <chrono>
 #include <exception>
+#include <stop_token>
 #include <string>
+#include <utility>
 
+#include "leat/core/scheduler.hpp"
 #include "leat/core/sleep.hpp"
+#include "leat/core/this_task.hpp"
 #include "train/supervisor_parts.hpp"
 
 namespace leat {
@@ -16,34 +20,106 @@ void supervisor::request_stop_after_step() noexcept {
   parts_->stop_wanted = true;
   parts_->starting.request_stop();
   if (!parts_->prepared || !parts_->is_ready) return;  // run_until_stop() does not start the body
-  bool waits_for_step = parts_->steps > 0;
-  if (waits_for_step) {
-    try {
+  const bool is_limited = parts_->in_step() && limit_steps();
+  if (!is_limited) coord_.request_stop();
+}
+
+// Returns false if there is no memory for a limit: a step must not delay the stop indefinitely.
+bool supervisor::limit_steps() noexcept {
+  if (parts_->step_is_limited.exchange(true)) return true;
+  try {
+    if (parts_->limit) {
+      parts_->limit->spawn_on(*parts_->home, limit_last_step(), "limit of the last step");
+    } else {
       coord_.spawn(limit_last_step(), "limit of the last step");
-    } catch (...) {  // no memory for a limit: a step must not delay the stop indefinitely
-      waits_for_step = false;
     }
+  } catch (...) {
+    parts_->step_is_late = true;
+    return false;
   }
-  if (!waits_for_step) coord_.request_stop();
+  return true;
 }
 
 // The stop request follows when the steps of other tasks have finished.
 task<void> supervisor::stop_before_step() {
-  if (parts_->steps == 0) coord_.request_stop();
+  if (!parts_->in_step()) coord_.request_stop();
   static_cast<void>(co_await coord_.wait_for_stop());
+  co_await detail::wait_while([p = parts_.get()] { return p->in_step(); }, parts_->all_steps_ended);
   throw failure(errc::cancelled, options_.name + ": stopped before a step");
 }
 
-// Ends as cancelled if the step finishes first, by the stop of the coordinator.
+// Ends the step, unless it finishes first.
 task<void> supervisor::limit_last_step() {
   co_await sleep_for(options_.step_grace);
+  if (!parts_->in_step()) co_return;
   const auto seconds = std::chrono::duration<double>(options_.step_grace);
   std::string text = std::to_string(seconds.count());
   text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') text.pop_back();
   warn("the current step did not finish within " + text +
        " s after the stop request (step_grace) and is cancelled");
+  parts_->step_is_late = true;
   coord_.request_stop();
+  if (parts_->running) parts_->running->request_stop();
+}
+
+// A step ends within step_grace.
+task<void> supervisor::wait_for_step_of_body() {
+  co_await detail::wait_while([p = parts_.get()] { return p->running && p->in_step(); },
+                              parts_->all_steps_ended);
+}
+
+bool supervisor::has_failed() const noexcept {
+  try {
+    coord_.raise_requested_exception();
+  } catch (...) {
+    return true;
+  }
+  return false;
+}
+
+// A stop was requested, here or on another thread. The body is cancelled at once unless it is in a
+// step; then steps_have_ended() cancels it, which reads stop_waits after it has written is_in_step.
+void supervisor::stop_body(task_group& body) noexcept {
+  if (parts_->stopping) return;
+  parts_->stop_waits = true;
+  const bool waits = parts_->is_in_step && !parts_->step_is_late && !has_failed() && limit_steps();
+  if (!waits) body.request_stop();
+}
+
+task<void> supervisor::run_until_stop(task<void> body) {
+  parts_->was_stopped = parts_->stop_wanted;
+  if (parts_->stop_wanted) co_return;  // during the start
+  bool done = false;
+  const std::stop_token owner = co_await this_task::get_stop_token();
+  task_group group(shielded, options_.name + " body");
+  task_group limit(shielded, options_.name + " last step");
+  std::exception_ptr error;
+  {
+    const auto run = [&](task<void> whole) -> task<void> {
+      co_await std::move(whole);
+      done = true;
+    };
+    group.spawn(run(std::move(body)), "body");
+    parts_->body = parts_->running = &group;
+    parts_->limit = &limit;
+    const auto stop = [&]() noexcept { stop_body(group); };
+    const std::stop_callback by_coordinator(coord_.get_stop_token(), stop);
+    const std::stop_callback by_owner(owner, stop);
+    try {
+      co_await group.join();
+    } catch (...) {
+      error = std::current_exception();
+    }
+  }
+  parts_->running = parts_->limit = nullptr;  // no other thread reads them any more
+  static_cast<void>(parts_->all_steps_ended.try_push(0));
+  limit.request_stop();
+  co_await limit.join();
+  parts_->was_stopped = parts_->stop_wanted || !done;
+  if (error) std::rethrow_exception(error);
+  const bool stopped = co_await this_task::stop_requested();
+  if (!done && stopped) throw failure(errc::cancelled, options_.name);
 }
 
 }  // namespace leat

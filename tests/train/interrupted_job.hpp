@@ -180,7 +180,7 @@ class interrupted_job {
     const std::function<task()> body = [&]() -> task {
       begin(*p, sv);
       if (w_.decisions().choose(4, "does something fail") == 1) sv.coord().spawn(fail(), "fail");
-      task learning = shape_.in_steps ? learn_in_steps(*p, sv) : learn_at_once(*p, sv);
+      task learning = shape_.in_steps ? learn_in_steps(*p, sv) : learn_each(*p, sv);
       co_await std::move(learning);
     };
     try {
@@ -189,9 +189,9 @@ class interrupted_job {
       is_done_ = p->learnt == expected_;
       expect(is_done_, "it ends before its end");
     } catch (const std::system_error& e) {
-      // Whoever is stopped has his last checkpoint all the same, but in the midst of a step.
+      // A job that is stopped finishes its step and saves its state.
       const bool stopped = was_asked_ && e.code() == leat::errc::cancelled;
-      if (stopped && p->has_begun && !shape_.in_steps) is_saved(*p);
+      if (stopped && p->has_begun) is_saved(*p);
     }
     if (!p->has_begun && !sv.restored_from().empty()) go_back(*p);  // it is saved as the last one
     static_cast<void>(sv.coord().secondary_errors());  // or they are told on standard error
@@ -262,12 +262,26 @@ class interrupted_job {
     if (error) std::rethrow_exception(error);
   }
 
-  task learn_at_once(job_process& p, leat::supervisor& sv) {
+  // Each element is a step.
+  task learn_each(job_process& p, leat::supervisor& sv) {
     const auto learn_one = [&](const std::string& element) -> task {
-      co_await learn(p, element, wrong_ == planted::half_steps);
+      co_await learn(p, element, shape_.seed % 2 == 0);
       co_await save_sometimes(p, sv);
     };
-    co_await p.input.for_each(learn_one);
+    if (wrong_ == planted::half_steps) {
+      co_await learn_in_halves(p);
+    } else {
+      co_await p.input.for_each(learn_one);
+    }
+  }
+
+  // Wrong: nothing tells the supervisor when a step is in progress.
+  task learn_in_halves(job_process& p) {
+    for (bool more = true; more;) {
+      const auto element = co_await p.input.next();
+      more = element.has_value();
+      if (more) co_await learn(p, *element, true);
+    }
   }
 
   // A save that fails is tried again, later, or ends the job.

@@ -20,6 +20,7 @@
 #include "leat/pipeline/detail/batch_stage.hpp"
 #include "leat/pipeline/detail/file_source_checks.hpp"
 #include "leat/pipeline/detail/file_stage.hpp"
+#include "leat/pipeline/detail/for_each.hpp"
 #include "leat/pipeline/detail/map_stage.hpp"
 #include "leat/pipeline/detail/pipeline_core.hpp"
 #include "leat/pipeline/detail/prefetch_stage.hpp"
@@ -160,31 +161,17 @@ class pipeline {
 
   // ---- Consumption.
 
-  /// Gives each element to `body`, a function or a coroutine that takes it by value, and has ended
-  /// the pipeline on all ways out: its end, an error, a stop, what `body` throws.
+  /// Calls `body`, a function or a coroutine that takes an element by value, for each element. The
+  /// pipeline has ended when for_each() returns, whatever the reason: the end of the input, an
+  /// error, a stop, or an exception of `body`.
+  ///
+  /// A supervisor whose state contains the pipeline saves and stops between two elements, never
+  /// while a coroutine processes one: see docs/supervisor.md, "Where a checkpoint may be taken".
+  ///
   /// Errors: those of next(), and what `body` throws.
   template <class Body>
   [[nodiscard]] task<void> for_each(Body body) {
-    std::exception_ptr error;
-    try {
-      while (std::optional<value_type> element = co_await next()) {
-        if constexpr (std::is_void_v<std::invoke_result_t<Body&, value_type>>) {
-          body(std::move(*element));
-        } else {
-          co_await body(std::move(*element));
-        }
-      }
-    } catch (...) {
-      error = std::current_exception();
-    }
-    for (int attempt = 0; !ended_; ++attempt) {  // the second where the first had no memory
-      try {
-        co_await stop();
-      } catch (const std::bad_alloc&) {
-        if (attempt > 0) throw;
-      }
-    }
-    if (error) std::rethrow_exception(error);
+    return detail::for_each(*this, std::move(body), core(), ended_);
   }
 
   /// The next element. Empty: the input has ended. At the end, and with an error, no task of the
@@ -209,6 +196,11 @@ class pipeline {
   [[nodiscard]] task<void> stop() {
     const detail::one_at_a_time::use use(in_use_);
     co_await end();
+  }
+
+  /// For the supervisor that saves this pipeline.
+  void observe_steps(std::shared_ptr<detail::step_observer> observer) noexcept {
+    core().observe_steps(std::move(observer));
   }
 
   // ---- To go on elsewhere.

@@ -55,9 +55,9 @@ struct stop_options {
 /// Killed at any time and run again, it goes on from its last checkpoint.
 ///
 /// Services are loopers of its coordinator: checkpoints, summaries, rates of the input, steps a
-/// second. They run on the scheduler of managed(), so between two waits of the body nothing is
-/// saved: a body that waits only for its input has done what it was given whenever it is saved. One
-/// that waits in the midst of a step says so by step().
+/// second. They run on the scheduler of managed(), so nothing is saved between two waits of the
+/// body. Nothing is saved, and no stop takes effect, while for_each() of a pipeline in the state
+/// processes an element; another loop that waits in the middle of a step marks it by step().
 ///
 /// Use one at a time; it can be used again. Thread safety: request_stop(), should_stop() and
 /// wait_for_stop() are shared-safe, all else is thread-bound to the scheduler where it is prepared.
@@ -134,14 +134,14 @@ class supervisor {
   /// Cancellation: none.
   [[nodiscard]] task<void> stop(stop_options options = {});
 
-  /// See coordinator::request_stop().
+  /// Requests a stop of the services, of the tasks of coord() and of the body. Without an error, a
+  /// body in the middle of a step is cancelled when the step has finished, or after the option
+  /// step_grace; with an error it is cancelled immediately. See coordinator::request_stop().
   void request_stop(std::exception_ptr error = nullptr) { coord_.request_stop(std::move(error)); }
 
-  /// Requests a stop that loses nothing: it takes effect as soon as no step() is in progress, so
-  /// the state after the current step is saved, like the last checkpoint of any clean stop.
+  /// Like request_stop(), but the services and the tasks of coord() go on, too, until no step is in
+  /// progress. The state after the current step is saved, as on any clean stop.
   ///
-  /// - A body that does not call step() is stopped immediately: whenever it waits, it has
-  ///   processed its input completely.
   /// - A step that has not finished after the option step_grace is cancelled, and on_warning is
   ///   called: the last checkpoint that was saved before remains the newest.
   /// - Before managed(), or while it prepares the session, the request is kept: waits for a
@@ -162,6 +162,8 @@ class supervisor {
 
   /// A step, as long as it lives: nothing is saved meanwhile. A step that an exception ends was not
   /// done whole: then nothing is saved any more before the next restore, and on_warning is told.
+  /// Each element that pipeline::for_each() passes to a coroutine is a step by itself, if the state
+  /// contains the pipeline and the body never calls step().
   class [[nodiscard]] step_scope {
    public:
     step_scope(step_scope&& other) noexcept
@@ -237,6 +239,7 @@ class supervisor {
 
  private:
   struct parts;
+  class element_steps;
 
   template <class Body>
   static task<void> call(Body& body, session& s) {
@@ -252,8 +255,14 @@ class supervisor {
   [[nodiscard]] task<void> run_until_stop(task<void> body);
   [[nodiscard]] task<void> end(std::optional<session>& opened, const std::exception_ptr& error,
                                stop_options options);
+  [[nodiscard]] task<void> take_save_turn(bool between_elements);
+  [[nodiscard]] task<void> wait_before_step();
   [[nodiscard]] task<void> stop_before_step();
   [[nodiscard]] task<void> limit_last_step();
+  [[nodiscard]] task<void> wait_for_step_of_body();
+  [[nodiscard]] bool has_failed() const noexcept;
+  [[nodiscard]] bool limit_steps() noexcept;
+  void stop_body(task_group& body) noexcept;
   void warn_of_skipped();
   [[nodiscard]] saver_options heard_saver() const;
   [[nodiscard]] task<void> open_parts();
@@ -263,7 +272,7 @@ class supervisor {
   [[nodiscard]] task<void> before_writing();
   [[nodiscard]] task<void> write_summaries();
   void require_saver() const;
-  [[nodiscard]] task<std::string> save_snapshot();
+  [[nodiscard]] task<std::string> save_snapshot(bool between_elements);
   [[nodiscard]] task<void> stop_now(stop_options options, bool by_body);
   [[nodiscard]] task<void> finish(const bool& well, task<void> closing);
   [[nodiscard]] task<void> save_at_end();
@@ -272,6 +281,7 @@ class supervisor {
   [[nodiscard]] task<void> measure_input();
   [[nodiscard]] event_writer& require_writer();
   void end_step(bool broken) noexcept;
+  void steps_have_ended() noexcept;
 
   const supervisor_options options_;
   coordinator coord_;

@@ -85,8 +85,8 @@ struct supervisor_options {
 
   /// What start_queue_runners() starts when it is not told; must outlive the supervisor.
   const runner_collection* runners = nullptr;
-  /// For the current step to finish after request_stop_after_step(). Afterwards the body is
-  /// cancelled, and the interrupted step is neither counted nor saved.
+  /// For the current step to finish after a stop request. Afterwards the body is cancelled, and the
+  /// interrupted step is neither counted nor saved.
   time_span step_grace = std::chrono::seconds(10);
   time_span stop_grace = std::chrono::seconds(120);  ///< for services and tasks to end
   braced<std::vector<errc>> clean_stop_errors = {errc::out_of_range};

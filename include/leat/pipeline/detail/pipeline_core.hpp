@@ -10,6 +10,7 @@
 #include <semaphore>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "leat/core/assert.hpp"
@@ -19,6 +20,7 @@
 #include "leat/core/task_group.hpp"
 #include "leat/io/corruption.hpp"
 #include "leat/pipeline/detail/held_bytes.hpp"
+#include "leat/pipeline/detail/step_observer.hpp"
 #include "leat/pipeline/pipeline_options.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
 
@@ -117,6 +119,14 @@ class pipeline_core {
     return stalled_ ? stalled_ : error;
   }
 
+  /// Who learns of the elements that for_each() processes; may be null.
+  void observe_steps(std::shared_ptr<step_observer> observer) noexcept {
+    observer_ = std::move(observer);
+  }
+  [[nodiscard]] const std::shared_ptr<step_observer>& observer() const noexcept {
+    return observer_;
+  }
+
   /// Stops all tasks and waits for their ends. Errors: none of theirs.
   [[nodiscard]] task<void> stop();
 
@@ -152,6 +162,7 @@ class pipeline_core {
   std::size_t elements_to_look_ = 1;
   std::optional<task_group> group_;
   std::optional<at_work> consuming_;
+  std::shared_ptr<step_observer> observer_;
   std::size_t next_worker_ = 0;  // whose turn it is among options_.workers
   std::exception_ptr stalled_;
   // Of a pipeline that was destroyed while it ran.

@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "leat/core/dtype.hpp"
 #include "leat/core/task.hpp"
+#include "leat/pipeline/detail/step_observer.hpp"
 #include "leat/train/detail/saved_value.hpp"
 
 namespace leat::detail {
@@ -78,6 +80,9 @@ class checkpoint_item {
   [[nodiscard]] virtual task<void> restore(std::string bytes);
   /// The bytes that were staged, for restore().
   [[nodiscard]] virtual std::string take_staged() noexcept { return {}; }
+
+  /// Tells a pipeline who is to learn of the elements that for_each() processes.
+  virtual void observe_steps(const std::shared_ptr<step_observer>&) {}
 
  private:
   const std::string name_;
@@ -146,6 +151,9 @@ class object_item final : public checkpoint_item {
 
   [[nodiscard]] bool is_object() const noexcept override { return true; }
   [[nodiscard]] std::string take_staged() noexcept override { return std::exchange(staged_, {}); }
+  void observe_steps(const std::shared_ptr<step_observer>& observer) override {
+    if constexpr (requires { object_.observe_steps(observer); }) object_.observe_steps(observer);
+  }
   [[nodiscard]] task<void> restore(std::string bytes) override {
     if constexpr (restorable_later<T>) {
       co_await object_.restore(std::move(bytes));

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <new>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "leat/core/task.hpp"
+#include "leat/pipeline/detail/pipeline_core.hpp"
+#include "leat/pipeline/detail/step_observer.hpp"
+
+namespace leat::detail {
+
+/// The steps of one call of for_each(), whether somebody observes them or not.
+class observed_steps {
+ public:
+  explicit observed_steps(std::shared_ptr<step_observer> observer) noexcept
+      : observer_(std::move(observer)) {}
+
+  [[nodiscard]] bool must_wait() const noexcept {
+    return observer_ && observer_->must_wait(in_step_);
+  }
+  [[nodiscard]] task<void> wait() { return observer_->wait(in_step_); }
+
+  void begin() noexcept {
+    in_step_ = true;
+    if (observer_) observer_->begin_step();
+  }
+  void end(const std::exception_ptr& error = nullptr) noexcept {
+    const bool was_in_step = std::exchange(in_step_, false);
+    if (was_in_step && observer_) observer_->end_step(error);
+  }
+
+ private:
+  const std::shared_ptr<step_observer> observer_;
+  bool in_step_ = false;
+};
+
+template <class Pipeline, class Body>
+[[nodiscard]] task<void> give_each(Pipeline& from, Body& body, observed_steps& steps) {
+  using value_type = typename Pipeline::value_type;
+  for (;;) {
+    if (steps.must_wait()) co_await steps.wait();
+    std::optional<value_type> element = co_await from.next();
+    if (!element) break;
+    if constexpr (std::is_void_v<std::invoke_result_t<Body&, value_type>>) {
+      body(std::move(*element));
+    } else {
+      steps.begin();
+      if (steps.must_wait()) co_await steps.wait();
+      co_await body(std::move(*element));
+      steps.end();
+    }
+  }
+}
+
+/// pipeline::for_each(). `ended`: the pipeline has ended.
+template <class Pipeline, class Body>
+[[nodiscard]] task<void> for_each(Pipeline& from, Body body, const pipeline_core& core,
+                                  const bool& ended) {
+  observed_steps steps(core.observer());
+  std::exception_ptr error;
+  try {
+    co_await give_each(from, body, steps);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  steps.end(error);
+  for (int attempt = 0; !ended; ++attempt) {  // the second where the first had no memory
+    try {
+      co_await from.stop();
+    } catch (const std::bad_alloc&) {
+      if (attempt > 0) throw;
+    }
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace leat::detail

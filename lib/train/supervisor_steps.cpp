@@ -1,0 +1,180 @@
+// Steps, and the saves between them.
+
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "core/is_one_of.hpp"
+#include "leat/core/error.hpp"
+#include "train/supervisor_parts.hpp"
+
+namespace leat {
+
+supervisor::parts::parts(supervisor& owner) : observer(std::make_shared<element_steps>(owner)) {
+  static_cast<void>(save_turn.try_push(0));
+  static_cast<void>(stop_turn.try_push(0));
+}
+
+// ------------------------------------------------------------- steps that the body marks by step()
+
+// What waits for the end of all steps comes before new ones.
+task<supervisor::step_scope> supervisor::step() {
+  if (!std::exchange(parts_->body_marks_steps, true) && parts_->elements > 0) {
+    parts_->elements = 0;
+    steps_have_ended();
+  }
+  co_await wait_before_step();
+  ++parts_->steps;
+  parts_->is_in_step = true;
+  co_return step_scope(*this);
+}
+
+task<void> supervisor::wait_before_step() {
+  if (parts_->is_stopping()) co_await stop_before_step();
+  while (parts_->save_is_due()) {
+    co_await detail::wait_while([p = parts_.get()] { return p->save_is_due(); }, parts_->save_over);
+    if (parts_->is_stopping()) co_await stop_before_step();
+  }
+}
+
+void supervisor::end_step(bool broken) noexcept {
+  parts_->broken = parts_->broken || broken;
+  --parts_->steps;
+  steps_have_ended();
+}
+
+void supervisor::steps_have_ended() noexcept {
+  if (parts_->in_step()) return;
+  parts_->is_in_step = false;  // before stop_waits is read: see stop_body()
+  static_cast<void>(parts_->step_ended.try_push(0));
+  static_cast<void>(parts_->all_steps_ended.try_push(0));
+  if (parts_->stop_wanted) coord_.request_stop();
+  if (parts_->stop_waits && parts_->running) parts_->running->request_stop();
+}
+
+// -------------------------------------------------------------------------- elements of for_each()
+
+bool supervisor::element_steps::must_wait(bool in_step) const noexcept {
+  if (!owner_ || owner_->parts_->body_marks_steps) return false;
+  const parts& p = *owner_->parts_;
+  return in_step ? p.is_copying : p.save_is_due() || p.is_stopping();
+}
+
+task<void> supervisor::element_steps::wait(bool in_step) {
+  parts& p = *owner_->parts_;
+  if (in_step) {
+    co_await detail::wait_while([&] { return p.is_copying; }, p.values_copied);
+  } else {
+    co_await owner_->wait_before_step();
+  }
+}
+
+void supervisor::element_steps::begin_step() noexcept {
+  if (!owner_ || owner_->parts_->body_marks_steps) return;
+  ++owner_->parts_->elements;
+  owner_->parts_->is_in_step = true;
+}
+
+// An element whose coroutine ends the run as planned was processed; any other error leaves the
+// state between two steps.
+void supervisor::element_steps::end_step(const std::exception_ptr& error) noexcept {
+  if (!owner_ || owner_->parts_->elements == 0) return;
+  parts& p = *owner_->parts_;
+  if (error && !detail::is_one_of(error, owner_->options_.clean_stop_errors)) p.broken = true;
+  --p.elements;
+  owner_->steps_have_ended();
+}
+
+// ------------------------------------------------------------------------------------------- saves
+
+void supervisor::require_saver() const {
+  if (parts_->saver && parts_->lock) return;
+  throw failure(errc::failed_precondition,
+                options_.name + ": nothing can be saved: " +
+                    (save_path_.empty() ? "give the chief a logdir and a state"
+                                        : "it is not prepared, or has stopped"));
+}
+
+task<std::string> supervisor::save() {
+  require_saver();
+  if (parts_->steps > 0) {
+    throw failure(errc::failed_precondition,
+                  options_.name + ": a step is under way, save behind it");
+  }
+  if (parts_->broken) {
+    throw failure(errc::failed_precondition,
+                  options_.name + ": a step was not done whole, and is not saved");
+  }
+  co_return co_await save_snapshot(false);
+}
+
+task<std::string> supervisor::save_between_steps() {
+  require_saver();
+  co_return co_await save_snapshot(false);
+}
+
+// Waits for the end of elements without the turn, which the coroutine of an element takes when it
+// calls save().
+task<void> supervisor::take_save_turn(bool between_elements) {
+  static_cast<void>(co_await parts_->save_turn.pop());
+  while (between_elements && parts_->elements > 0) {
+    static_cast<void>(parts_->save_turn.try_push(0));
+    parts_->hold_steps();
+    std::exception_ptr error;
+    try {
+      static_cast<void>(co_await parts_->step_ended.pop());
+      static_cast<void>(co_await parts_->save_turn.pop());
+    } catch (...) {
+      error = std::current_exception();
+    }
+    if (!error) continue;
+    if (!parts_->is_copying) parts_->steps_may_begin();
+    std::rethrow_exception(error);
+  }
+}
+
+// Nothing runs between the end of the last step and the copy of the values.
+task<std::string> supervisor::save_snapshot(bool between_elements) {
+  co_await take_save_turn(between_elements);
+  std::string path;
+  std::optional<std::int64_t> step;
+  std::exception_ptr error;
+  try {
+    while (parts_->steps > 0) {
+      parts_->hold_steps();
+      static_cast<void>(co_await parts_->step_ended.pop());
+    }
+    parts_->begin_copy();
+    step = global_step();
+    if (step && *step < 0) {
+      throw failure(errc::invalid_argument,
+                    options_.name + ": step " + std::to_string(*step) + " cannot be saved");
+    }
+    if (parts_->broken) {
+      if (!std::exchange(parts_->told_broken, true)) {
+        warn("a step was not done whole: nothing is saved any more");
+      }
+    } else if (step) {
+      path = co_await parts_->saver->save(static_cast<std::uint64_t>(*step));
+    } else {
+      path = co_await parts_->saver->save();
+    }
+  } catch (...) {
+    error = std::current_exception();
+  }
+  parts_->steps_may_begin();
+  const std::exception_ptr flush_error = std::exchange(parts_->flush_error, nullptr);
+  static_cast<void>(parts_->save_turn.try_push(0));
+  if (error) std::rethrow_exception(error);
+  if (path.empty()) co_return path;
+  parts_->saved_step = step;
+  parts_->has_saved = true;
+  if (options_.on_saved) co_await options_.on_saved(path, step);
+  if (flush_error) std::rethrow_exception(flush_error);
+  if (step && parts_->writer_is_open()) {
+    co_await parts_->writer->add_session_log(session_log::checkpoint, *step, save_path_, path);
+  }
+  co_return path;
+}
+
+}  // namespace leat
