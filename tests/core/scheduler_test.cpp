@@ -23,6 +23,7 @@ class manual_scheduler final : public leat::scheduler {
   void work_started() noexcept override {}
   void work_finished() noexcept override {}
 
+  using scheduler::expire_due;
   using scheduler::ready_items;
   using scheduler::remote_pending;
   using scheduler::run_ready;
@@ -278,6 +279,49 @@ TEST_CASE("scheduler: a timer that was cancelled does not expire, and the driver
   CHECK_FALSE(second);
   CHECK(expired.empty());
   CHECK(s.armed == std::vector{at(10), leat::no_deadline});
+}
+
+TEST_CASE(
+    "scheduler: when timers expire in the midst of a turn that cancels a far one, the driver is "
+    "told",
+    "[core]") {
+  manual_scheduler s;
+  std::vector<time_point> expired;
+  noting_timer near(expired, s), far(expired, s);
+  item set_far([&] { s.add_timer(far, at(1000)); });
+  item set_near([&] {
+    s.add_timer(near, at(10));
+    s.now_ = at(10);
+    s.expire_due();
+    s.cancel_timer(far);
+  });
+  s.post(set_far);
+  s.drain();
+  s.post(set_near);
+  s.drain();
+  CHECK(expired == std::vector{at(10)});
+  CHECK(s.armed == std::vector{at(1000), leat::no_deadline});
+}
+
+TEST_CASE("scheduler: a timer is armed again if the driver called for its time before it was set",
+          "[core]") {
+  manual_scheduler s;
+  std::vector<time_point> expired;
+  noting_timer t(expired, s);
+  item set([&] { s.add_timer(t, at(10)); });
+  item set_again([&] {
+    s.cancel_timer(t);
+    s.now_ = at(11);
+    s.expire_due();
+    s.add_timer(t, at(10));
+  });
+  s.post(set);
+  s.drain();
+  s.post(set_again);
+  s.drain();
+  CHECK(s.armed == std::vector{at(10), at(10)});
+  s.drain();
+  CHECK(expired == std::vector{at(11)});
 }
 
 TEST_CASE("scheduler: the time of a turn stands still within it", "[core]") {
