@@ -174,8 +174,8 @@ void scheduler::run_selected(bool (*selected)(const work_item& item, const task_
 }
 
 void scheduler::expire_timers() {
-  // The driver has called for a time that has come, or is about to. In the midst of a turn it can be
-  // armed for a later one still, although a timer that the turn has set is due.
+  // The driver has called for a time that has come, or is about to. In the midst of a turn it can
+  // be armed for a later one still, although a timer that the turn has set is due.
   if (armed_ <= turn_time_) armed_ = no_deadline;
   while (detail::timer* due = timers_.pop_due(turn_time_)) due->expire_(*due);
 }
