@@ -19,10 +19,12 @@ task<std::vector<std::string>> supervisor::start_standard_services() {
     warn("standard services are not started: there is no logdir");
     co_return started;
   }
-  // Before all that is new: who reads the events forgets by it what comes again.
+  // Before all that is new: who reads the events forgets this step and the later ones. The steps
+  // that a checkpoint contains are not done again, so they are to stay.
   const std::optional<std::int64_t> now = global_step();
   if (parts_->writer_is_open() && now) {
-    co_await parts_->writer->add_session_log(session_log::start, *now);
+    const std::int64_t first = restored_from_.empty() ? *now : *now + 1;
+    co_await parts_->writer->add_session_log(session_log::start, first);
     co_await parts_->writer->flush();
   }
   const auto start = [&](const char* name, duration interval, auto body) {
