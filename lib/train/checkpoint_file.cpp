@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "core/is_one_of.hpp"
@@ -138,7 +139,8 @@ struct matched_entry {
 };
 struct matched_entries {
   std::vector<matched_entry> restored = {};
-  std::vector<std::string> not_restored = {};  // as the options permit
+  std::vector<std::string> not_restored = {};              // as the options permit
+  std::unordered_set<const checkpoint_entry*> known = {};  // of registered items, restored or not
 };
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
@@ -160,13 +162,10 @@ const checkpoint_entry* entry_of(const checkpoint_item& item, const entry_map& b
 
 // Entries of the checkpoint that the program neither registers nor permits are refused.
 void check_extra(const checkpoint_table& table, const matched_entries& matched,
-                 const checkpoint_registry& what, const saver_options& options) {
+                 const saver_options& options) {
   if (options.extra == extra_entries::ignore) return;
   for (const checkpoint_entry& e : table.entries) {
-    const auto is_same = [&](const auto& item) { return item->name() == e.name; };
-    if (std::ranges::any_of(what.items(), is_same)) continue;
-    const auto is_read = [&](const matched_entry& m) { return m.entry == &e; };
-    if (std::ranges::any_of(matched.restored, is_read)) continue;
+    if (matched.known.contains(&e)) continue;
     if (contains(options.may_be_extra, e.name)) continue;
     throw failure(errc::invalid_argument,
                   "the checkpoint has an entry '" + e.name + "' (" +
@@ -185,12 +184,11 @@ matched_entries match_entries(const checkpoint_table& table, const checkpoint_re
   matched_entries matched;
   for (const auto& item : what.items()) {
     const std::string& name = item->name();
+    const checkpoint_entry* const e = entry_of(*item, by_name, options);
+    if (e) matched.known.insert(e);
     if (contains(options.left_out, name)) {
       matched.not_restored.push_back(name);
-      continue;
-    }
-    const checkpoint_entry* const e = entry_of(*item, by_name, options);
-    if (e) {
+    } else if (e) {
       check_entry(*e, *item);
       matched.restored.push_back({item.get(), e});
     } else if (contains(options.may_be_missing, name)) {
@@ -203,7 +201,7 @@ matched_entries match_entries(const checkpoint_table& table, const checkpoint_re
                         name + "\"}, or name the entry that it replaces in saver_options::renamed");
     }
   }
-  check_extra(table, matched, what, options);
+  check_extra(table, matched, options);
   return matched;
 }
 

@@ -32,6 +32,11 @@ task<std::optional<file_status>> status_if_there(std::string path) {
 }
 
 task<directory_content> look_into(std::string directory) {
+  if (directory.empty()) {
+    throw failure(errc::invalid_argument,
+                  "events: the path of the directory is empty; for the current directory use "
+                  "\".\"");
+  }
   directory_content found;
   const std::vector<std::string> names = co_await list_directory(directory);
   for (const std::string& name : names) {

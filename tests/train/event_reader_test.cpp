@@ -203,4 +203,16 @@ TEST_CASE("event_reader: a directory without events is an error, with others bel
   });
 }
 
+TEST_CASE("event_reader: an empty path is refused as such", "[train]") {
+  world w(1);
+  const auto read_nothing = [&] {
+    w.run([](world&) -> task<> { static_cast<void>(co_await leat::read_events("")); });
+  };
+  const auto find_nothing = [&] {
+    w.run([](world&) -> task<> { static_cast<void>(co_await leat::find_event_runs("")); });
+  };
+  CHECK(contains(leat_test::refusal(read_nothing, errc::invalid_argument), "the path of the"));
+  CHECK(contains(leat_test::refusal(find_nothing, errc::invalid_argument), "the path of the"));
+}
+
 }  // namespace event_reader_test

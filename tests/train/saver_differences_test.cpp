@@ -139,6 +139,32 @@ TEST_CASE("saver: an entry that is left out keeps its value, whatever its type w
   });
 }
 
+TEST_CASE("saver: an entry that is renamed and left out keeps its value, under either name",
+          "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    co_await save_a_and_b();
+    saver_options o;
+    o.renamed = {{.from = "b", .to = "c"}};
+    o.left_out = {"c"};
+    later_program p;
+    p.what.add("a", p.a);
+    p.what.add("c", p.c);
+    p.c = 3;
+    co_await p.restore(o);
+    CHECK(p.a == 1);
+    CHECK(p.c == 3);
+    REQUIRE(p.warnings.size() == 1);
+    CHECK(contains(p.warnings[0], "restored without 'c'"));
+    {
+      saver s = co_await saver::open("/d", p.what, o);
+      co_await s.save(2);
+    }
+    p.c = 4;
+    co_await p.restore(o);
+    CHECK(p.c == 4);
+  });
+}
+
 TEST_CASE("saver: a list of permitted differences with a misspelt name is refused", "[train]") {
   in_world([](leat::sim::world&) -> task<> {
     co_await save_a_and_b();

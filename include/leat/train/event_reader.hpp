@@ -97,9 +97,9 @@ struct event_run {
 /// Reads the events of a run: of all files of a directory whose name contains "tfevents", in the
 /// order of their names.
 ///
-/// Errors: not_found for a directory without such a file; data_loss for damage, with file and
-///         record, as the corruption policy says; resource_exhausted for more than a limit; of the
-///         system.
+/// Errors: not_found for a directory without such a file; invalid_argument for an empty path;
+///         data_loss for damage, with file and record, as the corruption policy says;
+///         resource_exhausted for more than a limit; of the system.
 /// Cancellation: before each read.
 [[nodiscard]] task<event_run> read_events(std::string directory, event_reader_options options);
 [[nodiscard]] inline task<event_run> read_events(std::string directory) {
@@ -107,7 +107,7 @@ struct event_run {
 }
 
 /// The runs below a directory: each directory, itself included, that holds such a file. Sorted.
-/// Errors: of the system. Directories in each other are followed 32 deep.
+/// Errors: invalid_argument for an empty path; of the system. Follows directories 32 deep.
 [[nodiscard]] task<std::vector<std::string>> find_event_runs(std::string directory);
 
 }  // namespace leat
