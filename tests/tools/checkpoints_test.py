@@ -108,8 +108,9 @@ class Checkpoints(ToolTest):
     def test_prune_never_counts_a_corrupt_checkpoint_as_kept(self):
         self.damage('model.ckpt-100', -1)
         self.damage('model.ckpt-30', -1)
-        removed = self.leat_json('checkpoints', 'd', '--prune', 1)
+        removed = self.leat_json('checkpoints', 'd', '--prune', 1, status=1)
         self.assertEqual([c['step'] for c in removed], [10])
+        self.assertRegex(self.errors, r'model\.ckpt-30: the checksum .*\n.*model\.ckpt-100: the checksum')
         self.assertEqual(self.names(), ['model.ckpt-100', 'model.ckpt-110.partial1', 'model.ckpt-20',
                                         'model.ckpt-30'])
 

@@ -255,8 +255,10 @@ class Convert(ToolTest):
         self.write('a.csv', b'title\na,b\n1\n')
         self.leat('convert', 'a.csv', '--skip-lines', 1, '-o', 'b', status=1)
         self.assertIn('a.csv, line 3: 1 fields, and 2 columns', self.errors)
-        for columns in ('a:int32', ':int64', 'a,,b', 'a:int64,b,a:float'):
+        for columns in ('', 'a:int32', ':int64', 'a,,b', 'a:int64,b,a:float'):
             self.leat('convert', 'a.csv', '--columns', columns, '-o', 'b', status=2)
+        self.leat('convert', 'a.csv', '--select', '', '-o', 'b', status=2)
+        self.assertIn("--select '': write it as name:int64", self.errors)
 
     def test_several_files_become_one_and_one_becomes_several(self):
         for i in range(3):

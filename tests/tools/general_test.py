@@ -49,8 +49,9 @@ class Usage(ToolTest):
                 (['cat', '-n', 'x'], 'x'),
                 (['count', '-j', '9999', 'a'], '9999'),
                 (['cat', '--raw', '--json', 'a'], '--raw'),
-                (['cat', ''], "FILE: give the name of a file, not ''"),
-                (['index', 'a', '-o', ''], "--output: give the name of a file, not ''"),
+                (['cat', ''], "FILE: give a path, not ''"),
+                (['report', ''], "LOGDIR: give a path, not ''"),
+                (['index', 'a', '-o', ''], "--output: give a path, not ''"),
                 (['bench', 'frob'], 'frob: no such command'),
                 (['bench', 'io', '--frob', 'a'], '--frob'),
                 (['bench', 'io'], 'FILE is required')]:

@@ -206,6 +206,7 @@ leat::task<> prune(const checkpoints_options& options, program& p) {
   std::optional<leat::checkpoint_state> state =
       co_await leat::get_checkpoint_state(options.directory);
   const auto all = find_checkpoints(options.directory, true);
+  for (const checkpoint_info& c : all) report_corruption(c, p);
   auto gone = surplus(all, options.keep, latest_of(state));
   if (!options.prune_preserved) {
     const std::set<std::string> preserved = preserved_of(state, all);

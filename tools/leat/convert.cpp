@@ -35,8 +35,8 @@ struct convert_options {
   std::size_t header_size = 0;
   std::size_t footer_size = 0;
   std::size_t skip_lines = 0;
-  std::string columns;  // of csv
-  std::string select;   // of csv, by the names in its header
+  std::optional<std::string> columns;  // of csv
+  std::optional<std::string> select;   // of csv, by the names in its header
   bool no_quotes = false;
   char delimiter = ',';
   bool no_header = false;
@@ -88,8 +88,8 @@ class csv_conversion {
  public:
   explicit csv_conversion(const convert_options& options)
       : rows_(options.delimiter, !options.no_quotes) {
-    if (!options.columns.empty()) columns_ = parse_columns(options.columns);
-    if (!options.select.empty()) selected_ = parse_columns(options.select, "--select");
+    if (options.columns) columns_ = parse_columns(*options.columns);
+    if (options.select) selected_ = parse_columns(*options.select, "--select");
   }
 
   // The example of the row that ends with this line; none where there is none.
@@ -252,7 +252,7 @@ leat::task<> convert_all(std::vector<std::string> paths, const convert_options& 
   csv_sink* table = nullptr;
   if (options.sink.records == format::csv) {
     std::vector<csv_column> columns;
-    if (!options.columns.empty()) columns = parse_columns(options.columns);
+    if (options.columns) columns = parse_columns(*options.columns);
     auto made =
         std::make_unique<csv_sink>(std::move(sink), columns, options.delimiter, !options.no_header);
     table = made.get();

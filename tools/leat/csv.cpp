@@ -101,9 +101,9 @@ std::vector<csv_column> parse_columns(const std::string& text, std::string_view 
     const auto found = types.find(part.substr(colon));
     const std::string name(part.substr(0, colon));
     if (name.empty() || found == types.end()) {
-      throw usage_error(
-          fmt::format("{} {}: write it as name:int64,name:float,name:bytes; bytes may be left out",
-                      option, text));
+      throw usage_error(fmt::format(
+          "{} '{}': write it as name:int64,name:float,name:bytes; bytes may be left out", option,
+          text));
     }
     columns.push_back({name, found->second});
     at = comma + 1;

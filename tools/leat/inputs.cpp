@@ -161,7 +161,7 @@ std::string with_shown_path(std::string message) {
 
 CLI::Option* as_path(CLI::Option* option) {
   const auto refuse = [](const std::string& path) {
-    return path.empty() ? std::string("give the name of a file, not ''") : std::string();
+    return path.empty() ? std::string("give a path, not ''") : std::string();
   };
   return option->check(CLI::Validator(refuse, ""))->type_name("PATH");
 }

@@ -191,9 +191,10 @@ void report_runs(const report_options& options, program& p) {
 void add_report(CLI::App& app, program& p) {
   CLI::App* command = add_command(app, p, "report", "Draw the curves of training runs, as a page");
   const auto options = std::make_shared<report_options>();
-  command
-      ->add_option("LOGDIR", options->directories,
-                   "Directories with event files; each one below that holds some is a run")
+  as_path(
+      command->add_option("LOGDIR", options->directories,
+                          "Directories with event files; each one below that holds some is a run"))
+      ->type_name("")
       ->required();
   as_path(command->add_option("-o,--output", options->output,
                               "The page, or with --json its values; default: standard output"));
