@@ -38,7 +38,8 @@ struct exception_header {
   _Unwind_Exception unwind;
 };
 
-constexpr std::uint64_t cxx_class = 0x474e5543432b2b00;  // "GNUCC++\0": of a primary exception
+constexpr std::uint64_t cxx_class = 0x474e5543432b2b00;   // "GNUCC++\0": of a primary exception
+constexpr std::uint64_t dependent_class = cxx_class + 1;  // of one that refers to a primary one
 constexpr std::size_t reference_count_size = 16;
 constexpr std::size_t searched_words = 4096;  // 32 KiB of stack
 
@@ -48,17 +49,28 @@ bool read(std::uintptr_t from, void* to, std::size_t size) noexcept {
   return ::process_vm_readv(::getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(size);
 }
 
+// What std::rethrow_exception() throws, as at a co_await, is a dependent exception: its header has
+// the address of the primary exception's object where that has its type, and no reference count.
+std::uintptr_t primary_of(const exception_header& dependent) noexcept {
+  const auto object = reinterpret_cast<std::uintptr_t>(dependent.type);
+  exception_header header;
+  if (dependent.handler_count != 0 || object < sizeof(header)) return 0;
+  if (!read(object - sizeof(header), &header, sizeof(header))) return 0;
+  return header.unwind.exception_class == cxx_class && header.type ? object : 0;
+}
+
 // The address of the exception object if `word` points to the unwind header of an exception that is
 // in flight; 0 otherwise.
 std::uintptr_t object_of(std::uintptr_t word) noexcept {
   if (word == 0 || word % alignof(_Unwind_Exception) != 0) return 0;
   std::uint64_t exception_class = 0;
   if (!read(word, &exception_class, sizeof(exception_class))) return 0;
-  if (exception_class != cxx_class) return 0;
+  if (exception_class != cxx_class && exception_class != dependent_class) return 0;
   const std::uintptr_t begin = word - offsetof(exception_header, unwind);
   exception_header header;
   int references = 0;
   if (!read(begin, &header, sizeof(header))) return 0;
+  if (exception_class == dependent_class) return primary_of(header);
   if (!read(begin - reference_count_size, &references, sizeof(references))) return 0;
   // A stale pointer leads to an exception that was freed, and one in a catch block has a handler.
   if (references < 1 || header.handler_count != 0 || !header.type) return 0;

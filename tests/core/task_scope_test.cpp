@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <exception>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -11,6 +12,7 @@
 #include "leat/core/error.hpp"
 #include "leat/core/runtime.hpp"
 #include "leat/core/sleep.hpp"
+#include "leat/core/sync_wait.hpp"
 #include "leat/core/task.hpp"
 #include "leat/core/this_task.hpp"
 #include "support/leat_test.hpp"
@@ -347,6 +349,21 @@ TEST_CASE("task_scope: one thread spawns, another stops, a third asks where they
     for (open_scope& s : scopes) s.block_until(open_scope::idle, leat::no_deadline);
     REQUIRE(ended[0] == 10);
   }
+}
+
+TEST_CASE("task_scope: to destroy one names an exception that came through a co_await", "[core]") {
+  const std::string said = leat_test::last_words([] {
+    leat::sync_wait([]() -> task<void> {
+      open_scope scope;
+      scope.spawn([]() -> task<void> { co_await leat::sleep_for(1h); }());
+      co_await []() -> task<void> {
+        co_await leat::this_task::yield();
+        throw std::runtime_error("the error of a child");
+      }();
+    }());
+  });
+  INFO(said);
+  CHECK(said.find("this exception was propagating: the error of a child\n") != said.npos);
 }
 
 }  // namespace task_scope_test
