@@ -144,8 +144,15 @@ template <detail::tells_its_error Operation>
 ///
 ///     auto [ec, stopped] = co_await leat::as_tuple(coord.wait_for_stop(10s));
 template <class T>
-[[nodiscard]] detail::as_tuple_task<T> as_tuple(task<T> child) noexcept {
+[[nodiscard]] detail::as_tuple_task<T> as_tuple(task<T>&& child) noexcept {
   return detail::as_tuple_task<T>(std::move(child));
+}
+
+/// Rejected: a task is awaited once.
+template <class T>
+auto as_tuple(const task<T>&) {
+  static_assert(std::is_same_v<task<T>, void>,
+                "as_tuple() takes over the task: write std::move(task)");
 }
 
 }  // namespace leat

@@ -165,6 +165,15 @@ auto async_run(asio::io_context& io, task<T> t, CompletionToken&& token,
   return async_run(io.get_executor(), std::move(t), std::forward<CompletionToken>(token), where);
 }
 
+/// Rejected: a callable is no task.
+template <class Where, class Body, class CompletionToken>
+  requires(!detail::is_task<std::remove_cvref_t<Body>>)
+auto async_run(Where&&, Body&&, CompletionToken&&) {
+  static_assert(detail::is_task<Body>,
+                "async_run() needs a task: call the function that returns one, and give it its "
+                "state as parameters");
+}
+
 }  // namespace leat
 
 namespace asio {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <source_location>
+#include <type_traits>
 #include <utility>
 
 #include <asio/io_context.hpp>
@@ -48,6 +49,15 @@ T sync_wait(task<T> t, std::source_location where = std::source_location::curren
   io.run();
   scope.rethrow_error();
   return slot.take();
+}
+
+/// Rejected: an operation is awaited in a task.
+template <class Operation>
+  requires(!detail::is_task<std::remove_cvref_t<Operation>>)
+auto sync_wait(Operation&&) {
+  static_assert(detail::is_task<Operation>,
+                "sync_wait() needs a task: co_await the operation in one, or write "
+                "queue.wait_pop(), group.wait_join()");
 }
 
 }  // namespace leat

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <system_error>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "leat/core/detail/is_task.hpp"
@@ -116,6 +117,15 @@ class task_group final : public task_scope {
   void spawn_on(scheduler& s, Body body, std::string_view name = {},
                 std::source_location where = std::source_location::current()) {
     spawn_on(s, detail::run_kept(std::move(body)), name, where);
+  }
+
+  /// Rejected: a task runs on a scheduler.
+  template <class Loop, class Body>
+    requires(!std::is_convertible_v<Loop&, scheduler&>)
+  void spawn_on(Loop&&, Body&&, std::string_view = {}) {
+    static_assert(std::is_convertible_v<Loop&, scheduler&>,
+                  "spawn_on() needs a scheduler: write spawn_on(leat::get_scheduler(io), task) for "
+                  "an asio::io_context");
   }
 
   /// Asks every task of the group to stop: its wait, present or next, ends as cancelled.

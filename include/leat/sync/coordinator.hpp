@@ -105,6 +105,15 @@ class coordinator final : public task_scope {
     spawn_on(s, detail::run_kept(std::move(body)), name, where);
   }
 
+  /// Rejected: a task runs on a scheduler.
+  template <class Loop, class Body>
+    requires(!std::is_convertible_v<Loop&, scheduler&>)
+  void spawn_on(Loop&&, Body&&, std::string_view = {}) {
+    static_assert(std::is_convertible_v<Loop&, scheduler&>,
+                  "spawn_on() needs a scheduler: write spawn_on(leat::get_scheduler(io), task) for "
+                  "an asio::io_context");
+  }
+
   /// Starts an OS thread and waits for it in join(). `body` gets the stop token, for what else it
   /// waits for: blocking operations on queues (blocking_face) are ended by the stop without it.
   /// What it throws is a stop request with that error; after the stop `cancelled` is none.

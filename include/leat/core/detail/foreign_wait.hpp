@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "leat/core/detail/frame_allocator.hpp"
+#include "leat/core/detail/is_task.hpp"
 #include "leat/core/wait.hpp"
 
 namespace leat::detail {
@@ -42,6 +43,14 @@ decltype(auto) get_awaiter(A&& awaitable) {
   }
 }
 
+/// True for what any coroutine can await, once the awaiter behind it is found.
+template <class Awaiter>
+concept awaiter_for_any = requires(Awaiter& a, std::coroutine_handle<> h) {
+  a.await_ready();
+  a.await_suspend(h);
+  a.await_resume();
+};
+
 /// Ends the process, since the task `c` is destroyed with its scheduler while another library could
 /// still resume it.
 [[noreturn]] void foreign_wait_destroyed(const wait& w, const context& c) noexcept;
@@ -53,6 +62,14 @@ decltype(auto) get_awaiter(A&& awaitable) {
 /// before the task has been resumed, the process ends.
 template <class A>
 class [[nodiscard]] foreign_wait final : public wait {
+  using awaiter = decltype(get_awaiter(std::declval<A>()));
+  static_assert(!is_task<std::remove_cvref_t<A>>,
+                "a task is awaited once, and given up for that: write co_await std::move(task)");
+  static_assert(is_task<std::remove_cvref_t<A>> || awaiter_for_any<awaiter>,
+                "a leat::task cannot await this. An asio::awaitable runs in asio::co_spawn() only: "
+                "start the operation with a handler that pushes its result into a queue, and "
+                "co_await queue.pop()");
+
  public:
   foreign_wait(A&& awaitable, promise_base& promise, std::coroutine_handle<> h,
                const std::source_location& where)
@@ -117,7 +134,7 @@ class [[nodiscard]] foreign_wait final : public wait {
     return instance;
   }
 
-  decltype(get_awaiter(std::declval<A>())) awaiter_;
+  awaiter awaiter_;
   std::coroutine_handle<> way_;  // while it has not been resumed
 };
 

@@ -1,0 +1,10 @@
+// expect: async_run() needs a task: call the function that returns one, and give it its state as
+// expect: parameters
+#include <asio/detached.hpp>
+#include <asio/io_context.hpp>
+
+#include "leat/core/async_run.hpp"
+
+void run(asio::io_context& io) {
+  leat::async_run(io, []() -> leat::task<> { co_return; }, asio::detached);
+}

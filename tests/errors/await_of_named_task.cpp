@@ -1,0 +1,9 @@
+// expect: a task is awaited once, and given up for that: write co_await std::move(task)
+#include "leat/core/task.hpp"
+
+leat::task<int> work();
+leat::task<> run() {
+  auto running = work();
+  int result = co_await running;
+  static_cast<void>(result);
+}

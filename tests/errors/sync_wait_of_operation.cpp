@@ -1,0 +1,11 @@
+// expect: sync_wait() needs a task: co_await the operation in one, or write queue.wait_pop(),
+// expect: group.wait_join()
+#include <optional>
+
+#include "leat/core/sync_wait.hpp"
+#include "leat/sync/fifo_queue.hpp"
+
+void run(leat::fifo_queue<int>& queue) {
+  std::optional<int> item = leat::sync_wait(queue.pop());
+  static_cast<void>(item);
+}
