@@ -37,7 +37,8 @@ task<void> run_body(const std::function<task<void>()>& body, const looper_option
   scheduler& home = co_await this_task::get_scheduler();
   schedule due(home.now(), options);
   while (!co_await this_task::stop_requested()) {
-    co_await body();
+    task<void> one_call = body();
+    co_await detail::unseen<void>{std::move(one_call)};
     due.called(home.now());
     if (due.next() > home.now()) {
       co_await sleep_until(due.next());
@@ -51,7 +52,8 @@ task<void> run_loop(std::function<task<void>()> body, looper_options options) {
   if (options.start_loop) co_await std::as_const(options).start_loop();
   std::exception_ptr error;
   try {
-    co_await run_body(body, options);
+    task<void> calls = run_body(body, options);
+    co_await detail::unseen<void>{std::move(calls)};
   } catch (...) {
     error = std::current_exception();
   }

@@ -153,6 +153,19 @@ LEAT_TEST("dump: the library's own coroutines are not in it", "[core]") {
   co_return;
 }
 
+LEAT_TEST("dump: a callable that was spawned is awaited nowhere", "[core]") {
+  manual_event event;
+  task_group group;
+  group.spawn([&]() -> task<void> { co_await event.wait(); });
+  co_await leat::this_task::yield();
+  const std::string text = dump();
+  event.set();
+  co_await group.join();
+  INFO(text);
+  CHECK(contains(text, "wait for event"));
+  CHECK_FALSE(contains(text, "awaited at"));
+}
+
 TEST_CASE("dump: works from a thread that runs no scheduler", "[core]") {
   leat::runtime rt({.threads = 2});
   task_group group("everywhere");

@@ -157,7 +157,8 @@ task<void> run_kept(Body body) {
   static_assert(is_task<Body> || returns_exactly<task<void>, Body&>,
                 "spawn() needs a task<void>, or a callable that returns one: write "
                 "[...]() -> leat::task<> { ...; co_return; }");
-  co_await body();
+  task<void> running = body();
+  co_await unseen<void>{std::move(running)};
 }
 
 /// Where the result of a task is left for somebody who does not await it in a task.

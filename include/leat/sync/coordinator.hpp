@@ -173,7 +173,8 @@ class coordinator final : public task_scope {
   template <std::invocable Body>
     requires detail::returns_exactly<task<void>, Body&>
   [[nodiscard]] task<bool> stop_on_exception(Body body) {
-    co_return co_await stop_on_exception(body());
+    task<bool> running = stop_on_exception(body());
+    co_return co_await detail::unseen<bool>{std::move(running)};
   }
 
   /// True once a stop was requested.
@@ -300,7 +301,7 @@ detail::coordinator_task<Body> with_coordinator(
   task<void> joined = coord.join(joining, where);  // now: to join must not depend on memory
   // A body that is not a coroutine may spawn tasks and then throw.
   coord.stop_on_exception([&] { coord.spawn(body(coord), "body", where); });
-  co_await std::move(joined);
+  co_await detail::unseen<void>{std::move(joined)};
 }
 
 /// The same with default options, and a name for messages and dumps.
