@@ -30,6 +30,17 @@ std::string to_text(const thread_state& t) {
   return t.started_elsewhere ? "not known: it was started elsewhere" : "running";
 }
 
+std::string waiter_of(const queue_operation& w) {
+  using waiter = queue_operation::waiter;
+  switch (w.who) {
+    case waiter::task: return w.name.empty() ? "a task" : w.name;
+    case waiter::coroutine: return "a coroutine";
+    case waiter::handler: return "an Asio handler";
+    case waiter::thread: return w.name.empty() ? "a thread" : "thread " + w.name;
+  }
+  return {};
+}
+
 // --------------------------------------------------------------------------------- for a person
 
 class text_printer {
@@ -70,11 +81,7 @@ class text_printer {
     }
     out_ << '\n';
     for (const queue_operation& w : q.waiting) {
-      out_ << indent(1) << (w.is_push ? "push" : "pop") << " of " << waiter_of(w) << ", at "
-           << to_text(place_of(w.at));
-      if (w.asked > 1) out_ << ", " << w.done << " of " << w.asked << " done";
-      if (w.selected) out_ << ", in a select";
-      out_ << '\n';
+      out_ << indent(1) << to_text(w) << '\n';
     }
   }
 
@@ -84,17 +91,6 @@ class text_printer {
 
  private:
   static std::string indent(std::size_t depth) { return std::string(depth * 2, ' '); }
-
-  static std::string waiter_of(const queue_operation& w) {
-    using waiter = queue_operation::waiter;
-    switch (w.who) {
-      case waiter::task: return w.name.empty() ? "a task" : w.name;
-      case waiter::coroutine: return "a coroutine";
-      case waiter::handler: return "an Asio handler";
-      case waiter::thread: return w.name.empty() ? "a thread" : "thread " + w.name;
-    }
-    return {};
-  }
 
   void print_count(std::size_t count, std::string_view what) {
     out_ << ", " << count << ' ' << what << (count == 1 ? "" : "s");
@@ -243,6 +239,15 @@ class json_printer {
 };
 
 }  // namespace
+
+std::string to_text(const queue_operation& w) {
+  std::ostringstream text;
+  text << (w.is_push ? "push" : "pop") << " of " << waiter_of(w) << ", at "
+       << to_text(place_of(w.at));
+  if (w.asked > 1) text << ", " << w.done << " of " << w.asked << " done";
+  if (w.selected) text << ", in a select";
+  return std::move(text).str();
+}
 
 std::string position_of(const task_state& task) {
   std::string text = task.waiting    ? to_text(*task.waiting)

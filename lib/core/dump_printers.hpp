@@ -15,6 +15,9 @@ void print_json(const process_state& state, std::ostream& out);
 /// "file.cpp:12 in function".
 [[nodiscard]] std::string to_text(const place& p);
 
+/// "pop of reader, at file.cpp:12 in function".
+[[nodiscard]] std::string to_text(const queue_operation& operation);
+
 /// What a wait says of itself, "pop from queue 'lines' (0 of 64)"; some have a verb only.
 [[nodiscard]] std::string with_words(std::string_view verb, std::string_view words);
 

@@ -46,8 +46,9 @@ queue_base::~queue_base() {
   work_list woken;
   {
     const change_lock lock(*this);
-    LEAT_ASSERT(poppers_.empty() && (pushers_.empty() || pushers_.first() == &close_marker_),
-                "a queue was destroyed while somebody waits on it: close it and join first");
+    if (!poppers_.empty() || (!pushers_.empty() && pushers_.first() != &close_marker_)) {
+      destroyed_while_awaited();
+    }
     LEAT_ASSERT(idle_runners_ == 0,
                 "a queue was destroyed before a queue_runner that fills it: make the queue first");
     if (budget_) leave_budget(woken);

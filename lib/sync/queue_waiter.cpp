@@ -51,9 +51,13 @@ void queue_waiter::inspect(const wait& w, wait_object& object) {
   self.queue_.inspect(self, object);
 }
 
+const context* queue_waiter::waiting_task() const noexcept {
+  if (!selected_) return context_;
+  return static_cast<const selected_queue_waiter&>(*this).selection_.task();
+}
+
 task_id queue_waiter::other_task() const noexcept {
-  const context* const c =
-      selected_ ? static_cast<const selected_queue_waiter&>(*this).selection_.task() : nullptr;
+  const context* const c = waiting_task();
   return c ? c->id() : thread_place::id_if_blocked_on(*this);
 }
 
@@ -76,11 +80,9 @@ queue_operation queue_waiter::operation() const noexcept {
   o.at = where();
   o.asked = count_;
   o.done = moved_;
-  const selection* const s =
-      selected_ ? &static_cast<const selected_queue_waiter*>(this)->selection_ : nullptr;
-  if (const context* const c = s ? s->task() : context_) {
+  if (const context* const c = waiting_task()) {
     o.task = c->id();
-  } else if (s || resumes_coroutine()) {
+  } else if (selected_ || resumes_coroutine()) {
     o.who = waiter::coroutine;
   } else {
     o.who = run_ == &queue_sleeper::unpark ? waiter::thread : waiter::handler;

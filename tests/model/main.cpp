@@ -19,6 +19,7 @@
 #include "leat/core/assert.hpp"
 #include "leat/core/detail/live_queue.hpp"
 #include "leat/core/scheduler.hpp"
+#include "leat/sync/queue_base.hpp"
 #include "model/model.hpp"
 #include "model/system.hpp"
 
@@ -155,6 +156,11 @@ void detail::live_queue::remove() noexcept {}
 bool detail::live_queue::is_alive(const void*, std::uint32_t) noexcept { return true; }
 
 std::string detail::name_of(const context&) { return "task"; }
+
+void queue_base::destroyed_while_awaited() const noexcept {
+  assertion_failed("", "a queue was destroyed while somebody waits on it", __FILE__, __LINE__);
+  std::abort();
+}
 
 void detail::scope_destroyed(const task_scope&) noexcept {
   assertion_failed("", "a task scope was destroyed while its tasks live", __FILE__, __LINE__);

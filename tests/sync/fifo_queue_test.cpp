@@ -257,12 +257,13 @@ TEST_CASE("fifo_queue: to destroy one on which somebody waits ends the process w
   const std::string pop = leat_test::last_words([] {
     leat::sim::virtual_scheduler s;
     leat::task_group g;
-    leat::fifo_queue<int> q(1);
+    leat::fifo_queue<int> q(1, "numbers");
     std::vector<int> out;
-    g.spawn_on(s, pop_into(q, out));
+    g.spawn_on(s, pop_into(q, out), "taker");
     s.run_now();
   });
-  CHECK(pop.find("a queue was destroyed while somebody waits on it") != pop.npos);
+  CHECK(pop.find("queue 'numbers' was destroyed while somebody waits on it") != pop.npos);
+  CHECK(pop.find("\n  pop of taker, at ") != pop.npos);
   const std::string push = leat_test::last_words([] {
     leat::sim::virtual_scheduler s;
     leat::task_group g;
@@ -270,7 +271,29 @@ TEST_CASE("fifo_queue: to destroy one on which somebody waits ends the process w
     g.spawn_on(s, produce(q, 5));
     s.run_now();
   });
-  CHECK(push.find("a queue was destroyed while somebody waits on it") != push.npos);
+  CHECK(push.find("queue '' was destroyed while somebody waits on it") != push.npos);
+  CHECK(push.find("\n  push of task spawned at fifo_queue_test.cpp:") != push.npos);
+}
+
+TEST_CASE("fifo_queue: to await an operation twice ends the process with a sentence", "[sync]") {
+  const auto pop_twice = [](bool with_items) {
+    return leat_test::last_words([&] {
+      leat::sim::run([](bool there) -> task<> {
+        leat::fifo_queue<int> q(2);
+        if (there) co_await produce(q, 2);
+        leat::task_group g;
+        if (!there) g.spawn(produce(q, 2));
+        auto next = q.pop();
+        co_await next;
+        co_await next;
+        co_await g.join();
+      }(with_items));
+    });
+  };
+  CHECK(pop_twice(true).find("a queue operation was awaited already: make a new one") !=
+        std::string::npos);
+  CHECK(pop_twice(false).find("a queue operation was awaited already: make a new one") !=
+        std::string::npos);
 }
 
 }  // namespace fifo_queue_test

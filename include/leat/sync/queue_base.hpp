@@ -247,7 +247,6 @@ class queue_base {
 
   // Ends a wait as cancelled; false when it has ended already.
   bool cancel(detail::queue_waiter& w) noexcept;
-
   // The same, but false also for what has moved items: those of a run stay in.
   bool cancel_unless_begun(detail::queue_waiter& w) noexcept;
 
@@ -274,6 +273,7 @@ class queue_base {
   [[nodiscard]] bool awaits_runner() const noexcept;
 
   void append_to(std::string& text) const;  // what describe() writes
+  [[noreturn, gnu::cold]] void destroyed_while_awaited() const noexcept LEAT_REQUIRES(mutex_);
   // What the queue counts, without a look into storage; for a queue that is being made or destroyed
   // too. A lock that nobody has ever taken is left to its first user, who then owns it.
   [[nodiscard]] queue_statistics counts() const noexcept;

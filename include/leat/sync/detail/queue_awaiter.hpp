@@ -52,6 +52,8 @@ class [[nodiscard]] queue_awaiter {
   }
 
   [[gnu::always_inline]] bool await_ready() {
+    LEAT_ASSERT(state_ == state::fresh,
+                "a queue operation was awaited already: make a new one for each co_await");
     if (verb_.count() > 0 && call_.task && call_.task->stop_requested()) {
       state_ = state::stopped;  // for good: what is not tried has no memory for a wait either
       return false;

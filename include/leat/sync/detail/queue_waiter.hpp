@@ -118,6 +118,8 @@ class queue_waiter : public wait {
   static const kind pop_kind;
   static void describe(const wait& w, std::ostream& out);
   static void inspect(const wait& w, wait_object& object);
+  // The task that waits; null for a thread, a handler, or a coroutine of no task.
+  [[nodiscard]] const context* waiting_task() const noexcept;
   // That waits; none for a thread without a place or a handler.
   [[nodiscard]] task_id task() const noexcept { return context_ ? context_->id() : other_task(); }
   [[nodiscard]] task_id other_task() const noexcept;
