@@ -37,6 +37,9 @@ coordinator::coordinator(coordinator_options options)
 }
 
 coordinator::~coordinator() {
+  // Here, while they can still say how they end. Threads are no tasks: they are joined below.
+  if (live_tasks() != 0) [[unlikely]]
+    detail::scope_destroyed(*this);
   // The threads' own destructors join; everybody has to be asked to stop first.
   if (!is_idle()) request_scope_stop();
   on_stop_.reset();

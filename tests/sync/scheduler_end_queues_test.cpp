@@ -18,6 +18,7 @@
 #include <asio/use_awaitable.hpp>
 
 #include "leat/core/async_run.hpp"
+#include "leat/core/runtime.hpp"
 #include "leat/core/select.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
@@ -368,6 +369,39 @@ TEST_CASE("queue and scheduler: a coordinator hears of it, and its other tasks e
   living.run_ready();
   CHECK(coord.stop_requested());
   CHECK_THROWS_AS(coord.wait_join(), leat::failure);
+}
+
+TEST_CASE("queue and scheduler: a coordinator in a task names its tasks on another one", "[sync]") {
+  const std::string said = leat_test::last_words([] {
+    leat::fifo_queue<int> q(1);
+    leat::runtime others({.threads = 1});
+    leat::task_group outer;
+    std::optional<asio::io_context> io(std::in_place);
+    outer.spawn_on(leat::get_scheduler(*io), [&]() -> task<> {
+      co_await leat::with_coordinator(
+          [&](leat::coordinator& coord) -> task<> {
+            coord.spawn_on(others.get_scheduler(), [&]() -> task<> { co_await q.pop(); }, "taker");
+            co_return;
+          },
+          "inner");
+    });
+    io->poll();
+    io.reset();
+  });
+  INFO(said);
+  CHECK(said.find("coordinator 'inner' destroyed while its tasks or threads run") != said.npos);
+  CHECK(said.find("taker: pop from queue") != said.npos);
+}
+
+TEST_CASE("queue and context: a queue that is destroyed too early names the handler", "[sync]") {
+  const std::string said = leat_test::last_words([] {
+    asio::io_context io;
+    leat::fifo_queue<int> q(1, "numbers");
+    q.async_pop(asio::bind_executor(io.get_executor(), [](std::error_code, std::optional<int>) {}));
+  });
+  INFO(said);
+  CHECK(said.find("queue 'numbers' was destroyed while somebody waits on it") != said.npos);
+  CHECK(said.find("\n  pop of an Asio handler, at scheduler_end_queues_test.cpp:") != said.npos);
 }
 
 TEST_CASE("queue and context: threads push and pop while contexts with waiters are destroyed",
