@@ -314,14 +314,15 @@ void coordinator::wait_join(const join_options& options, std::source_location wh
 
 // An error that names those who are left after the grace; null when nobody is, or may be.
 std::exception_ptr coordinator::stragglers_of(const join_options& options) const {
-  const std::string who = detail::where_all_are_of(*this);
+  std::string who = detail::where_all_are_of(*this);
   if (who.empty()) return nullptr;  // they have ended while they were asked
+  who.pop_back();                   // the end of the last line
   const std::string text = (name().empty() ? "a coordinator" : "coordinator '" + name() + "'") +
                            " stopped with tasks or threads still running when the grace period "
                            "was over:\n" +
                            who;
   const bool told_only = options.ignore_live_threads;
-  if (told_only || options.wait_for_stragglers) std::fprintf(stderr, "leat: %s", text.c_str());
+  if (told_only || options.wait_for_stragglers) std::fprintf(stderr, "leat: %s\n", text.c_str());
   if (told_only) return nullptr;
   return std::make_exception_ptr(stragglers_error(errc::deadline_exceeded, text));
 }

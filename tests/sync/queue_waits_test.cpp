@@ -58,7 +58,7 @@ task<void> echo(fifo_queue<int>& from, fifo_queue<int>& into) {
 
 constexpr const char* the_cycle =
     "these probably wait for each other: 'b' (push to queue 'q2' (2 of 2)) -> "
-    "'a' (push to queue 'q1' (2 of 2)) -> 'b'\n";
+    "'a' (push to queue 'q1' (2 of 2)) -> 'b'";
 
 LEAT_TEST("dump: names who waits for each other through full queues", "[sync]") {
   fifo_queue<int> q1(2, "q1"), q2(2, "q2");
@@ -309,7 +309,7 @@ TEST_CASE("coordinator: where a registered thread waits is not known", "[sync]")
   INFO(json);
   INFO(late);
   CHECK(contains(text, "\n  thread registered: not known: it was started elsewhere\n"));
-  CHECK(contains(late, "\n  thread registered: not known: it was started elsewhere\n"));
+  CHECK(contains(late, "\n  thread registered: not known: it was started elsewhere"));
   CHECK(contains(json, R"("name":"registered","state":"unknown","wait":null})"));
 }
 
