@@ -7,8 +7,9 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
-#include <optional>
+#include <memory>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include <asio/awaitable.hpp>
@@ -27,12 +28,24 @@ struct request {
   int number;
 };
 
+//! [operation]
+// An Asio operation, from a task: the handler pushes into a queue that it owns as well, because it
+// may be called after a stop has ended the task.
+leat::task<std::error_code> wait_for(asio::steady_timer& timer) {
+  const auto done = std::make_shared<leat::fifo_queue<std::error_code>>(1);
+  timer.async_wait([done](std::error_code ec) { static_cast<void>(done->try_push(ec)); });
+  co_return (co_await done->pop()).value();  // nobody closes the queue
+}
+//! [/operation]
+
 //! [serve]
 // A leat task: serves requests until the queue is closed and drained.
-leat::task<int> serve(leat::fifo_queue<request>& requests, leat::fifo_queue<std::string>& replies) {
+leat::task<int> serve(asio::io_context& io, leat::fifo_queue<request>& requests,
+                      leat::fifo_queue<std::string>& replies) {
   int served = 0;
   while (const auto r = co_await requests.pop()) {
-    co_await leat::sleep_for(1ms);  // the work
+    asio::steady_timer work(io, 1ms);
+    if (co_await wait_for(work)) continue;
     co_await replies.push("reply " + std::to_string(r->number));
     ++served;
   }
@@ -77,7 +90,7 @@ int main() {
   //! [run]
   asio::io_context io;
   asio::co_spawn(io, receive(requests), asio::detached);
-  leat::async_run(io, serve(requests, replies), [&](std::exception_ptr error, int served) {
+  leat::async_run(io, serve(io, requests, replies), [&](std::exception_ptr error, int served) {
     requests.close_and_cancel();  // nobody takes them any more, should serve() have failed
     replies.close();
     if (!error) std::printf("%d served\n", served);

@@ -51,9 +51,12 @@ struct sharded_tfrecord_writer_options {
 /// A file that has one of the names is replaced, and a set of another size is not touched. So a set
 /// that is to be replaced in one step needs a prefix of its own, such as another directory.
 ///
-/// Without a close nothing is left behind. After an error nothing is lost: a record given to
-/// write() is taken, whatever becomes of the write, and flush() or close() tries again. Where the
-/// fsync of a file failed each close() fails, see file::sync(): all have to be written anew.
+/// Without a close nothing is left behind. An event loop that is destroyed in the middle of a
+/// write or close() leaves what a crash leaves: ".partial" files, or a part of a set.
+///
+/// After an error nothing is lost: a record given to write() is taken, whatever becomes of the
+/// write, and flush() or close() tries again. Where the fsync of a file failed each close() fails,
+/// see file::sync(): all have to be written anew.
 ///
 ///     leat::sharded_tfrecord_writer_options options;
 ///     options.max_records = 10'000;

@@ -36,9 +36,10 @@ struct tfrecord_appender_options {
 /// The file must be whole and not compressed. It is written to in place: who reads it meanwhile
 /// sees the old records, and of the new ones a part. A note beside it, with ".append" behind its
 /// name, says how long it was. close() removes the note when all records are on the device. Dropped
-/// without a close the file is cut back to what it was. After a crash the note is still there: then
-/// nothing can be appended before roll_back_append(), which cuts the file back to what it was; its
-/// old records have been untouched all the time.
+/// without a close the file is cut back to what it was. After a crash the note is still there, and
+/// so it is when an event loop was destroyed in the middle of open() or close(): then nothing can
+/// be appended before roll_back_append(), which cuts the file back to what it was; its old records
+/// have been untouched all the time.
 ///
 /// The note also keeps a second appender away. It does not see those who write otherwise: a
 /// tfrecord_writer of the same path replaces the file, and what is appended to it is gone.

@@ -37,9 +37,10 @@ struct tfrecord_writer_options {
 ///
 /// The records go to a new file with ".partial" behind the name (".partial1", ... if there is one
 /// already); close() makes sure that they are on the device and then renames it. Without a close
-/// the partial file is removed and what had the name before is untouched. Of several writers of one
-/// path the last to close wins, whole. A symbolic link of that name is replaced by the file, as by
-/// rename(2), wherever it leads: what it leads to stays as it is.
+/// the partial file is removed and what had the name before is untouched; a crash may leave it
+/// there, and so may an event loop that is destroyed in the middle of open() or close(). Of several
+/// writers of one path the last to close wins, whole. A symbolic link of that name is replaced by
+/// the file, as by rename(2), wherever it leads: what it leads to stays as it is.
 ///
 /// An index, where one is made, is complete and has its name before the file has. When the file
 /// does not come about the index goes too; whatever happens in between, an index is never taken for
