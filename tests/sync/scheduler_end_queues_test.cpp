@@ -386,6 +386,7 @@ TEST_CASE("queue and scheduler: a coordinator in a task names its tasks on anoth
           "inner");
     });
     io->poll();
+    while (q.statistics().waiting_pops == 0) std::this_thread::yield();
     io.reset();
   });
   INFO(said);
