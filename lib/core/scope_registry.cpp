@@ -26,6 +26,25 @@ void scope_registry::remove(task_scope& s) noexcept {
   if (s.following_scope_) s.following_scope_->previous_scope_ = s.previous_scope_;
 }
 
+std::uint64_t scope_registry::made() noexcept {
+  const std::lock_guard lock(mutex());
+  return made_;
+}
+
+bool scope_registry::is_within(const context& c, const task_id& ancestor,
+                               std::uint64_t made) noexcept {
+  if (c.id() == ancestor) return true;
+  const std::lock_guard lock(mutex());
+  const task_scope* scope = &c.scope();
+  while (scope) {
+    const task_id maker = scope->maker();
+    if (maker == ancestor) return scope->number() > made;
+    scope = first();
+    while (scope && scope->number() != maker.scope) scope = next(*scope);
+  }
+  return false;
+}
+
 bool scope_registry::stop_scopes_of(const scheduler& home) {
   std::vector<task_scope*> found;
   {

@@ -20,6 +20,15 @@ class scope_registry {
   static task_scope* first() noexcept { return newest_; }
   static task_scope* next(const task_scope& s) noexcept { return s.following_scope_; }
 
+  /// How many scopes were made so far: later ones have higher numbers.
+  [[nodiscard]] static std::uint64_t made() noexcept;
+
+  /// Returns true if `c` is the task `ancestor`, or belongs, directly or not, to a scope that this
+  /// task has made after the first `made` scopes of the process.
+  /// Cost: the scopes of the process, for each scope between the two.
+  [[nodiscard]] static bool is_within(const context& c, const task_id& ancestor,
+                                      std::uint64_t made) noexcept;
+
   /// Asks every scope with a task on `home` to stop. False: each of them was asked before.
   /// Called on the thread that drives `home`, between two turns, so the tasks cannot end meanwhile.
   static bool stop_scopes_of(const scheduler& home);

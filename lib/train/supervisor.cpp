@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/is_one_of.hpp"
+#include "core/scope_registry.hpp"
 #include "core/text_of.hpp"
 #include "leat/core/assert.hpp"
 #include "leat/core/context.hpp"
@@ -152,6 +153,7 @@ saver* supervisor::get_saver() noexcept { return parts_->saver ? &*parts_->saver
 
 task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
   LEAT_ASSERT(!parts_->prepared, "a supervisor is prepared again that was not stopped");
+  const parts::start_in_progress starting(*parts_);
   if (!parts_->stop_wanted) parts_->starting = std::stop_source();
   coord_.clear_stop();
   parts_->prepared = true;
@@ -336,9 +338,17 @@ task<void> supervisor::stop(stop_options options) {
                       ": one of its tasks stops it, and would wait for itself: call "
                       "request_stop()");
   }
+  if (caller && parts_->preparing &&
+      detail::scope_registry::is_within(*caller, parts_->starter, parts_->scopes_before_start)) {
+    throw failure(errc::failed_precondition,
+                  options_.name +
+                      ": stop() was called within the start, and would wait for it: "
+                      "call request_stop_after_step()");
+  }
   const bool by_body = caller && parts_->body && &caller->scope() == parts_->body;
+  const bool in_step = parts_->own_element() != nullptr;
   task_group shield(shielded, options_.name + " end");
-  shield.spawn(stop_now(options, by_body), "end");
+  shield.spawn(stop_now(options, by_body, in_step), "end");
   try {
     co_await shield.join();
   } catch (const stragglers_error& e) {
@@ -348,8 +358,13 @@ task<void> supervisor::stop(stop_options options) {
   }
 }
 
-task<void> supervisor::stop_now(stop_options options, bool by_body) {
+task<void> supervisor::stop_now(stop_options options, bool by_body, bool in_step) {
   static_cast<void>(co_await parts_->stop_turn.pop());
+  if (parts_->preparing) {
+    parts_->stop_wanted = true;
+    parts_->starting.request_stop();
+    co_await detail::wait_while([p = parts_.get()] { return p->preparing; }, parts_->start_over);
+  }
   parts_->end = &scheduler::current_task()->scope();
   std::exception_ptr error;
   if (parts_->prepared) {
@@ -374,7 +389,7 @@ task<void> supervisor::stop_now(stop_options options, bool by_body) {
         error = std::current_exception();
       }
       well = !error;
-      if (!by_body) co_await wait_for_step_of_body();
+      if (!by_body && !in_step) co_await wait_for_step_of_body();
       try {
         co_await std::move(finished);
       } catch (...) {
@@ -409,14 +424,17 @@ task<void> supervisor::finish(const bool& well, task<void> closing) {
 
 task<void> supervisor::save_at_end() {
   if (parts_->broken) warn("a step was not done whole: there is no last checkpoint");
+  if (parts_->in_step()) {
+    warn("stop() was called in a step: there is no last checkpoint; call request_stop() in a step");
+  }
   const bool can = parts_->saver && parts_->lock && parts_->is_ready && options_.save_at_end &&
-                   !parts_->broken && parts_->steps == 0;
+                   !parts_->broken && !parts_->in_step();
   if (!can) co_return;
   const std::optional<std::int64_t> step = global_step();
   // A state that was restored without some entries differs from the checkpoint of its step.
   const bool differs = parts_->restored_partly && !parts_->has_saved;
   if (step && step == parts_->saved_step && !differs) co_return;
-  co_await save_snapshot(false);
+  co_await save_snapshot(nullptr);
 }
 
 // Those of its own belong to the scheduler on which they were made: the next run makes others.

@@ -8,6 +8,7 @@
 #include <optional>
 #include <stop_token>
 
+#include "core/scope_registry.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/task_scope.hpp"
 #include "leat/pipeline/detail/step_observer.hpp"
@@ -38,14 +39,44 @@ task<void> wait_while(Condition must_wait, fifo_queue<int>& end) {
 struct supervisor::parts {
   explicit parts(supervisor& owner);
 
-  [[nodiscard]] bool in_step() const noexcept { return steps > 0 || elements > 0; }
+  [[nodiscard]] bool in_step() const noexcept { return steps > 0 || elements; }
+
+  // The element of which the current task is a part; null: of none.
+  [[nodiscard]] detail::step_in_progress* own_element() const noexcept;
+  // True: a step must end before the state is saved for a task within `own`, which may be null.
+  [[nodiscard]] bool must_end_before_save(const detail::step_in_progress* own) const noexcept;
+  void add_element(detail::step_in_progress& s) noexcept;
+  void remove_element(detail::step_in_progress& s) noexcept;
+  void remove_elements() noexcept {
+    while (elements) remove_element(*elements);
+  }
 
   void forget_steps() noexcept {
-    elements = 0;
+    remove_elements();
     body_marks_steps = false;
     is_in_step = steps > 0;
+    body_asks_for_stop = false;
     stop_waits = step_is_limited = step_is_late = false;
   }
+  // As long as it lives, a stop waits for the end of the start.
+  class start_in_progress {
+   public:
+    explicit start_in_progress(parts& owner) noexcept : owner_(owner) {
+      owner_.preparing = true;
+      owner_.starter = scheduler::current_task()->id();
+      owner_.scopes_before_start = detail::scope_registry::made();
+    }
+    start_in_progress(const start_in_progress&) = delete;
+    start_in_progress& operator=(const start_in_progress&) = delete;
+    ~start_in_progress() {
+      owner_.preparing = false;
+      static_cast<void>(owner_.start_over.try_push(0));
+    }
+
+   private:
+    parts& owner_;
+  };
+
   // A stop was requested: no other step begins.
   [[nodiscard]] bool is_stopping() const noexcept { return stop_wanted || stop_waits; }
 
@@ -76,31 +107,36 @@ struct supervisor::parts {
   bool graph_written = false;
 
   bool prepared = false;
-  bool is_ready = false;               // the state has its values
-  bool has_started = false;            // it was ready once since it was prepared
-  std::atomic<bool> stopping = false;  // by the body, which goes on behind it
-  const task_scope* body = nullptr;    // whose task the body is
-  task_group* running = nullptr;       // the same while the body runs
-  task_group* limit = nullptr;         // of its last step, while the body runs
-  scheduler* home = nullptr;
+  bool preparing = false;                 // prepare_or_wait_for_session() has not returned
+  task_id starter;                        // that awaits it
+  std::uint64_t scopes_before_start = 0;  // made in the process
+  bool is_ready = false;                  // the state has its values
+  bool has_started = false;               // it was ready once since it was prepared
+  std::atomic<bool> stopping = false;     // by the body, which goes on behind it
+  const task_scope* body = nullptr;       // whose task the body is
+  task_group* running = nullptr;          // the same while the body runs
+  task_group* limit = nullptr;            // of its last step, while the body runs
+  std::atomic<scheduler*> home = nullptr;
+  bool body_asks_for_stop = false;
   // A stop cancels the body when no step is under way; other threads request stops, too.
   std::atomic<bool> is_in_step = false;
   std::atomic<bool> stop_waits = false;       // for the end of a step, if one is under way
   std::atomic<bool> step_is_limited = false;  // limit_last_step() was started
   std::atomic<bool> step_is_late = false;     // step_grace is over
   const task_scope* end = nullptr;            // whose task the stop is
-  bool broken = false;            // a step was begun and not done: there is nothing to save
-  std::size_t steps = 0;          // under way
-  std::size_t elements = 0;       // that for_each() processes, each of which is a step
-  bool body_marks_steps = false;  // step() was called: elements are no steps
-  bool save_waits = false;        // for the end of all steps: no other one begins
-  bool is_copying = false;        // the values must not change
+  bool broken = false;    // a step was begun and not done: there is nothing to save
+  std::size_t steps = 0;  // under way
+  detail::step_in_progress* elements = nullptr;  // that for_each() processes; each is a step
+  bool body_marks_steps = false;                 // step() was called: elements are no steps
+  bool save_waits = false;                       // for the end of all steps: no other one begins
+  bool is_copying = false;                       // the values must not change
   bool told_broken = false;
   fifo_queue<int> step_ended{1, "end of a step"};
   fifo_queue<int> all_steps_ended{1, "end of all steps"};
   fifo_queue<int> save_over{1, "end of a save"};  // neither save_waits nor is_copying
   fifo_queue<int> values_copied{1, "end of a copy"};
   std::shared_ptr<element_steps> observer;
+  fifo_queue<int> start_over{1, "end of the start"};
   fifo_queue<int> save_turn{1, "turn to save"};
   fifo_queue<int> stop_turn{1, "turn to stop"};
   std::optional<std::int64_t> saved_step;  // of the checkpoint that the state file names
@@ -122,10 +158,11 @@ class supervisor::element_steps final : public detail::step_observer {
   explicit element_steps(supervisor& owner) noexcept : owner_(&owner) {}
   void forget_owner() noexcept { owner_ = nullptr; }
 
+  [[nodiscard]] bool is_within_step() const noexcept override;
   [[nodiscard]] bool must_wait(bool in_step) const noexcept override;
   [[nodiscard]] task<void> wait(bool in_step) override;
-  void begin_step() noexcept override;
-  void end_step(const std::exception_ptr& error) noexcept override;
+  void begin_step(detail::step_in_progress& s) noexcept override;
+  void end_step(detail::step_in_progress& s, bool finished) noexcept override;
 
  private:
   supervisor* owner_;

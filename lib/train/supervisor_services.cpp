@@ -80,7 +80,7 @@ task<void> supervisor::save_periodically() {
   const bool is_first = !std::exchange(parts_->saves_began, true);
   const std::optional<std::int64_t> step = global_step();
   if (is_first && step && step == parts_->saved_step) co_return;
-  co_await save_snapshot(true);
+  co_await save_snapshot(nullptr);
 }
 
 // Somebody may have removed the lock file, and another chief have taken the directory.

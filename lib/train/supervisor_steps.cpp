@@ -4,8 +4,10 @@
 #include <string>
 #include <utility>
 
-#include "core/is_one_of.hpp"
+#include "core/scope_registry.hpp"
+#include "leat/core/context.hpp"
 #include "leat/core/error.hpp"
+#include "leat/core/scheduler.hpp"
 #include "train/supervisor_parts.hpp"
 
 namespace leat {
@@ -19,8 +21,8 @@ supervisor::parts::parts(supervisor& owner) : observer(std::make_shared<element_
 
 // What waits for the end of all steps comes before new ones.
 task<supervisor::step_scope> supervisor::step() {
-  if (!std::exchange(parts_->body_marks_steps, true) && parts_->elements > 0) {
-    parts_->elements = 0;
+  if (!std::exchange(parts_->body_marks_steps, true) && parts_->elements) {
+    parts_->remove_elements();
     steps_have_ended();
   }
   co_await wait_before_step();
@@ -44,9 +46,9 @@ void supervisor::end_step(bool broken) noexcept {
 }
 
 void supervisor::steps_have_ended() noexcept {
+  static_cast<void>(parts_->step_ended.try_push(0));
   if (parts_->in_step()) return;
   parts_->is_in_step = false;  // before stop_waits is read: see stop_body()
-  static_cast<void>(parts_->step_ended.try_push(0));
   static_cast<void>(parts_->all_steps_ended.try_push(0));
   if (parts_->stop_wanted) coord_.request_stop();
   if (parts_->stop_waits && parts_->running) parts_->running->request_stop();
@@ -69,20 +71,53 @@ task<void> supervisor::element_steps::wait(bool in_step) {
   }
 }
 
-void supervisor::element_steps::begin_step() noexcept {
-  if (!owner_ || owner_->parts_->body_marks_steps) return;
-  ++owner_->parts_->elements;
+bool supervisor::element_steps::is_within_step() const noexcept {
+  return owner_ && owner_->parts_->own_element();
+}
+
+void supervisor::element_steps::begin_step(detail::step_in_progress& s) noexcept {
+  const context* const caller = scheduler::current_task();
+  if (!owner_ || owner_->parts_->body_marks_steps || !caller) return;
+  s.task = caller->id();
+  s.scopes_before = detail::scope_registry::made();
+  owner_->parts_->add_element(s);
   owner_->parts_->is_in_step = true;
 }
 
-// An element whose coroutine ends the run as planned was processed; any other error leaves the
-// state between two steps.
-void supervisor::element_steps::end_step(const std::exception_ptr& error) noexcept {
-  if (!owner_ || owner_->parts_->elements == 0) return;
+void supervisor::element_steps::end_step(detail::step_in_progress& s, bool finished) noexcept {
+  if (!owner_ || !s.is_counted) return;
   parts& p = *owner_->parts_;
-  if (error && !detail::is_one_of(error, owner_->options_.clean_stop_errors)) p.broken = true;
-  --p.elements;
+  p.broken = p.broken || !finished;
+  p.remove_element(s);
   owner_->steps_have_ended();
+}
+
+void supervisor::parts::add_element(detail::step_in_progress& s) noexcept {
+  s.is_counted = true;
+  s.next = std::exchange(elements, &s);
+}
+
+void supervisor::parts::remove_element(detail::step_in_progress& s) noexcept {
+  detail::step_in_progress** at = &elements;
+  while (*at != &s) at = &(*at)->next;
+  *at = s.next;
+  s.is_counted = false;
+}
+
+detail::step_in_progress* supervisor::parts::own_element() const noexcept {
+  const context* const caller = scheduler::current_task();
+  if (!caller) return nullptr;
+  for (detail::step_in_progress* s = elements; s; s = s->next) {
+    if (detail::scope_registry::is_within(*caller, s->task, s->scopes_before)) return s;
+  }
+  return nullptr;
+}
+
+bool supervisor::parts::must_end_before_save(const detail::step_in_progress* own) const noexcept {
+  for (const detail::step_in_progress* s = elements; s; s = s->next) {
+    if (s != own && !s->is_saving) return true;
+  }
+  return steps > 0;
 }
 
 // ------------------------------------------------------------------------------------------- saves
@@ -97,50 +132,51 @@ void supervisor::require_saver() const {
 
 task<std::string> supervisor::save() {
   require_saver();
-  if (parts_->steps > 0) {
-    throw failure(errc::failed_precondition,
-                  options_.name + ": a step is under way, save behind it");
+  if (parts_->must_end_before_save(parts_->own_element())) {
+    throw failure(errc::failed_precondition, options_.name +
+                                                 ": a step is under way: save behind it, or call "
+                                                 "save_between_steps() outside a step");
   }
   if (parts_->broken) {
     throw failure(errc::failed_precondition,
                   options_.name + ": a step was not done whole, and is not saved");
   }
-  co_return co_await save_snapshot(false);
+  co_return co_await save_snapshot(parts_->own_element());
 }
 
 task<std::string> supervisor::save_between_steps() {
   require_saver();
-  co_return co_await save_snapshot(false);
+  co_return co_await save_snapshot(parts_->own_element());
 }
 
-// Waits for the end of elements without the turn, which the coroutine of an element takes when it
-// calls save().
-task<void> supervisor::take_save_turn(bool between_elements) {
-  static_cast<void>(co_await parts_->save_turn.pop());
-  while (between_elements && parts_->elements > 0) {
-    static_cast<void>(parts_->save_turn.try_push(0));
-    parts_->hold_steps();
-    std::exception_ptr error;
-    try {
-      static_cast<void>(co_await parts_->step_ended.pop());
-      static_cast<void>(co_await parts_->save_turn.pop());
-    } catch (...) {
-      error = std::current_exception();
-    }
-    if (!error) continue;
-    if (!parts_->is_copying) parts_->steps_may_begin();
-    std::rethrow_exception(error);
+// Nothing runs between the end of the last step and the copy of the values. `own`: the element that
+// asks for the save, and is at a point where the state may be saved.
+task<std::string> supervisor::save_snapshot(detail::step_in_progress* own) {
+  if (own) {
+    own->is_saving = true;
+    static_cast<void>(parts_->step_ended.try_push(0));  // another save may wait for this element
   }
+  std::string path;
+  std::exception_ptr error;
+  try {
+    task<std::string> saving =
+        save_in_turn(own);  // now: the turn must not be lost for want of memory
+    static_cast<void>(co_await parts_->save_turn.pop());
+    path = co_await std::move(saving);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (own) own->is_saving = false;
+  if (error) std::rethrow_exception(error);
+  co_return path;
 }
 
-// Nothing runs between the end of the last step and the copy of the values.
-task<std::string> supervisor::save_snapshot(bool between_elements) {
-  co_await take_save_turn(between_elements);
+task<std::string> supervisor::save_in_turn(const detail::step_in_progress* own) {
   std::string path;
   std::optional<std::int64_t> step;
   std::exception_ptr error;
   try {
-    while (parts_->steps > 0) {
+    while (parts_->must_end_before_save(own)) {
       parts_->hold_steps();
       static_cast<void>(co_await parts_->step_ended.pop());
     }

@@ -6,6 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "core/scope_registry.hpp"
+#include "leat/core/context.hpp"
+#include "leat/core/error.hpp"
 #include "leat/core/scheduler.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/this_task.hpp"
@@ -15,8 +18,22 @@ namespace leat {
 
 bool supervisor::stopped() const noexcept { return parts_->was_stopped; }
 
+void supervisor::request_stop(std::exception_ptr error) {
+  if (!error) note_request_of_body();
+  coord_.request_stop(std::move(error));
+}
+
+// A body that requests a stop has finished by itself.
+void supervisor::note_request_of_body() noexcept {
+  const context* const caller = scheduler::current_task();
+  if (!caller || &caller->home() != parts_->home.load() || !parts_->running) return;
+  const task_id body{parts_->running->number(), 1};
+  if (detail::scope_registry::is_within(*caller, body, 0)) parts_->body_asks_for_stop = true;
+}
+
 void supervisor::request_stop_after_step() noexcept {
   if (parts_->stop_wanted) return;
+  note_request_of_body();
   parts_->stop_wanted = true;
   parts_->starting.request_stop();
   if (!parts_->prepared || !parts_->is_ready) return;  // run_until_stop() does not start the body
@@ -29,7 +46,7 @@ bool supervisor::limit_steps() noexcept {
   if (parts_->step_is_limited.exchange(true)) return true;
   try {
     if (parts_->limit) {
-      parts_->limit->spawn_on(*parts_->home, limit_last_step(), "limit of the last step");
+      parts_->limit->spawn_on(*parts_->home.load(), limit_last_step(), "limit of the last step");
     } else {
       coord_.spawn(limit_last_step(), "limit of the last step");
     }
@@ -88,19 +105,14 @@ void supervisor::stop_body(task_group& body) noexcept {
 }
 
 task<void> supervisor::run_until_stop(task<void> body) {
-  parts_->was_stopped = parts_->stop_wanted;
-  if (parts_->stop_wanted) co_return;  // during the start
-  bool done = false;
+  parts_->was_stopped = parts_->stop_wanted || !parts_->prepared;
+  if (parts_->was_stopped) co_return;  // during the start
   const std::stop_token owner = co_await this_task::get_stop_token();
   task_group group(shielded, options_.name + " body");
   task_group limit(shielded, options_.name + " last step");
   std::exception_ptr error;
   {
-    const auto run = [&](task<void> whole) -> task<void> {
-      co_await std::move(whole);
-      done = true;
-    };
-    group.spawn(run(std::move(body)), "body");
+    group.spawn(std::move(body), "body");
     parts_->body = parts_->running = &group;
     parts_->limit = &limit;
     const auto stop = [&]() noexcept { stop_body(group); };
@@ -116,10 +128,14 @@ task<void> supervisor::run_until_stop(task<void> body) {
   static_cast<void>(parts_->all_steps_ended.try_push(0));
   limit.request_stop();
   co_await limit.join();
-  parts_->was_stopped = parts_->stop_wanted || !done;
+  // A body that has a task group of its own may go on behind a stop, and return.
+  const bool was_asked = parts_->stop_wanted || parts_->stop_waits;
+  const bool has_ended_badly = error && to_error_code(error) != errc::cancelled;
+  parts_->was_stopped =
+      was_asked && !parts_->body_asks_for_stop && !has_ended_badly && !has_failed();
   if (error) std::rethrow_exception(error);
   const bool stopped = co_await this_task::stop_requested();
-  if (!done && stopped) throw failure(errc::cancelled, options_.name);
+  if (parts_->was_stopped && stopped) throw failure(errc::cancelled, options_.name);
 }
 
 }  // namespace leat

@@ -6,11 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "leat/io/line_reader.hpp"
-#include "leat/pipeline/pipeline.hpp"
 #include "leat/train/supervisor.hpp"
 #include "support/effort.hpp"
-#include "train/supervised.hpp"
+#include "train/line_job.hpp"
 
 namespace elements_are_steps_test {
 
@@ -18,94 +16,25 @@ using namespace std::chrono_literals;
 using leat::failure;
 using leat::supervisor;
 using leat::task;
+using leat_test::all_learnt;
 using leat_test::contains;
 using leat_test::has_file;
 using leat_test::in_world;
+using leat_test::line_job;
+using leat_test::lines_in_all;
 using leat_test::some_of;
+using leat_test::stop_after_step;
+using leat_test::stop_function;
+using leat_test::stop_later;
+using leat_test::stop_now;
 using leat_test::thrown_by;
-
-constexpr int lines_in_all = 40;
-
-auto lines() {
-  return leat::read_files<leat::line_reader>({.files = {"/in/*"}})
-      .map("text", [](std::string_view line) { return std::string(line); })
-      .prefetch(3);
-}
-
-void write_input(leat::sim::world& w) {
-  std::string text;
-  for (int i = 0; i < lines_in_all; ++i) text += std::to_string(100 + i) + '\n';
-  w.files().write_file("/in/a", text);
-}
-
-std::string all_learnt() {
-  std::string text;
-  for (int i = 0; i < lines_in_all; ++i) text += std::to_string(100 + i) + ';';
-  return text;
-}
-
-// Learns half of an element before it waits, and half afterwards.
-struct job {
-  job() : batches(lines()), state("job") {
-    state.add("global_step", step);
-    state.add("learnt", learnt);
-    state.add("input", batches);
-  }
-
-  leat::supervisor_options options() {
-    leat::supervisor_options o;
-    o.logdir = "/run";
-    o.state = &state;
-    o.write_events = false;
-    o.save_model = 7s;
-    o.on_warning = [this](const std::string& sentence) { warnings.push_back(sentence); };
-    return o;
-  }
-
-  task<> learn(std::string line) {
-    learnt += line.substr(0, 1);
-    in_step = true;
-    co_await leat::sleep_for(wait);
-    in_step = false;
-    learnt += line.substr(1) + ';';
-    ++step;
-  }
-
-  task<> body() {
-    co_await batches.for_each([this](std::string line) { return learn(std::move(line)); });
-  }
-
-  decltype(lines()) batches;
-  std::int64_t step = 0;
-  std::string learnt;
-  leat::duration wait = 1s;
-  bool in_step = false;
-  std::vector<std::string> warnings;
-  leat::checkpoint_registry state;
-};
-
-struct two_jobs {
-  two_jobs() {
-    a.state.add("other learnt", b.learnt);
-    a.state.add("other input", b.batches);
-  }
-  job a;
-  job b;
-};
-
-using stop_function = void (*)(supervisor& sv);
-void stop_after_step(supervisor& sv) { sv.request_stop_after_step(); }
-void stop_now(supervisor& sv) { sv.request_stop(); }
-
-task<> stop_later(supervisor& sv, leat::duration wait, stop_function stop) {
-  co_await leat::sleep_for(wait);
-  stop(sv);
-}
+using leat_test::two_jobs;
+using leat_test::write_input;
 
 // Runs until everything is learnt; each run is stopped in the middle of an element.
 task<int> learn_all(leat::sim::world& w, stop_function stop) {
   for (int runs = 1;; ++runs) {
-    job j;
+    line_job j;
     j.wait = std::chrono::milliseconds(100 + w.random().below(3000));
     supervisor sv(j.options());
     leat::task_group other("other");
@@ -137,7 +66,7 @@ TEST_CASE("supervisor: an element that is processed is finished before a stop ta
 TEST_CASE("supervisor: a stop of its owner waits for the element, too, and the state is saved") {
   in_world([](leat::sim::world& w) -> task<> {
     write_input(w);
-    job j;
+    line_job j;
     supervisor sv(j.options());
     leat::task_group owner("owner");
     owner.spawn(sv.managed([&] { return j.body(); }));
@@ -155,7 +84,7 @@ TEST_CASE("supervisor: a stop of its owner waits for the element, too, and the s
 TEST_CASE("supervisor: stop() of another task waits for the element, and the state is saved") {
   in_world([](leat::sim::world& w) -> task<> {
     write_input(w);
-    job j;
+    line_job j;
     supervisor sv(j.options());
     leat::task_group other("other");
     other.spawn([](supervisor& stopped) -> task<> {
@@ -173,7 +102,7 @@ TEST_CASE("supervisor: stop() of another task waits for the element, and the sta
 TEST_CASE("supervisor: an element that outlasts step_grace is cancelled, and not saved") {
   in_world([](leat::sim::world& w) -> task<> {
     write_input(w);
-    job j;
+    line_job j;
     j.wait = 1h;
     leat::supervisor_options o = j.options();
     o.step_grace = 1500ms;
@@ -196,7 +125,7 @@ TEST_CASE("supervisor: a second stop request does not lift the limit of an eleme
   for (const stop_function second : {&stop_now, &stop_after_step}) {
     in_world([second](leat::sim::world& w) -> task<> {
       write_input(w);
-      job j;
+      line_job j;
       j.wait = 1h;
       supervisor sv(j.options());
       leat::task_group other("other");
@@ -214,7 +143,7 @@ TEST_CASE("supervisor: a second stop request does not lift the limit of an eleme
 TEST_CASE("supervisor: the error of a service cancels an element") {
   in_world([](leat::sim::world& w) -> task<> {
     write_input(w);
-    job j;
+    line_job j;
     j.wait = 5s;
     supervisor sv(j.options());
     const auto body = [&]() -> task<> {
@@ -238,14 +167,14 @@ TEST_CASE("supervisor: checkpoints are taken between two elements, while input i
     w.run([&](leat::sim::world&) -> task<> {
       const bool copies = w.random().below(2) == 0;
       int saves = 0;
-      job j;
+      line_job j;
       j.wait = std::chrono::milliseconds(1 + w.random().below(3000));
       leat::supervisor_options o = j.options();
       o.save_model = std::chrono::milliseconds(500 + w.random().below(3000));
       o.saver.copy_values = copies;
       o.on_saved = [&](std::string path, std::optional<std::int64_t> step) -> task<> {
         ++saves;
-        job saved;
+        line_job saved;
         leat::saver s = co_await leat::saver::open("/run", saved.state, {.adopt_listed = false});
         co_await s.restore(path);
         CHECK(saved.step == step);
@@ -263,10 +192,10 @@ TEST_CASE("supervisor: checkpoints are taken between two elements, while input i
   }
 }
 
-TEST_CASE("supervisor: an element may save, and the clean end of a run by an error is saved") {
+TEST_CASE("supervisor: an element may save, also while another save waits for its end") {
   in_world([](leat::sim::world& w) -> task<> {
     write_input(w);
-    job j;
+    line_job j;
     leat::supervisor_options o = j.options();
     o.save_model = 1ms;  // wants to save all the time
     supervisor sv(std::move(o));
@@ -275,19 +204,125 @@ TEST_CASE("supervisor: an element may save, and the clean end of a run by an err
         co_await j.learn(std::move(line));
         if (j.step == 5) co_await sv.save();
         if (j.step == 8) co_await sv.save_between_steps();
-        if (j.step == 11) throw failure(leat::errc::out_of_range, "enough");
+        if (j.step == 11) sv.request_stop();
       });
     };
     CHECK(co_await thrown_by(sv.managed(body)) == "");
+    CHECK_FALSE(sv.stopped());  // the body itself has ended the run
     CHECK(j.warnings.empty());
     CHECK(has_file(w, "/run/model.ckpt-11"));
   });
 }
 
+TEST_CASE("supervisor: an element that throws is not saved, whatever it throws") {
+  in_world([](leat::sim::world& w) -> task<> {
+    write_input(w);
+    line_job j;
+    supervisor sv(j.options());
+    const auto body = [&]() -> task<> {
+      co_await j.batches.for_each([&](std::string line) -> task<> {
+        co_await j.learn(std::move(line));
+        if (j.step == 3) throw failure(leat::errc::out_of_range, "labels have ended");
+      });
+    };
+    CHECK(co_await thrown_by(sv.managed(body)) == "");
+    CHECK_FALSE(sv.stopped());
+    CHECK_FALSE(has_file(w, "/run/model.ckpt-3"));
+    REQUIRE(j.warnings.size() == 1);
+    CHECK(contains(j.warnings[0], "there is no last checkpoint"));
+  });
+}
+
+TEST_CASE("supervisor: a save of another task waits for the element, or is refused") {
+  in_world([](leat::sim::world& w) -> task<> {
+    write_input(w);
+    line_job j;
+    leat::supervisor_options o = j.options();
+    o.save_model = leat::duration::zero();
+    int saves = 0;
+    o.on_saved = [&](std::string path, std::optional<std::int64_t>) -> task<> {
+      line_job saved;
+      leat::saver s = co_await leat::saver::open("/run", saved.state, {.adopt_listed = false});
+      co_await s.restore(path);
+      CHECK(saved.learnt.size() == 4 * static_cast<std::size_t>(saved.step));
+      ++saves;
+    };
+    supervisor sv(std::move(o));
+    const auto body = [&]() -> task<> {
+      co_await leat::with_task_group([&](leat::task_group& group) -> task<> {
+        group.spawn([&]() -> task<> {
+          co_await leat::sleep_for(2500ms);
+          CHECK(contains(co_await thrown_by([](supervisor& s) -> task<> { co_await s.save(); }(sv)),
+                         "a step is under way"));
+          CHECK(j.step == 2);
+          co_await sv.save_between_steps();
+          CHECK(j.step >= 3);
+        });
+        co_await j.body();
+      });
+    };
+    CHECK(co_await thrown_by(sv.managed(body)) == "");
+    CHECK(saves == 2);
+  });
+}
+
+TEST_CASE("supervisor: stop() within an element saves nothing, and says so") {
+  in_world([](leat::sim::world& w) -> task<> {
+    write_input(w);
+    line_job j;
+    supervisor sv(j.options());
+    const auto body = [&]() -> task<> {
+      co_await j.batches.for_each([&](std::string line) -> task<> {
+        co_await j.learn(std::move(line));
+        if (j.step == 3) co_await sv.stop();
+      });
+    };
+    CHECK(co_await thrown_by(sv.managed(body)) == "");
+    CHECK_FALSE(has_file(w, "/run/model.ckpt-3"));
+    REQUIRE_FALSE(j.warnings.empty());
+    CHECK(contains(j.warnings[0], "call request_stop() in a step"));
+  });
+}
+
+TEST_CASE("supervisor: a pipeline that is read within an element of another one is a part of it") {
+  for (const stop_function stop : {&stop_after_step, &stop_now}) {
+    in_world([stop](leat::sim::world& w) -> task<> {
+      write_input(w);
+      two_jobs both;
+      leat::supervisor_options o = both.a.options();
+      o.save_model = 2s;
+      supervisor sv(std::move(o));
+      leat::task_group other("other");
+      other.spawn(stop_later(sv, 3500ms, stop));
+      both.b.wait = 10ms;
+      const auto body = [&]() -> task<> {
+        co_await both.a.batches.for_each([&](std::string line) -> task<> {
+          co_await both.a.learn(std::move(line));
+          if (both.a.step == 4) {
+            co_await leat::with_task_group([&](leat::task_group& group) -> task<> {
+              group.spawn(both.b.body());
+              co_return;
+            });
+          }
+        });
+      };
+      const auto begin = w.now();
+      CHECK(co_await thrown_by(sv.managed(body)) == "");
+      CHECK(w.now() - begin < 8s);
+      co_await other.join();
+      CHECK(sv.stopped());
+      CHECK(both.b.step == lines_in_all);
+      CHECK(both.a.step == 4);
+      CHECK(both.a.warnings.empty());
+      CHECK(has_file(w, "/run/model.ckpt-4"));
+    });
+  }
+}
+
 TEST_CASE("supervisor: a body that calls step() within for_each() marks the steps itself") {
   in_world([](leat::sim::world& w) -> task<> {
     write_input(w);
-    job j;
+    line_job j;
     supervisor sv(j.options());
     leat::task_group other("other");
     other.spawn(stop_later(sv, 20500ms, &stop_after_step));
@@ -320,7 +355,7 @@ TEST_CASE("supervisor: two pipelines are stopped and saved when neither processe
         two_jobs saved;
         leat::saver s = co_await leat::saver::open("/run", saved.a.state, {.adopt_listed = false});
         co_await s.restore(path);
-        for (const job* j : {&saved.a, &saved.b}) {
+        for (const line_job* j : {&saved.a, &saved.b}) {
           CHECK(all_learnt().starts_with(j->learnt));
           CHECK(j->learnt.size() % 4 == 0);
         }

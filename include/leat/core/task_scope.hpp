@@ -63,6 +63,9 @@ class task_scope {
   /// Which scope it is: never given twice in a process.
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
 
+  /// The task that made it, which may have ended; scope 0: made outside a task.
+  [[nodiscard]] const task_id& maker() const noexcept { return maker_; }
+
   /// Tasks that have not ended.
   [[nodiscard]] std::size_t live_tasks() const noexcept;
 
@@ -171,7 +174,7 @@ class task_scope {
 
   const std::string_view kind_;
   const std::string name_;
-  const task_id maker_;  // the task that made it, which may have ended
+  const task_id maker_;
 
   mutable detail::mutex mutex_;
   context* children_ LEAT_GUARDED_BY(mutex_) = nullptr;

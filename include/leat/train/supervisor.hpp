@@ -21,6 +21,9 @@
 #include "leat/train/supervisor_options.hpp"
 
 namespace leat {
+namespace detail {
+struct step_in_progress;
+}  // namespace detail
 
 /// How a supervisor begins.
 struct prepare_options {
@@ -125,19 +128,21 @@ class supervisor {
 
   /// Asks all to stop, waits for the services and whatever else the coordinator has, for so long as
   /// the grace says, saves once more where all ended well, and closes the writer behind a STOP. A
-  /// second stop does nothing but wait for the first. A body is cancelled by it, unless it has
-  /// called it itself: then it goes on.
+  /// second stop does nothing but wait for the first. A body finishes its step and is cancelled,
+  /// unless it has called this itself: then it goes on. Within a step nothing is saved, and
+  /// on_warning is called: call request_stop() there. During the start it waits for its end.
   ///
-  /// Errors: failed_precondition in a task of the coordinator, such as the body of loop(), and in
-  ///         at_end, which would wait for themselves: there call request_stop(). The first error
-  ///         that was reported; stragglers_error; those of the last checkpoint and of the writer.
+  /// Errors: failed_precondition in a task of the coordinator, such as the body of loop(), in
+  ///         at_end and within the start, which would wait for themselves: there call
+  ///         request_stop(). The first error that was reported; stragglers_error; those of the last
+  ///         checkpoint and of the writer.
   /// Cancellation: none.
   [[nodiscard]] task<void> stop(stop_options options = {});
 
   /// Requests a stop of the services, of the tasks of coord() and of the body. Without an error, a
   /// body in the middle of a step is cancelled when the step has finished, or after the option
   /// step_grace; with an error it is cancelled immediately. See coordinator::request_stop().
-  void request_stop(std::exception_ptr error = nullptr) { coord_.request_stop(std::move(error)); }
+  void request_stop(std::exception_ptr error = nullptr);
 
   /// Like request_stop(), but the services and the tasks of coord() go on, too, until no step is in
   /// progress. The state after the current step is saved, as on any clean stop.
@@ -150,8 +155,9 @@ class supervisor {
   /// Calls after the first have no effect. stop_on_signal calls it. Thread-bound.
   void request_stop_after_step() noexcept;
 
-  /// Returns true if a stop request ended the last run before its body had finished by itself, so
-  /// that running the program again would continue; false if the body finished or failed.
+  /// Returns true if a stop was requested from outside the body while the last run was in progress:
+  /// running the program again would continue it. Returns false if the body finished by itself,
+  /// also after a stop that it requested, and if anything failed.
   [[nodiscard]] bool stopped() const noexcept;
 
   [[nodiscard]] bool should_stop() const noexcept { return coord_.should_stop(); }
@@ -200,11 +206,12 @@ class supervisor {
   /// error of the event writer is thrown afterwards. Cost: one more fsync, of the events.
   ///
   /// Errors: failed_precondition for who has nothing to save, or not now: a worker, before it is
-  ///         prepared, in a step, and behind one that was not done whole; invalid_argument for a
+  ///         prepared, in a step, except within an element of for_each() while no other one is in
+  ///         progress, and behind one that was not done whole; invalid_argument for a
   ///         step below 0; those of saver::save(). Cancellation: as saver::save().
   [[nodiscard]] task<std::string> save();
 
-  /// The same when the steps of other tasks that are under way are done. Not within a step, for
+  /// The same when the steps of other tasks that are under way are done. Not within a step(), for
   /// whose end it would wait. Empty, and on_warning is told: a step was not done whole.
   [[nodiscard]] task<std::string> save_between_steps();
 
@@ -255,12 +262,12 @@ class supervisor {
   [[nodiscard]] task<void> run_until_stop(task<void> body);
   [[nodiscard]] task<void> end(std::optional<session>& opened, const std::exception_ptr& error,
                                stop_options options);
-  [[nodiscard]] task<void> take_save_turn(bool between_elements);
   [[nodiscard]] task<void> wait_before_step();
   [[nodiscard]] task<void> stop_before_step();
   [[nodiscard]] task<void> limit_last_step();
   [[nodiscard]] task<void> wait_for_step_of_body();
   [[nodiscard]] bool has_failed() const noexcept;
+  void note_request_of_body() noexcept;
   [[nodiscard]] bool limit_steps() noexcept;
   void stop_body(task_group& body) noexcept;
   void warn_of_skipped();
@@ -272,8 +279,9 @@ class supervisor {
   [[nodiscard]] task<void> before_writing();
   [[nodiscard]] task<void> write_summaries();
   void require_saver() const;
-  [[nodiscard]] task<std::string> save_snapshot(bool between_elements);
-  [[nodiscard]] task<void> stop_now(stop_options options, bool by_body);
+  [[nodiscard]] task<std::string> save_snapshot(detail::step_in_progress* own);
+  [[nodiscard]] task<std::string> save_in_turn(const detail::step_in_progress* own);
+  [[nodiscard]] task<void> stop_now(stop_options options, bool by_body, bool in_step);
   [[nodiscard]] task<void> finish(const bool& well, task<void> closing);
   [[nodiscard]] task<void> save_at_end();
   [[nodiscard]] task<void> start_events();

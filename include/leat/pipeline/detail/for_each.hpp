@@ -17,7 +17,12 @@ namespace leat::detail {
 class observed_steps {
  public:
   explicit observed_steps(std::shared_ptr<step_observer> observer) noexcept
-      : observer_(std::move(observer)) {}
+      : observer_(std::move(observer)) {
+    if (observer_ && observer_->is_within_step()) observer_.reset();
+  }
+  observed_steps(const observed_steps&) = delete;
+  observed_steps& operator=(const observed_steps&) = delete;
+  ~observed_steps() { end(false); }
 
   [[nodiscard]] bool must_wait() const noexcept {
     return observer_ && observer_->must_wait(in_step_);
@@ -26,18 +31,20 @@ class observed_steps {
 
   void begin() noexcept {
     in_step_ = true;
-    if (observer_) observer_->begin_step();
+    if (observer_) observer_->begin_step(step_);
   }
-  void end(const std::exception_ptr& error = nullptr) noexcept {
+  void end(bool finished) noexcept {
     const bool was_in_step = std::exchange(in_step_, false);
-    if (was_in_step && observer_) observer_->end_step(error);
+    if (was_in_step && observer_) observer_->end_step(step_, finished);
   }
 
  private:
-  const std::shared_ptr<step_observer> observer_;
+  std::shared_ptr<step_observer> observer_;
+  step_in_progress step_;
   bool in_step_ = false;
 };
 
+/// Calls `body` for each element of a pipeline.
 template <class Pipeline, class Body>
 [[nodiscard]] task<void> give_each(Pipeline& from, Body& body, observed_steps& steps) {
   using value_type = typename Pipeline::value_type;
@@ -51,7 +58,7 @@ template <class Pipeline, class Body>
       steps.begin();
       if (steps.must_wait()) co_await steps.wait();
       co_await body(std::move(*element));
-      steps.end();
+      steps.end(true);
     }
   }
 }
@@ -67,12 +74,14 @@ template <class Pipeline, class Body>
   } catch (...) {
     error = std::current_exception();
   }
-  steps.end(error);
-  for (int attempt = 0; !ended; ++attempt) {  // the second where the first had no memory
+  steps.end(false);
+  int attempts = 0;
+  while (!ended) {
+    ++attempts;
     try {
       co_await from.stop();
     } catch (const std::bad_alloc&) {
-      if (attempt > 0) throw;
+      if (attempts == 2) throw;
     }
   }
   if (error) std::rethrow_exception(error);

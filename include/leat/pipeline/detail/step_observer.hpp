@@ -1,10 +1,20 @@
 #pragma once
 
-#include <exception>
+#include <cstdint>
 
 #include "leat/core/task.hpp"
+#include "leat/core/task_id.hpp"
 
 namespace leat::detail {
+
+/// An element that pipeline::for_each() processes in a coroutine.
+struct step_in_progress {
+  task_id task;                      // that called for_each()
+  std::uint64_t scopes_before = 0;   // made in the process before the element was taken
+  step_in_progress* next = nullptr;  // in the observer's list
+  bool is_counted = false;           // it is in that list
+  bool is_saving = false;            // it waits for a save that it has asked for
+};
 
 /// Learns when pipeline::for_each() processes an element in a coroutine, so that a supervisor saves
 /// and stops only between two elements. Thread-bound, like the pipeline.
@@ -15,14 +25,18 @@ class step_observer {
   step_observer& operator=(const step_observer&) = delete;
   virtual ~step_observer() = default;
 
+  /// Returns true if the current task is a part of a step that is in progress: its own elements are
+  /// no steps then.
+  [[nodiscard]] virtual bool is_within_step() const noexcept = 0;
+
   /// Returns true if for_each() must await wait() before it continues. `in_step`: an element was
   /// taken and its coroutine is about to run; else the next element is about to be taken.
   [[nodiscard]] virtual bool must_wait(bool in_step) const noexcept = 0;
   [[nodiscard]] virtual task<void> wait(bool in_step) = 0;
 
-  virtual void begin_step() noexcept = 0;
-  /// `error`: what the coroutine threw; null if it has finished.
-  virtual void end_step(const std::exception_ptr& error) noexcept = 0;
+  virtual void begin_step(step_in_progress& s) noexcept = 0;
+  /// `finished`: the coroutine has not thrown, and was not destroyed.
+  virtual void end_step(step_in_progress& s, bool finished) noexcept = 0;
 };
 
 }  // namespace leat::detail
