@@ -83,7 +83,8 @@ task<void> queue_run_state::repeat(const producer& p, bool& first) {
       if (first) throw failure(errc::cancelled, plan_->name() + " was stopped before it began");
       break;
     }
-    more = co_await p.step();
+    task<bool> step = p.step();
+    more = co_await unseen<bool>{std::move(step)};
     if (std::exchange(first, false)) count_first_enqueue();
   }
 }
@@ -92,7 +93,8 @@ task<void> queue_run_state::produce(std::shared_ptr<queue_run_state> self, const
   std::exception_ptr error;
   bool first = true;
   try {
-    co_await self->repeat(p, first);
+    task<void> steps = self->repeat(p, first);
+    co_await unseen<void>{std::move(steps)};
   } catch (...) {
     error = std::current_exception();
     if (first) self->first_enqueues.fail(error);

@@ -9,6 +9,7 @@
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/sync/fifo_queue.hpp"
+#include "support/dump.hpp"
 #include "support/leat_test.hpp"
 
 namespace queue_runner_test {
@@ -440,6 +441,7 @@ LEAT_TEST("queue_runner: what fails after an early join is kept, and the runner 
   leat::coordinator coord;
   runner.start(coord);
   co_await leat::sleep_for(std::chrono::seconds(1));
+  CHECK(leat_test::dump().find("queue_run.cpp") == std::string::npos);  // the library's own
   coord.request_stop();
   co_await coord.join({.grace = std::chrono::seconds(1), .ignore_live_threads = true});
   CHECK(runner.running() == 1);
