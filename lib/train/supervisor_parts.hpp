@@ -54,7 +54,6 @@ struct supervisor::parts {
   void forget_steps() noexcept {
     remove_elements();
     body_marks_steps = false;
-    is_in_step = steps > 0;
     body_asks_for_stop = false;
     stop_waits = step_is_limited = step_is_late = false;
   }
@@ -118,14 +117,12 @@ struct supervisor::parts {
   task_group* limit = nullptr;            // of its last step, while the body runs
   std::atomic<scheduler*> home = nullptr;
   bool body_asks_for_stop = false;
-  // A stop cancels the body when no step is under way; other threads request stops, too.
-  std::atomic<bool> is_in_step = false;
-  std::atomic<bool> stop_waits = false;       // for the end of a step, if one is under way
-  std::atomic<bool> step_is_limited = false;  // limit_last_step() was started
-  std::atomic<bool> step_is_late = false;     // step_grace is over
-  const task_scope* end = nullptr;            // whose task the stop is
-  bool broken = false;    // a step was begun and not done: there is nothing to save
-  std::size_t steps = 0;  // under way
+  bool stop_waits = false;          // a stop of the body, for the end of a step if there is one
+  bool step_is_limited = false;     // limit_last_step() was started
+  bool step_is_late = false;        // step_grace is over
+  const task_scope* end = nullptr;  // whose task the stop is
+  bool broken = false;              // a step was begun and not done: there is nothing to save
+  std::size_t steps = 0;            // under way
   detail::step_in_progress* elements = nullptr;  // that for_each() processes; each is a step
   bool body_marks_steps = false;                 // step() was called: elements are no steps
   bool save_waits = false;                       // for the end of all steps: no other one begins

@@ -27,7 +27,6 @@ task<supervisor::step_scope> supervisor::step() {
   }
   co_await wait_before_step();
   ++parts_->steps;
-  parts_->is_in_step = true;
   co_return step_scope(*this);
 }
 
@@ -48,7 +47,6 @@ void supervisor::end_step(bool broken) noexcept {
 void supervisor::steps_have_ended() noexcept {
   static_cast<void>(parts_->step_ended.try_push(0));
   if (parts_->in_step()) return;
-  parts_->is_in_step = false;  // before stop_waits is read: see stop_body()
   static_cast<void>(parts_->all_steps_ended.try_push(0));
   if (parts_->stop_wanted) coord_.request_stop();
   if (parts_->stop_waits && parts_->running) parts_->running->request_stop();
@@ -81,7 +79,6 @@ void supervisor::element_steps::begin_step(detail::step_in_progress& s) noexcept
   s.task = caller->id();
   s.scopes_before = detail::scope_registry::made();
   owner_->parts_->add_element(s);
-  owner_->parts_->is_in_step = true;
 }
 
 void supervisor::element_steps::end_step(detail::step_in_progress& s, bool finished) noexcept {

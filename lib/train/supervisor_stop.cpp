@@ -43,7 +43,7 @@ void supervisor::request_stop_after_step() noexcept {
 
 // Returns false if there is no memory for a limit: a step must not delay the stop indefinitely.
 bool supervisor::limit_steps() noexcept {
-  if (parts_->step_is_limited.exchange(true)) return true;
+  if (std::exchange(parts_->step_is_limited, true)) return true;
   try {
     if (parts_->limit) {
       parts_->limit->spawn_on(*parts_->home.load(), limit_last_step(), "limit of the last step");
@@ -96,17 +96,23 @@ bool supervisor::has_failed() const noexcept {
 }
 
 // A stop was requested, here or on another thread. The body is cancelled at once unless it is in a
-// step; then steps_have_ended() cancels it, which reads stop_waits after it has written is_in_step.
-void supervisor::stop_body(task_group& body) noexcept {
-  if (parts_->stopping) return;
+// step; then steps_have_ended() cancels it.
+void supervisor::stop_body() noexcept {
+  if (parts_->stopping || !parts_->running) return;
   parts_->stop_waits = true;
-  const bool waits = parts_->is_in_step && !parts_->step_is_late && !has_failed() && limit_steps();
-  if (!waits) body.request_stop();
+  const bool waits = parts_->in_step() && !parts_->step_is_late && !has_failed() && limit_steps();
+  if (!waits) parts_->running->request_stop();
+}
+
+task<void> supervisor::stop_body_here() {
+  stop_body();
+  co_return;
 }
 
 task<void> supervisor::run_until_stop(task<void> body) {
   parts_->was_stopped = parts_->stop_wanted || !parts_->prepared;
   if (parts_->was_stopped) co_return;  // during the start
+  scheduler& home = co_await this_task::get_scheduler();
   const std::stop_token owner = co_await this_task::get_stop_token();
   task_group group(shielded, options_.name + " body");
   task_group limit(shielded, options_.name + " last step");
@@ -115,7 +121,15 @@ task<void> supervisor::run_until_stop(task<void> body) {
     group.spawn(std::move(body), "body");
     parts_->body = parts_->running = &group;
     parts_->limit = &limit;
-    const auto stop = [&]() noexcept { stop_body(group); };
+    // Between two waits of the body: an element must not begin in a task that is being stopped.
+    const auto stop = [this, &group, &limit, &home]() noexcept {
+      if (scheduler::current() == &home) return stop_body();
+      try {
+        limit.spawn_on(home, stop_body_here(), "stop of the body");
+      } catch (...) {  // no memory
+        group.request_stop();
+      }
+    };
     const std::stop_callback by_coordinator(coord_.get_stop_token(), stop);
     const std::stop_callback by_owner(owner, stop);
     try {
@@ -124,7 +138,7 @@ task<void> supervisor::run_until_stop(task<void> body) {
       error = std::current_exception();
     }
   }
-  parts_->running = parts_->limit = nullptr;  // no other thread reads them any more
+  parts_->running = parts_->limit = nullptr;
   static_cast<void>(parts_->all_steps_ended.try_push(0));
   limit.request_stop();
   co_await limit.join();

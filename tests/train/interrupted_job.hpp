@@ -159,7 +159,7 @@ class interrupted_job {
     o.write_events = shape_.events;
     o.events.flush_interval = std::chrono::milliseconds(20);
     o.stages = p.input.stages();
-    o.stop_grace = std::chrono::hours(24);
+    o.stop_grace = o.step_grace = std::chrono::hours(24);
     o.on_warning = nullptr;
     return o;
   }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "leat/core/assert.hpp"
+#include "leat/core/error.hpp"
 #include "leat/core/random.hpp"
 #include "leat/core/task.hpp"
 #include "leat/io/detail/one_at_a_time.hpp"
@@ -298,6 +299,7 @@ class pipeline {
     if (ended_) co_return false;
     std::exception_ptr error;
     const bool has_some = in_.left() > 0;  // then it is only the turn of others
+    bool keeps = has_some;
     try {
       if (!has_some) in_.clear();
       last_->forget(in_.next().run);
@@ -308,12 +310,14 @@ class pipeline {
       const bool more = co_await last_->next(in_.renew());
       if (more) {
         in_.renewed();
-        co_return true;
+        if (!core_->must_stop_now()) co_return true;
+        keeps = true;  // the state is that before them
+        throw failure(errc::cancelled, "pipeline");
       }
     } catch (...) {
       error = std::current_exception();
     }
-    if (!has_some) in_.clear();
+    if (!keeps) in_.clear();
     for (int attempt = 0; !ended_; ++attempt) {  // as in for_each()
       try {
         co_await end();

@@ -269,7 +269,8 @@ class supervisor {
   [[nodiscard]] bool has_failed() const noexcept;
   void note_request_of_body() noexcept;
   [[nodiscard]] bool limit_steps() noexcept;
-  void stop_body(task_group& body) noexcept;
+  void stop_body() noexcept;
+  [[nodiscard]] task<void> stop_body_here();
   void warn_of_skipped();
   [[nodiscard]] saver_options heard_saver() const;
   [[nodiscard]] task<void> open_parts();

@@ -16,6 +16,7 @@
 #include "leat/core/assert.hpp"
 #include "leat/core/detail/scope_handover.hpp"
 #include "leat/core/error.hpp"
+#include "leat/core/scheduler.hpp"
 #include "leat/core/task.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/io/corruption.hpp"
@@ -125,6 +126,11 @@ class pipeline_core {
   }
   [[nodiscard]] const std::shared_ptr<step_observer>& observer() const noexcept {
     return observer_;
+  }
+
+  /// True: the consumer was asked to stop, and no step may begin that would be cancelled.
+  [[nodiscard]] bool must_stop_now() const noexcept {
+    return observer_ && scheduler::current_task()->stop_requested();
   }
 
   /// Stops all tasks and waits for their ends. Errors: none of theirs.
