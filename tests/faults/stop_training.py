@@ -105,8 +105,10 @@ while stops < stops_wanted:
                 else:
                     early += 1
                 continue
+            if status == -signal.SIGTERM and ' steps, learnt ' in output:
+                break  # it had finished, and handles no signals any more
             if status != 0:
-                fail(f'the stopped job ends with {status}')
+                fail(f'the stopped job ends with {status} and has printed "{output}"')
             if stopped is None:
                 break
             if stopped < at:
