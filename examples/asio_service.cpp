@@ -34,7 +34,7 @@ struct request {
 leat::task<std::error_code> wait_for(asio::steady_timer& timer) {
   const auto done = std::make_shared<leat::fifo_queue<std::error_code>>(1);
   timer.async_wait([done](std::error_code ec) { static_cast<void>(done->try_push(ec)); });
-  co_return (co_await done->pop()).value();  // nobody closes the queue
+  co_return (co_await done->pop()).value();  // the queue is never closed
 }
 //! [/operation]
 

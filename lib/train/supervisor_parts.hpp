@@ -43,7 +43,7 @@ struct supervisor::parts {
 
   // The element of which the current task is a part; null: of none.
   [[nodiscard]] detail::step_in_progress* own_element() const noexcept;
-  // True: a step must end before the state is saved for a task within `own`, which may be null.
+  // Returns true if a step must end before a save for a task within `own`, which may be null.
   [[nodiscard]] bool must_end_before_save(const detail::step_in_progress* own) const noexcept;
   void add_element(detail::step_in_progress& s) noexcept;
   void remove_element(detail::step_in_progress& s) noexcept;
@@ -111,7 +111,7 @@ struct supervisor::parts {
   std::uint64_t scopes_before_start = 0;  // made in the process
   bool is_ready = false;                  // the state has its values
   bool has_started = false;               // it was ready once since it was prepared
-  std::atomic<bool> stopping = false;     // by the body, which goes on behind it
+  std::atomic<bool> stopping = false;     // by the body, which continues
   const task_scope* body = nullptr;       // whose task the body is
   task_group* running = nullptr;          // the same while the body runs
   task_group* limit = nullptr;            // of its last step, while the body runs

@@ -129,7 +129,8 @@ void supervisor::require_saver() const {
 
 task<std::string> supervisor::save() {
   require_saver();
-  if (parts_->must_end_before_save(parts_->own_element())) {
+  detail::step_in_progress* const own = parts_->own_element();
+  if (parts_->must_end_before_save(own)) {
     throw failure(errc::failed_precondition, options_.name +
                                                  ": a step is under way: save behind it, or call "
                                                  "save_between_steps() outside a step");
@@ -138,7 +139,7 @@ task<std::string> supervisor::save() {
     throw failure(errc::failed_precondition,
                   options_.name + ": a step was not done whole, and is not saved");
   }
-  co_return co_await save_snapshot(parts_->own_element());
+  co_return co_await save_snapshot(own);
 }
 
 task<std::string> supervisor::save_between_steps() {
@@ -156,8 +157,8 @@ task<std::string> supervisor::save_snapshot(detail::step_in_progress* own) {
   std::string path;
   std::exception_ptr error;
   try {
-    task<std::string> saving =
-        save_in_turn(own);  // now: the turn must not be lost for want of memory
+    // Before the turn is taken: it must not be lost if there is no memory.
+    task<std::string> saving = save_in_turn(own);
     static_cast<void>(co_await parts_->save_turn.pop());
     path = co_await std::move(saving);
   } catch (...) {

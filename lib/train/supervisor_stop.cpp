@@ -142,7 +142,7 @@ task<void> supervisor::run_until_stop(task<void> body) {
   static_cast<void>(parts_->all_steps_ended.try_push(0));
   limit.request_stop();
   co_await limit.join();
-  // A body that has a task group of its own may go on behind a stop, and return.
+  // A body that has a task group of its own may continue after a stop, and return.
   const bool was_asked = parts_->stop_wanted || parts_->stop_waits;
   const bool has_ended_badly = error && to_error_code(error) != errc::cancelled;
   parts_->was_stopped =

@@ -129,7 +129,7 @@ class supervisor {
   /// Asks all to stop, waits for the services and whatever else the coordinator has, for so long as
   /// the grace says, saves once more where all ended well, and closes the writer behind a STOP. A
   /// second stop does nothing but wait for the first. A body finishes its step and is cancelled,
-  /// unless it has called this itself: then it goes on. Within a step nothing is saved, and
+  /// unless it has called this itself: then it continues. Within a step nothing is saved, and
   /// on_warning is called: call request_stop() there. During the start it waits for its end.
   ///
   /// Errors: failed_precondition in a task of the coordinator, such as the body of loop(), in
@@ -144,7 +144,7 @@ class supervisor {
   /// step_grace; with an error it is cancelled immediately. See coordinator::request_stop().
   void request_stop(std::exception_ptr error = nullptr);
 
-  /// Like request_stop(), but the services and the tasks of coord() go on, too, until no step is in
+  /// Like request_stop(), but the services and the tasks of coord() continue until no step is in
   /// progress. The state after the current step is saved, as on any clean stop.
   ///
   /// - A step that has not finished after the option step_grace is cancelled, and on_warning is

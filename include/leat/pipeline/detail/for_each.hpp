@@ -13,7 +13,7 @@
 
 namespace leat::detail {
 
-/// The steps of one call of for_each(), whether somebody observes them or not.
+/// The steps of one call of for_each(), with or without an observer.
 class observed_steps {
  public:
   explicit observed_steps(std::shared_ptr<step_observer> observer) noexcept

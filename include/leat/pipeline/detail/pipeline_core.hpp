@@ -128,7 +128,7 @@ class pipeline_core {
     return observer_;
   }
 
-  /// True: the consumer was asked to stop, and no step may begin that would be cancelled.
+  /// Returns true if the consumer was asked to stop: a step that began now would be cancelled.
   [[nodiscard]] bool must_stop_now() const noexcept {
     return observer_ && scheduler::current_task()->stop_requested();
   }
