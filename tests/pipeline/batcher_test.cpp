@@ -3,10 +3,15 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <optional>
+#include <source_location>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "leat/core/runtime.hpp"
 #include "leat/core/sleep.hpp"
+#include "leat/core/sync_wait.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/pipeline/range_input_producer.hpp"
 #include "support/leat_test.hpp"
@@ -131,6 +136,62 @@ LEAT_TEST("batch: a source that waits for a producer that was never started is n
   const std::vector<std::vector<int>> expected{{0, 1}, {2, 3}};
   CHECK(co_await batches_of(b) == expected);
   co_await coord.join();
+}
+
+// A batcher whose wait_next() waits for less than 60 s for what was never started.
+struct impatient_batch : leat::basic_batcher<leat::fifo_queue<int>> {
+  explicit impatient_batch(leat::batch_options o)
+      : basic_batcher(o, leat::queue_options{.capacity = o.capacity, .name = o.name}) {}
+
+  std::optional<std::vector<int>> wait_briefly() {
+    return wait_for_start(std::chrono::milliseconds(20), std::source_location::current());
+  }
+  std::string starvation() {
+    try {
+      static_cast<void>(wait_briefly());
+    } catch (const leat::failure& e) {
+      CHECK(e.code() == leat::errc::deadline_exceeded);
+      return e.what();
+    }
+    return "no error";
+  }
+};
+
+TEST_CASE("batch: a thread that waits for what was never started is told", "[pipeline]") {
+  impatient_batch b({.batch_size = 2, .name = "pairs"});
+  leat::range_input_producer numbers(4, {.num_epochs = 1, .shuffle = false, .name = "numbers"});
+  b.add([&] { return forward(numbers, b.queue()); });
+  CHECK(
+      leat_test::contains(b.starvation(),
+                          "batcher 'pairs': no batch for 0.020000 s, and 0 of the 2 elements that "
+                          "it takes: its sources were never started: call start()"));
+  leat::runtime rt({.threads = 1});
+  leat::coordinator coord;
+  b.start(coord, rt.get_scheduler());
+  while (numbers.queue().statistics().waiting_pops == 0) std::this_thread::yield();
+  CHECK(leat_test::contains(b.starvation(), "never started: producer 'numbers'"));
+  numbers.start(coord, rt.get_scheduler());
+  CHECK((b.wait_briefly() == std::vector<int>{0, 1}));
+  CHECK((b.wait_next() == std::vector<int>{2, 3}));
+  CHECK_FALSE(b.wait_next().has_value());
+  leat::sync_wait(coord.join());
+}
+
+TEST_CASE("batch: a thread waits on for a slow source", "[pipeline]") {
+  impatient_batch b({.batch_size = 2});
+  leat::range_input_producer unused(4, {.num_epochs = 1, .shuffle = false, .name = "unused"});
+  counter c{2};
+  bool slept = false;
+  b.add([&]() -> task<bool> {
+    if (!slept) co_await leat::sleep_for(std::chrono::milliseconds(100));
+    slept = true;
+    co_return co_await c.step(b.queue());
+  });
+  leat::runtime rt({.threads = 1});
+  leat::coordinator coord;
+  b.start(coord, rt.get_scheduler());
+  CHECK((b.wait_briefly() == std::vector<int>{0, 1}));
+  leat::sync_wait(coord.join());
 }
 
 LEAT_TEST("batch: a source that takes longer than 60 s is no error", "[pipeline]") {

@@ -16,6 +16,7 @@
 #include "leat/pipeline/range_input_producer.hpp"
 #include "leat/pipeline/read_queue.hpp"
 #include "leat/sim/world.hpp"
+#include "leat/sync/coordinator.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "pipeline/lines_pipeline.hpp"
 #include "support/leat_test.hpp"
@@ -120,6 +121,112 @@ TEST_CASE("pipeline: a producer that was never started is named, not waited for"
     }
   });
   CHECK(contains(error, "nobody feeds stage 'numbers'; never started: producer 'numbers'"));
+}
+
+// What next() says when it fails with deadline_exceeded.
+template <class Pipeline>
+task<std::string> starvation_of(Pipeline& p) {
+  std::string said;
+  try {
+    const auto next = co_await p.next();
+    FAIL("an element from nowhere: " << next.has_value());
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == leat::errc::deadline_exceeded);
+    said = e.what();
+  }
+  co_return said;
+}
+
+TEST_CASE("pipeline: a producer that was never started is named after 60 s without patience",
+          "[pipeline]") {
+  leat::sim::world w(5);
+  w.run([](leat::sim::world& here) -> task<> {
+    leat::range_input_producer numbers(4, {.num_epochs = 1, .shuffle = false, .name = "numbers"});
+    const leat::time_point begin = here.now();
+    {
+      auto p = leat::read_queue(numbers.queue(), {.name = "serve"}).prefetch(1);
+      const std::string said = co_await starvation_of(p);
+      INFO(said);
+      CHECK(contains(said,
+                     "pipeline 'serve', stage 'numbers': no element for 60 s: producer 'numbers' "
+                     "was never started: call its start(coordinator)"));
+      CHECK(here.now() - begin == std::chrono::seconds(60));
+    }
+    // A patience takes the place of the 60 s.
+    {
+      auto p = leat::read_queue(numbers.queue(), {.patience = std::chrono::minutes(5)});
+      CHECK(contains(co_await starvation_of(p), "never started: producer 'numbers'"));
+      CHECK(here.now() - begin >= std::chrono::seconds(60) + std::chrono::minutes(5));
+    }
+    // Nothing was taken from the queue.
+    leat::coordinator coord;
+    numbers.start(coord);
+    auto p = leat::read_queue(numbers.queue());
+    for (int i = 0; i < 4; ++i) {
+      const auto number = co_await p.next();
+      CHECK((number == i));
+    }
+    const auto end = co_await p.next();
+    CHECK_FALSE(end.has_value());
+    co_await coord.join();
+  });
+}
+
+TEST_CASE("pipeline: a producer that is started during the wait is no error", "[pipeline]") {
+  // The last of these moments is that of the time limit.
+  for (const int after : {1, 59, 60}) {
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+      CAPTURE(after, seed);
+      std::vector<int> got;
+      bool failed = false;
+      leat::sim::world w(seed);
+      w.run([&](leat::sim::world&) -> task<> {
+        leat::range_input_producer numbers(4, {.num_epochs = 1, .shuffle = false});
+        leat::coordinator coord;
+        leat::task_group group;
+        group.spawn([](auto& producer, leat::coordinator& c, int seconds) -> task<> {
+          co_await leat::sleep_for(std::chrono::seconds(seconds));
+          producer.start(c);
+        }(numbers, coord, after));
+        for (int attempt = 0; attempt < 2; ++attempt) {
+          auto p = leat::read_queue(numbers.queue());
+          failed = false;
+          try {
+            while (const auto number = co_await p.next()) got.push_back(*number);
+            break;
+          } catch (const leat::failure& e) {
+            CHECK(e.code() == leat::errc::deadline_exceeded);
+            failed = true;
+          }
+        }
+        co_await group.join();
+        co_await coord.join();
+      });
+      CHECK_FALSE(failed);
+      CHECK((got == std::vector<int>{0, 1, 2, 3}));
+    }
+  }
+}
+
+TEST_CASE("pipeline: a queue that the program fills slowly has no time limit", "[pipeline]") {
+  leat::sim::world w(5);
+  w.run([](leat::sim::world&) -> task<> {
+    leat::range_input_producer unused(4, {.name = "unused"});
+    leat::fifo_queue<int> numbers(4, "numbers");
+    leat::task_group group;
+    group.spawn([](leat::fifo_queue<int>& to) -> task<> {
+      for (int i = 0; i < 2; ++i) {
+        co_await leat::sleep_for(std::chrono::minutes(5));
+        co_await to.push(int{i});
+      }
+      to.close();
+    }(numbers));
+    auto p = leat::read_queue(numbers);
+    int count = 0;
+    while (const auto number = co_await p.next()) CHECK(*number == count++);
+    CHECK(count == 2);
+    co_await group.join();
+  });
 }
 
 TEST_CASE("pipeline: no producer is to blame for files that take long", "[pipeline]") {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -44,7 +43,8 @@ struct batch_options {
   std::size_t max_weight = unbounded;  ///< of all items in the queue
   memory_budget* budget = nullptr;     ///< shared with other queues; must outlive them
   /// How long next() waits for a batch before it fails with deadline_exceeded, and says what the
-  /// batcher has and who should feed it; nothing is taken then. None: for ever.
+  /// batcher has and who should feed it; nothing is taken then. None: for ever, except 60 s for
+  /// sources and producers that were never started.
   std::optional<time_span> patience = {};
 };
 
@@ -99,22 +99,20 @@ class basic_batcher {
   [[nodiscard]] task<std::optional<std::vector<value_type>>> next(
       std::source_location where = std::source_location::current()) {
     if (patience_) return next_within(*patience_, where);
-    if (may_starve()) return next_within_a_minute(where);
+    if (may_starve()) return next_if_started(where);
     return next_of_all(where);
   }
 
-  /// The same for an OS thread, which it blocks, however long: its patience is what it says with a
-  /// limit.
+  /// The same for an OS thread, which it blocks, whatever the patience: a thread gives a limit.
+  /// Without one it fails with deadline_exceeded as next() does if no patience is set.
   std::optional<std::vector<value_type>> wait_next(
       std::source_location where = std::source_location::current()) {
-    return last_ == remainder::keep ? queue_.wait_pop_up_to(batch_size_, where)
-                                    : queue_.wait_pop_many(batch_size_, where);
+    return may_starve() ? wait_for_start(detail::patience_for_start, where) : wait_for_all(where);
   }
   /// Within a limit; see blocking_face.
   std::optional<std::vector<value_type>> wait_next(
       const wait_limit& limit, std::source_location where = std::source_location::current()) {
-    return last_ == remainder::keep ? queue_.wait_pop_up_to(batch_size_, limit, where)
-                                    : queue_.wait_pop_many(batch_size_, limit, where);
+    return wait_for_all(limit, where);
   }
 
   /// Items that were left over at the end, with remainder::drop; 0 before the end.
@@ -142,6 +140,19 @@ class basic_batcher {
   }
   ~basic_batcher() = default;
 
+  // The next batch. Fails if none comes within `patience`, and sources or producers for which it
+  // waits were never started; either may be started meanwhile.
+  std::optional<std::vector<value_type>> wait_for_start(duration patience,
+                                                        std::source_location where) {
+    try {
+      return wait_for_all(patience, where);
+    } catch (const std::system_error& e) {
+      if (e.code() != errc::deadline_exceeded || queue_.failure_cause()) throw;
+    }
+    if (starves()) throw detail::starvation(queue_, batch_size_, patience, by_);
+    return wait_for_all(where);
+  }
+
  private:
   static std::size_t checked(std::size_t batch_size, const std::string& name) {
     if (batch_size > 0 && batch_size <= PTRDIFF_MAX) return batch_size;
@@ -161,6 +172,12 @@ class basic_batcher {
     co_return co_await queue_.pop_many(batch_size_, where);
   }
 
+  template <class... How>
+  std::optional<std::vector<value_type>> wait_for_all(const How&... how) {
+    return last_ == remainder::keep ? queue_.wait_pop_up_to(batch_size_, how...)
+                                    : queue_.wait_pop_many(batch_size_, how...);
+  }
+
   bool may_starve() {
     if (by_.operations == 0) return false;
     return !by_.started || (!was_fed() && !detail::producers_not_started().empty());
@@ -177,15 +194,18 @@ class basic_batcher {
   }
 
   // Sources that were never started deliver nothing, nor do those that wait for a producer that was
-  // never started. Either may be started during the wait.
-  task<std::optional<std::vector<value_type>>> next_within_a_minute(std::source_location where) {
-    constexpr std::chrono::seconds patience(60);
+  // never started.
+  bool starves() {
+    const bool started = by_.started || runner_.last_run();
+    return !started || (!was_fed() && detail::waits_for_unstarted_producer());
+  }
+
+  // As wait_for_start().
+  task<std::optional<std::vector<value_type>>> next_if_started(std::source_location where) {
     try {
-      co_return co_await next_within(patience, where);
+      co_return co_await next_within(detail::patience_for_start, where);
     } catch (const std::system_error& e) {
-      if (e.code() != errc::deadline_exceeded || queue_.failure_cause()) throw;
-      const bool started = by_.started || runner_.last_run();
-      if (!started || (!was_fed() && detail::waits_for_unstarted_producer())) throw;
+      if (e.code() != errc::deadline_exceeded || queue_.failure_cause() || starves()) throw;
     }
     co_return co_await next_of_all(where);
   }

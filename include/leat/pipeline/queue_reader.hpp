@@ -24,7 +24,7 @@
 #include "leat/io/file_backend.hpp"
 #include "leat/io/quarantine_log.hpp"
 #include "leat/io/record_batch.hpp"
-#include "leat/pipeline/detail/wait_for_name.hpp"
+#include "leat/pipeline/detail/pop_from_producer.hpp"
 #include "leat/pipeline/reader_state.hpp"
 #include "leat/sync/fifo_queue.hpp"
 
@@ -198,7 +198,8 @@ class queue_reader {
       } else if (pending_) {
         co_await open_pending(where);
       } else {
-        std::optional<std::string> path = co_await detail::pop_name(files_, name_, where);
+        std::optional<std::string> path =
+            co_await detail::pop_from_producer<std::string>(files_, name_, "file name", where);
         if (!path) co_return false;
         current_work_ = std::move(*path);
         pending_ = true;

@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "leat/pipeline/detail/pop_from_producer.hpp"
 #include "leat/pipeline/detail/stage.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/pipeline/pipeline_options.hpp"
@@ -21,11 +23,16 @@ namespace detail {
 template <class Queue>
 class queue_stage final : public stage<std::vector<typename Queue::value_type>> {
  public:
-  using run_type = std::vector<typename Queue::value_type>;
+  using value_type = typename Queue::value_type;
+  using run_type = std::vector<value_type>;
 
   queue_stage(stage_metrics& metrics, Queue& queue) : stage<run_type>(metrics), queue_(queue) {}
 
-  void start(pipeline_core&) override { this->metrics().add_task(); }
+  void start(pipeline_core& core) override {
+    this->metrics().add_task();
+    title_ = core.title_of(this->metrics().name());
+    may_starve_ = !core.options().patience;
+  }
 
   task<bool> next(run_type& run) override {
     const at_work here = this->working();
@@ -58,12 +65,18 @@ class queue_stage final : public stage<std::vector<typename Queue::value_type>> 
  private:
   static constexpr std::size_t most = 64;
 
-  task<std::optional<typename Queue::value_type>> pop() {
+  task<std::optional<value_type>> pop() {
     const waiting w = this->waits(waiting::for_input);
-    co_return co_await queue_.pop();
+    if (!may_starve_) co_return co_await queue_.pop();
+    std::optional<value_type> first = co_await pop_from_producer<value_type>(
+        queue_, title_, "element", std::source_location::current());
+    may_starve_ = false;  // somebody fills the queue
+    co_return first;
   }
 
   Queue& queue_;
+  std::string title_;        // for messages
+  bool may_starve_ = false;  // on a queue whose producer was never started
 };
 
 }  // namespace detail
@@ -71,6 +84,10 @@ class queue_stage final : public stage<std::vector<typename Queue::value_type>> 
 /// A pipeline that begins with what the program pushes into a queue, until it closes it; a failure
 /// of the queue is an error of the stage. The stage has the name of the queue. What the pipeline
 /// has taken and not given out is lost when it is stopped.
+///
+/// If the producer that fills the queue was never started, and the pipeline has no patience, an
+/// element that has not come for 60 s is an error, deadline_exceeded: it names the producer and the
+/// missing call.
 ///
 /// The queue must outlive the pipeline. Errors: invalid_argument for a queue without a name.
 template <class Queue>

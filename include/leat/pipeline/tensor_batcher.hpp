@@ -166,7 +166,8 @@ class basic_tensor_batcher {
   /// Errors:       cancelled; what befell a source; when there is no memory for the batch
   ///               std::bad_alloc (or invalid_argument where 64 bits cannot count it): the next
   ///               call tries again with the same elements; deadline_exceeded, when the patience
-  ///               has ended.
+  ///               has ended or, if no patience is set, when nothing has arrived for 60 s and
+  ///               start() was never called, or a task waits for a producer that was never started.
   /// Cancellation: total.
   [[nodiscard]] task<std::optional<batch_columns>> next(
       std::source_location where = std::source_location::current()) {
@@ -178,7 +179,8 @@ class basic_tensor_batcher {
   }
 
   /// The same for an OS thread, which it blocks, within a limit or without, whatever the patience;
-  /// see blocking_face.
+  /// see blocking_face. Without a limit it fails with deadline_exceeded as next() does if no
+  /// patience is set.
   std::optional<batch_columns> wait_next(
       std::source_location where = std::source_location::current()) {
     return block_for_next(where);

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "leat/sync/queue_runner.hpp"
 
 namespace leat::detail {
+
+/// How long a reader waits by default for a producer that was never started before it reports it.
+inline constexpr std::chrono::seconds patience_for_start(60);
 
 /// A producer among all those of the process: so that who waits in vain can be told which of them
 /// were never started. Thread safety: shared-safe.
