@@ -107,9 +107,12 @@ using entry_map = std::unordered_map<std::string_view, const checkpoint_entry*>;
 
 void check_identity(const checkpoint_table& table, const checkpoint_registry& what) {
   if (what.identity().empty() || table.identity == what.identity()) return;
-  throw failure(errc::failed_precondition, "the checkpoint is of '" + table.identity +
-                                               "', this program is '" + what.identity() +
-                                               "': give it a directory of its own");
+  throw failure(errc::failed_precondition,
+                "the checkpoint is of '" + table.identity + "', this program is '" +
+                    what.identity() +
+                    "': if this is the same program, give its registry the old name back, "
+                    "checkpoint_registry(\"" +
+                    table.identity + "\"); only a different program takes another directory");
 }
 
 std::string advice_to_leave_out(const std::string& name) {

@@ -66,7 +66,9 @@ task<directory_lock> directory_lock::acquire(std::string directory, std::string 
     if (holder.empty()) holder = "a process that has not said who it is yet";
     throw failure(errc::failed_precondition,
                   directory + ": the directory is in use by " + holder +
-                      ": end that one, or use another directory (lock file " + path + ")");
+                      ": end that one; only a different program takes another directory (lock "
+                      "file " +
+                      path + ")");
   }
   scheduler& home = co_await this_task::get_scheduler();
   const std::string note =

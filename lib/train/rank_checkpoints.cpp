@@ -104,10 +104,11 @@ task<std::optional<rank_checkpoints>> newest_common(const std::vector<rank_listi
   if (all.empty()) co_return std::nullopt;
   const auto missing = std::ranges::find(ranks, false, &rank_listing::exists);
   if (missing != ranks.end()) {
-    throw failure(errc::failed_precondition,
-                  "train: the directory '" + missing->directory +
-                      "' of a rank does not exist, though others have saved: " +
-                      list_of_steps(ranks) + "; name the right one, or make it, empty");
+    throw failure(
+        errc::failed_precondition,
+        "train: the directory '" + missing->directory +
+            "' of a rank does not exist, though others have saved: " + list_of_steps(ranks) +
+            "; name the right one, or, only if this rank has never saved, make it, empty");
   }
   for (auto each = all.rbegin(); each != all.rend(); ++each) {
     const auto& [step, path] = *each;

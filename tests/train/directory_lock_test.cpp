@@ -46,7 +46,7 @@ TEST_CASE("directory_lock: a second chief is told who the first one is, and sinc
     CHECK(contains(o.text,
                    "/a/train: the directory is in use by process 1 on host simulated since "
                    "2000-01-01 00:00:0"));
-    CHECK(contains(o.text, "UTC: end that one, or use another directory"));
+    CHECK(contains(o.text, "UTC: end that one; only a different program takes another directory"));
     co_await lock->release();
     co_await lock->release();
     CHECK_FALSE(lock->is_held());

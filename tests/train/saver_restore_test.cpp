@@ -129,6 +129,17 @@ TEST_CASE("saver: 74. what cannot be restored says why, and changes nothing", "[
     o = co_await refused(foreign, ignoring);
     CHECK(o.code == errc::failed_precondition);
     CHECK(contains(o.text, "the checkpoint is of 'model', this program is 'another model'"));
+    // Who has only renamed the registry, and did what the message says first, continues.
+    CHECK(contains(o.text,
+                   "if this is the same program, give its registry the old name back, "
+                   "checkpoint_registry(\"model\"); only a different program takes another "
+                   "directory"));
+    step = -1;
+    checkpoint_registry renamed("model");
+    renamed.add("step", step);
+    o = co_await refused(renamed, ignoring);
+    CHECK(o.text.empty());
+    CHECK(step == 3);
   });
 }
 

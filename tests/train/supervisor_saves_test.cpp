@@ -193,6 +193,7 @@ TEST_CASE("supervisor: a refused start leaves no event file in the other program
     supervisor sv(std::move(o));
     const std::string why = co_await thrown_by(sv.managed([]() -> task<> { co_return; }));
     CHECK(contains(why, "the checkpoint is of 'learner', this program is 'another program'"));
+    CHECK(contains(why, "checkpoint_registry(\"learner\")"));
     CHECK(w.files().files() == before);
   });
 }
