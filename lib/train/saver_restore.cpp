@@ -34,8 +34,8 @@ bool is_refusal(const std::error_code& code) noexcept {
   } catch (const failure& e) {
     throw failure(e.code(), detail::sentence_of(e) +
                                 "; the checkpoint is whole, so none before it is taken: put this "
-                                "right, leave the entry out, or go back by "
-                                "saver_options::pass_over_whole");
+                                "right, leave the entry out by saver_options::left_out, or go back "
+                                "by saver_options::pass_over_whole");
   }
 }
 

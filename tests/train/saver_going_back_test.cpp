@@ -129,7 +129,8 @@ TEST_CASE("saver: from a whole checkpoint that cannot be gone on from none goes 
               "changed; to keep the other values and the initial one "
               "of this entry: saver_options::left_out = {\"object\"}; "
               "the checkpoint is whole, so none before it is taken: "
-              "put this right, leave the entry out, or go back by saver_options::pass_over_whole"));
+              "put this right, leave the entry out by saver_options::left_out, or go back by "
+              "saver_options::pass_over_whole"));
       CHECK(p.refused.empty());
       CHECK(p.thing.value == "mine");
 
