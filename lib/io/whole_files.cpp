@@ -415,6 +415,17 @@ void whole_files::add(std::string path) {
   shared_->rouse();
 }
 
+// Reads a file again whose error was thrown.
+void whole_files::begin_first_again() {
+  whole_file failed;
+  auto again = std::make_shared<entry>(files_.front()->name, shared_, *scheduler::current());
+  std::exchange(files_.front(), again)->give(failed);
+  shared_->first = again.get();
+  shared_->held.push_back(std::move(again));
+  first_has_failed_ = false;
+  shared_->rouse();
+}
+
 // A file of which no other is ahead, and which is small and in the page cache, needs nothing of its
 // own: true, `out` has it. Else it is added, and goes on where this has come to.
 bool whole_files::read_or_add(std::string path, whole_file& out) {
@@ -464,7 +475,7 @@ task<bool> whole_files::next(whole_file& out, std::source_location where) {
   const detail::one_at_a_time::use use(in_use_);
   out = {};
   if (co_await this_task::stop_requested()) throw failure(errc::cancelled, "whole_files: next");
-  if (error_) std::rethrow_exception(error_);
+  if (first_has_failed_) begin_first_again();
   while (source_ && has_room()) {
     std::optional<std::string> path = source_();
     if (!path) {
@@ -475,14 +486,14 @@ task<bool> whole_files::next(whole_file& out, std::source_location where) {
   }
   if (files_.empty()) co_return false;
   co_await detail::read_wait(*files_.front(), files_.front()->name, next_byte, where);
+  if (files_.front()->error && shared_->options.first_error_ends) {
+    first_has_failed_ = true;
+    std::rethrow_exception(files_.front()->error);
+  }
   files_.front()->give(out);
   files_.pop_front();
   shared_->first = files_.empty() ? nullptr : files_.front().get();
   if (!shared_->held.empty()) shared_->rouse();
-  if (out.error() && shared_->options.first_error_ends) {
-    error_ = out.error();
-    std::rethrow_exception(error_);
-  }
   co_return true;
 }
 

@@ -128,11 +128,12 @@ TEST_CASE("whole_files: a file that cannot be read is a result that names it", "
   CHECK(all[6].second == text_of(2));
 }
 
-TEST_CASE("whole_files: the first error ends the reading where that is asked for", "[io]") {
+TEST_CASE("whole_files: where errors are thrown, no file behind is given before it is read",
+          "[io]") {
   const temp_dir dir;
   std::vector<std::string> paths = make_files(dir, 5);
   paths[2] = dir / "no";
-  leat::sync_wait([](std::vector<std::string> all) -> task<> {
+  leat::sync_wait([](std::vector<std::string> all, const temp_dir& place) -> task<> {
     whole_files files(all, {.first_error_ends = true});
     whole_file file;
     int read = 0;
@@ -147,7 +148,13 @@ TEST_CASE("whole_files: the first error ends the reading where that is asked for
     }
     CHECK(read == 2);
     CHECK(refused == 2);
-  }(paths));
+    CHECK(files.count() >= 1);
+    place.write("no", "here it is");
+    co_await files.next(file);
+    CHECK(leat::as_text(file.contents()) == "here it is");
+    while (co_await files.next(file)) ++read;
+    CHECK(read == 4);
+  }(paths, dir));
 }
 
 TEST_CASE("whole_files: sizes that are none, and limits", "[io]") {

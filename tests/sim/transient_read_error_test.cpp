@@ -1,11 +1,10 @@
-// EIO at every single operation of a reader in turn: the next call continues at the same record.
+// EIO at every single operation of a reader in turn, in a simulated world, with worker threads and
+// with io_uring: the next call continues at the same record. identity_reader reads nothing.
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,10 +15,6 @@
 #include <catch2/catch.hpp>
 
 #include "leat/core/error.hpp"
-#include "leat/core/scheduler.hpp"
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/this_task.hpp"
-#include "leat/io/file_backend.hpp"
 #include "leat/io/fixed_length_reader.hpp"
 #include "leat/io/indexed_reader.hpp"
 #include "leat/io/line_reader.hpp"
@@ -27,24 +22,24 @@
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/io/tfrecord_writer.hpp"
 #include "leat/io/whole_file_reader.hpp"
+#include "leat/io/whole_files.hpp"
 #include "leat/pipeline/queue_reader.hpp"
 #include "leat/sim/world.hpp"
 #include "leat/sync/fifo_queue.hpp"
+#include "leat/train/event_reader.hpp"
+#include "sim/transient_faults.hpp"
 #include "support/record_files.hpp"
-#include "support/temp_dir.hpp"
 #include "support/zlib_oracle.hpp"
 
 namespace transient_read_error_test {
 
 using leat::task;
-using leat::sim::fault;
-using leat::sim::planned_fault;
 using leat::sim::world;
+using leat_test::check_everywhere;
+using leat_test::is_transient;
+using leat_test::most_errors;
 using leat_test::texts;
-
-constexpr std::size_t most_errors = 20;  // one is planned: more mean that it repeats
-
-bool is_transient(const std::system_error& e) { return e.code() == std::errc::io_error; }
+using leat_test::zlib_deflated;
 
 // Reads a whole file into `out`, and calls again after each EIO. Gives the number of these.
 template <class Reader>
@@ -67,26 +62,6 @@ task<std::size_t> read_all(std::string path, typename Reader::options_type optio
   co_return errors;
 }
 
-using body = std::function<task<std::size_t>(texts&)>;
-
-// Runs `read` with EIO at the n-th operation, for every n.
-void check_every_operation(const std::string& content, const texts& expected, const body& read) {
-  std::size_t befallen = 0;
-  for (std::uint64_t n = 1;; ++n) {
-    CAPTURE(n);
-    world w(7, {.files = {.plan = planned_fault{n, fault::io_error}}});
-    w.files().write_file("/data", content);
-    texts got;
-    std::size_t errors = 0;
-    w.run([&](world&) -> task<> { errors = co_await read(got); });
-    REQUIRE((got == expected));
-    REQUIRE(errors <= 1);
-    befallen += errors;
-    if (w.files().calls() < n) break;
-  }
-  CHECK(befallen >= 2);
-}
-
 texts some_texts(std::size_t count) {
   texts all;
   for (std::size_t i = 0; i < count; ++i)
@@ -100,6 +75,20 @@ std::string tfrecords(const texts& all) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+struct fixed_records {
+  texts records = {};
+  std::string content = {};
+  leat::fixed_length_reader_options options = {};
+
+  explicit fixed_records(std::size_t count) {
+    options.record_size = 10;
+    for (std::size_t i = 0; i < count; ++i) {
+      records.push_back("<" + std::to_string(10'000'000 + i) + ">");
+      content += records.back();
+    }
+  }
+};
+
 constexpr std::size_t depths[] = {1, 4};
 
 template <class Reader, class Options>
@@ -111,9 +100,10 @@ void check_reader(const std::string& content, const texts& expected, Options opt
       options.read.direct = direct;
       for (const bool compressed : {false, true}) {
         CAPTURE(direct, depth, compressed);
-        const std::string bytes = compressed ? leat_test::zlib_deflated(content) : content;
-        check_every_operation(bytes, expected,
-                              [&](texts& out) { return read_all<Reader>("/data", options, out); });
+        check_everywhere({{"a", compressed ? zlib_deflated(content) : content}}, expected,
+                         [&](std::string directory, texts& out) {
+                           return read_all<Reader>(directory + "/a", options, out);
+                         });
       }
     }
   }
@@ -147,22 +137,15 @@ TEST_CASE("tfrecord_reader: EIO while it skips corruption loses no intact record
     });
   }
   REQUIRE(expected.size() == records.size() - 1);
-  check_every_operation(content, expected, [&](texts& out) {
-    return read_all<leat::tfrecord_reader>("/data", options, out);
+  check_everywhere({{"a", content}}, expected, [&](std::string directory, texts& out) {
+    return read_all<leat::tfrecord_reader>(directory + "/a", options, out);
   });
 }
 
 TEST_CASE("fixed_length_reader: after a transient EIO, the next call continues at the same record",
           "[sim]") {
-  std::string content;
-  texts records;
-  for (std::size_t i = 0; i < 1000; ++i) {
-    records.push_back("<" + std::to_string(10'000'000 + i) + ">");
-    content += records.back();
-  }
-  leat::fixed_length_reader_options options;
-  options.record_size = 10;
-  check_reader<leat::fixed_length_reader>(content, records, options);
+  const fixed_records all(1000);
+  check_reader<leat::fixed_length_reader>(all.content, all.records, all.options);
 }
 
 TEST_CASE("whole_file_reader: after a transient EIO, the next call reads the file", "[sim]") {
@@ -171,65 +154,127 @@ TEST_CASE("whole_file_reader: after a transient EIO, the next call reads the fil
   check_reader<leat::whole_file_reader>(content, {content}, leat::whole_file_reader_options());
 }
 
-TEST_CASE("tfrecord_file: after a transient EIO, the same read succeeds", "[sim]") {
-  const texts records = some_texts(100);
-  check_every_operation(tfrecords(records), records, [&](texts& out) -> task<std::size_t> {
-    std::size_t errors = 0;
-    std::unique_ptr<leat::tfrecord_file> file;
-    leat::record_selection selection;
-    while (out.size() < records.size() && errors < most_errors) {
-      try {
-        if (!file) file = co_await leat::tfrecord_file::open("/data");
-        co_await file->read_range(
-            out.size(), std::min<std::size_t>(30, records.size() - out.size()), selection);
-        for (const leat::byte_view r : selection) out.emplace_back(leat::as_text(r));
-      } catch (const std::system_error& e) {
-        if (!is_transient(e)) throw;
-        ++errors;
+// ------------------------------------------------------------------------------- whole_files
+
+leat_test::file_contents files_of(const texts& contents) {
+  leat_test::file_contents files;
+  for (std::size_t i = 0; i < contents.size(); ++i) files[std::to_string(i)] = contents[i];
+  return files;
+}
+
+// A file with EIO is read again by the next call, or because it is added once more.
+task<std::size_t> read_whole_files(std::string directory, std::size_t count,
+                                   leat::whole_files_options options, texts& out) {
+  std::vector<std::string> paths;
+  for (std::size_t i = 0; i < count; ++i) paths.push_back(directory + "/" + std::to_string(i));
+  leat::whole_files files(std::move(paths), options);
+  leat::whole_file file;
+  std::size_t errors = 0;
+  for (bool more = true; more && errors < most_errors;) {
+    try {
+      more = co_await files.next(file);
+      if (more) out.emplace_back(leat::as_text(file.contents()));
+    } catch (const std::system_error& e) {
+      if (!is_transient(e)) throw;
+      ++errors;
+      if (file.error()) files.add(file.path());
+    }
+  }
+  if (!options.first_error_ends) std::ranges::sort(out);
+  co_return errors;
+}
+
+TEST_CASE("whole_files: after a transient EIO, a file is read again", "[sim]") {
+  // Empty, small, with memory of its own, in several pieces.
+  const texts contents = {
+      "", "1", std::string(3000, '2'), std::string(200'000, '3'), std::string(1'200'000, '4'), "5"};
+  for (const bool in_order : {false, true}) {
+    for (const bool direct : {false, true}) {
+      for (const std::size_t depth : depths) {
+        CAPTURE(in_order, direct, depth);
+        const leat::whole_files_options options{
+            .depth = depth, .first_error_ends = in_order, .direct = direct};
+        check_everywhere(files_of(contents), contents, [&](std::string directory, texts& out) {
+          return read_whole_files(std::move(directory), contents.size(), options, out);
+        });
       }
     }
-    co_return errors;
-  });
+  }
+}
+
+// ------------------------------------------------------------------------- records by index
+
+TEST_CASE("tfrecord_file: after a transient EIO, the same read succeeds", "[sim]") {
+  const texts records = some_texts(100);
+  check_everywhere({{"a", tfrecords(records)}}, records,
+                   [&](std::string directory, texts& out) -> task<std::size_t> {
+                     std::size_t errors = 0;
+                     std::unique_ptr<leat::tfrecord_file> file;
+                     leat::record_selection selection;
+                     while (out.size() < records.size() && errors < most_errors) {
+                       try {
+                         if (!file) file = co_await leat::tfrecord_file::open(directory + "/a");
+                         const std::size_t left = records.size() - out.size();
+                         co_await file->read_range(out.size(), std::min<std::size_t>(30, left),
+                                                   selection);
+                         for (const leat::byte_view r : selection) {
+                           out.emplace_back(leat::as_text(r));
+                         }
+                       } catch (const std::system_error& e) {
+                         if (!is_transient(e)) throw;
+                         ++errors;
+                       }
+                     }
+                     co_return errors;
+                   });
+}
+
+task<std::size_t> read_indexed(std::string directory, texts& out) {
+  std::size_t errors = 0;
+  std::unique_ptr<leat::indexed_reader> reader;
+  leat::record_selection batch;
+  leat::indexed_reader_options options;
+  options.num_epochs = 1;
+  options.shuffle = false;
+  options.batch_size = 16;
+  options.file.depth = 4;
+  for (bool more = true; more && errors < most_errors;) {
+    try {
+      if (!reader) {
+        std::vector<std::string> paths = {directory + "/a", directory + "/b"};
+        reader = co_await leat::indexed_reader::open(std::move(paths), options);
+      }
+      more = co_await reader->read_batch(batch);
+      for (const leat::byte_view r : batch) out.emplace_back(leat::as_text(r));
+    } catch (const std::system_error& e) {
+      if (!is_transient(e)) throw;
+      ++errors;
+    }
+  }
+  co_return errors;
 }
 
 TEST_CASE("indexed_reader: after a transient EIO, the next call continues at the same record",
           "[sim]") {
   const texts records = some_texts(100);
-  check_every_operation(tfrecords(records), records, [](texts& out) -> task<std::size_t> {
-    std::size_t errors = 0;
-    std::unique_ptr<leat::indexed_reader> reader;
-    leat::record_selection batch;
-    leat::indexed_reader_options options;
-    options.num_epochs = 1;
-    options.shuffle = false;
-    options.batch_size = 16;
-    options.file.depth = 4;
-    for (bool more = true; more && errors < most_errors;) {
-      try {
-        if (!reader) {
-          std::vector<std::string> paths(1, "/data");
-          reader = co_await leat::indexed_reader::open(std::move(paths), options);
-        }
-        more = co_await reader->read_batch(batch);
-        for (const leat::byte_view r : batch) out.emplace_back(leat::as_text(r));
-      } catch (const std::system_error& e) {
-        if (!is_transient(e)) throw;
-        ++errors;
-      }
-    }
-    co_return errors;
-  });
+  const auto half = records.begin() + 50;
+  check_everywhere(
+      {{"a", tfrecords({records.begin(), half})}, {"b", tfrecords({half, records.end()})}}, records,
+      read_indexed);
 }
 
+// ------------------------------------------------------------------------------ queue_reader
+
 // A loop that logs errors and continues, one record or several a call.
-task<std::size_t> read_from_queue(texts& out, std::size_t at_a_time) {
+template <class Reader>
+task<std::size_t> read_from_queue(std::string path, typename Reader::options_type options,
+                                  std::size_t at_a_time, texts& out) {
   leat::fifo_queue<std::string> names(4, "names");
-  static_cast<void>(names.try_push("/data"));
-  static_cast<void>(names.try_push("/data"));
+  static_cast<void>(names.try_push(path));
+  static_cast<void>(names.try_push(path));
   names.close();
-  leat::line_reader_options options;
   options.read.chunk_size = 1000;
-  leat::queue_reader<leat::line_reader> reader(names, options);
+  leat::queue_reader<Reader> reader(names, options);
   std::size_t errors = 0;
   for (bool more = true; more && errors < most_errors;) {
     try {
@@ -245,14 +290,30 @@ task<std::size_t> read_from_queue(texts& out, std::size_t at_a_time) {
   co_return errors;
 }
 
-TEST_CASE("queue_reader: a loop that logs EIO and continues reads every record once", "[sim]") {
-  const texts lines = some_texts(100);
-  texts twice = lines;
-  twice.insert(twice.end(), lines.begin(), lines.end());
+template <class Reader>
+void check_queue_reader(const std::string& content, const texts& expected,
+                        typename Reader::options_type options = {}) {
+  texts twice = expected;
+  twice.insert(twice.end(), expected.begin(), expected.end());
   for (const std::size_t at_a_time : {std::size_t{1}, std::size_t{7}, std::size_t{1000}}) {
-    check_every_operation(leat_test::joined(lines), twice,
-                          [&](texts& out) { return read_from_queue(out, at_a_time); });
+    for (const bool compressed : {false, true}) {
+      CAPTURE(at_a_time, compressed);
+      check_everywhere({{"a", compressed ? zlib_deflated(content) : content}}, twice,
+                       [&](std::string directory, texts& out) {
+                         return read_from_queue<Reader>(directory + "/a", options, at_a_time, out);
+                       });
+    }
   }
+}
+
+TEST_CASE("queue_reader: a loop that logs EIO and continues reads every record once", "[sim]") {
+  const texts some = some_texts(100);
+  check_queue_reader<leat::line_reader>(leat_test::joined(some), some);
+  check_queue_reader<leat::tfrecord_reader>(tfrecords(some), some);
+  const fixed_records fixed(300);
+  check_queue_reader<leat::fixed_length_reader>(fixed.content, fixed.records, fixed.options);
+  const std::string whole = leat_test::joined(some);
+  check_queue_reader<leat::whole_file_reader>(whole, {whole});
 }
 
 TEST_CASE("queue_reader: a loop that logs a repeating error and continues does not spin", "[sim]") {
@@ -280,89 +341,41 @@ TEST_CASE("queue_reader: a loop that logs a repeating error and continues does n
   });
 }
 
-// ------------------------------------------------------------------------------- real backends
+// ------------------------------------------------------------------------------------ events
 
-// A real backend whose n-th read fails with EIO; no read is answered at once.
-class failing_backend final : public leat::file_backend {
- public:
-  failing_backend(leat::file_backend& real, std::uint64_t n) : real_(real), fails_(n) {}
-
-  [[nodiscard]] std::uint64_t reads() const noexcept { return reads_; }
-
-  [[nodiscard]] std::string_view name() const noexcept override { return real_.name(); }
-  void submit(leat::file_request& r) noexcept override {
-    if (r.what == leat::file_request::operation::read && ++reads_ == fails_) {
-      r.result = -EIO;
-      r.home->post(r);
-    } else {
-      real_.submit(r);
+task<std::size_t> read_loss(std::string directory, texts& out) {
+  for (std::size_t errors = 0;; ++errors) {
+    try {
+      const leat::event_run run = co_await leat::read_events(directory);
+      for (const leat::scalar_point& p : run.series.scalars.at("loss")) {
+        out.push_back(std::to_string(p.step) + ":" + std::to_string(p.value));
+      }
+      co_return errors;
+    } catch (const std::system_error& e) {
+      if (!is_transient(e) || errors == most_errors) throw;
     }
   }
-  bool try_now(leat::file_request& r) noexcept override {
-    return r.what != leat::file_request::operation::read && real_.try_now(r);
-  }
-  void cancel(leat::file_request& r) noexcept override { real_.cancel(r); }
-  void run_now(leat::file_request& r) noexcept override { real_.run_now(r); }
-  int set_direct(int handle, bool direct) noexcept override {
-    return real_.set_direct(handle, direct);
-  }
-
- private:
-  leat::file_backend& real_;
-  const std::uint64_t fails_;
-  std::uint64_t reads_ = 0;
-};
-
-struct outcome {
-  texts lines;
-  std::size_t errors = 0;
-  std::uint64_t reads = 0;
-};
-
-task<outcome> read_with_fault(std::string path, leat::file_backend_choice choice, std::uint64_t n) {
-  leat::scheduler& home = co_await leat::this_task::get_scheduler();
-  leat::file_backend& real = leat::get_file_backend(home, choice);
-  failing_backend failing(real, n);
-  home.set_files(&failing);
-  leat::line_reader_options options;
-  options.read.chunk_size = 200;
-  outcome o;
-  o.errors = co_await read_all<leat::line_reader>(path, options, o.lines);
-  o.reads = failing.reads();
-  home.set_files(&real);
-  co_return o;
 }
 
-void check_real_backend(leat::file_backend_choice choice) {
-  const temp_dir dir;
-  const texts lines = some_texts(200);
-  const std::string plain = leat_test::joined(lines);
-  for (const std::string& content : {plain, leat_test::zlib_deflated(plain)}) {
-    const std::string path = dir.write("a", content);
-    std::size_t befallen = 0;
-    for (std::uint64_t n = 1;; ++n) {
-      CAPTURE(n);
-      const outcome o = leat::sync_wait(read_with_fault(path, choice, n));
-      REQUIRE((o.lines == lines));
-      REQUIRE(o.errors <= 1);
-      befallen += o.errors;
-      if (o.reads < n) break;
+TEST_CASE("read_events: after a transient EIO, the next call gives every value once", "[sim]") {
+  texts expected;
+  leat_test::file_contents plain;
+  leat_test::file_contents compressed;
+  for (std::int64_t file = 0; file < 2; ++file) {
+    texts events;
+    for (std::int64_t step = 100 * file; step < 100 * file + 100; ++step) {
+      leat::event e;
+      e.step = step;
+      e.what = leat::summary().add_scalar("loss", static_cast<float>(step));
+      events.push_back(e.to_bytes());
+      expected.push_back(std::to_string(step) + ":" + std::to_string(static_cast<float>(step)));
     }
-    CHECK(befallen >= 2);
+    const std::string name = "events.out.tfevents." + std::to_string(file);
+    plain[name] = tfrecords(events);
+    compressed[name] = zlib_deflated(plain[name]);
   }
-}
-
-TEST_CASE("line_reader: continues after a transient EIO of worker threads", "[sim]") {
-  check_real_backend(leat::file_backend_choice::threads);
-}
-
-TEST_CASE("line_reader: continues after a transient EIO of io_uring", "[sim]") {
-  try {
-    check_real_backend(leat::file_backend_choice::io_uring);
-  } catch (const leat::failure& e) {
-    if (e.code() != leat::errc::unavailable) throw;
-    WARN("io_uring is unavailable here");
-  }
+  check_everywhere(plain, expected, read_loss);
+  check_everywhere(compressed, expected, read_loss);
 }
 
 }  // namespace transient_read_error_test

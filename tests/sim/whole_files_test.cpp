@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -105,6 +106,47 @@ TEST_CASE("whole_files: those that cannot be read are told, the others read", "[
   }
   CHECK(broken > 300);
   CHECK(read > 3000);
+}
+
+// Reads on from file number `next`, and calls again after each error.
+task<> insist_on_reading(whole_files& files, std::size_t& next, std::size_t& errors) {
+  for (bool more = true; more;) {
+    try {
+      co_await read_on(files, next);
+      more = false;
+    } catch (const leat::failure& e) {
+      if (e.code() != std::errc::io_error) throw;
+      ++errors;
+    }
+  }
+}
+
+TEST_CASE("whole_files: who calls again after each thrown error gets every file, in order",
+          "[sim]") {
+  std::size_t errors = 0;
+  for (std::uint64_t seed = 0; seed < leat_test::some_of(1000); ++seed) {
+    world w(seed, {.files = {.faults = {.short_transfer = 0.2, .io_error = 0.2, .slow = 0.05},
+                             .max_open_files = 1 + seed % 7}});
+    w.watch_frames();
+    w.run([&](world& here) -> task<> {
+      const std::size_t count = static_cast<std::size_t>(here.random().below(30));
+      leat::whole_files_options options = random_options(here);
+      options.first_error_ends = true;
+      whole_files files(make_files(here, count), options);
+      std::size_t next = 0;
+      for (std::uint64_t stops = here.random().below(4); stops > 0; --stops) {
+        leat::task_group group;
+        group.spawn(insist_on_reading(files, next, errors));
+        co_await leat::sleep_for(std::chrono::microseconds(100 * here.random().below(100)));
+        group.request_stop();
+        co_await group.join();
+      }
+      co_await insist_on_reading(files, next, errors);
+      REQUIRE(next == count);
+      REQUIRE(files.count() == 0);
+    });
+  }
+  CHECK(errors > leat_test::some_of(1000));
 }
 
 TEST_CASE("whole_files: no more is in memory than was allowed", "[sim]") {

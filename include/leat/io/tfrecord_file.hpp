@@ -88,7 +88,8 @@ class tfrecord_file {
   /// Errors:       out_of_range when there is none; data_loss for a damaged one, with path, record,
   ///               offset and checksums; resource_exhausted for one above the limit;
   ///               failed_precondition for one of another size than the index says; those of the
-  ///               system.
+  ///               system. Nothing is kept of an error: each call reads the file again, so that one
+  ///               of the system, such as EIO, does not repeat unless its cause lasts.
   /// Cancellation: before the read begins; nothing is lost by it.
   /// Cost:         one read.
   [[nodiscard]] task<owned_record> at(std::uint64_t i,

@@ -28,8 +28,8 @@ struct whole_files_options {
   std::uint64_t max_file_size = std::uint64_t{1} << 30;
   /// Bytes of files that are read ahead of the one that comes next, which is read in any case.
   std::uint64_t max_bytes_ahead = std::uint64_t{64} << 20;
-  /// False: a file that cannot be read is one of the results. True: it ends the reading, its error
-  /// is thrown.
+  /// False: a file that cannot be read is one of the results. True: its error is thrown, and no
+  /// file behind it is given before it is read.
   bool first_error_ends = false;
   /// Past the page cache, which is not asked either: for files that are read once. Where a file
   /// system has no such way, through it.
@@ -44,7 +44,8 @@ class whole_file {
  public:
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
-  /// Null when it was read. A failure, which names the path.
+  /// Null when it was read. A failure, which names the path. After an error of the system, such as
+  /// EIO, add() that path to read the file again.
   [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
 
   /// What is in the file. Errors: error(), if there is one.
@@ -105,7 +106,10 @@ class whole_files {
   /// Replaces `out` by the next file, waiting until it is read. False after the last one: `out` is
   /// empty then.
   ///
-  /// Errors:       what the source throws; with `first_error_ends` that of the file, which repeats.
+  /// Errors:       what the source throws; with `first_error_ends` that of the file. No file is
+  ///               lost by either: the next call asks the source again, or reads that file again
+  ///               from its beginning. So an error of the system, such as EIO, does not repeat
+  ///               unless its cause lasts.
   /// Cancellation: total: no file is lost, the next call goes on.
   /// Cost:         from the page cache about that of open, fstat, read and close.
   [[nodiscard]] task<bool> next(whole_file& out,
@@ -128,13 +132,14 @@ class whole_files {
 
   void find_backend();
   void line_up(std::string path);
+  void begin_first_again();
   [[nodiscard]] bool read_or_add(std::string path, whole_file& out);
 
   source source_;
   detail::one_at_a_time in_use_;
   std::shared_ptr<shared> shared_;
   std::deque<std::shared_ptr<entry>> files_;
-  std::exception_ptr error_;  // ends the reading
+  bool first_has_failed_ = false;  // its error was thrown
 };
 
 }  // namespace leat

@@ -99,7 +99,9 @@ struct event_run {
 ///
 /// Errors: not_found for a directory without such a file; invalid_argument for an empty path;
 ///         data_loss for damage, with file and record, as the corruption policy says;
-///         resource_exhausted for more than a limit; of the system.
+///         resource_exhausted for more than a limit; of the system. The next call reads all files
+///         again, so that an error of the system, such as EIO, does not repeat unless its cause
+///         lasts.
 /// Cancellation: before each read.
 [[nodiscard]] task<event_run> read_events(std::string directory, event_reader_options options);
 [[nodiscard]] inline task<event_run> read_events(std::string directory) {
