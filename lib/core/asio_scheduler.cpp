@@ -95,7 +95,7 @@ class asio_scheduler final : public detail::event_loop_scheduler {
         auto& t = static_cast<tick&>(item);
         t.posted.store(false);
         t.self.expire_due();
-        if (t.self.unarmed_.exchange(false)) t.self.arm(t.self.next_timer());
+        if (t.self.unarmed_.exchange(false)) t.self.rearm();
       };
     }
     asio_scheduler& self;

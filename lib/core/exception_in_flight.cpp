@@ -49,8 +49,9 @@ bool read(std::uintptr_t from, void* to, std::size_t size) noexcept {
   return ::process_vm_readv(::getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(size);
 }
 
-// What std::rethrow_exception() throws, as at a co_await, is a dependent exception: its header has
-// the address of the primary exception's object where that has its type, and no reference count.
+// std::rethrow_exception(), and so a co_await, throws a dependent exception. Its header holds the
+// address of the primary exception's object where a primary one holds its type, and has no
+// reference count.
 std::uintptr_t primary_of(const exception_header& dependent) noexcept {
   const auto object = reinterpret_cast<std::uintptr_t>(dependent.type);
   exception_header header;

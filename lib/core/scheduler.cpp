@@ -2,6 +2,7 @@
 
 #include <array>
 #include <chrono>
+#include <memory>
 #include <sched.h>
 #include <unistd.h>
 
@@ -49,6 +50,11 @@ work_item* scheduler::awake() noexcept { return &awake_mark; }
 scheduler::~scheduler() {
   LEAT_ASSERT(ready_.empty() && !remote_pending() && later_.empty(),
               "a scheduler was destroyed with work to run: join its tasks first");
+}
+
+std::weak_ptr<const void> scheduler::lifetime() {
+  if (!lifetime_) lifetime_ = std::make_shared<char>();
+  return lifetime_;
 }
 
 void scheduler::end_inquiries() noexcept {
@@ -174,10 +180,15 @@ void scheduler::run_selected(bool (*selected)(const work_item& item, const task_
 }
 
 void scheduler::expire_timers() {
-  // The driver has called for a time that has come, or is about to. In the midst of a turn it can
-  // be armed for a later one still, although a timer that the turn has set is due.
+  // If the armed time has come, the driver has called or is about to. Within a turn the driver may
+  // still be armed for a later time although a timer that was set in this turn is due.
   if (armed_ <= turn_time_) armed_ = no_deadline;
   while (detail::timer* due = timers_.pop_due(turn_time_)) due->expire_(*due);
+}
+
+void scheduler::rearm() noexcept {
+  armed_ = timers_.earliest();
+  arm(armed_);
 }
 
 void scheduler::expire_due() {

@@ -10,7 +10,7 @@
 
 namespace leat::detail {
 
-/// A result in the place of a negative errno: the thread that waits for streams cannot be started.
+/// Used instead of a negative errno: the thread that waits for streams cannot be started.
 /// Its error code is that of EAGAIN.
 inline constexpr std::int64_t no_thread_for_streams = -4096;  // no errno is as large
 

@@ -205,6 +205,11 @@ failure pipeline_core::stall(duration patience, const std::vector<look>& before)
               std::to_string(std::chrono::duration<double>(patience).count()) + " s: " + why};
 }
 
+task<void> pipeline_core::stop_before_element() const {
+  if (observer_->must_stop()) co_await observer_->wait(false);
+  throw failure(errc::cancelled, "pipeline");
+}
+
 task<void> pipeline_core::stop() {
   if (!group_) co_return;
   group_->request_stop();

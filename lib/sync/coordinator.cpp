@@ -198,7 +198,8 @@ void coordinator::add_thread(std::string name, std::stop_source stop,
 // ------------------------------------------------------------------------------------------- stop
 
 void coordinator::request_stop(std::exception_ptr error) {
-  if (error && is_clean(error)) error = nullptr;
+  const bool is_clean_error = error && is_clean(error);
+  if (is_clean_error) error = nullptr;
   {
     const detail::lock_guard lock(state_mutex_);
     if (joined_ && error) std::rethrow_exception(error);
@@ -207,6 +208,7 @@ void coordinator::request_stop(std::exception_ptr error) {
       return;
     }
     decided_ = true;
+    by_clean_error_ = is_clean_error;
     error_ = std::move(error);
   }
   request_scope_stop();
@@ -246,12 +248,17 @@ bool coordinator::block_for_stop(time_span limit, std::source_location where) {
   return should_stop();
 }
 
+bool coordinator::stopped_by_clean_error() const noexcept {
+  const detail::lock_guard lock(state_mutex_);
+  return by_clean_error_;
+}
+
 void coordinator::clear_stop() {
   tell_unread();
   {
     const detail::lock_guard lock(state_mutex_);
     joined_ = false;
-    decided_ = false;
+    decided_ = by_clean_error_ = false;
     error_ = nullptr;
     secondary_.clear();
   }

@@ -152,6 +152,7 @@ struct monitored_session::parts {
   std::stop_source stopping;  // behind the run that is under way
   std::atomic<bool> is_open = false;
   std::atomic<bool> recovering = false;  // between two sessions
+  std::weak_ptr<const void> home_lives;
   bool begun = false;
   bool was_open = false;
   bool running = false;
@@ -176,7 +177,7 @@ monitored_session::monitored_session(monitored_session_options options)
 }
 
 monitored_session::~monitored_session() {
-  LEAT_ASSERT(!parts_->opened || scheduler::current_is_ending(),
+  LEAT_ASSERT(!parts_->opened || scheduler::current_is_ending() || parts_->home_lives.expired(),
               "a monitored_session is destroyed that was not closed: use managed(), or close() on "
               "all ways out");
 }
@@ -199,6 +200,7 @@ void monitored_session::request_stop() noexcept {
 task<void> monitored_session::open() {
   LEAT_ASSERT(!parts_->begun, "a monitored_session is opened a second time: make another one");
   parts_->require_other_task("open()");
+  parts_->home_lives = scheduler::current()->lifetime();
   parts_->begun = true;
   for (const auto& hook : parts_->hooks) co_await hook->begin(parts_->sv);
   co_await create_until_it_works(nullptr);

@@ -9,16 +9,10 @@
 #include "leat/core/select.hpp"
 #include "leat/core/sleep.hpp"
 #include "train/close_session.hpp"
+#include "train/seconds_text.hpp"
 
 namespace leat {
 namespace {
-
-std::string seconds_of(duration d) {
-  std::string text = std::to_string(std::chrono::duration<double>(d).count());
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
-  return text;
-}
 
 // To look means to delete what not all ranks have: not for who waits until another has saved.
 void refuse_in_step(const restore_source& source, const std::string& who) {
@@ -185,10 +179,11 @@ task<session> session_manager::wait_for_session(std::optional<time_span> max_wai
     if (error) std::rethrow_exception(error);
     if (max_wait && deadline_after(home.now(), options_.recovery_wait) >= end) {
       throw failure(errc::deadline_exceeded,
-                    "Session was not ready after waiting " + seconds_of(*max_wait) +
-                        " secs at most: given up after " + seconds_of(home.now() - begin) +
+                    "Session was not ready after waiting " + detail::seconds_text(*max_wait) +
+                        " secs at most: given up after " +
+                        detail::seconds_text(home.now() - begin) +
                         " secs, since the next look comes after a recovery_wait of " +
-                        seconds_of(options_.recovery_wait) + " secs. " + why);
+                        detail::seconds_text(options_.recovery_wait) + " secs. " + why);
     }
     co_await with_stop(sleep_for(options_.recovery_wait), source.stop);
   }

@@ -84,7 +84,7 @@ supervisor::supervisor(supervisor_options options)
 }
 
 supervisor::~supervisor() {
-  LEAT_ASSERT(!parts_->prepared || scheduler::current_is_ending(),
+  LEAT_ASSERT(!parts_->prepared || scheduler::current_is_ending() || parts_->home_lives.expired(),
               "a supervisor is destroyed that was not stopped: use managed(), or "
               "stop() on all ways out");
   parts_->observer->forget_owner();
@@ -153,6 +153,7 @@ saver* supervisor::get_saver() noexcept { return parts_->saver ? &*parts_->saver
 
 task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
   LEAT_ASSERT(!parts_->prepared, "a supervisor is prepared again that was not stopped");
+  parts_->home_lives = scheduler::current()->lifetime();
   const parts::start_in_progress starting(*parts_);
   if (!parts_->stop_wanted) parts_->starting = std::stop_source();
   coord_.clear_stop();
@@ -161,7 +162,9 @@ task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
   parts_->was_stopped = false;
   parts_->is_ready = parts_->has_started = parts_->broken = parts_->told_broken = false;
   parts_->saves_began = parts_->has_saved = parts_->restored_partly = false;
+  parts_->told_overdue = parts_->is_finishing = false;
   parts_->forget_steps();
+  parts_->forget_stop();
   parts_->saved_step.reset();
   restored_from_.clear();
   co_await open_parts();
@@ -358,56 +361,54 @@ task<void> supervisor::stop(stop_options options) {
   }
 }
 
+task<void> supervisor::wait_for_start() {
+  co_await detail::wait_while([p = parts_.get()] { return p->preparing; }, parts_->start_over);
+}
+
 task<void> supervisor::stop_now(stop_options options, bool by_body, bool in_step) {
+  task<void> started = wait_for_start();  // now: what follows must not depend on memory
   static_cast<void>(co_await parts_->stop_turn.pop());
+  const parts::stop_in_progress turn(*parts_);
   if (parts_->preparing) {
     parts_->stop_wanted = true;
     parts_->starting.request_stop();
-    co_await detail::wait_while([p = parts_.get()] { return p->preparing; }, parts_->start_over);
+    co_await std::move(started);
   }
-  parts_->end = &scheduler::current_task()->scope();
+  if (!parts_->prepared) co_return;
+  join_options joining;
+  joining.grace = options_.stop_grace;
+  joining.ignore_live_threads = options.ignore_live_threads;
+  bool well = true;
+  task<void> joined = coord_.join(joining);
+  task<void> step_over = wait_for_step_of_body();
+  task<void> finished = finish(well, close_parts(options.close_summary_writer));
   std::exception_ptr error;
-  if (parts_->prepared) {
-    bool well = true;
-    task<void> joined;
-    task<void> finished;
-    try {  // first what needs memory: then all of it is done
-      join_options joining;
-      joining.grace = options_.stop_grace;
-      joining.ignore_live_threads = options.ignore_live_threads;
-      joined = coord_.join(joining);
-      finished = finish(well, close_parts(options.close_summary_writer));
-    } catch (...) {
-      error = std::current_exception();
-    }
-    if (!error) {
-      parts_->stopping = by_body;
-      coord_.request_stop();
-      try {
-        co_await std::move(joined);
-      } catch (...) {
-        error = std::current_exception();
-      }
-      well = !error;
-      if (!by_body && !in_step) co_await wait_for_step_of_body();
-      try {
-        co_await std::move(finished);
-      } catch (...) {
-        if (!error) error = std::current_exception();
-      }
-      parts_->stopping = false;
-      parts_->prepared = false;
-      parts_->stop_wanted = false;
-      parts_->forget_steps();
-    }
+  parts_->stopping = by_body;
+  coord_.request_stop();
+  try {
+    co_await std::move(joined);
+  } catch (...) {
+    error = std::current_exception();
   }
-  parts_->end = nullptr;
-  static_cast<void>(parts_->stop_turn.try_push(0));
+  well = !error;
+  if (!by_body && !in_step) co_await std::move(step_over);
+  try {
+    co_await std::move(finished);
+  } catch (...) {
+    if (!error) error = std::current_exception();
+  }
+  parts_->stopping = parts_->is_finishing = parts_->prepared = false;
+  parts_->forget_steps();
+  if (!parts_->running) {  // else when the body has ended
+    parts_->stop_wanted = false;
+    parts_->forget_stop();
+  }
   if (error) std::rethrow_exception(error);
 }
 
 task<void> supervisor::finish(const bool& well, task<void> closing) {
   std::exception_ptr error;
+  parts_->is_finishing = true;
   try {
     if (well && parts_->is_ready && options_.at_end) co_await options_.at_end();
     if (well) co_await save_at_end();
@@ -423,13 +424,13 @@ task<void> supervisor::finish(const bool& well, task<void> closing) {
 }
 
 task<void> supervisor::save_at_end() {
+  const bool can = parts_->saver && parts_->lock && parts_->is_ready && options_.save_at_end;
+  if (!can) co_return;
   if (parts_->broken) warn("a step was not done whole: there is no last checkpoint");
   if (parts_->in_step()) {
     warn("stop() was called in a step: there is no last checkpoint; call request_stop() in a step");
   }
-  const bool can = parts_->saver && parts_->lock && parts_->is_ready && options_.save_at_end &&
-                   !parts_->broken && !parts_->in_step();
-  if (!can) co_return;
+  if (parts_->broken || parts_->in_step()) co_return;
   const std::optional<std::int64_t> step = global_step();
   // A state that was restored without some entries differs from the checkpoint of its step.
   const bool differs = parts_->restored_partly && !parts_->has_saved;

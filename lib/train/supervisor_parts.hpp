@@ -45,6 +45,9 @@ struct supervisor::parts {
   [[nodiscard]] detail::step_in_progress* own_element() const noexcept;
   // Returns true if a step must end before a save for a task within `own`, which may be null.
   [[nodiscard]] bool must_end_before_save(const detail::step_in_progress* own) const noexcept;
+  // Returns true if no step may begin: a save copies values, or waits for steps that are in
+  // progress, none of which is overdue.
+  [[nodiscard]] bool must_hold_steps() const noexcept;
   void add_element(detail::step_in_progress& s) noexcept;
   void remove_element(detail::step_in_progress& s) noexcept;
   void remove_elements() noexcept {
@@ -54,8 +57,9 @@ struct supervisor::parts {
   void forget_steps() noexcept {
     remove_elements();
     body_marks_steps = false;
-    body_asks_for_stop = false;
-    stop_waits = step_is_limited = step_is_late = false;
+  }
+  void forget_stop() noexcept {
+    body_asks_for_stop = stop_waits = step_is_limited = step_is_late = false;
   }
   // As long as it lives, a stop waits for the end of the start.
   class start_in_progress {
@@ -76,8 +80,42 @@ struct supervisor::parts {
     parts& owner_;
   };
 
-  // A stop was requested: no other step begins.
-  [[nodiscard]] bool is_stopping() const noexcept { return stop_wanted || stop_waits; }
+  // The turn of a stop, as long as it lives.
+  class stop_in_progress {
+   public:
+    explicit stop_in_progress(parts& owner) noexcept : owner_(owner) {
+      owner_.end = &scheduler::current_task()->scope();
+    }
+    stop_in_progress(const stop_in_progress&) = delete;
+    stop_in_progress& operator=(const stop_in_progress&) = delete;
+    ~stop_in_progress() {
+      owner_.end = nullptr;
+      static_cast<void>(owner_.stop_turn.try_push(0));
+    }
+
+   private:
+    parts& owner_;
+  };
+
+  // The group of the body and that of the limit of its last step, as long as they live.
+  class body_groups {
+   public:
+    body_groups(parts& owner, task_group& body, task_group& limit) noexcept : owner_(owner) {
+      owner_.body = owner_.running = &body;
+      owner_.limit = &limit;
+    }
+    body_groups(const body_groups&) = delete;
+    body_groups& operator=(const body_groups&) = delete;
+    ~body_groups() { owner_.running = owner_.limit = nullptr; }
+
+   private:
+    parts& owner_;
+  };
+
+  // A stop was requested: no other step begins, before all have ended.
+  [[nodiscard]] bool is_stopping() const noexcept {
+    return !is_finishing && (stop_wanted || stop_waits);
+  }
 
   // The next step waits until steps_may_begin().
   void hold_steps() noexcept {
@@ -89,12 +127,16 @@ struct supervisor::parts {
     static_cast<void>(save_over.try_pop());
     static_cast<void>(values_copied.try_pop());
   }
+  // Steps that wait for a save begin, as long as those last that are in progress now.
+  void release_steps() noexcept {
+    for (detail::step_in_progress* s = elements; s; s = s->next) s->is_overdue = true;
+    static_cast<void>(save_over.try_push(0));
+  }
   void steps_may_begin() noexcept {
     save_waits = is_copying = false;
     static_cast<void>(save_over.try_push(0));
     static_cast<void>(values_copied.try_push(0));
   }
-  [[nodiscard]] bool save_is_due() const noexcept { return save_waits || is_copying; }
 
   [[nodiscard]] bool writer_is_open() const noexcept { return writer && !writer_closed; }
 
@@ -116,6 +158,7 @@ struct supervisor::parts {
   task_group* running = nullptr;          // the same while the body runs
   task_group* limit = nullptr;            // of its last step, while the body runs
   std::atomic<scheduler*> home = nullptr;
+  std::weak_ptr<const void> home_lives;
   bool body_asks_for_stop = false;
   bool stop_waits = false;          // a stop of the body, for the end of a step if there is one
   bool step_is_limited = false;     // limit_last_step() was started
@@ -128,9 +171,12 @@ struct supervisor::parts {
   bool save_waits = false;                       // for the end of all steps: no other one begins
   bool is_copying = false;                       // the values must not change
   bool told_broken = false;
+  bool told_overdue = false;
+  bool is_finishing = false;  // the body and the services have ended
   fifo_queue<int> step_ended{1, "end of a step"};
   fifo_queue<int> all_steps_ended{1, "end of all steps"};
-  fifo_queue<int> save_over{1, "end of a save"};  // neither save_waits nor is_copying
+  fifo_queue<int> body_step_ended{1, "end of the last step"};  // or of the body, or it is late
+  fifo_queue<int> save_over{1, "end of a save"};               // must_hold_steps() may be false
   fifo_queue<int> values_copied{1, "end of a copy"};
   std::shared_ptr<element_steps> observer;
   fifo_queue<int> start_over{1, "end of the start"};
@@ -156,6 +202,7 @@ class supervisor::element_steps final : public detail::step_observer {
   void forget_owner() noexcept { owner_ = nullptr; }
 
   [[nodiscard]] bool is_within_step() const noexcept override;
+  [[nodiscard]] bool must_stop() const noexcept override;
   [[nodiscard]] bool must_wait(bool in_step) const noexcept override;
   [[nodiscard]] task<void> wait(bool in_step) override;
   void begin_step(detail::step_in_progress& s) noexcept override;

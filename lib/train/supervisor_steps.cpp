@@ -1,5 +1,7 @@
 // Steps, and the saves between them.
 
+#include <algorithm>
+#include <chrono>
 #include <exception>
 #include <string>
 #include <utility>
@@ -8,6 +10,9 @@
 #include "leat/core/context.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/scheduler.hpp"
+#include "leat/core/select.hpp"
+#include "leat/core/sleep.hpp"
+#include "train/seconds_text.hpp"
 #include "train/supervisor_parts.hpp"
 
 namespace leat {
@@ -19,8 +24,13 @@ supervisor::parts::parts(supervisor& owner) : observer(std::make_shared<element_
 
 // ------------------------------------------------------------- steps that the body marks by step()
 
-// What waits for the end of all steps comes before new ones.
+// What waits for the end of all steps comes before new ones. An element is a step already.
 task<supervisor::step_scope> supervisor::step() {
+  if (parts_->own_element()) {
+    step_scope none(*this);
+    none.owner_ = nullptr;
+    co_return none;
+  }
   if (!std::exchange(parts_->body_marks_steps, true) && parts_->elements) {
     parts_->remove_elements();
     steps_have_ended();
@@ -32,8 +42,9 @@ task<supervisor::step_scope> supervisor::step() {
 
 task<void> supervisor::wait_before_step() {
   if (parts_->is_stopping()) co_await stop_before_step();
-  while (parts_->save_is_due()) {
-    co_await detail::wait_while([p = parts_.get()] { return p->save_is_due(); }, parts_->save_over);
+  while (parts_->must_hold_steps()) {
+    co_await detail::wait_while([p = parts_.get()] { return p->must_hold_steps(); },
+                                parts_->save_over);
     if (parts_->is_stopping()) co_await stop_before_step();
   }
 }
@@ -48,7 +59,8 @@ void supervisor::steps_have_ended() noexcept {
   static_cast<void>(parts_->step_ended.try_push(0));
   if (parts_->in_step()) return;
   static_cast<void>(parts_->all_steps_ended.try_push(0));
-  if (parts_->stop_wanted) coord_.request_stop();
+  static_cast<void>(parts_->body_step_ended.try_push(0));
+  if (parts_->is_stopping()) coord_.request_stop();
   if (parts_->stop_waits && parts_->running) parts_->running->request_stop();
 }
 
@@ -57,7 +69,12 @@ void supervisor::steps_have_ended() noexcept {
 bool supervisor::element_steps::must_wait(bool in_step) const noexcept {
   if (!owner_ || owner_->parts_->body_marks_steps) return false;
   const parts& p = *owner_->parts_;
-  return in_step ? p.is_copying : p.save_is_due() || p.is_stopping();
+  return in_step ? p.is_copying : p.must_hold_steps() || p.is_stopping();
+}
+
+bool supervisor::element_steps::must_stop() const noexcept {
+  return owner_ && !owner_->parts_->body_marks_steps && owner_->parts_->is_stopping() &&
+         !owner_->parts_->own_element();
 }
 
 task<void> supervisor::element_steps::wait(bool in_step) {
@@ -91,6 +108,7 @@ void supervisor::element_steps::end_step(detail::step_in_progress& s, bool finis
 
 void supervisor::parts::add_element(detail::step_in_progress& s) noexcept {
   s.is_counted = true;
+  s.is_overdue = false;
   s.next = std::exchange(elements, &s);
 }
 
@@ -108,6 +126,14 @@ detail::step_in_progress* supervisor::parts::own_element() const noexcept {
     if (detail::scope_registry::is_within(*caller, s->task, s->scopes_before)) return s;
   }
   return nullptr;
+}
+
+bool supervisor::parts::must_hold_steps() const noexcept {
+  if (is_copying || !save_waits) return is_copying;
+  for (const detail::step_in_progress* s = elements; s; s = s->next) {
+    if (s->is_overdue) return false;
+  }
+  return true;
 }
 
 bool supervisor::parts::must_end_before_save(const detail::step_in_progress* own) const noexcept {
@@ -169,14 +195,28 @@ task<std::string> supervisor::save_snapshot(detail::step_in_progress* own) {
   co_return path;
 }
 
+void supervisor::warn_of_held_steps(duration limit) {
+  const bool holds = parts_->save_over.statistics().waiting_pops > 0;
+  if (!holds || std::exchange(parts_->told_overdue, true)) return;
+  warn("a save has waited " + detail::seconds_text(limit) +
+       " s for the end of a step, and others for the save: they continue; an element should not "
+       "wait for what another for_each() gives");
+}
+
 task<std::string> supervisor::save_in_turn(const detail::step_in_progress* own) {
   std::string path;
   std::optional<std::int64_t> step;
   std::exception_ptr error;
   try {
+    // Each time for longer: others come to an end of their own, or are waited for by a step.
+    duration limit = std::max<duration>(options_.step_grace, std::chrono::seconds(1));
     while (parts_->must_end_before_save(own)) {
       parts_->hold_steps();
-      static_cast<void>(co_await parts_->step_ended.pop());
+      const auto first = co_await select(parts_->step_ended.pop(), sleep_for(limit));
+      if (first.index() == 0) continue;
+      warn_of_held_steps(limit);
+      parts_->release_steps();
+      limit += std::min(limit, duration::max() - limit);
     }
     parts_->begin_copy();
     step = global_step();

@@ -1,7 +1,7 @@
 // A stop request that takes effect between two steps.
 
-#include <chrono>
 #include <exception>
+#include <new>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -12,6 +12,7 @@
 #include "leat/core/scheduler.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/this_task.hpp"
+#include "train/seconds_text.hpp"
 #include "train/supervisor_parts.hpp"
 
 namespace leat {
@@ -23,10 +24,11 @@ void supervisor::request_stop(std::exception_ptr error) {
   coord_.request_stop(std::move(error));
 }
 
-// A body that requests a stop has finished by itself.
+// A body, or a service, that requests a stop has finished by itself.
 void supervisor::note_request_of_body() noexcept {
   const context* const caller = scheduler::current_task();
   if (!caller || &caller->home() != parts_->home.load() || !parts_->running) return;
+  if (&caller->scope() == &coord_) parts_->body_asks_for_stop = true;
   const task_id body{parts_->running->number(), 1};
   if (detail::scope_registry::is_within(*caller, body, 0)) parts_->body_asks_for_stop = true;
 }
@@ -67,23 +69,24 @@ task<void> supervisor::stop_before_step() {
 
 // Ends the step, unless it finishes first.
 task<void> supervisor::limit_last_step() {
-  co_await sleep_for(options_.step_grace);
+  try {
+    co_await sleep_for(options_.step_grace);
+  } catch (const std::bad_alloc&) {  // then at once: a step must not delay the stop indefinitely
+  }
   if (!parts_->in_step()) co_return;
-  const auto seconds = std::chrono::duration<double>(options_.step_grace);
-  std::string text = std::to_string(seconds.count());
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
-  warn("the current step did not finish within " + text +
-       " s after the stop request (step_grace) and is cancelled");
   parts_->step_is_late = true;
   coord_.request_stop();
   if (parts_->running) parts_->running->request_stop();
+  static_cast<void>(parts_->body_step_ended.try_push(0));
+  warn("the current step did not finish within " + detail::seconds_text(options_.step_grace) +
+       " s after the stop request (step_grace) and is cancelled");
 }
 
-// A step ends within step_grace.
+// A step ends within step_grace, unless it is the one that waits here. One frame: see stop_now().
 task<void> supervisor::wait_for_step_of_body() {
-  co_await detail::wait_while([p = parts_.get()] { return p->running && p->in_step(); },
-                              parts_->all_steps_ended);
+  while (parts_->running && parts_->in_step() && !parts_->step_is_late) {
+    static_cast<void>(co_await parts_->body_step_ended.pop());
+  }
 }
 
 bool supervisor::has_failed() const noexcept {
@@ -98,14 +101,14 @@ bool supervisor::has_failed() const noexcept {
 // A stop was requested, here or on another thread. The body is cancelled at once unless it is in a
 // step; then steps_have_ended() cancels it.
 void supervisor::stop_body() noexcept {
-  if (parts_->stopping || !parts_->running) return;
+  if (!parts_->running) return;
   parts_->stop_waits = true;
   const bool waits = parts_->in_step() && !parts_->step_is_late && !has_failed() && limit_steps();
   if (!waits) parts_->running->request_stop();
 }
 
-task<void> supervisor::stop_body_here() {
-  stop_body();
+task<void> supervisor::stop_body_here(bool by_owner) {
+  if (by_owner || !parts_->stopping) stop_body();
   co_return;
 }
 
@@ -119,34 +122,45 @@ task<void> supervisor::run_until_stop(task<void> body) {
   std::exception_ptr error;
   {
     group.spawn(std::move(body), "body");
-    parts_->body = parts_->running = &group;
-    parts_->limit = &limit;
+    const parts::body_groups here(*parts_, group, limit);
     // Between two waits of the body: an element must not begin in a task that is being stopped.
-    const auto stop = [this, &group, &limit, &home]() noexcept {
+    const auto stop = [this, &group, &limit, &home](bool by_owner) noexcept {
+      // The body continues after a stop() of its own, but not after one of its owner.
+      if (!by_owner && parts_->stopping) return;
       if (scheduler::current() == &home) return stop_body();
       try {
-        limit.spawn_on(home, stop_body_here(), "stop of the body");
+        limit.spawn_on(home, stop_body_here(by_owner), "stop of the body");
       } catch (...) {  // no memory
         group.request_stop();
       }
     };
-    const std::stop_callback by_coordinator(coord_.get_stop_token(), stop);
-    const std::stop_callback by_owner(owner, stop);
+    const std::stop_callback by_coordinator(coord_.get_stop_token(), [&] {
+      if (!parts_->is_stopping()) note_request_of_body();
+      stop(false);
+    });
+    const std::stop_callback by_owner(owner, [&] { stop(true); });
     try {
       co_await group.join();
     } catch (...) {
       error = std::current_exception();
     }
   }
-  parts_->running = parts_->limit = nullptr;
-  static_cast<void>(parts_->all_steps_ended.try_push(0));
+  static_cast<void>(parts_->body_step_ended.try_push(0));
   limit.request_stop();
-  co_await limit.join();
+  try {
+    co_await limit.join();
+  } catch (...) {
+    if (!error) error = std::current_exception();
+  }
   // A body that has a task group of its own may continue after a stop, and return.
   const bool was_asked = parts_->stop_wanted || parts_->stop_waits;
   const bool has_ended_badly = error && to_error_code(error) != errc::cancelled;
-  parts_->was_stopped =
-      was_asked && !parts_->body_asks_for_stop && !has_ended_badly && !has_failed();
+  const bool by_program = parts_->body_asks_for_stop || coord_.stopped_by_clean_error();
+  parts_->was_stopped = was_asked && !by_program && !has_ended_badly && !has_failed();
+  if (!parts_->prepared) {  // a stop() has ended before the body did
+    parts_->stop_wanted = false;
+    parts_->forget_stop();
+  }
   if (error) std::rethrow_exception(error);
   const bool stopped = co_await this_task::stop_requested();
   if (parts_->was_stopped && stopped) throw failure(errc::cancelled, options_.name);

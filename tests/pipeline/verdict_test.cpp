@@ -321,7 +321,8 @@ TEST_CASE("verdict: a function that computes is the bottleneck, with any number 
   // function that is short beside that is no bottleneck. A longer one must be.
   std::string text;
   for (leat::duration time = 200us; time < 20ms; time *= 2) {
-    text = leat::sync_wait(verdict_with(workers, options, {time}, 80ms / time));
+    text = leat::sync_wait(
+        verdict_with(workers, options, {time}, static_cast<std::size_t>(80ms / time)));
     if (contains(text, "The bottleneck is 'parse'")) break;
   }
   INFO(workers << " workers, " << threads << " threads: " << text);

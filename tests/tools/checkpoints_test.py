@@ -128,7 +128,7 @@ class Checkpoints(ToolTest):
         self.write('d/checkpoint', b'model_checkpoint_path: "model.ckpt-100"\n'
                    b'all_model_checkpoint_paths: "model.ckpt-30"\n'
                    b'all_model_checkpoint_paths: "model.ckpt-100"\n'
-                   b'last_preserved_timestamp: 1999999990.5\n')
+                   b'last_preserved_timestamp: 1999998000.5\n')
 
     def test_prune_keeps_what_the_program_preserves_and_names_it(self):
         self.preserve_the_first_two()

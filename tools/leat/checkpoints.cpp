@@ -4,6 +4,7 @@
 #include <chrono>
 #include <ctime>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -146,21 +147,25 @@ void remove_from(leat::checkpoint_state& state, const std::set<std::string>& nam
 
 // The names of the checkpoints that a saver preserves (saver_options::keep_every): the state file
 // does not list them, and they are not newer than the last one that was preserved. The state file
-// has the time at which the save of that one began; its file is a moment younger.
+// has the time at which the save of that one began; its file is younger, but older than what was
+// saved afterwards.
 std::set<std::string> preserved_of(const std::optional<leat::checkpoint_state>& state,
                                    const std::vector<checkpoint_info>& all) {
-  constexpr double longest_write = 60;  // seconds
   if (!state || !state->last_preserved_timestamp) return {};
   const double last = *state->last_preserved_timestamp;
   std::set<std::string> listed{name_in(state->model_checkpoint_path)};
   for (const std::string& path : state->all_model_checkpoint_paths) listed.insert(name_in(path));
+  double oldest_listed = std::numeric_limits<double>::infinity();
+  for (const checkpoint_info& c : all) {
+    if (listed.contains(name_in(c.path))) oldest_listed = std::min(oldest_listed, c.time);
+  }
   std::set<std::string> names;
   const checkpoint_info* next = nullptr;  // the oldest one that is newer
   for (const checkpoint_info& c : all) {
     if (listed.contains(name_in(c.path))) continue;
     if (c.time <= last) {
       names.insert(name_in(c.path));
-    } else if (c.time <= last + longest_write && (!next || c.time < next->time)) {
+    } else if (c.time <= oldest_listed && (!next || c.time < next->time)) {
       next = &c;
     }
   }

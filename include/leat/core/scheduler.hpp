@@ -3,6 +3,7 @@
 #include <atomic>
 #include <coroutine>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -162,6 +163,10 @@ class scheduler {
     holds_.fetch_sub(1, std::memory_order_release);
   }
 
+  /// Expires when the scheduler is destroyed, for objects that may outlive it. Thread-bound; the
+  /// result may be asked on any thread. Cost: an allocation, the first time.
+  [[nodiscard]] std::weak_ptr<const void> lifetime();
+
   /// True once the scheduler is being destroyed and ends its tasks: it resumes none any more.
   /// Thread-bound to the thread that destroys it.
   [[nodiscard]] bool is_ending() const noexcept { return ending_; }
@@ -226,6 +231,9 @@ class scheduler {
     return head != nullptr && head != awake();
   }
 
+  /// Calls arm() once more, for a driver whose arm() has failed.
+  void rearm() noexcept;
+
   /// Expires the timers that are due by now. From within a turn, for a driver whose clock has
   /// moved.
   void expire_due();
@@ -285,6 +293,7 @@ class scheduler {
   std::size_t due_wakes_ = 0;          // calls of wake() that have begun, as far as a turn has seen
   std::atomic<std::size_t> wakes_{0};  // and that have returned
   std::atomic<std::size_t> holds_{0};
+  std::shared_ptr<const void> lifetime_;
   alignas(64) std::atomic<work_item*> remote_{nullptr};
 };
 

@@ -123,8 +123,10 @@ class task_scope {
   /// made in tasks of this one before do not hear of its next stop.
   void reset_stop();
 
-  /// A task has ended with an error. Called on the task's scheduler, without a lock.
-  virtual void task_failed(std::exception_ptr error) noexcept = 0;
+  /// A task has ended with an error. Called on the task's scheduler, without a lock. Not pure: of
+  /// a scope that is being destroyed while it has tasks this one is called, and then a message says
+  /// so.
+  virtual void task_failed(std::exception_ptr /*error*/) noexcept {}
 
   /// True when no task and no held thing is left.
   [[nodiscard]] bool is_idle() const noexcept;

@@ -166,7 +166,7 @@ class pipeline {
   /// pipeline has ended when for_each() returns, whatever the reason: the end of the input, an
   /// error, a stop, or an exception of `body`.
   ///
-  /// A supervisor whose state contains the pipeline saves and stops between two elements, never
+  /// A supervisor whose state contains the pipeline saves and stops between two elements, and not
   /// while a coroutine processes one: see docs/supervisor.md, "Where a checkpoint may be taken".
   ///
   /// Errors: those of next(), and what `body` throws.
@@ -306,13 +306,15 @@ class pipeline {
       if (!core_->has_started()) start();  // what of it has begun is ended when the rest fails
       const waiting w(core_->consumer(), *scheduler::current(), waiting::for_input);
       if (core_->turn_is_over()) co_await detail::let_others_run();
-      if (has_some) co_return true;
-      const bool more = co_await last_->next(in_.renew());
+      bool more = has_some;
+      if (!has_some) {
+        more = co_await last_->next(in_.renew());
+        if (more) in_.renewed();
+      }
       if (more) {
-        in_.renewed();
         if (!core_->must_stop_now()) co_return true;
         keeps = true;  // the state is that before them
-        throw failure(errc::cancelled, "pipeline");
+        co_await core_->stop_before_element();
       }
     } catch (...) {
       error = std::current_exception();

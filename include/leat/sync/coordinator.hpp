@@ -225,6 +225,10 @@ class coordinator final : public task_scope {
   /// that nobody asks for here are told on standard error by clear_stop() or the destructor.
   [[nodiscard]] std::vector<std::exception_ptr> secondary_errors() const;
 
+  /// Returns true if the first stop request was made with a clean error, such as out_of_range of a
+  /// task: the work has ended by itself.
+  [[nodiscard]] bool stopped_by_clean_error() const noexcept;
+
   /// Keeps an error that is no reason to stop, such as that of a clean-up: it is never thrown.
   void add_secondary_error(std::exception_ptr error);
 
@@ -254,7 +258,8 @@ class coordinator final : public task_scope {
   const std::vector<errc> clean_;
   mutable detail::mutex state_mutex_;
   bool joined_ LEAT_GUARDED_BY(state_mutex_) = false;
-  bool decided_ LEAT_GUARDED_BY(state_mutex_) = false;  // a first request was made
+  bool decided_ LEAT_GUARDED_BY(state_mutex_) = false;         // a first request was made
+  bool by_clean_error_ LEAT_GUARDED_BY(state_mutex_) = false;  // and it had such an error
   std::exception_ptr error_ LEAT_GUARDED_BY(state_mutex_);
   std::vector<std::exception_ptr> secondary_ LEAT_GUARDED_BY(state_mutex_);
   mutable bool secondary_read_ LEAT_GUARDED_BY(state_mutex_) = true;

@@ -59,10 +59,13 @@ struct stop_options {
 ///
 /// Services are loopers of its coordinator: checkpoints, summaries, rates of the input, steps a
 /// second. They run on the scheduler of managed(), so nothing is saved between two waits of the
-/// body. Nothing is saved, and no stop takes effect, while for_each() of a pipeline in the state
-/// processes an element; another loop that waits in the middle of a step marks it by step().
+/// body. While for_each() of a pipeline in the state processes an element in a coroutine, nothing is
+/// saved, unless the element itself calls save(). A stop waits for the element, up to the option
+/// step_grace; an error does not wait. Another loop that waits in the middle of a step marks it by
+/// step().
 ///
-/// Use one at a time; it can be used again. Thread safety: request_stop(), should_stop() and
+/// Use one at a time; it can be used again, unless its event loop was destroyed before it had
+/// stopped: then it can only be destroyed. Thread safety: request_stop(), should_stop() and
 /// wait_for_stop() are shared-safe, all else is thread-bound to the scheduler where it is prepared.
 /// Source: tf.train.Supervisor. What is decided otherwise: docs/supervisor.md.
 class supervisor {
@@ -79,16 +82,16 @@ class supervisor {
   /// Runs `body` in a session, with all services, and stops on every way out.
   ///
   /// Body: callable with session&, or without argument, gives task<void>; lives until the end,
-  /// captures and all. A stop of the supervisor, by an error of a service for one, cancels what the
-  /// body waits for.
+  /// captures and all. A stop of the supervisor cancels what the body waits for when the current
+  /// step has finished, or after the option step_grace; an error of a service cancels it at once.
   ///
   /// Errors:       what comes first: of prepare_or_wait_for_session(), of the body, of a service, a
   ///               runner or any task of the coordinator. out_of_range, and what else is a clean
   ///               stop, is none; nor is an error of the body after a clean stop, which
   ///               secondary_errors() has, and on_warning is told, unless the options say that it
   ///               is thrown. aborted and unavailable leave it like others: see retry().
-  /// Cancellation: ends the body as cancelled, which is thrown when all has stopped; the last
-  ///               checkpoint is written all the same.
+  /// Cancellation: ends the body as cancelled after its current step, as every stop; thrown when
+  ///               all has stopped. The last checkpoint is written all the same.
   template <class Body>
   [[nodiscard]] task<void> managed(Body body, prepare_options preparing = {},
                                    stop_options stopping = {}) {
@@ -129,8 +132,9 @@ class supervisor {
   /// Asks all to stop, waits for the services and whatever else the coordinator has, for so long as
   /// the grace says, saves once more where all ended well, and closes the writer behind a STOP. A
   /// second stop does nothing but wait for the first. A body finishes its step and is cancelled,
-  /// unless it has called this itself: then it continues. Within a step nothing is saved, and
-  /// on_warning is called: call request_stop() there. During the start it waits for its end.
+  /// unless it has called this itself: then it continues. Called within a step, it saves nothing
+  /// and calls on_warning; call request_stop() there instead. Called during the start, it waits
+  /// until the start has ended.
   ///
   /// Errors: failed_precondition in a task of the coordinator, such as the body of loop(), in
   ///         at_end and within the start, which would wait for themselves: there call
@@ -155,9 +159,10 @@ class supervisor {
   /// Calls after the first have no effect. stop_on_signal calls it. Thread-bound.
   void request_stop_after_step() noexcept;
 
-  /// Returns true if a stop was requested from outside the body while the last run was in progress:
-  /// running the program again would continue it. Returns false if the body finished by itself,
-  /// also after a stop that it requested, and if anything failed.
+  /// Returns true if a stop was requested from outside while the last run was in progress: running
+  /// the program again would continue it. Returns false if the body finished by itself, if it or a
+  /// task of coord() requested the stop or threw a clean error such as out_of_range, and if anything
+  /// failed.
   [[nodiscard]] bool stopped() const noexcept;
 
   [[nodiscard]] bool should_stop() const noexcept { return coord_.should_stop(); }
@@ -169,7 +174,7 @@ class supervisor {
   /// A step, as long as it lives: nothing is saved meanwhile. A step that an exception ends was not
   /// done whole: then nothing is saved any more before the next restore, and on_warning is told.
   /// Each element that pipeline::for_each() passes to a coroutine is a step by itself, if the state
-  /// contains the pipeline and the body never calls step().
+  /// contains the pipeline and step() was not called outside of an element.
   class [[nodiscard]] step_scope {
    public:
     step_scope(step_scope&& other) noexcept
@@ -197,7 +202,8 @@ class supervisor {
   ///       more = batch.has_value();
   ///     }
   ///
-  /// Not within a step. Errors: cancelled. Cancellation: total.
+  /// Not within another one; within an element that is a step it has no effect. Errors: cancelled.
+  /// Cancellation: total.
   [[nodiscard]] task<step_scope> step();
 
   /// Saves now, tells the event file, and gives the path. Every event that was added before reaches
@@ -205,10 +211,10 @@ class supervisor {
   /// its summaries. If the events cannot be written the checkpoint is saved all the same, and the
   /// error of the event writer is thrown afterwards. Cost: one more fsync, of the events.
   ///
-  /// Errors: failed_precondition for who has nothing to save, or not now: a worker, before it is
-  ///         prepared, in a step, except within an element of for_each() while no other one is in
-  ///         progress, and behind one that was not done whole; invalid_argument for a
-  ///         step below 0; those of saver::save(). Cancellation: as saver::save().
+  /// Errors: failed_precondition in a worker; before it is prepared; within a step(); while an
+  ///         element of another task is processed; after a step that was not completed.
+  ///         invalid_argument for a step below 0; those of saver::save().
+  /// Cancellation: as saver::save().
   [[nodiscard]] task<std::string> save();
 
   /// The same when the steps of other tasks that are under way are done. Not within a step(), for
@@ -264,13 +270,15 @@ class supervisor {
                                stop_options options);
   [[nodiscard]] task<void> wait_before_step();
   [[nodiscard]] task<void> stop_before_step();
+  [[nodiscard]] task<void> wait_for_start();
+  void warn_of_held_steps(duration limit);
   [[nodiscard]] task<void> limit_last_step();
   [[nodiscard]] task<void> wait_for_step_of_body();
   [[nodiscard]] bool has_failed() const noexcept;
   void note_request_of_body() noexcept;
   [[nodiscard]] bool limit_steps() noexcept;
   void stop_body() noexcept;
-  [[nodiscard]] task<void> stop_body_here();
+  [[nodiscard]] task<void> stop_body_here(bool by_owner);
   void warn_of_skipped();
   [[nodiscard]] saver_options heard_saver() const;
   [[nodiscard]] task<void> open_parts();

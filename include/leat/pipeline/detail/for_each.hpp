@@ -52,11 +52,12 @@ template <class Pipeline, class Body>
     if (steps.must_wait()) co_await steps.wait();
     std::optional<value_type> element = co_await from.next();
     if (!element) break;
+    steps.begin();
+    if (steps.must_wait()) co_await steps.wait();
     if constexpr (std::is_void_v<std::invoke_result_t<Body&, value_type>>) {
+      steps.end(true);  // nothing else runs before the function has returned
       body(std::move(*element));
     } else {
-      steps.begin();
-      if (steps.must_wait()) co_await steps.wait();
       co_await body(std::move(*element));
       steps.end(true);
     }

@@ -128,10 +128,12 @@ class pipeline_core {
     return observer_;
   }
 
-  /// Returns true if the consumer was asked to stop: a step that began now would be cancelled.
+  /// Returns true if no element may begin: the consumer was asked to stop, or is about to be.
   [[nodiscard]] bool must_stop_now() const noexcept {
-    return observer_ && scheduler::current_task()->stop_requested();
+    return observer_ && (scheduler::current_task()->stop_requested() || observer_->must_stop());
   }
+  /// Waits for the steps of others and throws `cancelled`.
+  [[nodiscard]] task<void> stop_before_element() const;
 
   /// Stops all tasks and waits for their ends. Errors: none of theirs.
   [[nodiscard]] task<void> stop();

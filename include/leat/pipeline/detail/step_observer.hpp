@@ -14,6 +14,7 @@ struct step_in_progress {
   step_in_progress* next = nullptr;  // in the observer's list
   bool is_counted = false;           // it is in that list
   bool is_saving = false;            // it waits for a save that it has asked for
+  bool is_overdue = false;           // a save has waited for its end for too long
 };
 
 /// Learns when pipeline::for_each() processes an element in a coroutine, so that a supervisor saves
@@ -28,6 +29,10 @@ class step_observer {
   /// Returns true if the current task is a part of a step that is in progress: its own elements are
   /// no steps then.
   [[nodiscard]] virtual bool is_within_step() const noexcept = 0;
+
+  /// Returns true if no element may begin any more, except those of the current task's own step:
+  /// wait(false) throws `cancelled` when the steps of others have ended.
+  [[nodiscard]] virtual bool must_stop() const noexcept = 0;
 
   /// Returns true if for_each() must await wait() before it continues. `in_step`: an element was
   /// taken and its coroutine is about to run; else the next element is about to be taken.
