@@ -45,7 +45,8 @@ leat::task<int> serve(asio::io_context& io, leat::fifo_queue<request>& requests,
   int served = 0;
   while (const auto r = co_await requests.pop()) {
     asio::steady_timer work(io, 1ms);
-    if (co_await wait_for(work)) continue;
+    const std::error_code ec = co_await wait_for(work);
+    if (ec) throw std::system_error(ec, "work");
     co_await replies.push("reply " + std::to_string(r->number));
     ++served;
   }

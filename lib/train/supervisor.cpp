@@ -424,13 +424,12 @@ task<void> supervisor::finish(const bool& well, task<void> closing) {
 }
 
 task<void> supervisor::save_at_end() {
-  const bool can = parts_->saver && parts_->lock && parts_->is_ready && options_.save_at_end;
-  if (!can) co_return;
+  if (!parts_->saver || !parts_->lock || !parts_->is_ready) co_return;
   if (parts_->broken) warn("a step was not done whole: there is no last checkpoint");
   if (parts_->in_step()) {
     warn("stop() was called in a step: there is no last checkpoint; call request_stop() in a step");
   }
-  if (parts_->broken || parts_->in_step()) co_return;
+  if (!options_.save_at_end || parts_->broken || parts_->in_step()) co_return;
   const std::optional<std::int64_t> step = global_step();
   // A state that was restored without some entries differs from the checkpoint of its step.
   const bool differs = parts_->restored_partly && !parts_->has_saved;

@@ -1,4 +1,4 @@
-// expect: a task is awaited once, and given up for that: write co_await std::move(task)
+// expect: co_await consumes a task: write co_await std::move(task)
 #include "leat/core/task.hpp"
 
 leat::task<int> work();

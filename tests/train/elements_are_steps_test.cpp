@@ -93,6 +93,7 @@ TEST_CASE("supervisor: stop() of another task waits for the element, and the sta
     }(sv));
     CHECK(co_await thrown_by(sv.managed([&] { return j.body(); })) == "");
     co_await other.join();
+    CHECK(sv.stopped());
     CHECK(j.step == 3);
     CHECK_FALSE(j.in_step);
     CHECK(has_file(w, "/run/model.ckpt-3"));

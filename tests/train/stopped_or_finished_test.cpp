@@ -103,6 +103,7 @@ TEST_CASE("supervisor: stop() beside the start of managed() waits for it") {
       CHECK(co_await thrown_by(sv.managed([&] { return j.body(); })) == "");
       co_await other.join();
       CHECK_FALSE(j.in_step);
+      CHECK(sv.stopped());
     });
   }
 }

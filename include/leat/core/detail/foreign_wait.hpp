@@ -64,7 +64,7 @@ template <class A>
 class [[nodiscard]] foreign_wait final : public wait {
   using awaiter = decltype(get_awaiter(std::declval<A>()));
   static_assert(!is_task<std::remove_cvref_t<A>>,
-                "a task is awaited once, and given up for that: write co_await std::move(task)");
+                "co_await consumes a task: write co_await std::move(task)");
   static_assert(is_task<std::remove_cvref_t<A>> || awaiter_for_any<awaiter>,
                 "a leat::task cannot await this. An asio::awaitable runs in asio::co_spawn() only: "
                 "start the operation with a handler that pushes its result into a queue, and "
