@@ -59,8 +59,8 @@ struct stop_options {
 ///
 /// Services are loopers of its coordinator: checkpoints, summaries, rates of the input, steps a
 /// second. They run on the scheduler of managed(), so nothing is saved between two waits of the
-/// body. While for_each() of a pipeline in the state processes an element in a coroutine, nothing is
-/// saved, unless the element itself calls save(). A stop waits for the element, up to the option
+/// body. While a coroutine processes an element of for_each(), of a pipeline in the state, nothing
+/// is saved, unless the element itself calls save(). A stop waits for the element, up to the option
 /// step_grace; an error does not wait. Another loop that waits in the middle of a step marks it by
 /// step().
 ///
@@ -160,9 +160,9 @@ class supervisor {
   void request_stop_after_step() noexcept;
 
   /// Returns true if a stop was requested from outside while the last run was in progress: running
-  /// the program again would continue it. Returns false if the body finished by itself, if it or a
-  /// task of coord() requested the stop or threw a clean error such as out_of_range, and if anything
-  /// failed.
+  /// the program again would continue it. Returns false if the body finished by itself, if the body
+  /// or a task of coord() requested the stop or threw a clean error such as out_of_range, and if
+  /// anything failed.
   [[nodiscard]] bool stopped() const noexcept;
 
   [[nodiscard]] bool should_stop() const noexcept { return coord_.should_stop(); }
