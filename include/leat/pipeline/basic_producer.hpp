@@ -92,10 +92,10 @@ void require_items(std::size_t count, const std::string& producer, std::string_v
 /// shared-safe.
 /// Cost: 8 bytes an item to shuffle. Items are made as they are needed, some at a time: a list's
 ///       all at once, of rows up to 64 and no more than the capacity.
-template <queue_element T>
+template <class T>
 class basic_producer {
  public:
-  using value_type = T;
+  using value_type = typename detail::element_of_queue<T>::type;
 
   basic_producer(const basic_producer&) = delete;
   basic_producer& operator=(const basic_producer&) = delete;

@@ -234,7 +234,7 @@ class basic_batcher {
 };
 
 /// Batches in the order in which the items come. Source: tf.train.batch.
-template <queue_element T, queue_weigher<T> Weigh = unweighed>
+template <class T, queue_weigher<T> Weigh = unweighed>
 class batch final : public basic_batcher<fifo_queue<T, Weigh>> {
  public:
   /// Errors: invalid_argument for a batch size or a capacity of 0, or a weight without a weigher.
@@ -250,7 +250,7 @@ class batch final : public basic_batcher<fifo_queue<T, Weigh>> {
 /// Batches of items drawn at random from those in the queue. Source: tf.train.shuffle_batch.
 ///
 /// Recommended capacity: min_after_dequeue + (enqueue operations + a few) * batch_size.
-template <queue_element T, queue_weigher<T> Weigh = unweighed>
+template <class T, queue_weigher<T> Weigh = unweighed>
 class shuffle_batch final : public basic_batcher<random_shuffle_queue<T, Weigh>> {
  public:
   /// Errors: invalid_argument for a batch size or a capacity of 0, a minimum not below the

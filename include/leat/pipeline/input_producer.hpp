@@ -28,7 +28,7 @@ concept item_finder =
 /// For the rows of arrays see tensor_input_producer and slice_input_producer.
 ///
 /// Source: tf.train.input_producer.
-template <queue_element T>
+template <class T>
   requires std::copy_constructible<T>
 class input_producer final : public basic_producer<T> {
  public:

@@ -57,7 +57,7 @@ namespace leat {
 /// the popping task ends.
 /// Cost: O(1) an item and no allocation, apart from the growth of the storage up to the capacity
 /// and what batches that wait may hold.
-template <queue_element T, class Order, queue_weigher<T> Weigh = unweighed>
+template <class T, class Order, queue_weigher<T> Weigh = unweighed>
 class basic_queue
     : public detail::queue_items<T, Order, Weigh>,
       public blocking_face<basic_queue<T, Order, Weigh>, T, std::span<T>, std::vector<T>> {

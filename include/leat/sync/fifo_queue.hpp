@@ -18,7 +18,7 @@ namespace leat {
 /// See basic_queue for the operations and their contract; queue_weigher for a bound by weight.
 ///
 /// Source: FIFOQueue.
-template <queue_element T, queue_weigher<T> Weigh = unweighed>
+template <class T, queue_weigher<T> Weigh = unweighed>
 class fifo_queue final
     : public basic_queue<T, detail::ring_order<detail::stored_item<T, Weigh>>, Weigh> {
   using base = basic_queue<T, detail::ring_order<detail::stored_item<T, Weigh>>, Weigh>;

@@ -35,7 +35,7 @@ namespace leat {
 /// Errors: invalid_argument, thrown by a batch pop of more items than the capacity, or with a
 /// budget.
 /// Source: PriorityQueue; equal priorities in order of entry.
-template <queue_element T, class Less = std::less<T>, queue_weigher<T> Weigh = unweighed>
+template <class T, class Less = std::less<T>, queue_weigher<T> Weigh = unweighed>
 class priority_queue final
     : public basic_queue<
           T, detail::heap_order<detail::stored_item<T, Weigh>, detail::stored_less<T, Less, Weigh>>,

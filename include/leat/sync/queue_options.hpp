@@ -47,6 +47,16 @@ struct queue_options {
 
 namespace detail {
 
+/// T, the type of a queue's elements; rejects a type that is no queue_element.
+template <class T>
+struct element_of_queue {
+  static_assert(queue_element<T>,
+                "a queue moves its elements, and moving one must not throw: declare the move "
+                "constructor, the move assignment and the destructor noexcept, or queue a "
+                "std::unique_ptr");
+  using type = T;
+};
+
 /// The capacity of a queue that is made without one: an error that says so.
 template <class Missing>
 std::size_t missing_capacity() {

@@ -22,6 +22,9 @@ namespace detail {
 /// for. The faces are basic_queue's.
 template <class T, class Order, class Weigh>
 class queue_items : public queue_base {
+ public:
+  using value_type = typename element_of_queue<T>::type;
+
  protected:
   template <class... OrderArguments>
   queue_items(const queue_options& options, std::size_t floor, Weigh weigh,

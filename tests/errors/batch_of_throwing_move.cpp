@@ -1,0 +1,10 @@
+// expect: a queue moves its elements, and moving one must not throw
+#include <utility>
+
+#include "leat/pipeline/batcher.hpp"
+
+struct job {
+  job(job&&) noexcept {}
+  job& operator=(job&&) { return *this; }
+};
+leat::batch<job> batches({.batch_size = 3});
