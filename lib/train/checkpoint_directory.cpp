@@ -115,13 +115,13 @@ task<std::optional<checkpoint_state>> detail::read_checkpoint_state(std::string 
 
 task<std::optional<checkpoint_state>> get_checkpoint_state(
     std::string directory, std::string latest_filename,
-    std::function<void(const std::string&)> on_warning) {
+    braced<std::function<void(const std::string&)>> on_warning) {
   std::optional<checkpoint_state> state;
   try {
     state =
         co_await detail::read_checkpoint_state(std::move(directory), std::move(latest_filename));
   } catch (const detail::unreadable_state& e) {
-    if (on_warning) on_warning(e.what());
+    if (on_warning) std::as_const(on_warning)(e.what());
   }
   co_return state;
 }

@@ -149,7 +149,9 @@ template <class T, class Executor, class CompletionToken>
   requires(asio::execution::is_executor<Executor>::value)
 auto async_run(const Executor& executor, task<T> t, CompletionToken&& token,
                std::source_location where = std::source_location::current()) {
-  return asio::async_initiate<CompletionToken, typename detail::run_signature<T>::type>(
+  using signature = typename detail::run_signature<T>::type;
+  static_assert(detail::completion_handler<std::decay_t<CompletionToken>, signature>::is_function);
+  return asio::async_initiate<CompletionToken, signature>(
       [executor, where](auto&& handler, task<T> body) {
         using handler_type = std::decay_t<decltype(handler)>;
         detail::run_operation<T, handler_type, Executor>::start(

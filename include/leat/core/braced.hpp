@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "leat/core/detail/is_task.hpp"
+
 namespace leat {
 
 namespace detail {
@@ -68,6 +70,20 @@ struct braced_base<std::function<R(Args...)>> : std::function<R(Args...)> {
   void operator()(Any&&...) = delete;
 };
 
+// Checks what becomes a T, or a part of it.
+template <class T, class From>
+struct braced_source {
+  static constexpr bool is_checked = true;
+};
+template <class... Args, class From>
+struct braced_source<std::function<void(Args...)>, From> {
+  static_assert(
+      !returns_awaitable<From&, Args...>,
+      "a function of the options is called and not awaited, so this coroutine would never "
+      "run: write a plain function, which may spawn() the coroutine in a task_group");
+  static constexpr bool is_checked = true;
+};
+
 }  // namespace detail
 
 /// A member of an options struct: a T, such as a string, a list or a function, that can be written
@@ -88,7 +104,8 @@ struct braced_base<std::function<R(Args...)>> : std::function<R(Args...)> {
 /// as a variable. They do not take a std::initializer_list, which g++ 12 refuses inside `co_await`
 /// ("array used as initializer").
 ///
-/// A function is called through a const object only.
+/// A function is called through a const object only. One that returns void cannot be a coroutine,
+/// since nobody would await that.
 ///
 /// Thread safety: that of T.
 template <class T>
@@ -104,6 +121,7 @@ class braced : public detail::braced_base<T> {
   template <std::convertible_to<T> U>
     requires(!std::same_as<std::remove_cvref_t<U>, braced>)
   braced(U&& value) : base() {
+    static_assert(detail::braced_source<T, std::decay_t<U>>::is_checked);
     T::operator=(T(std::forward<U>(value)));
   }
 
@@ -123,6 +141,7 @@ class braced : public detail::braced_base<T> {
   template <class U>
     requires(std::assignable_from<T&, U> && !std::same_as<std::remove_cvref_t<U>, braced>)
   braced& operator=(U&& value) {
+    static_assert(detail::braced_source<T, std::decay_t<U>>::is_checked);
     return assign(std::forward<U>(value));
   }
 

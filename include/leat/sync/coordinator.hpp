@@ -54,6 +54,19 @@ class stragglers_error : public failure {
   using failure::failure;
 };
 
+namespace detail {
+
+/// Rejects a coroutine as the body of a thread.
+template <class Body, class... Args>
+struct thread_body {
+  static_assert(!returns_awaitable<Body&, Args...>,
+                "a thread runs a plain function, and this one is a coroutine, which would never "
+                "run: spawn() the coroutine, or write [...] { leat::sync_wait(coroutine()); }");
+  static constexpr bool is_function = true;
+};
+
+}  // namespace detail
+
 /// Stops a set of tasks and threads together, and joins them: the first error wins.
 ///
 /// Whoever finds a reason to stop calls request_stop(), with or without an error; a task or thread
@@ -124,8 +137,16 @@ class coordinator final : public task_scope {
   template <std::invocable Body>
     requires(!std::invocable<Body&, std::stop_token>)
   void start_thread(std::string name, Body body) {
+    static_assert(detail::thread_body<Body>::is_function);
     start_thread(std::move(name),
                  [body = std::move(body)](const std::stop_token&) mutable { body(); });
+  }
+
+  /// Rejected: nobody would await the coroutine.
+  template <class Body>
+    requires detail::returns_awaitable<Body&, std::stop_token>
+  void start_thread(std::string, Body) {
+    static_assert(detail::thread_body<Body, std::stop_token>::is_function);
   }
 
   /// Rejected: a message about a thread needs its name.

@@ -30,7 +30,7 @@ struct checkpoint_state_options {
 /// Source: TensorFlow, get_checkpoint_state.
 [[nodiscard]] task<std::optional<checkpoint_state>> get_checkpoint_state(
     std::string directory, std::string latest_filename = "checkpoint",
-    std::function<void(const std::string&)> on_warning = {});
+    braced<std::function<void(const std::string&)>> on_warning = {});
 
 /// Writes which checkpoints a directory has, in one step. The newest path is added to the list if
 /// it is not the last of it. Of a relative directory, paths within it are stored relative to it.

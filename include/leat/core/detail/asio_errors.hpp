@@ -4,7 +4,21 @@
 
 #include <asio/this_coro.hpp>
 
+#include "leat/core/detail/is_task.hpp"
+
 namespace leat::detail {
+
+/// Rejects a coroutine as a completion handler.
+template <class Handler, class Signature>
+struct completion_handler;
+template <class Handler, class... Args>
+struct completion_handler<Handler, void(Args...)> {
+  static_assert(!returns_awaitable<Handler&, Args...>,
+                "a completion handler is called and not awaited, so this coroutine would never "
+                "run: write a plain function, which may start the coroutine with "
+                "leat::async_run()");
+  static constexpr bool is_function = true;
+};
 
 // Messages of the compiler for a coroutine of Asio that awaits what only a leat task can. Its
 // await_transform() tries to convert that to asio::this_coro::executor_t; so what leat tasks await

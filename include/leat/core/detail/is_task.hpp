@@ -14,10 +14,17 @@ inline constexpr bool is_task = false;
 template <class T>
 inline constexpr bool is_task<task<T>> = true;
 
-/// True if a call of F with these arguments returns a task.
+/// True for what does nothing until somebody awaits it: a task, an operation such as queue.pop(),
+/// an awaitable of Asio or another library.
+template <class T>
+concept must_be_awaited = is_task<T> || requires(T& awaitable) {
+  awaitable.await_ready();
+} || requires(T&& awaitable) { static_cast<T&&>(awaitable).operator co_await(); };
+
+/// True if a call of F with these arguments returns something that must be awaited.
 template <class F, class... Args>
-concept returns_task = std::is_invocable_v<F, Args...> &&
-                       is_task<std::remove_cvref_t<std::invoke_result_t<F, Args...>>>;
+concept returns_awaitable = std::is_invocable_v<F, Args...> &&
+                            must_be_awaited<std::remove_cvref_t<std::invoke_result_t<F, Args...>>>;
 
 /// True if a call of F with these arguments returns a Result, not something that converts to it.
 template <class Result, class F, class... Args>

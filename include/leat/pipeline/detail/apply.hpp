@@ -30,13 +30,24 @@ struct mapped<std::optional<T>> {
   static constexpr arity how = arity::maybe;
 };
 
+/// True for what somebody has to await, also in an optional or a range.
+template <class T>
+constexpr bool holds_awaitable = must_be_awaited<T>;
+template <class T>
+  requires(!must_be_awaited<T>) && requires { typename T::value_type; }
+constexpr bool holds_awaitable<T> = must_be_awaited<typename T::value_type>;
+
 /// Rejects a coroutine as the function of a stage.
 template <class Function, class Element>
 constexpr void require_function() {
-  static_assert(!returns_task<const Function&, Element>,
-                "map() and flat_map() call a plain function, and this one is a coroutine, whose "
-                "tasks would never run: await it in for_each(), or push its results to a queue "
-                "in tasks that you spawn() and continue with read_queue()");
+  if constexpr (std::is_invocable_v<const Function&, Element>) {
+    using result = std::remove_cvref_t<std::invoke_result_t<const Function&, Element>>;
+    static_assert(!holds_awaitable<result>,
+                  "map() and flat_map() call a plain function, and this one is a coroutine or "
+                  "returns an operation, which would never run: await it in for_each(), or push "
+                  "its results to a queue in tasks that you spawn() and continue with "
+                  "read_queue()");
+  }
 }
 
 /// What a range gives that a function has made, or only lent.

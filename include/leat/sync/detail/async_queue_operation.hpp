@@ -15,6 +15,7 @@
 #include <asio/executor_work_guard.hpp>
 
 #include "leat/core/detail/asio_delivery.hpp"
+#include "leat/core/detail/asio_errors.hpp"
 #include "leat/core/detail/pending_operations.hpp"
 #include "leat/core/error.hpp"
 #include "leat/sync/detail/queue_verbs.hpp"
@@ -159,7 +160,9 @@ class async_queue_operation final : private Verb, private queue_waiter, private 
 template <class Verb, class Queue, class Token, class... Arguments>
 auto initiate(Queue& q, const std::source_location& where, Token&& token,
               Arguments&&... arguments) {
-  return asio::async_initiate<Token, void(std::error_code, verb_result<Verb>)>(
+  using signature = void(std::error_code, verb_result<Verb>);
+  static_assert(completion_handler<std::decay_t<Token>, signature>::is_function);
+  return asio::async_initiate<Token, signature>(
       [&q, where](auto&& handler, auto&&... values) {
         using handler_type = std::decay_t<decltype(handler)>;
         async_queue_operation<Queue, Verb, handler_type>::start(

@@ -1,0 +1,10 @@
+// expect: a completion handler is called and not awaited
+#include <exception>
+
+#include <asio/io_context.hpp>
+
+#include "leat/core/async_run.hpp"
+
+leat::task<int> work();
+leat::task<> finish(std::exception_ptr error, int result);
+void run(asio::io_context& io) { leat::async_run(io, work(), finish); }

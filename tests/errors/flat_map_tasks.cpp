@@ -1,0 +1,8 @@
+// expect: map() and flat_map() call a plain function
+#include <vector>
+
+#include "leat/pipeline/read_queue.hpp"
+#include "leat/sync/fifo_queue.hpp"
+
+std::vector<leat::task<int>> fetch(int i);
+auto declare(leat::fifo_queue<int>& ids) { return leat::read_queue(ids).flat_map("fetch", fetch); }

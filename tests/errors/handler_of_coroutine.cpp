@@ -1,0 +1,10 @@
+// expect: a completion handler is called and not awaited
+// expect: start the coroutine with leat::async_run()
+#include <optional>
+#include <system_error>
+
+#include "leat/sync/fifo_queue.hpp"
+
+void use(leat::fifo_queue<int>& queue) {
+  queue.async_pop([](std::error_code, std::optional<int>) -> leat::task<> { co_return; });
+}

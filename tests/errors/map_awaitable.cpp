@@ -1,0 +1,8 @@
+// expect: map() and flat_map() call a plain function
+#include <asio/awaitable.hpp>
+
+#include "leat/pipeline/read_queue.hpp"
+#include "leat/sync/fifo_queue.hpp"
+
+asio::awaitable<int> fetch(int i);
+auto declare(leat::fifo_queue<int>& ids) { return leat::read_queue(ids).map("fetch", fetch); }

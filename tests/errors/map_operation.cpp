@@ -1,0 +1,12 @@
+// expect: map() and flat_map() call a plain function
+// expect: or returns an operation
+#include <chrono>
+
+#include "leat/core/sleep.hpp"
+#include "leat/pipeline/read_queue.hpp"
+#include "leat/sync/fifo_queue.hpp"
+
+auto declare(leat::fifo_queue<int>& delays) {
+  return leat::read_queue(delays).map(
+      "wait", [](int n) { return leat::sleep_for(std::chrono::milliseconds(n)); });
+}

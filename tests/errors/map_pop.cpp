@@ -1,0 +1,7 @@
+// expect: map() and flat_map() call a plain function
+#include "leat/pipeline/read_queue.hpp"
+#include "leat/sync/fifo_queue.hpp"
+
+auto declare(leat::fifo_queue<int>& ids, leat::fifo_queue<int>& others) {
+  return leat::read_queue(ids).map("pop", [&](int) { return others.pop(); });
+}

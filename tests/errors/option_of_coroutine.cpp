@@ -1,0 +1,9 @@
+// expect: a function of the options is called and not awaited
+// expect: write a plain function
+#include <string>
+
+#include "leat/core/task.hpp"
+#include "leat/train/saver_options.hpp"
+
+leat::task<> warn(const std::string& sentence);
+leat::saver_options options{.on_warning = warn};
