@@ -92,6 +92,8 @@ struct fixture {
   std::function<leat::task<>(leat::event_writer&)> in_writer = any_function();
   std::function<leat::task<>(leat::session&)> in_session = any_function();
   std::optional<leat::tfrecord_index> index;
+  std::optional<leat::event_writer> added;
+  std::shared_ptr<leat::quarantine_log> log;
   std::vector<double> weights = std::vector<double>(4);
   leat::checkpoint_registry registry;
   leat::task_group group{"case"};  // in which the case runs
@@ -118,6 +120,8 @@ struct fixture {
     leat::event_writer events = co_await leat::event_writer::open(directory / "events");
     co_await events.add_scalar("loss", 0.5, 1);
     co_await events.close();
+    added.emplace(co_await leat::event_writer::open(directory / "added"));
+    log = co_await leat::quarantine_log::open(directory / "quarantine.json");
     static_cast<void>(numbers.try_push(1));
     numbers.close();
   }
@@ -126,6 +130,15 @@ struct fixture {
 inline leat::task<> close(leat::task<leat::event_writer> opening) {
   leat::event_writer writer = co_await std::move(opening);
   co_await writer.close();
+}
+
+// Of a supervisor without a writer.
+inline leat::task<> refused(leat::task<> computed) {
+  try {
+    co_await std::move(computed);
+  } catch (const leat::failure& e) {
+    if (e.code() != leat::errc::failed_precondition) throw;
+  }
 }
 
 struct test_case {
@@ -144,6 +157,7 @@ inline leat::task<> prepare_and_call(const test_case& c, fixture& f) {
     error = std::current_exception();
   }
   co_await f.supervised.stop();
+  co_await f.added->close();
   if (error) std::rethrow_exception(error);
 }
 
@@ -195,6 +209,8 @@ inline int run(std::span<const test_case> cases) {
   leat::tfrecord_file::open(f.records, std::move(*f.index), __VA_ARGS__)
 #define CALL_tfrecord_writer_open(...) leat::tfrecord_writer::open(f.fresh, __VA_ARGS__)
 
+#define CALL_quarantine_log_add(...) f.log->add(__VA_ARGS__)
+
 #define CALL_match_files(...) leat::match_files({f.lines, f.records}, __VA_ARGS__)
 #define CALL_read_files(...) \
   leat::read_files<leat::line_reader>(__VA_ARGS__).batch({.batch_size = 2}).next()
@@ -223,6 +239,8 @@ inline int run(std::span<const test_case> cases) {
 #define CALL_read_events(...) leat::read_events(f.directory / "events", __VA_ARGS__)
 #define CALL_event_writer_open(...) \
   leat_braces::close(leat::event_writer::open(f.fresh, __VA_ARGS__))
+#define CALL_event_writer_add_summary(...) f.added->add_summary(__VA_ARGS__)
+#define CALL_event_writer_add_event(...) f.added->add_event(__VA_ARGS__)
 #define CALL_with_event_writer(...) leat::with_event_writer(f.fresh, __VA_ARGS__, f.in_writer)
 #define CALL_find_rank_checkpoints(...) \
   leat::find_rank_checkpoints({f.directory.path(), f.directory / "logs"}, __VA_ARGS__)
@@ -234,4 +252,6 @@ inline int run(std::span<const test_case> cases) {
 #define CALL_supervisor_managed(...) f.supervised.managed(f.in_session, __VA_ARGS__)
 #define CALL_supervisor_prepare_or_wait_for_session(...) \
   f.supervised.prepare_or_wait_for_session(__VA_ARGS__)
+#define CALL_supervisor_summary_computed(...) \
+  leat_braces::refused(f.supervised.summary_computed(leat::summary __VA_ARGS__))
 #define CALL_supervisor_stop(...) f.supervised.stop(__VA_ARGS__)

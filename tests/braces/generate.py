@@ -16,9 +16,6 @@ from pathlib import Path
 
 import headers
 
-# Arguments that are values, not options. docs/pitfalls.md tells how to write them.
-VALUES = {'summary', 'event', 'corruption_report'}
-
 # How a member is written, by its type; short, since a short string points into itself.
 SAMPLES = {
     'std::string': '"s"',
@@ -29,6 +26,11 @@ SAMPLES = {
     'std::vector<std::size_t>': '{0, 1}',
     'std::vector<double>': '{1.5}',
     'std::vector<scheduler*>': '{leat::scheduler::current()}',
+    'std::vector<summary_value>':
+        '{{.tag = "a", .value = 0.5F}, {f.long_text, leat::histogram_data()}}',
+    'std::variant<std::monostate, float, histogram_data, opaque_value>':
+        'leat::opaque_value{.field = 4, .bytes = f.long_text}',
+    'content': 'leat::summary{.values = {{.tag = f.long_text, .value = 0.5F}}}',
     'std::vector<renamed_entry>': '{{"a", f.long_text}, {.from = "c", .to = "d"}}',
 }
 
@@ -52,8 +54,6 @@ class Tests:
 
     def is_options(self, type_):
         name = re.sub(r'const |&|<.*', '', type_).strip()
-        if name in VALUES:
-            return None
         return name if name in self.structs or name == 'options_type' else None
 
     # What is safe in braces; the compiler decides about the types of the members.
@@ -70,8 +70,10 @@ class Tests:
             of = s.space + s.name + ('<leat::line_reader>' if s.template else '')
             for type_, name in s.members:
                 if 'std::function' not in type_:
-                    wanted += [self.structs[t] for t in re.findall(r'\w+', type_)
-                               if t in self.structs and t not in VALUES]
+                    words = re.findall(r'\w+', type_)
+                    words += re.findall(r'\w+', ' '.join(s.aliases.get(w, '') for w in words))
+                    wanted += [self.structs[t] for t in words
+                               if t in self.structs]
                 yield (f'static_assert(leat_braces::is_safe<decltype({of}::{name})>,\n'
                        f'              "{s.header}: {s.name}::{name} must be a braced<{type_}>");')
 

@@ -129,9 +129,9 @@ def read_declaration(head, body, space, scope, header, structs, functions, hidde
 def read_struct(name, space, body, header, template):
     s = Struct(name, space, header, template)
     for part in split(re.sub(r'\}(?!\s*(?:[;,)]|<<))', '};', body), ';'):
-        m = re.match(r'using (\w+) = (.*)', part)
+        m = re.match(r'using (\w+) = (.*)', part, re.S)
         if m:
-            s.aliases[m.group(1)] = m.group(2)
+            s.aliases[m.group(1)] = ' '.join(m.group(2).split())
         declaration = split(part, '=')[0]
         if re.match(r'(using|friend|static|template|enum|struct|class|\[\[)\b', part):
             continue

@@ -9,24 +9,25 @@
 #include <vector>
 
 #include "leat/codec/histogram.hpp"
+#include "leat/core/braced.hpp"
 
 namespace leat {
 
 /// A value of a summary that is carried along as it is: an image, a sound, a tensor, or what a
 /// later version knows.
 struct opaque_value {
-  std::uint32_t field = 0;  ///< its number in the message: 3 to 8 but for 5 and 7
-  std::string bytes = {};   ///< of the message
+  std::uint32_t field = 0;         ///< its number in the message: 3 to 8 but for 5 and 7
+  braced<std::string> bytes = {};  ///< of the message
   friend bool operator==(const opaque_value&, const opaque_value&) = default;
 };
 
 /// One named value of a summary.
 struct summary_value {
-  std::string tag = {};
+  braced<std::string> tag = {};
   /// A scalar, a histogram, or something else.
-  std::variant<std::monostate, float, histogram_data, opaque_value> value = {};
+  braced<std::variant<std::monostate, float, histogram_data, opaque_value>> value = {};
   /// A serialized SummaryMetadata: which plugin shows it, and how. Empty: none.
-  std::string metadata = {};
+  braced<std::string> metadata = {};
   friend bool operator==(const summary_value&, const summary_value&) = default;
 };
 
@@ -43,7 +44,7 @@ struct event_limits {
 ///
 /// Thread safety: distinct-safe.
 struct summary {
-  std::vector<summary_value> values = {};
+  braced<std::vector<summary_value>> values = {};
 
   /// The number as a float; NaN and infinity are allowed.
   summary& add_scalar(std::string tag, double value);
@@ -67,19 +68,19 @@ struct summary {
 
 /// What a file of events begins with: "brain.Event:2".
 struct file_version {
-  std::string text = "brain.Event:2";
+  braced<std::string> text = "brain.Event:2";
   friend bool operator==(const file_version&, const file_version&) = default;
 };
 
 /// A serialized GraphDef.
 struct graph_bytes {
-  std::string bytes = {};
+  braced<std::string> bytes = {};
   friend bool operator==(const graph_bytes&, const graph_bytes&) = default;
 };
 
 /// A serialized MetaGraphDef.
 struct meta_graph_bytes {
-  std::string bytes = {};
+  braced<std::string> bytes = {};
   friend bool operator==(const meta_graph_bytes&, const meta_graph_bytes&) = default;
 };
 
@@ -94,7 +95,7 @@ struct log_message {
     fatal = 50
   };
   level_type level = unknown;
-  std::string message = {};
+  braced<std::string> message = {};
   friend bool operator==(const log_message&, const log_message&) = default;
 };
 
@@ -102,15 +103,15 @@ struct log_message {
 struct session_log {
   enum status_type : std::int32_t { unspecified = 0, start = 1, stop = 2, checkpoint = 3 };
   status_type status = unspecified;
-  std::string checkpoint_path = {};
-  std::string message = {};
+  braced<std::string> checkpoint_path = {};
+  braced<std::string> message = {};
   friend bool operator==(const session_log&, const session_log&) = default;
 };
 
 /// A serialized RunMetadata and its name.
 struct tagged_run_metadata {
-  std::string tag = {};
-  std::string bytes = {};
+  braced<std::string> tag = {};
+  braced<std::string> bytes = {};
   friend bool operator==(const tagged_run_metadata&, const tagged_run_metadata&) = default;
 };
 
@@ -126,7 +127,7 @@ struct event {
 
   double wall_time = 0;   ///< seconds since 1970
   std::int64_t step = 0;  ///< of the training
-  content what = {};
+  braced<content> what = {};
 
   /// Errors: invalid_argument for a text that is not UTF-8, which no reader would accept.
   [[nodiscard]] std::string to_bytes() const;

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "leat/core/braced.hpp"
+
 namespace leat {
 
 /// A histogram as it is stored: TensorFlow's message HistogramProto.
@@ -17,8 +19,8 @@ struct histogram_data {
   double num = 0;  ///< how many values
   double sum = 0;
   double sum_squares = 0;
-  std::vector<double> bucket_limit = {};
-  std::vector<double> bucket = {};  ///< how many values each bucket holds
+  braced<std::vector<double>> bucket_limit = {};
+  braced<std::vector<double>> bucket = {};  ///< how many values each bucket holds
 
   friend bool operator==(const histogram_data&, const histogram_data&) = default;
 };

@@ -43,10 +43,10 @@ enum class corruption_policy {
 
 /// What a reader could not deliver, and what it did about it.
 struct corruption_report {
-  std::string path;
-  std::uint64_t offset = 0;  ///< of the record, from the start of the (uncompressed) file
-  std::uint64_t index = 0;   ///< records before it in the file
-  std::string what;          ///< in words, as in an error
+  braced<std::string> path = {};
+  std::uint64_t offset = 0;       ///< of the record, from the start of the (uncompressed) file
+  std::uint64_t index = 0;        ///< records before it in the file
+  braced<std::string> what = {};  ///< in words, as in an error
   std::optional<std::uint32_t> expected_crc = {};  ///< checksum in the file, where one was wrong
   std::optional<std::uint32_t> actual_crc = {};    ///< checksum of what is there
   std::uint64_t skipped = 0;                       ///< bytes that were left out
