@@ -1,19 +1,24 @@
 #include "leat/core/dump_on_request.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
+#include "leat/core/detail/sanitizers.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/runtime.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
+#include "support/child_process.hpp"
 #include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 
@@ -269,6 +274,26 @@ TEST_CASE("dump_on_request: what cannot be done is refused", "[core]") {
   const dump_on_request d({.signal = SIGUSR1});
   CHECK(code_of({.signal = SIGUSR1}) == leat::errc::already_exists);
   CHECK_FALSE(code_of({.signal = SIGUSR2}));
+}
+
+TEST_CASE("dump_on_request: a thread that cannot be started is named, with what to do", "[core]") {
+  if (LEAT_TSAN) return;  // it ends a child that starts a thread
+  const std::string said = leat_test::said_by_child([]() -> std::string {
+    pthread_attr_t too_large;  // a stack that has no room in any address space
+    ::pthread_attr_init(&too_large);
+    ::pthread_attr_setstacksize(&too_large, std::size_t{1} << 47);
+    ::pthread_setattr_default_np(&too_large);
+    try {
+      const dump_on_request d({.signal = SIGUSR1});
+      return "started";
+    } catch (const leat::failure& e) {
+      if (e.code() != std::errc::resource_unavailable_try_again) return "another code";
+      struct sigaction now{};
+      ::sigaction(SIGUSR1, nullptr, &now);
+      return now.sa_handler == SIG_DFL ? e.what() : "a handler is left";
+    }
+  });
+  CHECK_THAT(said, Catch::StartsWith("the thread of dump_on_request cannot be started; raise"));
 }
 
 }  // namespace dump_on_request_test

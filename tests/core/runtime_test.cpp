@@ -2,20 +2,27 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include <catch2/catch.hpp>
 #include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include "leat/core/detail/sanitizers.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
+#include "support/child_process.hpp"
 
 namespace runtime_test {
 
@@ -51,6 +58,42 @@ TEST_CASE("runtime: no threads are an error", "[core]") {
   } catch (const leat::failure& e) {
     CHECK(e.code() == leat::errc::invalid_argument);
   }
+}
+
+// What is said of a thread that cannot be started: the second one, where memory for the stack of
+// one is left, else the first.
+std::string refusal_of_threads(bool room_for_one) {
+  return leat_test::said_by_child([room_for_one]() -> std::string {
+    pthread_attr_t stack;
+    ::pthread_attr_init(&stack);
+    // Without room_for_one: as large as no address space is.
+    const std::size_t size = std::size_t{1} << (room_for_one ? 30 : 47);
+    ::pthread_attr_setstacksize(&stack, size);
+    ::pthread_setattr_default_np(&stack);
+    if (room_for_one) {
+      std::size_t pages = 0;
+      std::ifstream("/proc/self/statm") >> pages;
+      const rlim_t most = pages * static_cast<std::size_t>(::getpagesize()) + size + size / 2;
+      const rlimit memory{most, most};
+      ::setrlimit(RLIMIT_AS, &memory);
+    }
+    try {
+      const runtime rt({.threads = 2});
+      return "started";
+    } catch (const leat::failure& e) {
+      if (e.code() != std::errc::resource_unavailable_try_again) return "another code";
+      return e.what();
+    }
+  });
+}
+
+TEST_CASE("runtime: a thread that cannot be started is named, with what to do", "[core]") {
+  if (LEAT_TSAN) return;  // it ends a child that starts a thread
+  CHECK_THAT(refusal_of_threads(false),
+             Catch::StartsWith("thread 1 of 2 of a runtime cannot be started; raise"));
+  if (LEAT_ASAN) return;  // it has memory of its own
+  CHECK_THAT(refusal_of_threads(true),
+             Catch::StartsWith("thread 2 of 2 of a runtime cannot be started; raise"));
 }
 
 TEST_CASE("runtime: block_on gives the result or throws the error", "[core]") {

@@ -7,6 +7,7 @@ import pathlib
 import pty
 import re
 import subprocess
+import unittest
 
 from support import LEAT, ToolTest, main, records_file
 
@@ -161,9 +162,10 @@ class Usage(ToolTest):
         self.assertIn('LEAT_IO=magic: use uring or threads', self.errors)
 
 
-class Colors(ToolTest):
-    def on_terminal(self, *arguments, errors=False, **environment):
-        """What the command prints on a terminal: its output, or its errors."""
+class TerminalTest(ToolTest):
+    def on_terminal(self, *arguments, errors=False, silent=False, **environment):
+        """What the command prints on a terminal: its output, or its errors. Its input ends once it
+        has said something, or at once if it is to be silent."""
         ours, its = pty.openpty()
         to = {'stdout': its, 'stderr': subprocess.DEVNULL}
         if errors:
@@ -171,6 +173,8 @@ class Colors(ToolTest):
         done = subprocess.Popen([LEAT, *arguments], stdin=subprocess.PIPE, cwd=self.folder, **to,
                                 env={**os.environ, 'TERM': 'xterm', **environment})
         os.close(its)
+        if silent:
+            done.stdin.close()
         text = b''
         try:
             while part := os.read(ours, 4096):
@@ -180,9 +184,11 @@ class Colors(ToolTest):
             pass
         os.close(ours)
         done.stdin.close()
-        done.wait(30)
+        self.status = done.wait(30)
         return text
 
+
+class Colors(TerminalTest):
     def test_on_a_terminal_only_and_not_against_ones_will(self):
         self.write('a', records_file('x'))
         self.assertIn(b'\x1b[32mok', self.on_terminal('verify', 'a'))
@@ -218,6 +224,24 @@ class Colors(ToolTest):
             done.stdout.close()
             os.close(ours)
             self.assertRegex(text, pattern)
+
+
+@unittest.skipUnless('THREAD_SHIM' in os.environ, 'no library that refuses to start threads')
+class Threads(TerminalTest):
+    def without_thread(self, number):
+        return {'LD_PRELOAD': os.environ['THREAD_SHIM'], 'LEAT_REFUSED_THREAD': str(number)}
+
+    def test_goes_on_without_a_progress_line(self):
+        text = self.on_terminal('verify', '-', errors=True, silent=True, **self.without_thread(1))
+        self.assertEqual((text, self.status), (b'', 0))
+
+    def test_says_which_thread_cannot_be_started(self):
+        self.write('a', records_file('x'))
+        for number, thread in enumerate(['thread 1 of 1 of a runtime',
+                                         'the thread that waits for signals'], 1):
+            self.leat('verify', 'a', '-j1', status=3,
+                      env={**os.environ, **self.without_thread(number)})
+            self.assertIn(f'{thread} cannot be started; raise the limit on threads', self.errors)
 
 
 class Doctor(ToolTest):

@@ -38,7 +38,11 @@ bool live_line::is_visible(bool quiet) noexcept { return !quiet && ::isatty(STDE
 
 live_line::live_line(std::function<std::string(double)> line, bool quiet) : line_(std::move(line)) {
   if (!is_visible(quiet)) return;
-  shower_ = std::jthread([this](const std::stop_token& stop) { show(stop); });
+  try {
+    shower_ = std::jthread([this](const std::stop_token& stop) { show(stop); });
+  } catch (const std::system_error&) {
+    // No thread can be started: the command works without the line.
+  }
 }
 
 live_line::~live_line() = default;

@@ -13,7 +13,8 @@ class live_line {
  public:
   /// True if a line would be shown.
   [[nodiscard]] static bool is_visible(bool quiet) noexcept;
-  /// `line` makes it, after so many seconds, on a thread of its own. Shows nothing when `quiet`.
+  /// `line` makes it, after so many seconds, on a thread of its own. Shows nothing when `quiet`, or
+  /// if the thread cannot be started.
   live_line(std::function<std::string(double seconds)> line, bool quiet);
   live_line(const live_line&) = delete;
   live_line& operator=(const live_line&) = delete;

@@ -13,6 +13,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include <leat/core/error.hpp>
 #include <leat/core/task_group.hpp>
 
 #include "status.hpp"
@@ -84,13 +85,23 @@ class signal_watch {
   std::atomic<int> caught_{0};
 };
 
+std::thread start_watcher(signal_watch& signals, leat::task_group& group) {
+  try {
+    return std::thread([&] { signals.watch(group); });
+  } catch (const std::system_error& error) {
+    throw leat::failure(error.code(),
+                        "the thread that waits for signals cannot be started; raise the limit on "
+                        "threads (ulimit -u, or pids.max of the cgroup), or use fewer jobs (-j)");
+  }
+}
+
 // Spawns tasks into a group, and waits for them.
 void run_group(unsigned threads,
                const std::function<void(leat::runtime& rt, leat::task_group& group)>& spawn) {
   signal_watch signals;
   leat::runtime runtime({.threads = threads});
   leat::task_group group("work");
-  std::thread watcher([&] { signals.watch(group); });
+  std::thread watcher = start_watcher(signals, group);
   std::exception_ptr error;
   try {
     spawn(runtime, group);
