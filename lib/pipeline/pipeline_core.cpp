@@ -206,7 +206,8 @@ failure pipeline_core::stall(duration patience, const std::vector<look>& before)
 }
 
 task<void> pipeline_core::stop_before_element() const {
-  if (observer_->must_stop()) co_await observer_->wait(false);
+  const bool is_stopping = elements_are_steps_ && observer_->must_stop();
+  if (is_stopping) co_await observer_->wait(false);
   throw failure(errc::cancelled, "pipeline");
 }
 

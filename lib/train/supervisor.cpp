@@ -426,7 +426,7 @@ task<void> supervisor::finish(const bool& well, task<void> closing) {
 task<void> supervisor::save_at_end() {
   if (!parts_->saver || !parts_->lock || !parts_->is_ready) co_return;
   if (parts_->broken) warn("a step was not done whole: there is no last checkpoint");
-  if (parts_->in_step()) {
+  if (parts_->in_step() && !parts_->step_is_late) {
     warn("stop() was called in a step: there is no last checkpoint; call request_stop() in a step");
   }
   if (!options_.save_at_end || parts_->broken || parts_->in_step()) co_return;

@@ -54,9 +54,14 @@ struct supervisor::parts {
     while (elements) remove_element(*elements);
   }
 
+  // Wakes what waits for their ends.
   void forget_steps() noexcept {
     remove_elements();
+    overdue_steps = 0;
     body_marks_steps = false;
+    for (fifo_queue<int>* q : {&step_ended, &all_steps_ended, &body_step_ended}) {
+      static_cast<void>(q->try_push(0));
+    }
   }
   void forget_stop() noexcept {
     body_asks_for_stop = stop_waits = step_is_limited = step_is_late = false;
@@ -114,7 +119,8 @@ struct supervisor::parts {
 
   // A stop was requested: no other step begins, before all have ended.
   [[nodiscard]] bool is_stopping() const noexcept {
-    return !is_finishing && (stop_wanted || stop_waits);
+    const bool is_over = is_finishing && (stopping || !running);
+    return !is_over && (stop_wanted || stop_waits);
   }
 
   // The next step waits until steps_may_begin().
@@ -130,6 +136,7 @@ struct supervisor::parts {
   // Steps that wait for a save begin, as long as those last that are in progress now.
   void release_steps() noexcept {
     for (detail::step_in_progress* s = elements; s; s = s->next) s->is_overdue = true;
+    overdue_steps = steps;
     static_cast<void>(save_over.try_push(0));
   }
   void steps_may_begin() noexcept {
@@ -166,13 +173,14 @@ struct supervisor::parts {
   const task_scope* end = nullptr;  // whose task the stop is
   bool broken = false;              // a step was begun and not done: there is nothing to save
   std::size_t steps = 0;            // under way
+  std::size_t overdue_steps = 0;    // those that were when a save had waited for too long, about
   detail::step_in_progress* elements = nullptr;  // that for_each() processes; each is a step
   bool body_marks_steps = false;                 // step() was called: elements are no steps
   bool save_waits = false;                       // for the end of all steps: no other one begins
   bool is_copying = false;                       // the values must not change
   bool told_broken = false;
   bool told_overdue = false;
-  bool is_finishing = false;  // the body and the services have ended
+  bool is_finishing = false;  // the services have ended, and at_end runs
   fifo_queue<int> step_ended{1, "end of a step"};
   fifo_queue<int> all_steps_ended{1, "end of all steps"};
   fifo_queue<int> body_step_ended{1, "end of the last step"};  // or of the body, or it is late

@@ -52,6 +52,7 @@ task<void> supervisor::wait_before_step() {
 void supervisor::end_step(bool broken) noexcept {
   parts_->broken = parts_->broken || broken;
   --parts_->steps;
+  if (parts_->overdue_steps > 0) --parts_->overdue_steps;
   steps_have_ended();
 }
 
@@ -60,7 +61,7 @@ void supervisor::steps_have_ended() noexcept {
   if (parts_->in_step()) return;
   static_cast<void>(parts_->all_steps_ended.try_push(0));
   static_cast<void>(parts_->body_step_ended.try_push(0));
-  if (parts_->is_stopping()) coord_.request_stop();
+  if (parts_->stop_wanted) coord_.request_stop();
   if (parts_->stop_waits && parts_->running) parts_->running->request_stop();
 }
 
@@ -130,8 +131,9 @@ detail::step_in_progress* supervisor::parts::own_element() const noexcept {
 
 bool supervisor::parts::must_hold_steps() const noexcept {
   if (is_copying || !save_waits) return is_copying;
+  if (overdue_steps > 0) return false;
   for (const detail::step_in_progress* s = elements; s; s = s->next) {
-    if (s->is_overdue) return false;
+    if (s->is_overdue && !s->is_saving) return false;
   }
   return true;
 }
@@ -199,8 +201,8 @@ void supervisor::warn_of_held_steps(duration limit) {
   const bool holds = parts_->save_over.statistics().waiting_pops > 0;
   if (!holds || std::exchange(parts_->told_overdue, true)) return;
   warn("a save has waited " + detail::seconds_text(limit) +
-       " s for the end of a step, and others for the save: they continue; an element should not "
-       "wait for what another for_each() gives");
+       " s for the end of a step, and other steps for the save: they continue; a step should "
+       "not wait for what another one gives");
 }
 
 task<std::string> supervisor::save_in_turn(const detail::step_in_progress* own) {

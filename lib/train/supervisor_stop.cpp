@@ -19,15 +19,13 @@ namespace leat {
 
 bool supervisor::stopped() const noexcept { return parts_->was_stopped; }
 
-void supervisor::request_stop(std::exception_ptr error) {
-  if (!error) note_request_of_body();
-  coord_.request_stop(std::move(error));
-}
+void supervisor::request_stop(std::exception_ptr error) { coord_.request_stop(std::move(error)); }
 
 // A body, or a service, that requests a stop has finished by itself.
 void supervisor::note_request_of_body() noexcept {
   const context* const caller = scheduler::current_task();
-  if (!caller || &caller->home() != parts_->home.load() || !parts_->running) return;
+  if (!caller || &caller->home() != parts_->home.load()) return;
+  if (!parts_->running || parts_->is_stopping()) return;
   if (&caller->scope() == &coord_) parts_->body_asks_for_stop = true;
   const task_id body{parts_->running->number(), 1};
   if (detail::scope_registry::is_within(*caller, body, 0)) parts_->body_asks_for_stop = true;
@@ -61,9 +59,9 @@ bool supervisor::limit_steps() noexcept {
 
 // The stop request follows when the steps of other tasks have finished.
 task<void> supervisor::stop_before_step() {
-  if (!parts_->in_step()) coord_.request_stop();
-  static_cast<void>(co_await coord_.wait_for_stop());
   co_await detail::wait_while([p = parts_.get()] { return p->in_step(); }, parts_->all_steps_ended);
+  // The error of a step that was not completed comes first.
+  if (!parts_->broken) coord_.request_stop();
   throw failure(errc::cancelled, options_.name + ": stopped before a step");
 }
 
@@ -135,7 +133,7 @@ task<void> supervisor::run_until_stop(task<void> body) {
       }
     };
     const std::stop_callback by_coordinator(coord_.get_stop_token(), [&] {
-      if (!parts_->is_stopping()) note_request_of_body();
+      note_request_of_body();
       stop(false);
     });
     const std::stop_callback by_owner(owner, [&] { stop(true); });

@@ -160,9 +160,9 @@ class supervisor {
   void request_stop_after_step() noexcept;
 
   /// Returns true if a stop was requested from outside while the last run was in progress: running
-  /// the program again would continue it. Returns false if the body finished by itself, if the body
-  /// or a task of coord() requested the stop or threw a clean error such as out_of_range, and if
-  /// anything failed.
+  /// the program again would continue it. Returns false if the body finished by itself, if it or a
+  /// task of coord() on its scheduler requested the stop, if one of them threw a clean error such
+  /// as out_of_range, and if anything failed.
   [[nodiscard]] bool stopped() const noexcept;
 
   [[nodiscard]] bool should_stop() const noexcept { return coord_.should_stop(); }

@@ -16,16 +16,23 @@ namespace leat::detail {
 /// The steps of one call of for_each(), with or without an observer.
 class observed_steps {
  public:
-  explicit observed_steps(std::shared_ptr<step_observer> observer) noexcept
-      : observer_(std::move(observer)) {
+  explicit observed_steps(pipeline_core& core) noexcept : core_(core), observer_(core.observer()) {
     if (observer_ && observer_->is_within_step()) observer_.reset();
+    core_.set_elements_are_steps(observer_ != nullptr);
   }
   observed_steps(const observed_steps&) = delete;
   observed_steps& operator=(const observed_steps&) = delete;
-  ~observed_steps() { end(false); }
+  ~observed_steps() {
+    end(false);
+    core_.set_elements_are_steps(false);
+  }
 
   [[nodiscard]] bool must_wait() const noexcept {
     return observer_ && observer_->must_wait(in_step_);
+  }
+  /// The same for an element that was taken, before its step begins.
+  [[nodiscard]] bool must_wait_to_process() const noexcept {
+    return observer_ && observer_->must_wait(true);
   }
   [[nodiscard]] task<void> wait() { return observer_->wait(in_step_); }
 
@@ -39,6 +46,7 @@ class observed_steps {
   }
 
  private:
+  pipeline_core& core_;
   std::shared_ptr<step_observer> observer_;
   step_in_progress step_;
   bool in_step_ = false;
@@ -52,12 +60,16 @@ template <class Pipeline, class Body>
     if (steps.must_wait()) co_await steps.wait();
     std::optional<value_type> element = co_await from.next();
     if (!element) break;
-    steps.begin();
-    if (steps.must_wait()) co_await steps.wait();
     if constexpr (std::is_void_v<std::invoke_result_t<Body&, value_type>>) {
-      steps.end(true);  // nothing else runs before the function has returned
+      if (steps.must_wait_to_process()) {
+        steps.begin();
+        co_await steps.wait();
+        steps.end(true);  // nothing else runs before the function has returned
+      }
       body(std::move(*element));
     } else {
+      steps.begin();
+      if (steps.must_wait()) co_await steps.wait();
       co_await body(std::move(*element));
       steps.end(true);
     }
@@ -66,9 +78,9 @@ template <class Pipeline, class Body>
 
 /// pipeline::for_each(). `ended`: the pipeline has ended.
 template <class Pipeline, class Body>
-[[nodiscard]] task<void> for_each(Pipeline& from, Body body, const pipeline_core& core,
+[[nodiscard]] task<void> for_each(Pipeline& from, Body body, pipeline_core& core,
                                   const bool& ended) {
-  observed_steps steps(core.observer());
+  observed_steps steps(core);
   std::exception_ptr error;
   try {
     co_await give_each(from, body, steps);

@@ -128,9 +128,14 @@ class pipeline_core {
     return observer_;
   }
 
+  /// for_each() gives elements that are steps.
+  void set_elements_are_steps(bool are_steps) noexcept { elements_are_steps_ = are_steps; }
+
   /// Returns true if no element may begin: the consumer was asked to stop, or is about to be.
   [[nodiscard]] bool must_stop_now() const noexcept {
-    return observer_ && (scheduler::current_task()->stop_requested() || observer_->must_stop());
+    if (!observer_) return false;
+    return scheduler::current_task()->stop_requested() ||
+           (elements_are_steps_ && observer_->must_stop());
   }
   /// Waits for the steps of others and throws `cancelled`.
   [[nodiscard]] task<void> stop_before_element() const;
@@ -171,6 +176,7 @@ class pipeline_core {
   std::optional<task_group> group_;
   std::optional<at_work> consuming_;
   std::shared_ptr<step_observer> observer_;
+  bool elements_are_steps_ = false;
   std::size_t next_worker_ = 0;  // whose turn it is among options_.workers
   std::exception_ptr stalled_;
   // Of a pipeline that was destroyed while it ran.
