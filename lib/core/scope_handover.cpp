@@ -65,6 +65,12 @@ bool scope_handover::end_tasks(task_scope& scope, scheduler& home) noexcept {
     print_remaining(scope);
     print_at = std::chrono::steady_clock::time_point::max();
   }
+  // The notice of the stop may still be on its way to another thread, and holds the scope. Nothing
+  // else is left then, and `home` may be gone.
+  while (here != &home && scope.live_tasks() == 0 && !scope.is_idle()) {
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    if (here) here->flush_wakeups();
+  }
   // The last task of another thread may have woken one here.
   if (at_home) home.run_selected(&belongs_to, scope);
   return scope.is_idle();
