@@ -24,7 +24,7 @@ supervisor::parts::parts(supervisor& owner) : observer(std::make_shared<element_
 
 // ------------------------------------------------------------- steps that the body marks by step()
 
-// What waits for the end of all steps comes before new ones. An element is a step already.
+// Waiters for the end of all steps run before a new step begins. An element is a step already.
 task<supervisor::step_scope> supervisor::step() {
   if (parts_->own_element()) {
     step_scope none(*this);

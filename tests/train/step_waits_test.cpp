@@ -214,7 +214,6 @@ TEST_CASE("supervisor: a function is called between two saves, and not while val
     write_input(w);
     w.run([&](leat::sim::world&) -> task<> {
       line_job j;
-      leat::fifo_queue<int> pace(1, "pace");
       leat::supervisor_options o = j.options();
       o.save_model = std::chrono::microseconds(100 + w.random().below(3000));
       o.saver.copy_values = false;

@@ -105,7 +105,7 @@ struct braced_source<std::function<void(Args...)>, From> {
 /// ("array used as initializer").
 ///
 /// A function is called through a const object only. One that returns void cannot be a coroutine,
-/// since nobody would await that.
+/// which would never be awaited.
 ///
 /// Thread safety: that of T.
 template <class T>

@@ -123,9 +123,9 @@ class task_scope {
   /// made in tasks of this one before do not hear of its next stop.
   void reset_stop();
 
-  /// A task has ended with an error. Called on the task's scheduler, without a lock. Not pure: of
-  /// a scope that is being destroyed while it has tasks this one is called, and then a message says
-  /// so.
+  /// A task has ended with an error. Called on the task's scheduler, without a lock. Not pure,
+  /// because it can be called while the scope is being destroyed, before the message about the
+  /// tasks that are left ends the process.
   virtual void task_failed(std::exception_ptr /*error*/) noexcept {}
 
   /// True when no task and no held thing is left.

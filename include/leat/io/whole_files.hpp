@@ -28,8 +28,8 @@ struct whole_files_options {
   std::uint64_t max_file_size = std::uint64_t{1} << 30;
   /// Bytes of files that are read ahead of the one that comes next, which is read in any case.
   std::uint64_t max_bytes_ahead = std::uint64_t{64} << 20;
-  /// False: a file that cannot be read is one of the results. True: its error is thrown, and no
-  /// file behind it is given before it is read.
+  /// False: a file that cannot be read is returned as a result. True: its error is thrown, and no
+  /// later file is returned until it has been read.
   bool first_error_ends = false;
   /// Past the page cache, which is not asked either: for files that are read once. Where a file
   /// system has no such way, through it.

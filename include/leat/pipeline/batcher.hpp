@@ -43,8 +43,8 @@ struct batch_options {
   std::size_t max_weight = unbounded;  ///< of all items in the queue
   memory_budget* budget = nullptr;     ///< shared with other queues; must outlive them
   /// How long next() waits for a batch before it fails with deadline_exceeded, and says what the
-  /// batcher has and who should feed it; nothing is taken then. None: for ever, except 60 s for
-  /// sources and producers that were never started.
+  /// batcher has and who should feed it; it takes nothing in that case. None: no limit, except 60 s
+  /// for sources and producers that were never started.
   std::optional<time_span> patience = {};
 };
 
@@ -103,8 +103,8 @@ class basic_batcher {
     return next_of_all(where);
   }
 
-  /// The same for an OS thread, which it blocks, whatever the patience: a thread gives a limit.
-  /// Without one it fails with deadline_exceeded as next() does if no patience is set.
+  /// Like next(), but blocks an OS thread, and ignores the patience: pass a limit instead. Without
+  /// one it fails with deadline_exceeded as next() does if no patience is set.
   std::optional<std::vector<value_type>> wait_next(
       std::source_location where = std::source_location::current()) {
     return may_starve() ? wait_for_start(detail::patience_for_start, where) : wait_for_all(where);

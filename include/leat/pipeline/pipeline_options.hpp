@@ -30,8 +30,8 @@ struct pipeline_options {
   /// How long the consumer waits for an element before next() fails with deadline_exceeded, and
   /// names the stage for which all wait: one that nobody feeds, or whose input does not come. It
   /// may take twice as long until that is noticed. A function that does not return cannot be ended,
-  /// and is waited for still; dump() shows it. None: for ever, except 60 s for a producer that was
-  /// never started; see read_queue().
+  /// and the pipeline still waits for it; dump() shows it. None: no limit, except 60 s for a
+  /// producer that was never started; see read_queue().
   std::optional<time_span> patience = {};
   /// Bytes that the stages may hold together: readers, shuffle buffers, and all runs of elements on
   /// their way to the consumer. Stages run ahead only as far as that leaves room, each one run at

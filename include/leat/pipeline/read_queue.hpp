@@ -70,7 +70,7 @@ class queue_stage final : public stage<std::vector<typename Queue::value_type>> 
     if (!may_starve_) co_return co_await queue_.pop();
     std::optional<value_type> first = co_await pop_from_producer<value_type>(
         queue_, title_, "element", std::source_location::current());
-    may_starve_ = false;  // somebody fills the queue
+    may_starve_ = false;  // the queue is being filled
     co_return first;
   }
 

@@ -142,7 +142,7 @@ class coordinator final : public task_scope {
                  [body = std::move(body)](const std::stop_token&) mutable { body(); });
   }
 
-  /// Rejected: nobody would await the coroutine.
+  /// Rejected: the coroutine would never be awaited.
   template <class Body>
     requires detail::returns_awaitable<Body&, std::stop_token>
   void start_thread(std::string, Body) {

@@ -14,7 +14,7 @@ inline constexpr bool is_task = false;
 template <class T>
 inline constexpr bool is_task<task<T>> = true;
 
-/// True for what does nothing until somebody awaits it: a task, an operation such as queue.pop(),
+/// True for a type that does nothing until it is awaited: a task, an operation such as queue.pop(),
 /// an awaitable of Asio or another library.
 template <class T>
 concept must_be_awaited = is_task<T> || requires(T& awaitable) {

@@ -30,7 +30,7 @@ struct mapped<std::optional<T>> {
   static constexpr arity how = arity::maybe;
 };
 
-/// True for what somebody has to await, also in an optional or a range.
+/// True for a type that must be awaited, and for an optional or a range of such values.
 template <class T>
 constexpr bool holds_awaitable = must_be_awaited<T>;
 template <class T>

@@ -30,7 +30,7 @@ class observed_steps {
   [[nodiscard]] bool must_wait() const noexcept {
     return observer_ && observer_->must_wait(in_step_);
   }
-  /// The same for an element that was taken, before its step begins.
+  /// Like must_wait(), for an element that has been taken and whose step has not begun.
   [[nodiscard]] bool must_wait_to_process() const noexcept {
     return observer_ && observer_->must_wait(true);
   }
