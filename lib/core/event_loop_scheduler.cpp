@@ -16,9 +16,11 @@ void event_loop_scheduler::remove(listening_object& object) noexcept {
   object.previous_ = object.following_ = nullptr;
 }
 
-bool event_loop_scheduler::complete_files() noexcept {
+bool event_loop_scheduler::complete_services() noexcept {
   if (!is_of_this_process()) return false;
-  if (owned_) complete_(*owned_, *this);
+  for (owned_service& owned : owned_) {
+    if (owned.service) owned.complete(owned.service.get(), *this);
+  }
   return true;
 }
 
@@ -34,8 +36,8 @@ void event_loop_scheduler::end(std::string_view what) noexcept {
     remove(*object);
     object->scheduler_ends();
   }
-  owned_.reset();
-  set_files(nullptr);
+  for (owned_service& owned : owned_) owned.service.reset();
+  clear_services();
 }
 
 }  // namespace leat::detail

@@ -69,7 +69,7 @@ bool task_scope::drop(work_item& item) noexcept {
 }
 
 bool scheduler::settle() noexcept {
-  const bool more_can_come = complete_files();
+  const bool more_can_come = complete_services();
   flush_wakeups();
   take_remote();
   end_of_pass end;

@@ -99,16 +99,16 @@ std::string file_backend::process_name() const {
 }
 
 file_backend& get_file_backend(scheduler& s, file_backend_choice choice) {
-  if (file_backend* const files = s.files()) return *files;
+  if (auto* const files = s.find_service<file_backend>()) return *files;
   auto* const loop = dynamic_cast<detail::event_loop_scheduler*>(&s);
   if (!loop) {
     throw failure(errc::failed_precondition,
-                  "this scheduler has no files: give it a file backend with set_files()");
+                  "this scheduler has no files: give it a file backend with set_service()");
   }
-  loop->own_files(make(*loop, choice), [](file_backend& files, scheduler& home) noexcept {
+  loop->own_service<[](file_backend& files, scheduler& home) noexcept {
     files.complete_without_loop(home);
-  });
-  return *s.files();
+  }>(std::shared_ptr<file_backend>(make(*loop, choice)));
+  return *s.find_service<file_backend>();
 }
 
 std::string file_backend_reason() {

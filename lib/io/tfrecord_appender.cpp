@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/sentence_of.hpp"
+#include "core/error_text.hpp"
 #include "io/tfrecord_options.hpp"
 #include "leat/codec/compression.hpp"
 #include "leat/core/error.hpp"

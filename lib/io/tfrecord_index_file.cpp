@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/sentence_of.hpp"
+#include "core/error_text.hpp"
 #include "io/open_files.hpp"
 #include "leat/codec/compression.hpp"
 #include "leat/codec/crc32c.hpp"

@@ -8,6 +8,7 @@
 
 #include "core/utf8.hpp"
 #include "leat/pipeline/queue_fullness.hpp"
+#include "leat/pipeline/stage_fullness.hpp"
 #include "pipeline/unique_names.hpp"
 
 namespace leat {

@@ -19,11 +19,4 @@ fullness queue_fullness(const queue_base& queue) {
   return queue_fullness(queue.name(), queue.statistics());
 }
 
-std::optional<fullness> queue_fullness(const stage_metrics& stage) {
-  if (stage.capacity() == 0) return std::nullopt;
-  const auto size = static_cast<std::size_t>(stage.held());
-  return queue_fullness(stage.name(),
-                        {.size = size, .capacity = static_cast<std::size_t>(stage.capacity())});
-}
-
 }  // namespace leat

@@ -7,7 +7,7 @@
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 
-#include "core/sentence_of.hpp"
+#include "core/error_text.hpp"
 #include "leat/codec/bytes.hpp"
 #include "leat/codec/crc32c.hpp"
 #include "leat/core/error.hpp"

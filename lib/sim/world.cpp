@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "core/error_text.hpp"
 #include "core/scope_registry.hpp"
-#include "core/text_of.hpp"
 #include "core/where_everyone_is.hpp"
 #include "leat/core/assert.hpp"
 #include "leat/core/detail/frame_allocator.hpp"
@@ -63,7 +63,7 @@ world::world(choices c, std::uint64_t seed, const world_options& options)
              [this](std::string sentence) { violate(std::move(sentence)); }) {
   for (std::size_t i = 0; i < std::max<std::size_t>(options.threads, 1); ++i) {
     threads_.push_back(std::make_unique<virtual_scheduler>());
-    threads_.back()->set_files(&files_);
+    threads_.back()->set_service<file_backend>(&files_);
     turns_.push_back(std::make_unique<turn>(*threads_.back()));
   }
   ready_.resize(threads_.size() + 1);

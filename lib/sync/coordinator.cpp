@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/is_one_of.hpp"
+#include "core/error_text.hpp"
 #include "core/thread_not_started.hpp"
 #include "core/where_everyone_is.hpp"
 #include "leat/core/detail/thread_place.hpp"

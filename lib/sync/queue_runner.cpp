@@ -22,39 +22,9 @@ detail::queue_runner_plan::queue_runner_plan(queue_base& q, queue_runner_options
   }
 }
 
-namespace {
-
-queue_base& queue_of(const queue_runner_def& def, const queue_runner_registry& names) {
-  if (def.queue_name.empty()) {
-    throw failure(errc::invalid_argument,
-                  "a definition of a queue_runner names no queue; set queue_name");
-  }
-  if (def.enqueue_op_names.empty()) {
-    throw failure(errc::invalid_argument, "the definition of queue_runner " + def.queue_name +
-                                              " names no enqueue operation; add one to "
-                                              "enqueue_op_names");
-  }
-  return names.find_queue(def.queue_name);
-}
-
-queue_runner_options options_of(const queue_runner_def& def, const queue_runner_registry& names) {
-  queue_runner_options options;
-  if (!def.queue_closed_errors.empty()) options.queue_closed_errors = def.queue_closed_errors;
-  options.close_op = names.find_close(def.close_op_name);
-  options.cancel_op = names.find_close(def.cancel_op_name);
-  return options;
-}
-
-}  // namespace
-
 queue_runner::queue_runner(queue_base& queue, queue_runner_options options)
     : plan_(std::make_shared<detail::queue_runner_plan>(queue, std::move(options))) {
   queue.expect_runner();
-}
-
-queue_runner::queue_runner(const queue_runner_def& def, const queue_runner_registry& names)
-    : queue_runner(queue_of(def, names), options_of(def, names)) {
-  for (const std::string& op : def.enqueue_op_names) add_step(names.find_enqueue(op), op, nullptr);
 }
 
 queue_runner::~queue_runner() {
@@ -162,15 +132,5 @@ queue_run queue_runner::last_run() const {
 std::string queue_runner::name() const { return plan_->name(); }
 
 const std::string& queue_runner::queue_name() const noexcept { return plan_->queue.name(); }
-
-queue_runner_def queue_runner::definition() const {
-  queue_runner_def def;
-  def.queue_name = queue_name();
-  for (const auto& p : plan_->producers) def.enqueue_op_names.push_back(p.name);
-  def.close_op_name = plan_->options.close_op.name;
-  def.cancel_op_name = plan_->options.cancel_op.name;
-  def.queue_closed_errors = plan_->options.queue_closed_errors;
-  return def;
-}
 
 }  // namespace leat

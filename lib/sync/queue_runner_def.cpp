@@ -6,6 +6,10 @@
 
 #include "core/utf8.hpp"
 #include "core/wire_reader.hpp"
+#include "leat/sync/name_scope.hpp"
+#include "leat/sync/queue_runner.hpp"
+#include "leat/sync/queue_runner_registry.hpp"
+#include "sync/queue_run.hpp"
 
 namespace leat {
 namespace {
@@ -59,6 +63,27 @@ const std::string& name_checked(const std::string& name) {
   return name;
 }
 
+queue_base& queue_of(const queue_runner_def& def, const queue_runner_registry& names) {
+  if (def.queue_name.empty()) {
+    throw failure(errc::invalid_argument,
+                  "a definition of a queue_runner names no queue; set queue_name");
+  }
+  if (def.enqueue_op_names.empty()) {
+    throw failure(errc::invalid_argument, "the definition of queue_runner " + def.queue_name +
+                                              " names no enqueue operation; add one to "
+                                              "enqueue_op_names");
+  }
+  return names.find_queue(def.queue_name);
+}
+
+queue_runner_options options_of(const queue_runner_def& def, const queue_runner_registry& names) {
+  queue_runner_options options;
+  if (!def.queue_closed_errors.empty()) options.queue_closed_errors = def.queue_closed_errors;
+  options.close_op = names.find_close(def.close_op_name);
+  options.cancel_op = names.find_close(def.cancel_op_name);
+  return options;
+}
+
 }  // namespace
 
 std::string queue_runner_def::to_bytes() const {
@@ -98,15 +123,6 @@ queue_runner_def queue_runner_def::from_bytes(std::string_view bytes) {
 
 // ----------------------------------------------------------------------------------------- scopes
 
-std::optional<std::string_view> name_in_scope(std::string_view name,
-                                              std::string_view scope) noexcept {
-  if (scope.empty()) return name;
-  const bool inside =
-      name.size() > scope.size() && name.starts_with(scope) && name[scope.size()] == '/';
-  if (!inside) return std::nullopt;
-  return name.substr(scope.size() + 1);
-}
-
 namespace {
 
 template <class Change>
@@ -134,6 +150,21 @@ queue_runner_def queue_runner_def::with_scope(std::string_view scope) const {
   change_names(def, [&](std::string& name) {
     if (!name.empty()) name = std::string(scope) + "/" + name;
   });
+  return def;
+}
+
+queue_runner::queue_runner(const queue_runner_def& def, const queue_runner_registry& names)
+    : queue_runner(queue_of(def, names), options_of(def, names)) {
+  for (const std::string& op : def.enqueue_op_names) add_step(names.find_enqueue(op), op, nullptr);
+}
+
+queue_runner_def queue_runner::definition() const {
+  queue_runner_def def;
+  def.queue_name = queue_name();
+  for (const auto& p : plan_->producers) def.enqueue_op_names.push_back(p.name);
+  def.close_op_name = plan_->options.close_op.name;
+  def.cancel_op_name = plan_->options.cancel_op.name;
+  def.queue_closed_errors = plan_->options.queue_closed_errors;
   return def;
 }
 

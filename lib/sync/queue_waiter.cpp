@@ -4,9 +4,8 @@
 #include <string>
 
 #include "core/append.hpp"
+#include "core/error_text.hpp"
 #include "core/process_state.hpp"
-#include "core/sentence_of.hpp"
-#include "core/text_of.hpp"
 #include "leat/core/assert.hpp"
 #include "leat/core/context.hpp"
 #include "leat/core/detail/selection.hpp"

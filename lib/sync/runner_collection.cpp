@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "leat/sync/name_scope.hpp"
+
 namespace leat {
 
 void runner_collection::add(queue_runner& runner, std::string_view list) {

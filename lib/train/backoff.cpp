@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/is_one_of.hpp"
+#include "core/error_text.hpp"
 
 namespace leat::detail {
 namespace {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "core/sentence_of.hpp"
+#include "core/error_text.hpp"
 #include "leat/codec/bytes.hpp"
 #include "leat/core/error.hpp"
 #include "leat/io/detail/partial_file.hpp"

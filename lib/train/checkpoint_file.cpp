@@ -9,8 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/is_one_of.hpp"
-#include "core/sentence_of.hpp"
+#include "core/error_text.hpp"
 #include "leat/codec/crc32c.hpp"
 #include "leat/core/error.hpp"
 #include "leat/io/detail/partial_file.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/sentence_of.hpp"
+#include "core/error_text.hpp"
 #include "leat/core/error.hpp"
 #include "leat/io/file.hpp"
 #include "leat/io/tfrecord_reader.hpp"

@@ -8,8 +8,7 @@
 #include <stop_token>
 #include <string>
 
-#include "core/is_one_of.hpp"
-#include "core/text_of.hpp"
+#include "core/error_text.hpp"
 #include "leat/core/assert.hpp"
 #include "leat/core/context.hpp"
 #include "leat/core/scheduler.hpp"

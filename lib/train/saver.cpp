@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/sentence_of.hpp"
+#include "core/error_text.hpp"
 #include "leat/core/assert.hpp"
 #include "leat/core/error.hpp"
 #include "leat/core/this_task.hpp"
@@ -16,6 +16,11 @@
 
 namespace leat {
 namespace {
+
+task<void> sync_file(std::string path) {
+  file f = co_await file::open(std::move(path));
+  co_await f.sync();
+}
 
 // A name that is misspelt would permit nothing.
 void check_permitted(const checkpoint_registry& what, const saver_options& o) {
@@ -365,6 +370,19 @@ void saver::ask_before_writing(std::function<task<void>()> ask) {
 }
 
 bool saver::restored_partly() const { return get_state().restored_partly; }
+
+task<void> saver::make_durable(std::string path) const {
+  const state& s = get_state();
+  std::string directory = s.directory;
+  std::string listed = s.in_directory(s.options.latest_filename);
+  co_await sync_file(std::move(path));
+  try {
+    co_await sync_file(std::move(listed));
+  } catch (const failure& e) {
+    if (e.code() != errc::not_found) throw;  // all checkpoints were found by their names
+  }
+  co_await sync_directory(std::move(directory));
+}
 
 task<std::optional<std::string>> saver::restore_latest() { return get_state().restore_latest(); }
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "core/sentence_of.hpp"
+#include "core/error_text.hpp"
 #include "leat/core/error.hpp"
 #include "leat/train/checkpoint_directory.hpp"
 #include "train/checkpoint_file.hpp"

@@ -6,15 +6,13 @@
 #include <stop_token>
 #include <utility>
 
-#include "core/is_one_of.hpp"
+#include "core/error_text.hpp"
 #include "core/scope_registry.hpp"
-#include "core/text_of.hpp"
 #include "leat/core/assert.hpp"
 #include "leat/core/context.hpp"
 #include "leat/core/scheduler.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
-#include "leat/io/file.hpp"
 #include "leat/train/checkpoint_directory.hpp"
 #include "train/checkpoint_paths.hpp"
 #include "train/close_session.hpp"
@@ -28,24 +26,11 @@ namespace {
   throw failure(errc::invalid_argument, o.name + ": " + why);
 }
 
-task<void> sync_file(std::string path) {
-  file f = co_await file::open(std::move(path));
-  co_await f.sync();
-}
-
-// A program that was killed may have had no time to bring what it wrote to the device. Where it is
-// not written again it is to stay. Gives why it may not; empty: it will.
-task<std::string> bring_to_device(std::string checkpoint, std::string directory, std::string list) {
-  std::string listed = detail::path_in(directory, list);
+// Returns why the checkpoint may be lost; empty: it will not be.
+task<std::string> try_make_durable(saver& checkpoints, std::string path) {
   std::string why;
   try {
-    co_await sync_file(std::move(checkpoint));
-    try {
-      co_await sync_file(std::move(listed));
-    } catch (const failure& e) {
-      if (e.code() != errc::not_found) throw;  // all checkpoints were found by their names
-    }
-    co_await sync_directory(std::move(directory));
+    co_await checkpoints.make_durable(std::move(path));
   } catch (const failure& e) {
     if (e.code() == errc::cancelled) throw;
     why = e.what();
@@ -199,7 +184,7 @@ task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
       const std::string list = options_.saver.latest_filename;
       std::string why;
       if (options_.is_chief && parts_->saver && options_.saver.durable) {
-        why = co_await bring_to_device(restored_from_, logdir_, list);
+        why = co_await try_make_durable(*parts_->saver, restored_from_);
       }
       // Another try may go well over what is lost: see file::sync().
       if (!why.empty()) warn("what was restored may be lost and is saved again: " + why);

@@ -150,7 +150,7 @@ TEST_CASE("planned_fault: befalls the n-th call if it can, for every n, and the 
         world w(seed, {.files = {.plan = planned_fault{n, f}}});
         w.files().write_file("/lines", joined(numbered(30)));
         recorder asked(w.files());
-        w.thread(0).set_files(&asked);
+        w.thread(0).set_service<leat::file_backend>(&asked);
         w.trace();
         try {
           w.run([](world&) { return some_of_everything(); });

@@ -113,10 +113,10 @@ inline leat::task<> read_with_fault(const faulty_reading& read, std::string dire
   leat::scheduler& home = co_await leat::this_task::get_scheduler();
   leat::file_backend& real = leat::get_file_backend(home, choice);
   failing.emplace(real, n);
-  home.set_files(&*failing);
+  home.set_service<leat::file_backend>(&*failing);
   o.errors = co_await read(std::move(directory), o.got);
   o.operations = failing->operations();
-  home.set_files(&real);
+  home.set_service<leat::file_backend>(&real);
 }
 
 inline void check_real(const file_contents& files, const texts& expected,

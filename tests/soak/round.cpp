@@ -16,7 +16,7 @@ task<> set_backend(world& w, std::size_t index) {
   leat::file_backend& real = leat::get_file_backend(s, w.backend);
   w.backends[index] =
       std::make_unique<rough_backend>(real, w.rates, w.random.seed() + index, w.broken);
-  s.set_files(w.backends[index].get());
+  s.set_service<leat::file_backend>(w.backends[index].get());
   co_return;
 }
 

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <coroutine>
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "leat/core/clock.hpp"
@@ -15,7 +17,6 @@
 namespace leat {
 
 class context;
-class file_backend;
 class task_scope;
 class wait;
 
@@ -24,6 +25,10 @@ struct process_identity {
   std::string host;  ///< the name of the machine
   int process = 0;   ///< the number of the process on it
 };
+
+/// What a scheduler can have one of beside its tasks: see scheduler::find_service().
+enum class service_slot : unsigned char { files };
+inline constexpr std::size_t service_slots = 1;
 
 /// One logical thread: runs work items one after the other, never two at the same time.
 ///
@@ -138,10 +143,19 @@ class scheduler {
   /// another never ends.
   [[nodiscard]] virtual bool is_simulated() const noexcept { return false; }
 
-  /// The file system that the tasks of this scheduler see; null until somebody gave it one. The I/O
-  /// layer does for real schedulers, a simulation brings its own.
-  [[nodiscard]] file_backend* files() const noexcept { return files_; }
-  void set_files(file_backend* files) noexcept { files_ = files; }
+  /// The file backend, or another service, that the tasks of this scheduler use; null until it has
+  /// one. The I/O layer sets it for real schedulers, a simulation brings its own.
+  ///
+  /// A Service says which slot is its own, by a constant `Service::slot` of type service_slot.
+  template <class Service>
+  [[nodiscard]] Service* find_service() const noexcept {
+    return static_cast<Service*>(services_[static_cast<std::size_t>(Service::slot)]);
+  }
+  template <class Service>
+  void set_service(std::type_identity_t<Service>* service) noexcept {
+    services_[static_cast<std::size_t>(Service::slot)] = service;
+  }
+  void clear_services() noexcept { services_ = {}; }
 
   /// Tells the driver that a task lives here: it must not return from its loop before
   /// work_finished() was called as often. Thread safety: shared-safe.
@@ -196,10 +210,10 @@ class scheduler {
   /// Cost: without tasks a few loads; else O(tasks + scopes of the process) for each 64 tasks.
   void end_tasks(std::string_view what) noexcept;
 
-  /// Completes what the files of the scheduler have under way, as far as it has ended, without the
-  /// event loop. Returns false in a child of fork(), which shares nothing with those who would
+  /// Completes what the services of the scheduler have under way, as far as it has ended, without
+  /// the event loop. Returns false in a child of fork(), which shares nothing with those who would
   /// complete it.
-  virtual bool complete_files() noexcept { return true; }
+  virtual bool complete_services() noexcept { return true; }
 
   /// Returns the ready items that a simulation holds back to ready_items().
   virtual void return_held_items() noexcept {}
@@ -286,7 +300,7 @@ class scheduler {
   time_point turn_time_{};
   detail::timer_heap timers_;
   time_point armed_ = no_deadline;
-  file_backend* files_ = nullptr;
+  std::array<void*, service_slots> services_{};
   bool asleep_ = true;   // the last turn has left nothing
   bool ending_ = false;  // see end_tasks()
   const context* dying_ = nullptr;

@@ -73,7 +73,7 @@ class file_handle {
   /// True on its scheduler, and where none runs.
   [[nodiscard]] bool is_at_home() const noexcept {
     const scheduler* const here = scheduler::current();
-    return !here || here->files() == &backend;
+    return !here || here->find_service<file_backend>() == &backend;
   }
 
   /// An operation of the file that is under way. Keeps the handle; until it ends the file must not

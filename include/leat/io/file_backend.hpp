@@ -85,6 +85,8 @@ inline constexpr std::uint64_t next_byte = UINT64_MAX;
 /// Thread safety: as its implementations say; the ones of a scheduler are thread-bound to it.
 class file_backend {
  public:
+  static constexpr service_slot slot = service_slot::files;
+
   file_backend() = default;
   file_backend(const file_backend&) = delete;
   file_backend& operator=(const file_backend&) = delete;

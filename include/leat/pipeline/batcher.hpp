@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "leat/core/batch_remainder.hpp"
 #include "leat/core/braced.hpp"
 #include "leat/core/clock.hpp"
 #include "leat/core/error.hpp"
@@ -29,10 +30,6 @@
 #include "leat/sync/random_shuffle_queue.hpp"
 
 namespace leat {
-
-/// What becomes of the items at the end that do not fill a batch. There is no silent default:
-/// dropped ones are counted.
-enum class remainder { keep, drop };
 
 /// How items are batched; max_weight and budget are for batchers with a weigher.
 struct batch_options {

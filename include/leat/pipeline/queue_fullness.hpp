@@ -1,10 +1,8 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
-#include "leat/pipeline/stage_metrics.hpp"
 #include "leat/sync/queue_base.hpp"
 #include "leat/sync/queue_statistics.hpp"
 
@@ -30,10 +28,5 @@ struct fullness {
 
 /// The same of a queue now, with its name as the scope. Thread safety: shared-safe.
 [[nodiscard]] fullness queue_fullness(const queue_base& queue);
-
-/// The same of a stage that holds elements, or runs of them: a shuffle buffer, a prefetch, a map
-/// with workers; its name is the scope. None for a stage that works where its output is asked for.
-/// Thread safety: shared-safe.
-[[nodiscard]] std::optional<fullness> queue_fullness(const stage_metrics& stage);
 
 }  // namespace leat

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "leat/core/batch_columns.hpp"
+#include "leat/core/batch_remainder.hpp"
 #include "leat/core/batch_spec.hpp"
 #include "leat/core/braced.hpp"
 #include "leat/core/task.hpp"

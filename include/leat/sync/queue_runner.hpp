@@ -14,13 +14,14 @@
 #include "leat/core/task.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/sync/coordinator.hpp"
+#include "leat/sync/enqueue_operation.hpp"
 #include "leat/sync/queue_base.hpp"
 #include "leat/sync/queue_run.hpp"
-#include "leat/sync/queue_runner_def.hpp"
-#include "leat/sync/queue_runner_registry.hpp"
 
 namespace leat {
 
+class queue_runner_registry;
+struct queue_runner_def;
 namespace detail {
 struct queue_runner_plan;
 struct run_owner;

@@ -45,9 +45,4 @@ struct queue_runner_def {
   [[nodiscard]] queue_runner_def with_scope(std::string_view scope) const;
 };
 
-/// The rest of a name behind its scope: "q" of "a/q" in scope "a". Nothing when it is elsewhere;
-/// the whole name for the empty scope, in which everything is.
-[[nodiscard]] std::optional<std::string_view> name_in_scope(std::string_view name,
-                                                            std::string_view scope) noexcept;
-
 }  // namespace leat

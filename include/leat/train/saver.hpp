@@ -100,6 +100,14 @@ class saver {
   /// Cost:         memory for a copy of the values.
   [[nodiscard]] task<void> restore(std::string path);
 
+  /// Writes a checkpoint that stands in the directory through to the device, with the state file
+  /// and the directory itself: a program that was killed may have had no time for it.
+  ///
+  /// Errors:       not_found for a checkpoint that is not there; of the system.
+  /// Cancellation: total; can be called again.
+  /// Cost:         three fsyncs, which take no time for what is on the device already.
+  [[nodiscard]] task<void> make_durable(std::string path) const;
+
   /// The checkpoints that are listed, oldest first; none with max_to_keep = 0.
   [[nodiscard]] std::vector<std::string> last_checkpoints() const;
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <unistd.h>
@@ -42,21 +44,23 @@ class listening_object {
   listening_object* following_ = nullptr;
 };
 
-/// What the schedulers of real event loops have in common: files that the I/O layer makes for them
-/// and that end with them.
+/// What the schedulers of real event loops have in common: services that the I/O layer makes for
+/// them and that end with them.
 class event_loop_scheduler : public scheduler {
  public:
-  /// Completes the requests of a backend that have ended, and cancels those that wait for a stream.
-  using complete_function = void (*)(file_backend& files, scheduler& home) noexcept;
-
   /// Errors: those of the system; std::bad_alloc.
   [[nodiscard]] virtual std::unique_ptr<event_listener> make_listener() = 0;
 
-  /// set_files(), and keeps them alive. `complete` is called while the scheduler ends its tasks.
-  void own_files(std::shared_ptr<file_backend> files, complete_function complete) noexcept {
-    owned_ = std::move(files);
-    complete_ = complete;
-    set_files(owned_.get());
+  /// set_service(), and keeps it alive. While the scheduler ends its tasks
+  /// it calls Complete(service, scheduler), which completes the requests that have ended.
+  template <auto Complete, class Service>
+  void own_service(std::shared_ptr<Service> service) noexcept {
+    set_service<Service>(service.get());
+    owned_service& owned = owned_[static_cast<std::size_t>(Service::slot)];
+    owned.complete = [](void* object, scheduler& home) noexcept {
+      Complete(*static_cast<Service*>(object), home);
+    };
+    owned.service = std::move(service);
   }
 
   /// Tells `object` when the scheduler ends, unless it is removed before. Thread safety:
@@ -70,15 +74,19 @@ class event_loop_scheduler : public scheduler {
   /// False in a child of fork().
   [[nodiscard]] bool is_of_this_process() const noexcept { return process_ == ::getpid(); }
 
-  /// end_tasks(), and then destroys the files, while the driver still can do what they need.
+  /// end_tasks(), and then destroys the services, while the driver still can do what they need.
   void end(std::string_view what) noexcept;
 
  private:
-  bool complete_files() noexcept override;
+  bool complete_services() noexcept override;
+
+  struct owned_service {
+    std::shared_ptr<void> service;
+    void (*complete)(void* service, scheduler& home) noexcept = nullptr;
+  };
 
   const pid_t process_ = ::getpid();
-  std::shared_ptr<file_backend> owned_;
-  complete_function complete_ = nullptr;
+  std::array<owned_service, service_slots> owned_;
   std::mutex objects_mutex_;
   listening_object* objects_ = nullptr;
 };

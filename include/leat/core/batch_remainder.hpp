@@ -1,0 +1,9 @@
+#pragma once
+
+namespace leat {
+
+/// What becomes of the items at the end that do not fill a batch. There is no silent default:
+/// dropped ones are counted.
+enum class remainder { keep, drop };
+
+}  // namespace leat
