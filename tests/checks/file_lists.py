@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""Each folder lists in its meson.build the headers, sources and test cases that it has, sorted; and leat.hpp includes
+every public header."""
+
+import pathlib
+import re
+import sys
+
+# Defines what a program has once: only who wants that includes it.
+APART = {'sim/failing_new.hpp'}
+
+root = pathlib.Path(sys.argv[1])
+include = root / 'include' / 'leat'
+found = []
+
+
+def check_list(folder, on_disk, suffix):
+    meson = folder / 'meson.build'
+    listed = re.findall(rf"'([\w/]+{re.escape(suffix)})'", meson.read_text()) if meson.is_file() else []
+    name = meson.relative_to(root)
+    found.extend(f'{name}: {f} is missing' for f in sorted(on_disk - set(listed)))
+    found.extend(f'{name}: {f} is not in the folder' for f in sorted(set(listed) - on_disk))
+    ordered = sorted(set(listed), key=lambda f: ('/' in f, f))
+    if listed != ordered:
+        found.append(f'{name}: the list is not sorted, or something stands in it twice')
+
+
+def folders(top):
+    return [f for f in [top, *sorted(top.rglob('*'))] if f.is_dir() and f.name != 'detail']
+
+
+for folder in folders(include):
+    check_list(folder, {str(h.relative_to(folder)) for pattern in ('*.hpp', 'detail/*.hpp')
+                        for h in folder.glob(pattern)}, '.hpp')
+for folder in folders(root / 'lib'):
+    check_list(folder, {s.name for s in folder.glob('*.cpp')}, '.cpp')
+layers = [f.name for f in (root / 'lib').iterdir() if f.is_dir()] + ['faults', 'stress', 'uring']
+for layer in layers:
+    top = root / 'tests' / layer
+    for folder in folders(top) if top.is_dir() else []:
+        check_list(folder, {c.name for c in folder.glob('*_test.cpp')}, '_test.cpp')
+
+public = {str(h.relative_to(include)) for h in include.rglob('*.hpp')
+          if h.parent.name != 'detail' and h.parent != include}
+umbrella = re.findall(r'#include "leat/([^"]+)"', (include / 'leat.hpp').read_text())
+found += [f'leat.hpp does not include {h}' for h in sorted(public - APART - set(umbrella))]
+found += [f'leat.hpp includes {h}' for h in sorted(set(umbrella) - (public - APART))]
+
+print('\n'.join(found))
+sys.exit(1 if found else 0)
