@@ -17,6 +17,7 @@
 #include "scope_registry.hpp"
 #include "thread_registry.hpp"
 #include "wait_cycles.hpp"
+#include "where_everyone_is.hpp"
 
 namespace leat::detail {
 

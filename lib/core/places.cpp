@@ -7,6 +7,7 @@
 #include "leat/core/dump.hpp"
 #include "leat/core/task_scope.hpp"
 #include "process_state.hpp"
+#include "where_everyone_is.hpp"
 
 namespace leat::detail {
 

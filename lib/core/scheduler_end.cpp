@@ -14,8 +14,8 @@
 #include "leat/core/scheduler.hpp"
 #include "leat/core/task.hpp"
 #include "leat/core/task_scope.hpp"
-#include "process_state.hpp"
 #include "scope_registry.hpp"
+#include "where_everyone_is.hpp"
 
 namespace leat {
 

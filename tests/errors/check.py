@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles each program of this folder with every compiler that is here. None may compile, and the first error
+"""Compiles each program below this folder with every compiler that is here. None may compile, and the first error
 has to contain the sentences of its comments `// expect:`.
 
     check.py PROJECT
@@ -38,7 +38,7 @@ def problem(compiler, program):
 
 
 def main():
-    programs = sorted(pathlib.Path(__file__).parent.glob('*.cpp'))
+    programs = sorted(pathlib.Path(__file__).parent.rglob('*.cpp'))
     runs = [(c, p) for p in programs for c in COMPILERS]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         found = list(pool.map(lambda run: problem(*run), runs))

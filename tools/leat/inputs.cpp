@@ -18,7 +18,6 @@
 #include "numbers.hpp"
 #include "option_names.hpp"
 #include "output.hpp"
-#include "sink.hpp"
 #include "text.hpp"
 
 namespace tool {
