@@ -25,21 +25,21 @@
 #include "leat/core/work_item.hpp"
 
 // Errors, time, random numbers, diagnosis
-#include "leat/core/assert.hpp"
-#include "leat/core/braced.hpp"
-#include "leat/core/clock.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/braced.hpp"
+#include "leat/base/clock.hpp"
+#include "leat/base/error.hpp"
+#include "leat/base/permutation.hpp"
+#include "leat/base/random.hpp"
+#include "leat/base/shuffle_quality.hpp"
 #include "leat/core/dump.hpp"
 #include "leat/core/dump_on_request.hpp"
 #include "leat/core/embedded_scheduler.hpp"
-#include "leat/core/error.hpp"
-#include "leat/core/permutation.hpp"
-#include "leat/core/random.hpp"
-#include "leat/core/shuffle_quality.hpp"
 
 // Values in shapes, elements and batches of them
+#include "leat/base/batch_remainder.hpp"
 #include "leat/core/arrow.hpp"
 #include "leat/core/batch_columns.hpp"
-#include "leat/core/batch_remainder.hpp"
 #include "leat/core/batch_spec.hpp"
 #include "leat/core/dlpack.hpp"
 #include "leat/core/dtype.hpp"
@@ -53,7 +53,7 @@
 #include "leat/core/tensor_tuple.hpp"
 
 // Bytes in, values out
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
 #include "leat/codec/checkpoint_state.hpp"
 #include "leat/codec/checkpoint_table.hpp"
 #include "leat/codec/compression.hpp"

@@ -9,7 +9,7 @@
 
 #include "codec/excerpt.hpp"
 #include "codec/number_text.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat {
 namespace {

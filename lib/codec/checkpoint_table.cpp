@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "codec/file_header.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/error.hpp"
 #include "leat/codec/crc32c.hpp"
-#include "leat/core/assert.hpp"
-#include "leat/core/error.hpp"
 
 namespace leat {
 

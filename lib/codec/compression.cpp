@@ -6,9 +6,9 @@
 #include <string>
 
 #include "codec/stream_header.hpp"
+#include "leat/base/error.hpp"
 #include "leat/codec/inflater.hpp"
 #include "leat/codec/tfrecord.hpp"
-#include "leat/core/error.hpp"
 
 namespace leat {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <isa-l/crc.h>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
 
 namespace leat::detail {
 

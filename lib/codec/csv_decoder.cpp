@@ -9,7 +9,7 @@
 #include "codec/csv_values.hpp"
 #include "codec/excerpt.hpp"
 #include "codec/of_call.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat {
 namespace {

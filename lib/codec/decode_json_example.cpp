@@ -10,7 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "codec/base64.hpp"
+#include "base/text/base64.hpp"
 #include "codec/excerpt.hpp"
 #include "codec/number_text.hpp"
 #include "codec/of_call.hpp"

@@ -7,7 +7,7 @@
 
 #include "codec/of_call.hpp"
 #include "core/tensor_maker.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <zlib.h>
 
-#include "leat/core/assert.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat {
 namespace {

@@ -7,9 +7,9 @@
 
 #include <protozero/pbf_writer.hpp>
 
-#include "core/utf8.hpp"
-#include "core/wire_reader.hpp"
-#include "leat/core/error.hpp"
+#include "base/text/protobuf_reader.hpp"
+#include "base/text/utf8.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat {
 namespace {

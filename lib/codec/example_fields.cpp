@@ -5,7 +5,7 @@
 
 #include "codec/example_wire.hpp"
 #include "codec/feature_columns.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat::detail {
 namespace {

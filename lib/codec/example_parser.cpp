@@ -7,7 +7,7 @@
 #include "codec/feature_columns.hpp"
 #include "codec/feature_plan.hpp"
 #include "codec/of_call.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/wire_reader.hpp"
-#include "leat/codec/bytes.hpp"
+#include "base/text/protobuf_reader.hpp"
+#include "leat/base/bytes.hpp"
 #include "leat/core/dtype.hpp"
 
 namespace leat::detail {

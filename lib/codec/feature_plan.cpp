@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat::detail {
 

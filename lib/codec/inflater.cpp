@@ -8,7 +8,7 @@
 #include "codec/inflate_limits.hpp"
 #include "codec/raw_inflater.hpp"
 #include "codec/stream_header.hpp"
-#include "leat/core/assert.hpp"
+#include "leat/base/assert.hpp"
 
 namespace leat {
 namespace {

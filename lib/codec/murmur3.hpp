@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
 
 namespace leat::detail {
 

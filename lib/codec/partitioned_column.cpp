@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "codec/feature_columns.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat::detail {
 namespace {

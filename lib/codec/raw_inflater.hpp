@@ -7,7 +7,7 @@
 
 #include <isa-l.h>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
 #include "leat/codec/compression.hpp"
 
 namespace leat::detail {

@@ -9,7 +9,7 @@
 #include "codec/feature_plan.hpp"
 #include "codec/of_call.hpp"
 #include "codec/step_columns.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "codec/crc32c.hpp"
 #include "codec/file_header.hpp"
+#include "leat/base/error.hpp"
 #include "leat/codec/crc32c.hpp"
-#include "leat/core/error.hpp"
 
 namespace leat {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/tensor_maker.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat {
 namespace {

@@ -6,7 +6,7 @@
 #include <system_error>
 #include <unistd.h>
 
-#include "leat/core/detail/descriptor.hpp"
+#include "leat/base/detail/descriptor.hpp"
 
 namespace leat::detail {
 

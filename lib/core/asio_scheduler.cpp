@@ -8,9 +8,9 @@
 
 #include "core/asio_event_listener.hpp"
 #include "core/handler_memory.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/detail/event_loop_scheduler.hpp"
 #include "leat/core/detail/pending_operations.hpp"
-#include "leat/core/error.hpp"
 
 namespace leat {
 namespace {

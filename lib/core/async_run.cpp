@@ -8,7 +8,7 @@
 #include <asio/strand.hpp>
 
 #include "core/executor_target.hpp"
-#include "leat/core/assert.hpp"
+#include "leat/base/assert.hpp"
 
 namespace leat::detail {
 

@@ -6,7 +6,7 @@
 
 #include "core/sparse_rows.hpp"
 #include "core/tensor_rows.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat {
 namespace {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "leat/core/detail/pre_emption.hpp"
+#include "leat/base/detail/preemption_hook.hpp"
 #include "leat/core/task.hpp"
 #include "live_queues.hpp"
 #include "scope_registry.hpp"

@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "leat/core/assert.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/detail/selection.hpp"
-#include "leat/core/error.hpp"
 #include "leat/core/task_scope.hpp"
 
 namespace leat {

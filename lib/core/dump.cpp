@@ -6,10 +6,10 @@
 #include <sstream>
 #include <utility>
 
+#include "base/exception_in_flight.hpp"
 #include "collector.hpp"
 #include "dump_printers.hpp"
-#include "exception_in_flight.hpp"
-#include "leat/core/assert.hpp"
+#include "leat/base/assert.hpp"
 #include "leat/core/detail/foreign_wait.hpp"
 #include "where_everyone_is.hpp"
 

@@ -17,9 +17,9 @@
 #include <thread>
 #include <utility>
 
-#include "core/standard_descriptors.hpp"
-#include "core/thread_not_started.hpp"
-#include "leat/core/error.hpp"
+#include "base/standard_descriptors.hpp"
+#include "base/thread_not_started.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat {
 namespace {

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "json_writer.hpp"
+#include "base/text/json_writer.hpp"
 
 namespace leat::detail {
 namespace {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include "leat/core/assert.hpp"
+#include "leat/base/assert.hpp"
 
 namespace leat {
 namespace {

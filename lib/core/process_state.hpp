@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/clock.hpp"
+#include "leat/base/clock.hpp"
 #include "leat/core/context.hpp"
 #include "leat/core/task_id.hpp"
 #include "leat/core/wait_object.hpp"

@@ -10,12 +10,12 @@
 #include <asio/io_context.hpp>
 #include <pthread.h>
 
-#include "core/thread_not_started.hpp"
+#include "base/thread_not_started.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/detail/parker.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/asio_scheduler.hpp"
-#include "leat/core/assert.hpp"
-#include "leat/core/detail/parker.hpp"
 #include "leat/core/dump.hpp"
-#include "leat/core/error.hpp"
 
 namespace leat {
 

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "inquiry.hpp"
-#include "leat/core/assert.hpp"
-#include "leat/core/detail/pause.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/detail/pause.hpp"
 #include "leat/core/wait.hpp"
 
 namespace leat {

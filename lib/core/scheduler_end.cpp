@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "inquiry.hpp"
-#include "leat/core/assert.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/scheduler.hpp"
 #include "leat/core/task.hpp"
 #include "leat/core/task_scope.hpp"

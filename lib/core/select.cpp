@@ -3,7 +3,7 @@
 #include <ostream>
 #include <string>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat::detail {
 

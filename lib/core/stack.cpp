@@ -8,7 +8,7 @@
 
 #include "core/tensor_maker.hpp"
 #include "core/tensor_rows.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat {
 namespace {

@@ -15,9 +15,9 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "leat/base/error.hpp"
 #include "leat/core/detail/event_loop_scheduler.hpp"
 #include "leat/core/detail/signal_receiver.hpp"
-#include "leat/core/error.hpp"
 
 namespace leat {
 namespace signal_guards {

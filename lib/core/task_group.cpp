@@ -1,6 +1,6 @@
 #include "leat/core/task_group.hpp"
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat {
 

@@ -6,11 +6,11 @@
 #include <string>
 #include <utility>
 
-#include "leat/core/assert.hpp"
-#include "leat/core/detail/parker.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/detail/parker.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/detail/selection.hpp"
 #include "leat/core/detail/thread_place.hpp"
-#include "leat/core/error.hpp"
 #include "leat/core/task.hpp"
 #include "scope_registry.hpp"
 #include "where_everyone_is.hpp"

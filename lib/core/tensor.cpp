@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/tensor_maker.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat {
 namespace {

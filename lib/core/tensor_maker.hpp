@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/tensor.hpp"
 
 namespace leat::detail {

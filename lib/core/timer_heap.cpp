@@ -1,6 +1,6 @@
 #include "leat/core/detail/timer_heap.hpp"
 
-#include "leat/core/assert.hpp"
+#include "leat/base/assert.hpp"
 
 namespace leat::detail {
 

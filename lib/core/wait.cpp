@@ -1,6 +1,6 @@
 #include "leat/core/wait.hpp"
 
-#include "leat/core/assert.hpp"
+#include "leat/base/assert.hpp"
 
 namespace leat {
 

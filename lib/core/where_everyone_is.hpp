@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/clock.hpp"
+#include "leat/base/clock.hpp"
 
 namespace leat {
 

@@ -6,7 +6,7 @@
 
 #include "codec/inflate_limits.hpp"
 #include "codec/stream_header.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/this_task.hpp"
 
 namespace leat::detail {

@@ -3,7 +3,7 @@
 #include <new>
 #include <sys/mman.h>
 
-#include "core/huge_page.hpp"
+#include "base/huge_page.hpp"
 #include "io/hand_over.hpp"
 
 namespace leat::detail {

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "leat/core/error.hpp"
-#include "leat/core/random.hpp"
+#include "leat/base/error.hpp"
+#include "leat/base/random.hpp"
 
 namespace leat {
 namespace {

@@ -11,9 +11,9 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "core/standard_descriptors.hpp"
+#include "base/standard_descriptors.hpp"
+#include "base/system_call.hpp"
 #include "io/backends.hpp"
-#include "io/system_call.hpp"
 
 namespace leat::detail {
 namespace {

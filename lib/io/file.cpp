@@ -7,10 +7,10 @@
 #include <thread>
 #include <utility>
 
-#include "core/thread_not_started.hpp"
+#include "base/thread_not_started.hpp"
 #include "io/backends.hpp"
-#include "leat/core/assert.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/io/detail/partial_file.hpp"
 

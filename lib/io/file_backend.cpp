@@ -9,10 +9,10 @@
 #include <system_error>
 #include <unistd.h>
 
-#include "core/never_destroyed.hpp"
+#include "base/never_destroyed.hpp"
 #include "io/backends.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/detail/event_loop_scheduler.hpp"
-#include "leat/core/error.hpp"
 
 namespace leat {
 namespace {

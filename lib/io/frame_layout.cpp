@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat::detail {
 namespace {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "io/gather.hpp"
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
+#include "leat/base/detail/aligned_bytes.hpp"
 #include "leat/codec/tfrecord.hpp"
-#include "leat/core/detail/aligned_bytes.hpp"
 
 namespace leat::detail {
 

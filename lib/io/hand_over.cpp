@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "leat/core/detail/sanitizers.hpp"
+#include "leat/base/detail/sanitizers.hpp"
 
 #if LEAT_ASAN
 #include <sanitizer/asan_interface.h>

@@ -7,8 +7,8 @@
 
 #include "io/open_files.hpp"
 #include "io/piece_reads.hpp"
-#include "leat/core/error.hpp"
-#include "leat/core/random.hpp"
+#include "leat/base/error.hpp"
+#include "leat/base/random.hpp"
 #include "leat/io/indexed_reader.hpp"
 
 namespace leat {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/io/detail/epoch_limits.hpp"
 #include "leat/io/indexed_reader_state.hpp"
 

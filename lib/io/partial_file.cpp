@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "leat/core/assert.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat::detail {
 namespace {

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "leat/core/assert.hpp"
+#include "leat/base/assert.hpp"
 #include "leat/core/scheduler.hpp"
 
 namespace leat::detail {

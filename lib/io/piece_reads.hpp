@@ -7,7 +7,7 @@
 
 #include "io/gather.hpp"
 #include "io/open_files.hpp"
-#include "leat/core/detail/aligned_bytes.hpp"
+#include "leat/base/detail/aligned_bytes.hpp"
 #include "leat/io/detail/read_wait.hpp"
 #include "leat/io/file.hpp"
 

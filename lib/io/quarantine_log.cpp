@@ -3,9 +3,9 @@
 #include <sstream>
 #include <utility>
 
-#include "core/json_writer.hpp"
-#include "io/hex.hpp"
-#include "leat/codec/bytes.hpp"
+#include "base/text/hex.hpp"
+#include "base/text/json_writer.hpp"
+#include "leat/base/bytes.hpp"
 
 namespace leat {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/this_task.hpp"
 
 namespace leat::detail {

@@ -3,7 +3,7 @@
 #include <ostream>
 #include <string>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/task_scope.hpp"
 #include "leat/io/file.hpp"
 

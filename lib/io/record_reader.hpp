@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "io/record_search.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/io/quarantine_log.hpp"
 #include "leat/io/record_reader.hpp"
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "io/tfrecord_options.hpp"
+#include "leat/base/error.hpp"
 #include "leat/codec/tfrecord.hpp"
-#include "leat/core/error.hpp"
 #include "leat/io/tfrecord_index_file.hpp"
 
 namespace leat {

@@ -10,7 +10,7 @@
 #include "io/backends.hpp"
 #include "io/hand_over.hpp"
 #include "io/worker_pool.hpp"
-#include "leat/core/assert.hpp"
+#include "leat/base/assert.hpp"
 
 namespace leat::detail {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <poll.h>
 
-#include "leat/core/detail/descriptor.hpp"
+#include "leat/base/detail/descriptor.hpp"
 #include "leat/io/file_backend.hpp"
 
 namespace leat::detail {

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <utility>
 
-#include "core/error_text.hpp"
+#include "base/error_text.hpp"
 #include "io/tfrecord_options.hpp"
+#include "leat/base/error.hpp"
 #include "leat/codec/compression.hpp"
-#include "leat/core/error.hpp"
 #include "leat/io/detail/partial_file.hpp"
 #include "leat/io/tfrecord_index_file.hpp"
 #include "leat/io/tfrecord_reader.hpp"

@@ -7,7 +7,7 @@
 #include "io/frame_layout.hpp"
 #include "io/gather.hpp"
 #include "io/open_files.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/io/tfrecord_index_file.hpp"
 #include "leat/io/tfrecord_reader.hpp"

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/error_text.hpp"
+#include "base/error_text.hpp"
 #include "io/open_files.hpp"
+#include "leat/base/error.hpp"
 #include "leat/codec/compression.hpp"
 #include "leat/codec/crc32c.hpp"
-#include "leat/core/error.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/io/detail/partial_file.hpp"
 #include "leat/io/detail/read_ahead.hpp"

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
 #include "leat/io/detail/index_beside.hpp"
 #include "leat/io/detail/output_buffer.hpp"
 #include "leat/io/tfrecord_writer.hpp"

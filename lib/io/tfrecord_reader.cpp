@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "io/hex.hpp"
+#include "base/text/hex.hpp"
 #include "io/record_reader.hpp"
 #include "leat/codec/crc32c.hpp"
 #include "leat/core/this_task.hpp"

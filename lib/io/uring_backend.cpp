@@ -13,7 +13,7 @@
 #include "io/hand_over.hpp"
 #include "io/uring_requests.hpp"
 #include "io/worker_pool.hpp"
-#include "leat/core/assert.hpp"
+#include "leat/base/assert.hpp"
 
 namespace leat::detail {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "io/backends.hpp"
 #include "io/open_files.hpp"
-#include "leat/core/assert.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/io/detail/read_wait.hpp"
 

@@ -9,7 +9,7 @@
 #include "io/backends.hpp"
 #include "io/fork.hpp"
 #include "io/hand_over.hpp"
-#include "leat/core/assert.hpp"
+#include "leat/base/assert.hpp"
 
 namespace leat::detail {
 namespace {

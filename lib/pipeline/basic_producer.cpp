@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat::detail {
 namespace {

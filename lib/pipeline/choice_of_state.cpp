@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/io/indexed_reader_state.hpp"
 #include "leat/pipeline/detail/batch_numbers.hpp"
 #include "leat/pipeline/detail/stage_state.hpp"

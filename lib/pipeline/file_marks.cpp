@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
 #include "leat/codec/crc32c.hpp"
 
 namespace leat::detail {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat::detail {
 

@@ -1,6 +1,6 @@
 #include "leat/pipeline/detail/known_producers.hpp"
 
-#include "leat/core/detail/mutex.hpp"
+#include "leat/base/detail/mutex.hpp"
 
 namespace leat::detail {
 namespace {

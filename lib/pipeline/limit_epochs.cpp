@@ -1,6 +1,6 @@
 #include "leat/pipeline/limit_epochs.hpp"
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat::detail {
 namespace {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "leat/core/assert.hpp"
+#include "leat/base/assert.hpp"
 #include "leat/sync/fifo_queue.hpp"
 
 namespace leat {

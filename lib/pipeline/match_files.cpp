@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/io/file.hpp"
 
 namespace leat {

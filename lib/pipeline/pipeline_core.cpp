@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "leat/core/assert.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/io/tfrecord_index_file.hpp"

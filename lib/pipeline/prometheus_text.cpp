@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/utf8.hpp"
+#include "base/text/utf8.hpp"
 #include "leat/pipeline/queue_fullness.hpp"
 #include "leat/pipeline/stage_fullness.hpp"
 #include "pipeline/unique_names.hpp"

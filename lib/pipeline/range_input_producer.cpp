@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "leat/core/random.hpp"
+#include "leat/base/random.hpp"
 #include "leat/pipeline/detail/file_marks.hpp"
 #include "leat/pipeline/detail/reader_settings.hpp"
 #include "leat/pipeline/detail/run_journal.hpp"

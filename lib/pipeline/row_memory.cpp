@@ -4,7 +4,7 @@
 #include <memory>
 #include <sys/mman.h>
 
-#include "core/huge_page.hpp"
+#include "base/huge_page.hpp"
 
 namespace leat::detail {
 

@@ -7,10 +7,10 @@
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 
-#include "core/error_text.hpp"
-#include "leat/codec/bytes.hpp"
+#include "base/error_text.hpp"
+#include "leat/base/bytes.hpp"
+#include "leat/base/error.hpp"
 #include "leat/codec/crc32c.hpp"
-#include "leat/core/error.hpp"
 
 namespace leat::detail {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/stack.hpp"
 
 namespace leat {

@@ -1,6 +1,6 @@
 #include "leat/sim/choices.hpp"
 
-#include "leat/core/assert.hpp"
+#include "leat/base/assert.hpp"
 #include "leat/sim/allocation_faults.hpp"
 
 namespace leat::sim {

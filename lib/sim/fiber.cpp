@@ -10,8 +10,8 @@
 #include <unistd.h>
 #include <utility>
 
-#include "leat/core/assert.hpp"
-#include "leat/core/detail/sanitizers.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/detail/sanitizers.hpp"
 
 #if LEAT_ASAN
 #include <sanitizer/asan_interface.h>

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <typeinfo>
 
-#include "leat/core/assert.hpp"
+#include "leat/base/assert.hpp"
 
 namespace leat::sim {
 namespace {

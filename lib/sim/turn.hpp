@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "leat/core/detail/pre_emption.hpp"
+#include "leat/base/detail/preemption_hook.hpp"
 #include "leat/sim/virtual_scheduler.hpp"
 #include "sim/fiber.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "core/scope_registry.hpp"
 #include "core/where_everyone_is.hpp"
-#include "leat/core/assert.hpp"
+#include "leat/base/assert.hpp"
 
 namespace leat::sim {
 namespace {

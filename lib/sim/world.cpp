@@ -7,11 +7,11 @@
 #include <string>
 #include <utility>
 
-#include "core/error_text.hpp"
+#include "base/error_text.hpp"
 #include "core/scope_registry.hpp"
 #include "core/where_everyone_is.hpp"
-#include "leat/core/assert.hpp"
-#include "leat/core/detail/frame_allocator.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/detail/frame_allocator.hpp"
 #include "leat/core/detail/signal_receiver.hpp"
 #include "sim/turn.hpp"
 

@@ -8,11 +8,11 @@
 #include <optional>
 #include <utility>
 
-#include "core/error_text.hpp"
-#include "core/thread_not_started.hpp"
+#include "base/error_text.hpp"
+#include "base/thread_not_started.hpp"
 #include "core/where_everyone_is.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/detail/thread_place.hpp"
-#include "leat/core/error.hpp"
 #include "leat/core/this_task.hpp"
 #include "sync/root_cause.hpp"
 

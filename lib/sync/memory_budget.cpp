@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "core/append.hpp"
-#include "leat/core/assert.hpp"
-#include "leat/core/error.hpp"
+#include "base/append_text.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/error.hpp"
 #include "leat/sync/queue_base.hpp"
 
 namespace leat {

@@ -4,10 +4,10 @@
 #include <new>
 #include <utility>
 
-#include "leat/core/assert.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/context.hpp"
 #include "leat/core/detail/thread_place.hpp"
-#include "leat/core/error.hpp"
 #include "leat/core/scheduler.hpp"
 #include "leat/sync/detail/queue_weight.hpp"
 #include "leat/sync/memory_budget.hpp"

@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
+#include "base/exception_in_flight.hpp"
 #include "core/dump_printers.hpp"
-#include "core/exception_in_flight.hpp"
-#include "leat/core/assert.hpp"
+#include "leat/base/assert.hpp"
 #include "leat/sync/queue_base.hpp"
 
 namespace leat {

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "leat/core/detail/mutex.hpp"
+#include "leat/base/detail/mutex.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/queue_runner.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <protozero/pbf_writer.hpp>
 
-#include "core/utf8.hpp"
-#include "core/wire_reader.hpp"
+#include "base/text/protobuf_reader.hpp"
+#include "base/text/utf8.hpp"
 #include "leat/sync/name_scope.hpp"
 #include "leat/sync/queue_runner.hpp"
 #include "leat/sync/queue_runner_registry.hpp"

@@ -1,6 +1,6 @@
 #include "leat/sync/queue_runner_registry.hpp"
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat {
 namespace {

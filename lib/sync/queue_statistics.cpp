@@ -7,7 +7,7 @@
 #include <ostream>
 #include <string>
 
-#include "core/append.hpp"
+#include "base/append_text.hpp"
 #include "core/process_state.hpp"
 #include "leat/core/wait_object.hpp"
 #include "leat/sync/memory_budget.hpp"

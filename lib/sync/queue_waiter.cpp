@@ -3,14 +3,14 @@
 #include <ostream>
 #include <string>
 
-#include "core/append.hpp"
-#include "core/error_text.hpp"
+#include "base/append_text.hpp"
+#include "base/error_text.hpp"
 #include "core/process_state.hpp"
-#include "leat/core/assert.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/context.hpp"
 #include "leat/core/detail/selection.hpp"
 #include "leat/core/detail/thread_place.hpp"
-#include "leat/core/error.hpp"
 #include "leat/sync/detail/queue_sleeper.hpp"
 #include "leat/sync/partial_push.hpp"
 #include "leat/sync/queue_base.hpp"

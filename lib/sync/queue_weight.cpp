@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "core/append.hpp"
-#include "leat/core/error.hpp"
+#include "base/append_text.hpp"
+#include "leat/base/error.hpp"
 #include "leat/sync/memory_budget.hpp"
 #include "leat/sync/queue_base.hpp"
 

@@ -4,7 +4,7 @@
 #include <exception>
 #include <optional>
 
-#include "leat/core/random.hpp"
+#include "leat/base/random.hpp"
 #include "leat/train/retry.hpp"
 
 namespace leat::detail {

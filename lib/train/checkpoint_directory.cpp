@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <utility>
 
-#include "core/error_text.hpp"
-#include "leat/codec/bytes.hpp"
-#include "leat/core/error.hpp"
+#include "base/error_text.hpp"
+#include "leat/base/bytes.hpp"
+#include "leat/base/error.hpp"
 #include "leat/io/detail/partial_file.hpp"
 #include "leat/io/file.hpp"
 #include "train/checkpoint_paths.hpp"

@@ -9,9 +9,9 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/error_text.hpp"
+#include "base/error_text.hpp"
+#include "leat/base/error.hpp"
 #include "leat/codec/crc32c.hpp"
-#include "leat/core/error.hpp"
 #include "leat/io/detail/partial_file.hpp"
 #include "leat/io/file.hpp"
 

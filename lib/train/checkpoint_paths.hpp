@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "leat/base/clock.hpp"
+#include "leat/base/error.hpp"
 #include "leat/codec/checkpoint_state.hpp"
-#include "leat/core/clock.hpp"
-#include "leat/core/error.hpp"
 #include "leat/core/task.hpp"
 
 namespace leat::detail {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "leat/base/assert.hpp"
+#include "leat/base/error.hpp"
 #include "leat/codec/checkpoint_table.hpp"
-#include "leat/core/assert.hpp"
-#include "leat/core/error.hpp"
 
 namespace leat {
 

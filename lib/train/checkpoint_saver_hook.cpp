@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/scheduler.hpp"
 
 namespace leat {

@@ -7,8 +7,8 @@
 #include <span>
 #include <utility>
 
-#include "leat/codec/bytes.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/bytes.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/this_task.hpp"
 #include "train/checkpoint_paths.hpp"
 

@@ -2,7 +2,7 @@
 #include <iterator>
 #include <utility>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/train/event_reader.hpp"
 
 namespace leat {

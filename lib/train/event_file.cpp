@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include "leat/base/error.hpp"
 #include "leat/codec/event.hpp"
 #include "leat/codec/tfrecord.hpp"
-#include "leat/core/error.hpp"
 #include "leat/io/detail/partial_file.hpp"
 
 namespace leat::detail {

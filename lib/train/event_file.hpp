@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "leat/codec/bytes.hpp"
-#include "leat/core/clock.hpp"
+#include "leat/base/bytes.hpp"
+#include "leat/base/clock.hpp"
 #include "leat/core/task.hpp"
 #include "leat/io/file.hpp"
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "core/error_text.hpp"
-#include "leat/core/error.hpp"
+#include "base/error_text.hpp"
+#include "leat/base/error.hpp"
 #include "leat/io/file.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 

@@ -12,9 +12,9 @@
 #include <variant>
 #include <vector>
 
-#include "leat/core/assert.hpp"
-#include "leat/core/detail/mutex.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/detail/mutex.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/select.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"

@@ -8,8 +8,8 @@
 #include <stop_token>
 #include <string>
 
-#include "core/error_text.hpp"
-#include "leat/core/assert.hpp"
+#include "base/error_text.hpp"
+#include "leat/base/assert.hpp"
 #include "leat/core/context.hpp"
 #include "leat/core/scheduler.hpp"
 #include "leat/core/select.hpp"

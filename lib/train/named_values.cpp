@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat {
 

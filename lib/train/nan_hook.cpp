@@ -3,7 +3,7 @@
 #include <cmath>
 #include <optional>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat {
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/io/file.hpp"
 #include "train/checkpoint_file.hpp"
 #include "train/checkpoint_paths.hpp"

@@ -1,6 +1,6 @@
 #include "leat/train/run_context.hpp"
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat {
 

@@ -4,7 +4,7 @@
 #include <new>
 #include <sys/mman.h>
 
-#include "core/huge_page.hpp"
+#include "base/huge_page.hpp"
 
 namespace leat::detail {
 

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <utility>
 
-#include "core/error_text.hpp"
-#include "leat/core/assert.hpp"
-#include "leat/core/error.hpp"
+#include "base/error_text.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/train/checkpoint_directory.hpp"
 #include "train/checkpoint_file.hpp"

@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "core/error_text.hpp"
-#include "leat/core/error.hpp"
+#include "base/error_text.hpp"
+#include "leat/base/error.hpp"
 #include "leat/train/checkpoint_directory.hpp"
 #include "train/checkpoint_file.hpp"
 #include "train/rank_listing.hpp"

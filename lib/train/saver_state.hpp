@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "leat/base/detail/exclusive_use.hpp"
 #include "leat/core/scheduler.hpp"
-#include "leat/io/detail/one_at_a_time.hpp"
 #include "leat/io/file.hpp"
 #include "leat/train/rank_checkpoints.hpp"
 #include "leat/train/saver.hpp"

@@ -4,12 +4,12 @@
 #include <exception>
 #include <utility>
 
-#include "leat/core/error.hpp"
+#include "base/text/seconds_text.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/scheduler.hpp"
 #include "leat/core/select.hpp"
 #include "leat/core/sleep.hpp"
 #include "train/close_session.hpp"
-#include "train/seconds_text.hpp"
 
 namespace leat {
 namespace {

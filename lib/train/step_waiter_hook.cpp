@@ -1,6 +1,6 @@
 #include "leat/train/step_waiter_hook.hpp"
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/select.hpp"
 #include "leat/core/sleep.hpp"
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat {
 namespace {

@@ -6,9 +6,9 @@
 #include <stop_token>
 #include <utility>
 
-#include "core/error_text.hpp"
+#include "base/error_text.hpp"
 #include "core/scope_registry.hpp"
-#include "leat/core/assert.hpp"
+#include "leat/base/assert.hpp"
 #include "leat/core/context.hpp"
 #include "leat/core/scheduler.hpp"
 #include "leat/core/task_group.hpp"

@@ -6,7 +6,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/random.hpp"
+#include "leat/base/random.hpp"
 #include "support/refusal.hpp"
 
 namespace checkpoint_state_test {

@@ -6,9 +6,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/base/error.hpp"
+#include "leat/base/random.hpp"
 #include "leat/codec/crc32c.hpp"
-#include "leat/core/error.hpp"
-#include "leat/core/random.hpp"
 #include "support/effort.hpp"
 #include "support/hex.hpp"
 #include "support/outcome_of.hpp"

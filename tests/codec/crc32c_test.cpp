@@ -7,8 +7,8 @@
 #include <catch2/catch.hpp>
 
 #include "codec/crc32c.hpp"
-#include "leat/codec/bytes.hpp"
-#include "leat/core/random.hpp"
+#include "leat/base/bytes.hpp"
+#include "leat/base/random.hpp"
 
 namespace crc32c_test {
 

@@ -13,8 +13,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/error.hpp"
-#include "leat/core/random.hpp"
+#include "leat/base/error.hpp"
+#include "leat/base/random.hpp"
 #include "support/effort.hpp"
 
 namespace csv_block_test {

@@ -11,7 +11,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "support/refusal.hpp"
 
 namespace csv_decoder_test {

@@ -6,7 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "codec/murmur3.hpp"
-#include "leat/core/permutation.hpp"
+#include "leat/base/permutation.hpp"
 
 namespace epoch_fingerprint_test {
 

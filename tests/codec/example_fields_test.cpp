@@ -10,9 +10,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/base/random.hpp"
 #include "leat/codec/example_builder.hpp"
 #include "leat/codec/example_parser.hpp"
-#include "leat/core/random.hpp"
 #include "support/effort.hpp"
 #include "support/example_agreement.hpp"
 #include "support/hex.hpp"

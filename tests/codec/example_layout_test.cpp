@@ -9,9 +9,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/base/random.hpp"
 #include "leat/codec/example_builder.hpp"
 #include "leat/codec/example_parser.hpp"
-#include "leat/core/random.hpp"
 
 namespace example_layout_test {
 

@@ -10,7 +10,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/random.hpp"
+#include "leat/base/random.hpp"
 #include "support/refusal.hpp"
 
 namespace histogram_test {

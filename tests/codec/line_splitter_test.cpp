@@ -5,7 +5,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/random.hpp"
+#include "leat/base/random.hpp"
 
 namespace line_splitter_test {
 

@@ -7,9 +7,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/base/error.hpp"
+#include "leat/base/random.hpp"
 #include "leat/codec/crc32c.hpp"
-#include "leat/core/error.hpp"
-#include "leat/core/random.hpp"
 
 namespace tfrecord_index_test {
 

@@ -9,8 +9,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/base/random.hpp"
 #include "leat/codec/crc32c.hpp"
-#include "leat/core/random.hpp"
 
 namespace tfrecord_test {
 

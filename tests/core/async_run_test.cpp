@@ -28,7 +28,7 @@
 #include <asio/use_future.hpp>
 #include <catch2/catch.hpp>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/this_task.hpp"
 #include "support/counting_allocator.hpp"

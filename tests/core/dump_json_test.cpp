@@ -3,7 +3,7 @@
 #include <sstream>
 #include <string>
 
-#include "core/json_writer.hpp"
+#include "base/text/json_writer.hpp"
 #include "core/manual_event.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"

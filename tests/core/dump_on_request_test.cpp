@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include "leat/core/detail/sanitizers.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/runtime.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"

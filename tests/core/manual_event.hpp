@@ -4,7 +4,7 @@
 #include <ostream>
 #include <source_location>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/wait.hpp"
 
 namespace leat_test {

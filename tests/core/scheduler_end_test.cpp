@@ -16,10 +16,10 @@
 #include <asio/detached.hpp>
 #include <catch2/catch.hpp>
 
+#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/async_run.hpp"
-#include "leat/core/detail/sanitizers.hpp"
 #include "leat/core/dump.hpp"
-#include "leat/core/error.hpp"
 #include "leat/core/select.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/stop_on_signal.hpp"

@@ -6,9 +6,9 @@
 #include <string>
 #include <variant>
 
+#include "leat/base/error.hpp"
 #include "leat/core/as_tuple.hpp"
 #include "leat/core/dump.hpp"
-#include "leat/core/error.hpp"
 #include "support/leat_test.hpp"
 
 namespace select_test {

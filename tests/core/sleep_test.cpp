@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/error.hpp"
-#include "leat/core/random.hpp"
+#include "leat/base/error.hpp"
+#include "leat/base/random.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
 #include "support/leat_test.hpp"

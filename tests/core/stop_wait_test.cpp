@@ -5,7 +5,7 @@
 #include <string>
 #include <thread>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/runtime.hpp"
 #include "leat/core/select.hpp"
 #include "leat/core/task_group.hpp"

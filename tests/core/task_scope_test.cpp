@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/manual_event.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/runtime.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/sync_wait.hpp"

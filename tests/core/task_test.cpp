@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/manual_event.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"

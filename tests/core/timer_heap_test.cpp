@@ -6,7 +6,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/random.hpp"
+#include "leat/base/random.hpp"
 
 namespace timer_heap_test {
 

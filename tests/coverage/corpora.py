@@ -56,7 +56,7 @@ TARGETS = {
         'codec/stream_header.cpp': [],
     },
     'json_example': {
-        'codec/base64.cpp': [],
+        'base/text/base64.cpp': [],
         'codec/decode_json_example.cpp': ['decode_json_example'],
     },
     'line_splitter': {'codec/line_splitter.cpp': []},

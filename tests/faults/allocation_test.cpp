@@ -20,13 +20,13 @@
 #include <catch2/catch.hpp>
 
 #include "faults/failing_allocations.hpp"
+#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/arrow.hpp"
 #include "leat/core/asio_scheduler.hpp"
-#include "leat/core/detail/sanitizers.hpp"
 #include "leat/core/dlpack.hpp"
 #include "leat/core/dump.hpp"
 #include "leat/core/embedded_scheduler.hpp"
-#include "leat/core/error.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/stack.hpp"
 #include "leat/core/sync_wait.hpp"

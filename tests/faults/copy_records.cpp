@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/io/tfrecord_writer.hpp"

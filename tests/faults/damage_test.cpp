@@ -10,8 +10,8 @@
 #include <catch2/catch.hpp>
 
 #include "faults/damage_effort.hpp"
+#include "leat/base/random.hpp"
 #include "leat/codec/tfrecord.hpp"
-#include "leat/core/random.hpp"
 #include "support/effort.hpp"
 
 namespace damage_test {

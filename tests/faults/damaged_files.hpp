@@ -14,8 +14,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "leat/base/random.hpp"
 #include "leat/codec/tfrecord.hpp"
-#include "leat/core/random.hpp"
 #include "leat/io/fixed_length_reader.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/io/tfrecord_reader.hpp"

@@ -12,9 +12,9 @@
 
 #include "faults/damage_effort.hpp"
 #include "faults/damaged_files.hpp"
+#include "leat/base/error.hpp"
+#include "leat/base/random.hpp"
 #include "leat/codec/event.hpp"
-#include "leat/core/error.hpp"
-#include "leat/core/random.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/train/event_reader.hpp"
 #include "support/effort.hpp"

@@ -12,9 +12,9 @@
 
 #include "faults/damage_effort.hpp"
 #include "faults/damaged_files.hpp"
+#include "leat/base/error.hpp"
+#include "leat/base/random.hpp"
 #include "leat/codec/crc32c.hpp"
-#include "leat/core/error.hpp"
-#include "leat/core/random.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/io/tfrecord_index_file.hpp"
 #include "support/outcome_of.hpp"

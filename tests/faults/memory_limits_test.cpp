@@ -15,10 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/error.hpp"
 #include "leat/codec/crc32c.hpp"
 #include "leat/codec/tfrecord.hpp"
-#include "leat/core/detail/sanitizers.hpp"
-#include "leat/core/error.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/io/fixed_length_reader.hpp"
 #include "leat/io/line_reader.hpp"

@@ -16,11 +16,11 @@
 #include <catch2/catch.hpp>
 
 #include "faults/failing_allocations.hpp"
+#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/random.hpp"
 #include "leat/codec/example_builder.hpp"
 #include "leat/codec/example_fields.hpp"
 #include "leat/codec/example_parser.hpp"
-#include "leat/core/detail/sanitizers.hpp"
-#include "leat/core/random.hpp"
 #include "leat/core/runtime.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/this_task.hpp"

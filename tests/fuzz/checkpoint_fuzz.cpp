@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <vector>
 
+#include "leat/base/error.hpp"
 #include "leat/codec/checkpoint_state.hpp"
 #include "leat/codec/checkpoint_table.hpp"
 #include "leat/codec/crc32c.hpp"
-#include "leat/core/error.hpp"
 
 namespace {
 

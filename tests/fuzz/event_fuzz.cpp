@@ -9,7 +9,7 @@
 #include <string>
 #include <variant>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace {
 

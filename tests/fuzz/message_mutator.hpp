@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/random.hpp"
+#include "leat/base/random.hpp"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/pipeline/read_indexed.hpp"

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "leat/base/error.hpp"
 #include "leat/codec/crc32c.hpp"
-#include "leat/core/error.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // The address sanitizer knows whose memory a buffer is.
 
-#include "leat/core/detail/sanitizers.hpp"
+#include "leat/base/detail/sanitizers.hpp"
 
 #if LEAT_ASAN
 

@@ -5,8 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/base/error.hpp"
 #include "leat/core/embedded_scheduler.hpp"
-#include "leat/core/error.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/io/file.hpp"

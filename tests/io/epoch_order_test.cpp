@@ -8,7 +8,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/random.hpp"
+#include "leat/base/random.hpp"
 #include "support/effort.hpp"
 #include "support/refusal.hpp"
 

@@ -8,7 +8,7 @@
 #include <catch2/catch.hpp>
 #include <sys/stat.h>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/io/fixed_length_reader.hpp"
 #include "leat/io/line_reader.hpp"

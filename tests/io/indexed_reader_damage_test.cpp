@@ -7,7 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "io/indexed_reader_support.hpp"
-#include "leat/core/permutation.hpp"
+#include "leat/base/permutation.hpp"
 #include "leat/io/quarantine_log.hpp"
 #include "support/effort.hpp"
 #include "support/refusal.hpp"

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "leat/base/error.hpp"
+#include "leat/base/random.hpp"
 #include "leat/codec/epoch_fingerprint.hpp"
-#include "leat/core/error.hpp"
-#include "leat/core/random.hpp"
 #include "leat/io/indexed_reader.hpp"
 #include "leat/sim/world.hpp"
 #include "support/outcome_of.hpp"

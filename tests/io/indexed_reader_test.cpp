@@ -9,7 +9,7 @@
 #include <catch2/catch.hpp>
 
 #include "io/indexed_reader_support.hpp"
-#include "leat/core/permutation.hpp"
+#include "leat/base/permutation.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/task_group.hpp"

@@ -9,8 +9,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/error.hpp"
-#include "leat/core/random.hpp"
+#include "leat/base/error.hpp"
+#include "leat/base/random.hpp"
 #include "leat/io/indexed_reader_state.hpp"
 #include "support/effort.hpp"
 #include "support/refusal.hpp"

@@ -4,8 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/base/random.hpp"
 #include "leat/codec/crc32c.hpp"
-#include "leat/core/random.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 
 namespace range_checksums_test {

@@ -10,7 +10,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/random.hpp"
+#include "leat/base/random.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/io/tfrecord_reader.hpp"

@@ -11,7 +11,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
 #include "leat/core/dump_on_request.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/io/file.hpp"

@@ -2,7 +2,7 @@
 //
 // Each program runs under both models of its one-sided fence; neither contains the other.
 
-#include "leat/core/detail/biased_mutex.hpp"
+#include "leat/base/detail/biased_mutex.hpp"
 
 #include "model/model.hpp"
 

@@ -16,7 +16,7 @@
 #include "core/inquiry.hpp"
 #include "core/process_state.hpp"
 #include "core/where_everyone_is.hpp"
-#include "leat/core/assert.hpp"
+#include "leat/base/assert.hpp"
 #include "leat/core/detail/live_queue.hpp"
 #include "leat/core/scheduler.hpp"
 #include "leat/sync/queue_base.hpp"

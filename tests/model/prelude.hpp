@@ -56,7 +56,7 @@
 #define syscall model::syscall
 
 #define pause shipped_pause
-#include "leat/core/detail/pause.hpp"
+#include "leat/base/detail/pause.hpp"
 #undef pause
 namespace leat::detail {
 inline void pause(int = 1, model::place at = model::place::current()) noexcept { model::yield(at); }
@@ -64,12 +64,12 @@ inline void pause(int = 1, model::place at = model::place::current()) noexcept {
 
 #define mutex model_mutex
 #define condition_variable model_condition_variable
-#include "leat/core/detail/parker.hpp"
+#include "leat/base/detail/parker.hpp"
 #undef condition_variable
 #undef mutex
 
 // this_thread() gives the address of a thread-local char.
-#include "leat/core/detail/mutex.hpp"
+#include "leat/base/detail/mutex.hpp"
 #define char ::model::thread_token
-#include "leat/core/detail/biased_mutex.hpp"
+#include "leat/base/detail/biased_mutex.hpp"
 #undef char

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "leat/core/detail/parker.hpp"
+#include "leat/base/detail/parker.hpp"
 #include "leat/core/scheduler.hpp"
 #include "model/model.hpp"
 

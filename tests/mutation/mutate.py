@@ -37,10 +37,10 @@ import trials
 SOURCES = [
     'include/leat/sync', 'lib/sync',
     # What its waits are made of: select, limits, stops and the lock with an owner.
-    'include/leat/core/detail/biased_mutex.hpp', 'include/leat/core/detail/parker.hpp',
+    'include/leat/base/detail/biased_mutex.hpp', 'include/leat/base/detail/parker.hpp',
     'include/leat/core/detail/selection.hpp', 'include/leat/core/select.hpp',
     'include/leat/core/sleep.hpp', 'include/leat/core/stop_wait.hpp',
-    'lib/core/biased_mutex.cpp', 'lib/core/select.cpp', 'lib/core/sleep.cpp',
+    'lib/base/biased_mutex.cpp', 'lib/core/select.cpp', 'lib/core/sleep.cpp',
     'lib/core/stop_wait.cpp',
 ]
 COPIED = ['include', 'lib', 'tests', 'tools', 'meson.build', 'meson_options.txt']

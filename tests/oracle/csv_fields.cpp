@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "leat/base/error.hpp"
 #include "leat/codec/csv_decoder.hpp"
-#include "leat/core/error.hpp"
 
 namespace {
 

@@ -11,11 +11,11 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include "example.pb.h"
+#include "leat/base/random.hpp"
 #include "leat/codec/decode_example.hpp"
 #include "leat/codec/example_builder.hpp"
 #include "leat/codec/example_parser.hpp"
 #include "leat/codec/sequence_example_parser.hpp"
-#include "leat/core/random.hpp"
 #include "leat/core/stack.hpp"
 #include "support/effort.hpp"
 #include "support/example_agreement.hpp"

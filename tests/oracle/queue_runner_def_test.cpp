@@ -11,7 +11,7 @@
 #include <catch2/catch.hpp>
 #include <google/protobuf/stubs/logging.h>
 
-#include "leat/core/random.hpp"
+#include "leat/base/random.hpp"
 #include "queue_runner.pb.h"
 #include "support/effort.hpp"
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <memory>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/pipeline/input_producer.hpp"

@@ -7,9 +7,9 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
+#include "leat/base/random.hpp"
 #include "leat/codec/crc32c.hpp"
-#include "leat/core/random.hpp"
 #include "leat/core/runtime.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/io/line_reader.hpp"

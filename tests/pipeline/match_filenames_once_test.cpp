@@ -1,6 +1,6 @@
 #include "leat/pipeline/match_filenames_once.hpp"
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/task_group.hpp"

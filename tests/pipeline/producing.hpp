@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/pipeline/basic_producer.hpp"
 #include "support/leat_test.hpp"
 #include "support/refusal.hpp"

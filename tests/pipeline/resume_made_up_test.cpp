@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
 #include "leat/codec/crc32c.hpp"
 #include "leat/io/indexed_reader_state.hpp"
 #include "leat/pipeline/read_indexed.hpp"

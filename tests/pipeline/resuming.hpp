@@ -7,7 +7,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/io/tfrecord_writer.hpp"
 #include "leat/pipeline/pipeline.hpp"

@@ -9,7 +9,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/random.hpp"
+#include "leat/base/random.hpp"
 #include "support/effort.hpp"
 
 namespace wanted_elements_test {

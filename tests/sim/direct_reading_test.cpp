@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/io/detail/read_ahead.hpp"
 #include "leat/sim/file_system.hpp"
 #include "leat/sim/world.hpp"

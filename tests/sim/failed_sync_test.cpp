@@ -9,7 +9,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/io/file.hpp"
 #include "leat/io/tfrecord_appender.hpp"
 #include "leat/io/tfrecord_writer.hpp"

@@ -8,7 +8,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/assert.hpp"
+#include "leat/base/assert.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"

@@ -9,7 +9,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/sim/world.hpp"
 #include "support/effort.hpp"
 #include "support/insist.hpp"

@@ -15,7 +15,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/scheduler.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/this_task.hpp"

@@ -14,7 +14,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/io/fixed_length_reader.hpp"
 #include "leat/io/indexed_reader.hpp"
 #include "leat/io/line_reader.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/pipeline/tensor_batcher.hpp"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/task_group.hpp"
 #include "simulation/scenarios.hpp"
 #include "support/record_files.hpp"

@@ -1,7 +1,7 @@
 // The machine stops somewhere while a file is written anew; after the restart it is the old one or
 // the new one, whole.
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "simulation/scenarios.hpp"
 #include "support/record_files.hpp"
 

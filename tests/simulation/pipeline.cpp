@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/pipeline/batcher.hpp"

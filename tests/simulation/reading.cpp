@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
 #include "simulation/scenarios.hpp"

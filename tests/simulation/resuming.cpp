@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/io/line_reader.hpp"

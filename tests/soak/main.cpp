@@ -16,8 +16,8 @@
 #include <thread>
 #include <vector>
 
+#include "leat/base/error.hpp"
 #include "leat/core/dump.hpp"
-#include "leat/core/error.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/this_task.hpp"
 #include "soak/measure.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/random.hpp"
+#include "leat/base/random.hpp"
 #include "leat/io/file_backend.hpp"
 
 namespace soak {

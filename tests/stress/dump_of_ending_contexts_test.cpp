@@ -9,8 +9,8 @@
 #include <asio/io_context.hpp>
 #include <catch2/catch.hpp>
 
+#include "leat/base/detail/sanitizers.hpp"
 #include "leat/core/asio_scheduler.hpp"
-#include "leat/core/detail/sanitizers.hpp"
 #include "leat/core/dump.hpp"
 #include "leat/core/embedded_scheduler.hpp"
 #include "leat/core/task_group.hpp"

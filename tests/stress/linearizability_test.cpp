@@ -19,8 +19,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/detail/sanitizers.hpp"
-#include "leat/core/random.hpp"
+#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/random.hpp"
 #include "leat/core/runtime.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/sync/fifo_queue.hpp"

@@ -12,7 +12,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/runtime.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/sync/fifo_queue.hpp"

@@ -17,9 +17,9 @@
 #include <asio/io_context.hpp>
 #include <catch2/catch.hpp>
 
+#include "leat/base/error.hpp"
+#include "leat/base/random.hpp"
 #include "leat/core/asio_scheduler.hpp"
-#include "leat/core/error.hpp"
-#include "leat/core/random.hpp"
 #include "leat/core/runtime.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"

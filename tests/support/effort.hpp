@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "leat/core/detail/sanitizers.hpp"
+#include "leat/base/detail/sanitizers.hpp"
 
 namespace leat_test {
 

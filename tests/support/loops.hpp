@@ -5,9 +5,9 @@
 
 #include <asio/io_context.hpp>
 
+#include "leat/base/error.hpp"
 #include "leat/core/asio_scheduler.hpp"
 #include "leat/core/embedded_scheduler.hpp"
-#include "leat/core/error.hpp"
 #include "leat/core/task_group.hpp"
 
 namespace leat_test {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
 #include "leat/codec/crc32c.hpp"
 #include "leat/codec/tfrecord.hpp"
 #include "support/inflating.hpp"

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat_test {
 

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "leat/base/error.hpp"
 #include "leat/codec/crc32c.hpp"
 #include "leat/codec/tfrecord.hpp"
-#include "leat/core/error.hpp"
 #include "leat/core/task.hpp"
 #include "leat/io/fixed_length_reader.hpp"
 

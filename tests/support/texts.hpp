@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string>
 
-#include "leat/core/random.hpp"
+#include "leat/base/random.hpp"
 
 namespace leat_test {
 

@@ -25,7 +25,7 @@
 #include <asio/use_awaitable.hpp>
 #include <asio/use_future.hpp>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "support/counting_allocator.hpp"
 #include "support/leat_test.hpp"

@@ -15,7 +15,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/detail/sanitizers.hpp"
+#include "leat/base/detail/sanitizers.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/sync/fifo_queue.hpp"

@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "leat/core/random.hpp"
+#include "leat/base/random.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "sync/queue_actors.hpp"

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/task_group.hpp"
 #include "support/foreign_coroutine.hpp"

@@ -6,7 +6,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/random.hpp"
+#include "leat/base/random.hpp"
 #include "leat/sync/detail/queue_verbs.hpp"
 
 namespace heap_order_test {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/error.hpp"
-#include "leat/core/random.hpp"
+#include "leat/base/error.hpp"
+#include "leat/base/random.hpp"
 #include "leat/sync/priority_queue.hpp"
 #include "sync/queue_actors.hpp"
 

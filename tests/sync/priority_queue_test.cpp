@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/random.hpp"
+#include "leat/base/random.hpp"
 #include "leat/core/task_group.hpp"
 #include "sync/queue_operations.hpp"
 

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "leat/base/error.hpp"
 #include "leat/core/as_tuple.hpp"
-#include "leat/core/error.hpp"
 #include "leat/core/select.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/sync/padding_fifo_queue.hpp"

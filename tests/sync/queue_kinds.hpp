@@ -14,7 +14,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/sync/padding_fifo_queue.hpp"
 #include "leat/sync/tensor_priority_queue.hpp"
 #include "support/effort.hpp"

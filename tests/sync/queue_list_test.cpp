@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/random.hpp"
+#include "leat/base/random.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/padding_fifo_queue.hpp"
 #include "support/leat_test.hpp"

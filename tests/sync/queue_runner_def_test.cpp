@@ -5,7 +5,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/queue_runner.hpp"
 #include "leat/sync/queue_runner_registry.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/sync/random_shuffle_queue.hpp"
 #include "support/refusal.hpp"
 #include "sync/queue_actors.hpp"

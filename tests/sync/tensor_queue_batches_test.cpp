@@ -19,7 +19,7 @@
 #include <asio/io_context.hpp>
 #include <asio/use_awaitable.hpp>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/sync/fifo_queue.hpp"

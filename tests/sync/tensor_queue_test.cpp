@@ -14,7 +14,7 @@
 #include <asio/bind_executor.hpp>
 #include <asio/io_context.hpp>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/select.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/sync_wait.hpp"

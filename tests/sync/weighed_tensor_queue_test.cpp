@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/sync/fifo_queue.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/io/file.hpp"
 #include "leat/sim/world.hpp"

@@ -7,7 +7,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "support/outcome_of.hpp"
 #include "support/refusal.hpp"
 

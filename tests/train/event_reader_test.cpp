@@ -7,7 +7,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/sim/world.hpp"
 #include "leat/train/event_writer.hpp"
 #include "support/leat_test.hpp"

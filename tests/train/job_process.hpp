@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/clock.hpp"
-#include "leat/core/random.hpp"
+#include "leat/base/clock.hpp"
+#include "leat/base/random.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/sim/world.hpp"

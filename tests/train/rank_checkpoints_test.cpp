@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/train/checkpoint_directory.hpp"
 #include "support/outcome_of.hpp"
 #include "train/saver_support.hpp"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/train/checkpoint_directory.hpp"
 #include "leat/train/saver.hpp"

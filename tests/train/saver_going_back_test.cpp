@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/train/saver.hpp"
 #include "support/leat_test.hpp"
 #include "support/outcome_of.hpp"

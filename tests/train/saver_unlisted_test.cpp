@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/io/file.hpp"
 #include "leat/sim/world.hpp"

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/sim/world.hpp"

@@ -12,7 +12,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/sim/world.hpp"
 #include "leat/train/checkpoint_registry.hpp"

@@ -13,7 +13,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/io/file.hpp"

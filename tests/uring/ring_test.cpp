@@ -14,8 +14,8 @@
 #include <asio/io_context.hpp>
 #include <catch2/catch.hpp>
 
+#include "leat/base/detail/sanitizers.hpp"
 #include "leat/core/asio_scheduler.hpp"
-#include "leat/core/detail/sanitizers.hpp"
 #include "leat/core/runtime.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/sync_wait.hpp"

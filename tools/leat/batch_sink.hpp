@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <leat/codec/bytes.hpp>
+#include <leat/base/bytes.hpp>
 #include <leat/core/task.hpp>
 
 #include "pipeline_plan.hpp"

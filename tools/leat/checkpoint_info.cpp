@@ -13,9 +13,9 @@
 
 #include <fmt/format.h>
 
-#include <leat/codec/bytes.hpp>
+#include <leat/base/bytes.hpp>
+#include <leat/base/error.hpp>
 #include <leat/codec/crc32c.hpp>
-#include <leat/core/error.hpp>
 
 #include "numbers.hpp"
 #include "status.hpp"

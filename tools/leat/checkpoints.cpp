@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include <leat/core/error.hpp>
+#include <leat/base/error.hpp>
 #include <leat/core/sync_wait.hpp>
 #include <leat/train/checkpoint_directory.hpp>
 #include <leat/train/directory_lock.hpp>

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <leat/base/error.hpp>
 #include <leat/codec/example_builder.hpp>
-#include <leat/core/error.hpp>
 
 #include "json_values.hpp"
 

@@ -4,8 +4,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <leat/base/error.hpp>
 #include <leat/codec/decode_error.hpp>
-#include <leat/core/error.hpp>
 #include <leat/io/quarantine_log.hpp>
 #include <leat/pipeline/read_indexed.hpp>
 

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include <leat/core/error.hpp>
+#include <leat/base/error.hpp>
 #include <leat/io/fixed_length_reader.hpp>
 #include <leat/io/line_reader.hpp>
 

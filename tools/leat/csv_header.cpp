@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <leat/core/error.hpp>
+#include <leat/base/error.hpp>
 #include <leat/pipeline/match_files.hpp>
 
 #include "inputs.hpp"

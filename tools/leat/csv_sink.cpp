@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include <leat/core/error.hpp>
+#include <leat/base/error.hpp>
 
 #include "example.hpp"
 #include "text.hpp"

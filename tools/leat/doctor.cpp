@@ -22,7 +22,7 @@
 
 #include <fmt/format.h>
 
-#include <leat/core/error.hpp>
+#include <leat/base/error.hpp>
 #include <leat/io/file_backend.hpp>
 
 #include "program.hpp"

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include <leat/core/error.hpp>
+#include <leat/base/error.hpp>
 #include <leat/core/task.hpp>
 
 #include "program.hpp"

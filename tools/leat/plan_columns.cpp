@@ -8,12 +8,12 @@
 
 #include <fmt/format.h>
 
+#include <leat/base/error.hpp>
 #include <leat/codec/csv_decoder.hpp>
 #include <leat/codec/decode_json_example.hpp>
 #include <leat/codec/decode_raw.hpp>
 #include <leat/codec/example_parser.hpp>
 #include <leat/codec/sequence_example_parser.hpp>
-#include <leat/core/error.hpp>
 
 #include "pipeline_plan.hpp"
 #include "status.hpp"

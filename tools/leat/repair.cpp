@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include <leat/core/error.hpp>
+#include <leat/base/error.hpp>
 #include <leat/io/tfrecord_appender.hpp>
 
 #include "inputs.hpp"

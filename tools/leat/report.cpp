@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include <leat/core/error.hpp>
+#include <leat/base/error.hpp>
 #include <leat/train/event_reader.hpp>
 
 #include "file_loop.hpp"

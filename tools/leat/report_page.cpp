@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include <leat/core/error.hpp>
+#include <leat/base/error.hpp>
 
 #include "chart.hpp"
 #include "report_assets.hpp"

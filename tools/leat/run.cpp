@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include <leat/core/error.hpp>
+#include <leat/base/error.hpp>
 #include <leat/core/sync_wait.hpp>
 #include <leat/io/quarantine_log.hpp>
 #include <leat/io/whole_file_reader.hpp>

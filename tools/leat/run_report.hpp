@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <leat/core/clock.hpp>
+#include <leat/base/clock.hpp>
 #include <leat/pipeline/stage_metrics.hpp>
 
 #include "inputs.hpp"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <leat/core/clock.hpp>
+#include <leat/base/clock.hpp>
 
 #include "toml_document.hpp"
 

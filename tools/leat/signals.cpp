@@ -13,7 +13,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include <leat/core/error.hpp>
+#include <leat/base/error.hpp>
 #include <leat/core/task_group.hpp>
 
 #include "status.hpp"

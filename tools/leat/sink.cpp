@@ -11,9 +11,9 @@
 
 #include <fmt/format.h>
 
+#include <leat/base/error.hpp>
 #include <leat/codec/deflater.hpp>
 #include <leat/codec/tfrecord.hpp>
-#include <leat/core/error.hpp>
 #include <leat/io/file.hpp>
 #include <leat/io/sharded_tfrecord_writer.hpp>
 #include <leat/io/tfrecord_index_file.hpp>

@@ -9,7 +9,7 @@
 #include <sys/types.h>
 #include <vector>
 
-#include <leat/codec/bytes.hpp>
+#include <leat/base/bytes.hpp>
 #include <leat/codec/compression.hpp>
 #include <leat/core/task.hpp>
 

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include <leat/core/error.hpp>
+#include <leat/base/error.hpp>
 #include <leat/io/tfrecord_index_file.hpp>
 
 #include "example.hpp"

@@ -4,7 +4,7 @@
 #include <new>
 #include <string_view>
 
-#include <leat/core/error.hpp>
+#include <leat/base/error.hpp>
 
 namespace tool {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include <leat/core/error.hpp>
+#include <leat/base/error.hpp>
 #include <leat/io/file.hpp>
 #include <leat/io/tfrecord_index_file.hpp>
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/braced.hpp"
+#include "leat/base/bytes.hpp"
 #include "leat/codec/decode_error.hpp"
-#include "leat/core/braced.hpp"
 #include "leat/core/element_spec.hpp"
 #include "leat/core/tensor.hpp"
 #include "leat/core/tensor_tuple.hpp"

@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
 #include "leat/codec/compression.hpp"
 #include "leat/codec/decode_error.hpp"
 #include "leat/codec/inflater.hpp"

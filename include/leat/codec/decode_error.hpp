@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat {
 

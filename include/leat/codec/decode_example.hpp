@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
 #include "leat/codec/decode_error.hpp"
 #include "leat/core/tensor.hpp"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
 #include "leat/codec/decode_error.hpp"
 #include "leat/core/tensor.hpp"
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
 #include "leat/codec/compression.hpp"
 
 namespace leat {

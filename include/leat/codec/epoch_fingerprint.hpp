@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
 
 namespace leat {
 

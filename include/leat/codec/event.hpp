@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "leat/base/braced.hpp"
 #include "leat/codec/histogram.hpp"
-#include "leat/core/braced.hpp"
 
 namespace leat {
 

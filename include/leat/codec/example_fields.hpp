@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
 #include "leat/codec/decode_error.hpp"
 #include "leat/core/dtype.hpp"
 #include "leat/core/shape.hpp"

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
 #include "leat/codec/decode_error.hpp"
 #include "leat/codec/features.hpp"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "leat/core/braced.hpp"
+#include "leat/base/braced.hpp"
 
 namespace leat {
 

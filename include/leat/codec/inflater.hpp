@@ -6,9 +6,9 @@
 #include <span>
 #include <string>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
+#include "leat/base/error.hpp"
 #include "leat/codec/compression.hpp"
-#include "leat/core/error.hpp"
 
 namespace leat {
 

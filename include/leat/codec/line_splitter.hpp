@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
 
 namespace leat {
 

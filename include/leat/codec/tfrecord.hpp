@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
 
 namespace leat {
 

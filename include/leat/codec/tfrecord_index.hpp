@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
 #include "leat/codec/tfrecord.hpp"
 
 namespace leat {

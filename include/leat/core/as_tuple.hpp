@@ -8,10 +8,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "leat/base/error.hpp"
 #include "leat/core/detail/asio_errors.hpp"
 #include "leat/core/detail/promise.hpp"
 #include "leat/core/detail/result_tuple.hpp"
-#include "leat/core/error.hpp"
 #include "leat/core/task.hpp"
 
 namespace leat {

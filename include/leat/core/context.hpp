@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "leat/core/detail/frame_allocator.hpp"
+#include "leat/base/detail/frame_allocator.hpp"
 #include "leat/core/scheduler.hpp"
 #include "leat/core/task_id.hpp"
 #include "leat/core/work_item.hpp"

@@ -4,7 +4,7 @@
 #include <source_location>
 #include <string>
 
-#include "leat/core/clock.hpp"
+#include "leat/base/clock.hpp"
 
 namespace leat {
 

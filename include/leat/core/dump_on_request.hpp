@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "leat/core/braced.hpp"
-#include "leat/core/clock.hpp"
+#include "leat/base/braced.hpp"
+#include "leat/base/clock.hpp"
 #include "leat/core/dump.hpp"
 
 namespace leat {

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <memory>
 
-#include "leat/core/clock.hpp"
-#include "leat/core/detail/descriptor.hpp"
+#include "leat/base/clock.hpp"
+#include "leat/base/detail/descriptor.hpp"
 #include "leat/core/detail/event_loop_scheduler.hpp"
 
 namespace leat {

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "leat/core/clock.hpp"
+#include "leat/base/clock.hpp"
 #include "leat/core/detail/timer_heap.hpp"
 #include "leat/core/work_item.hpp"
 

@@ -16,15 +16,15 @@
 #include <utility>
 #include <variant>
 
-#include "leat/core/assert.hpp"
-#include "leat/core/clock.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/clock.hpp"
+#include "leat/base/detail/is_task.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/detail/asio_errors.hpp"
-#include "leat/core/detail/is_task.hpp"
 #include "leat/core/detail/promise.hpp"
 #include "leat/core/detail/result_tuple.hpp"
 #include "leat/core/detail/selection.hpp"
 #include "leat/core/detail/wait_arms.hpp"
-#include "leat/core/error.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/stop_wait.hpp"
 #include "leat/core/task_group.hpp"

@@ -7,9 +7,9 @@
 #include <system_error>
 #include <tuple>
 
-#include "leat/core/clock.hpp"
+#include "leat/base/clock.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/detail/timer_heap.hpp"
-#include "leat/core/error.hpp"
 #include "leat/core/wait.hpp"
 
 namespace leat {

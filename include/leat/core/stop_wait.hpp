@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/task_scope.hpp"
 #include "leat/core/wait.hpp"
 

@@ -6,9 +6,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "leat/core/assert.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/detail/is_task.hpp"
 #include "leat/core/detail/asio_errors.hpp"
-#include "leat/core/detail/is_task.hpp"
 #include "leat/core/detail/promise.hpp"
 #include "leat/core/detail/result_tuple.hpp"
 #include "leat/core/task_scope.hpp"

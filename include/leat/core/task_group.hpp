@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "leat/core/detail/is_task.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/detail/is_task.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/task.hpp"
 #include "leat/core/this_task.hpp"
 

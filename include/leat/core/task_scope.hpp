@@ -16,9 +16,9 @@
 #include <tuple>
 #include <vector>
 
+#include "leat/base/detail/mutex.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/context.hpp"
-#include "leat/core/detail/mutex.hpp"
-#include "leat/core/error.hpp"
 #include "leat/core/wait.hpp"
 
 namespace leat {

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "leat/core/detail/aligned_bytes.hpp"
+#include "leat/base/detail/aligned_bytes.hpp"
 #include "leat/core/dtype.hpp"
 #include "leat/core/shape.hpp"
 #include "leat/core/string_values.hpp"

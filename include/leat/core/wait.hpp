@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "leat/core/clock.hpp"
+#include "leat/base/clock.hpp"
 #include "leat/core/context.hpp"
 #include "leat/core/detail/asio_errors.hpp"
 #include "leat/core/scheduler.hpp"

@@ -5,7 +5,7 @@
 #include <stop_token>
 #include <utility>
 
-#include "leat/core/clock.hpp"
+#include "leat/base/clock.hpp"
 
 namespace leat {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "leat/core/braced.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/braced.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "leat/core/permutation.hpp"
+#include "leat/base/permutation.hpp"
 
 namespace leat {
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/assert.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/scheduler.hpp"
 #include "leat/core/task.hpp"
 #include "leat/core/wait.hpp"

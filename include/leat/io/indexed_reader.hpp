@@ -12,11 +12,11 @@
 #include <string_view>
 #include <vector>
 
-#include "leat/core/braced.hpp"
-#include "leat/core/detail/aligned_bytes.hpp"
+#include "leat/base/braced.hpp"
+#include "leat/base/detail/aligned_bytes.hpp"
+#include "leat/base/detail/exclusive_use.hpp"
 #include "leat/core/task.hpp"
 #include "leat/io/corruption.hpp"
-#include "leat/io/detail/one_at_a_time.hpp"
 #include "leat/io/epoch_order.hpp"
 #include "leat/io/indexed_reader_state.hpp"
 #include "leat/io/record_selection.hpp"

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "leat/codec/bytes.hpp"
-#include "leat/core/assert.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/bytes.hpp"
 #include "leat/io/detail/chunk.hpp"
 
 namespace leat {

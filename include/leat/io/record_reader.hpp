@@ -9,11 +9,11 @@
 #include <string>
 #include <string_view>
 
+#include "leat/base/detail/exclusive_use.hpp"
 #include "leat/core/task.hpp"
 #include "leat/io/corruption.hpp"
 #include "leat/io/detail/byte_stream.hpp"
 #include "leat/io/detail/framing.hpp"
-#include "leat/io/detail/one_at_a_time.hpp"
 #include "leat/io/detail/range_checksums.hpp"
 #include "leat/io/file.hpp"
 #include "leat/io/record_batch.hpp"

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "leat/codec/bytes.hpp"
-#include "leat/core/assert.hpp"
-#include "leat/core/detail/aligned_bytes.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/bytes.hpp"
+#include "leat/base/detail/aligned_bytes.hpp"
 #include "leat/io/record_batch.hpp"
 
 namespace leat {

@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "leat/codec/bytes.hpp"
-#include "leat/core/braced.hpp"
+#include "leat/base/braced.hpp"
+#include "leat/base/bytes.hpp"
+#include "leat/base/detail/exclusive_use.hpp"
 #include "leat/core/task.hpp"
 #include "leat/io/detail/index_beside.hpp"
-#include "leat/io/detail/one_at_a_time.hpp"
 #include "leat/io/detail/output_buffer.hpp"
 #include "leat/io/detail/partial_file.hpp"
 #include "leat/io/tfrecord_writer.hpp"

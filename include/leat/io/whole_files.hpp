@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
+#include "leat/base/detail/exclusive_use.hpp"
 #include "leat/core/task.hpp"
 #include "leat/io/detail/chunk.hpp"
-#include "leat/io/detail/one_at_a_time.hpp"
 #include "leat/io/file.hpp"
 
 namespace leat {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/braced.hpp"
-#include "leat/core/random.hpp"
+#include "leat/base/braced.hpp"
+#include "leat/base/random.hpp"
 #include "leat/core/task.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/pipeline/detail/known_producers.hpp"

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/batch_remainder.hpp"
-#include "leat/core/braced.hpp"
-#include "leat/core/clock.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/batch_remainder.hpp"
+#include "leat/base/braced.hpp"
+#include "leat/base/clock.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/select.hpp"
 #include "leat/core/task.hpp"
 #include "leat/core/task_group.hpp"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <variant>
 
-#include "leat/core/braced.hpp"
+#include "leat/base/braced.hpp"
 #include "leat/core/scheduler.hpp"
 #include "leat/core/shape.hpp"
 #include "leat/core/task.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/braced.hpp"
+#include "leat/base/braced.hpp"
 
 namespace leat {
 

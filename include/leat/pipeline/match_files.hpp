@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/braced.hpp"
+#include "leat/base/braced.hpp"
 #include "leat/core/task.hpp"
 
 namespace leat {

@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/assert.hpp"
-#include "leat/core/batch_remainder.hpp"
-#include "leat/core/error.hpp"
-#include "leat/core/random.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/batch_remainder.hpp"
+#include "leat/base/detail/exclusive_use.hpp"
+#include "leat/base/error.hpp"
+#include "leat/base/random.hpp"
 #include "leat/core/task.hpp"
-#include "leat/io/detail/one_at_a_time.hpp"
 #include "leat/pipeline/detail/batch_stage.hpp"
 #include "leat/pipeline/detail/file_source_checks.hpp"
 #include "leat/pipeline/detail/file_stage.hpp"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/braced.hpp"
-#include "leat/core/clock.hpp"
+#include "leat/base/braced.hpp"
+#include "leat/base/clock.hpp"
 #include "leat/core/runtime.hpp"
 #include "leat/core/scheduler.hpp"
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "leat/core/clock.hpp"
+#include "leat/base/clock.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
 #include "leat/sync/queue_base.hpp"
 

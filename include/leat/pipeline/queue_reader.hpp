@@ -16,11 +16,11 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/error.hpp"
+#include "leat/base/detail/exclusive_use.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/sleep.hpp"
 #include "leat/core/task.hpp"
 #include "leat/io/corruption.hpp"
-#include "leat/io/detail/one_at_a_time.hpp"
 #include "leat/io/file_backend.hpp"
 #include "leat/io/quarantine_log.hpp"
 #include "leat/io/record_batch.hpp"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/braced.hpp"
+#include "leat/base/braced.hpp"
 #include "leat/io/indexed_reader.hpp"
 #include "leat/io/record_selection.hpp"
 #include "leat/pipeline/pipeline.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
 #include "leat/io/record_batch.hpp"
 
 namespace leat {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "leat/core/clock.hpp"
+#include "leat/base/clock.hpp"
 #include "leat/core/scheduler.hpp"
 #include "leat/pipeline/detail/span_clock.hpp"
 

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "leat/base/batch_remainder.hpp"
+#include "leat/base/braced.hpp"
 #include "leat/core/batch_columns.hpp"
-#include "leat/core/batch_remainder.hpp"
 #include "leat/core/batch_spec.hpp"
-#include "leat/core/braced.hpp"
 #include "leat/core/task.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/tensor_tuple.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "leat/core/detail/pre_emption.hpp"
+#include "leat/base/detail/preemption_hook.hpp"
 #include "leat/sim/choices.hpp"
 
 namespace leat::sim {

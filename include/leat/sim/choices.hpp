@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "leat/core/random.hpp"
+#include "leat/base/random.hpp"
 
 namespace leat::sim {
 

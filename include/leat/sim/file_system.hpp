@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/clock.hpp"
+#include "leat/base/clock.hpp"
 #include "leat/io/file_backend.hpp"
 #include "leat/sim/choices.hpp"
 

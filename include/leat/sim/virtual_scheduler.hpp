@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/clock.hpp"
+#include "leat/base/clock.hpp"
 #include "leat/core/scheduler.hpp"
 #include "leat/core/task.hpp"
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/random.hpp"
+#include "leat/base/random.hpp"
 #include "leat/core/task.hpp"
 #include "leat/sim/allocation_faults.hpp"
 #include "leat/sim/choices.hpp"

@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/braced.hpp"
-#include "leat/core/detail/is_task.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/braced.hpp"
+#include "leat/base/detail/is_task.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/task.hpp"
 #include "leat/core/task_scope.hpp"
 

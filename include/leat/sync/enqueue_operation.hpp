@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "leat/core/braced.hpp"
+#include "leat/base/braced.hpp"
 #include "leat/core/task.hpp"
 
 namespace leat {

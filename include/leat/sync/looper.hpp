@@ -3,8 +3,8 @@
 #include <functional>
 #include <optional>
 
-#include "leat/core/braced.hpp"
-#include "leat/core/clock.hpp"
+#include "leat/base/braced.hpp"
+#include "leat/base/clock.hpp"
 #include "leat/core/task.hpp"
 
 namespace leat {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/detail/biased_mutex.hpp"
+#include "leat/base/detail/biased_mutex.hpp"
 #include "leat/core/work_item.hpp"
 
 namespace leat {

@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat {
 

@@ -7,7 +7,7 @@
 #include <iosfwd>
 #include <string>
 
-#include "leat/core/detail/biased_mutex.hpp"
+#include "leat/base/detail/biased_mutex.hpp"
 #include "leat/core/detail/live_queue.hpp"
 #include "leat/core/work_item.hpp"
 #include "leat/sync/detail/queue_waiter.hpp"

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "leat/base/error.hpp"
 #include "leat/core/element_spec.hpp"
-#include "leat/core/error.hpp"
 
 namespace leat {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <type_traits>
 
-#include "leat/core/braced.hpp"
+#include "leat/base/braced.hpp"
 #include "leat/sync/queue_statistics.hpp"
 
 namespace leat {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "leat/core/detail/mutex.hpp"
+#include "leat/base/detail/mutex.hpp"
 #include "leat/core/element_spec.hpp"
 #include "leat/sync/queue_options.hpp"
 #include "leat/sync/random_shuffle_queue.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/clock.hpp"
+#include "leat/base/clock.hpp"
 #include "leat/core/task.hpp"
 
 namespace leat {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/braced.hpp"
-#include "leat/core/detail/mutex.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/braced.hpp"
+#include "leat/base/detail/mutex.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/task.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/sync/coordinator.hpp"

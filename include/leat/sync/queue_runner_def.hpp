@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "leat/core/braced.hpp"
-#include "leat/core/error.hpp"
-#include "leat/core/random.hpp"
+#include "leat/base/braced.hpp"
+#include "leat/base/error.hpp"
+#include "leat/base/random.hpp"
 #include "leat/sync/basic_queue.hpp"
 #include "leat/sync/detail/shuffle_order.hpp"
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "leat/base/error.hpp"
 #include "leat/core/element_spec.hpp"
-#include "leat/core/error.hpp"
 #include "leat/sync/priority_queue.hpp"
 #include "leat/sync/size_of_element.hpp"
 #include "leat/sync/tensor_queue.hpp"

@@ -13,8 +13,8 @@
 
 #include <asio/async_result.hpp>
 
+#include "leat/base/error.hpp"
 #include "leat/core/element_spec.hpp"
-#include "leat/core/error.hpp"
 #include "leat/core/stack.hpp"
 #include "leat/core/tensor_tuple.hpp"
 #include "leat/sync/basic_queue.hpp"

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "leat/base/braced.hpp"
+#include "leat/base/clock.hpp"
 #include "leat/codec/checkpoint_state.hpp"
-#include "leat/core/braced.hpp"
-#include "leat/core/clock.hpp"
 #include "leat/core/task.hpp"
 
 namespace leat {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "leat/core/braced.hpp"
+#include "leat/base/braced.hpp"
 #include "leat/train/session_hook.hpp"
 #include "leat/train/step_timer.hpp"
 

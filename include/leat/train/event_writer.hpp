@@ -11,9 +11,9 @@
 #include <string_view>
 #include <utility>
 
+#include "leat/base/braced.hpp"
+#include "leat/base/clock.hpp"
 #include "leat/codec/event.hpp"
-#include "leat/core/braced.hpp"
-#include "leat/core/clock.hpp"
 #include "leat/core/task.hpp"
 
 namespace leat {

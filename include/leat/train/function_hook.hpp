@@ -3,7 +3,7 @@
 #include <functional>
 #include <utility>
 
-#include "leat/core/braced.hpp"
+#include "leat/base/braced.hpp"
 #include "leat/train/session_hook.hpp"
 
 namespace leat {

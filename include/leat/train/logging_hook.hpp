@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/braced.hpp"
+#include "leat/base/braced.hpp"
 #include "leat/train/session_hook.hpp"
 #include "leat/train/step_timer.hpp"
 

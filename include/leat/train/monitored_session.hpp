@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/braced.hpp"
-#include "leat/core/clock.hpp"
+#include "leat/base/braced.hpp"
+#include "leat/base/clock.hpp"
 #include "leat/core/task.hpp"
 #include "leat/train/named_values.hpp"
 #include "leat/train/retry.hpp"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "leat/base/clock.hpp"
 #include "leat/codec/event.hpp"
-#include "leat/core/clock.hpp"
 #include "leat/pipeline/queue_fullness.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
 #include "leat/sync/queue_base.hpp"

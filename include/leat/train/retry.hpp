@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "leat/core/braced.hpp"
-#include "leat/core/clock.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/braced.hpp"
+#include "leat/base/clock.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/task.hpp"
 
 namespace leat {

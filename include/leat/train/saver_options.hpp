@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/braced.hpp"
-#include "leat/core/clock.hpp"
+#include "leat/base/braced.hpp"
+#include "leat/base/clock.hpp"
 
 namespace leat {
 

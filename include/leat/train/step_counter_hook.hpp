@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "leat/core/braced.hpp"
+#include "leat/base/braced.hpp"
 #include "leat/train/session_hook.hpp"
 #include "leat/train/step_rate.hpp"
 #include "leat/train/step_timer.hpp"

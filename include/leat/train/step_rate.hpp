@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "leat/base/clock.hpp"
 #include "leat/codec/event.hpp"
-#include "leat/core/clock.hpp"
 
 namespace leat {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "leat/core/clock.hpp"
+#include "leat/base/clock.hpp"
 
 namespace leat {
 

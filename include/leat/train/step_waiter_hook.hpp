@@ -3,7 +3,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "leat/core/clock.hpp"
+#include "leat/base/clock.hpp"
 #include "leat/train/session_hook.hpp"
 
 namespace leat {

@@ -2,8 +2,8 @@
 
 #include <functional>
 
+#include "leat/base/braced.hpp"
 #include "leat/codec/event.hpp"
-#include "leat/core/braced.hpp"
 #include "leat/train/session_hook.hpp"
 #include "leat/train/step_timer.hpp"
 

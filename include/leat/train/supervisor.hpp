@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "leat/base/braced.hpp"
 #include "leat/codec/event.hpp"
-#include "leat/core/braced.hpp"
 #include "leat/core/task.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/queue_run.hpp"

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "leat/base/braced.hpp"
+#include "leat/base/clock.hpp"
+#include "leat/base/error.hpp"
 #include "leat/codec/event.hpp"
-#include "leat/core/braced.hpp"
-#include "leat/core/clock.hpp"
-#include "leat/core/error.hpp"
 #include "leat/core/task.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
 #include "leat/sync/queue_base.hpp"

@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "leat/core/detail/frame_allocator.hpp"
-#include "leat/core/detail/is_task.hpp"
+#include "leat/base/detail/frame_allocator.hpp"
+#include "leat/base/detail/is_task.hpp"
 #include "leat/core/wait.hpp"
 
 namespace leat::detail {

@@ -8,9 +8,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "leat/base/detail/frame_allocator.hpp"
 #include "leat/core/context.hpp"
 #include "leat/core/detail/foreign_wait.hpp"
-#include "leat/core/detail/frame_allocator.hpp"
 #include "leat/core/wait.hpp"
 
 namespace leat {

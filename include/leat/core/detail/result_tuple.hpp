@@ -5,7 +5,7 @@
 #include <tuple>
 #include <type_traits>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat::detail {
 

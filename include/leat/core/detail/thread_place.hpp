@@ -3,7 +3,7 @@
 #include <stop_token>
 #include <string>
 
-#include "leat/core/clock.hpp"
+#include "leat/base/clock.hpp"
 #include "leat/core/task_id.hpp"
 #include "leat/core/wait.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "leat/core/clock.hpp"
+#include "leat/base/clock.hpp"
 
 namespace leat::detail {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/detail/mutex.hpp"
+#include "leat/base/detail/mutex.hpp"
 #include "leat/io/detail/read_wait.hpp"
 #include "leat/io/file.hpp"
 #include "leat/io/file_backend.hpp"

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "leat/codec/bytes.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/bytes.hpp"
+#include "leat/base/error.hpp"
 
 namespace leat::detail {
 

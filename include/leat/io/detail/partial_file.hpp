@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
 #include "leat/core/task.hpp"
 #include "leat/io/file.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <deque>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
 
 namespace leat::detail {
 

@@ -7,9 +7,9 @@
 #include <span>
 #include <string_view>
 
+#include "leat/base/detail/exclusive_use.hpp"
 #include "leat/core/task.hpp"
 #include "leat/io/detail/chunk.hpp"
-#include "leat/io/detail/one_at_a_time.hpp"
 #include "leat/io/detail/window.hpp"
 #include "leat/io/file.hpp"
 #include "leat/io/read_options.hpp"

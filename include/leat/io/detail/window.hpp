@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
 #include "leat/io/detail/chunk.hpp"
 
 namespace leat::detail {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/detail/is_task.hpp"
+#include "leat/base/detail/is_task.hpp"
 #include "leat/pipeline/detail/row_positions.hpp"
 #include "leat/pipeline/detail/stage_state.hpp"
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/batch_remainder.hpp"
+#include "leat/base/batch_remainder.hpp"
 #include "leat/pipeline/detail/elements_again.hpp"
 #include "leat/pipeline/detail/held_bytes.hpp"
 #include "leat/pipeline/detail/owned_run.hpp"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "leat/core/random.hpp"
+#include "leat/base/random.hpp"
 #include "leat/pipeline/detail/stage_state.hpp"
 
 namespace leat::detail {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/random.hpp"
+#include "leat/base/random.hpp"
 #include "leat/io/detail/epoch_limits.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/pipeline/detail/file_order.hpp"

@@ -3,7 +3,7 @@
 #include <list>
 #include <vector>
 
-#include "leat/core/detail/mutex.hpp"
+#include "leat/base/detail/mutex.hpp"
 #include "leat/core/tensor_tuple.hpp"
 
 namespace leat::detail {

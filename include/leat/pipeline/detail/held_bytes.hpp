@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "leat/core/detail/mutex.hpp"
+#include "leat/base/detail/mutex.hpp"
 #include "leat/pipeline/detail/run_bytes.hpp"
 
 namespace leat::detail {

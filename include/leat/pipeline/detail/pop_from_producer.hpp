@@ -9,8 +9,8 @@
 #include <string_view>
 #include <system_error>
 
-#include "leat/core/clock.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/clock.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/select.hpp"
 #include "leat/core/task.hpp"
 #include "leat/pipeline/detail/known_producers.hpp"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/assert.hpp"
+#include "leat/base/assert.hpp"
 #include "leat/core/scheduler.hpp"
 #include "leat/core/task.hpp"
 #include "leat/io/corruption.hpp"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/random.hpp"
+#include "leat/base/random.hpp"
 #include "leat/pipeline/detail/buffer_origins.hpp"
 #include "leat/pipeline/detail/elements_again.hpp"
 #include "leat/pipeline/detail/held_bytes.hpp"

@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "leat/core/clock.hpp"
-#include "leat/core/detail/mutex.hpp"
+#include "leat/base/clock.hpp"
+#include "leat/base/detail/mutex.hpp"
 #include "leat/core/scheduler.hpp"
 
 namespace leat::detail {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/detail/mutex.hpp"
+#include "leat/base/detail/mutex.hpp"
 
 namespace leat::detail {
 

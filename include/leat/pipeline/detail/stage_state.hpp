@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "leat/core/random.hpp"
+#include "leat/base/random.hpp"
 
 namespace leat::detail {
 

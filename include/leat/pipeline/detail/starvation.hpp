@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "leat/core/clock.hpp"
-#include "leat/core/error.hpp"
+#include "leat/base/clock.hpp"
+#include "leat/base/error.hpp"
 #include "leat/sync/queue_base.hpp"
 
 namespace leat::detail {

@@ -5,7 +5,7 @@
 #include <system_error>
 #include <utility>
 
-#include "leat/core/error.hpp"
+#include "leat/base/error.hpp"
 #include "leat/core/select.hpp"
 #include "leat/sync/detail/queue_awaiter.hpp"
 

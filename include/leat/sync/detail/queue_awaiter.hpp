@@ -5,7 +5,7 @@
 #include <source_location>
 #include <utility>
 
-#include "leat/core/assert.hpp"
+#include "leat/base/assert.hpp"
 #include "leat/core/detail/asio_errors.hpp"
 #include "leat/core/detail/promise.hpp"
 #include "leat/core/task_scope.hpp"

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <source_location>
 
-#include "leat/core/detail/parker.hpp"
+#include "leat/base/detail/parker.hpp"
 #include "leat/core/detail/thread_place.hpp"
 #include "leat/core/wait_limit.hpp"
 #include "leat/sync/detail/queue_waiter.hpp"

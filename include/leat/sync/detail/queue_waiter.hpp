@@ -7,8 +7,8 @@
 #include <string>
 #include <system_error>
 
+#include "leat/base/error.hpp"
 #include "leat/core/detail/live_queue.hpp"
-#include "leat/core/error.hpp"
 #include "leat/core/task_scope.hpp"
 #include "leat/core/wait.hpp"
 #include "leat/sync/partial_push.hpp"

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/random.hpp"
-#include "leat/sync/detail/reserve_doubling.hpp"
+#include "leat/base/detail/reserve_doubling.hpp"
+#include "leat/base/random.hpp"
 
 namespace leat::detail {
 

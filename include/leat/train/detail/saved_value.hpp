@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "leat/codec/bytes.hpp"
+#include "leat/base/bytes.hpp"
 
 namespace leat::detail {
 

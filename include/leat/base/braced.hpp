@@ -1,0 +1,170 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "leat/base/detail/is_task.hpp"
+
+namespace leat {
+
+namespace detail {
+
+template <class T>
+struct element_of_list {};
+template <class T>
+  requires std::constructible_from<T, std::initializer_list<typename T::value_type>> &&
+           (!std::convertible_to<const char*, T>)
+struct element_of_list<T> {
+  using type = typename T::value_type;
+};
+
+// U is an element of T, which is a list of them.
+template <class U, class T>
+concept element_for = requires {
+  typename element_of_list<T>::type;
+} && std::convertible_to<U, typename element_of_list<T>::type> && !std::convertible_to<U, T>;
+
+template <std::size_t, class E>
+using repeated = E;
+
+// A list of structs: a constructor for each number of elements, since an element that is in braces
+// itself has no type that a template could deduce.
+template <class E, class Indices>
+struct list_of_structs : std::vector<E> {};
+template <class E, std::size_t... I>
+  requires(sizeof...(I) > 0)
+struct list_of_structs<E, std::index_sequence<I...>>
+    : list_of_structs<E, std::make_index_sequence<sizeof...(I) - 1>> {
+  using fewer = list_of_structs<E, std::make_index_sequence<sizeof...(I) - 1>>;
+  using fewer::fewer;
+  list_of_structs() noexcept = default;
+  list_of_structs(repeated<I, E>... elements) {
+    this->reserve(sizeof...(I));
+    (this->push_back(std::move(elements)), ...);
+  }
+};
+
+template <class T>
+struct braced_base : T {};
+
+template <class E>
+  requires std::is_aggregate_v<E>
+struct braced_base<std::vector<E>> : list_of_structs<E, std::make_index_sequence<16>> {
+  using list_of_structs<E, std::make_index_sequence<16>>::list_of_structs;
+};
+
+// std::function wraps what can be called, rather than copy it, and would wrap an empty braced
+// function. It asks whether an object that is not const can be called, which is why none can.
+template <class R, class... Args>
+struct braced_base<std::function<R(Args...)>> : std::function<R(Args...)> {
+  using std::function<R(Args...)>::operator();
+  /// Call it as a const object: std::as_const(options).on_warning(sentence).
+  template <class... Any>
+  void operator()(Any&&...) = delete;
+};
+
+// Checks what becomes a T, or a part of it.
+template <class T, class From>
+struct braced_source {
+  static constexpr bool is_checked = true;
+};
+template <class... Args, class From>
+struct braced_source<std::function<void(Args...)>, From> {
+  static_assert(
+      !returns_awaitable<From&, Args...>,
+      "a function of the options is called and not awaited, so this coroutine would never "
+      "run: write a plain function, which may spawn() the coroutine in a task_group");
+  static constexpr bool is_checked = true;
+};
+
+}  // namespace detail
+
+/// A member of an options struct: a T, such as a string, a list or a function, that can be written
+/// in braces inside a `co_await` expression.
+///
+///     co_await leat::saver::open(directory, what, {.basename = "best", .left_out = {"input"}});
+///
+/// g++ 12 miscompiles aggregates in such an expression. It constructs each member apart from the
+/// aggregate, copies its bytes into the aggregate without calling a constructor, and destroys both,
+/// the copy first. A braced<T> remembers its own address, by which it recognises that it is such
+/// a copy: it then owns nothing, is copied and moved from the object that was constructed, which is
+/// still there, and destroys nothing. Other compilers make no such copies.
+///
+/// A coroutine that takes options by value has real objects in its frame. A function that is no
+/// coroutine moves such options to a variable before it uses them.
+///
+/// Lists are written as for T, `{"a", "b"}`; of a list of structs, at most 16 in braces, and more
+/// as a variable. They do not take a std::initializer_list, which g++ 12 refuses inside `co_await`
+/// ("array used as initializer").
+///
+/// A function is called through a const object only. One that returns void cannot be a coroutine,
+/// which would never be awaited.
+///
+/// Thread safety: that of T.
+template <class T>
+class braced : public detail::braced_base<T> {
+  using base = detail::braced_base<T>;
+  static_assert(std::is_nothrow_default_constructible_v<T>,
+                "a member that is destroyed as a copy of bytes ends as an empty T");
+
+ public:
+  using base::base;
+  braced() noexcept = default;
+
+  template <std::convertible_to<T> U>
+    requires(!std::same_as<std::remove_cvref_t<U>, braced>)
+  braced(U&& value) : base() {
+    static_assert(detail::braced_source<T, std::decay_t<U>>::is_checked);
+    T::operator=(T(std::forward<U>(value)));
+  }
+
+  template <detail::element_for<T>... U>
+    requires(sizeof...(U) > 0)
+  braced(U&&... elements) : base() {
+    using element = typename detail::element_of_list<T>::type;
+    T::operator=(
+        T(std::initializer_list<element>{static_cast<element>(std::forward<U>(elements))...}));
+  }
+
+  braced(const braced& other) : base() { T::operator=(other.original()); }
+  braced(braced&& other) noexcept : base() { T::operator=(std::move(other.original())); }
+
+  braced& operator=(const braced& other) { return assign(other.original()); }
+  braced& operator=(braced&& other) noexcept { return assign(std::move(other.original())); }
+  template <class U>
+    requires(std::assignable_from<T&, U> && !std::same_as<std::remove_cvref_t<U>, braced>)
+  braced& operator=(U&& value) {
+    static_assert(detail::braced_source<T, std::decay_t<U>>::is_checked);
+    return assign(std::forward<U>(value));
+  }
+
+  ~braced() { become_real(); }
+
+ private:
+  // A copy of bytes becomes an empty object: what follows must not see what another one owns.
+  void become_real() noexcept {
+    if (home_ == this) return;
+    std::construct_at(static_cast<T*>(this));
+    home_ = this;
+  }
+  template <class U>
+  braced& assign(U&& value) {
+    become_real();
+    T::operator=(std::forward<U>(value));
+    return *this;
+  }
+
+  const T& original() const noexcept { return *home_; }
+  T& original() noexcept { return *home_; }
+
+  braced* home_ = this;
+};
+
+}  // namespace leat

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <atomic>
+
+#include "leat/base/detail/mutex.hpp"
+#include "leat/base/detail/thread_annotations.hpp"
+
+namespace leat::detail {
+
+/// A mutex that costs its first user no atomic instruction until a second thread comes.
+///
+/// Most queues join tasks of one scheduler, that is of one thread, and an atomic exchange is the
+/// dearest part of their operations. The first thread that locks becomes the owner; it enters with
+/// two plain stores and two loads. The first other thread revokes that for good, and from then on
+/// this is a plain mutex.
+///
+/// It is Dekker's protocol with an asymmetric fence: the owner writes busy_ and then reads owner_,
+/// who revokes writes owner_ and then reads busy_. The owner's fence is for the compiler only; the
+/// other side makes up for it with membarrier(2), which runs a full fence on every thread of the
+/// process. So at least one of the two sees the other's write. Where there is no membarrier, and
+/// under the thread sanitizer, which cannot see such a fence, nobody ever becomes the owner.
+///
+/// lock() says how it was locked; unlock() must be told.
+class LEAT_CAPABILITY("mutex") biased_mutex {
+ public:
+  biased_mutex() = default;
+  biased_mutex(const biased_mutex&) = delete;
+  biased_mutex& operator=(const biased_mutex&) = delete;
+
+  /// True: entered, as the owner; leave with unlock(true). False: not entered.
+  [[nodiscard, gnu::always_inline]] bool try_lock_as_owner() noexcept
+      LEAT_TRY_ACQUIRE(true) LEAT_NO_ANALYSIS {
+    const void* const self = this_thread();
+    if (owner_.load(std::memory_order_relaxed) != self) return false;
+    busy_.store(true, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (owner_.load(std::memory_order_relaxed) == self) return true;
+    busy_.store(false, std::memory_order_release);  // revoked a moment ago
+    return false;
+  }
+
+  /// True: entered as the owner.
+  [[nodiscard]] bool lock() noexcept LEAT_ACQUIRE() LEAT_NO_ANALYSIS {
+    return try_lock_as_owner() || lock_shared_with_others();
+  }
+
+  /// True: nobody has ever locked it.
+  [[nodiscard]] bool never_locked() const noexcept {
+    // Relaxed: a lock that happened before this call is seen anyway.
+    return owner_.load(std::memory_order_relaxed) == nullptr;
+  }
+
+  [[gnu::always_inline]] void unlock(bool as_owner) noexcept LEAT_RELEASE() LEAT_NO_ANALYSIS {
+    if (as_owner) {
+      // release: pairs with the acquire load in revoke().
+      busy_.store(false, std::memory_order_release);
+    } else {
+      common_.unlock();
+    }
+  }
+
+ private:
+  // A thread's identity. Another thread can have it after this one has ended, which is as good as
+  // if it were the same.
+  static const void* this_thread() noexcept {
+    static constinit thread_local char token = 0;
+    return &token;
+  }
+
+  bool lock_shared_with_others() noexcept LEAT_NO_ANALYSIS;
+  void revoke() noexcept;
+
+  std::atomic<const void*> owner_{nullptr};  // null: nobody yet; this: nobody any more
+  std::atomic<bool> busy_{false};            // the owner is inside
+  mutex common_;                             // for everybody else
+};
+
+/// Holds a biased_mutex for a scope.
+class LEAT_SCOPED_CAPABILITY biased_lock {
+ public:
+  explicit biased_lock(biased_mutex& m) noexcept LEAT_ACQUIRE(m) : mutex_(m), as_owner_(m.lock()) {}
+  ~biased_lock() LEAT_RELEASE() { mutex_.unlock(as_owner_); }
+  biased_lock(const biased_lock&) = delete;
+  biased_lock& operator=(const biased_lock&) = delete;
+
+ private:
+  biased_mutex& mutex_;
+  const bool as_owner_;
+};
+
+}  // namespace leat::detail

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "leat/base/assert.hpp"
+#include "leat/base/random.hpp"
+
+namespace leat {
+
+/// An order of the numbers from 0 to n - 1 that is nowhere stored: which number comes at a place,
+/// and at which place a number comes, each in O(1) time and memory.
+///
+///     const leat::permutation order(records, seed, epoch);
+///     for (std::uint64_t i = 0; i < order.size(); ++i) use(order[i]);
+///
+/// A function of (n, seed, epoch) alone, the same with every compiler and on every platform. Other
+/// seeds and other epochs give other orders. Of up to 5 numbers each order is as likely as the
+/// others to within 0.05 %. Not for secrets.
+///
+/// The numbers are the cells of a rectangle of about sqrt(n) columns and as many rows. A Feistel
+/// network moves them: in turn each row by a random distance along itself, and each column. That
+/// the columns are even in number lets odd permutations come out too. A number that comes out
+/// behind the end goes through again; the rectangle is larger than n by less than a row.
+///
+/// A value type. Thread safety: distinct-safe; shared-safe where nobody assigns to it.
+/// Cost: 300 bytes; a number takes a division and 8 random numbers, 32 where n is below 256; see
+/// docs/shuffling.md.
+/// Source: Black and Rogaway, Ciphers with arbitrary finite domains, 2002.
+class permutation {
+ public:
+  static constexpr std::uint64_t max_size = std::uint64_t{1} << 63;
+
+  /// Of the numbers below `size`. Errors: invalid_argument for a size above max_size.
+  permutation(std::uint64_t size, std::uint64_t seed, std::uint64_t epoch = 0);
+
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+
+  /// The number at this place, which must be below size().
+  [[nodiscard]] std::uint64_t operator[](std::uint64_t place) const noexcept {
+    LEAT_ASSERT(place < size_, "a permutation is asked for a place behind its end");
+    do place = forward(place);
+    while (place >= size_);
+    return place;
+  }
+
+  /// The place of this number, which must be below size().
+  [[nodiscard]] std::uint64_t place_of(std::uint64_t number) const noexcept {
+    LEAT_ASSERT(number < size_, "a permutation is asked for a number that it does not have");
+    do number = backward(number);
+    while (number >= size_);
+    return number;
+  }
+
+ private:
+  static constexpr unsigned few_rounds = 8;
+  static constexpr unsigned many_rounds = 32;
+
+  struct cell {
+    std::uint64_t column;
+    std::uint64_t row;
+  };
+  [[nodiscard]] cell cell_of(std::uint64_t x) const noexcept {
+    return {x % columns_, x / columns_};
+  }
+  [[nodiscard]] std::uint64_t number_of(const cell& c) const noexcept {
+    return c.row * columns_ + c.column;
+  }
+
+  // By how far a round moves the row or column `line`, which is `length` long.
+  [[nodiscard]] std::uint64_t distance(unsigned round, std::uint64_t line,
+                                       std::uint64_t length) const noexcept {
+    return random_engine(keys_[round], line).below(length);
+  }
+  static std::uint64_t add(std::uint64_t at, std::uint64_t distance,
+                           std::uint64_t length) noexcept {
+    return at + distance < length ? at + distance : at + distance - length;
+  }
+
+  [[nodiscard]] std::uint64_t forward(std::uint64_t x) const noexcept {
+    cell c = cell_of(x);
+    for (unsigned round = 0; round < rounds_; round += 2) {
+      c.column = add(c.column, distance(round, c.row, columns_), columns_);
+      c.row = add(c.row, distance(round + 1, c.column, rows_), rows_);
+    }
+    return number_of(c);
+  }
+  [[nodiscard]] std::uint64_t backward(std::uint64_t x) const noexcept {
+    cell c = cell_of(x);
+    for (unsigned round = rounds_; round > 0; round -= 2) {
+      c.row = add(c.row, rows_ - distance(round - 1, c.column, rows_), rows_);
+      c.column = add(c.column, columns_ - distance(round - 2, c.row, columns_), columns_);
+    }
+    return number_of(c);
+  }
+
+  std::uint64_t size_;
+  std::uint64_t columns_;
+  std::uint64_t rows_;
+  unsigned rounds_;
+  std::array<std::uint64_t, many_rounds> keys_;
+};
+
+}  // namespace leat

@@ -1,0 +1,87 @@
+#include "leat/base/detail/biased_mutex.hpp"
+
+#include <sched.h>
+
+#include <chrono>
+
+#include "leat/base/detail/pause.hpp"
+#include "leat/base/detail/sanitizers.hpp"
+
+#if defined(__linux__)
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace leat::detail {
+namespace {
+
+// True after a membarrier failed: a seccomp filter was installed after it had been registered.
+// Used with relaxed builtins: an owner that misses the refusal is revoked in the slow way. Not a
+// std::atomic, which the model tests replace by a type that cannot be static.
+[[maybe_unused]] bool membarrier_refused = false;
+
+// True if the process may use the expedited private membarrier; registered once.
+bool have_membarrier() noexcept {
+#if defined(__linux__) && defined(__NR_membarrier) && !LEAT_TSAN
+  static const bool registered =
+      ::syscall(__NR_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+  return registered && !__atomic_load_n(&membarrier_refused, __ATOMIC_RELAXED);
+#else
+  return false;
+#endif
+}
+
+// Returns after every store that another thread had executed before this call is visible.
+//
+// A store leaves the store buffer of its CPU within microseconds, or at the latest when the thread
+// is interrupted. No instruction of this thread can enforce that for another one, so this waits for
+// a time that is longer by orders of magnitude.
+[[maybe_unused]] void wait_for_store_buffers() noexcept {
+  constexpr auto enough = std::chrono::milliseconds(20);
+  const auto end = std::chrono::steady_clock::now() + enough;
+  while (std::chrono::steady_clock::now() < end) ::sched_yield();
+}
+
+// A full fence on every running thread of the process.
+void membarrier() noexcept {
+#if defined(__linux__) && defined(__NR_membarrier) && !LEAT_TSAN
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (::syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) return;
+  __atomic_store_n(&membarrier_refused, true, __ATOMIC_RELAXED);
+  wait_for_store_buffers();
+#endif
+}
+
+}  // namespace
+
+bool biased_mutex::lock_shared_with_others() noexcept {
+  const void* owner = owner_.load(std::memory_order_relaxed);
+  if (owner == nullptr) {
+    // Simulated threads are one to the OS: each of them is somebody else.
+    const bool can_own = !pre_emption::simulated() && have_membarrier();
+    const void* const self = can_own ? this_thread() : this;
+    if (owner_.compare_exchange_strong(owner, self, std::memory_order_relaxed)) {
+      if (self != this) return lock();
+    }
+  }
+  common_.lock();
+  if (owner_.load(std::memory_order_relaxed) != this) revoke();
+  return false;
+}
+
+// Called with common_ held, so by one thread at a time.
+void biased_mutex::revoke() noexcept {
+  owner_.store(this, std::memory_order_relaxed);
+  membarrier();
+  // acquire: sees all that the owner wrote in its last visit.
+  for (int i = 0; busy_.load(std::memory_order_acquire); ++i) {
+    if (i < 1000) {
+      pause();
+    } else {
+      ::sched_yield();  // the owner was pre-empted inside: let it run
+    }
+  }
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,149 @@
+#include "leat/base/error.hpp"
+
+#include <cerrno>
+#include <new>
+#include <typeinfo>
+
+#include <asio/error.hpp>
+
+#include "base/never_destroyed.hpp"
+
+namespace leat {
+namespace {
+
+// What a code of another category means in ours; unknown where there is no better name.
+errc meaning(const std::error_code& ec) noexcept {
+  if (!ec) return errc{};  // success, in every category
+  if (ec.category() == error_category()) return static_cast<errc>(ec.value());
+  if (ec == asio::error::operation_aborted) return errc::cancelled;
+  if (ec == asio::error::timed_out) return errc::deadline_exceeded;
+  const bool posix = ec.category() == std::generic_category() ||
+                     ec.category() == std::system_category() ||
+                     ec.category() == asio::error::get_system_category();
+  if (!posix) return errc::unknown;
+  switch (ec.value()) {
+    case ECANCELED: return errc::cancelled;
+    case EINVAL:
+    case ENAMETOOLONG:
+    case EBADF: return errc::invalid_argument;
+    case ETIMEDOUT: return errc::deadline_exceeded;
+    case ENOENT: return errc::not_found;
+    case EEXIST: return errc::already_exists;
+    case EACCES:
+    case EPERM:
+    case EROFS: return errc::permission_denied;
+    case ENOMEM:
+    case ENOSPC:
+    case EMFILE:
+    case ENFILE:
+    case EDQUOT:
+    case EFBIG: return errc::resource_exhausted;
+    case EISDIR:
+    case ENOTDIR:
+    case ENOTEMPTY:
+    case EBUSY:
+    case ESPIPE:
+    case ELOOP: return errc::failed_precondition;
+    case ENOSYS:
+    case EOPNOTSUPP: return errc::unimplemented;
+    case EAGAIN:
+    case EINTR: return errc::unavailable;
+    case EIO: return errc::data_loss;
+    default: return errc::unknown;
+  }
+}
+
+class category_impl final : public std::error_category {
+ public:
+  const char* name() const noexcept override { return "leat"; }
+
+  std::string message(int value) const override {
+    switch (static_cast<errc>(value)) {
+      case errc::cancelled: return "cancelled";
+      case errc::unknown: return "unknown error";
+      case errc::invalid_argument: return "invalid argument";
+      case errc::deadline_exceeded: return "deadline exceeded";
+      case errc::not_found: return "not found";
+      case errc::already_exists: return "already exists";
+      case errc::permission_denied: return "permission denied";
+      case errc::resource_exhausted: return "resource exhausted";
+      case errc::failed_precondition: return "failed precondition";
+      case errc::aborted: return "aborted";
+      case errc::out_of_range: return "out of range";
+      case errc::unimplemented: return "unimplemented";
+      case errc::internal: return "internal error";
+      case errc::unavailable: return "unavailable";
+      case errc::data_loss: return "data loss";
+      case errc::unauthenticated: return "unauthenticated";
+    }
+    return "unknown error";
+  }
+
+  // So that code which knows nothing of leat may ask for std::errc::operation_canceled.
+  std::error_condition default_error_condition(int value) const noexcept override {
+    switch (static_cast<errc>(value)) {
+      case errc::cancelled: return std::errc::operation_canceled;
+      case errc::invalid_argument: return std::errc::invalid_argument;
+      case errc::deadline_exceeded: return std::errc::timed_out;
+      case errc::not_found: return std::errc::no_such_file_or_directory;
+      case errc::already_exists: return std::errc::file_exists;
+      case errc::permission_denied: return std::errc::permission_denied;
+      default: return {value, *this};
+    }
+  }
+
+  bool equivalent(const std::error_code& ec, int condition) const noexcept override {
+    return meaning(ec) == static_cast<errc>(condition);
+  }
+};
+
+}  // namespace
+
+const std::error_category& error_category() noexcept {
+  static detail::never_destroyed<const category_impl> instance;
+  return instance.get();
+}
+
+std::error_code make_error_code(errc e) noexcept { return {static_cast<int>(e), error_category()}; }
+
+std::error_condition make_error_condition(errc e) noexcept {
+  return {static_cast<int>(e), error_category()};
+}
+
+namespace {
+
+// The failure inside; null for any other exception, or where one has to throw it to know. To throw
+// costs some 15,000 instructions, and every task that is stopped ends with one.
+const failure* as_failure([[maybe_unused]] const std::exception_ptr& error) noexcept {
+#if defined(__GLIBCXX__)
+  if (*error.__cxa_exception_type() == typeid(failure)) {
+    // libstdc++'s exception_ptr is a pointer to the exception.
+    static_assert(sizeof error == sizeof(void*));
+    return *reinterpret_cast<const failure* const*>(&error);
+  }
+#endif
+  return nullptr;
+}
+
+std::error_code code_of(const std::exception_ptr& error) noexcept {
+  if (const failure* const f = as_failure(error)) return f->code();
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::system_error& e) {
+    return e.code();
+  } catch (const std::bad_alloc&) {
+    return make_error_code(errc::resource_exhausted);
+  } catch (...) {
+    return make_error_code(errc::unknown);
+  }
+}
+
+}  // namespace
+
+std::error_code to_error_code(const std::exception_ptr& error) noexcept {
+  if (!error) return {};
+  const std::error_code ec = code_of(error);
+  return ec ? ec : make_error_code(errc::unknown);  // what was thrown is no success
+}
+
+}  // namespace leat

@@ -1,0 +1,39 @@
+#include "leat/base/detail/mutex.hpp"
+
+#include <algorithm>
+#include <sched.h>
+#include <time.h>
+
+#include "leat/base/detail/pause.hpp"
+
+namespace leat::detail {
+
+constinit thread_local pre_emption::listener* pre_emption::current_ = nullptr;
+
+// Who finds the lock held leaves its holder alone for a while: each look takes the cache line from
+// it, and on two processors a queue's items cost what that costs. So they go in and out in runs.
+void mutex::lock_contended() noexcept {
+  constexpr int first_wait = 16;  // pauses: about a microsecond
+  constexpr int longest_wait = 64;
+  constexpr int spins = 256;   // longer than the longest section takes
+  constexpr int yields = 100;  // then the holder was pre-empted: let it run
+  int wait = first_wait;
+  for (int round = 0;; ++round) {
+    for (int i = 0; i < spins; i += wait, wait = std::min(2 * wait, longest_wait)) {
+      pause(wait);
+      // Reading first keeps the line shared while somebody else holds the lock.
+      if (!held_.load(std::memory_order_relaxed) &&
+          !held_.exchange(true, std::memory_order_acquire)) {
+        return;
+      }
+    }
+    if (round < yields) {
+      ::sched_yield();
+    } else {
+      const timespec nap{0, 50'000};  // 50 us: a holder of lower priority gets the processor
+      ::nanosleep(&nap, nullptr);
+    }
+  }
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,13 @@
+#include "leat/base/random.hpp"
+
+#include <random>
+
+namespace leat {
+
+std::uint64_t seed_or_entropy(std::optional<std::uint64_t> seed) {
+  if (seed) return *seed;
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
+
+}  // namespace leat

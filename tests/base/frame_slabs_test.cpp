@@ -1,0 +1,248 @@
+#include "base/frame_slabs.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <set>
+#include <string>
+#include <sys/resource.h>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/base/detail/sanitizers.hpp"
+#include "support/child_process.hpp"
+#include "support/effort.hpp"
+
+namespace frame_slabs_test {
+
+namespace frame_slabs = leat::detail::frame_slabs;
+using leat::detail::allocate_frame;
+using leat::detail::frame_cache;
+using leat::detail::free_frame;
+using block = frame_cache::free_block;
+
+constexpr bool sanitized = LEAT_ASAN || LEAT_TSAN;
+constexpr std::size_t slab_size = std::size_t{2} << 20;
+
+std::vector<block*> take(std::size_t index, std::size_t count) {
+  std::vector<block*> blocks;
+  while (blocks.size() < count) {
+    std::size_t taken = count - blocks.size();
+    block* run = frame_slabs::take(index, taken);
+    for (; run; --taken) blocks.push_back(std::exchange(run, run->next));
+    if (taken != 0) std::abort();
+  }
+  return blocks;
+}
+
+std::size_t give_back(const std::vector<block*>& blocks) {
+  block* run = nullptr;
+  for (block* const b : blocks) b->next = std::exchange(run, b);
+  return frame_slabs::give_back(run);
+}
+
+TEST_CASE("frame_slabs: blocks are aligned, do not overlap and fill a slab", "[core]") {
+  for (const std::size_t index : {0u, 1u, 10u, 63u}) {
+    const std::size_t stride = frame_cache::size_of(index) + 8;
+    const std::size_t before = frame_slabs::count();
+    std::vector<block*> blocks = take(index, slab_size / stride);
+    for (block* const b : blocks) std::memset(static_cast<void*>(b), 0xab, stride - 8);
+    std::sort(blocks.begin(), blocks.end());
+    for (std::size_t i = 0; i + 1 < blocks.size(); ++i) {
+      const auto at = reinterpret_cast<std::uintptr_t>(blocks[i]);
+      REQUIRE(at % 16 == 0);
+      REQUIRE(reinterpret_cast<std::uintptr_t>(blocks[i + 1]) - at >= stride);
+    }
+    CHECK(frame_slabs::count() <= before + 2);  // a slab's own few bytes are in it, too
+    CHECK(give_back(blocks) == 0);
+  }
+}
+
+TEST_CASE("frame_slabs: all but one are let go of, which serves any class next", "[core]") {
+  const std::size_t before = frame_slabs::count();
+  const std::vector<block*> small = take(3, 6 * slab_size / 64);
+  CHECK(frame_slabs::count() >= before + 4);
+  CHECK(give_back(small) == 0);
+  const std::size_t left = frame_slabs::count();
+  CHECK(left <= before + 1);
+  const std::vector<block*> large = take(60, 10);
+  CHECK(frame_slabs::count() == left);
+  CHECK(give_back(large) == 0);
+  CHECK(frame_slabs::count() == left);
+}
+
+TEST_CASE("frame_slabs: what is free in a slab is given out before there is another", "[core]") {
+  std::vector<block*> blocks = take(3, 3 * slab_size / 64);
+  std::set<block*> free;
+  std::vector<block*> back;
+  for (std::size_t i = 0; i < blocks.size(); i += 2) {
+    back.push_back(blocks[i]);
+    free.insert(blocks[i]);
+  }
+  std::vector<block*> kept;
+  for (std::size_t i = 1; i < blocks.size(); i += 2) kept.push_back(blocks[i]);
+  const std::size_t slabs = frame_slabs::count();
+  give_back(back);
+  CHECK(frame_slabs::count() == slabs);  // each has one that is out
+  for (block* const b : take(3, back.size())) {
+    free.erase(b);
+    kept.push_back(b);
+  }
+  CHECK(frame_slabs::count() == slabs);
+  CHECK(free.size() <= slab_size / 64);  // the last slab had some that were never out
+  give_back(kept);
+}
+
+TEST_CASE("frame_slabs: a run may have blocks of operator new", "[core]") {
+  std::vector<block*> blocks = take(5, 10);
+  for (int i = 0; i < 7; ++i) {
+    blocks.insert(blocks.begin() + 2 * i, static_cast<block*>(::operator new(88)));
+  }
+  CHECK(give_back(blocks) == 7);  // the leak checker is the judge of the rest
+}
+
+TEST_CASE("frame_slabs: threads take and give back at once", "[core]") {
+  const auto work = [](unsigned seed) {
+    std::minstd_rand random(seed);
+    std::vector<std::pair<std::size_t, std::vector<block*>>> mine;
+    for (int i = 0; i < 400; ++i) {
+      if (mine.size() < 20) {
+        const std::size_t index = random() % 4 * 20;
+        mine.emplace_back(index, take(index, random() % 300 + 1));
+        for (block* const b : mine.back().second) {
+          b->next = nullptr;
+          std::memset(static_cast<void*>(b), static_cast<int>(seed), frame_cache::size_of(index));
+        }
+      } else {
+        std::swap(mine[random() % mine.size()], mine.back());
+        const auto& [index, blocks] = mine.back();
+        for (block* const b : blocks) {
+          const auto* const bytes = reinterpret_cast<const unsigned char*>(b);
+          for (std::size_t at = 0; at < frame_cache::size_of(index); ++at) {
+            if (bytes[at] != seed) std::abort();
+          }
+        }
+        give_back(blocks);
+        mine.pop_back();
+      }
+    }
+    for (const auto& [index, blocks] : mine) give_back(blocks);
+  };
+  const std::size_t before = frame_slabs::count();
+  {
+    std::vector<std::jthread> threads;
+    for (unsigned seed = 1; seed <= 4; ++seed) threads.emplace_back(work, seed);
+  }
+  CHECK(frame_slabs::count() <= before + 1);
+}
+
+TEST_CASE("frame_slabs: a child of fork has what other threads of its parent use", "[core]") {
+  std::atomic<bool> over{false};
+  std::jthread busy([&] {
+    while (!over) give_back(take(5, 3));
+  });
+  for (std::uint64_t i = 0; i < leat_test::some_of(100); ++i) {
+    const std::string said = leat_test::said_by_child([] {
+      give_back(take(5, 3));
+      return std::string("ends");
+    });
+    if (said != "ends") FAIL(said);
+  }
+  over = true;
+}
+
+// From here on through the lists of threads, which are not used under a sanitizer.
+
+TEST_CASE("frame_slabs: many frames at once stand in slabs, and none is left behind", "[core]") {
+  if (sanitized) return;
+  const std::size_t before = frame_slabs::count();
+  std::jthread([&] {
+    std::vector<void*> frames;
+    for (std::size_t i = 0; i < 100'000; ++i) {
+      frames.push_back(std::memset(allocate_frame(100), 0x55, 100));
+    }
+    CHECK(std::set<void*>(frames.begin(), frames.end()).size() == frames.size());
+    CHECK(frame_slabs::count() >= before + 3);
+    for (void* const frame : frames) free_frame(frame, 100);
+    CHECK(leat::detail::live_frames() == 0);
+    CHECK(frame_slabs::count() <= before + 4);  // 4 MiB are the thread's
+  }).join();
+  CHECK(frame_slabs::count() <= before + 1);
+}
+
+TEST_CASE("frame_slabs: few frames take no slab", "[core]") {
+  if (sanitized) return;
+  std::jthread([] {
+    const std::size_t before = frame_slabs::count();
+    for (int round = 0; round < 10; ++round) {
+      std::vector<void*> frames;
+      for (std::size_t i = 0; i < 9'000; ++i) frames.push_back(allocate_frame(100));
+      for (void* const frame : frames) free_frame(frame, 100);
+    }
+    CHECK(frame_slabs::count() == before);
+  }).join();
+}
+
+TEST_CASE("frame_slabs: what one thread allocates another one frees", "[core]") {
+  if (sanitized) return;
+  const std::size_t before = frame_slabs::count();
+  std::vector<void*> frames;
+  std::jthread([&] {
+    for (std::size_t i = 0; i < 200'000; ++i) frames.push_back(allocate_frame(i % 2 ? 300 : 60));
+  }).join();
+  std::jthread([&] {
+    for (std::size_t i = 0; i < frames.size(); ++i) free_frame(frames[i], i % 2 ? 300 : 60);
+  }).join();
+  CHECK(frame_slabs::count() <= before + 1);
+}
+
+TEST_CASE("frame_slabs: a thread that has many small frames makes room for large ones", "[core]") {
+  if (sanitized) return;
+  const std::size_t before = frame_slabs::count();
+  std::jthread([] {
+    std::vector<void*> small;
+    for (std::size_t i = 0; i < 200'000; ++i) small.push_back(allocate_frame(20));
+    std::vector<void*> large;
+    for (std::size_t i = 0; i < 5'000; ++i) large.push_back(allocate_frame(1000));
+    for (void* const frame : small) free_frame(frame, 20);
+    for (void* const frame : large) free_frame(frame, 1000);
+    void* const again = allocate_frame(1000);
+    CHECK(again == large.back());
+    free_frame(again, 1000);
+  }).join();
+  CHECK(frame_slabs::count() <= before + 1);
+}
+
+TEST_CASE("frame_slabs: where there is no memory an allocation throws and nothing is lost",
+          "[core]") {
+  if (sanitized) return;
+  const std::size_t before = frame_slabs::count();
+  std::jthread([] {
+    std::vector<void*> frames;
+    frames.reserve(1'000'000);
+    rlimit whole{};
+    REQUIRE(::getrlimit(RLIMIT_AS, &whole) == 0);
+    const rlimit none{1, whole.rlim_max};
+    for (std::size_t i = 0; i < 20'000; ++i) frames.push_back(allocate_frame(100));
+    REQUIRE(::setrlimit(RLIMIT_AS, &none) == 0);
+    bool refused = false;
+    try {
+      while (frames.size() < frames.capacity()) frames.push_back(allocate_frame(100));
+    } catch (const std::bad_alloc&) {
+      refused = true;
+    }
+    REQUIRE(::setrlimit(RLIMIT_AS, &whole) == 0);
+    CHECK(refused);
+    frames.push_back(allocate_frame(100));
+    for (void* const frame : frames) free_frame(frame, 100);
+  }).join();
+  CHECK(frame_slabs::count() <= before + 1);
+}
+
+}  // namespace frame_slabs_test

@@ -1,0 +1,104 @@
+// The locks of the library, and what lets a thread sleep.
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/base/detail/biased_mutex.hpp"
+#include "leat/base/detail/mutex.hpp"
+#include "leat/base/detail/parker.hpp"
+
+namespace mutex_test {
+
+using namespace std::chrono_literals;
+
+// What a lock guards: a torn or lost change shows.
+struct guarded {
+  std::array<long, 4> parts{};
+  void change() {
+    for (long& part : parts) part = part + 1;
+  }
+  [[nodiscard]] bool is(long count) const {
+    for (const long part : parts) {
+      if (part != count) return false;
+    }
+    return true;
+  }
+};
+
+TEST_CASE("mutex: one thread at a time", "[core]") {
+  constexpr long rounds = 20'000;
+  leat::detail::mutex mutex;
+  guarded data;
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&] {
+        for (long i = 0; i < rounds; ++i) {
+          const leat::detail::lock_guard lock(mutex);
+          data.change();
+        }
+      });
+    }
+  }
+  CHECK(data.is(4 * rounds));
+}
+
+TEST_CASE("biased_mutex: its first thread enters alone, others share it later", "[core]") {
+  leat::detail::biased_mutex mutex;
+  guarded data;
+  const auto change = [&](long times) {
+    for (long i = 0; i < times; ++i) {
+      const leat::detail::biased_lock lock(mutex);
+      data.change();
+    }
+  };
+  change(1000);
+  std::jthread([&] { change(1000); }).join();
+  change(1000);
+  CHECK(data.is(3000));
+}
+
+TEST_CASE("biased_mutex: the second thread comes while the first is inside", "[core]") {
+  // The moment of the revocation is what counts: many of them.
+  for (int round = 0; round < 300; ++round) {
+    constexpr long rounds = 200;
+    leat::detail::biased_mutex mutex;
+    guarded data;
+    {
+      std::vector<std::jthread> threads;
+      for (int t = 0; t < 3; ++t) {
+        threads.emplace_back([&] {
+          for (long i = 0; i < rounds; ++i) {
+            const leat::detail::biased_lock lock(mutex);
+            data.change();
+          }
+        });
+      }
+    }
+    REQUIRE(data.is(3 * rounds));
+  }
+}
+
+TEST_CASE("parker: sleeps until it is woken, also when that was before", "[core]") {
+  leat::detail::parker parker;
+  parker.unpark();
+  parker.park();
+  leat::detail::parker other;
+  std::jthread waker([&] { other.unpark(); });
+  other.park();
+}
+
+TEST_CASE("parker: a deadline ends the sleep", "[core]") {
+  leat::detail::parker parker;
+  CHECK_FALSE(parker.park_until(std::chrono::steady_clock::now() + 1ms));
+  parker.unpark();
+  CHECK(parker.park_until(std::chrono::steady_clock::now() - 1s));
+  CHECK(parker.park_until(leat::no_deadline));
+}
+
+}  // namespace mutex_test

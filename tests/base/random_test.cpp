@@ -1,0 +1,91 @@
+#include "leat/base/random.hpp"
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+namespace random_test {
+
+using leat::random_engine;
+
+TEST_CASE("random_engine: the numbers of SplitMix64, whatever the compiler", "[core]") {
+  // The first numbers for seed 1234567 as its authors' program prints them.
+  random_engine random(1234567);
+  CHECK(random() == 6457827717110365317U);
+  CHECK(random() == 3203168211198807973U);
+  CHECK(random() == 9817491932198370423U);
+}
+
+TEST_CASE("random_engine: goes on from its seed and position", "[core]") {
+  random_engine random(7);
+  for (int i = 0; i < 100; ++i) random();
+  random_engine other(random.seed(), random.position());
+  CHECK(random.position() == 100);
+  CHECK(random() == other());
+}
+
+TEST_CASE("random_engine: streams differ from each other and from their parent", "[core]") {
+  const random_engine parent(7);
+  std::set<std::uint64_t> firsts{random_engine(parent)()};
+  for (std::uint64_t i = 0; i < 1000; ++i) firsts.insert(parent.stream(i)());
+  CHECK(firsts.size() == 1001);
+}
+
+TEST_CASE("random_engine: below() stays below, and every number is as likely", "[core]") {
+  random_engine random(3);
+  std::array<int, 6> counts{};
+  constexpr int draws = 60'000;
+  for (int i = 0; i < draws; ++i) ++counts[random.below(6)];
+  // 10,000 each with a standard deviation of 91: six of them.
+  for (const int count : counts) CHECK(std::abs(count - draws / 6) < 550);
+  for (int i = 0; i < 100; ++i) REQUIRE(random.below(1) == 0);
+  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  for (int i = 0; i < 100; ++i) REQUIRE(random.below(most) < most);
+}
+
+TEST_CASE("shuffle: keeps every item, and every order is as likely", "[core]") {
+  random_engine random(11);
+  std::array<int, 6> counts{};
+  for (int i = 0; i < 6000; ++i) {
+    std::array<int, 3> items{0, 1, 2};
+    leat::shuffle(items.begin(), items.end(), random);
+    REQUIRE(std::set<int>(items.begin(), items.end()).size() == 3);
+    const int rank = items[0] * 2 + (items[1] > items[2] ? 1 : 0);
+    ++counts[static_cast<std::size_t>(rank)];
+  }
+  for (const int count : counts) CHECK(std::abs(count - 1000) < 180);  // six deviations
+}
+
+TEST_CASE("shuffle: the same seed gives the same order", "[core]") {
+  const auto shuffled = [](std::uint64_t seed) {
+    std::vector<int> items(100);
+    std::iota(items.begin(), items.end(), 0);
+    random_engine random(seed);
+    leat::shuffle(items.begin(), items.end(), random);
+    return items;
+  };
+  CHECK(shuffled(5) == shuffled(5));
+  CHECK(shuffled(5) != shuffled(6));
+}
+
+TEST_CASE("shuffle: nothing and one item need no number", "[core]") {
+  random_engine random(1);
+  std::vector<int> items;
+  leat::shuffle(items.begin(), items.end(), random);
+  items.push_back(1);
+  leat::shuffle(items.begin(), items.end(), random);
+  CHECK(random.position() == 0);
+}
+
+TEST_CASE("seed_or_entropy: the one given, else ever another one", "[core]") {
+  CHECK(leat::seed_or_entropy(0) == 0);
+  CHECK(leat::seed_or_entropy(42) == 42);
+  CHECK(leat::seed_or_entropy(std::nullopt) != leat::seed_or_entropy(std::nullopt));
+}
+
+}  // namespace random_test
