@@ -7,7 +7,7 @@
 
 #include "codec/plain_number.hpp"
 #include "codec/plain_numbers.hpp"
-#include "core/tensor_maker.hpp"
+#include "tensor/tensor_builder.hpp"
 
 namespace leat::detail {
 namespace {

@@ -6,7 +6,7 @@
 #include "codec/csv_block.hpp"
 #include "codec/number_text.hpp"
 #include "codec/string_column.hpp"
-#include "leat/core/tensor.hpp"
+#include "leat/tensor/tensor.hpp"
 
 namespace leat::detail {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "codec/of_call.hpp"
-#include "core/tensor_maker.hpp"
 #include "leat/base/error.hpp"
+#include "tensor/tensor_builder.hpp"
 
 namespace leat {
 namespace {

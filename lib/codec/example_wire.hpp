@@ -11,7 +11,7 @@
 
 #include "base/text/protobuf_reader.hpp"
 #include "leat/base/bytes.hpp"
-#include "leat/core/dtype.hpp"
+#include "leat/tensor/dtype.hpp"
 
 namespace leat::detail {
 

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <utility>
 
-#include "core/tensor_maker.hpp"
 #include "leat/codec/decode_error.hpp"
+#include "tensor/tensor_builder.hpp"
 
 namespace leat::detail {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/tensor_maker.hpp"
+#include "tensor/tensor_builder.hpp"
 
 namespace leat::detail {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "core/tensor_maker.hpp"
-#include "leat/core/tensor.hpp"
+#include "leat/tensor/tensor.hpp"
+#include "tensor/tensor_builder.hpp"
 
 namespace leat::detail {
 

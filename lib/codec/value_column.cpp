@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/tensor_maker.hpp"
+#include "tensor/tensor_builder.hpp"
 
 namespace leat::detail {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "codec/example_wire.hpp"
-#include "leat/core/tensor.hpp"
+#include "leat/tensor/tensor.hpp"
 
 namespace leat::detail {
 

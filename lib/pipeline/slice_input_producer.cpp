@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "leat/base/error.hpp"
-#include "leat/core/stack.hpp"
+#include "leat/tensor/stacking.hpp"
 
 namespace leat {
 namespace {

@@ -11,7 +11,7 @@
 #include <catch2/catch.hpp>
 
 #include "leat/codec/example_builder.hpp"
-#include "leat/core/stack.hpp"
+#include "leat/tensor/stacking.hpp"
 #include "support/hex.hpp"
 #include "support/refusal.hpp"
 

@@ -1,6 +1,6 @@
 // expect: strings have no values<T>(): write strings()
 #include <string_view>
 
-#include "leat/core/batch_columns.hpp"
+#include "leat/tensor/column_batch.hpp"
 
 auto words(const leat::batch_columns& batch) { return batch["words"].values<std::string_view>(); }

@@ -22,13 +22,10 @@
 #include "faults/failing_allocations.hpp"
 #include "leat/base/detail/sanitizers.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/arrow.hpp"
 #include "leat/core/asio_scheduler.hpp"
-#include "leat/core/dlpack.hpp"
 #include "leat/core/dump.hpp"
 #include "leat/core/embedded_scheduler.hpp"
 #include "leat/core/sleep.hpp"
-#include "leat/core/stack.hpp"
 #include "leat/core/sync_wait.hpp"
 #include "leat/core/task_group.hpp"
 #include "leat/core/this_task.hpp"
@@ -43,6 +40,9 @@
 #include "leat/sync/looper.hpp"
 #include "leat/sync/padding_fifo_queue.hpp"
 #include "leat/sync/queue_runner.hpp"
+#include "leat/tensor/arrow.hpp"
+#include "leat/tensor/dlpack.hpp"
+#include "leat/tensor/stacking.hpp"
 #include "support/temp_dir.hpp"
 
 namespace leat_test {

@@ -16,7 +16,7 @@
 #include "leat/codec/example_builder.hpp"
 #include "leat/codec/example_parser.hpp"
 #include "leat/codec/sequence_example_parser.hpp"
-#include "leat/core/stack.hpp"
+#include "leat/tensor/stacking.hpp"
 #include "support/effort.hpp"
 #include "support/example_agreement.hpp"
 

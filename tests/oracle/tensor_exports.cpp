@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/arrow.hpp"
-#include "leat/core/batch_spec.hpp"
-#include "leat/core/dlpack.hpp"
-#include "leat/core/tensor.hpp"
+#include "leat/tensor/arrow.hpp"
+#include "leat/tensor/batch_spec.hpp"
+#include "leat/tensor/dlpack.hpp"
+#include "leat/tensor/tensor.hpp"
 
 namespace {
 

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/batch_spec.hpp"
 #include "leat/core/this_task.hpp"
 #include "leat/pipeline/tensor_batcher.hpp"
 #include "leat/sync/coordinator.hpp"
+#include "leat/tensor/batch_spec.hpp"
 
 namespace batching {
 

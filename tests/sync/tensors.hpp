@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/element_spec.hpp"
-#include "leat/core/tensor.hpp"
-#include "leat/core/tensor_tuple.hpp"
+#include "leat/tensor/element_spec.hpp"
+#include "leat/tensor/tensor.hpp"
+#include "leat/tensor/tensor_tuple.hpp"
 
 constexpr std::int64_t any = leat::unknown_dimension;
 

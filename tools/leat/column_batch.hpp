@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <leat/codec/features.hpp>
-#include <leat/core/dtype.hpp>
+#include <leat/tensor/dtype.hpp>
 
 #include "output.hpp"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <leat/core/dtype.hpp>
+#include <leat/tensor/dtype.hpp>
 
 namespace tool {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <leat/codec/decode_example.hpp>
-#include <leat/core/dtype.hpp>
+#include <leat/tensor/dtype.hpp>
 
 #include "column_batch.hpp"
 #include "csv.hpp"

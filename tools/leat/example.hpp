@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include <leat/codec/decode_example.hpp>
-#include <leat/core/dtype.hpp>
+#include <leat/tensor/dtype.hpp>
 
 #include "output.hpp"
 

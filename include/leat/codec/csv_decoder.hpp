@@ -11,9 +11,9 @@
 #include "leat/base/braced.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/codec/decode_error.hpp"
-#include "leat/core/element_spec.hpp"
-#include "leat/core/tensor.hpp"
-#include "leat/core/tensor_tuple.hpp"
+#include "leat/tensor/element_spec.hpp"
+#include "leat/tensor/tensor.hpp"
+#include "leat/tensor/tensor_tuple.hpp"
 
 namespace leat {
 

@@ -7,7 +7,7 @@
 #include "leat/codec/compression.hpp"
 #include "leat/codec/decode_error.hpp"
 #include "leat/codec/inflater.hpp"
-#include "leat/core/tensor.hpp"
+#include "leat/tensor/tensor.hpp"
 
 namespace leat {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "leat/codec/decode_error.hpp"
-#include "leat/core/tensor.hpp"
+#include "leat/tensor/tensor.hpp"
 
 namespace leat {
 

@@ -7,7 +7,7 @@
 
 #include "leat/base/bytes.hpp"
 #include "leat/codec/decode_error.hpp"
-#include "leat/core/tensor.hpp"
+#include "leat/tensor/tensor.hpp"
 
 namespace leat {
 

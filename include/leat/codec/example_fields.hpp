@@ -16,8 +16,8 @@
 
 #include "leat/base/bytes.hpp"
 #include "leat/codec/decode_error.hpp"
-#include "leat/core/dtype.hpp"
-#include "leat/core/shape.hpp"
+#include "leat/tensor/dtype.hpp"
+#include "leat/tensor/shape.hpp"
 
 namespace leat {
 namespace detail {

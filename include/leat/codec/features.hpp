@@ -8,12 +8,12 @@
 #include <variant>
 #include <vector>
 
-#include "leat/core/dtype.hpp"
-#include "leat/core/ragged_tensor.hpp"
-#include "leat/core/shape.hpp"
-#include "leat/core/sparse_tensor.hpp"
-#include "leat/core/tensor.hpp"
-#include "leat/core/tensor_tuple.hpp"
+#include "leat/tensor/dtype.hpp"
+#include "leat/tensor/ragged_tensor.hpp"
+#include "leat/tensor/shape.hpp"
+#include "leat/tensor/sparse_tensor.hpp"
+#include "leat/tensor/tensor.hpp"
+#include "leat/tensor/tensor_tuple.hpp"
 
 namespace leat {
 

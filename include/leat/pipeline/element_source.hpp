@@ -12,10 +12,10 @@
 
 #include "leat/base/braced.hpp"
 #include "leat/core/scheduler.hpp"
-#include "leat/core/shape.hpp"
 #include "leat/core/task.hpp"
-#include "leat/core/tensor.hpp"
-#include "leat/core/tensor_tuple.hpp"
+#include "leat/tensor/shape.hpp"
+#include "leat/tensor/tensor.hpp"
+#include "leat/tensor/tensor_tuple.hpp"
 
 namespace leat {
 

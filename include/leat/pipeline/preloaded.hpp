@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "leat/core/batch_spec.hpp"
 #include "leat/core/task.hpp"
-#include "leat/core/tensor_tuple.hpp"
+#include "leat/tensor/batch_spec.hpp"
+#include "leat/tensor/tensor_tuple.hpp"
 
 namespace leat {
 

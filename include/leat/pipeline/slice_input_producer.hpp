@@ -1,8 +1,8 @@
 #pragma once
 
-#include "leat/core/element_spec.hpp"
-#include "leat/core/tensor_tuple.hpp"
 #include "leat/pipeline/basic_producer.hpp"
+#include "leat/tensor/element_spec.hpp"
+#include "leat/tensor/tensor_tuple.hpp"
 
 namespace leat {
 

@@ -14,11 +14,8 @@
 
 #include "leat/base/batch_remainder.hpp"
 #include "leat/base/braced.hpp"
-#include "leat/core/batch_columns.hpp"
-#include "leat/core/batch_spec.hpp"
 #include "leat/core/task.hpp"
 #include "leat/core/task_group.hpp"
-#include "leat/core/tensor_tuple.hpp"
 #include "leat/core/wait_limit.hpp"
 #include "leat/pipeline/batcher.hpp"
 #include "leat/pipeline/detail/held_batches.hpp"
@@ -29,6 +26,9 @@
 #include "leat/sync/queue_base.hpp"
 #include "leat/sync/queue_statistics.hpp"
 #include "leat/sync/size_of_element.hpp"
+#include "leat/tensor/batch_spec.hpp"
+#include "leat/tensor/column_batch.hpp"
+#include "leat/tensor/tensor_tuple.hpp"
 
 namespace leat {
 

@@ -3,10 +3,10 @@
 #include <functional>
 #include <optional>
 
-#include "leat/core/shape.hpp"
 #include "leat/core/task.hpp"
-#include "leat/core/tensor.hpp"
 #include "leat/pipeline/basic_producer.hpp"
+#include "leat/tensor/shape.hpp"
+#include "leat/tensor/tensor.hpp"
 
 namespace leat {
 

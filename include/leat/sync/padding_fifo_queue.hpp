@@ -4,10 +4,10 @@
 #include <string>
 #include <utility>
 
-#include "leat/core/element_spec.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/size_of_element.hpp"
 #include "leat/sync/tensor_queue.hpp"
+#include "leat/tensor/element_spec.hpp"
 
 namespace leat {
 

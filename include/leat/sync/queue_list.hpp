@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "leat/base/error.hpp"
-#include "leat/core/element_spec.hpp"
+#include "leat/tensor/element_spec.hpp"
 
 namespace leat {
 

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "leat/base/detail/mutex.hpp"
-#include "leat/core/element_spec.hpp"
 #include "leat/sync/queue_options.hpp"
 #include "leat/sync/random_shuffle_queue.hpp"
+#include "leat/tensor/element_spec.hpp"
 
 namespace leat {
 namespace detail {

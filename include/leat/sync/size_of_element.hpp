@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "leat/core/tensor_tuple.hpp"
+#include "leat/tensor/tensor_tuple.hpp"
 
 namespace leat {
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "leat/base/error.hpp"
-#include "leat/core/element_spec.hpp"
 #include "leat/sync/priority_queue.hpp"
 #include "leat/sync/size_of_element.hpp"
 #include "leat/sync/tensor_queue.hpp"
+#include "leat/tensor/element_spec.hpp"
 
 namespace leat {
 

@@ -14,12 +14,12 @@
 #include <asio/async_result.hpp>
 
 #include "leat/base/error.hpp"
-#include "leat/core/element_spec.hpp"
-#include "leat/core/stack.hpp"
-#include "leat/core/tensor_tuple.hpp"
 #include "leat/sync/basic_queue.hpp"
 #include "leat/sync/blocking_face.hpp"
 #include "leat/sync/detail/tensor_verbs.hpp"
+#include "leat/tensor/element_spec.hpp"
+#include "leat/tensor/stacking.hpp"
+#include "leat/tensor/tensor_tuple.hpp"
 
 namespace leat {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "leat/base/detail/mutex.hpp"
-#include "leat/core/tensor_tuple.hpp"
+#include "leat/tensor/tensor_tuple.hpp"
 
 namespace leat::detail {
 

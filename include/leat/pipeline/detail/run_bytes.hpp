@@ -5,9 +5,9 @@
 #include <ranges>
 #include <type_traits>
 
-#include "leat/core/tensor.hpp"
-#include "leat/core/tensor_tuple.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
+#include "leat/tensor/tensor.hpp"
+#include "leat/tensor/tensor_tuple.hpp"
 
 namespace leat::detail {
 

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/element_spec.hpp"
-#include "leat/core/stack.hpp"
-#include "leat/core/tensor_tuple.hpp"
 #include "leat/sync/detail/queue_verbs.hpp"
+#include "leat/tensor/element_spec.hpp"
+#include "leat/tensor/stacking.hpp"
+#include "leat/tensor/tensor_tuple.hpp"
 
 namespace leat::detail {
 

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/dtype.hpp"
 #include "leat/core/task.hpp"
 #include "leat/pipeline/detail/step_observer.hpp"
+#include "leat/tensor/dtype.hpp"
 #include "leat/train/detail/saved_value.hpp"
 
 namespace leat::detail {

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+
+#include "leat/tensor/column_batch.hpp"
+#include "leat/tensor/tensor_tuple.hpp"
+
+namespace leat {
+
+// The structures of the Arrow C data interface, by which columnar libraries hand memory to each
+// other. Their layout is that of ArrowSchema and ArrowArray in its specification: a pointer to one
+// may be cast to a pointer to the other.
+
+/// ArrowSchema: the type of a column, or of a batch. Released when `release` is null.
+struct arrow_schema {
+  const char* format = nullptr;
+  const char* name = nullptr;
+  const char* metadata = nullptr;
+  std::int64_t flags = 0;
+  std::int64_t n_children = 0;
+  arrow_schema** children = nullptr;
+  arrow_schema* dictionary = nullptr;
+  void (*release)(arrow_schema* self) = nullptr;
+  void* private_data = nullptr;
+};
+
+/// ArrowArray: the values of a column, or of a batch. Released when `release` is null.
+struct arrow_array {
+  std::int64_t length = 0;
+  std::int64_t null_count = 0;
+  std::int64_t offset = 0;
+  std::int64_t n_buffers = 0;
+  std::int64_t n_children = 0;
+  const void** buffers = nullptr;
+  arrow_array** children = nullptr;
+  arrow_array* dictionary = nullptr;
+  void (*release)(arrow_array* self) = nullptr;
+  void* private_data = nullptr;
+};
+
+/// A batch for another library, as a struct array with a child for each column and no nulls:
+///
+///     column                     Arrow                             format
+///     numbers [n]                primitive                         c C s S i I l L e f g
+///     bool [n]                   bool                              b, repacked: the only copy
+///     complex64, complex128 [n]  fixed_size_list of two floats     +w:2
+///     bfloat16 [n]               fixed_size_binary of 2 bytes      w:2; Arrow has no such number
+///     strings [n]                large_binary                      Z: what a tensor has; z would
+///                                                                  need other offsets
+///     [n, a, b]                  fixed_size_list of a such lists   +w:a of +w:b
+///     sparse                     large_list, for each row, of      +L of +s
+///                                struct<index: fixed_size_list of int64, value>; an index begins
+///                                with the row; dense_shape stands in the metadata of the column,
+///                                as "leat.dense_shape": "[32,1000]"
+///
+/// Columns without names get their numbers as names. Whoever takes it calls `release` of both, from
+/// any thread; the values live until then. A child may be moved out and released on its own.
+///
+/// Errors: invalid_argument for no column, columns without rows or with different numbers of them,
+///         a dimension that is above 2^31 - 1; std::bad_alloc. Then both are unchanged.
+/// Cost:   some allocations for each column.
+void to_arrow(batch_columns batch, arrow_schema& schema, arrow_array& array);
+/// The same of columns that are dense all of them, such as those that a decoder gives.
+void to_arrow(tensor_tuple columns, arrow_schema& schema, arrow_array& array);
+
+}  // namespace leat

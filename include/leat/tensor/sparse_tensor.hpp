@@ -1,0 +1,18 @@
+#pragma once
+
+#include "leat/tensor/tensor.hpp"
+
+namespace leat {
+
+/// The values of a tensor that is mostly empty, and where each of them stands.
+///
+/// A value type. Thread safety: distinct-safe.
+struct sparse_tensor {
+  tensor indices;      ///< int64 [n, rank]: the place of each value, in rising order
+  tensor values;       ///< [n]
+  tensor dense_shape;  ///< int64 [rank]: of the whole
+
+  friend bool operator==(const sparse_tensor&, const sparse_tensor&) noexcept = default;
+};
+
+}  // namespace leat

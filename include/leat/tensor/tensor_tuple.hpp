@@ -1,0 +1,93 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "leat/tensor/tensor.hpp"
+
+namespace leat {
+
+/// A tensor with the name of its component.
+using named_tensor = std::pair<std::string, tensor>;
+
+/// One tensor for each component: an element, or a batch of elements. Components may have names.
+///
+///     leat::tensor_tuple pair(image, label);
+///     auto named = leat::tensor_tuple::named({{"image", image}, {"label", label}});
+///     use(pair[0], named["image"]);
+///
+/// A value type; moved from it is empty. Thread safety: distinct-safe.
+class tensor_tuple {
+ public:
+  /// No component.
+  tensor_tuple() noexcept = default;
+  /// Components without names.
+  explicit tensor_tuple(std::vector<tensor> components) noexcept
+      : components_(std::move(components)) {}
+  /// The same, one by one.
+  template <std::same_as<tensor>... More>
+  explicit tensor_tuple(tensor first, More... more) {
+    components_.reserve(1 + sizeof...(more));
+    components_.push_back(std::move(first));
+    (components_.push_back(std::move(more)), ...);
+  }
+  /// Components with names. Errors: invalid_argument for a name that is empty or stands twice.
+  [[nodiscard]] static tensor_tuple named(std::vector<named_tensor> components);
+
+  [[nodiscard]] std::size_t count() const noexcept { return components_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return components_.empty(); }
+  /// Precondition: index < count().
+  [[nodiscard]] const tensor& operator[](std::size_t index) const { return components_[index]; }
+  [[nodiscard]] tensor& operator[](std::size_t index) { return components_[index]; }
+  /// By name. Errors: not_found; the message lists the names there are.
+  [[nodiscard]] const tensor& operator[](std::string_view name) const {
+    return components_[index_of(name)];
+  }
+  [[nodiscard]] tensor& operator[](std::string_view name) { return components_[index_of(name)]; }
+
+  [[nodiscard]] bool has_names() const noexcept { return names_ != nullptr; }
+  /// One for each component; none when they have no names.
+  [[nodiscard]] std::span<const std::string> names() const noexcept {
+    return names_ ? std::span<const std::string>(*names_) : std::span<const std::string>();
+  }
+
+  [[nodiscard]] auto begin() const noexcept { return components_.begin(); }
+  [[nodiscard]] auto end() const noexcept { return components_.end(); }
+
+  /// Bytes of memory that the values of all components take.
+  [[nodiscard]] std::size_t size() const noexcept;
+
+  /// The components without their names; this is empty then.
+  [[nodiscard]] std::vector<tensor> take() && noexcept {
+    names_ = nullptr;
+    return std::exchange(components_, {});
+  }
+
+  /// Equal components in the same order, and equal names.
+  friend bool operator==(const tensor_tuple& a, const tensor_tuple& b) noexcept {
+    return a.components_ == b.components_ && same_names(a, b);
+  }
+
+ private:
+  friend class element_spec;
+  friend std::vector<tensor_tuple> unstack(const tensor_tuple& batch);
+  using name_list = std::shared_ptr<const std::vector<std::string>>;
+
+  tensor_tuple(std::vector<tensor> components, name_list names) noexcept
+      : components_(std::move(components)), names_(std::move(names)) {}
+  [[nodiscard]] std::size_t index_of(std::string_view name) const;
+  static bool same_names(const tensor_tuple& a, const tensor_tuple& b) noexcept {
+    return a.names_ == b.names_ || (a.names_ && b.names_ && *a.names_ == *b.names_);
+  }
+
+  std::vector<tensor> components_;
+  name_list names_;  // shared with the spec that the tuple was checked against
+};
+
+}  // namespace leat

@@ -1,0 +1,272 @@
+#include "leat/tensor/batch_spec.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "leat/base/error.hpp"
+#include "tensor/sparse_rows.hpp"
+#include "tensor/tensor_rows.hpp"
+
+namespace leat {
+namespace {
+
+[[noreturn]] void refuse(std::string_view owner, const std::string& why) {
+  throw failure(errc::invalid_argument, owner.empty() ? why : std::string(owner) + ": " + why);
+}
+
+// Columns with names in the order of these; without, as they are.
+std::vector<column_spec> in_order(std::vector<column_spec> columns) {
+  if (columns.empty() || columns[0].name.empty()) return columns;
+  std::sort(columns.begin(), columns.end(),
+            [](const column_spec& a, const column_spec& b) { return a.name < b.name; });
+  return columns;
+}
+
+std::vector<column_spec> dense_columns(const element_spec& elements) {
+  std::vector<column_spec> columns;
+  for (const component_spec& c : elements) {
+    columns.push_back({.type = c.type, .shape = c.shape, .name = c.name});
+  }
+  return columns;
+}
+
+// The components in which the columns travel: of one element, or of a batch of them.
+element_spec components(const std::vector<column_spec>& columns, bool batched) {
+  std::vector<component_spec> all;
+  for (const column_spec& c : columns) {
+    if (!c.sparse) {
+      all.push_back({.type = c.type,
+                     .shape = batched ? c.shape.batch_of(unknown_dimension) : c.shape,
+                     .name = c.name});
+      continue;
+    }
+    if (!c.shape.has_rank()) {
+      refuse({}, "the rank of sparse column " +
+                     (c.name.empty() ? std::to_string(&c - columns.data()) : "'" + c.name + "'") +
+                     " is unknown: name its dimensions, unknown ones as such");
+    }
+    const auto part = [&](dtype type, partial_shape shape, const char* suffix) {
+      all.push_back({.type = type,
+                     .shape = std::move(shape),
+                     .name = c.name.empty() ? std::string() : c.name + suffix});
+    };
+    const auto rank = static_cast<std::int64_t>(c.shape.rank()) + (batched ? 1 : 0);
+    part(dtype::int64, {unknown_dimension, rank}, "/indices");
+    part(c.type, {unknown_dimension}, "/values");
+    part(dtype::int64, {rank}, "/dense_shape");
+  }
+  return element_spec(std::move(all));
+}
+
+std::shared_ptr<const detail::column_layout> layout_of(const std::vector<column_spec>& columns) {
+  auto layout = std::make_shared<detail::column_layout>();
+  std::size_t next = 0;
+  for (const column_spec& c : columns) {
+    layout->places.push_back({.first = next, .sparse = c.sparse});
+    if (!c.name.empty()) layout->names.push_back(c.name);
+    next += c.sparse ? 3 : 1;
+  }
+  return layout;
+}
+
+// What a spec says of a column: "sparse float32 [?] 'words'".
+std::string text(const column_spec& c) {
+  std::string out = c.sparse ? "sparse " : "";
+  out += std::string(name(c.type)) + ' ' + to_string(c.shape);
+  if (!c.name.empty()) out += " '" + c.name + "'";
+  return out;
+}
+
+std::string text(const batch_spec& spec) {
+  std::string out;
+  for (const column_spec& c : spec) out += (out.empty() ? "" : ", ") + text(c);
+  return out;
+}
+
+}  // namespace
+
+batch_spec::batch_spec(std::vector<column_spec> columns)
+    : columns_(in_order(std::move(columns))),
+      elements_(components(columns_, false)),
+      batches_(components(columns_, true)),
+      layout_(layout_of(columns_)) {}
+
+batch_spec::batch_spec(const element_spec& elements) : batch_spec(dense_columns(elements)) {}
+
+std::string batch_spec::name_of(std::size_t column) const {
+  const std::string& name = columns_[column].name;
+  return "column " + (name.empty() ? std::to_string(column) : "'" + name + "'");
+}
+
+// ----------------------------------------------------------------------------------------- checks
+
+void batch_spec::check_batchable(bool padded, std::string_view owner) const {
+  for (std::size_t i = 0; i < count(); ++i) {
+    const partial_shape& shape = columns_[i].shape;
+    if (columns_[i].sparse || shape.fully_defined()) continue;
+    if (!shape.has_rank()) {
+      refuse(owner, "the rank of " + name_of(i) +
+                        " is unknown: name its dimensions, unknown ones as such");
+    }
+    if (!padded) {
+      refuse(owner, name_of(i) + " has the shape " + to_string(shape) +
+                        ": all dimensions must be known, unless dynamic_pad is set");
+    }
+  }
+}
+
+void batch_spec::check_sparse(std::size_t column, const tensor_tuple& t, bool batched,
+                              std::string_view owner) const {
+  const partial_shape& shape = columns_[column].shape;
+  const std::string wrong =
+      detail::wrong_in({t, layout_->places[column].first},
+                       batched ? shape.batch_of(unknown_dimension) : shape, batched);
+  if (!wrong.empty()) refuse(owner, "sparse " + name_of(column) + ": " + wrong);
+}
+
+void batch_spec::check(tensor_tuple& element, std::string_view owner) const {
+  elements_.check(element, owner);
+  for (std::size_t i = 0; i < count(); ++i) {
+    if (columns_[i].sparse) check_sparse(i, element, false, owner);
+  }
+}
+
+// How many rows the columns of a batch have.
+std::size_t batch_spec::rows_of(const tensor_tuple& batch, std::string_view owner) const {
+  const auto rows = [&](std::size_t i) {
+    const auto& place = layout_->places[i];
+    return place.sparse ? batch[place.first + 2].values<std::int64_t>()[0]
+                        : batch[place.first].shape()[0];
+  };
+  for (std::size_t i = 1; i < count(); ++i) {
+    if (rows(i) == rows(0)) continue;
+    refuse(owner, "the columns of a batch must have as many rows: " + name_of(0) + " has " +
+                      std::to_string(rows(0)) + ", " + name_of(i) + " has " +
+                      std::to_string(rows(i)));
+  }
+  return static_cast<std::size_t>(rows(0));
+}
+
+// ---------------------------------------------------------------------------------- rows and back
+
+std::vector<tensor_tuple> batch_spec::rows(tensor_tuple batch,
+                                           std::optional<std::span<const bool>> keep,
+                                           std::string_view owner) const {
+  batches_.check(batch, owner);
+  std::vector<detail::sparse_rows> sparse;
+  for (std::size_t i = 0; i < count(); ++i) {
+    if (!columns_[i].sparse) continue;
+    check_sparse(i, batch, true, owner);
+    sparse.emplace_back(detail::sparse_view(batch, layout_->places[i].first));
+  }
+  const std::size_t all = rows_of(batch, owner);
+  if (keep && keep->size() != all) {
+    refuse(owner, "keep has " + std::to_string(keep->size()) + " values for " +
+                      std::to_string(all) + " rows");
+  }
+  std::vector<shape> shapes(batch.count());
+  for (const auto& place : layout_->places) {
+    if (!place.sparse) shapes[place.first] = detail::row_shape(batch[place.first]);
+  }
+  auto result = detail::room_for<tensor_tuple>(all);
+  for (std::size_t row = 0; row < all; ++row) {
+    if (keep && !(*keep)[row]) continue;
+    std::vector<tensor> element;
+    element.reserve(batch.count());
+    auto next_sparse = sparse.begin();
+    for (const auto& place : layout_->places) {
+      const shape& s = shapes[place.first];
+      if (place.sparse) {
+        next_sparse++->add(static_cast<std::int64_t>(row), element);
+      } else {
+        element.push_back(detail::copy_values(batch[place.first], s, row * s.count()));
+      }
+    }
+    result.push_back(elements_.make_tuple(std::move(element)));
+  }
+  return result;
+}
+
+// That an element can be stacked; its dense components are looked at when that is done.
+void batch_spec::require_components(const tensor_tuple& element) const {
+  bool right = element.count() == elements_.count();
+  for (const auto& place : layout_->places) {
+    if (!right || !place.sparse) continue;
+    for (std::size_t c = place.first; c < place.first + 3; ++c) {
+      right = right && element[c].type() == elements_[c].type &&
+              elements_[c].shape.compatible(element[c].shape());
+    }
+    right = right && element[place.first].shape()[0] == element[place.first + 1].shape()[0];
+  }
+  if (!right) refuse({}, "an element to be stacked does not match the spec: " + text(*this));
+}
+
+batch_columns batch_spec::stack(std::span<const tensor_tuple> elements) const {
+  for (const tensor_tuple& e : elements) require_components(e);
+  std::vector<tensor> batch;
+  batch.reserve(elements_.count());
+  for (std::size_t i = 0; i < count(); ++i) {
+    const auto [first, sparse] = layout_->places[i];
+    if (sparse) {
+      detail::stack_sparse(elements, first, columns_[i].type, columns_[i].shape.rank(), batch);
+    } else {
+      batch.push_back(detail::stack_component(elements, first, elements_[first]));
+    }
+  }
+  return {elements.size(), elements_.make_tuple(std::move(batch)), layout_};
+}
+
+// ------------------------------------------------------------------------------------------ joins
+
+namespace {
+
+// How two specs differ that cannot be joined; empty when they can.
+std::string difference(const batch_spec& a, const batch_spec& b) {
+  if (a.count() != b.count()) return "the number of columns";
+  for (std::size_t i = 0; i < a.count(); ++i) {
+    const std::string column = " of column " + std::to_string(i);
+    if (a[i].name != b[i].name) return "the names of the columns";
+    if (a[i].type != b[i].type) return "the type" + column;
+    if (a[i].sparse != b[i].sparse) return "the sparseness" + column;
+    if (!a[i].shape.compatible(b[i].shape)) return "the shape" + column;
+  }
+  return {};
+}
+
+template <class Combine>
+batch_spec join(std::span<const batch_spec> joined, Combine combine) {
+  if (joined.empty()) refuse({}, "there is no spec to join: give that of each source");
+  std::vector<column_spec> columns(joined[0].begin(), joined[0].end());
+  for (std::size_t s = 1; s < joined.size(); ++s) {
+    for (std::size_t other = 0; other < s; ++other) {
+      const std::string differ = difference(joined[other], joined[s]);
+      if (differ.empty()) continue;
+      refuse({}, "sources to be joined differ in " + differ + ": source " + std::to_string(other) +
+                     " gives " + text(joined[other]) + "; source " + std::to_string(s) + " gives " +
+                     text(joined[s]));
+    }
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      columns[i].shape = combine(columns[i].shape, joined[s][i].shape);
+    }
+  }
+  return batch_spec(std::move(columns));
+}
+
+std::span<const batch_spec> all_of(std::initializer_list<batch_spec> list) {
+  return {list.begin(), list.size()};
+}
+
+}  // namespace
+
+batch_spec merge(std::span<const batch_spec> joined) {
+  return join(joined, [](const partial_shape& a, const partial_shape& b) { return merge(a, b); });
+}
+batch_spec merge(std::initializer_list<batch_spec> joined) { return merge(all_of(joined)); }
+
+batch_spec relax(std::span<const batch_spec> joined) {
+  return join(joined, [](const partial_shape& a, const partial_shape& b) { return relax(a, b); });
+}
+batch_spec relax(std::initializer_list<batch_spec> joined) { return relax(all_of(joined)); }
+
+}  // namespace leat

@@ -1,0 +1,201 @@
+#include "leat/tensor/element_spec.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "leat/base/error.hpp"
+
+namespace leat {
+namespace {
+
+std::string list(std::span<const std::string> names) {
+  std::string out;
+  for (const std::string& n : names) out += (out.empty() ? "'" : ", '") + n + "'";
+  return out.empty() ? "none" : out;
+}
+
+std::vector<std::string> checked_names(std::vector<std::string> names) {
+  for (auto n = names.begin(); n != names.end(); ++n) {
+    if (n->empty()) {
+      throw failure(errc::invalid_argument,
+                    "components have names, all of them or none; here are " + list(names));
+    }
+    if (std::find(names.begin(), n, *n) != n) {
+      throw failure(errc::invalid_argument, "two components have the name '" + *n + "'");
+    }
+  }
+  return names;
+}
+
+[[noreturn]] void refuse_element(std::string_view owner, const std::string& why) {
+  throw failure(errc::invalid_argument, owner.empty() ? why : std::string(owner) + ": " + why);
+}
+
+[[noreturn]] void refuse_shape(std::string_view owner, std::size_t index,
+                               const partial_shape& expected, const shape& got) {
+  std::string why = "Shape mismatch in tuple component " + std::to_string(index) + ". Expected " +
+                    to_string(expected) + ", got " + to_string(got);
+  if (expected == partial_shape{}) why += " (must be a scalar)";
+  refuse_element(owner, why);
+}
+
+void check_type(std::string_view owner, std::size_t index, dtype expected, dtype got) {
+  if (expected == got) return;
+  refuse_element(owner, "Type mismatch in tuple component " + std::to_string(index) +
+                            ". Expected " + std::string(name(expected)) + ", got " +
+                            std::string(name(got)));
+}
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------------ tuple
+
+tensor_tuple tensor_tuple::named(std::vector<named_tensor> components) {
+  std::vector<std::string> names;
+  std::vector<tensor> values;
+  names.reserve(components.size());
+  values.reserve(components.size());
+  for (named_tensor& c : components) {
+    names.push_back(std::move(c.first));
+    values.push_back(std::move(c.second));
+  }
+  return {std::move(values),
+          std::make_shared<const std::vector<std::string>>(checked_names(std::move(names)))};
+}
+
+std::size_t tensor_tuple::index_of(std::string_view name) const {
+  const auto all = names();
+  const auto found = std::find(all.begin(), all.end(), name);
+  if (found != all.end()) return static_cast<std::size_t>(found - all.begin());
+  throw failure(errc::not_found, "no component has the name '" + std::string(name) +
+                                     "'; the names are " + list(all));
+}
+
+std::size_t tensor_tuple::size() const noexcept {
+  std::size_t sum = 0;
+  for (const tensor& t : components_) sum += t.size();
+  return sum;
+}
+
+// ------------------------------------------------------------------------------------------- spec
+
+element_spec::element_spec(std::vector<component_spec> components)
+    : components_(std::move(components)) {
+  if (components_.empty()) {
+    throw failure(errc::invalid_argument, "an element has one component or more");
+  }
+  std::vector<std::string> names;
+  bool any = false;
+  for (const component_spec& c : components_) {
+    names.push_back(c.name);
+    any = any || !c.name.empty();
+  }
+  if (any) {
+    names_ = std::make_shared<const std::vector<std::string>>(checked_names(std::move(names)));
+  }
+}
+
+// The components of an element whose names are not the very ones of this spec.
+tensor_tuple element_spec::in_order(const tensor_tuple& element, std::string_view owner) const {
+  if (!names_) {
+    refuse_element(
+        owner, "the components have names, " + list(element.names()) + ", and should have none");
+  }
+  std::vector<tensor> components;
+  const auto given = element.names();
+  for (const std::string& n : *names_) {
+    const auto found = std::find(given.begin(), given.end(), n);
+    if (found == given.end() || given.size() != count()) {
+      refuse_element(owner, "the components must have the names " + list(*names_) +
+                                "; given were " + list(given));
+    }
+    components.push_back(element[static_cast<std::size_t>(found - given.begin())]);
+  }
+  return {std::move(components), names_};
+}
+
+// What makes a tuple an element or a batch is up to `check`; what makes it one of this spec is
+// here.
+template <class Check>
+void element_spec::check_in_order(tensor_tuple& element, std::string_view owner,
+                                  Check check) const {
+  const bool as_it_is = element.names_ == names_;
+  tensor_tuple arranged = as_it_is ? tensor_tuple() : in_order(element, owner);
+  const tensor_tuple& checked = as_it_is ? element : arranged;
+  if (checked.count() != count()) {
+    refuse_element(owner, "an element of " + std::to_string(count()) +
+                              " components was expected, not of " +
+                              std::to_string(checked.count()));
+  }
+  for (std::size_t i = 0; i < count(); ++i) {
+    check_type(owner, i, components_[i].type, checked[i].type());
+    check(checked, i);
+  }
+  if (!as_it_is) element = std::move(arranged);
+}
+
+void element_spec::check(tensor_tuple& element, std::string_view owner) const {
+  check_in_order(element, owner, [&](const tensor_tuple& checked, std::size_t i) {
+    const shape& got = checked[i].shape();
+    if (!components_[i].shape.compatible(got)) refuse_shape(owner, i, components_[i].shape, got);
+  });
+}
+
+std::size_t element_spec::check_batch(tensor_tuple& batch, std::string_view owner) const {
+  std::int64_t length = 0;
+  check_in_order(batch, owner, [&](const tensor_tuple& checked, std::size_t i) {
+    const shape& got = checked[i].shape();
+    if (got.rank() == 0) {
+      refuse_element(owner, "tuple component " + std::to_string(i) +
+                                " of a batch is a scalar: dimension 0 must count the elements");
+    }
+    if (i == 0) length = got[0];
+    if (got[0] != length) {
+      refuse_element(
+          owner, "all components of a batch must have the same size in dimension 0. Component " +
+                     std::to_string(i) + " has " + std::to_string(got[0]) + ", component 0 has " +
+                     std::to_string(length));
+    }
+    const partial_shape expected = components_[i].shape.batch_of(length);
+    if (!expected.compatible(got)) refuse_shape(owner, i, expected, got);
+  });
+  return static_cast<std::size_t>(length);
+}
+
+void element_spec::check_stackable(std::string_view owner) const {
+  for (std::size_t i = 0; i < count(); ++i) {
+    if (components_[i].shape.has_rank()) continue;
+    refuse_element(owner, "batches need specified shapes, and the shape of component " +
+                              std::to_string(i) +
+                              " is not: name its dimensions, unknown ones as such");
+  }
+}
+
+bool element_spec::compatible(const element_spec& other) const noexcept {
+  return std::equal(begin(), end(), other.begin(), other.end(),
+                    [](const component_spec& a, const component_spec& b) {
+                      return a.type == b.type && a.name == b.name && a.shape.compatible(b.shape);
+                    });
+}
+
+tensor_tuple element_spec::make_tuple(std::vector<tensor> components) const noexcept {
+  return {std::move(components), names_};
+}
+
+element_spec relax(const element_spec& a, const element_spec& b) {
+  const bool same = std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                               [](const component_spec& x, const component_spec& y) {
+                                 return x.type == y.type && x.name == y.name;
+                               });
+  if (!same) {
+    throw failure(errc::invalid_argument,
+                  "the components of the elements differ in number, types or names");
+  }
+  std::vector<component_spec> common(a.begin(), a.end());
+  for (std::size_t i = 0; i < common.size(); ++i) {
+    common[i].shape = relax(a[i].shape, b[i].shape);
+  }
+  return element_spec(std::move(common));
+}
+
+}  // namespace leat

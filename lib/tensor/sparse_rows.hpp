@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "leat/tensor/dtype.hpp"
+#include "leat/tensor/shape.hpp"
+#include "leat/tensor/tensor.hpp"
+#include "leat/tensor/tensor_tuple.hpp"
+
+namespace leat::detail {
+
+/// A sparse value, or a batch of them, as it stands in a tuple.
+struct sparse_view {
+  sparse_view(const tensor_tuple& t, std::size_t first) noexcept
+      : indices(t[first]), values(t[first + 1]), dense_shape(t[first + 2]) {}
+
+  const tensor& indices;
+  const tensor& values;
+  const tensor& dense_shape;
+};
+
+/// What is wrong with a sparse value whose components have the right types and ranks: a sentence,
+/// empty when nothing is. `rising`: the first number of the indices must not fall.
+std::string wrong_in(const sparse_view& s, const partial_shape& dense_shape, bool rising);
+
+/// The rows of a batch of sparse values, which has nothing wrong in it.
+class sparse_rows {
+ public:
+  explicit sparse_rows(const sparse_view& batch);
+
+  /// Adds the three components of a row to `to`. Rows are asked for in rising order.
+  void add(std::int64_t row, std::vector<tensor>& to);
+
+ private:
+  sparse_view batch_;
+  std::size_t rank_;    // of a row
+  tensor dense_shape_;  // of each row
+  std::size_t next_ = 0;
+};
+
+/// Adds the three components of a batch to `to`: of the sparse values, of one type and so many
+/// dimensions, that stand in the elements from component `first` on.
+void stack_sparse(std::span<const tensor_tuple> elements, std::size_t first, dtype type,
+                  std::size_t rank, std::vector<tensor>& to);
+
+}  // namespace leat::detail

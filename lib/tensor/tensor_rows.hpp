@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <span>
+#include <vector>
+
+#include "leat/tensor/element_spec.hpp"
+#include "leat/tensor/shape.hpp"
+#include "leat/tensor/tensor.hpp"
+#include "leat/tensor/tensor_tuple.hpp"
+
+namespace leat::detail {
+
+// Parts of tensors, for those who stack and unstack. In stack.cpp.
+
+/// Component `c` of the elements as one tensor; see stack().
+tensor stack_component(std::span<const tensor_tuple> elements, std::size_t c,
+                       const component_spec& spec);
+
+/// The values of component `c` of the elements, one behind the other: [n].
+tensor concatenate_component(std::span<const tensor_tuple> elements, std::size_t c, dtype type);
+
+/// As many values as `row` has, from value `first` on, with memory of their own.
+tensor copy_values(const tensor& from, const shape& row, std::size_t first);
+
+/// The shape of a row of a batch. Errors: invalid_argument for a scalar.
+shape row_shape(const tensor& batch);
+
+/// An empty list with room for `count` rows. A batch of rows without values may claim any number.
+template <class T>
+std::vector<T> room_for(std::size_t count) {
+  std::vector<T> rows;
+  if (count > rows.max_size()) throw std::bad_alloc();
+  rows.reserve(count);
+  return rows;
+}
+
+}  // namespace leat::detail

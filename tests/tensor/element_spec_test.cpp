@@ -1,0 +1,168 @@
+#include "leat/tensor/element_spec.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/base/error.hpp"
+#include "support/refusal.hpp"
+
+using leat::dtype;
+using leat::element_spec;
+using leat::partial_shape;
+using leat::tensor;
+using leat::tensor_tuple;
+using leat::unknown_dimension;
+using leat_test::contains;
+using leat_test::refusal;
+
+namespace element_spec_test {
+
+const element_spec& plain() {
+  static const element_spec spec({{.type = dtype::float32, .shape = {2, 2}},
+                                  {.type = dtype::int32, .shape = {unknown_dimension, 3}}});
+  return spec;
+}
+
+const element_spec& with_names() {
+  static const element_spec spec({{.type = dtype::float32, .shape = {}, .name = "f"},
+                                  {.type = dtype::int32, .shape = {}, .name = "i"}});
+  return spec;
+}
+
+std::string checked(const element_spec& spec, tensor_tuple element) {
+  return refusal([&] {
+    spec.check(element, "queue 'q'");
+    return 0;
+  });
+}
+
+std::string batch_checked(const element_spec& spec, tensor_tuple batch) {
+  return refusal([&] { return spec.check_batch(batch); });
+}
+
+tensor zeros(dtype type, leat::shape s) { return {type, std::move(s)}; }
+
+TEST_CASE("tensor_tuple: components by index and by name", "[core]") {
+  const tensor_tuple pair(tensor::scalar(1), tensor::scalar("b"));
+  CHECK(pair.count() == 2);
+  CHECK(pair[0].value<int>() == 1);
+  CHECK_FALSE(pair.has_names());
+  CHECK(pair.names().empty());
+  CHECK(pair.size() == pair[0].size() + pair[1].size());
+
+  auto named = tensor_tuple::named({{"x", tensor::scalar(1)}, {"y", tensor::scalar("b")}});
+  CHECK(named["y"].strings()[0] == "b");
+  CHECK(named != pair);
+  CHECK(named == tensor_tuple::named({{"x", tensor::scalar(1)}, {"y", tensor::scalar("b")}}));
+  try {
+    static_cast<void>(named["z"]);
+    FAIL("it has no z");
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == leat::errc::not_found);
+    CHECK(contains(e.what(), "no component has the name 'z'; the names are 'x', 'y'"));
+  }
+  CHECK(tensor_tuple(std::move(named).take()) == pair);
+}
+
+TEST_CASE("tensor_tuple: a name twice or an empty one is refused", "[core]") {
+  CHECK(contains(refusal([] {
+                   return tensor_tuple::named({{"x", tensor::scalar(1)}, {"x", tensor::scalar(2)}});
+                 }),
+                 "two components have the name 'x'"));
+  CHECK(contains(refusal([] { return tensor_tuple::named({{"", tensor::scalar(1)}}); }),
+                 "all of them or none"));
+}
+
+TEST_CASE("element_spec: what is none is refused", "[core]") {
+  CHECK(contains(refusal([] { return element_spec(std::vector<leat::component_spec>()); }),
+                 "one component or more"));
+  CHECK(contains(refusal([] { return element_spec({{.name = "a"}, {.shape = {}}}); }),
+                 "all of them or none"));
+  CHECK(contains(refusal([] { return element_spec({{.name = "a"}, {.name = "a"}}); }),
+                 "two components have the name 'a'"));
+}
+
+TEST_CASE("element_spec: an element that matches", "[core]") {
+  CHECK(checked(plain(), tensor_tuple(zeros(dtype::float32, {2, 2}), zeros(dtype::int32, {7, 3})))
+            .empty());
+}
+
+TEST_CASE("element_spec: number, types and shapes of the components are checked", "[core]") {
+  CHECK(contains(checked(plain(), tensor_tuple(zeros(dtype::float32, {2, 2}))),
+                 "queue 'q': an element of 2 components was expected, not of 1"));
+  CHECK(contains(
+      checked(plain(), tensor_tuple(zeros(dtype::float32, {2, 2}), zeros(dtype::int64, {1, 3}))),
+      "queue 'q': Type mismatch in tuple component 1. Expected int32, got int64"));
+  CHECK(contains(
+      checked(plain(), tensor_tuple(zeros(dtype::float32, {2, 2}), zeros(dtype::int32, {3, 4}))),
+      "queue 'q': Shape mismatch in tuple component 1. Expected [?,3], got [3,4]"));
+  const element_spec scalar({{.type = dtype::int64, .shape = {}}});
+  CHECK(contains(checked(scalar, tensor_tuple(zeros(dtype::int64, {2}))),
+                 "component 0. Expected [], got [2] (must be a scalar)"));
+}
+
+TEST_CASE("element_spec: a batch has the number of elements in front", "[core]") {
+  tensor_tuple good(zeros(dtype::float32, {4, 2, 2}), zeros(dtype::int32, {4, 7, 3}));
+  CHECK(plain().check_batch(good) == 4);
+  CHECK(contains(batch_checked(plain(), tensor_tuple(zeros(dtype::float32, {2, 2, 2}),
+                                                     zeros(dtype::int32, {2, 3, 4}))),
+                 "Shape mismatch in tuple component 1. Expected [2,?,3], got [2,3,4]"));
+  CHECK(contains(batch_checked(plain(), tensor_tuple(zeros(dtype::float32, {3, 2, 2}),
+                                                     zeros(dtype::int32, {2, 3, 3}))),
+                 "same size in dimension 0. Component 1 has 2, component 0 has 3"));
+  CHECK(contains(batch_checked(with_names(), tensor_tuple::named({{"f", tensor::scalar(1.0F)},
+                                                                  {"i", tensor::scalar(1)}})),
+                 "component 0 of a batch is a scalar"));
+}
+
+TEST_CASE("element_spec: named components come in any order and leave in the spec's", "[core]") {
+  auto element = tensor_tuple::named({{"i", tensor::scalar(5)}, {"f", tensor::scalar(1.5F)}});
+  with_names().check(element);
+  CHECK(element[0].value<float>() == 1.5F);
+  CHECK(element[1].value<int>() == 5);
+  CHECK(element["i"].value<int>() == 5);
+}
+
+TEST_CASE("element_spec: an element that is refused is as it was", "[core]") {
+  auto element = tensor_tuple::named({{"i", tensor::scalar(5)}, {"f", tensor::scalar(1)}});
+  const tensor_tuple before = element;
+  CHECK(contains(refusal([&] {
+                   with_names().check(element);
+                   return 0;
+                 }),
+                 "component 0. Expected float32, got int32"));
+  CHECK(element == before);
+}
+
+TEST_CASE("element_spec: names must be exactly the spec's", "[core]") {
+  const auto named = [](std::vector<std::string> names) {
+    std::vector<leat::named_tensor> components;
+    for (std::string& n : names) components.emplace_back(std::move(n), tensor::scalar(1));
+    return tensor_tuple::named(std::move(components));
+  };
+  CHECK(contains(checked(with_names(), tensor_tuple(tensor::scalar(1.0F), tensor::scalar(1))),
+                 "must have the names 'f', 'i'; given were none"));
+  CHECK(contains(checked(with_names(), named({})), "given were none"));
+  CHECK(contains(checked(with_names(), named({"i"})), "given were 'i'"));
+  CHECK(contains(checked(with_names(), named({"i", "f", "x"})), "given were 'i', 'f', 'x'"));
+  CHECK(contains(checked(plain(), named({"a", "b"})), "and should have none"));
+}
+
+TEST_CASE("element_spec: compatible and relaxed", "[core]") {
+  const auto spec = [](partial_shape s, dtype type = dtype::int32, std::string name = {}) {
+    return element_spec({{.type = type, .shape = std::move(s), .name = std::move(name)}});
+  };
+  CHECK(spec({unknown_dimension}).compatible(spec({3})));
+  CHECK_FALSE(spec({unknown_dimension}).compatible(spec({2, 2})));
+  CHECK_FALSE(spec({}).compatible(spec({}, dtype::int64)));
+  CHECK_FALSE(spec({}).compatible(spec({}, dtype::int32, "a")));
+  CHECK(relax(spec({1, 1}), spec({1, 2})) == spec({1, unknown_dimension}));
+  for (const element_spec& other : {spec({}, dtype::int64), spec({}, dtype::int32, "a"), plain()}) {
+    CHECK(contains(refusal([&] { return relax(spec({}), other); }), "differ in number, types"));
+  }
+}
+
+}  // namespace element_spec_test

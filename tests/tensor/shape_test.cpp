@@ -1,0 +1,116 @@
+#include "leat/tensor/shape.hpp"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "support/refusal.hpp"
+
+using leat::merge;
+using leat::partial_shape;
+using leat::relax;
+using leat::shape;
+using leat::to_string;
+using leat::unknown_dimension;
+using leat_test::contains;
+using leat_test::refusal;
+
+namespace shape_test {
+
+constexpr std::int64_t any = unknown_dimension;
+constexpr std::int64_t huge = std::int64_t{1} << 40;
+
+TEST_CASE("shape: a scalar has one value and no dimension", "[core]") {
+  const shape s;
+  CHECK(s.rank() == 0);
+  CHECK(s.count() == 1);
+  CHECK(to_string(s) == "[]");
+}
+
+TEST_CASE("shape: dimensions, their product and their text", "[core]") {
+  const shape s{2, 3, 4};
+  CHECK(s.rank() == 3);
+  CHECK(s[0] == 2);
+  CHECK(s[2] == 4);
+  CHECK(s.count() == 24);
+  CHECK(to_string(s) == "[2,3,4]");
+  CHECK(shape{3, 0, 2}.count() == 0);
+  CHECK(s != shape{2, 3});
+  CHECK(s == shape(s.dimensions()));
+}
+
+TEST_CASE("shape: of any rank, copied and moved", "[core]") {
+  for (const std::size_t rank : {0U, 1U, 4U, 5U, 9U}) {
+    const std::vector<std::int64_t> dimensions(rank, 2);
+    const shape s{std::span(dimensions)};
+    CHECK(s.count() == std::size_t{1} << rank);
+    shape copy = s;
+    CHECK(copy == s);
+    shape moved = std::move(copy);
+    CHECK(moved == s);
+    copy = s;
+    CHECK(copy == s);
+    shape other{7, 7, 7, 7, 7};
+    other = std::move(copy);
+    CHECK(other == s);
+    CHECK(other.count() == s.count());
+    CHECK(copy.count() == 0);  // NOLINT(bugprone-use-after-move): that is the promise
+  }
+}
+
+TEST_CASE("shape: what cannot be is refused", "[core]") {
+  CHECK(contains(refusal([] { return shape{2, -3}; }), "[2,-3]: dimension -3 is negative"));
+  CHECK(contains(refusal([] { return shape{huge, huge}; }), "more values than 64 bits can count"));
+  CHECK(shape{huge, huge, 0}.count() == 0);  // in whatever order
+  CHECK(shape{0, huge, huge}.count() == 0);
+  CHECK(contains(refusal([] { return partial_shape{any, -2}; }), "[?,-2]: dimension -2"));
+  CHECK(contains(refusal([] { return partial_shape{huge, any, huge}; }), "more values"));
+}
+
+TEST_CASE("partial_shape: text and what is known", "[core]") {
+  CHECK(to_string(partial_shape{}) == "[]");
+  CHECK(to_string(partial_shape{any, 3}) == "[?,3]");
+  CHECK(to_string(partial_shape::unknown_rank()) == "<unknown>");
+  CHECK(partial_shape{2, 3}.fully_defined());
+  CHECK(partial_shape{}.fully_defined());
+  CHECK_FALSE(partial_shape{any}.fully_defined());
+  CHECK_FALSE(partial_shape::unknown_rank().fully_defined());
+  CHECK(to_string(partial_shape{any, 3}.batch_of(2)) == "[2,?,3]");
+  CHECK(partial_shape::unknown_rank().batch_of(2) == partial_shape::unknown_rank());
+  CHECK(partial_shape(shape{2, 3}) == partial_shape{2, 3});
+  CHECK(partial_shape{} != partial_shape::unknown_rank());
+}
+
+TEST_CASE("partial_shape: compatible is equal in all that both know", "[core]") {
+  const partial_shape s{any, 3};
+  CHECK(s.compatible(shape{5, 3}));
+  CHECK(s.compatible(shape{0, 3}));
+  CHECK_FALSE(s.compatible(shape{3, 4}));
+  CHECK_FALSE(s.compatible(shape{3}));
+  CHECK(s.compatible(partial_shape{2, any}));
+  CHECK_FALSE(s.compatible(partial_shape{2, 4}));
+  CHECK_FALSE(s.compatible(partial_shape{any, any, any}));
+  CHECK(partial_shape::unknown_rank().compatible(shape{1, 2, 3}));
+  CHECK(s.compatible(partial_shape::unknown_rank()));
+}
+
+TEST_CASE("partial_shape: merge is all that either knows", "[core]") {
+  CHECK(merge({any, 3}, {2, any}) == partial_shape{2, 3});
+  CHECK(merge({any, any}, {0, any}) == partial_shape{0, any});
+  CHECK(merge(partial_shape::unknown_rank(), {2, any}) == partial_shape{2, any});
+  CHECK(merge({2, any}, partial_shape::unknown_rank()) == partial_shape{2, any});
+  CHECK(contains(refusal([] { return merge({any, 3}, {2, 4}); }), "[?,3] and [2,4] are not"));
+}
+
+TEST_CASE("partial_shape: relax is what both have in common", "[core]") {
+  const auto unknown = partial_shape::unknown_rank();
+  CHECK(relax({2, 3}, {2, 4}) == partial_shape{2, any});
+  CHECK(relax({any}, {3}) == partial_shape{any});
+  CHECK(relax(partial_shape{1}, {1, 1}) == unknown);
+  CHECK(relax(unknown, {}) == unknown);
+  CHECK(relax(partial_shape{}, {}) == partial_shape{});
+}
+
+}  // namespace shape_test
