@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-#include "leat/core/detail/event_loop_scheduler.hpp"
+#include "leat/async/loop/detail/event_loop_scheduler.hpp"
 #include "leat/io/file_backend.hpp"
 
 namespace leat::detail {

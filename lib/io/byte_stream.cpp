@@ -6,8 +6,8 @@
 
 #include "codec/inflate_limits.hpp"
 #include "codec/stream_header.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/this_task.hpp"
 
 namespace leat::detail {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "base/thread_not_started.hpp"
 #include "io/backends.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/assert.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/io/detail/partial_file.hpp"
 
 namespace leat {

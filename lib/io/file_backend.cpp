@@ -11,8 +11,8 @@
 
 #include "base/never_destroyed.hpp"
 #include "io/backends.hpp"
+#include "leat/async/loop/detail/event_loop_scheduler.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/detail/event_loop_scheduler.hpp"
 
 namespace leat {
 namespace {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "leat/core/wait.hpp"
+#include "leat/async/wait_operation.hpp"
 #include "leat/io/file.hpp"
 
 namespace leat::detail {

@@ -7,8 +7,8 @@
 
 #include "io/frame_layout.hpp"
 #include "io/piece_reads.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/io/detail/framing.hpp"
 #include "leat/io/quarantine_log.hpp"
 

@@ -10,7 +10,7 @@
 
 #include <sys/vfs.h>
 
-#include "leat/core/task.hpp"
+#include "leat/async/task.hpp"
 #include "leat/io/file.hpp"
 
 namespace leat::detail {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "leat/core/this_task.hpp"
+#include "leat/async/this_task.hpp"
 
 namespace leat::detail {
 namespace {

@@ -4,8 +4,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "leat/async/scheduler.hpp"
 #include "leat/base/assert.hpp"
-#include "leat/core/scheduler.hpp"
 
 namespace leat::detail {
 

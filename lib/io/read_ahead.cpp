@@ -5,8 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/this_task.hpp"
 
 namespace leat::detail {
 namespace {

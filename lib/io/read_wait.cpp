@@ -3,8 +3,8 @@
 #include <ostream>
 #include <string>
 
+#include "leat/async/task_scope.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/task_scope.hpp"
 #include "leat/io/file.hpp"
 
 namespace leat::detail {

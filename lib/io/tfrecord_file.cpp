@@ -7,8 +7,8 @@
 #include "io/frame_layout.hpp"
 #include "io/gather.hpp"
 #include "io/open_files.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/io/tfrecord_index_file.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 

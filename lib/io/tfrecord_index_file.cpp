@@ -8,10 +8,10 @@
 
 #include "base/error_text.hpp"
 #include "io/open_files.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
 #include "leat/codec/compression.hpp"
 #include "leat/codec/crc32c.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/io/detail/partial_file.hpp"
 #include "leat/io/detail/read_ahead.hpp"
 #include "leat/io/tfrecord_reader.hpp"

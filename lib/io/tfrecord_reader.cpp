@@ -5,8 +5,8 @@
 
 #include "base/text/hex.hpp"
 #include "io/record_reader.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/codec/crc32c.hpp"
-#include "leat/core/this_task.hpp"
 
 namespace leat {
 namespace detail {

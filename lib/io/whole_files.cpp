@@ -7,9 +7,9 @@
 
 #include "io/backends.hpp"
 #include "io/open_files.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/assert.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/io/detail/read_wait.hpp"
 
 namespace leat {

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <utility>
 
+#include "leat/async/sleep.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/assert.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/io/tfrecord_index_file.hpp"
 #include "leat/pipeline/detail/known_producers.hpp"
 #include "leat/pipeline/match_files.hpp"

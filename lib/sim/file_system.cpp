@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "io/hand_over.hpp"
-#include "leat/core/scheduler.hpp"
+#include "leat/async/scheduler.hpp"
 #include "leat/sim/allocation_faults.hpp"
 #include "sim/names.hpp"
 #include "sim/path_names.hpp"

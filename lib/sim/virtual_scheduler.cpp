@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "core/scope_registry.hpp"
-#include "core/where_everyone_is.hpp"
+#include "async/live_tasks_text.hpp"
+#include "async/scope_registry.hpp"
 #include "leat/base/assert.hpp"
 
 namespace leat::sim {

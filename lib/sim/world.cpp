@@ -7,12 +7,12 @@
 #include <string>
 #include <utility>
 
+#include "async/live_tasks_text.hpp"
+#include "async/scope_registry.hpp"
 #include "base/error_text.hpp"
-#include "core/scope_registry.hpp"
-#include "core/where_everyone_is.hpp"
+#include "leat/async/loop/detail/signal_receiver.hpp"
 #include "leat/base/assert.hpp"
 #include "leat/base/detail/frame_allocator.hpp"
-#include "leat/core/detail/signal_receiver.hpp"
 #include "sim/turn.hpp"
 
 namespace leat::sim {

@@ -8,12 +8,12 @@
 #include <optional>
 #include <utility>
 
+#include "async/live_tasks_text.hpp"
 #include "base/error_text.hpp"
 #include "base/thread_not_started.hpp"
-#include "core/where_everyone_is.hpp"
+#include "leat/async/detail/thread_record.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/detail/thread_place.hpp"
-#include "leat/core/this_task.hpp"
 #include "sync/root_cause.hpp"
 
 namespace leat {

@@ -4,11 +4,11 @@
 #include <new>
 #include <utility>
 
+#include "leat/async/detail/thread_record.hpp"
+#include "leat/async/scheduler.hpp"
+#include "leat/async/task_context.hpp"
 #include "leat/base/assert.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/context.hpp"
-#include "leat/core/detail/thread_place.hpp"
-#include "leat/core/scheduler.hpp"
 #include "leat/sync/detail/queue_weight.hpp"
 #include "leat/sync/memory_budget.hpp"
 

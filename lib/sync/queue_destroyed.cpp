@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "async/dump/dump_printers.hpp"
 #include "base/exception_in_flight.hpp"
-#include "core/dump_printers.hpp"
 #include "leat/base/assert.hpp"
 #include "leat/sync/queue_base.hpp"
 

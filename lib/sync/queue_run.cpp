@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "leat/core/select.hpp"
-#include "leat/core/this_task.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/this_task.hpp"
 #include "sync/queue_run.hpp"
 #include "sync/root_cause.hpp"
 

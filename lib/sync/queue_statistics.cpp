@@ -7,9 +7,9 @@
 #include <ostream>
 #include <string>
 
+#include "async/dump/process_snapshot.hpp"
 #include "base/append_text.hpp"
-#include "core/process_state.hpp"
-#include "leat/core/wait_object.hpp"
+#include "leat/async/wait_target.hpp"
 #include "leat/sync/memory_budget.hpp"
 #include "leat/sync/queue_base.hpp"
 

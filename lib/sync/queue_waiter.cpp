@@ -3,14 +3,14 @@
 #include <ostream>
 #include <string>
 
+#include "async/dump/process_snapshot.hpp"
 #include "base/append_text.hpp"
 #include "base/error_text.hpp"
-#include "core/process_state.hpp"
+#include "leat/async/detail/select_state.hpp"
+#include "leat/async/detail/thread_record.hpp"
+#include "leat/async/task_context.hpp"
 #include "leat/base/assert.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/context.hpp"
-#include "leat/core/detail/selection.hpp"
-#include "leat/core/detail/thread_place.hpp"
 #include "leat/sync/detail/queue_sleeper.hpp"
 #include "leat/sync/partial_push.hpp"
 #include "leat/sync/queue_base.hpp"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "leat/async/task.hpp"
 #include "leat/codec/checkpoint_table.hpp"
-#include "leat/core/task.hpp"
 #include "leat/train/checkpoint_registry.hpp"
 #include "leat/train/saver_options.hpp"
 

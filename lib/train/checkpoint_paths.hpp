@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
+#include "leat/async/task.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/base/error.hpp"
 #include "leat/codec/checkpoint_state.hpp"
-#include "leat/core/task.hpp"
 
 namespace leat::detail {
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "leat/async/scheduler.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/scheduler.hpp"
 
 namespace leat {
 namespace {

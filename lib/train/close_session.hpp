@@ -2,7 +2,7 @@
 
 #include <exception>
 
-#include "leat/core/task_group.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/train/session.hpp"
 
 namespace leat::detail {

@@ -7,9 +7,9 @@
 #include <span>
 #include <utility>
 
+#include "leat/async/this_task.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/this_task.hpp"
 #include "train/checkpoint_paths.hpp"
 
 namespace leat {

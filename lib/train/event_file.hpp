@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "leat/async/task.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/base/clock.hpp"
-#include "leat/core/task.hpp"
 #include "leat/io/file.hpp"
 
 namespace leat::detail {

@@ -12,12 +12,12 @@
 #include <variant>
 #include <vector>
 
+#include "leat/async/select.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/assert.hpp"
 #include "leat/base/detail/mutex.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/select.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "train/event_file.hpp"
 

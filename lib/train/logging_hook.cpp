@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "leat/core/scheduler.hpp"
+#include "leat/async/scheduler.hpp"
 
 namespace leat {
 namespace {

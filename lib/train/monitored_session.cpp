@@ -8,15 +8,15 @@
 #include <stop_token>
 #include <string>
 
+#include "async/backoff.hpp"
 #include "base/error_text.hpp"
+#include "leat/async/scheduler.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_context.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/assert.hpp"
-#include "leat/core/context.hpp"
-#include "leat/core/scheduler.hpp"
-#include "leat/core/select.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
-#include "train/backoff.hpp"
 #include "train/close_session.hpp"
 #include "train/standard_hooks.hpp"
 

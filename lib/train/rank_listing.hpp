@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/task.hpp"
+#include "leat/async/task.hpp"
 #include "leat/train/rank_checkpoints.hpp"
 
 namespace leat::detail {

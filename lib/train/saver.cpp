@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "base/error_text.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/assert.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/train/checkpoint_directory.hpp"
 #include "train/checkpoint_file.hpp"
 #include "train/saver_state.hpp"

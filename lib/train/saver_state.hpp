@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/scheduler.hpp"
 #include "leat/base/detail/exclusive_use.hpp"
-#include "leat/core/scheduler.hpp"
 #include "leat/io/file.hpp"
 #include "leat/train/rank_checkpoints.hpp"
 #include "leat/train/saver.hpp"

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "base/text/seconds_text.hpp"
+#include "leat/async/scheduler.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/scheduler.hpp"
-#include "leat/core/select.hpp"
-#include "leat/core/sleep.hpp"
 #include "train/close_session.hpp"
 
 namespace leat {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "leat/core/scheduler.hpp"
+#include "leat/async/scheduler.hpp"
 #include "leat/train/checkpoint_saver_hook.hpp"
 #include "leat/train/pipeline_summary.hpp"
 #include "leat/train/step_counter_hook.hpp"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "leat/core/scheduler.hpp"
+#include "leat/async/scheduler.hpp"
 
 namespace leat {
 namespace {

@@ -1,8 +1,8 @@
 #include "leat/train/step_waiter_hook.hpp"
 
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/select.hpp"
-#include "leat/core/sleep.hpp"
 
 namespace leat {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "leat/core/scheduler.hpp"
+#include "leat/async/scheduler.hpp"
 
 namespace leat {
 namespace {

@@ -6,13 +6,13 @@
 #include <stop_token>
 #include <utility>
 
+#include "async/scope_registry.hpp"
 #include "base/error_text.hpp"
-#include "core/scope_registry.hpp"
+#include "leat/async/scheduler.hpp"
+#include "leat/async/task_context.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/assert.hpp"
-#include "leat/core/context.hpp"
-#include "leat/core/scheduler.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/train/checkpoint_directory.hpp"
 #include "train/checkpoint_paths.hpp"
 #include "train/close_session.hpp"

@@ -8,9 +8,9 @@
 #include <optional>
 #include <stop_token>
 
-#include "core/scope_registry.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/task_scope.hpp"
+#include "async/scope_registry.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/task_scope.hpp"
 #include "leat/pipeline/detail/step_observer.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/train/directory_lock.hpp"

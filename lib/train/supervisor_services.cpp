@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "leat/core/scheduler.hpp"
+#include "leat/async/scheduler.hpp"
 #include "leat/sync/looper.hpp"
 #include "train/supervisor_parts.hpp"
 

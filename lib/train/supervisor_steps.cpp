@@ -6,13 +6,13 @@
 #include <string>
 #include <utility>
 
+#include "async/scope_registry.hpp"
 #include "base/text/seconds_text.hpp"
-#include "core/scope_registry.hpp"
+#include "leat/async/scheduler.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_context.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/context.hpp"
-#include "leat/core/scheduler.hpp"
-#include "leat/core/select.hpp"
-#include "leat/core/sleep.hpp"
 #include "train/supervisor_parts.hpp"
 
 namespace leat {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/task.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/task.hpp"
 #include "support/leat_test.hpp"
 
 namespace braced_test {

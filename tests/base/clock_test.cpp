@@ -10,13 +10,13 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/dump.hpp"
-#include "leat/core/select.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/task.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
+#include "leat/async/dump/dump.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "support/leat_test.hpp"
 
 namespace clock_test {

@@ -1,5 +1,5 @@
 // expect: as_tuple() takes over the task: write std::move(task)
-#include "leat/core/as_tuple.hpp"
+#include "leat/async/as_tuple.hpp"
 
 leat::task<int> work();
 leat::task<> run() {

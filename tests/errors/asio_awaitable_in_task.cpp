@@ -4,6 +4,6 @@
 #include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
 
-#include "leat/core/task.hpp"
+#include "leat/async/task.hpp"
 
 leat::task<> run(asio::steady_timer& timer) { co_await timer.async_wait(asio::use_awaitable); }

@@ -3,7 +3,7 @@
 
 #include <asio/io_context.hpp>
 
-#include "leat/core/async_run.hpp"
+#include "leat/async/loop/async_run.hpp"
 
 leat::task<int> work();
 leat::task<> finish(std::exception_ptr error, int result);

@@ -3,7 +3,7 @@
 #include <asio/detached.hpp>
 #include <asio/io_context.hpp>
 
-#include "leat/core/async_run.hpp"
+#include "leat/async/loop/async_run.hpp"
 
 void run(asio::io_context& io) {
   leat::async_run(io, []() -> leat::task<> { co_return; }, asio::detached);

@@ -1,4 +1,4 @@
 // expect: co_await consumes a task: write co_await std::move(task)
-#include "leat/core/task.hpp"
+#include "leat/async/task.hpp"
 
 leat::task<> run(const leat::task<>& work) { co_await work; }

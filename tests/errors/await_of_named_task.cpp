@@ -1,5 +1,5 @@
 // expect: co_await consumes a task: write co_await std::move(task)
-#include "leat/core/task.hpp"
+#include "leat/async/task.hpp"
 
 leat::task<int> work();
 leat::task<> run() {

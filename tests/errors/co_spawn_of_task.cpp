@@ -3,7 +3,7 @@
 #include <asio/detached.hpp>
 #include <asio/io_context.hpp>
 
-#include "leat/core/async_run.hpp"
+#include "leat/async/loop/async_run.hpp"
 
 leat::task<> work();
 void run(asio::io_context& io) { asio::co_spawn(io, work(), asio::detached); }

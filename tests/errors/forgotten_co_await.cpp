@@ -1,5 +1,5 @@
 // expect: bool
-#include "leat/core/task.hpp"
+#include "leat/async/task.hpp"
 
 leat::task<bool> add();
 leat::task<> run() {

@@ -2,7 +2,7 @@
 // expect: or returns an operation
 #include <chrono>
 
-#include "leat/core/sleep.hpp"
+#include "leat/async/sleep.hpp"
 #include "leat/pipeline/read_queue.hpp"
 #include "leat/sync/fifo_queue.hpp"
 

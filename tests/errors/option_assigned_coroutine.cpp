@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <exception>
 
-#include "leat/train/retry.hpp"
+#include "leat/async/retry.hpp"
 
 void prepare(leat::retry_policy& policy) {
   policy.on_retry = [](std::size_t, std::exception_ptr, leat::duration) -> leat::task<> {

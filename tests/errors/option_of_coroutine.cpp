@@ -2,7 +2,7 @@
 // expect: write a plain function
 #include <string>
 
-#include "leat/core/task.hpp"
+#include "leat/async/task.hpp"
 #include "leat/train/saver_options.hpp"
 
 leat::task<> warn(const std::string& sentence);

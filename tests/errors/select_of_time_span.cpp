@@ -2,7 +2,7 @@
 // expect: leat::sleep_for(limit) for a time limit
 #include <chrono>
 
-#include "leat/core/select.hpp"
+#include "leat/async/select.hpp"
 
 leat::task<> run(leat::task_group& group) {
   auto first = co_await leat::select(group.join(), std::chrono::seconds(1));

@@ -5,6 +5,6 @@
 
 #include <asio/awaitable.hpp>
 
-#include "leat/core/sleep.hpp"
+#include "leat/async/sleep.hpp"
 
 asio::awaitable<void> run() { co_await leat::sleep_for(std::chrono::seconds(1)); }

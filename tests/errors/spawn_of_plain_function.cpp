@@ -1,5 +1,5 @@
 // expect: spawn() needs a task<void>, or a callable that returns one
-#include "leat/core/task_group.hpp"
+#include "leat/async/task_group.hpp"
 
 void run(leat::task_group& group) {
   group.spawn([] {});

@@ -2,7 +2,7 @@
 // expect: asio::io_context
 #include <asio/io_context.hpp>
 
-#include "leat/core/task_group.hpp"
+#include "leat/async/task_group.hpp"
 
 leat::task<> work();
 void run(leat::task_group& group, asio::io_context& io) { group.spawn_on(io, work(), "worker"); }

@@ -2,7 +2,7 @@
 // expect: group.wait_join()
 #include <optional>
 
-#include "leat/core/sync_wait.hpp"
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/sync/fifo_queue.hpp"
 
 void run(leat::fifo_queue<int>& queue) {

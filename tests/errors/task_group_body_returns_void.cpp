@@ -1,6 +1,6 @@
 // expect: with_task_group() needs a body that returns a task: write [&](leat::task_group& group)
 // expect: -> leat::task<> { ...; co_return; }
-#include "leat/core/task_group.hpp"
+#include "leat/async/task_group.hpp"
 
 leat::task<> some_work();
 leat::task<> run() {

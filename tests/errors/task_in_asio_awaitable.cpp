@@ -2,7 +2,7 @@
 // expect: task, asio::use_awaitable)
 #include <asio/awaitable.hpp>
 
-#include "leat/core/task.hpp"
+#include "leat/async/task.hpp"
 
 leat::task<int> work();
 asio::awaitable<void> run() {

@@ -2,7 +2,7 @@
 // expect: with_timeout(group.join(), limit)
 #include <chrono>
 
-#include "leat/core/select.hpp"
+#include "leat/async/select.hpp"
 
 leat::task<int> work();
 leat::task<> run() {

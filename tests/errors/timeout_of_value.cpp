@@ -2,6 +2,6 @@
 // expect: group.join()
 #include <chrono>
 
-#include "leat/core/select.hpp"
+#include "leat/async/select.hpp"
 
 leat::task<> run() { co_await leat::with_timeout(7, std::chrono::seconds(1)); }

@@ -16,10 +16,10 @@
 
 #include "faults/damage_effort.hpp"
 #include "faults/damaged_files.hpp"
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
 #include "leat/codec/checkpoint_state.hpp"
-#include "leat/core/sync_wait.hpp"
 #include "leat/train/checkpoint_directory.hpp"
 #include "leat/train/saver.hpp"
 #include "support/outcome_of.hpp"

@@ -14,8 +14,8 @@
 #include <unistd.h>
 #include <vector>
 
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sync_wait.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/io/tfrecord_writer.hpp"
 #include "leat/pipeline/match_files.hpp"

@@ -12,10 +12,10 @@
 
 #include "faults/damage_effort.hpp"
 #include "faults/damaged_files.hpp"
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
 #include "leat/codec/event.hpp"
-#include "leat/core/sync_wait.hpp"
 #include "leat/train/event_reader.hpp"
 #include "support/effort.hpp"
 #include "support/record_bytes.hpp"

@@ -12,10 +12,10 @@
 
 #include "faults/damage_effort.hpp"
 #include "faults/damaged_files.hpp"
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
 #include "leat/codec/crc32c.hpp"
-#include "leat/core/sync_wait.hpp"
 #include "leat/io/tfrecord_index_file.hpp"
 #include "support/outcome_of.hpp"
 #include "support/refusal.hpp"

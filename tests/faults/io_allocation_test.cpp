@@ -14,9 +14,9 @@
 #include <catch2/catch.hpp>
 
 #include "faults/failing_allocations.hpp"
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/error.hpp"
 #include "leat/codec/epoch_fingerprint.hpp"
-#include "leat/core/sync_wait.hpp"
 #include "leat/io/indexed_reader.hpp"
 #include "leat/io/sharded_tfrecord_writer.hpp"
 #include "leat/io/tfrecord_appender.hpp"

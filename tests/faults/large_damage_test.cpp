@@ -18,7 +18,7 @@
 
 #include "faults/damage_effort.hpp"
 #include "faults/damaged_files.hpp"
-#include "leat/core/sync_wait.hpp"
+#include "leat/async/loop/sync_wait.hpp"
 #include "support/temp_dir.hpp"
 
 namespace large_damage_test {

@@ -15,11 +15,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/detail/sanitizers.hpp"
 #include "leat/base/error.hpp"
 #include "leat/codec/crc32c.hpp"
 #include "leat/codec/tfrecord.hpp"
-#include "leat/core/sync_wait.hpp"
 #include "leat/io/fixed_length_reader.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/io/tfrecord_reader.hpp"

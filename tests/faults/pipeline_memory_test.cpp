@@ -16,14 +16,14 @@
 #include <catch2/catch.hpp>
 
 #include "faults/failing_allocations.hpp"
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/detail/sanitizers.hpp"
 #include "leat/base/random.hpp"
 #include "leat/codec/example_builder.hpp"
 #include "leat/codec/example_fields.hpp"
 #include "leat/codec/example_parser.hpp"
-#include "leat/core/runtime.hpp"
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/io/tfrecord_writer.hpp"

@@ -11,7 +11,7 @@
 #include <catch2/catch.hpp>
 
 #include "faults/damaged_files.hpp"
-#include "leat/core/sync_wait.hpp"
+#include "leat/async/loop/sync_wait.hpp"
 #include "support/effort.hpp"
 #include "support/temp_dir.hpp"
 

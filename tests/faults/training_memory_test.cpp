@@ -12,7 +12,7 @@
 #include <catch2/catch.hpp>
 
 #include "faults/failing_allocations.hpp"
-#include "leat/core/sync_wait.hpp"
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/train/event_reader.hpp"
 #include "leat/train/event_writer.hpp"
 #include "leat/train/monitored_session.hpp"

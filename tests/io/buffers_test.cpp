@@ -12,9 +12,9 @@
 #include <catch2/catch.hpp>
 #include <sanitizer/asan_interface.h>
 
-#include "leat/core/sleep.hpp"
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/task_group.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/io/detail/chunk.hpp"
 #include "leat/io/file.hpp"
 #include "support/temp_dir.hpp"

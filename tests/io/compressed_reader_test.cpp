@@ -11,9 +11,9 @@
 #include <catch2/catch.hpp>
 #include <zlib.h>
 
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/io/fixed_length_reader.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/io/tfrecord_reader.hpp"

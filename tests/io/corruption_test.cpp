@@ -9,7 +9,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "leat/core/sync_wait.hpp"
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/io/quarantine_log.hpp"
 #include "leat/io/tfrecord_reader.hpp"

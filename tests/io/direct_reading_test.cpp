@@ -8,7 +8,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/sync_wait.hpp"
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/io/fixed_length_reader.hpp"
 #include "leat/io/whole_file_reader.hpp"
 #include "support/record_files.hpp"

@@ -5,10 +5,10 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/loop/embedded_scheduler.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/embedded_scheduler.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/io/file.hpp"
 #include "support/descriptors.hpp"
 #include "support/page_cache.hpp"

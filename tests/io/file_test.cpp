@@ -8,10 +8,10 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/base/detail/exclusive_use.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/task_group.hpp"
 #include "support/error_of.hpp"
 #include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"

@@ -8,8 +8,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/this_task.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/io/file.hpp"
 #include "support/child_process.hpp"
 #include "support/leat_test.hpp"

@@ -8,8 +8,8 @@
 #include <catch2/catch.hpp>
 #include <sys/stat.h>
 
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sync_wait.hpp"
 #include "leat/io/fixed_length_reader.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/io/sharded_tfrecord_writer.hpp"

@@ -14,9 +14,9 @@
 
 #include "io/indexed_reader_support.hpp"
 #include "io/open_files.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/task_group.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
 #include "support/child_process.hpp"
 #include "support/effort.hpp"
 #include "support/refusal.hpp"

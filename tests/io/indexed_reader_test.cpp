@@ -9,10 +9,10 @@
 #include <catch2/catch.hpp>
 
 #include "io/indexed_reader_support.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/base/permutation.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/task_group.hpp"
 #include "support/effort.hpp"
 #include "support/error_of.hpp"
 #include "support/refusal.hpp"

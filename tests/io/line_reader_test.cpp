@@ -10,8 +10,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/task_group.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/task_group.hpp"
 #include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 

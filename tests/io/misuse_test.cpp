@@ -8,11 +8,11 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/codec/deflater.hpp"
 #include "leat/codec/inflater.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/task_group.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/io/quarantine_log.hpp"
 #include "leat/io/sharded_tfrecord_writer.hpp"

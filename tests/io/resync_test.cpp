@@ -10,9 +10,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/base/random.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/sim/world.hpp"
 #include "support/effort.hpp"

@@ -12,7 +12,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/task_group.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/io/file.hpp"
 #include "leat/io/file_backend.hpp"
 #include "leat/io/line_reader.hpp"

@@ -7,7 +7,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/sync_wait.hpp"
+#include "leat/async/loop/sync_wait.hpp"
 #include "support/record_bytes.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"

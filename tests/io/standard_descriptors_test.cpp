@@ -11,9 +11,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/dump/dump_on_request.hpp"
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/bytes.hpp"
-#include "leat/core/dump_on_request.hpp"
-#include "leat/core/sync_wait.hpp"
 #include "leat/io/file.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "support/child_process.hpp"

@@ -6,7 +6,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/sync_wait.hpp"
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/io/tfrecord_index_file.hpp"
 #include "support/error_of.hpp"
 #include "support/record_bytes.hpp"

@@ -8,8 +8,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/codec/tfrecord.hpp"
-#include "leat/core/sync_wait.hpp"
 #include "leat/io/file.hpp"
 #include "leat/io/sharded_tfrecord_writer.hpp"
 #include "leat/io/tfrecord_writer.hpp"

@@ -8,7 +8,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/sync_wait.hpp"
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/sim/world.hpp"
 #include "support/record_bytes.hpp"
 #include "support/refusal.hpp"

@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/sync_wait.hpp"
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/io/identity_reader.hpp"
 #include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"

@@ -19,10 +19,10 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
 #include "support/child_process.hpp"
 #include "support/descriptors.hpp"
 #include "support/page_cache.hpp"

@@ -10,7 +10,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/sync_wait.hpp"
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/io/detail/index_beside.hpp"
 #include "leat/io/sharded_tfrecord_writer.hpp"
 #include "leat/io/tfrecord_appender.hpp"

@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "core/inquiry.hpp"
-#include "core/process_state.hpp"
-#include "core/where_everyone_is.hpp"
+#include "async/dump/process_snapshot.hpp"
+#include "async/dump_query.hpp"
+#include "async/live_tasks_text.hpp"
+#include "leat/async/dump/detail/live_queue.hpp"
+#include "leat/async/scheduler.hpp"
 #include "leat/base/assert.hpp"
-#include "leat/core/detail/live_queue.hpp"
-#include "leat/core/scheduler.hpp"
 #include "leat/sync/queue_base.hpp"
 #include "model/model.hpp"
 #include "model/system.hpp"

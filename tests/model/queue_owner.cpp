@@ -4,8 +4,8 @@
 //
 // Each program runs under both models of the lock's one-sided fence; neither contains the other.
 
-#include "leat/core/select.hpp"
-#include "leat/core/task_group.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "model/items.hpp"
 #include "model/scheduler.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "leat/async/scheduler.hpp"
 #include "leat/base/detail/parker.hpp"
-#include "leat/core/scheduler.hpp"
 #include "model/model.hpp"
 
 namespace model {

@@ -1,7 +1,7 @@
 // A scheduler that is destroyed while other threads wake and stop its tasks.
 
-#include "leat/core/select.hpp"
-#include "leat/core/task_group.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "model/items.hpp"
 #include "model/scheduler.hpp"

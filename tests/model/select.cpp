@@ -1,9 +1,9 @@
 // A select between threads: whoever could complete one of its operations claims it first, so one
 // operation happens and the others have changed nothing.
 
-#include "leat/core/select.hpp"
+#include "leat/async/select.hpp"
 
-#include "leat/core/task_group.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "model/items.hpp"
 #include "model/scheduler.hpp"

@@ -1,7 +1,7 @@
 // Tasks on schedulers of different threads: a stop request against what the task waits for, joins,
 // and wake-ups that one scheduler collects for another.
 
-#include "leat/core/task_group.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "model/items.hpp"
 #include "model/scheduler.hpp"

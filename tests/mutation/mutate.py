@@ -38,10 +38,10 @@ SOURCES = [
     'include/leat/sync', 'lib/sync',
     # What its waits are made of: select, limits, stops and the lock with an owner.
     'include/leat/base/detail/biased_mutex.hpp', 'include/leat/base/detail/parker.hpp',
-    'include/leat/core/detail/selection.hpp', 'include/leat/core/select.hpp',
-    'include/leat/core/sleep.hpp', 'include/leat/core/stop_wait.hpp',
-    'lib/base/biased_mutex.cpp', 'lib/core/select.cpp', 'lib/core/sleep.cpp',
-    'lib/core/stop_wait.cpp',
+    'include/leat/async/detail/select_state.hpp', 'include/leat/async/select.hpp',
+    'include/leat/async/sleep.hpp', 'include/leat/async/wait_for_stop.hpp',
+    'lib/base/biased_mutex.cpp', 'lib/async/select.cpp', 'lib/async/sleep.cpp',
+    'lib/async/wait_for_stop.cpp',
 ]
 COPIED = ['include', 'lib', 'tests', 'tools', 'meson.build', 'meson_options.txt']
 SEED = 1

@@ -13,8 +13,8 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include "event.pb.h"
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/random.hpp"
-#include "leat/core/sync_wait.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/train/event_writer.hpp"
 #include "support/effort.hpp"

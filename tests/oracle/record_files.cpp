@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/codec/tfrecord.hpp"
-#include "leat/core/sync_wait.hpp"
 #include "leat/io/tfrecord_writer.hpp"
 #include "support/record_bytes.hpp"
 

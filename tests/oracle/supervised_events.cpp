@@ -12,8 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include "leat/core/sleep.hpp"
-#include "leat/core/sync_wait.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/sleep.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/sync/fifo_queue.hpp"

@@ -12,10 +12,10 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/runtime.hpp"
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/pipeline/read_queue.hpp"
 #include "leat/sim/world.hpp"

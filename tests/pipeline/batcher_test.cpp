@@ -9,10 +9,10 @@
 #include <thread>
 #include <vector>
 
-#include "leat/core/runtime.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/this_task.hpp"
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/pipeline/range_input_producer.hpp"
 #include "support/leat_test.hpp"
 #include "support/refusal.hpp"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/this_task.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/pipeline/tensor_batcher.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/tensor/batch_spec.hpp"

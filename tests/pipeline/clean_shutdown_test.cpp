@@ -5,8 +5,8 @@
 #include <map>
 #include <memory>
 
+#include "leat/async/sleep.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sleep.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/pipeline/input_producer.hpp"
 #include "leat/pipeline/queue_reader.hpp"

@@ -7,11 +7,11 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/base/random.hpp"
 #include "leat/codec/crc32c.hpp"
-#include "leat/core/runtime.hpp"
-#include "leat/core/sync_wait.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/pipeline/batcher.hpp"
 #include "leat/pipeline/input_producer.hpp"

@@ -10,8 +10,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sync_wait.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/io/tfrecord_writer.hpp"
 #include "leat/pipeline/detail/run_ahead.hpp"

@@ -6,8 +6,8 @@
 #include <concepts>
 #include <utility>
 
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/pipeline/match_filenames_once.hpp"
 #include "leat/sim/world.hpp"
 #include "pipeline/producing.hpp"

@@ -2,8 +2,8 @@
 
 #include <thread>
 
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "support/leat_test.hpp"
 #include "support/refusal.hpp"
 

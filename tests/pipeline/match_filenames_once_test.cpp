@@ -1,9 +1,9 @@
 #include "leat/pipeline/match_filenames_once.hpp"
 
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/task_group.hpp"
 #include "leat/sim/world.hpp"
 #include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"

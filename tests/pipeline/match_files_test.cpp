@@ -7,8 +7,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sync_wait.hpp"
 #include "support/error_of.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"

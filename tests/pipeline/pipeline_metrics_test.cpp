@@ -7,8 +7,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/this_task.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/pipeline/prometheus_text.hpp"

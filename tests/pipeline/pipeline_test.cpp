@@ -15,8 +15,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/runtime.hpp"
-#include "leat/core/sync_wait.hpp"
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/io/tfrecord_writer.hpp"
 #include "leat/pipeline/read_indexed.hpp"

@@ -10,9 +10,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
 #include "leat/pipeline/range_input_producer.hpp"
 #include "leat/pipeline/read_queue.hpp"
 #include "leat/sim/world.hpp"

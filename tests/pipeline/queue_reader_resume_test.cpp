@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/io/fixed_length_reader.hpp"
 #include "pipeline/queue_reader_support.hpp"
 #include "support/effort.hpp"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/pipeline/batcher.hpp"
 #include "leat/pipeline/input_producer.hpp"
 #include "leat/sync/coordinator.hpp"

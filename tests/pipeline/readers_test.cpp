@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/runtime.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/io/quarantine_log.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/io/whole_file_reader.hpp"

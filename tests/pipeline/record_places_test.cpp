@@ -10,12 +10,12 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/codec/csv_decoder.hpp"
 #include "leat/codec/decode_json_example.hpp"
 #include "leat/codec/example_builder.hpp"
 #include "leat/codec/example_parser.hpp"
-#include "leat/core/runtime.hpp"
-#include "leat/core/sync_wait.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/io/tfrecord_writer.hpp"

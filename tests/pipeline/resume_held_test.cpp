@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/runtime.hpp"
+#include "leat/async/loop/runtime.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "pipeline/dealing.hpp"
 #include "pipeline/few_files.hpp"

@@ -7,8 +7,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/bytes.hpp"
-#include "leat/core/sync_wait.hpp"
 #include "leat/io/tfrecord_writer.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "pipeline/lines_pipeline.hpp"

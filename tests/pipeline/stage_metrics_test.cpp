@@ -1,7 +1,7 @@
 #include "leat/pipeline/stage_metrics.hpp"
 
-#include "leat/core/sleep.hpp"
-#include "leat/core/this_task.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "support/leat_test.hpp"
 

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/codec/example_builder.hpp"
 #include "leat/codec/example_parser.hpp"
-#include "leat/core/runtime.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
 #include "leat/pipeline/range_input_producer.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/memory_budget.hpp"

@@ -1,6 +1,6 @@
 #include "leat/pipeline/tensor_input_producer.hpp"
 
-#include "leat/core/this_task.hpp"
+#include "leat/async/this_task.hpp"
 #include "pipeline/producing.hpp"
 
 using namespace producing;

@@ -6,10 +6,10 @@
 #include <chrono>
 #include <functional>
 
-#include "leat/core/sleep.hpp"
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
 #include "leat/sim/world.hpp"
 #include "leat/sync/fifo_queue.hpp"

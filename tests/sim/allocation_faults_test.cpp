@@ -11,9 +11,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/sim/failing_new.hpp"

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "leat/async/loop/stop_on_signal.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/stop_on_signal.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/sim/world.hpp"
 #include "support/leat_test.hpp"
 

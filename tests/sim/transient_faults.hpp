@@ -15,10 +15,10 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/scheduler.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/scheduler.hpp"
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/io/file_backend.hpp"
 #include "leat/sim/world.hpp"
 #include "support/record_files.hpp"

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "core/manual_event.hpp"
+#include "async/manual_event.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
 #include "support/leat_test.hpp"
 #include "support/refusal.hpp"
 #include "support/tracked.hpp"

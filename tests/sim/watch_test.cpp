@@ -8,10 +8,10 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/sim/world.hpp"
 #include "leat/sync/basic_queue.hpp"
 #include "leat/sync/detail/ring_order.hpp"

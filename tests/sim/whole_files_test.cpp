@@ -9,9 +9,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
 #include "leat/sim/file_system.hpp"
 #include "leat/sim/world.hpp"
 #include "support/effort.hpp"

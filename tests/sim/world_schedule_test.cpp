@@ -8,9 +8,9 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/io/file.hpp"
 #include "leat/sync/fifo_queue.hpp"
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "leat/async/sleep.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/pipeline/tensor_batcher.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "simulation/scenarios.hpp"

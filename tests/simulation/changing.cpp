@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/task_group.hpp"
 #include "simulation/scenarios.hpp"
 #include "support/record_files.hpp"
 

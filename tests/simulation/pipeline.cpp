@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "leat/async/sleep.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sleep.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/pipeline/batcher.hpp"
 #include "leat/pipeline/input_producer.hpp"

@@ -5,10 +5,10 @@
 #include <numeric>
 #include <optional>
 
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/priority_queue.hpp"
 #include "leat/sync/random_shuffle_queue.hpp"

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
 #include "simulation/scenarios.hpp"
 #include "support/record_files.hpp"
 

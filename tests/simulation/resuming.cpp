@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "simulation/scenarios.hpp"

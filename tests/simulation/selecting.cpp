@@ -6,10 +6,10 @@
 #include <optional>
 #include <variant>
 
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/select.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
 #include "leat/sim/ledger.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "simulation/scenarios.hpp"

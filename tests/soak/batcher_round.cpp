@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/pipeline/batcher.hpp"

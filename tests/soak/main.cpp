@@ -16,10 +16,10 @@
 #include <thread>
 #include <vector>
 
+#include "leat/async/dump/dump.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/dump.hpp"
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/this_task.hpp"
 #include "soak/measure.hpp"
 #include "soak/round.hpp"
 #include "support/temp_dir.hpp"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "leat/core/task_group.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/io/tfrecord_writer.hpp"
 #include "soak/world.hpp"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/runtime.hpp"
-#include "leat/core/task.hpp"
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/task.hpp"
 #include "soak/data_set.hpp"
 #include "soak/rough_backend.hpp"
 #include "soak/round.hpp"

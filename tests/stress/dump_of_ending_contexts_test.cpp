@@ -9,12 +9,12 @@
 #include <asio/io_context.hpp>
 #include <catch2/catch.hpp>
 
+#include "leat/async/dump/dump.hpp"
+#include "leat/async/loop/asio_scheduler.hpp"
+#include "leat/async/loop/embedded_scheduler.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/detail/sanitizers.hpp"
-#include "leat/core/asio_scheduler.hpp"
-#include "leat/core/dump.hpp"
-#include "leat/core/embedded_scheduler.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
 
 namespace dump_of_ending_contexts_test {
 

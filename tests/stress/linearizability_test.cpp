@@ -19,10 +19,10 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/base/detail/sanitizers.hpp"
 #include "leat/base/random.hpp"
-#include "leat/core/runtime.hpp"
-#include "leat/core/task_group.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/partial_push.hpp"
 #include "leat/sync/priority_queue.hpp"

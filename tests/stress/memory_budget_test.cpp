@@ -12,9 +12,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/runtime.hpp"
-#include "leat/core/task_group.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/random_shuffle_queue.hpp"
 

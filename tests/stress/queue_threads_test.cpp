@@ -17,12 +17,12 @@
 #include <asio/io_context.hpp>
 #include <catch2/catch.hpp>
 
+#include "leat/async/loop/asio_scheduler.hpp"
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
-#include "leat/core/asio_scheduler.hpp"
-#include "leat/core/runtime.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/random_shuffle_queue.hpp"
 

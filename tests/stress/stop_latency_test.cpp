@@ -6,10 +6,10 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/detail/sanitizers.hpp"
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/sync/fifo_queue.hpp"
 
 namespace stop_latency_test {

@@ -10,7 +10,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/embedded_scheduler.hpp"
+#include "leat/async/loop/embedded_scheduler.hpp"
 
 namespace leat_test {
 

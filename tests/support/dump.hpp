@@ -3,7 +3,7 @@
 #include <sstream>
 #include <string>
 
-#include "leat/core/dump.hpp"
+#include "leat/async/dump/dump.hpp"
 
 namespace leat_test {
 

@@ -7,9 +7,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/task.hpp"
 
 namespace leat_test {
 

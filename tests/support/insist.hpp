@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "leat/async/task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/task.hpp"
 
 namespace leat_test {
 

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "leat/core/task.hpp"
+#include "leat/async/task.hpp"
 #include "leat/sim/virtual_scheduler.hpp"
 
 // Catch shows the expression of a check to the compiler three times, twice where it is never to be

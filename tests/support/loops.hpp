@@ -5,10 +5,10 @@
 
 #include <asio/io_context.hpp>
 
+#include "leat/async/loop/asio_scheduler.hpp"
+#include "leat/async/loop/embedded_scheduler.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/asio_scheduler.hpp"
-#include "leat/core/embedded_scheduler.hpp"
-#include "leat/core/task_group.hpp"
 
 namespace leat_test {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "leat/async/task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/task.hpp"
 
 namespace leat_test {
 

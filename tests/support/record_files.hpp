@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/task.hpp"
 #include "leat/base/bytes.hpp"
-#include "leat/core/task.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/io/tfrecord_writer.hpp"

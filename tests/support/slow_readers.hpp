@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/task.hpp"
 #include "leat/base/error.hpp"
 #include "leat/codec/crc32c.hpp"
 #include "leat/codec/tfrecord.hpp"
-#include "leat/core/task.hpp"
 #include "leat/io/fixed_length_reader.hpp"
 
 namespace leat_test {

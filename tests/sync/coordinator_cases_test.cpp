@@ -12,11 +12,11 @@
 #include <thread>
 #include <vector>
 
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/runtime.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "support/leat_test.hpp"

@@ -5,9 +5,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "support/leat_test.hpp"
 
 namespace coordinator_spawn_test {

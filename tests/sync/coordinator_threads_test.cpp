@@ -15,9 +15,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/base/detail/sanitizers.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "support/leat_test.hpp"
 

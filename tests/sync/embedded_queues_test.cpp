@@ -5,10 +5,10 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/embedded_scheduler.hpp"
-#include "leat/core/runtime.hpp"
-#include "leat/core/select.hpp"
-#include "leat/core/sleep.hpp"
+#include "leat/async/loop/embedded_scheduler.hpp"
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "support/descriptors.hpp"

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/select.hpp"
-#include "leat/core/sleep.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "sync/queue_actors.hpp"
 

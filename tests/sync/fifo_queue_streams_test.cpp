@@ -5,8 +5,8 @@
 #include <thread>
 #include <vector>
 
+#include "leat/async/task_group.hpp"
 #include "leat/base/random.hpp"
-#include "leat/core/task_group.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "sync/queue_actors.hpp"
 

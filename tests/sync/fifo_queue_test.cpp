@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/task_group.hpp"
 #include "support/foreign_coroutine.hpp"
 #include "support/leat_test.hpp"
 

@@ -13,8 +13,8 @@
 #include <variant>
 #include <vector>
 
-#include "leat/core/select.hpp"
-#include "leat/core/task_group.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/task_group.hpp"
 #include "sync/weighed_queues.hpp"
 
 namespace memory_budget_test {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "support/leat_test.hpp"
 #include "support/refusal.hpp"
 #include "sync/tensors.hpp"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "leat/async/task_group.hpp"
 #include "leat/base/random.hpp"
-#include "leat/core/task_group.hpp"
 #include "sync/queue_operations.hpp"
 
 namespace priority_queue_test {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/task_group.hpp"
+#include "leat/async/task_group.hpp"
 #include "sync/queue_operations.hpp"
 
 /// Starts operations on one queue, each in a task of its own; settle() lets them begin. Close the

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/as_tuple.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/as_tuple.hpp"
-#include "leat/core/select.hpp"
-#include "leat/core/task_group.hpp"
 #include "leat/sync/padding_fifo_queue.hpp"
 #include "support/foreign_coroutine.hpp"
 #include "sync/queue_kinds.hpp"

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/wait_limit.hpp"
+#include "leat/async/wait_limit.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/partial_push.hpp"
 #include "sync/queue_kinds.hpp"

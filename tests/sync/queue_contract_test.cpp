@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "leat/core/task_group.hpp"
+#include "leat/async/task_group.hpp"
 #include "sync/queue_operations.hpp"
 
 namespace queue_contract_test {

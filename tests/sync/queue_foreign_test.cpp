@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/select.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
 #include "support/foreign_coroutine.hpp"
 #include "sync/queue_operations.hpp"
 

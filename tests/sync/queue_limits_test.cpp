@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/as_tuple.hpp"
-#include "leat/core/select.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
+#include "leat/async/as_tuple.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/sync/partial_push.hpp"
 #include "sync/queue_actors.hpp"
 #include "sync/queue_kinds.hpp"

@@ -8,7 +8,7 @@
 #include <asio/bind_executor.hpp>
 #include <asio/io_context.hpp>
 
-#include "leat/core/task_group.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/sync/basic_queue.hpp"
 #include "sync/queue_operations.hpp"
 

@@ -15,11 +15,11 @@
 #include <asio/cancellation_signal.hpp>
 #include <asio/io_context.hpp>
 
-#include "leat/core/as_tuple.hpp"
-#include "leat/core/select.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/wait_limit.hpp"
+#include "leat/async/as_tuple.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/wait_limit.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "sync/queue_kinds.hpp"
 

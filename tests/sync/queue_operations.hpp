@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/task.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/task.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/priority_queue.hpp"
 #include "leat/sync/random_shuffle_queue.hpp"

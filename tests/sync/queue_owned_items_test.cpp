@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/task_group.hpp"
+#include "leat/async/task_group.hpp"
 #include "sync/queue_operations.hpp"
 
 namespace queue_owned_items_test {

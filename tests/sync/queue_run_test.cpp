@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/queue_runner.hpp"
 #include "support/error_texts.hpp"

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/select.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/queue_runner.hpp"
 #include "support/dump.hpp"

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/runtime.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/queue_run.hpp"
 #include "leat/sync/queue_runner.hpp"

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "support/dump.hpp"
 #include "support/leat_test.hpp"

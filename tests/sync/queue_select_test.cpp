@@ -9,8 +9,8 @@
 #include <variant>
 #include <vector>
 
-#include "leat/core/as_tuple.hpp"
-#include "leat/core/task_group.hpp"
+#include "leat/async/as_tuple.hpp"
+#include "leat/async/task_group.hpp"
 #include "sync/queue_operations.hpp"
 
 namespace queue_select_test {

@@ -4,7 +4,7 @@
 #include <sstream>
 #include <string>
 
-#include "leat/core/task_group.hpp"
+#include "leat/async/task_group.hpp"
 #include "sync/queue_operations.hpp"
 
 // What queues count, and how they and their waiting operations are described.

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/task_group.hpp"
+#include "leat/async/task_group.hpp"
 #include "sync/queue_operations.hpp"
 
 namespace queue_try_test {

@@ -1,7 +1,7 @@
 #include <chrono>
 #include <thread>
 
-#include "leat/core/task_group.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/sim/virtual_scheduler.hpp"
 #include "sync/queue_operations.hpp"
 

@@ -14,8 +14,8 @@
 #include <asio/bind_executor.hpp>
 #include <asio/io_context.hpp>
 
-#include "leat/core/select.hpp"
-#include "leat/core/task_group.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/task_group.hpp"
 #include "sync/weighed_queues.hpp"
 
 namespace queue_weight_test {

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <vector>
 
-#include "leat/core/task_group.hpp"
+#include "leat/async/task_group.hpp"
 #include "support/leat_test.hpp"
 
 namespace random_shuffle_queue_test {

@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "leat/core/this_task.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "support/leat_test.hpp"
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
+#include "leat/async/task.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/task.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/sync/fifo_queue.hpp"
 
 namespace runner_steps {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/looper.hpp"

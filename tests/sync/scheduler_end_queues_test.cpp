@@ -17,12 +17,12 @@
 #include <asio/thread_pool.hpp>
 #include <asio/use_awaitable.hpp>
 
-#include "leat/core/async_run.hpp"
-#include "leat/core/runtime.hpp"
-#include "leat/core/select.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
+#include "leat/async/loop/async_run.hpp"
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "support/leat_test.hpp"

@@ -15,9 +15,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "leat/core/select.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/sim/virtual_scheduler.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/padding_fifo_queue.hpp"

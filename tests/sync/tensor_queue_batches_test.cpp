@@ -19,9 +19,9 @@
 #include <asio/io_context.hpp>
 #include <asio/use_awaitable.hpp>
 
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/size_of_element.hpp"
 #include "leat/sync/tensor_queue.hpp"

@@ -8,9 +8,9 @@
 #include <tuple>
 #include <utility>
 
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/memory_budget.hpp"
 #include "leat/sync/priority_queue.hpp"

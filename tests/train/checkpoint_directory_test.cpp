@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sync_wait.hpp"
 #include "leat/io/file.hpp"
 #include "leat/sim/world.hpp"
 #include "support/leat_test.hpp"

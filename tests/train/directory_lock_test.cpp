@@ -10,10 +10,10 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/task_group.hpp"
 #include "leat/sim/world.hpp"
 #include "support/outcome_of.hpp"
 #include "support/refusal.hpp"

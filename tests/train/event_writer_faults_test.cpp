@@ -9,8 +9,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/sleep.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sleep.hpp"
 #include "leat/sim/world.hpp"
 #include "leat/train/event_reader.hpp"
 #include "leat/train/event_writer.hpp"

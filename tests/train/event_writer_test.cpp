@@ -10,11 +10,11 @@
 #include <catch2/catch.hpp>
 #include <unistd.h>
 
-#include "leat/core/runtime.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/io/file.hpp"
 #include "leat/sim/virtual_scheduler.hpp"
 #include "leat/sim/world.hpp"

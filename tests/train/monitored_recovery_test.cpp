@@ -5,7 +5,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "leat/core/task_group.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/train/checkpoint_saver_hook.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "leat/core/task_group.hpp"
+#include "leat/async/task_group.hpp"
 #include "train/monitored.hpp"
 
 namespace monitored_retry_test {

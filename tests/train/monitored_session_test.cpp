@@ -6,7 +6,7 @@
 #include <chrono>
 #include <stdexcept>
 
-#include "leat/core/task_group.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/train/checkpoint_saver_hook.hpp"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "leat/core/task_group.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/train/checkpoint_saver_hook.hpp"
 #include "leat/train/nan_hook.hpp"
 #include "train/monitored.hpp"

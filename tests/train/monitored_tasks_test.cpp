@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "leat/core/task_group.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/train/step_waiter_hook.hpp"
 #include "train/monitored.hpp"
 

@@ -6,8 +6,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/sleep.hpp"
-#include "leat/core/this_task.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/train/step_rate.hpp"
 #include "support/leat_test.hpp"

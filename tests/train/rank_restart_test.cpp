@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/task_group.hpp"
 #include "leat/io/file.hpp"
 #include "leat/train/checkpoint_directory.hpp"
 #include "leat/train/checkpoint_saver_hook.hpp"

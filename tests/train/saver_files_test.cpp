@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sync_wait.hpp"
 #include "leat/train/checkpoint_directory.hpp"
 #include "leat/train/saver.hpp"
 #include "support/leat_test.hpp"

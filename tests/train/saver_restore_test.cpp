@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/io/file.hpp"
 #include "leat/train/checkpoint_directory.hpp"
 #include "support/effort.hpp"

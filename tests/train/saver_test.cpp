@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/io/file.hpp"
 #include "leat/train/checkpoint_directory.hpp"
 #include "support/leat_test.hpp"

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "leat/async/sleep.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sleep.hpp"
 #include "leat/io/file.hpp"
 #include "leat/sim/world.hpp"
 #include "leat/train/checkpoint_directory.hpp"

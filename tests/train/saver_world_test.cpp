@@ -5,9 +5,9 @@
 #include <set>
 #include <string>
 
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/task_group.hpp"
 #include "leat/sim/world.hpp"
 #include "leat/train/saver.hpp"
 #include "support/effort.hpp"

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "leat/core/task_group.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/train/checkpoint_saver_hook.hpp"
 #include "leat/train/event_reader.hpp"
 #include "leat/train/function_hook.hpp"

@@ -12,8 +12,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/task_group.hpp"
 #include "leat/sim/world.hpp"
 #include "leat/train/checkpoint_registry.hpp"
 #include "support/effort.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "leat/core/task_group.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/train/supervisor.hpp"
 #include "support/effort.hpp"

@@ -4,7 +4,7 @@
 #include <csignal>
 #include <cstdint>
 
-#include "leat/core/stop_on_signal.hpp"
+#include "leat/async/loop/stop_on_signal.hpp"
 #include "leat/train/supervisor.hpp"
 #include "train/supervised.hpp"
 

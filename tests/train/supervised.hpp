@@ -9,9 +9,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/sleep.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/sim/world.hpp"
 #include "leat/train/supervisor.hpp"
 #include "support/event_files.hpp"

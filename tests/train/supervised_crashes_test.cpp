@@ -12,7 +12,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/sleep.hpp"
+#include "leat/async/sleep.hpp"
 #include "leat/io/file.hpp"
 #include "leat/sim/sweep.hpp"
 #include "support/effort.hpp"

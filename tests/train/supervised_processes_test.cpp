@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "leat/core/sync_wait.hpp"
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/train/supervisor.hpp"
 #include "support/temp_dir.hpp"
 #include "train/supervised.hpp"

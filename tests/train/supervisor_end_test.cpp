@@ -4,9 +4,9 @@
 #include <string>
 #include <thread>
 
-#include "leat/core/sleep.hpp"
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/task_group.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/train/monitored_session.hpp"
 #include "leat/train/supervisor.hpp"
 #include "support/loops.hpp"

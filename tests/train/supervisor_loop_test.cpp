@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/task_group.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/train/supervisor.hpp"
 #include "train/supervised.hpp"
 

@@ -7,7 +7,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/sync_wait.hpp"
+#include "leat/async/loop/sync_wait.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "pipeline/lines_pipeline.hpp"
 #include "support/error_of.hpp"

@@ -7,11 +7,11 @@
 #include <map>
 #include <stdexcept>
 
-#include "leat/core/task_group.hpp"
+#include "leat/async/retry.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/pipeline/input_producer.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/sync/random_shuffle_queue.hpp"
-#include "leat/train/retry.hpp"
 #include "train/supervised.hpp"
 
 namespace supervisor_test {

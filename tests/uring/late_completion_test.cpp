@@ -5,10 +5,10 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/core/embedded_scheduler.hpp"
-#include "leat/core/runtime.hpp"
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/task_group.hpp"
+#include "leat/async/loop/embedded_scheduler.hpp"
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/io/file.hpp"
 #include "leat/io/file_backend.hpp"
 #include "leat/io/line_reader.hpp"

@@ -13,9 +13,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/io/file.hpp"
 #include "support/child_process.hpp"
 #include "support/temp_dir.hpp"

@@ -14,13 +14,13 @@
 #include <asio/io_context.hpp>
 #include <catch2/catch.hpp>
 
+#include "leat/async/loop/asio_scheduler.hpp"
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/detail/sanitizers.hpp"
-#include "leat/core/asio_scheduler.hpp"
-#include "leat/core/runtime.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/sync_wait.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/io/file.hpp"
 #include "leat/io/line_reader.hpp"
 #include "support/child_process.hpp"

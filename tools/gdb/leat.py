@@ -88,7 +88,7 @@ def follow(first, link):
         first = first.dereference()[link]
 
 
-# ---- Places and names, as lib/core/places.cpp has them.
+# ---- Places and names, as lib/async/dump/source_location_text.cpp has them.
 
 class Place:
     def __init__(self, value):
@@ -475,7 +475,7 @@ class Process:
                     self.print_scope(made, indent + '    ')
 
     def cycles(self):
-        """As lib/core/wait_cycles.cpp finds them."""
+        """As lib/async/dump/wait_cycles.cpp finds them."""
         nodes = [n for s in self.scopes for n in s.tasks + s.threads]
         waits_for, stuck = {}, set()
         for n in nodes:

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <leat/async/task.hpp>
 #include <leat/base/bytes.hpp>
-#include <leat/core/task.hpp>
 
 #include "pipeline_plan.hpp"
 #include "program.hpp"

@@ -11,11 +11,11 @@
 
 #include <fmt/format.h>
 
+#include <leat/async/loop/sync_wait.hpp>
+#include <leat/async/task_group.hpp>
+#include <leat/async/this_task.hpp>
 #include <leat/base/error.hpp>
 #include <leat/base/random.hpp>
-#include <leat/core/sync_wait.hpp>
-#include <leat/core/task_group.hpp>
-#include <leat/core/this_task.hpp>
 #include <leat/io/file.hpp>
 
 #include "inputs.hpp"

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <leat/async/loop/sync_wait.hpp>
 #include <leat/base/error.hpp>
-#include <leat/core/sync_wait.hpp>
 #include <leat/io/tfrecord_file.hpp>
 #include <leat/io/tfrecord_index_file.hpp>
 

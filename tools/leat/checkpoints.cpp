@@ -12,8 +12,8 @@
 
 #include <fmt/format.h>
 
+#include <leat/async/loop/sync_wait.hpp>
 #include <leat/base/error.hpp>
-#include <leat/core/sync_wait.hpp>
 #include <leat/train/checkpoint_directory.hpp>
 #include <leat/train/directory_lock.hpp>
 

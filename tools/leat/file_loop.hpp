@@ -12,8 +12,8 @@
 #include <variant>
 #include <vector>
 
+#include <leat/async/task.hpp>
 #include <leat/base/error.hpp>
-#include <leat/core/task.hpp>
 
 #include "program.hpp"
 #include "signals.hpp"

@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <leat/async/loop/sync_wait.hpp>
 #include <leat/base/error.hpp>
-#include <leat/core/sync_wait.hpp>
 #include <leat/io/file.hpp>
 #include <leat/io/tfrecord_index_file.hpp>
 #include <leat/pipeline/match_files.hpp>

@@ -11,9 +11,9 @@
 
 #include <CLI/App.hpp>
 
+#include <leat/async/task.hpp>
 #include <leat/codec/compression.hpp>
 #include <leat/codec/inflater.hpp>
-#include <leat/core/task.hpp>
 #include <leat/io/corruption.hpp>
 #include <leat/io/tfrecord_reader.hpp>
 

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include <leat/core/task.hpp>
+#include <leat/async/task.hpp>
 #include <leat/io/fixed_length_reader.hpp>
 #include <leat/io/indexed_reader.hpp>
 #include <leat/io/line_reader.hpp>

@@ -8,8 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <leat/core/sync_wait.hpp>
-#include <leat/core/this_task.hpp>
+#include <leat/async/loop/sync_wait.hpp>
+#include <leat/async/this_task.hpp>
 #include <leat/io/file_backend.hpp>
 
 namespace tool {

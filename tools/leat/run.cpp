@@ -12,8 +12,8 @@
 
 #include <fmt/format.h>
 
+#include <leat/async/loop/sync_wait.hpp>
 #include <leat/base/error.hpp>
-#include <leat/core/sync_wait.hpp>
 #include <leat/io/quarantine_log.hpp>
 #include <leat/io/whole_file_reader.hpp>
 #include <leat/pipeline/match_files.hpp>

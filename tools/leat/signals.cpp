@@ -13,8 +13,8 @@
 #include <thread>
 #include <unistd.h>
 
+#include <leat/async/task_group.hpp>
 #include <leat/base/error.hpp>
-#include <leat/core/task_group.hpp>
 
 #include "status.hpp"
 

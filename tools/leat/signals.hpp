@@ -2,8 +2,8 @@
 
 #include <functional>
 
-#include <leat/core/runtime.hpp>
-#include <leat/core/task.hpp>
+#include <leat/async/loop/runtime.hpp>
+#include <leat/async/task.hpp>
 
 namespace tool {
 

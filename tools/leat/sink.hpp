@@ -9,9 +9,9 @@
 #include <sys/types.h>
 #include <vector>
 
+#include <leat/async/task.hpp>
 #include <leat/base/bytes.hpp>
 #include <leat/codec/compression.hpp>
-#include <leat/core/task.hpp>
 
 #include "output.hpp"
 #include "progress.hpp"

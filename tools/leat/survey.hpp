@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include <leat/core/task.hpp>
+#include <leat/async/task.hpp>
 #include <leat/io/tfrecord_index_file.hpp>
 
 #include "inputs.hpp"

@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/scheduler.hpp"
+#include "leat/async/task.hpp"
+#include "leat/async/wait_operation.hpp"
 #include "leat/base/assert.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/scheduler.hpp"
-#include "leat/core/task.hpp"
-#include "leat/core/wait.hpp"
 #include "leat/io/file_backend.hpp"
 
 namespace leat {

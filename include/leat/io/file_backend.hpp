@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "leat/core/scheduler.hpp"
-#include "leat/core/work_item.hpp"
+#include "leat/async/scheduler.hpp"
+#include "leat/async/work_item.hpp"
 
 namespace leat {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "leat/core/task.hpp"
+#include "leat/async/task.hpp"
 #include "leat/io/corruption.hpp"
 #include "leat/io/file.hpp"
 #include "leat/io/record_batch.hpp"

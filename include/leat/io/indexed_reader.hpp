@@ -12,10 +12,10 @@
 #include <string_view>
 #include <vector>
 
+#include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/detail/aligned_bytes.hpp"
 #include "leat/base/detail/exclusive_use.hpp"
-#include "leat/core/task.hpp"
 #include "leat/io/corruption.hpp"
 #include "leat/io/epoch_order.hpp"
 #include "leat/io/indexed_reader_state.hpp"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "leat/core/task.hpp"
+#include "leat/async/task.hpp"
 #include "leat/io/corruption.hpp"
 #include "leat/io/file.hpp"
 

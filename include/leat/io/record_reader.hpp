@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "leat/async/task.hpp"
 #include "leat/base/detail/exclusive_use.hpp"
-#include "leat/core/task.hpp"
 #include "leat/io/corruption.hpp"
 #include "leat/io/detail/byte_stream.hpp"
 #include "leat/io/detail/framing.hpp"

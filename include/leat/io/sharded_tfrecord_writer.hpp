@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/base/detail/exclusive_use.hpp"
-#include "leat/core/task.hpp"
 #include "leat/io/detail/index_beside.hpp"
 #include "leat/io/detail/output_buffer.hpp"
 #include "leat/io/detail/partial_file.hpp"

@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 
+#include "leat/async/task.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/base/detail/exclusive_use.hpp"
 #include "leat/codec/tfrecord.hpp"
-#include "leat/core/task.hpp"
 #include "leat/io/detail/index_beside.hpp"
 #include "leat/io/detail/output_buffer.hpp"
 #include "leat/io/file.hpp"

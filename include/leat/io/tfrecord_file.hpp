@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "leat/async/task.hpp"
 #include "leat/codec/tfrecord.hpp"
 #include "leat/codec/tfrecord_index.hpp"
-#include "leat/core/task.hpp"
 #include "leat/io/file.hpp"
 #include "leat/io/record_reader.hpp"
 #include "leat/io/record_selection.hpp"

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "leat/async/task.hpp"
 #include "leat/codec/tfrecord_index.hpp"
-#include "leat/core/task.hpp"
 #include "leat/io/file.hpp"
 
 namespace leat {

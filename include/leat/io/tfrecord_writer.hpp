@@ -5,11 +5,11 @@
 #include <optional>
 #include <string>
 
+#include "leat/async/task.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/base/detail/exclusive_use.hpp"
 #include "leat/codec/compression.hpp"
 #include "leat/codec/deflater.hpp"
-#include "leat/core/task.hpp"
 #include "leat/io/detail/index_beside.hpp"
 #include "leat/io/detail/output_buffer.hpp"
 #include "leat/io/detail/partial_file.hpp"

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "leat/async/task.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/base/detail/exclusive_use.hpp"
-#include "leat/core/task.hpp"
 #include "leat/io/detail/chunk.hpp"
 #include "leat/io/file.hpp"
 

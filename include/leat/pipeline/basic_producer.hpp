@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/task.hpp"
+#include "leat/async/this_task.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/random.hpp"
-#include "leat/core/task.hpp"
-#include "leat/core/this_task.hpp"
 #include "leat/pipeline/detail/known_producers.hpp"
 #include "leat/pipeline/limit_epochs.hpp"
 #include "leat/pipeline/queue_fullness.hpp"

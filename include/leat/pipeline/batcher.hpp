@@ -10,14 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/select.hpp"
+#include "leat/async/task.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/wait_limit.hpp"
 #include "leat/base/batch_remainder.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/select.hpp"
-#include "leat/core/task.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/wait_limit.hpp"
 #include "leat/pipeline/detail/known_producers.hpp"
 #include "leat/pipeline/detail/starvation.hpp"
 #include "leat/pipeline/queue_fullness.hpp"

@@ -10,9 +10,9 @@
 #include <utility>
 #include <variant>
 
+#include "leat/async/scheduler.hpp"
+#include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
-#include "leat/core/scheduler.hpp"
-#include "leat/core/task.hpp"
 #include "leat/tensor/shape.hpp"
 #include "leat/tensor/tensor.hpp"
 #include "leat/tensor/tensor_tuple.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/task.hpp"
+#include "leat/async/task.hpp"
 #include "leat/pipeline/basic_producer.hpp"
 
 namespace leat {

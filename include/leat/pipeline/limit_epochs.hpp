@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "leat/core/task.hpp"
+#include "leat/async/task.hpp"
 
 namespace leat {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/task.hpp"
+#include "leat/async/task.hpp"
 #include "leat/pipeline/match_files.hpp"
 
 namespace leat {

@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/task.hpp"
 #include "leat/base/assert.hpp"
 #include "leat/base/batch_remainder.hpp"
 #include "leat/base/detail/exclusive_use.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
-#include "leat/core/task.hpp"
 #include "leat/pipeline/detail/batch_stage.hpp"
 #include "leat/pipeline/detail/file_source_checks.hpp"
 #include "leat/pipeline/detail/file_stage.hpp"

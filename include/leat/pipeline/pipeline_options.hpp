@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/scheduler.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
-#include "leat/core/runtime.hpp"
-#include "leat/core/scheduler.hpp"
 
 namespace leat {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "leat/core/task.hpp"
+#include "leat/async/task.hpp"
 #include "leat/tensor/batch_spec.hpp"
 #include "leat/tensor/tensor_tuple.hpp"
 

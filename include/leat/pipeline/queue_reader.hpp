@@ -16,10 +16,10 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/sleep.hpp"
+#include "leat/async/task.hpp"
 #include "leat/base/detail/exclusive_use.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/sleep.hpp"
-#include "leat/core/task.hpp"
 #include "leat/io/corruption.hpp"
 #include "leat/io/file_backend.hpp"
 #include "leat/io/quarantine_log.hpp"

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "leat/async/scheduler.hpp"
 #include "leat/base/clock.hpp"
-#include "leat/core/scheduler.hpp"
 #include "leat/pipeline/detail/span_clock.hpp"
 
 namespace leat {

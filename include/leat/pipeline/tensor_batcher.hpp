@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/task.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/wait_limit.hpp"
 #include "leat/base/batch_remainder.hpp"
 #include "leat/base/braced.hpp"
-#include "leat/core/task.hpp"
-#include "leat/core/task_group.hpp"
-#include "leat/core/wait_limit.hpp"
 #include "leat/pipeline/batcher.hpp"
 #include "leat/pipeline/detail/held_batches.hpp"
 #include "leat/pipeline/detail/ticket_line.hpp"

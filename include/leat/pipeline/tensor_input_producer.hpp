@@ -3,7 +3,7 @@
 #include <functional>
 #include <optional>
 
-#include "leat/core/task.hpp"
+#include "leat/async/task.hpp"
 #include "leat/pipeline/basic_producer.hpp"
 #include "leat/tensor/shape.hpp"
 #include "leat/tensor/tensor.hpp"

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/scheduler.hpp"
+#include "leat/async/task.hpp"
 #include "leat/base/clock.hpp"
-#include "leat/core/scheduler.hpp"
-#include "leat/core/task.hpp"
 
 namespace leat::sim {
 

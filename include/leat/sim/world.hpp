@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/task.hpp"
 #include "leat/base/random.hpp"
-#include "leat/core/task.hpp"
 #include "leat/sim/allocation_faults.hpp"
 #include "leat/sim/choices.hpp"
 #include "leat/sim/file_system.hpp"

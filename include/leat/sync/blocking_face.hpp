@@ -6,7 +6,7 @@
 #include <source_location>
 #include <utility>
 
-#include "leat/core/wait_limit.hpp"
+#include "leat/async/wait_limit.hpp"
 
 namespace leat {
 

@@ -15,11 +15,11 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/task.hpp"
+#include "leat/async/task_scope.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/detail/is_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/task.hpp"
-#include "leat/core/task_scope.hpp"
 
 namespace leat {
 

@@ -5,8 +5,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
-#include "leat/core/task.hpp"
 
 namespace leat {
 

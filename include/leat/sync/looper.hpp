@@ -3,9 +3,9 @@
 #include <functional>
 #include <optional>
 
+#include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
-#include "leat/core/task.hpp"
 
 namespace leat {
 

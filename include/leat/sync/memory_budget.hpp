@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "leat/async/work_item.hpp"
 #include "leat/base/detail/biased_mutex.hpp"
-#include "leat/core/work_item.hpp"
 
 namespace leat {
 

@@ -7,9 +7,9 @@
 #include <iosfwd>
 #include <string>
 
+#include "leat/async/dump/detail/live_queue.hpp"
+#include "leat/async/work_item.hpp"
 #include "leat/base/detail/biased_mutex.hpp"
-#include "leat/core/detail/live_queue.hpp"
-#include "leat/core/work_item.hpp"
 #include "leat/sync/detail/queue_waiter.hpp"
 #include "leat/sync/detail/recent_tasks.hpp"
 #include "leat/sync/queue_options.hpp"

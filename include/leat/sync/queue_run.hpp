@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/task.hpp"
 #include "leat/base/clock.hpp"
-#include "leat/core/task.hpp"
 
 namespace leat {
 

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/task.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/detail/mutex.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/task.hpp"
-#include "leat/core/task_group.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/enqueue_operation.hpp"
 #include "leat/sync/queue_base.hpp"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "leat/core/task.hpp"
+#include "leat/async/task.hpp"
 #include "leat/sync/enqueue_operation.hpp"
 #include "leat/sync/queue_base.hpp"
 

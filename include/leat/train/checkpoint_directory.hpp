@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/codec/checkpoint_state.hpp"
-#include "leat/core/task.hpp"
 
 namespace leat {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/task.hpp"
+#include "leat/async/task.hpp"
 #include "leat/train/detail/checkpoint_item.hpp"
 
 namespace leat {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "leat/core/task.hpp"
+#include "leat/async/task.hpp"
 #include "leat/io/file.hpp"
 
 namespace leat {

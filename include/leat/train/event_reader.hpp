@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/task.hpp"
 #include "leat/codec/event.hpp"
-#include "leat/core/task.hpp"
 #include "leat/io/corruption.hpp"
 
 namespace leat {

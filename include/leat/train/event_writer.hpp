@@ -11,10 +11,10 @@
 #include <string_view>
 #include <utility>
 
+#include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/codec/event.hpp"
-#include "leat/core/task.hpp"
 
 namespace leat {
 

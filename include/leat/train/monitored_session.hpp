@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/retry.hpp"
+#include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
-#include "leat/core/task.hpp"
 #include "leat/train/named_values.hpp"
-#include "leat/train/retry.hpp"
 #include "leat/train/run_context.hpp"
 #include "leat/train/session_hook.hpp"
 #include "leat/train/supervisor.hpp"

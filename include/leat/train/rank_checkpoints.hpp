@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
-#include "leat/core/task.hpp"
 
 namespace leat {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/core/task.hpp"
+#include "leat/async/task.hpp"
 #include "leat/train/checkpoint_registry.hpp"
 #include "leat/train/saver_options.hpp"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "leat/core/task.hpp"
+#include "leat/async/task.hpp"
 
 namespace leat {
 

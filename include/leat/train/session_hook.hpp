@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "leat/core/task.hpp"
+#include "leat/async/task.hpp"
 #include "leat/train/run_context.hpp"
 
 namespace leat {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
-#include "leat/core/task.hpp"
 #include "leat/train/saver.hpp"
 #include "leat/train/session.hpp"
 

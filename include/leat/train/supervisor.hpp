@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/codec/event.hpp"
-#include "leat/core/task.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/queue_run.hpp"
 #include "leat/train/session.hpp"

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/base/error.hpp"
 #include "leat/codec/event.hpp"
-#include "leat/core/task.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
 #include "leat/sync/queue_base.hpp"
 #include "leat/sync/runner_collection.hpp"

@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
+#include "leat/async/task.hpp"
 #include "leat/codec/compression.hpp"
 #include "leat/codec/deflater.hpp"
-#include "leat/core/task.hpp"
 #include "leat/io/file.hpp"
 
 namespace leat::detail {

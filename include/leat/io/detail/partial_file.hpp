@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
+#include "leat/async/task.hpp"
 #include "leat/base/bytes.hpp"
-#include "leat/core/task.hpp"
 #include "leat/io/file.hpp"
 
 namespace leat::detail {

@@ -7,8 +7,8 @@
 #include <span>
 #include <string_view>
 
+#include "leat/async/task.hpp"
 #include "leat/base/detail/exclusive_use.hpp"
-#include "leat/core/task.hpp"
 #include "leat/io/detail/chunk.hpp"
 #include "leat/io/detail/window.hpp"
 #include "leat/io/file.hpp"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "leat/core/wait.hpp"
+#include "leat/async/wait_operation.hpp"
 
 namespace leat::detail {
 

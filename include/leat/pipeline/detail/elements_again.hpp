@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/task.hpp"
+#include "leat/async/task.hpp"
 #include "leat/pipeline/detail/owned_run.hpp"
 #include "leat/pipeline/detail/row_memory.hpp"
 #include "leat/pipeline/detail/row_positions.hpp"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "leat/core/task.hpp"
+#include "leat/async/task.hpp"
 #include "leat/io/file.hpp"
 #include "leat/pipeline/detail/stage_state.hpp"
 

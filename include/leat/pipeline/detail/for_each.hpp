@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "leat/core/task.hpp"
+#include "leat/async/task.hpp"
 #include "leat/pipeline/detail/pipeline_core.hpp"
 #include "leat/pipeline/detail/step_observer.hpp"
 

@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/dump/detail/scope_handover.hpp"
+#include "leat/async/scheduler.hpp"
+#include "leat/async/task.hpp"
+#include "leat/async/task_group.hpp"
 #include "leat/base/assert.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/detail/scope_handover.hpp"
-#include "leat/core/scheduler.hpp"
-#include "leat/core/task.hpp"
-#include "leat/core/task_group.hpp"
 #include "leat/io/corruption.hpp"
 #include "leat/pipeline/detail/held_bytes.hpp"
 #include "leat/pipeline/detail/step_observer.hpp"

@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "leat/async/task.hpp"
 #include "leat/codec/compression.hpp"
-#include "leat/core/task.hpp"
 #include "leat/pipeline/detail/pipeline_core.hpp"
 #include "leat/pipeline/detail/stage_state.hpp"
 

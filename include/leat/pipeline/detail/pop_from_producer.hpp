@@ -9,10 +9,10 @@
 #include <string_view>
 #include <system_error>
 
+#include "leat/async/select.hpp"
+#include "leat/async/task.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/select.hpp"
-#include "leat/core/task.hpp"
 #include "leat/pipeline/detail/known_producers.hpp"
 #include "leat/sync/queue_base.hpp"
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "leat/async/scheduler.hpp"
+#include "leat/async/task.hpp"
 #include "leat/base/assert.hpp"
-#include "leat/core/scheduler.hpp"
-#include "leat/core/task.hpp"
 #include "leat/io/corruption.hpp"
 #include "leat/io/file.hpp"
 #include "leat/io/quarantine_log.hpp"

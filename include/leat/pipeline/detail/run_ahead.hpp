@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "leat/core/task.hpp"
+#include "leat/async/task.hpp"
 #include "leat/pipeline/detail/held_bytes.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
 #include "leat/sync/fifo_queue.hpp"

@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "leat/async/scheduler.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/base/detail/mutex.hpp"
-#include "leat/core/scheduler.hpp"
 
 namespace leat::detail {
 

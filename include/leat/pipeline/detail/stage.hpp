@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/scheduler.hpp"
-#include "leat/core/task.hpp"
+#include "leat/async/scheduler.hpp"
+#include "leat/async/task.hpp"
 #include "leat/pipeline/detail/batch_numbers.hpp"
 #include "leat/pipeline/detail/input_run.hpp"
 #include "leat/pipeline/detail/pipeline_core.hpp"

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "leat/core/task.hpp"
-#include "leat/core/task_id.hpp"
+#include "leat/async/task.hpp"
+#include "leat/async/task_id.hpp"
 
 namespace leat::detail {
 

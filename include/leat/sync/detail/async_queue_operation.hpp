@@ -14,10 +14,10 @@
 #include <asio/error.hpp>
 #include <asio/executor_work_guard.hpp>
 
+#include "leat/async/detail/asio_errors.hpp"
+#include "leat/async/loop/detail/asio_operation_ptr.hpp"
+#include "leat/async/loop/detail/pending_operations.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/detail/asio_delivery.hpp"
-#include "leat/core/detail/asio_errors.hpp"
-#include "leat/core/detail/pending_operations.hpp"
 #include "leat/sync/detail/queue_verbs.hpp"
 
 namespace leat::detail {

@@ -5,8 +5,8 @@
 #include <system_error>
 #include <utility>
 
+#include "leat/async/select.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/select.hpp"
 #include "leat/sync/detail/queue_awaiter.hpp"
 
 namespace leat::detail {

@@ -5,11 +5,11 @@
 #include <source_location>
 #include <utility>
 
+#include "leat/async/detail/asio_errors.hpp"
+#include "leat/async/detail/promise.hpp"
+#include "leat/async/task_scope.hpp"
+#include "leat/async/wait_limit.hpp"
 #include "leat/base/assert.hpp"
-#include "leat/core/detail/asio_errors.hpp"
-#include "leat/core/detail/promise.hpp"
-#include "leat/core/task_scope.hpp"
-#include "leat/core/wait_limit.hpp"
 #include "leat/sync/detail/queue_sleeper.hpp"
 #include "leat/sync/detail/queue_verbs.hpp"
 #include "leat/sync/queue_base.hpp"

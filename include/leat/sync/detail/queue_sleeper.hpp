@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <source_location>
 
+#include "leat/async/detail/thread_record.hpp"
+#include "leat/async/wait_limit.hpp"
 #include "leat/base/detail/parker.hpp"
-#include "leat/core/detail/thread_place.hpp"
-#include "leat/core/wait_limit.hpp"
 #include "leat/sync/detail/queue_waiter.hpp"
 
 namespace leat::detail {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/detail/result_tuple.hpp"
+#include "leat/async/detail/result_tuple.hpp"
 #include "leat/sync/detail/queue_weight.hpp"
 #include "leat/sync/queue_base.hpp"
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <system_error>
 
+#include "leat/async/dump/detail/live_queue.hpp"
+#include "leat/async/task_scope.hpp"
+#include "leat/async/wait_operation.hpp"
 #include "leat/base/error.hpp"
-#include "leat/core/detail/live_queue.hpp"
-#include "leat/core/task_scope.hpp"
-#include "leat/core/wait.hpp"
 #include "leat/sync/partial_push.hpp"
 
 namespace leat {

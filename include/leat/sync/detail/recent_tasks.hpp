@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "leat/core/task_id.hpp"
+#include "leat/async/task_id.hpp"
 
 namespace leat::detail {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/core/task.hpp"
+#include "leat/async/task.hpp"
 #include "leat/pipeline/detail/step_observer.hpp"
 #include "leat/tensor/dtype.hpp"
 #include "leat/train/detail/saved_value.hpp"

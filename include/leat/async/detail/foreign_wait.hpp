@@ -1,0 +1,141 @@
+#pragma once
+
+#include <coroutine>
+#include <exception>
+#include <ostream>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include "leat/async/wait_operation.hpp"
+#include "leat/base/detail/frame_allocator.hpp"
+#include "leat/base/detail/is_task.hpp"
+
+namespace leat::detail {
+
+/// What an awaitable that is none of leat's is given to resume in place of the task: a coroutine
+/// that sends the task back to its scheduler, whatever the thread, and ends.
+struct way_home {
+  struct promise_type {
+    way_home get_return_object() noexcept {
+      return {std::coroutine_handle<promise_type>::from_promise(*this)};
+    }
+    std::suspend_always initial_suspend() const noexcept { return {}; }
+    std::suspend_never final_suspend() const noexcept { return {}; }
+    void return_void() const noexcept {}
+    void unhandled_exception() const noexcept { std::terminate(); }
+
+    static void* operator new(std::size_t size) { return allocate_frame(size); }
+    static void operator delete(void* p, std::size_t size) noexcept { free_frame(p, size); }
+  };
+  std::coroutine_handle<> handle;
+};
+
+/// The awaiter behind an awaitable, found as the language does.
+template <class A>
+decltype(auto) get_awaiter(A&& awaitable) {
+  if constexpr (requires { static_cast<A&&>(awaitable).operator co_await(); }) {
+    return static_cast<A&&>(awaitable).operator co_await();
+  } else if constexpr (requires { operator co_await(static_cast<A&&>(awaitable)); }) {
+    return operator co_await(static_cast<A&&>(awaitable));
+  } else {
+    return static_cast<A&&>(awaitable);
+  }
+}
+
+/// True for what any coroutine can await, once the awaiter behind it is found.
+template <class Awaiter>
+concept awaiter_for_any = requires(Awaiter& a, std::coroutine_handle<> h) {
+  a.await_ready();
+  a.await_suspend(h);
+  a.await_resume();
+};
+
+/// Ends the process, since the task `c` is destroyed with its scheduler while another library could
+/// still resume it.
+[[noreturn]] void foreign_wait_destroyed(const wait& w, const context& c) noexcept;
+
+/// An awaitable of another library, awaited in a task.
+///
+/// Whoever resumes it may do so on any thread: the task goes on on its own scheduler all the same.
+/// leat cannot end such a wait, a stop of the task is seen after it. If the scheduler is destroyed
+/// before the task has been resumed, the process ends.
+template <class A>
+class [[nodiscard]] foreign_wait final : public wait {
+  using awaiter = decltype(get_awaiter(std::declval<A>()));
+  static_assert(!is_task<std::remove_cvref_t<A>>,
+                "co_await consumes a task: write co_await std::move(task)");
+  static_assert(is_task<std::remove_cvref_t<A>> || awaiter_for_any<awaiter>,
+                "a leat::task cannot await this. An asio::awaitable runs in asio::co_spawn() only: "
+                "start the operation with a handler that pushes its result into a queue, and "
+                "co_await queue.pop()");
+
+ public:
+  foreign_wait(A&& awaitable, promise_base& promise, std::coroutine_handle<> h,
+               const std::source_location& where)
+      : wait(foreign_kind(), where), awaiter_(get_awaiter(static_cast<A&&>(awaitable))) {
+    bind(promise, h);
+  }
+  ~foreign_wait() {
+    if (is_dying()) end_dying();
+    if (way_) way_.destroy();
+  }
+
+  bool await_ready() { return awaiter_.await_ready(); }
+
+  // True: the task is suspended.
+  bool await_suspend(std::coroutine_handle<>) {
+    const std::coroutine_handle<> way = send_home(*this).handle;
+    way_ = way;
+    begin_wait();
+    scheduler& home = *home_;
+    // From the call on another thread may resume the way home, and the task may be gone.
+    using result = decltype(awaiter_.await_suspend(way));
+    try {
+      if constexpr (std::is_void_v<result>) {
+        awaiter_.await_suspend(way);
+        return true;
+      } else if constexpr (std::is_same_v<result, bool>) {
+        if (awaiter_.await_suspend(way)) return true;
+      } else {
+        const std::coroutine_handle<> next = awaiter_.await_suspend(way);
+        if (next != way) {
+          home.transfer_to(next);
+          return true;
+        }
+      }
+    } catch (...) {
+      end_wait();
+      throw;
+    }
+    end_wait();
+    return false;
+  }
+
+  decltype(auto) await_resume() { return awaiter_.await_resume(); }
+
+ private:
+  // leat cannot take back what another library will resume. If it has, the wake-up is here.
+  void end_dying() noexcept {
+    home_->settle();
+    if (!is_wakeup_dropped()) foreign_wait_destroyed(*this, *context_);
+  }
+
+  static way_home send_home(foreign_wait& w) {
+    w.way_ = nullptr;  // it runs, and ends by itself
+    w.wake();
+    co_return;
+  }
+
+  static const kind& foreign_kind() noexcept {
+    static constexpr kind instance{
+        "await", [](wait&) noexcept {},
+        [](const wait&, std::ostream& out) { out << "a foreign operation"; }};
+    return instance;
+  }
+
+  awaiter awaiter_;
+  std::coroutine_handle<> way_;  // while it has not been resumed
+};
+
+}  // namespace leat::detail

@@ -1,0 +1,218 @@
+#pragma once
+
+#include <concepts>
+#include <coroutine>
+#include <exception>
+#include <optional>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include "leat/async/detail/foreign_wait.hpp"
+#include "leat/async/task_context.hpp"
+#include "leat/async/wait_operation.hpp"
+#include "leat/base/detail/frame_allocator.hpp"
+
+namespace leat {
+
+template <class T>
+class task;
+
+namespace detail {
+
+class promise_base;
+
+/// Who awaits a task, and where: kept in the frame that waits, since most tasks are spawned and
+/// nobody awaits them.
+struct awaited_by {
+  promise_base& parent;
+  std::coroutine_handle<> continuation;
+  std::source_location where;
+};
+
+/// The part of a task's promise that does not depend on its type: its place in the chain of
+/// awaiting tasks, its error, its memory.
+class promise_base {
+ public:
+  promise_base() = default;
+  promise_base(const promise_base&) = delete;
+  promise_base& operator=(const promise_base&) = delete;
+
+  std::suspend_always initial_suspend() const noexcept { return {}; }
+  auto final_suspend() const noexcept { return final_awaiter{}; }
+  void unhandled_exception() noexcept { error_ = std::current_exception(); }
+
+  [[nodiscard]] context& task_context() const noexcept { return *context_; }
+
+  /// The task that awaits this one, null for the outermost; and, else, the place where it does.
+  [[nodiscard]] promise_base* parent() const noexcept { return by_ ? &by_->parent : nullptr; }
+  [[nodiscard]] const std::source_location& where() const noexcept { return by_->where; }
+
+  /// Makes this the task that `by`, which lives until this one has ended, waits for.
+  void continue_with(const awaited_by& by) noexcept {
+    by_ = &by;
+    context_ = by.parent.context_;
+    context_->innermost_ = this;
+  }
+
+  /// Makes this the outermost task of `c`.
+  void root_in(context& c) noexcept {
+    context_ = &c;
+    c.innermost_ = this;
+  }
+
+  [[nodiscard]] std::exception_ptr take_error() noexcept { return std::exchange(error_, nullptr); }
+  void rethrow_error() const {
+    if (error_) std::rethrow_exception(error());
+  }
+
+  static void* operator new(std::size_t size) { return allocate_frame(size); }
+  static void operator delete(void* p, std::size_t size) noexcept { free_frame(p, size); }
+
+ private:
+  // Cold, and so is the rethrow: docs/decisions/0006-cold-throws.md.
+  [[gnu::cold]] std::exception_ptr error() const noexcept;
+
+  struct final_awaiter {
+    bool await_ready() const noexcept { return false; }
+    template <class Promise>
+    void await_suspend(std::coroutine_handle<Promise> h) const noexcept {
+      h.promise().finished();
+    }
+    void await_resume() const noexcept {}
+  };
+
+  void finished() noexcept {
+    if (by_) {
+      context_->innermost_ = &by_->parent;
+      context_->home().transfer_to(by_->continuation);
+    } else {
+      finished_root();
+    }
+  }
+  void finished_root() noexcept;
+
+  context* context_ = nullptr;
+  const awaited_by* by_ = nullptr;  // null: this is the outermost
+  std::exception_ptr error_;
+};
+
+}  // namespace detail
+
+inline void wait::bind(detail::promise_base& promise, std::coroutine_handle<> h) noexcept {
+  context_ = &promise.task_context();
+  home_ = &context_->home();
+  handle_ = h;
+}
+
+namespace detail {
+
+/// What can be awaited in a task and wants to know of which before it is tried.
+template <class A>
+concept task_aware = requires(A& a, promise_base& p, std::coroutine_handle<> h) { a.bind(p, h); };
+
+/// Stands for an operation that lives elsewhere in the same expression. g++ 12 copies an awaiter
+/// that await_transform() returns by reference.
+template <class A>
+struct bound_awaiter {
+  A& operation;
+  [[gnu::always_inline]] bool await_ready() { return operation.await_ready(); }
+  auto await_suspend(std::coroutine_handle<> h) { return operation.await_suspend(h); }
+  decltype(auto) await_resume() { return operation.await_resume(); }
+};
+
+/// Awaits a task from another one: starts it in place and hands the scheduler over to it.
+template <class T>
+class child_awaiter;
+
+/// The same for as_tuple().
+template <class T>
+class as_tuple_task;
+template <class Operation>
+class as_tuple_awaiter;
+
+/// A task that is awaited by the library itself, at a place that no dump is to tell of.
+template <class T>
+struct unseen {
+  task<T>&& child;
+};
+
+template <class T>
+class promise;
+
+template <class T>
+class promise_common : public promise_base {
+ public:
+  task<T> get_return_object() noexcept;
+
+  template <class U>
+  child_awaiter<U> await_transform(
+      task<U>&& child, std::source_location where = std::source_location::current()) noexcept;
+
+  template <class U>
+  child_awaiter<U> await_transform(unseen<U>&& internal) noexcept;
+
+  template <class U>
+  as_tuple_awaiter<child_awaiter<U>> await_transform(
+      as_tuple_task<U>&& child,
+      std::source_location where = std::source_location::current()) noexcept;  // in as_tuple.hpp
+
+  template <class A>
+    requires task_aware<std::remove_reference_t<A>>
+  bound_awaiter<std::remove_reference_t<A>> await_transform(A&& awaitable) noexcept {
+    awaitable.bind(*this, handle());
+    return {awaitable};
+  }
+
+  template <class A>
+    requires(!task_aware<std::remove_reference_t<A>>)
+  foreign_wait<A> await_transform(
+      A&& awaitable, const std::source_location& where = std::source_location::current()) {
+    return foreign_wait<A>(static_cast<A&&>(awaitable), *this, handle(), where);
+  }
+
+ private:
+  std::coroutine_handle<promise<T>> handle() noexcept {
+    return std::coroutine_handle<promise<T>>::from_promise(static_cast<promise<T>&>(*this));
+  }
+};
+
+template <class T>
+class promise final : public promise_common<T> {
+ public:
+  template <class U>
+    requires std::convertible_to<U&&, T>
+  void return_value(U&& value) noexcept(std::is_nothrow_constructible_v<T, U&&>) {
+    value_.emplace(std::forward<U>(value));
+  }
+  T result() {
+    this->rethrow_error();
+    return std::move(*value_);
+  }
+
+ private:
+  std::optional<T> value_;
+};
+
+template <class T>
+class promise<T&> final : public promise_common<T&> {
+ public:
+  void return_value(T& value) noexcept { value_ = &value; }
+  T& result() {
+    this->rethrow_error();
+    return *value_;
+  }
+
+ private:
+  T* value_ = nullptr;
+};
+
+template <>
+class promise<void> final : public promise_common<void> {
+ public:
+  void return_void() const noexcept {}
+  void result() { this->rethrow_error(); }
+};
+
+}  // namespace detail
+}  // namespace leat

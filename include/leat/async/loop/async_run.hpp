@@ -1,0 +1,191 @@
+#pragma once
+
+#include <concepts>
+#include <exception>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/associated_cancellation_slot.hpp>
+#include <asio/associated_executor.hpp>
+#include <asio/async_result.hpp>
+#include <asio/execution/executor.hpp>
+#include <asio/executor_work_guard.hpp>
+#include <asio/io_context.hpp>
+
+#include "leat/async/loop/asio_scheduler.hpp"
+#include "leat/async/loop/detail/asio_operation_ptr.hpp"
+#include "leat/async/task.hpp"
+
+namespace leat {
+namespace detail {
+
+/// The io_context behind a type-erased executor: one of an io_context, or a strand of one.
+/// Any other is a broken precondition.
+[[nodiscard]] asio::io_context& io_context_of(const asio::any_io_executor& executor);
+
+template <class Executor>
+asio::io_context& io_context_of(const Executor& executor) {
+  if constexpr (requires {
+                  { executor.context() } -> std::same_as<asio::io_context&>;
+                }) {
+    return executor.context();
+  } else if constexpr (requires { executor.get_inner_executor(); }) {
+    return io_context_of(executor.get_inner_executor());
+  } else {
+    return io_context_of(asio::any_io_executor(executor));
+  }
+}
+
+template <class T>
+struct run_signature {
+  static_assert(!std::is_reference_v<T>, "async_run gives values: let the task return a pointer");
+  static_assert(std::default_initializable<T>,
+                "a completion with an error has a value too: let the task return std::optional");
+  using type = void(std::exception_ptr, T);
+};
+template <>
+struct run_signature<void> {
+  using type = void(std::exception_ptr);
+};
+
+/// A task with a completion handler: its owner until the handler has been called.
+///
+/// Lives in memory of the handler's allocator, and is taken apart only on the handler's executor,
+/// so that a cancellation emitted there always finds it whole.
+template <class T, class Handler, class Executor>
+class run_operation final : private task_scope {
+ public:
+  using handler_type = Handler;
+
+  static void start(const Executor& executor, task<T> t, Handler handler,
+                    const std::source_location& where) {
+    const auto allocator = asio::get_associated_allocator(handler);
+    delivery self = delivery::make(allocator, executor, std::move(handler), where);
+    self->spawn_on(leat::get_scheduler(io_context_of(executor)),
+                   run_into(std::move(t), self->result_), "", where);
+    self->listen();  // no cancellation is emitted before this returns
+    run_operation& running = *self.release();
+    running.when_idle(running.ended_);
+  }
+
+  run_operation(const Executor& executor, Handler&& handler, const std::source_location& where)
+      : task_scope("async_run", "", nullptr),
+        handler_(std::move(handler)),
+        work_(asio::make_work_guard(handler_, executor)),
+        ended_(*this, where) {}
+
+ private:
+  using delivery = asio_delivery<run_operation>;
+
+  struct end_of_task : condition_wait {
+    end_of_task(run_operation& o, const std::source_location& where) noexcept
+        : condition_wait(o, idle, no_deadline, where), owner(o) {
+      run_ = [](work_item& item) noexcept {
+        run_operation& self = static_cast<end_of_task&>(item).owner;
+        // Never inside the scheduler's turn: the handler is user code and may do what it likes.
+        const auto executor = self.work_.get_executor();
+        delivery(self).post_to(executor);
+      };
+    }
+    run_operation& owner;
+  };
+
+  friend delivery;
+
+  void task_failed(std::exception_ptr error) noexcept override { error_ = std::move(error); }
+
+  void listen() {
+    auto cancellation = asio::get_associated_cancellation_slot(handler_);
+    if (!cancellation.is_connected()) return;
+    cancellation.assign([this](asio::cancellation_type type) {
+      if (type != asio::cancellation_type::none) request_scope_stop();
+    });
+  }
+
+  void finish(delivery& memory) {
+    auto cancellation = asio::get_associated_cancellation_slot(handler_);
+    if (cancellation.is_connected()) cancellation.clear();
+    // Memory is given back before the handler is called: it may start the next operation in it.
+    Handler handler(std::move(handler_));
+    const auto work = std::move(work_);
+    const std::exception_ptr error = std::move(error_);
+    auto result = std::move(result_);
+    memory.reset();
+    if constexpr (std::is_void_v<T>) {
+      std::move(handler)(error);
+    } else {
+      std::move(handler)(error, error ? T() : result.take());
+    }
+  }
+
+  Handler handler_;
+  post_memory post_memory_;
+  asio::executor_work_guard<asio::associated_executor_t<Handler, Executor>> work_;
+  result_slot<T> result_;
+  std::exception_ptr error_;
+  end_of_task ended_;
+};
+
+}  // namespace detail
+
+/// Runs a task from any Asio program: on the scheduler of the executor's io_context, with any
+/// completion token.
+///
+///     leat::async_run(io, serve(request), [](std::exception_ptr error, reply r) { ... });
+///     auto r = co_await leat::async_run(executor, serve(request), asio::use_awaitable);
+///
+/// The task may be awaited by nobody (`asio::detached`): its error is lost then.
+///
+/// Completion:    void(std::exception_ptr, T); void(std::exception_ptr) for task<void>. With an
+///                error the value is T().
+/// Errors:        what left the task.
+/// Cancellation:  terminal, partial or total: a stop request of the task, which ends as it likes.
+/// Thread safety: shared-safe. The handler runs on its associated executor, by default `executor`,
+///                never inside the scheduler's turn and never inside this call.
+/// Cost:          one allocation with the handler's associated allocator, one post.
+template <class T, class Executor, class CompletionToken>
+  requires(asio::execution::is_executor<Executor>::value)
+auto async_run(const Executor& executor, task<T> t, CompletionToken&& token,
+               std::source_location where = std::source_location::current()) {
+  using signature = typename detail::run_signature<T>::type;
+  static_assert(detail::completion_handler<std::decay_t<CompletionToken>, signature>::is_function);
+  return asio::async_initiate<CompletionToken, signature>(
+      [executor, where](auto&& handler, task<T> body) {
+        using handler_type = std::decay_t<decltype(handler)>;
+        detail::run_operation<T, handler_type, Executor>::start(
+            executor, std::move(body), std::forward<decltype(handler)>(handler), where);
+      },
+      token, std::move(t));
+}
+
+/// The same on an io_context.
+template <class T, class CompletionToken>
+auto async_run(asio::io_context& io, task<T> t, CompletionToken&& token,
+               std::source_location where = std::source_location::current()) {
+  return async_run(io.get_executor(), std::move(t), std::forward<CompletionToken>(token), where);
+}
+
+/// Rejected: a callable is no task.
+template <class Where, class Body, class CompletionToken>
+  requires(!detail::is_task<std::remove_cvref_t<Body>>)
+auto async_run(Where&&, Body&&, CompletionToken&&) {
+  static_assert(detail::is_task<Body>,
+                "async_run() needs a task: call the function that returns one, and give it its "
+                "state as parameters");
+}
+
+}  // namespace leat
+
+namespace asio {
+
+/// Rejected: explains the error of co_spawn() of a leat::task.
+template <class Where, class T, class CompletionToken>
+void co_spawn(Where&&, leat::task<T>, CompletionToken&&) {
+  static_assert(!std::same_as<leat::task<T>, leat::task<T>>,
+                "asio::co_spawn() cannot start a leat::task: write leat::async_run(executor, task, "
+                "token)");
+}
+
+}  // namespace asio

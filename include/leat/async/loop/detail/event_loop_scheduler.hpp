@@ -1,0 +1,94 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <unistd.h>
+#include <utility>
+
+#include "leat/async/scheduler.hpp"
+
+namespace leat::detail {
+
+/// An eventfd by which a scheduler hears of what happens outside of the process, such as the
+/// completions of a ring. Thread-bound to the scheduler.
+class event_listener {
+ public:
+  event_listener() = default;
+  event_listener(const event_listener&) = delete;
+  event_listener& operator=(const event_listener&) = delete;
+  virtual ~event_listener() = default;
+
+  /// The eventfd.
+  [[nodiscard]] virtual int descriptor() const noexcept = 0;
+
+  /// Posts `item` to the scheduler once the eventfd has been written to; maybe for a write that
+  /// came before. One at a time: listen again after the item has run.
+  virtual void listen(work_item& item) noexcept = 0;
+};
+
+/// Something that uses an event listener and may outlive its scheduler.
+class listening_object {
+ public:
+  /// The scheduler is being destroyed: the listener has to be destroyed within this call. Called
+  /// on the thread that destroys the scheduler.
+  virtual void scheduler_ends() noexcept = 0;
+
+ protected:
+  virtual ~listening_object() = default;
+
+ private:
+  friend class event_loop_scheduler;
+  listening_object* previous_ = nullptr;
+  listening_object* following_ = nullptr;
+};
+
+/// What the schedulers of real event loops have in common: services that the I/O layer makes for
+/// them and that end with them.
+class event_loop_scheduler : public scheduler {
+ public:
+  /// Errors: those of the system; std::bad_alloc.
+  [[nodiscard]] virtual std::unique_ptr<event_listener> make_listener() = 0;
+
+  /// set_service(), and keeps it alive. While the scheduler ends its tasks
+  /// it calls Complete(service, scheduler), which completes the requests that have ended.
+  template <auto Complete, class Service>
+  void own_service(std::shared_ptr<Service> service) noexcept {
+    set_service<Service>(service.get());
+    owned_service& owned = owned_[static_cast<std::size_t>(Service::slot)];
+    owned.complete = [](void* object, scheduler& home) noexcept {
+      Complete(*static_cast<Service*>(object), home);
+    };
+    owned.service = std::move(service);
+  }
+
+  /// Tells `object` when the scheduler ends, unless it is removed before. Thread safety:
+  /// shared-safe.
+  void add(listening_object& object) noexcept;
+  void remove(listening_object& object) noexcept;
+
+ protected:
+  ~event_loop_scheduler() = default;
+
+  /// False in a child of fork().
+  [[nodiscard]] bool is_of_this_process() const noexcept { return process_ == ::getpid(); }
+
+  /// end_tasks(), and then destroys the services, while the driver still can do what they need.
+  void end(std::string_view what) noexcept;
+
+ private:
+  bool complete_services() noexcept override;
+
+  struct owned_service {
+    std::shared_ptr<void> service;
+    void (*complete)(void* service, scheduler& home) noexcept = nullptr;
+  };
+
+  const pid_t process_ = ::getpid();
+  std::array<owned_service, service_slots> owned_;
+  std::mutex objects_mutex_;
+  listening_object* objects_ = nullptr;
+};
+
+}  // namespace leat::detail

@@ -1,0 +1,386 @@
+#pragma once
+
+#include <chrono>
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <optional>
+#include <ostream>
+#include <source_location>
+#include <sstream>
+#include <stop_token>
+#include <string>
+#include <system_error>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "leat/async/detail/asio_errors.hpp"
+#include "leat/async/detail/promise.hpp"
+#include "leat/async/detail/result_tuple.hpp"
+#include "leat/async/detail/select_branches.hpp"
+#include "leat/async/detail/select_state.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/wait_for_stop.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/clock.hpp"
+#include "leat/base/detail/is_task.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat {
+namespace detail {
+
+[[nodiscard, gnu::cold]] failure select_cancelled(const std::string& what);
+
+// How a limit ends an operation: the end of a sleep, or a stop.
+template <class End>
+inline constexpr errc code_of_end = errc::deadline_exceeded;
+template <>
+inline constexpr errc code_of_end<stop_wait> = errc::cancelled;
+[[nodiscard, gnu::cold]] failure ended_by(errc end, const std::string& what);
+
+template <class First, class... Others>
+const std::source_location& first_location(const First& first, const Others&...) noexcept {
+  return first.where();
+}
+
+template <class Operation>
+using arm_result = decltype(std::declval<arm<Operation>&>().result());
+
+template <std::size_t I, class Operation>
+struct numbered_arm : arm<Operation> {
+  template <class From>
+  numbered_arm(From&& from, selection& s)
+      : arm<Operation>(std::move(from), s, static_cast<int>(I)) {}
+};
+
+template <class Indices, class... Operations>
+struct arms;
+template <std::size_t... I, class... Operations>
+struct arms<std::index_sequence<I...>, Operations...> : numbered_arm<I, Operations>... {
+  explicit arms(selection& s, Operations&&... operations)
+      : numbered_arm<I, Operations>(std::move(operations), s)... {}
+  arms(selection& s, arms&& unstarted)
+      : numbered_arm<I, Operations>(static_cast<numbered_arm<I, Operations>&&>(unstarted), s)... {}
+
+  // Calls f with each arm and its number until it says true.
+  template <class F>
+  bool any(F&& f) {
+    return (f(static_cast<numbered_arm<I, Operations>&>(*this),
+              std::integral_constant<std::size_t, I>()) ||
+            ...);
+  }
+  void describe(std::ostream& out) const {
+    ((out << (I == 0 ? "" : ", or "),
+      static_cast<const numbered_arm<I, Operations>&>(*this).describe(out)),
+     ...);
+  }
+};
+
+/// Awaits the first of several operations; see select(). Movable until it is awaited.
+template <class... Operations>
+class [[nodiscard]] select_awaiter final : public selection {
+ public:
+  using result_type = std::variant<arm_result<Operations>...>;
+
+  explicit select_awaiter(const std::source_location& where, Operations&&... operations)
+      : selection(&describe_all, where), arms_(*this, std::move(operations)...) {}
+  select_awaiter(select_awaiter&& unstarted) noexcept
+      : selection(&describe_all, unstarted.where()), arms_(*this, std::move(unstarted.arms_)) {
+    LEAT_ASSERT(unstarted.winner() == nobody && !unstarted.suspended_,
+                "a select that was awaited was moved");
+  }
+  select_awaiter& operator=(select_awaiter&&) = delete;
+  ~select_awaiter() {
+    // Where the coroutine is destroyed while it waits, nothing can win any more.
+    if (suspended_ && !claim(stop)) undo();
+  }
+
+  /// Called by leat::task before anything else.
+  void bind(promise_base& promise, std::coroutine_handle<>) noexcept {
+    task_ = &promise.task_context();
+  }
+
+  bool await_ready() {
+    const bool stopped = task_ && task_->stop_requested();
+    const bool done = arms_.any([&](auto& a, auto index) {
+      return (!stopped || asks_for_nothing(a)) && a.try_now() && claim(static_cast<int>(index()));
+    });
+    // For good: what is not tried has no memory for a wait either.
+    if (stopped && !done) return claim(stop);
+    return done && (!task_ || task_->home().spend());
+  }
+
+  bool await_suspend(std::coroutine_handle<> h) {
+    wait_in(task_, h);
+    suspended_ = true;
+    if (winner() != nobody) {  // done; but others have their turn first
+      wake();
+      return true;
+    }
+    if (task_ && task_->stop_requested()) {
+      static_cast<void>(claim(stop));
+    } else if (!begin()) {
+      return true;
+    }
+    stop_waiting();
+    return false;
+  }
+
+  result_type await_resume() {
+    end();
+    if (winner() == stop) throw select_cancelled(text());
+    return result();
+  }
+  result_tuple<result_type> await_tuple() noexcept {
+    end();
+    const bool stopped = winner() == stop;
+    return tuple_of<result_type>(stopped ? make_error_code(errc::cancelled) : std::error_code(),
+                                 [this] { return result(); });
+  }
+
+  /// For one whose last operation may be done in part: that, when all is over. `others` is the code
+  /// with which the other operations end it.
+  auto& last_of_all(std::error_code others) {
+    end();
+    if (begin_error_) std::rethrow_exception(begin_error_);
+    constexpr std::size_t index = sizeof...(Operations) - 1;
+    using operation = std::tuple_element_t<index, std::tuple<Operations...>>;
+    auto& last = static_cast<numbered_arm<index, operation>&>(arms_);
+    if (winner() == stop) others = make_error_code(errc::cancelled);
+    if (winner() != static_cast<int>(index)) last.interrupt(others);
+    return last;
+  }
+
+  /// What is waited for, in words.
+  [[nodiscard]] std::string text() const {
+    std::ostringstream out;
+    arms_.describe(out);
+    return std::move(out).str();
+  }
+
+ private:
+  // True: over, and nobody will wake the coroutine.
+  bool begin() noexcept {
+    bool here = false;
+    try {
+      arms_.any([&](auto& a, auto) {
+        here = a.begin();
+        return here || winner() != nobody;
+      });
+    } catch (...) {
+      // Nothing has happened, unless one that had begun before has won meanwhile.
+      here = claim(error);
+      if (here) begin_error_ = std::current_exception();
+    }
+    return here;
+  }
+
+  // The coroutine is destroyed with its scheduler after an operation has won.
+  [[gnu::cold]] void undo() noexcept {
+    take_wakeup_back();
+    arms_.any([this](auto& a, auto index) {
+      if (static_cast<int>(index()) != winner()) return false;
+      if constexpr (requires { a.undo(); }) a.undo();
+      return true;
+    });
+  }
+
+  // Those who have lost wait no more.
+  void end() noexcept {
+    suspended_ = false;
+    arms_.any([this](auto& a, auto index) {
+      if (static_cast<int>(index()) != winner()) a.withdraw();
+      return false;
+    });
+  }
+
+  result_type result() {
+    if (begin_error_) std::rethrow_exception(begin_error_);
+    std::optional<result_type> given;
+    arms_.any([&](auto& a, auto index) {
+      if (static_cast<int>(index()) != winner()) return false;
+      given.emplace(std::in_place_index<index()>, a.result());
+      return true;
+    });
+    return std::move(*given);
+  }
+
+  static void describe_all(const selection& s, std::ostream& out) {
+    static_cast<const select_awaiter&>(s).arms_.describe(out);
+  }
+
+  context* task_ = nullptr;
+  bool suspended_ = false;
+  std::exception_ptr begin_error_;
+  arms<std::index_sequence_for<Operations...>, Operations...> arms_;
+};
+
+/// Awaits an operation, or what ends the waiting for it; see with_timeout() and with_stop().
+/// Movable until it is awaited.
+template <class Operation, class End>
+class [[nodiscard]] limited_awaiter {
+ public:
+  limited_awaiter(Operation&& operation, End&& end, const std::source_location& where)
+      : select_(where, std::move(operation), std::move(end)) {}
+
+  template <awaitable_of_operation Asio>
+  operator Asio() const noexcept;
+
+  void bind(promise_base& promise, std::coroutine_handle<> h) noexcept { select_.bind(promise, h); }
+  bool await_ready() { return select_.await_ready(); }
+  bool await_suspend(std::coroutine_handle<> h) { return select_.await_suspend(h); }
+  auto await_resume() {
+    auto result = select_.await_resume();
+    if (result.index() == 1) throw ended_by(code_of_end<End>, select_.text());
+    if constexpr (!std::is_same_v<arm_result<Operation>, std::monostate>) {
+      return std::get<0>(std::move(result));
+    }
+  }
+  auto await_tuple() noexcept {
+    auto [ec, result] = select_.await_tuple();
+    if (!ec && result.index() == 1) ec = make_error_code(code_of_end<End>);
+    using value = arm_result<Operation>;
+    if constexpr (std::is_same_v<value, std::monostate>) {
+      return result_tuple<void>(ec);
+    } else {
+      return ec ? failed_with<result_tuple<value>>(ec)
+                : result_tuple<value>(ec, std::get<0>(std::move(result)));
+    }
+  }
+
+ private:
+  select_awaiter<Operation, End> select_;
+};
+
+/// The same of an operation that may be done in part.
+///
+/// What ends it begins first: when one of the two cannot begin, nothing has happened.
+template <class Operation, class End>
+  requires done_in_parts<Operation>
+class [[nodiscard]] limited_awaiter<Operation, End> {
+ public:
+  limited_awaiter(Operation&& operation, End&& end, const std::source_location& where)
+      : select_(where, std::move(end), std::move(operation)) {}
+
+  template <awaitable_of_operation Asio>
+  operator Asio() const noexcept;
+
+  void bind(promise_base& promise, std::coroutine_handle<> h) noexcept { select_.bind(promise, h); }
+  bool await_ready() { return select_.await_ready(); }
+  bool await_suspend(std::coroutine_handle<> h) { return select_.await_suspend(h); }
+  auto await_resume() { return select_.last_of_all(make_error_code(code_of_end<End>)).result(); }
+  result_tuple<arm_result<Operation>> await_tuple() noexcept {
+    try {
+      return select_.last_of_all(make_error_code(code_of_end<End>)).tuple();
+    } catch (...) {
+      return failed_with<result_tuple<arm_result<Operation>>>(
+          to_error_code(std::current_exception()));
+    }
+  }
+
+ private:
+  select_awaiter<End, Operation> select_;
+};
+
+template <class Operation, class End>
+[[nodiscard]] auto limit(Operation&& operation, End&& end, const std::source_location& where) {
+  static_assert(!is_task<std::remove_cvref_t<Operation>>,
+                "a limit takes an operation, not a task: spawn the task in a task_group and write "
+                "with_timeout(group.join(), limit)");
+  static_assert(
+      is_task<std::remove_cvref_t<Operation>> || selectable<std::remove_cvref_t<Operation>>,
+      "a limit takes an operation of leat that waits, such as queue.pop(), "
+      "leat::sleep_for() or group.join()");
+  static_assert(!std::is_lvalue_reference_v<Operation>,
+                "a limit takes over the operation: write std::move(operation)");
+  return limited_awaiter<Operation, End>(std::move(operation), std::move(end), where);
+}
+
+}  // namespace detail
+
+/// Waits for the first of several operations and carries out that one alone.
+///
+///     auto done = co_await leat::select(jobs.pop(), urgent.pop(), leat::sleep_for(1s));
+///     if (done.index() == 0) use(std::get<0>(done));
+///
+/// Operations: pop, pop_many, pop_up_to and push of a queue, sleep_for, sleep_until, wait_for_stop,
+/// join of a task group. Not push_many: a run may be longer than the room there ever is, so part of
+/// it would be in when another operation wins.
+///
+/// The winner is decided before anything moves: a queue whose operation has lost gives and takes
+/// nothing, and nobody behind it in line is passed over. Where several could be done at once the
+/// first in the list is.
+///
+/// Owns the operations: a function can return the select, or keep it and await it later. Objects
+/// that an operation refers to must live until it has completed: the queue, the group, and the
+/// values that are pushed, unless push() copies them.
+///
+/// Result:        a std::variant with what each operation gives, std::monostate where that is void.
+/// Errors:        what the winner throws; cancelled; std::bad_alloc, then nothing has happened.
+/// Cancellation:  total: a stop before there is a winner changes nothing.
+/// Thread safety: as the operations; they may be on queues that other threads use.
+/// Cost:          a place in line, and its end, for each operation; no allocation. What can be done
+///                at once costs what it costs alone.
+template <class... Operations>
+[[nodiscard]] auto select(Operations&&... operations) {
+  static_assert((!detail::is_task<std::remove_cvref_t<Operations>> && ...),
+                "select() takes operations, not tasks: spawn the task in a task_group and write "
+                "group.join()");
+  static_assert(((detail::is_task<std::remove_cvref_t<Operations>> ||
+                  detail::selectable<std::remove_cvref_t<Operations>>) &&
+                 ...),
+                "select() takes operations of leat, such as queue.pop() or group.join(): write "
+                "leat::sleep_for(limit) for a time limit");
+  static_assert((!std::is_lvalue_reference_v<Operations> && ...),
+                "select() takes over its operations: write std::move(operation)");
+  static_assert((!detail::done_in_parts<std::remove_reference_t<Operations>> && ...),
+                "a push_many cannot be one of several: part of it may be in when another operation "
+                "wins. Bound it by with_timeout, with_deadline or with_stop, or push item by item");
+  return detail::select_awaiter<Operations...>(detail::first_location(operations...),
+                                               std::move(operations)...);
+}
+
+/// An operation that has until a time span from now: after that it ends, having changed nothing.
+///
+///     auto item = co_await leat::with_timeout(queue.pop(), 10ms);
+///
+/// Owns the operation, as a select does: a function can return it.
+///
+/// Operations: as for select(), whose cost it has, and push_many of a queue. Of that the items that
+/// are in stay in; it throws a partial_push, which says how many, with the code of what ended it.
+///
+/// Errors: deadline_exceeded, naming the operation; what the operation throws; cancelled.
+/// Cancellation: total; of a push_many partial.
+template <class Operation>
+[[nodiscard]] auto with_timeout(
+    Operation&& operation, time_span limit,
+    const std::source_location& where = std::source_location::current()) {
+  return detail::limit(std::forward<Operation>(operation), sleep_for(limit, where), where);
+}
+
+/// The same until a point in time.
+template <class Operation, class Duration>
+[[nodiscard]] auto with_deadline(
+    Operation&& operation, std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
+    const std::source_location& where = std::source_location::current()) {
+  return detail::limit(std::forward<Operation>(operation), sleep_until(deadline, where), where);
+}
+
+/// The same until a stop is requested through `token`: what a coroutine that is no leat task says
+/// at each wait, since it has no owner whose stop could reach it.
+///
+///     auto item = co_await leat::with_stop(queue.pop(), token);
+///
+/// Errors: cancelled, naming the operation; what the operation throws.
+/// Operations, cancellation: as for with_timeout().
+template <class Operation>
+[[nodiscard]] auto with_stop(Operation&& operation, std::stop_token token,
+                             const std::source_location& where = std::source_location::current()) {
+  return detail::limit(std::forward<Operation>(operation), wait_for_stop(std::move(token), where),
+                       where);
+}
+
+}  // namespace leat

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <coroutine>
+#include <source_location>
+#include <system_error>
+#include <tuple>
+
+#include "leat/async/detail/timer_heap.hpp"
+#include "leat/async/wait_operation.hpp"
+#include "leat/base/clock.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat {
+namespace detail {
+
+/// The end of a sleep: a point in time, or a time span after its beginning.
+struct sleep_end {
+  time_point at{};
+  duration after{-1};  // negative: it ends at `at`
+
+  /// The point in time, if the sleep begins now.
+  [[nodiscard]] time_point from_now(const scheduler& home) const noexcept {
+    return after >= duration::zero() ? deadline_after(home.now(), after) : at;
+  }
+};
+
+}  // namespace detail
+
+/// The wait behind sleep_for() and sleep_until(). Movable until it is awaited.
+class [[nodiscard]] sleep_wait final : public wait {
+ public:
+  sleep_wait(time_point until, const std::source_location& where) noexcept
+      : sleep_wait(detail::sleep_end{.at = until}, where) {}
+  sleep_wait(duration d, const std::source_location& where) noexcept
+      : sleep_wait(detail::sleep_end{.after = d}, where) {}
+  sleep_wait(sleep_wait&& unstarted) noexcept : sleep_wait(unstarted.end_, unstarted.where()) {}
+  ~sleep_wait();
+
+  bool await_ready() const noexcept { return false; }
+  bool await_suspend(std::coroutine_handle<> h);
+  void await_resume() {
+    if (const auto [ec] = await_tuple(); ec) throw failed(ec);
+  }
+  std::tuple<std::error_code> await_tuple() const noexcept;
+
+  [[nodiscard]] const detail::sleep_end& end() const noexcept { return end_; }
+
+ private:
+  sleep_wait(const detail::sleep_end& end, const std::source_location& where) noexcept
+      : wait(sleep_kind, where), end_(end), alarm_(*this) {}
+
+  [[nodiscard, gnu::cold]] static failure failed(std::error_code ec);
+  static void cancel(wait& w) noexcept;
+  static void describe(const wait& w, std::ostream& out);
+  static const kind sleep_kind;
+
+  struct alarm : detail::timer {
+    explicit alarm(sleep_wait& w) noexcept;
+    sleep_wait& owner;
+  };
+
+  detail::sleep_end end_;
+  bool cancelled_ = false;
+  alarm alarm_;
+};
+
+/// Waits for a time span on the scheduler's clock, which is virtual in a simulation.
+///
+/// Errors:       cancelled, when the task was asked to stop before or meanwhile.
+/// Cancellation: total.
+/// Cost:         O(log n) in the number of timers set; no allocation in steady state.
+[[nodiscard]] inline sleep_wait sleep_for(
+    time_span d, std::source_location where = std::source_location::current()) noexcept {
+  return {d < duration::zero() ? duration::zero() : d, where};
+}
+
+/// Waits until a point in time; at once when it has passed. See sleep_for().
+[[nodiscard]] inline sleep_wait sleep_until(
+    time_point t, std::source_location where = std::source_location::current()) noexcept {
+  return {t, where};
+}
+/// The same of one in another unit.
+template <class Duration>
+  requires std::convertible_to<Duration, duration>
+[[nodiscard]] sleep_wait sleep_until(
+    std::chrono::time_point<std::chrono::steady_clock, Duration> t,
+    std::source_location where = std::source_location::current()) noexcept {
+  return {saturated(t), where};
+}
+
+}  // namespace leat

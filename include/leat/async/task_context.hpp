@@ -1,0 +1,90 @@
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <string_view>
+
+#include "leat/async/scheduler.hpp"
+#include "leat/async/task_id.hpp"
+#include "leat/async/work_item.hpp"
+#include "leat/base/detail/frame_allocator.hpp"
+
+namespace leat {
+
+class task_scope;
+class wait;
+
+namespace detail {
+class collector;
+class promise_base;
+template <class T>
+class promise;
+class scope_handover;
+std::string to_text(const work_item& item);
+}  // namespace detail
+
+/// What a spawned task and all that it awaits have in common: scheduler, owner, name, and where it
+/// waits now. One for each spawned task; a child that is awaited shares the one of its parent.
+///
+/// Made and freed by task_scope. Thread safety: thread-bound to its scheduler, except what was
+/// fixed when the task was spawned: scheduler, scope, id, name, spawn site.
+class context : private work_item {
+ public:
+  context(scheduler& s, task_scope& scope, std::string_view name,
+          const std::source_location& spawned_at);
+  context(const context&) = delete;
+  context& operator=(const context&) = delete;
+
+  [[nodiscard]] scheduler& home() const noexcept { return *home_; }
+  [[nodiscard]] task_scope& scope() const noexcept { return *scope_; }
+
+  /// Which task it is, for as long as the process lives.
+  [[nodiscard]] inline task_id id() const noexcept;  // in task_scope.hpp
+
+  /// The name given at spawn; empty when there was none.
+  [[nodiscard]] std::string_view name() const noexcept { return name_ ? name_.get() : ""; }
+  [[nodiscard]] const std::source_location& spawned_at() const noexcept { return spawned_at_; }
+
+  /// The operation on which the task waits; null while it runs or is ready to run.
+  [[nodiscard]] inline wait* waiting() const noexcept;  // in wait.hpp
+
+  /// True when the task was asked to stop. Thread safety: shared-safe.
+  [[nodiscard]] inline bool stop_requested() const noexcept;  // in task_scope.hpp
+
+  static void* operator new(std::size_t size) { return detail::allocate_frame(size); }
+  static void operator delete(void* p, std::size_t size) noexcept { detail::free_frame(p, size); }
+
+ private:
+  friend class scheduler;
+  friend class task_scope;
+  friend class wait;
+  friend class detail::collector;
+  friend class detail::promise_base;
+  friend class detail::scope_handover;
+  friend std::string detail::to_text(const work_item& item);
+
+  // The item is for the start alone. From then on run_ is null and next_ the operation on which the
+  // task waits.
+  void set_started() noexcept {
+    run_ = nullptr;
+    next_ = nullptr;
+  }
+  void set_waiting(work_item* w) noexcept { next_ = w; }
+
+  scheduler* home_;
+  task_scope* scope_;
+  std::uint64_t index_ = 0;                            // set by the scope when it takes the task in
+  std::coroutine_handle<detail::promise<void>> body_;  // the outermost coroutine
+  detail::promise_base* innermost_ = nullptr;          // the end of the chain of awaiting tasks
+  context* previous_ = nullptr;                        // the scope's list of children
+  context* following_ = nullptr;
+  std::unique_ptr<char[]> name_;
+  std::source_location spawned_at_;
+};
+
+}  // namespace leat

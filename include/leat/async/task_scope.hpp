@@ -1,0 +1,281 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <tuple>
+#include <vector>
+
+#include "leat/async/task_context.hpp"
+#include "leat/async/wait_operation.hpp"
+#include "leat/base/detail/mutex.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat {
+
+template <class T>
+class task;
+class condition_wait;
+
+namespace detail {
+class collector;
+class scope_handover;
+class scope_registry;
+class selection;
+template <class Operation>
+class arm;
+std::string to_text(const work_item& item);
+}  // namespace detail
+
+/// Owns tasks: base of everything that spawns (task_group, coordinator, sync_wait, async_run).
+///
+/// Every task has such an owner, and the owner outlives its tasks: nothing is detached. A stop
+/// request reaches every task of the scope, whatever it waits for.
+///
+/// Thread safety: shared-safe, unless a member says otherwise.
+class task_scope {
+ public:
+  /// `kind` and `name` are what a dump calls the scope. `parent`: the task that made it, null
+  /// outside a task; a stop of the parent's scope is a stop of this one.
+  task_scope(std::string_view kind, std::string_view name, context* parent)
+      : task_scope(kind, name, parent, parent) {}
+
+  /// The same for one that `maker` has made, where a dump tells it, but that is stopped with the
+  /// scope of `stopped_with`, or by none when that is null. Neither is kept: both may end first.
+  task_scope(std::string_view kind, std::string_view name, const context* maker,
+             context* stopped_with);
+  task_scope(const task_scope&) = delete;
+  task_scope& operator=(const task_scope&) = delete;
+
+  [[nodiscard]] std::string_view kind() const noexcept { return kind_; }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+  /// Which scope it is: never given twice in a process.
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+
+  /// The task that made it, which may have ended; scope 0: made outside a task.
+  [[nodiscard]] const task_id& maker() const noexcept { return maker_; }
+
+  /// Tasks that have not ended.
+  [[nodiscard]] std::size_t live_tasks() const noexcept;
+
+  /// True once the tasks were asked to stop.
+  [[nodiscard]] bool stop_requested() const noexcept {
+    // acquire: who sees the request sees what was done before it was made.
+    return stopped_.load(std::memory_order_acquire);
+  }
+  [[nodiscard]] std::stop_token get_stop_token() const noexcept {
+    const detail::lock_guard lock(mutex_);
+    return stop_.get_token();
+  }
+
+  /// One task of the scope, as a dump or an error message tells it.
+  struct task_report {
+    task_id task;
+    std::string name;  ///< as given at spawn, or the place where it was spawned
+    /// What it waits for, where and since when, innermost first, a line each.
+    std::string position;
+  };
+
+  /// What each live task waits for. Asks each scheduler and waits for its answer up to `patience`:
+  /// a thread that is stuck in user code is reported as such.
+  [[nodiscard]] std::vector<task_report> report(time_span patience = std::chrono::seconds(1)) const;
+
+ protected:
+  virtual ~task_scope();
+
+  /// What a wait on a scope may be for: no task and no held thing is left; a stop was requested.
+  enum condition : unsigned { idle = 1, stopped = 2 };
+
+  /// Waits in a coroutine until one of `conditions` holds or `deadline` has come; gives false when
+  /// it was the deadline.
+  [[nodiscard]] condition_wait wait_until(unsigned conditions, time_point deadline,
+                                          const std::source_location& where);
+
+  /// The same for an OS thread that runs no scheduler; the deadline is on the steady clock.
+  /// Errors: failed_precondition, for `idle` in a thread that the scope itself waits for.
+  bool block_until(unsigned conditions, time_point deadline, const std::source_location& where);
+
+  /// Runs `w` as a work item, once, when no task and no held thing is left: on the thread that
+  /// ended the last one, which does not touch the scope afterwards, or within this call.
+  void when_idle(condition_wait& w) noexcept;
+
+  /// Starts `t` on `s` from its next turn on.
+  /// Errors: std::bad_alloc; then the task has not started and is destroyed.
+  void spawn_on(scheduler& s, task<void> t, std::string_view name,
+                const std::source_location& where);
+
+  /// Sets the stop flag and ends the wait of every task as cancelled, on its own scheduler.
+  /// Returns false when a stop was requested before.
+  bool request_scope_stop() noexcept;
+
+  /// Takes the stop request back. Tasks that have seen it are not called back. Scopes that were
+  /// made in tasks of this one before do not hear of its next stop.
+  void reset_stop();
+
+  /// A task has ended with an error. Called on the task's scheduler, without a lock. Not pure,
+  /// because it can be called while the scope is being destroyed, before the message about the
+  /// tasks that are left ends the process.
+  virtual void task_failed(std::exception_ptr /*error*/) noexcept {}
+
+  /// True when no task and no held thing is left.
+  [[nodiscard]] bool is_idle() const noexcept;
+
+  /// Something that is no task but that idle has to wait for, such as a thread.
+  void hold() noexcept;
+  void release() noexcept;
+
+  /// An id for such a thing, as if it were a task.
+  [[nodiscard]] task_id next_id() noexcept;
+
+ private:
+  friend class context;
+  friend class detail::promise_base;
+  friend class condition_wait;
+  friend class scheduler;
+  friend std::string detail::to_text(const work_item& item);
+
+  friend class detail::collector;
+  friend class detail::scope_handover;
+
+  struct notice;  // tells one scheduler that the scope was stopped
+  struct link;    // to the parent scope's stop
+
+  static void run_notice(work_item& item) noexcept;
+  [[nodiscard]] bool owns_notice(const work_item& item) const noexcept;
+  static void start(work_item& item) noexcept;
+  static void start_from_elsewhere(work_item& item) noexcept;
+  static void finish(context& c) noexcept;
+  static void leave(context& c, std::exception_ptr error) noexcept;
+  static void leave_now(context& c, std::exception_ptr error) noexcept;
+  // For scheduler::end_tasks().
+  [[nodiscard]] static bool drop(work_item& item) noexcept;
+  static void drop_notice(work_item& item) noexcept;
+  // Tasks that live there, of the newest scope that has any; returns how many it has found.
+  [[nodiscard]] static std::size_t find_some_on(const scheduler& home,
+                                                std::span<context*> found) noexcept;
+  [[nodiscard]] notice* find_notice(const scheduler& s) const noexcept LEAT_REQUIRES(mutex_);
+  void add_child(context& c, notice& n) noexcept LEAT_REQUIRES(mutex_);
+  [[nodiscard]] bool add_if_known(context& c) noexcept;
+  void add_with_notice(context& c);
+  [[nodiscard]] bool has_task_on(const scheduler& s) const noexcept;
+  bool cancel_some_waits(notice& n) noexcept;
+  [[nodiscard]] bool holds(unsigned conditions) const noexcept LEAT_REQUIRES(mutex_);
+  void unlink(condition_wait& w) noexcept LEAT_REQUIRES(mutex_);
+  [[nodiscard]] work_list take_satisfied() noexcept LEAT_REQUIRES(mutex_);
+
+  const std::string_view kind_;
+  const std::string name_;
+  const task_id maker_;
+
+  mutable detail::mutex mutex_;
+  context* children_ LEAT_GUARDED_BY(mutex_) = nullptr;
+  std::size_t tasks_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::uint64_t spawned_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::size_t held_ LEAT_GUARDED_BY(mutex_) = 0;  // threads, and notices on their way
+  std::vector<std::unique_ptr<notice>> notices_ LEAT_GUARDED_BY(mutex_);
+  condition_wait* waiters_ LEAT_GUARDED_BY(mutex_) = nullptr;
+
+  std::stop_source stop_ LEAT_GUARDED_BY(mutex_);
+  std::atomic<bool> stopped_{false};
+  std::unique_ptr<link> link_;
+
+  // The process-wide list of scopes that dump() walks; guarded by the registry's lock.
+  friend class detail::scope_registry;
+  std::uint64_t number_ = 0;
+  task_scope* previous_scope_ = nullptr;
+  task_scope* following_scope_ = nullptr;
+};
+
+inline task_id context::id() const noexcept { return {scope_->number(), index_}; }
+
+inline bool context::stop_requested() const noexcept { return scope_->stop_requested(); }
+
+inline bool wait::stop_requested() const noexcept { return context_ && context_->stop_requested(); }
+
+/// A wait for one of several conditions of a scope, with a deadline; see task_scope::wait_until().
+///
+/// Gives true when a condition holds, false when the deadline came first.
+///
+/// Errors:       cancelled, when the waiting task was asked to stop; never for a wait that includes
+///               `idle`: who joins, joins. failed_precondition, when a task of the scope waits for
+///               `idle`. std::bad_alloc, for a deadline.
+/// Cancellation: total.
+class [[nodiscard]] condition_wait : public wait {
+ public:
+  condition_wait(task_scope& scope, unsigned conditions, time_point deadline,
+                 const std::source_location& where) noexcept;
+  condition_wait(condition_wait&& unstarted) noexcept  // possible until it is awaited
+      : condition_wait(unstarted.scope_, unstarted.conditions_, unstarted.deadline_,
+                       unstarted.where()) {}
+  ~condition_wait();
+
+  bool await_ready() { return bound() && start(); }
+  bool await_suspend(std::coroutine_handle<> h) {
+    if (bound()) return true;
+    attach(h);
+    return !start();
+  }
+  bool await_resume() {
+    const auto [ec, holds] = await_tuple();
+    if (ec) throw failed(ec);
+    return holds;
+  }
+  std::tuple<std::error_code, bool> await_tuple() noexcept;
+
+ private:
+  friend class task_scope;
+  template <class Operation>
+  friend class detail::arm;
+  enum class outcome : unsigned char { holds, deadline, cancelled, own };
+
+  [[nodiscard, gnu::cold]] failure failed(std::error_code ec) const;
+  [[nodiscard, gnu::cold]] static failure waits_for_itself(const task_scope& scope,
+                                                           std::string_view who);
+  bool start();
+  void link_into_scope() noexcept LEAT_NO_ANALYSIS;
+  void end(outcome result) noexcept;
+
+  // As one of the operations of a select; see detail::arm.
+  void select_in(detail::selection& s, int index) noexcept;
+  [[nodiscard]] bool claim() const noexcept;
+  [[nodiscard]] bool holds_now() const noexcept;
+  [[nodiscard]] bool begin_selected() noexcept;
+  void withdraw() noexcept;
+
+  static void cancel(wait&) noexcept;
+  void name_scope(std::ostream& out) const;
+  static void describe_join(const wait& w, std::ostream& out);
+  static void describe_stop(const wait& w, std::ostream& out);
+  static void inspect(const wait& w, wait_object& object);
+  static const kind join_kind;  // of a wait that includes `idle`
+  static const kind stop_kind;
+
+  struct alarm : detail::timer {
+    alarm(condition_wait& w) noexcept;
+    condition_wait& owner;
+  };
+
+  task_scope& scope_;
+  const unsigned conditions_;
+  const time_point deadline_;
+  alarm alarm_;
+  std::atomic<bool> linked_{false};  // changes under the lock of the scope
+  outcome result_ = outcome::holds;
+  int index_ = 0;                           // in the selection
+  detail::selection* selection_ = nullptr;  // that it is part of
+  condition_wait* previous_ = nullptr;
+  condition_wait* following_ = nullptr;
+};
+
+}  // namespace leat

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <coroutine>
+#include <source_location>
+#include <stop_token>
+
+#include "leat/async/detail/promise.hpp"
+#include "leat/async/task_context.hpp"
+#include "leat/async/task_scope.hpp"
+#include "leat/async/wait_operation.hpp"
+
+namespace leat {
+namespace detail {
+
+// Awaitables that never suspend: they only tell of the task that awaits them.
+class [[nodiscard]] context_query {
+ public:
+  void bind(promise_base& p, std::coroutine_handle<>) noexcept { context_ = &p.task_context(); }
+  bool await_ready() const noexcept { return true; }
+  void await_suspend(std::coroutine_handle<>) const noexcept {}
+  context& await_resume() const noexcept { return *context_; }
+
+ protected:
+  context* context_ = nullptr;
+};
+
+struct [[nodiscard]] scheduler_query : context_query {
+  scheduler& await_resume() const noexcept { return context_->home(); }
+};
+struct [[nodiscard]] stop_token_query : context_query {
+  std::stop_token await_resume() const noexcept { return context_->scope().get_stop_token(); }
+};
+struct [[nodiscard]] stop_requested_query : context_query {
+  bool await_resume() const noexcept { return context_->stop_requested(); }
+};
+
+class [[nodiscard]] yield_wait final : public wait {
+ public:
+  explicit yield_wait(const std::source_location& where) noexcept : wait(yield_kind, where) {}
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> h) noexcept {
+    if (!bound()) attach(h);
+    begin_wait();
+    wake();
+  }
+  void await_resume() const noexcept {}
+
+ private:
+  static const kind yield_kind;
+};
+
+}  // namespace detail
+
+/// What a task can ask about itself, with `co_await`. None of these suspends, except yield().
+namespace this_task {
+
+/// The task's context: its name, owner and scheduler.
+[[nodiscard]] inline detail::context_query get_context() noexcept { return {}; }
+
+/// The scheduler on which the task runs.
+[[nodiscard]] inline detail::scheduler_query get_scheduler() noexcept { return {}; }
+
+/// The stop token of the task's owner, for code that takes one. leat's own operations observe it
+/// without being told.
+[[nodiscard]] inline detail::stop_token_query get_stop_token() noexcept { return {}; }
+
+/// True when the task was asked to stop: for loops that compute and never wait.
+[[nodiscard]] inline detail::stop_requested_query stop_requested() noexcept { return {}; }
+
+/// Lets every other task that is ready run first.
+/// Cancellation: none; it always goes on. Cost: one trip through the run queue.
+[[nodiscard]] inline detail::yield_wait yield(
+    std::source_location where = std::source_location::current()) noexcept {
+  return detail::yield_wait(where);
+}
+
+}  // namespace this_task
+}  // namespace leat

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <atomic>
+#include <coroutine>
+#include <optional>
+#include <source_location>
+#include <stop_token>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "leat/async/task_scope.hpp"
+#include "leat/async/wait_operation.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat {
+
+/// The wait behind wait_for_stop(). Movable until it is awaited.
+class [[nodiscard]] stop_wait final : public wait {
+ public:
+  stop_wait(std::stop_token token, const std::source_location& where) noexcept
+      : wait(stop_kind, where), token_(std::move(token)) {}
+  stop_wait(stop_wait&& unstarted) noexcept
+      : stop_wait(std::move(unstarted.token_), unstarted.where()) {}
+  ~stop_wait();
+
+  bool await_ready() const noexcept { return token_.stop_requested() && !stop_requested(); }
+  bool await_suspend(std::coroutine_handle<> h);
+  void await_resume() {
+    if (const auto [ec] = await_tuple(); ec) throw failed(ec);
+  }
+  std::tuple<std::error_code> await_tuple() noexcept;
+
+  /// The token, of a wait that nobody will await.
+  [[nodiscard]] std::stop_token release() && noexcept { return std::move(token_); }
+
+ private:
+  enum outcome : unsigned char { waiting, stopped, cancelled };
+  struct forward {
+    stop_wait* self;
+    void operator()() const noexcept { self->end(stopped); }
+  };
+
+  [[nodiscard, gnu::cold]] static failure failed(std::error_code ec);
+  void end(outcome o) noexcept;
+  static void cancel(wait& w) noexcept;
+  static void describe(const wait& w, std::ostream& out);
+  static const kind stop_kind;
+
+  std::stop_token token_;
+  std::atomic<outcome> outcome_{waiting};
+  std::optional<std::stop_callback<forward>> callback_;
+};
+
+/// Waits until a stop is requested through `token`, whoever asks for it, on any thread.
+///
+/// For coroutines that are no leat tasks, as one of the operations of select(), and for stops other
+/// than the own one: a leat task's waits observe the stop of their owner without being told.
+///
+/// Errors:       cancelled, when the waiting task itself was asked to stop.
+/// Cancellation: total.
+/// Cost:         no allocation. With a token that nobody can stop it waits without end.
+[[nodiscard]] inline stop_wait wait_for_stop(
+    std::stop_token token, std::source_location where = std::source_location::current()) noexcept {
+  return {std::move(token), where};
+}
+
+}  // namespace leat

@@ -1,0 +1,150 @@
+#pragma once
+
+#include <coroutine>
+#include <iosfwd>
+#include <source_location>
+#include <string>
+#include <string_view>
+
+#include "leat/async/detail/asio_errors.hpp"
+#include "leat/async/scheduler.hpp"
+#include "leat/async/task_context.hpp"
+#include "leat/async/wait_target.hpp"
+#include "leat/async/work_item.hpp"
+#include "leat/base/clock.hpp"
+
+namespace leat {
+
+namespace detail {
+class promise_base;
+class scope_handover;
+std::string to_text(const work_item& item);
+}  // namespace detail
+
+/// A waiting operation: who waits, where in the source, since when, and how to make it stop.
+///
+/// Base of every operation that can suspend a task. It lives in the frame of the coroutine that
+/// waits, so waiting allocates nothing, and it is itself the work item that resumes the coroutine:
+/// on the scheduler on which the wait began, never inside the call that ends the wait.
+///
+/// In a leat task the operation knows its task before it is tried (bind()); in any other coroutine
+/// it learns of its scheduler when it suspends (attach()).
+class wait : public work_item {
+ public:
+  /// What the kinds of waits have in common; one static object for each kind.
+  struct kind {
+    std::string_view verb;  ///< what the waiter does, as a dump says it: "pop", "sleep"
+    /// Ends the wait as cancelled unless it has ended already. Called on the waiter's scheduler.
+    void (*cancel)(wait&) noexcept;
+    /// Adds what a person needs to know: on which object, how full it is. Same thread as cancel.
+    void (*describe)(const wait&, std::ostream&);
+    /// Fills in what a program needs to know, and who can end the wait. Null: nothing is known but
+    /// the words. Same thread as cancel.
+    void (*inspect)(const wait&, wait_object&) = nullptr;
+  };
+
+  wait(const wait&) = delete;
+  wait& operator=(const wait&) = delete;
+
+  /// Explains the error of a `co_await` in a coroutine of Asio.
+  template <detail::awaitable_of_operation Asio>
+  operator Asio() const noexcept;
+
+  [[nodiscard]] const kind& what() const noexcept { return *kind_; }
+  [[nodiscard]] const std::source_location& where() const noexcept { return where_; }
+  [[nodiscard]] time_point since() const noexcept { return since_; }
+  [[nodiscard]] scheduler* home() const noexcept { return home_; }
+
+  /// Lets the waiter go on: its scheduler will resume it. Call once, after the result is in place;
+  /// the operation may be gone afterwards. Thread safety: shared-safe.
+  void wake() noexcept {
+    if (home_) {
+      home_->post(*this);
+    } else {
+      run_(*this);
+    }
+  }
+
+  /// Called by leat::task before the operation is tried. `h` is the coroutine that waits.
+  inline void bind(detail::promise_base& promise, std::coroutine_handle<> h) noexcept;
+
+  /// Begins to wait in the coroutine `h`, of the task `c`; null for a coroutine that is no leat
+  /// task.
+  void wait_in(context* c, std::coroutine_handle<> h) noexcept {
+    if (c) {
+      context_ = c;
+      home_ = &c->home();
+      handle_ = h;
+    } else {
+      attach(h);
+    }
+    begin_wait();
+  }
+
+  /// Takes that back: the operation has ended at once.
+  void stop_waiting() noexcept { end_wait(); }
+
+ protected:
+  wait(const kind& k, const std::source_location& where) noexcept : kind_(&k), where_(where) {}
+  ~wait() = default;
+
+  [[nodiscard]] bool bound() const noexcept { return context_ != nullptr; }
+
+  /// For a coroutine that is no leat task: remembers whom to resume.
+  void attach(std::coroutine_handle<> h) noexcept;
+
+  /// Marks the task as waiting here. Call before the operation can be completed by another thread.
+  void begin_wait() noexcept {
+    if (home_) since_ = home_->turn_time();
+    if (!context_) return;
+    run_ = &wait::resume;
+    context_->set_waiting(this);
+  }
+
+  /// Takes the mark back; for a wait that ended at once.
+  void end_wait() noexcept {
+    if (context_) context_->set_waiting(nullptr);
+  }
+
+  /// True: it is a coroutine that waits, and not a thread or a handler.
+  [[nodiscard]] bool resumes_coroutine() const noexcept { return run_ == &wait::resume; }
+
+  /// For a destructor: true if the task is destroyed, with its scheduler, while it waits here.
+  [[nodiscard]] bool is_dying() const noexcept {
+    return context_ && home_->is_ending() && context_->waiting() == this;
+  }
+
+  /// For the destructor of a wait that has ended and whose coroutine was not resumed: returns when
+  /// the wake-up, which another thread may be about to post, refers to this wait no more.
+  /// Precondition: the scheduler ends its tasks.
+  [[gnu::cold]] void take_wakeup_back() noexcept;
+
+  [[nodiscard]] bool is_wakeup_dropped() const noexcept { return run_ == &wait::drop; }
+
+  /// True when the task was asked to stop: the operation is not even tried. False outside a task.
+  [[nodiscard]] inline bool stop_requested() const noexcept;  // in task_scope.hpp
+
+  scheduler* home_ = nullptr;
+  context* context_ = nullptr;
+
+ private:
+  friend std::string detail::to_text(const work_item& item);
+  friend class detail::scope_handover;
+  friend class scheduler;
+
+  static void resume(work_item& item) noexcept;
+  static void drop(work_item& item) noexcept;
+  // True, and the item will not run, if it is the wake-up of a wait.
+  [[nodiscard]] static bool drop_resumption(work_item& item) noexcept;
+
+  std::coroutine_handle<> handle_;
+  const kind* kind_;
+  std::source_location where_;
+  time_point since_;  // set when the wait begins
+};
+
+inline wait* context::waiting() const noexcept {
+  return run_ ? nullptr : static_cast<wait*>(next_);
+}
+
+}  // namespace leat

@@ -1,0 +1,43 @@
+#include "async/backoff.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error_text.hpp"
+
+namespace leat::detail {
+namespace {
+
+// From half of it to the whole.
+duration by_chance(duration delay, random_engine& random) {
+  const auto half = static_cast<std::uint64_t>(delay.count()) / 2;
+  return delay - duration(static_cast<duration::rep>(random.below(half + 1)));
+}
+
+}  // namespace
+
+backoff::backoff(retry_policy policy)
+    : policy_(std::move(policy)),
+      random_(seed_or_entropy(policy_.seed)),
+      delay_(policy_.first_delay) {
+  if (policy_.attempts == 0) {
+    throw failure(errc::invalid_argument, "retry_policy::attempts is 0: give 1 or more");
+  }
+  if (policy_.first_delay < duration::zero() || policy_.max_delay < duration::zero()) {
+    throw failure(errc::invalid_argument, "a delay of the retry_policy is below 0");
+  }
+}
+
+bool backoff::may_pass(const std::exception_ptr& error) const noexcept {
+  return policy_.attempts > 1 && is_one_of(error, policy_.retried);
+}
+
+std::optional<duration> backoff::next(const std::exception_ptr& error) {
+  if (!may_pass(error) || ++failures_ >= policy_.attempts) return std::nullopt;
+  const duration wait = by_chance(std::min<duration>(delay_, policy_.max_delay), random_);
+  if (policy_.on_retry) policy_.on_retry(failures_, error, wait);
+  delay_ = std::min(delay_, policy_.max_delay / 2) * 2;
+  return wait;
+}
+
+}  // namespace leat::detail

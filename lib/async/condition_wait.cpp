@@ -1,0 +1,138 @@
+// A wait for a condition of a task scope.
+
+#include <ostream>
+#include <string>
+#include <utility>
+
+#include "leat/async/detail/select_state.hpp"
+#include "leat/async/task_scope.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat {
+
+const wait::kind condition_wait::join_kind{
+    "join", &condition_wait::cancel, &condition_wait::describe_join, &condition_wait::inspect};
+const wait::kind condition_wait::stop_kind{"wait for a stop of", &condition_wait::cancel,
+                                           &condition_wait::describe_stop,
+                                           &condition_wait::inspect};
+
+condition_wait::alarm::alarm(condition_wait& w) noexcept
+    : detail::timer(
+          [](detail::timer& t) noexcept { static_cast<alarm&>(t).owner.end(outcome::deadline); }),
+      owner(w) {}
+
+condition_wait::condition_wait(task_scope& scope, unsigned conditions, time_point deadline,
+                               const std::source_location& where) noexcept
+    : wait((conditions & task_scope::idle) != 0 ? join_kind : stop_kind, where),
+      scope_(scope),
+      conditions_(conditions),
+      deadline_(deadline),
+      alarm_(*this) {}
+
+condition_wait::~condition_wait() {
+  bool ended = true;
+  // acquire: a wait that has ended does not touch the scope, which may be gone.
+  if (linked_.load(std::memory_order_acquire)) [[unlikely]] {
+    const detail::lock_guard lock(scope_.mutex_);
+    ended = !linked_.load(std::memory_order_relaxed);
+    if (!ended) scope_.unlink(*this);
+  }
+  if (!is_dying()) return;
+  if (alarm_.is_set()) home_->cancel_timer(alarm_);
+  if (ended) take_wakeup_back();
+}
+
+void condition_wait::link_into_scope() noexcept {
+  following_ = scope_.waiters_;
+  if (following_) following_->previous_ = this;
+  scope_.waiters_ = this;
+  linked_.store(true, std::memory_order_relaxed);
+}
+
+bool condition_wait::start() {
+  if (context_ && &context_->scope() == &scope_ && (conditions_ & task_scope::idle) != 0) {
+    result_ = outcome::own;
+    return true;
+  }
+  if (deadline_ != no_deadline) home_->add_timer(alarm_, deadline_);
+  begin_wait();
+  {
+    const detail::lock_guard lock(scope_.mutex_);
+    if (!scope_.holds(conditions_)) {
+      if (!stop_requested() || (conditions_ & task_scope::idle) != 0) {
+        link_into_scope();
+        return false;
+      }
+      result_ = outcome::cancelled;
+    }
+  }
+  end_wait();
+  return true;
+}
+
+void condition_wait::end(outcome result) noexcept {
+  {
+    const detail::lock_guard lock(scope_.mutex_);
+    if (!linked_.load(std::memory_order_relaxed)) return;
+    scope_.unlink(*this);
+    result_ = result;
+  }
+  wake();
+}
+
+bool condition_wait::claim() const noexcept { return !selection_ || selection_->claim(index_); }
+
+void condition_wait::cancel(wait& w) noexcept {
+  auto& self = static_cast<condition_wait&>(w);
+  if ((self.conditions_ & task_scope::idle) == 0) self.end(outcome::cancelled);
+}
+
+void condition_wait::name_scope(std::ostream& out) const {
+  out << scope_.kind();
+  if (!scope_.name().empty()) out << " '" << scope_.name() << "'";
+}
+
+void condition_wait::describe_join(const wait& w, std::ostream& out) {
+  const auto& self = static_cast<const condition_wait&>(w);
+  self.name_scope(out);
+  const std::size_t live = self.scope_.live_tasks();
+  out << ", " << live << (live == 1 ? " task live" : " tasks live");
+}
+
+void condition_wait::describe_stop(const wait& w, std::ostream& out) {
+  static_cast<const condition_wait&>(w).name_scope(out);
+}
+
+void condition_wait::inspect(const wait& w, wait_object& object) {
+  const auto& self = static_cast<const condition_wait&>(w);
+  const task_scope& scope = self.scope_;
+  object.type = scope.kind();
+  object.name = scope.name();
+  const detail::lock_guard lock(scope.mutex_);
+  const bool linked = self.linked_.load(std::memory_order_relaxed);
+  if (!linked || (self.conditions_ & task_scope::idle) == 0) return;  // no task has to end
+  object.scope = scope.number();
+  object.certain = self.conditions_ == task_scope::idle && self.deadline_ == no_deadline;
+}
+
+std::tuple<std::error_code, bool> condition_wait::await_tuple() noexcept {
+  if (alarm_.is_set()) home_->cancel_timer(alarm_);
+  switch (result_) {
+    case outcome::cancelled: return {make_error_code(errc::cancelled), false};
+    case outcome::own: return {make_error_code(errc::failed_precondition), false};
+    default: return {std::error_code(), result_ == outcome::holds};
+  }
+}
+
+failure condition_wait::failed(std::error_code ec) const {
+  if (result_ == outcome::own) return waits_for_itself(scope_, "a task");
+  return {ec, "the wait for a stop of " + std::string(scope_.kind()) + " '" + scope_.name() + "'"};
+}
+
+failure condition_wait::waits_for_itself(const task_scope& scope, std::string_view who) {
+  return {errc::failed_precondition, std::string(who) + " of " + std::string(scope.kind()) + " '" +
+                                         scope.name() + "' joins it, and would wait for itself"};
+}
+
+}  // namespace leat

@@ -1,0 +1,86 @@
+#include "leat/async/dump/dump.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <ostream>
+#include <sstream>
+#include <utility>
+
+#include "async/dump/dump_collector.hpp"
+#include "async/dump/dump_printers.hpp"
+#include "async/live_tasks_text.hpp"
+#include "base/exception_in_flight.hpp"
+#include "leat/async/detail/foreign_wait.hpp"
+#include "leat/base/assert.hpp"
+
+namespace leat {
+
+void dump(std::ostream& out, time_span patience) { dump(out, dump_format::text, patience); }
+
+void dump(std::ostream& out, dump_format format, time_span patience) {
+  const detail::process_state state = detail::collector::collect(nullptr, patience);
+  format == dump_format::text ? detail::print_text(state, out) : detail::print_json(state, out);
+}
+
+std::vector<task_scope::task_report> task_scope::report(time_span patience) const {
+  std::vector<task_report> reports;
+  const detail::process_state state = detail::collector::collect(this, patience);
+  for (const detail::task_state& t : state.scopes.front().tasks) {
+    reports.push_back({t.id, t.name, detail::position_of(t)});
+  }
+  return reports;
+}
+
+std::string detail::where_everyone_is(std::size_t live_tasks,
+                                      const std::vector<const scheduler*>& driven) {
+  std::ostringstream out;
+  out << live_tasks << (live_tasks == 1 ? " task has" : " tasks have") << " not ended\n";
+  print_text(collector::collect(nullptr, duration::zero(), driven), out);
+  return std::move(out).str();
+}
+
+std::string detail::where_all_are_of(const task_scope& scope, duration patience) {
+  return members_text(collector::collect(&scope, patience));
+}
+
+void detail::foreign_wait_destroyed(const wait& w, const context& c) noexcept {
+  try {
+    const std::string task = name_of(c);
+    std::fprintf(
+        stderr,
+        "leat: %s was destroyed with its scheduler while it awaits an operation of another "
+        "library, at %s: leat cannot withdraw it. End the operation and join the task "
+        "before the io_context or embedded_scheduler is destroyed\n",
+        task.c_str(), to_text(place_of(w.where())).c_str());
+  } catch (...) {
+    std::fputs("leat: a task was destroyed while it awaits an operation of another library\n",
+               stderr);
+  }
+  std::abort();
+}
+
+void detail::scope_destroyed(const task_scope& scope) noexcept {
+  std::fprintf(stderr,
+               "leat: %.*s '%s' destroyed while its tasks or threads run: join it on every "
+               "path, or use with_task_group() or with_coordinator()\n",
+               static_cast<int>(scope.kind().size()), scope.kind().data(), scope.name().c_str());
+  print_exception_in_flight();
+  const scheduler* const here = scheduler::current();
+  const context* const dying = here ? here->dying_task() : nullptr;
+  try {
+    if (dying) {
+      const std::string task = name_of(*dying);
+      std::fprintf(stderr,
+                   "  it belongs to %s, which was destroyed with its io_context or "
+                   "embedded_scheduler; join its tasks on other schedulers first\n",
+                   task.c_str());
+    }
+    std::fputs(where_all_are_of(scope).c_str(), stderr);
+  } catch (...) {
+    std::fputs("  no memory to list them\n", stderr);
+  }
+  if (assertion_note) std::fprintf(stderr, "leat: %s\n", assertion_note);
+  std::abort();
+}
+
+}  // namespace leat

@@ -1,0 +1,371 @@
+#include "async/dump/dump_collector.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <new>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "async/dump/live_queues.hpp"
+#include "async/dump/wait_cycles.hpp"
+#include "async/live_tasks_text.hpp"
+#include "async/scope_registry.hpp"
+#include "async/thread_registry.hpp"
+#include "leat/async/task.hpp"
+#include "leat/base/detail/preemption_hook.hpp"
+
+namespace leat::detail {
+
+// ------------------------------------------------------------------------------------- the scopes
+
+// The living scopes that are asked about, newest first. For a holder of the registry's lock.
+class collector::chosen {
+ public:
+  // `only`: the number of a scope, for that one and those below; 0: all.
+  explicit chosen(std::uint64_t only) {
+    for (task_scope* s = scope_registry::first(); s; s = scope_registry::next(*s)) {
+      scopes_.push_back(s);
+    }
+    if (only == 0) return;
+    // Who makes a scope is older than it: from the oldest on one pass finds all.
+    std::vector<std::uint64_t> numbers{only};
+    std::vector<task_scope*> below;
+    for (auto s = scopes_.rbegin(); s != scopes_.rend(); ++s) {
+      const bool made_there =
+          std::find(numbers.begin(), numbers.end(), (*s)->maker_.scope) != numbers.end();
+      if ((*s)->number() != only && !made_there) continue;
+      numbers.push_back((*s)->number());
+      below.push_back(*s);
+    }
+    scopes_.assign(below.rbegin(), below.rend());
+  }
+
+  [[nodiscard]] const std::vector<task_scope*>& scopes() const noexcept { return scopes_; }
+
+  // Calls f with each task that has not ended, and its scope. The tasks cannot end meanwhile.
+  template <class F>
+  void each_task(F&& f) const {
+    for (const task_scope* s : scopes_) {
+      const lock_guard lock(s->mutex_);
+      for (const context* c = s->children_; c; c = c->following_) f(*s, *c);
+    }
+  }
+
+ private:
+  std::vector<task_scope*> scopes_;
+};
+
+// --------------------------------------------------------------------------------------- one task
+
+namespace {
+
+bool same_place(const std::source_location& a, const std::source_location& b) {
+  return a.line() == b.line() && std::string_view(a.file_name()) == b.file_name();
+}
+
+wait_state state_of(const wait& w, duration lasted) {
+  std::ostringstream words;
+  w.what().describe(w, words);
+  wait_state state{
+      std::string(w.what().verb), std::move(words).str(), {}, place_of(w.where()), lasted};
+  if (w.what().inspect) w.what().inspect(w, state.object);
+  return state;
+}
+
+}  // namespace
+
+task_state collector::known_of(const context& task) {
+  task_state state;
+  state.id = task.id();
+  state.name = name_of(task);
+  state.spawned_at = place_of(task.spawned_at());
+  state.scheduler = &task.home();
+  return state;
+}
+
+// On the task's own thread.
+task_state collector::told_by(const context& task) {
+  task_state state = known_of(task);
+  state.answered = true;
+  if (task.home().dying_task() == &task) return state;  // parts of its frames are gone
+  if (const wait* w = task.waiting()) {
+    state.waiting = state_of(*w, task.home().now() - w->since());
+  }
+  const std::source_location* told = task.waiting() ? &task.waiting()->where() : nullptr;
+  for (const promise_base* p = task.innermost_; p && p->parent(); p = p->parent()) {
+    const std::source_location& where = p->where();
+    // A place of the library itself; or one that a coroutine of the library was given by its
+    // caller, which awaits it in the same line.
+    if (where.line() == 0 || (told && same_place(where, *told))) continue;
+    state.awaited_at.push_back(place_of(where));
+    told = &where;
+  }
+  return state;
+}
+
+// -------------------------------------------------------------------------- asking the schedulers
+
+struct collector::answers {
+  std::mutex mutex;
+  std::condition_variable arrived;
+  std::size_t missing = 0;
+  bool abandoned = false;  // the asker has left
+  std::vector<const scheduler*> answered;
+  std::vector<task_state> tasks;
+  std::vector<queue_state> queues;  // each told by the thread that owns its lock
+
+  [[nodiscard]] bool has_answered(const scheduler& s) const {
+    return std::find(answered.begin(), answered.end(), &s) != answered.end();
+  }
+};
+
+class collector::inquiry : public work_item {
+ public:
+  inquiry(std::uint64_t only, scheduler_hold home, std::shared_ptr<answers> to)
+      : only_(only), home_(std::move(home)), to_(std::move(to)) {
+    run_ = &inquiry::run;
+  }
+
+  static void run(work_item& item) noexcept {
+    const std::unique_ptr<inquiry> self(static_cast<inquiry*>(&item));
+    self->answer_unless_abandoned();
+  }
+
+  // Hands the question over to the scheduler; on the thread that drives it it is answered at once.
+  void send(const std::vector<const scheduler*>& driven) noexcept {
+    const scheduler* const home = &home_.get();
+    if (home == scheduler::current() ||
+        std::find(driven.begin(), driven.end(), home) != driven.end()) {
+      run_(*this);
+    } else {
+      const scheduler_hold until_posted(home_.get());  // this may be gone before post() returns
+      until_posted.get().post(*this);
+    }
+  }
+
+ private:
+  // On the scheduler's thread: its tasks, and so their scopes, cannot end meanwhile.
+  [[nodiscard]] std::vector<const context*> tasks_here() const {
+    std::vector<const context*> found;
+    const std::lock_guard lock(scope_registry::mutex());
+    chosen(only_).each_task([&](const task_scope&, const context& c) {
+      if (&c.home() == &home_.get()) found.push_back(&c);
+    });
+    return found;
+  }
+
+  void answer_unless_abandoned() const {
+    const pre_emption::barred while_locked;  // as in collect()
+    const std::lock_guard lock(to_->mutex);
+    if (to_->abandoned) return;
+    const std::size_t before = to_->tasks.size();
+    try {
+      for (const context* task : tasks_here()) to_->tasks.push_back(told_by(*task));
+      if (only_ == 0) add_queues();
+      to_->answered.push_back(&home_.get());
+    } catch (const std::bad_alloc&) {  // counts as no answer; the thread asked is not to blame
+      to_->tasks.resize(before);
+    }
+    if (--to_->missing == 0) to_->arrived.notify_one();
+  }
+
+  // The owner of a queue's lock can read the queue without losing the ownership.
+  void add_queues() const {
+    std::vector<queue_state> mine = live_queues::owned_here();
+    to_->queues.insert(to_->queues.end(), std::make_move_iterator(mine.begin()),
+                       std::make_move_iterator(mine.end()));
+  }
+
+  const std::uint64_t only_;
+  const scheduler_hold home_;
+  const std::shared_ptr<answers> to_;
+};
+
+bool is_inquiry(const work_item& item) noexcept { return item.run_ == &collector::inquiry::run; }
+
+// The schedulers with tasks, each once.
+std::vector<scheduler_hold> collector::homes_of(std::uint64_t only) {
+  std::vector<scheduler_hold> all;
+  const std::lock_guard lock(scope_registry::mutex());
+  chosen(only).each_task([&](const task_scope&, const context& c) {
+    const bool known = std::any_of(all.begin(), all.end(),
+                                   [&](const scheduler_hold& k) { return &k.get() == &c.home(); });
+    if (!known) all.emplace_back(c.home());
+  });
+  return all;
+}
+
+// Holds no lock while it waits: who is asked may be about to make or to destroy a scope.
+std::shared_ptr<collector::answers> collector::ask(std::uint64_t only, duration patience,
+                                                   const std::vector<const scheduler*>& driven) {
+  const auto to = std::make_shared<answers>();
+  std::vector<std::unique_ptr<inquiry>> questions;
+  for (scheduler_hold& home : homes_of(only)) {
+    questions.push_back(std::make_unique<inquiry>(only, std::move(home), to));
+  }
+  to->missing = questions.size();
+  for (auto& question : questions) question.release()->send(driven);
+  std::unique_lock lock(to->mutex);
+  const time_point deadline = deadline_after(std::chrono::steady_clock::now(), patience);
+  const auto all_have_answered = [&] { return to->missing == 0; };
+  if (deadline == no_deadline) {
+    to->arrived.wait(lock, all_have_answered);
+  } else {
+    to->arrived.wait_until(lock, deadline, all_have_answered);
+  }
+  to->abandoned = true;
+  return to;
+}
+
+// ---------------------------------------------------------------------------- putting it together
+
+namespace {
+
+std::vector<scope_state>::iterator find(std::vector<scope_state>& all, std::uint64_t number) {
+  return std::find_if(all.begin(), all.end(),
+                      [&](const scope_state& s) { return s.number == number; });
+}
+
+}  // namespace
+
+// The living scopes with what was told of their tasks, and with what is known of the others.
+std::vector<scope_state> collector::scopes_of(std::uint64_t only, process_state& state,
+                                              const answers& a) {
+  std::vector<scope_state> all;
+  const std::lock_guard lock(scope_registry::mutex());
+  const chosen asked_about(only);
+  for (const task_scope* s : asked_about.scopes()) {
+    all.push_back({s->number(), s->maker_, std::string(s->kind()), s->name(), s->stop_requested()});
+    for (const task_state& t : a.tasks) {
+      if (t.id.scope == s->number()) all.back().tasks.push_back(t);
+    }
+  }
+  const auto count_silent = [&](const scheduler& home) {
+    for (silent_scheduler& s : state.silent) {
+      if (s.scheduler == &home) return ++s.tasks;
+    }
+    return state.silent.emplace_back(silent_scheduler{&home, 1}).tasks;
+  };
+  asked_about.each_task([&](const task_scope& s, const context& c) {
+    if (a.has_answered(c.home())) return;
+    count_silent(c.home());
+    find(all, s.number())->tasks.push_back(known_of(c));
+  });
+  for (scope_state& s : all) {  // the newest first, whoever answered first
+    std::sort(s.tasks.begin(), s.tasks.end(),
+              [](const task_state& x, const task_state& y) { return x.id.index > y.id.index; });
+  }
+  return all;
+}
+
+// Asks nobody: a thread has told where it blocks before it did.
+void collector::add_threads(std::vector<scope_state>& all) {
+  const std::lock_guard lock(thread_registry::mutex());
+  const thread_place* p = thread_registry::first();
+  for (; p; p = thread_registry::next(*p)) {
+    const auto scope = find(all, p->id().scope);
+    if (scope == all.end()) continue;
+    thread_state state{p->id(), p->name(), p->started_elsewhere()};
+    if (p->blocked_on()) {
+      state.waiting = state_of(*p->blocked_on(), std::chrono::steady_clock::now() - p->since());
+      state.blocked_on = p->blocked_on();
+    }
+    scope->threads.insert(scope->threads.begin(), std::move(state));  // the oldest first
+  }
+}
+
+// Names the tasks and threads of waiting operations.
+void collector::add_queues(const std::vector<scope_state>& scopes, process_state& state,
+                           const answers& a) {
+  state.queues = live_queues::all(a.queues);
+  std::map<std::pair<std::uint64_t, std::uint64_t>, const task_state*> tasks;
+  std::map<const void*, const thread_state*> threads;
+  for (const scope_state& s : scopes) {
+    for (const task_state& t : s.tasks) tasks.try_emplace({t.id.scope, t.id.index}, &t);
+    for (const thread_state& t : s.threads) threads.try_emplace(t.blocked_on, &t);
+  }
+  for (queue_state& q : state.queues) {
+    for (queue_operation& w : q.waiting) {
+      const auto task = tasks.find({w.task.scope, w.task.index});
+      if (task != tasks.end()) w.name = task->second->name;
+      const auto thread = threads.find(w.wait);
+      if (thread == threads.end()) continue;
+      w.name = thread->second->name;
+      w.task = thread->second->id;
+    }
+  }
+}
+
+namespace {
+
+// Puts each scope below the task that made it.
+class tree {
+ public:
+  explicit tree(std::vector<scope_state> all) : left_(std::move(all)) {}
+
+  std::vector<scope_state> grow() {
+    std::vector<scope_state> roots =
+        take([](const scope_state& s) { return s.parent == task_id{}; });
+    // Those whose maker has ended before them.
+    std::vector<task_id> living;
+    for (const scope_state& s : left_) {
+      for (const task_state& t : s.tasks) living.push_back(t.id);
+    }
+    for (const scope_state& s : roots) {
+      for (const task_state& t : s.tasks) living.push_back(t.id);
+    }
+    auto orphans = take([&](const scope_state& s) {
+      return std::find(living.begin(), living.end(), s.parent) == living.end();
+    });
+    std::move(orphans.begin(), orphans.end(), std::back_inserter(roots));
+    for (scope_state& s : roots) adopt(s);
+    return roots;
+  }
+
+ private:
+  template <class Predicate>
+  std::vector<scope_state> take(Predicate wanted) {
+    std::vector<scope_state> taken;
+    std::vector<scope_state> rest;
+    for (scope_state& s : left_) (wanted(s) ? taken : rest).push_back(std::move(s));
+    left_ = std::move(rest);
+    return taken;
+  }
+
+  void adopt(scope_state& s) {
+    for (task_state& t : s.tasks) {
+      t.scopes = take([&](const scope_state& made) { return made.parent == t.id; });
+      for (scope_state& made : t.scopes) adopt(made);
+    }
+  }
+
+  std::vector<scope_state> left_;
+};
+
+}  // namespace
+
+process_state collector::collect(const task_scope* only, duration patience,
+                                 const std::vector<const scheduler*>& driven) {
+  // A simulated thread that were suspended in between would keep the registries from the others.
+  const pre_emption::barred while_locked;
+  const std::uint64_t number = only ? only->number() : 0;
+  const auto answers = ask(number, patience, driven);
+  process_state state;
+  std::vector<scope_state> all = scopes_of(number, state, *answers);
+  add_threads(all);
+  if (!only) add_queues(all, state, *answers);
+  state.cycles = find_cycles(all, only != nullptr);
+  state.scopes = tree(std::move(all)).grow();
+  const auto asked_about = find(state.scopes, number);
+  if (asked_about != state.scopes.end()) {
+    std::rotate(state.scopes.begin(), asked_about, asked_about + 1);
+  }
+  return state;
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "async/dump/process_snapshot.hpp"
+#include "leat/async/dump/detail/live_queue.hpp"
+
+namespace leat::detail {
+
+/// The queues of the process, newest first, for dump().
+///
+/// A dump holds mutex() while it takes the locks of queues, so nobody may wait for mutex() while
+/// holding the lock of a queue: no queue is made or destroyed there, since no user code runs there.
+///
+/// Thread safety: shared-safe.
+class live_queues {
+ public:
+  /// The queues whose locks the calling thread owns. Errors: std::bad_alloc.
+  [[nodiscard]] static std::vector<queue_state> owned_here();
+
+  /// All queues, the oldest first; those in `known` are not asked again. Errors: std::bad_alloc.
+  [[nodiscard]] static std::vector<queue_state> all(std::vector<queue_state> known);
+
+ private:
+  friend class live_queue;
+  static std::mutex& mutex() noexcept;
+
+  // Guarded by mutex(). tools/gdb/leat.py begins here.
+  static constinit live_queue* newest_;
+  static constinit std::uint64_t made_;  // so many were there ever
+};
+
+}  // namespace leat::detail

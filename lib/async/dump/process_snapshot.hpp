@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "leat/async/task_context.hpp"
+#include "leat/async/task_id.hpp"
+#include "leat/async/wait_target.hpp"
+#include "leat/base/clock.hpp"
+
+namespace leat::detail {
+
+// Where everyone is, as plain values: collected once, then printed in whatever form.
+
+/// A place in the source, without its folder and without the compiler's decoration.
+struct place {
+  std::string file;
+  std::uint_least32_t line = 0;
+  std::string function;  ///< empty when it is not known
+};
+
+struct wait_state {
+  std::string verb;
+  std::string words;  ///< the object, for a person; may be empty
+  wait_object object;
+  place at;
+  duration lasted{};
+};
+
+struct scope_state;
+
+struct task_state {
+  task_id id;
+  std::string name;  ///< as given at spawn, or the place where it was spawned
+  place spawned_at;
+  const void* scheduler = nullptr;
+  bool answered = false;                   ///< false: no more than the above is known
+  std::optional<wait_state> waiting = {};  ///< empty: it runs or is ready to
+  std::vector<place> awaited_at = {};      ///< innermost first
+  std::vector<scope_state> scopes;         ///< those that it has made
+};
+
+/// A thread of a coordinator.
+struct thread_state {
+  task_id id;
+  std::string name;
+  bool started_elsewhere = false;          ///< true: no more than the above is known
+  std::optional<wait_state> waiting = {};  ///< empty: it runs
+  const void* blocked_on = nullptr;        ///< tells apart which wait
+};
+
+struct scope_state {
+  std::uint64_t number = 0;
+  task_id parent;  ///< the task that made it
+  std::string kind;
+  std::string name;
+  bool stop_requested = false;
+  std::vector<task_state> tasks = {};
+  std::vector<thread_state> threads = {};
+};
+
+/// An operation that waits on a queue.
+struct queue_operation {
+  enum class waiter : std::uint8_t { task, coroutine, handler, thread };
+  bool is_push = false;
+  bool selected = false;      ///< part of a select
+  waiter who = waiter::task;  ///< coroutine: one that belongs to no task of leat
+  task_id task = {};          ///< of a task
+  const void* wait = nullptr;
+  std::source_location at = {};
+  std::size_t asked = 1;
+  std::size_t done = 0;
+  std::string name = {};  ///< of the task or thread; empty when it is not known
+};
+
+struct queue_state {
+  std::uint64_t number = 0;
+  std::string name = {};
+  std::string words = {};  ///< as messages name it: "queue 'lines' (0 of 4)"
+  std::size_t size = 0;
+  std::optional<std::size_t> capacity = {};  ///< empty without a limit
+  bool closed = false;
+  bool close_waits = false;  ///< a close takes effect after the pushes that wait
+  std::vector<queue_operation> waiting = {};
+};
+
+/// A scheduler that did not answer in time.
+struct silent_scheduler {
+  const void* scheduler;
+  std::size_t tasks;
+};
+
+/// Tasks and threads of which each waits for the next one, and the last one for the first.
+struct wait_cycle {
+  std::vector<task_id> tasks;
+  bool certain = false;  ///< false: somebody unknown could end one of the waits
+  std::string text;      ///< one sentence
+};
+
+struct process_state {
+  std::vector<scope_state> scopes =
+      {};  ///< those that no living task has made, and in them the others
+  std::vector<silent_scheduler> silent = {};
+  std::vector<queue_state> queues = {};  ///< the oldest first; none if only one scope was asked for
+  std::vector<wait_cycle> cycles = {};
+};
+
+/// The name of a task, or the place where it was spawned.
+[[nodiscard]] std::string name_of(const context& task);
+
+[[nodiscard]] place place_of(const std::source_location& where);
+
+}  // namespace leat::detail

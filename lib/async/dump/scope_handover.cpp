@@ -1,0 +1,104 @@
+#include "leat/async/dump/detail/scope_handover.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "async/live_tasks_text.hpp"
+
+namespace leat::detail {
+
+namespace {
+
+// After this time the destructor says which tasks it waits for.
+constexpr auto quiet_time = std::chrono::seconds(10);
+
+void print_remaining(const task_scope& scope) noexcept {
+  try {
+    const std::string who = where_all_are_of(scope);
+    std::fprintf(stderr, "leat: the destructor of %.*s '%s' still waits for its tasks:\n%s",
+                 static_cast<int>(scope.kind().size()), scope.kind().data(), scope.name().c_str(),
+                 who.c_str());
+  } catch (...) {  // no memory
+    std::fputs("leat: a destructor still waits for the tasks of other threads\n", stderr);
+  }
+}
+
+}  // namespace
+
+bool scope_handover::belongs_to(const work_item& item, const task_scope& scope) noexcept {
+  if (item.run_ == &wait::resume) {
+    const context* const c = static_cast<const wait&>(item).context_;
+    return c && &c->scope() == &scope;
+  }
+  if (item.run_ == &task_scope::start || item.run_ == &task_scope::start_from_elsewhere) {
+    return &static_cast<const context&>(item).scope() == &scope;
+  }
+  return scope.owns_notice(item);
+}
+
+bool scope_handover::has_tasks_elsewhere(const task_scope& scope, const scheduler& home) noexcept {
+  const lock_guard lock(scope.mutex_);
+  for (const context* c = scope.children_; c; c = c->following_) {
+    if (c->home_ != &home) return true;
+  }
+  return false;
+}
+
+bool scope_handover::end_tasks(task_scope& scope, scheduler& home) noexcept {
+  scheduler* const here = scheduler::current();
+  // A scheduler that is being destroyed resumes no task, but destroys it.
+  const bool at_home = here == &home && !home.is_ending();
+  scope.request_scope_stop();
+  if (at_home) home.run_selected(&belongs_to, scope);
+  if (here && here->is_simulated()) return scope.is_idle();
+  // This turn may hold back the wake-ups of tasks that the loop below waits for.
+  if (here) here->flush_wakeups();
+  auto print_at = std::chrono::steady_clock::now() + quiet_time;
+  while (has_tasks_elsewhere(scope, home)) {
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    if (at_home) home.run_selected(&belongs_to, scope);
+    if (here) here->flush_wakeups();
+    if (std::chrono::steady_clock::now() < print_at) continue;
+    print_remaining(scope);
+    print_at = std::chrono::steady_clock::time_point::max();
+  }
+  // The notice of the stop may still be on its way to another thread, and holds the scope. Nothing
+  // else is left then, and `home` may be gone.
+  while (here != &home && scope.live_tasks() == 0 && !scope.is_idle()) {
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    if (here) here->flush_wakeups();
+  }
+  // The last task of another thread may have woken one here.
+  if (at_home) home.run_selected(&belongs_to, scope);
+  return scope.is_idle();
+}
+
+scope_handover::scope_handover(task_scope& scope, scheduler& home, void* object, destroy d) noexcept
+    : condition_wait(scope, task_scope::idle, no_deadline, std::source_location::current()),
+      scope_(scope),
+      object_(object),
+      destroy_(d) {
+  home_ = &home;
+  run_ = [](work_item& item) noexcept {
+    auto& self = static_cast<scope_handover&>(item);
+    task_scope* const owner = self.owner_;
+    scheduler& where = *self.home_;
+    self.destroy_(self.object_);
+    if (owner) owner->release();
+    where.release();
+  };
+}
+
+void scope_handover::start() noexcept {
+  if (context* const c = scheduler::current_task()) {
+    owner_ = &c->scope();
+    owner_->hold();
+  }
+  home_->hold();
+  scope_.when_idle(*this);
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,137 @@
+#include "async/dump/wait_cycles.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "async/dump/dump_printers.hpp"
+
+namespace leat::detail {
+namespace {
+
+constexpr std::size_t nobody = SIZE_MAX;
+
+// A task or a thread, and whom it waits for.
+struct node {
+  task_id id;
+  const std::string& name;
+  const std::optional<wait_state>& waiting;
+  std::vector<std::size_t> waits_for = {};
+  bool needs_all = false;  // and not any one of them
+  bool stuck = false;
+};
+
+class wait_graph {
+ public:
+  wait_graph(const std::vector<scope_state>& scopes, bool partial)
+      : scopes_(scopes), partial_(partial) {
+    for (const scope_state& s : scopes) {
+      for (const task_state& t : s.tasks) nodes_.push_back({t.id, t.name, t.waiting});
+      for (const thread_state& t : s.threads) nodes_.push_back({t.id, t.name, t.waiting});
+    }
+    for (node& n : nodes_) connect(n);
+  }
+
+  [[nodiscard]] std::vector<wait_cycle> cycles() {
+    release_all_that_can_go_on();
+    std::vector<wait_cycle> found;
+    std::vector<std::size_t> visited_from(nodes_.size(), nobody);
+    for (std::size_t start = 0; start < nodes_.size(); ++start) {
+      std::size_t at = start;
+      while (nodes_[at].stuck && visited_from[at] == nobody) {
+        visited_from[at] = start;
+        at = stuck_successor(nodes_[at]);
+      }
+      if (nodes_[at].stuck && visited_from[at] == start) found.push_back(cycle_through(at));
+    }
+    return found;
+  }
+
+ private:
+  [[nodiscard]] std::size_t find(task_id id) const {
+    const auto at =
+        std::find_if(nodes_.begin(), nodes_.end(), [&](const node& n) { return n.id == id; });
+    return at == nodes_.end() ? nobody : static_cast<std::size_t>(at - nodes_.begin());
+  }
+
+  // True: it lives somewhere else, as far as one can know, and may well run.
+  [[nodiscard]] bool may_be_elsewhere(task_id id) const {
+    if (id == task_id{}) return true;
+    return partial_ && std::none_of(scopes_.begin(), scopes_.end(),
+                                    [&](const scope_state& s) { return s.number == id.scope; });
+  }
+
+  void connect(node& n) {
+    if (!n.waiting) return;
+    const wait_object& object = n.waiting->object;
+    if (object.scope != 0) {
+      n.needs_all = true;
+      for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        if (nodes_[i].id.scope == object.scope) n.waits_for.push_back(i);
+      }
+    }
+    for (const task_id partner : object.partners) {
+      if (may_be_elsewhere(partner)) {
+        n.waits_for.clear();
+        return;
+      }
+      if (const std::size_t i = find(partner); i != nobody) n.waits_for.push_back(i);
+    }
+    n.stuck = !n.waits_for.empty();
+  }
+
+  [[nodiscard]] bool can_go_on(const node& n) const {
+    const auto is_stuck = [&](std::size_t i) { return nodes_[i].stuck; };
+    return n.needs_all ? std::none_of(n.waits_for.begin(), n.waits_for.end(), is_stuck)
+                       : !std::all_of(n.waits_for.begin(), n.waits_for.end(), is_stuck);
+  }
+
+  void release_all_that_can_go_on() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (node& n : nodes_) {
+        if (!n.stuck || !can_go_on(n)) continue;
+        n.stuck = false;
+        changed = true;
+      }
+    }
+  }
+
+  [[nodiscard]] std::size_t stuck_successor(const node& n) const {
+    return *std::find_if(n.waits_for.begin(), n.waits_for.end(),
+                         [&](std::size_t i) { return nodes_[i].stuck; });
+  }
+
+  [[nodiscard]] wait_cycle cycle_through(std::size_t first) const {
+    wait_cycle cycle{{}, true, {}};
+    std::string steps;
+    std::size_t at = first;
+    do {
+      const node& n = nodes_[at];
+      const wait_state& w = *n.waiting;
+      cycle.tasks.push_back(n.id);
+      cycle.certain = cycle.certain && w.object.certain;
+      steps += "'" + n.name + "' (" + with_words(w.verb, w.words) + ") -> ";
+      at = stuck_successor(n);
+    } while (at != first);
+    const std::string probably = cycle.certain ? "" : "probably ";
+    const bool alone = cycle.tasks.size() == 1;
+    cycle.text = (alone ? "this " + probably + "waits for itself: "
+                        : "these " + probably + "wait for each other: ") +
+                 steps + "'" + nodes_[first].name + "'";
+    return cycle;
+  }
+
+  const std::vector<scope_state>& scopes_;
+  const bool partial_;
+  std::vector<node> nodes_;
+};
+
+}  // namespace
+
+std::vector<wait_cycle> find_cycles(const std::vector<scope_state>& scopes, bool partial) {
+  return wait_graph(scopes, partial).cycles();
+}
+
+}  // namespace leat::detail

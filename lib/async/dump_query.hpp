@@ -1,0 +1,28 @@
+#pragma once
+
+#include <utility>
+
+#include "leat/async/scheduler.hpp"
+
+namespace leat::detail {
+
+/// True for the question of a dump, which any thread may answer once the scheduler runs no more.
+[[nodiscard]] bool is_inquiry(const work_item& item) noexcept;
+
+/// Holds a scheduler as long as it lives; see scheduler::hold().
+class scheduler_hold {
+ public:
+  explicit scheduler_hold(scheduler& s) noexcept : scheduler_(&s) { s.hold(); }
+  scheduler_hold(scheduler_hold&& other) noexcept
+      : scheduler_(std::exchange(other.scheduler_, nullptr)) {}
+  scheduler_hold& operator=(scheduler_hold&&) = delete;
+  ~scheduler_hold() {
+    if (scheduler_) scheduler_->release();
+  }
+  [[nodiscard]] scheduler& get() const noexcept { return *scheduler_; }
+
+ private:
+  scheduler* scheduler_;
+};
+
+}  // namespace leat::detail

@@ -1,0 +1,41 @@
+#include "async/loop/asio_event_listener.hpp"
+
+#include <cerrno>
+#include <cstdint>
+#include <sys/eventfd.h>
+#include <system_error>
+#include <unistd.h>
+
+#include "leat/base/detail/descriptor.hpp"
+
+namespace leat::detail {
+
+struct asio_event_listener::handler {
+  using allocator_type = handler_allocator<void, std::shared_ptr<memory>>;
+  asio_event_listener* self;
+  work_item* item;
+  std::shared_ptr<memory> place;
+
+  void operator()(const std::error_code& ec) const {
+    if (ec) return;  // the context shuts down
+    std::uint64_t count = 0;
+    while (::read(self->number_, &count, sizeof count) < 0 && errno == EINTR) {
+    }
+    self->home_.post(*item);
+  }
+  [[nodiscard]] allocator_type get_allocator() const noexcept { return allocator_type(place); }
+};
+
+asio_event_listener::asio_event_listener(asio::io_context& io, scheduler& home)
+    : home_(home), event_(io) {
+  detail::descriptor made(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+                          "asio_scheduler: cannot make an eventfd");
+  event_.assign(made.get());
+  number_ = made.release();
+}
+
+void asio_event_listener::listen(work_item& item) noexcept {
+  event_.async_wait(asio::posix::stream_descriptor::wait_read, handler{this, &item, memory_});
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+
+#include <asio/io_context.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+
+#include "async/loop/handler_memory.hpp"
+#include "leat/async/loop/detail/event_loop_scheduler.hpp"
+
+namespace leat::detail {
+
+/// An eventfd in an io_context. Waits in memory that was set aside: there is one wait at a time.
+class asio_event_listener final : public event_listener {
+ public:
+  /// Errors: those of the system; std::bad_alloc.
+  asio_event_listener(asio::io_context& io, scheduler& home);
+
+  [[nodiscard]] int descriptor() const noexcept override { return number_; }
+  void listen(work_item& item) noexcept override;
+
+ private:
+  using memory = handler_memory<1>;
+  struct handler;
+
+  scheduler& home_;
+  asio::posix::stream_descriptor event_;
+  int number_ = -1;
+  // The context may destroy the handler after this.
+  std::shared_ptr<memory> memory_ = std::make_shared<memory>();
+};
+
+}  // namespace leat::detail

@@ -1,0 +1,183 @@
+#include "leat/async/loop/asio_scheduler.hpp"
+
+#include <atomic>
+#include <new>
+
+#include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
+
+#include "async/loop/asio_event_listener.hpp"
+#include "async/loop/handler_memory.hpp"
+#include "leat/async/loop/detail/event_loop_scheduler.hpp"
+#include "leat/async/loop/detail/pending_operations.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat {
+namespace {
+
+class asio_scheduler final : public detail::event_loop_scheduler {
+ public:
+  asio_scheduler(asio::io_context& io, const asio_scheduler_options& options)
+      : io_(io), options_(options), timer_(io) {}
+
+  [[nodiscard]] asio::io_context& context() const noexcept { return io_; }
+
+  // No more handlers may be kept alive by the timer once the context shuts down.
+  void shutdown() noexcept {
+    if (is_ending()) return;
+    end("io_context");
+    timer_.cancel();
+  }
+  ~asio_scheduler() { end("io_context"); }  // destructors of handlers may have spawned since
+
+  [[nodiscard]] std::unique_ptr<detail::event_listener> make_listener() override {
+    return std::make_unique<detail::asio_event_listener>(io_, *this);
+  }
+
+  [[nodiscard]] time_point now() const noexcept override {
+    return std::chrono::steady_clock::now();
+  }
+  void work_started() noexcept override { io_.get_executor().on_work_started(); }
+  void work_finished() noexcept override { io_.get_executor().on_work_finished(); }
+
+ private:
+  // Asked for once before the next turn begins, so its one place is free.
+  void wake() noexcept override { asio::post(io_, turn{this}); }
+
+  // Called within a turn, so never on two threads at the same time.
+  void arm(time_point when) noexcept override {
+    if (is_ending()) return;
+    if (when == no_deadline) {
+      timer_.cancel();
+      return;
+    }
+    try {
+      timer_.expires_at(when);
+      timer_.async_wait(alarm{this});
+    } catch (const std::bad_alloc&) {
+      unarmed_ = true;  // the turns to come try again
+    }
+  }
+
+  void post_tick() noexcept {
+    if (!tick_.posted.exchange(true)) post(tick_);
+  }
+
+  using turn_memory = detail::handler_memory<1>;
+  struct turn {
+    using allocator_type = detail::handler_allocator<void, turn_memory*>;
+    asio_scheduler* self;
+    void operator()() const { self->run_turn(); }
+    [[nodiscard]] allocator_type get_allocator() const noexcept {
+      return allocator_type(&self->turn_memory_);
+    }
+  };
+
+  // Asio keeps the handler of a wait that was taken back until it has told it so.
+  using alarm_memory = detail::handler_memory<3>;
+  struct alarm {
+    using allocator_type = detail::handler_allocator<void, alarm_memory*>;
+    asio_scheduler* self;
+    void operator()(const std::error_code& ec) const {
+      if (!ec) self->post_tick();
+    }
+    [[nodiscard]] allocator_type get_allocator() const noexcept {
+      return allocator_type(&self->alarm_memory_);
+    }
+  };
+
+  // Expires the timers in a turn. Not left to the beginning of the next turn: where several threads
+  // run the context it can come into the middle of one, after which nobody would set the timer
+  // again.
+  struct tick : work_item {
+    explicit tick(asio_scheduler& s) noexcept : self(s) {
+      run_ = [](work_item& item) noexcept {
+        auto& t = static_cast<tick&>(item);
+        t.posted.store(false);
+        t.self.expire_due();
+        if (t.self.unarmed_.exchange(false)) t.self.rearm();
+      };
+    }
+    asio_scheduler& self;
+    std::atomic<bool> posted{false};
+  };
+
+  void run_turn() {
+    if (run_ready(options_.max_items_per_turn, options_.spins_before_sleep)) {
+      wake();
+    } else if (unarmed_) {
+      post_tick();
+    }
+  }
+
+  // Before the timer, whose handlers they hold.
+  turn_memory turn_memory_;
+  alarm_memory alarm_memory_;
+  asio::io_context& io_;
+  const asio_scheduler_options options_;
+  asio::steady_timer timer_;
+  tick tick_{*this};
+  std::atomic<bool> unarmed_{false};  // there was no memory for setting the timer
+};
+
+class asio_scheduler_service final : public asio::execution_context::service {
+ public:
+  using key_type = asio_scheduler_service;
+  static inline asio::execution_context::id id;
+
+  explicit asio_scheduler_service(asio::execution_context& io,
+                                  const asio_scheduler_options& options = {})
+      : asio::execution_context::service(io),
+        scheduler_(static_cast<asio::io_context&>(io), options) {}
+
+  [[nodiscard]] asio_scheduler& get() noexcept { return scheduler_; }
+
+ private:
+  // In the order that pending_operations describes, whichever of the two services ends first.
+  void shutdown() noexcept override {
+    if (!asio::has_service<detail::pending_operations>(context())) {
+      scheduler_.shutdown();
+      return;
+    }
+    auto& operations = asio::use_service<detail::pending_operations>(context());
+    operations.withdraw_all();
+    scheduler_.shutdown();
+    operations.destroy_all();
+  }
+
+  asio_scheduler scheduler_;
+};
+
+}  // namespace
+
+void detail::end_tasks_in(asio::execution_context& context) noexcept {
+  if (asio::has_service<asio_scheduler_service>(context)) {
+    asio::use_service<asio_scheduler_service>(context).get().shutdown();
+  }
+}
+
+scheduler& get_scheduler(asio::io_context& io) {
+  return asio::use_service<asio_scheduler_service>(io).get();
+}
+
+scheduler& get_scheduler(asio::io_context& io, const asio_scheduler_options& options) {
+  if (options.max_items_per_turn == 0) {
+    throw failure(errc::invalid_argument,
+                  "asio_scheduler_options: max_items_per_turn must be 1 or more");
+  }
+  if (!asio::has_service<asio_scheduler_service>(io)) {
+    try {
+      return asio::make_service<asio_scheduler_service>(io, options).get();
+    } catch (const asio::service_already_exists&) {
+      // Another thread was faster.
+    }
+  }
+  return get_scheduler(io);
+}
+
+asio::io_context* get_io_context(scheduler& s) noexcept {
+  auto* self = dynamic_cast<asio_scheduler*>(&s);
+  return self ? &self->context() : nullptr;
+}
+
+}  // namespace leat

@@ -1,0 +1,33 @@
+#include "leat/async/loop/async_run.hpp"
+
+#include <type_traits>
+#include <utility>
+
+#include <asio/execution/outstanding_work.hpp>
+#include <asio/require.hpp>
+#include <asio/strand.hpp>
+
+#include "async/loop/executor_target.hpp"
+#include "leat/base/assert.hpp"
+
+namespace leat::detail {
+
+asio::io_context& io_context_of(const asio::any_io_executor& executor) {
+  using plain = asio::io_context::executor_type;
+  // As that of a work guard: another type.
+  using tracked = std::decay_t<decltype(asio::require(std::declval<const plain&>(),
+                                                      asio::execution::outstanding_work.tracked))>;
+  if (const auto* e = target_of<plain>(executor)) return e->context();
+  if (const auto* e = target_of<tracked>(executor)) return e->context();
+  if (const auto* e = target_of<asio::strand<plain>>(executor)) {
+    return e->get_inner_executor().context();
+  }
+  if (const auto* e = target_of<asio::strand<tracked>>(executor)) {
+    return e->get_inner_executor().context();
+  }
+  const auto* e = target_of<asio::strand<asio::any_io_executor>>(executor);
+  LEAT_ASSERT(e != nullptr, "tasks run in an asio::io_context: this executor belongs to none");
+  return io_context_of(e->get_inner_executor());
+}
+
+}  // namespace leat::detail

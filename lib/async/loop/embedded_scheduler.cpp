@@ -1,0 +1,141 @@
+#include "leat/async/loop/embedded_scheduler.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+#include <utility>
+
+#include "leat/base/assert.hpp"
+
+namespace leat {
+namespace {
+
+constexpr const char* no_eventfd = "embedded_scheduler: cannot make an eventfd";
+
+// Edge triggered within: who has looked at the events has used them up, so nothing is ever read.
+void watch(int epoll, int descriptor, void* who) {
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLET;
+  event.data.ptr = who;
+  if (::epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0) return;
+  throw failure(std::error_code(errno, std::generic_category()),
+                "embedded_scheduler: cannot watch a descriptor");
+}
+
+// An absolute time for the timer; 0 would mean never, and so would a time before the clock's start.
+itimerspec to_itimerspec(time_point when) noexcept {
+  const auto ns = std::chrono::nanoseconds(when.time_since_epoch()).count();
+  const auto at = std::max<std::int64_t>(ns, 1);
+  itimerspec spec{};
+  spec.it_value.tv_sec = static_cast<std::time_t>(at / 1'000'000'000);
+  spec.it_value.tv_nsec = static_cast<long>(at % 1'000'000'000);
+  return spec;
+}
+
+}  // namespace
+
+// An eventfd of somebody else's, in the epoll descriptor beside the scheduler's own, until it is
+// closed.
+class embedded_scheduler::listener final : public detail::event_listener {
+ public:
+  listener(scheduler& home, int epoll)
+      : home_(home), event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), no_eventfd) {
+    watch(epoll, event_.get(), this);
+  }
+
+  [[nodiscard]] int descriptor() const noexcept override { return event_.get(); }
+
+  void listen(work_item& item) noexcept override { item_ = &item; }
+
+  void hear() noexcept {
+    if (work_item* const item = std::exchange(item_, nullptr)) home_.post(*item);
+  }
+
+ private:
+  scheduler& home_;
+  detail::descriptor event_;
+  work_item* item_ = nullptr;
+};
+
+embedded_scheduler::embedded_scheduler()
+    : epoll_(::epoll_create1(EPOLL_CLOEXEC), "embedded_scheduler: cannot make an epoll descriptor"),
+      event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), no_eventfd),
+      timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
+             "embedded_scheduler: cannot make a timerfd") {
+  watch(epoll_.get(), event_.get(), nullptr);
+  watch(epoll_.get(), timer_.get(), nullptr);
+}
+
+embedded_scheduler::~embedded_scheduler() {
+  LEAT_ASSERT(!running_.load(std::memory_order_relaxed),
+              "an embedded_scheduler was destroyed from within run_ready()");
+  end("embedded_scheduler");
+}
+
+embedded_scheduler::turn embedded_scheduler::run_ready(std::size_t max_items,
+                                                       time_span max_time) noexcept {
+  LEAT_ASSERT(max_items > 0, "run_ready() of 0 items would never come to an end");
+  LEAT_ASSERT(is_of_this_process(), "a child of fork() must not run its parent's scheduler");
+  LEAT_ASSERT(current() != this, "run_ready() was called from a task: it is for the event loop");
+  // acquire, and release below: the loop may have moved to another thread.
+  LEAT_ASSERT(!running_.exchange(true, std::memory_order_acquire),
+              "two threads are in run_ready() of one embedded_scheduler");
+  // From here on a post needs no wake(). An event that is used up below belongs to a post that came
+  // before, and so to this turn or to one that is signalled; so none is lost.
+  rouse();
+  hear();
+  const time_point deadline =
+      max_time == duration::max() ? no_deadline : deadline_after(now(), max_time);
+  turn end;
+  end.more = scheduler::run_ready(max_items, 0, deadline);
+  end.next = next_timer();
+  if (end.more) signal();
+  running_.store(false, std::memory_order_release);
+  return end;
+}
+
+bool embedded_scheduler::idle() const noexcept {
+  return is_asleep() && !remote_pending() && work_.load(std::memory_order_relaxed) == 0;
+}
+
+time_point embedded_scheduler::now() const noexcept { return std::chrono::steady_clock::now(); }
+
+std::unique_ptr<detail::event_listener> embedded_scheduler::make_listener() {
+  return std::make_unique<listener>(*this, epoll_.get());
+}
+
+void embedded_scheduler::wake() noexcept { signal(); }
+
+void embedded_scheduler::arm(time_point when) noexcept {
+  const itimerspec spec = when == no_deadline ? itimerspec{} : to_itimerspec(when);
+  const int result = ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &spec, nullptr);
+  LEAT_ASSERT(result == 0, "timerfd_settime failed: a timer would never expire");
+}
+
+// The descriptor becomes readable, with a new edge.
+void embedded_scheduler::signal() noexcept {
+  const std::uint64_t one = 1;
+  const bool written = ::write(event_.get(), &one, sizeof one) == sizeof one;
+  LEAT_ASSERT(written, "a write to an eventfd failed: a wake-up would be lost");
+}
+
+// Uses up the events: the descriptor is readable no more. The scheduler's own need no more than
+// that.
+void embedded_scheduler::hear() noexcept {
+  std::array<epoll_event, 8> events;
+  const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
+  for (int i = 0; i < count; ++i) {
+    if (void* const who = events[static_cast<std::size_t>(i)].data.ptr) {
+      static_cast<listener*>(who)->hear();
+    }
+  }
+}
+
+}  // namespace leat

@@ -1,0 +1,43 @@
+#include "leat/async/loop/detail/event_loop_scheduler.hpp"
+
+namespace leat::detail {
+
+void event_loop_scheduler::add(listening_object& object) noexcept {
+  const std::lock_guard lock(objects_mutex_);
+  object.following_ = objects_;
+  if (objects_) objects_->previous_ = &object;
+  objects_ = &object;
+}
+
+void event_loop_scheduler::remove(listening_object& object) noexcept {
+  const std::lock_guard lock(objects_mutex_);
+  (object.previous_ ? object.previous_->following_ : objects_) = object.following_;
+  if (object.following_) object.following_->previous_ = object.previous_;
+  object.previous_ = object.following_ = nullptr;
+}
+
+bool event_loop_scheduler::complete_services() noexcept {
+  if (!is_of_this_process()) return false;
+  for (owned_service& owned : owned_) {
+    if (owned.service) owned.complete(owned.service.get(), *this);
+  }
+  return true;
+}
+
+void event_loop_scheduler::end(std::string_view what) noexcept {
+  end_tasks(what);
+  for (;;) {
+    listening_object* object = nullptr;
+    {
+      const std::lock_guard lock(objects_mutex_);
+      object = objects_;
+    }
+    if (!object) break;
+    remove(*object);
+    object->scheduler_ends();
+  }
+  for (owned_service& owned : owned_) owned.service.reset();
+  clear_services();
+}
+
+}  // namespace leat::detail

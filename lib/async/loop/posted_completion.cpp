@@ -1,0 +1,36 @@
+#include "leat/async/loop/detail/posted_completion.hpp"
+
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+#include <asio/strand.hpp>
+#include <asio/thread_pool.hpp>
+
+#include "async/loop/executor_target.hpp"
+
+namespace leat::detail {
+namespace {
+
+// True: posted.
+template <class Executor>
+bool post_if_one(const asio::any_io_executor& executor, posted_completion& completion) {
+  const Executor* const known = target_of<Executor>(executor);
+  if (known) asio::post(*known, std::move(completion));
+  return known != nullptr;
+}
+
+template <class... Executors>
+bool post_if_one_of(const asio::any_io_executor& executor, posted_completion& completion) {
+  return (post_if_one<Executors>(executor, completion) || ...);
+}
+
+}  // namespace
+
+void posted_completion::post_to(const asio::any_io_executor& executor) && noexcept {
+  using io = asio::io_context::executor_type;
+  using pool = asio::thread_pool::executor_type;
+  if (!post_if_one_of<io, asio::strand<io>, pool, asio::strand<pool>>(executor, *this)) {
+    asio::post(executor, std::move(*this));
+  }
+}
+
+}  // namespace leat::detail

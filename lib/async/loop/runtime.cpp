@@ -1,0 +1,76 @@
+#include "leat/async/loop/runtime.hpp"
+
+#include <chrono>
+#include <iostream>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include <asio/executor_work_guard.hpp>
+#include <asio/io_context.hpp>
+#include <pthread.h>
+
+#include "base/thread_not_started.hpp"
+#include "leat/async/dump/dump.hpp"
+#include "leat/async/loop/asio_scheduler.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/detail/parker.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat {
+
+namespace {
+
+// So long may the threads take to end before the destructor says on whom it waits.
+constexpr auto quiet_time = std::chrono::seconds(10);
+
+}  // namespace
+
+struct runtime::worker {
+  asio::io_context io{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
+  scheduler* home = nullptr;
+  detail::parker ended;
+  std::jthread thread;
+
+  void start(std::size_t index, const runtime_options& options) {
+    home = &leat::get_scheduler(io, {.spins_before_sleep = options.spins_before_sleep});
+    thread = std::jthread([this] {
+      io.run();
+      ended.unpark();
+    });
+    const std::string name = "leat " + std::to_string(index);
+    ::pthread_setname_np(thread.native_handle(), name.substr(0, 15).c_str());
+  }
+
+  ~worker() {
+    work.reset();  // the thread leaves run() once its last task has ended
+    if (!thread.joinable()) return;
+    if (ended.park_until(std::chrono::steady_clock::now() + quiet_time)) return;
+    std::cerr << "leat: the end of a runtime still waits for tasks:\n";
+    dump(std::cerr);
+  }
+};
+
+runtime::runtime(const runtime_options& options) : size_(options.threads) {
+  if (size_ == 0) throw failure(errc::invalid_argument, "a runtime needs at least one thread");
+  workers_ = std::make_unique<worker[]>(size_);
+  std::size_t i = 0;
+  try {
+    for (; i < size_; ++i) workers_[i].start(i, options);
+  } catch (const std::system_error& error) {
+    const std::string number = std::to_string(i + 1) + " of " + std::to_string(size_);
+    throw failure(error.code(), detail::thread_not_started("thread " + number + " of a runtime"));
+  }
+}
+
+runtime::~runtime() = default;
+
+std::size_t runtime::size() const noexcept { return size_; }
+
+scheduler& runtime::get_scheduler(std::size_t index) const noexcept {
+  LEAT_ASSERT(index < size_, "a runtime has no scheduler of that index");
+  return *workers_[index].home;
+}
+
+}  // namespace leat

@@ -1,0 +1,353 @@
+#include "leat/async/loop/stop_on_signal.hpp"
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "leat/async/loop/detail/event_loop_scheduler.hpp"
+#include "leat/async/loop/detail/signal_receiver.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat {
+namespace signal_guards {
+namespace {
+
+// A guard as the signal handler sees it. All accesses are sequentially consistent: either the
+// handler sees that the slot is free, or the guard's destructor sees the handler.
+struct slot {
+  std::atomic<int> event{0};              // the eventfd, plus 1; 0: the slot is free
+  std::atomic<std::uint64_t> signals{0};  // bit n - 1: handles signal n
+  std::atomic<int> received{0};           // the first signal
+  std::atomic<pid_t> process{0};          // that constructed the guard: a child of fork() did not
+};
+static_assert(std::atomic<int>::is_always_lock_free, "used in a signal handler");
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "used in a signal handler");
+static_assert(NSIG <= 65, "signals fit into the bits of a slot");
+
+constinit std::array<slot, 32> slots{};
+constinit std::atomic<int> handlers_inside{0};
+
+// Under the mutex: how many guards handle a signal, and its action before the first one.
+struct installed {
+  int guards = 0;
+  bool ignored = false;
+  struct sigaction before{};
+};
+constinit std::mutex mutex;
+std::array<installed, NSIG> actions{};
+
+std::uint64_t bit_of(int signal) noexcept { return std::uint64_t{1} << (signal - 1); }
+
+// Async-signal-safe.
+void write_event(int event) noexcept {
+  const std::uint64_t one = 1;
+  const int before = errno;
+  while (::write(event, &one, sizeof one) < 0 && errno == EINTR) {
+  }
+  errno = before;
+}
+
+// Async-signal-safe. The signal is blocked in its handler, and so delivered when that returns.
+void have_default_effect(int signal) noexcept {
+  struct sigaction action{};
+  action.sa_handler = SIG_DFL;
+  ::sigaction(signal, &action, nullptr);
+  ::raise(signal);
+}
+
+void handle(int signal) noexcept {
+  handlers_inside.fetch_add(1);
+  const pid_t here = ::getpid();
+  bool accepted = false;
+  for (slot& s : slots) {
+    const int event = s.event.load();
+    if (event == 0 || (s.signals.load() & bit_of(signal)) == 0 || s.process.load() != here)
+      continue;
+    int none = 0;
+    if (!s.received.compare_exchange_strong(none, signal)) continue;
+    write_event(event - 1);
+    accepted = true;
+  }
+  handlers_inside.fetch_sub(1);
+  if (!accepted) have_default_effect(signal);
+}
+
+bool reports_fault(int signal) noexcept {
+  return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL ||
+         signal == SIGABRT || signal == SIGTRAP || signal == SIGSYS;
+}
+
+void check(std::initializer_list<int> signals) {
+  if (signals.size() == 0) {
+    throw failure(errc::invalid_argument, "stop_on_signal: the list of signals is empty");
+  }
+  for (const int signal : signals) {
+    if (signal >= 1 && signal < NSIG && !reports_fault(signal)) continue;
+    throw failure(errc::invalid_argument, "stop_on_signal: signal " + std::to_string(signal) +
+                                              " cannot request a stop; use SIGINT or SIGTERM");
+  }
+}
+
+// Under the mutex.
+void install(int signal) {
+  installed& entry = actions[static_cast<std::size_t>(signal)];
+  if (entry.guards == 0) {
+    struct sigaction action{};
+    action.sa_handler = &handle;
+    action.sa_flags = SA_RESTART | SA_ONSTACK;
+    ::sigfillset(&action.sa_mask);
+    if (::sigaction(signal, nullptr, &entry.before) != 0) {
+      throw failure(std::error_code(errno, std::generic_category()),
+                    "stop_on_signal: signal " + std::to_string(signal));
+    }
+    entry.ignored = entry.before.sa_handler == SIG_IGN;
+    if (!entry.ignored && ::sigaction(signal, &action, nullptr) != 0) {
+      throw failure(std::error_code(errno, std::generic_category()),
+                    "stop_on_signal: signal " + std::to_string(signal) + " cannot be handled");
+    }
+  }
+  ++entry.guards;
+}
+
+// Under the mutex.
+void uninstall(int signal) noexcept {
+  installed& entry = actions[static_cast<std::size_t>(signal)];
+  if (--entry.guards > 0 || entry.ignored) return;
+  struct sigaction now{};
+  ::sigaction(signal, nullptr, &now);
+  if (now.sa_handler == &handle) ::sigaction(signal, &entry.before, nullptr);
+}
+
+void uninstall_all(std::uint64_t signals) noexcept {
+  for (int signal = 1; signal < NSIG; ++signal) {
+    if ((signals & bit_of(signal)) != 0) uninstall(signal);
+  }
+}
+
+slot& take_slot(int event, std::initializer_list<int> signals) {
+  const std::lock_guard lock(mutex);
+  for (slot& s : slots) {
+    if (s.event.load() != 0) continue;
+    s.signals.store(0);
+    s.received.store(0);
+    s.process.store(::getpid());
+    s.event.store(event + 1);
+    try {
+      for (const int signal : signals) {
+        if ((s.signals.load() & bit_of(signal)) != 0) continue;  // listed twice
+        s.signals.fetch_or(bit_of(signal));                      // before its handler is there
+        try {
+          install(signal);
+        } catch (...) {
+          s.signals.fetch_and(~bit_of(signal));
+          throw;
+        }
+      }
+    } catch (...) {
+      uninstall_all(s.signals.load());
+      s.event.store(0);
+      while (handlers_inside.load() != 0) std::this_thread::yield();
+      throw;
+    }
+    return s;
+  }
+  throw failure(errc::resource_exhausted, "stop_on_signal: there are 32 guards already");
+}
+
+// The handlers go first: a signal that comes in between has its earlier effect.
+void free_slot(slot& s) noexcept {
+  const std::lock_guard lock(mutex);
+  uninstall_all(s.signals.load());
+  s.event.store(0);
+  while (handlers_inside.load() != 0) std::this_thread::yield();
+}
+
+}  // namespace
+}  // namespace signal_guards
+
+class stop_on_signal::state {
+ public:
+  state() = default;
+  state(const state&) = delete;
+  state& operator=(const state&) = delete;
+
+  [[nodiscard]] virtual int signal() const noexcept = 0;
+  // The guard was destroyed.
+  virtual void abandon() noexcept = 0;
+
+ protected:
+  ~state() = default;
+};
+
+// ------------------------------------------------------------------------------------ in a process
+
+// Waits for the eventfd. The wait cannot be withdrawn, so a guard that is destroyed first writes to
+// the eventfd itself, and the state deletes itself when the scheduler runs it.
+class stop_on_signal::process_state final : public state,
+                                            private work_item,
+                                            private detail::listening_object {
+ public:
+  process_state(detail::event_loop_scheduler& home, void* scope, stop_function stop,
+                std::initializer_list<int> signals)
+      : home_(&home),
+        scope_(scope),
+        stop_(stop),
+        listener_(home.make_listener()),
+        slot_(&signal_guards::take_slot(listener_->descriptor(), signals)) {
+    run_ = [](work_item& item) noexcept { static_cast<process_state&>(item).run(); };
+    listener_->listen(*this);
+    home.add(*this);
+  }
+
+  [[nodiscard]] int signal() const noexcept override {
+    return slot_ ? slot_->received.load() : received_;
+  }
+
+  void abandon() noexcept override {
+    // A child of fork() shares the eventfd with its parent, and runs none of its schedulers.
+    if (process_ != ::getpid()) return;
+    if (slot_) signal_guards::free_slot(*std::exchange(slot_, nullptr));
+    if (done_ || !home_) {
+      if (home_) home_->remove(*this);
+      delete this;
+      return;
+    }
+    abandoned_ = true;
+    home_->work_started();  // an embedded loop runs until this has been deleted
+    signal_guards::write_event(listener_->descriptor());
+  }
+
+ private:
+  ~process_state() = default;
+
+  void run() noexcept {
+    if (abandoned_) {
+      home_->remove(*this);
+      delete_abandoned();
+    } else if (slot_->received.load() != 0) {
+      done_ = true;
+      stop_(scope_);  // may end the task that owns the guard, but not within this call
+    } else if (!home_->is_ending()) {
+      listener_->listen(*this);
+    }
+  }
+
+  // The guard lives on without a scheduler, and its signals have their earlier effect.
+  void scheduler_ends() noexcept override {
+    if (abandoned_) {
+      delete_abandoned();
+      return;
+    }
+    if (process_ == ::getpid()) {
+      received_ = slot_->received.load();
+      signal_guards::free_slot(*std::exchange(slot_, nullptr));
+    }
+    listener_.reset();
+    home_ = nullptr;
+  }
+
+  void delete_abandoned() noexcept {
+    scheduler& home = *home_;
+    delete this;
+    home.work_finished();
+  }
+
+  detail::event_loop_scheduler* home_;  // null once it is gone
+  void* const scope_;
+  const stop_function stop_;
+  const pid_t process_ = ::getpid();
+  std::unique_ptr<detail::event_listener> listener_;
+  signal_guards::slot* slot_;  // null once it is free
+  int received_ = 0;           // from then on
+  bool done_ = false;          // the stop was requested: nothing is awaited any more
+  bool abandoned_ = false;     // the guard was destroyed
+};
+
+// --------------------------------------------------------------------------------- in a simulation
+
+class stop_on_signal::simulated_state final : public state,
+                                              private detail::signal_receiver,
+                                              private work_item {
+ public:
+  simulated_state(scheduler& home, void* scope, stop_function stop,
+                  std::initializer_list<int> signals) noexcept
+      : signal_receiver(home), scope_(scope), stop_(stop) {
+    for (const int signal : signals) signals_ |= signal_guards::bit_of(signal);
+    run_ = [](work_item& item) noexcept { static_cast<simulated_state&>(item).run(); };
+  }
+
+  [[nodiscard]] int signal() const noexcept override { return received_; }
+
+  void abandon() noexcept override {
+    if (under_way_) {
+      abandoned_ = true;
+    } else {
+      delete this;
+    }
+  }
+
+ private:
+  ~simulated_state() = default;
+
+  [[nodiscard]] bool receive(int signal) noexcept override {
+    if (abandoned_ || received_ != 0 || (signals_ & signal_guards::bit_of(signal)) == 0) {
+      return false;
+    }
+    received_ = signal;
+    under_way_ = true;
+    receiving_on().post(*this);
+    return true;
+  }
+
+  void run() noexcept {
+    under_way_ = false;
+    if (abandoned_) {
+      delete this;
+    } else {
+      stop_(scope_);
+    }
+  }
+
+  void* const scope_;
+  const stop_function stop_;
+  std::uint64_t signals_ = 0;
+  int received_ = 0;
+  bool under_way_ = false;  // the item was posted
+  bool abandoned_ = false;  // the guard was destroyed
+};
+
+// ------------------------------------------------------------------------------------- the guard
+
+stop_on_signal::stop_on_signal(scheduler* home, void* scope, stop_function stop,
+                               std::initializer_list<int> signals) {
+  signal_guards::check(signals);
+  if (!home) {
+    throw failure(errc::failed_precondition,
+                  "stop_on_signal: no scheduler runs here; construct the guard in a task, or pass "
+                  "the scheduler");
+  }
+  if (auto* const loop = dynamic_cast<detail::event_loop_scheduler*>(home)) {
+    state_ = new process_state(*loop, scope, stop, signals);
+  } else if (home->is_simulated()) {
+    state_ = new simulated_state(*home, scope, stop, signals);
+  }
+}
+
+stop_on_signal::~stop_on_signal() {
+  if (state_) state_->abandon();
+}
+
+int stop_on_signal::signal() const noexcept { return state_ ? state_->signal() : 0; }
+
+}  // namespace leat

@@ -1,0 +1,216 @@
+#include "leat/async/scheduler.hpp"
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <sched.h>
+#include <unistd.h>
+
+#include "async/dump_query.hpp"
+#include "leat/async/wait_operation.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/detail/pause.hpp"
+
+namespace leat {
+
+constinit thread_local scheduler* scheduler::current_ = nullptr;
+
+namespace {
+
+// As many wake-ups are collected for other threads at most before they are delivered.
+constexpr std::size_t max_later = 32;
+
+// So many operations may a task finish at once before it lets others run.
+constexpr unsigned task_budget = 256;
+
+// So often at least does a turn look for items of other threads.
+constexpr std::size_t remote_interval = 64;
+
+// So often does a turn with a deadline look at the clock, which costs as much as a short item.
+constexpr std::size_t clock_interval = 4;
+
+constinit work_item awake_mark{};
+
+// Moves the items that `wanted` chooses out of `items`; both keep their order.
+template <class Predicate>
+work_list take_if(work_list& items, Predicate wanted) noexcept {
+  work_list taken;
+  work_list others;
+  while (work_item* const item = items.pop_front()) {
+    (wanted(*item) ? taken : others).push_back(*item);
+  }
+  items = std::move(others);
+  return taken;
+}
+
+}  // namespace
+
+work_item* scheduler::awake() noexcept { return &awake_mark; }
+
+scheduler::~scheduler() {
+  LEAT_ASSERT(ready_.empty() && !remote_pending() && later_.empty(),
+              "a scheduler was destroyed with work to run: join its tasks first");
+}
+
+std::weak_ptr<const void> scheduler::lifetime() {
+  if (!lifetime_) lifetime_ = std::make_shared<char>();
+  return lifetime_;
+}
+
+void scheduler::end_inquiries() noexcept {
+  // acquire: pairs with the release of the last hold, so that its accesses are over.
+  while (holds_.load(std::memory_order_acquire) != 0) {
+    take_remote();
+    work_list inquiries = take_if(ready_, &detail::is_inquiry);
+    while (work_item* const item = inquiries.pop_front()) item->run_(*item);
+    ::sched_yield();  // a dump may be about to post its question
+  }
+}
+
+wall_time_point scheduler::wall_time() const noexcept { return std::chrono::system_clock::now(); }
+
+process_identity scheduler::identity() const {
+  std::array<char, 256> host{};  // longer than a name can be, and so ended by a zero
+  if (::gethostname(host.data(), host.size() - 1) != 0) host = {"localhost"};
+  return {host.data(), ::getpid()};
+}
+
+void scheduler::post_remote(work_item& item) noexcept {
+  work_item* head = remote_.load(std::memory_order_relaxed);
+  do {
+    item.next_ = head == awake() ? nullptr : head;
+    // release: what the poster wrote before is seen by take_remote()'s acquire exchange. acquire:
+    // who wakes the scheduler hands on to the next turn what the last one wrote before it fell
+    // asleep.
+  } while (!remote_.compare_exchange_weak(head, &item, std::memory_order_acq_rel,
+                                          std::memory_order_relaxed));
+  if (head != nullptr) return;
+  wake();
+  // The last access: see end_tasks(). release: its other accesses are over.
+  wakes_.fetch_add(1, std::memory_order_release);
+}
+
+// Moves the items of other threads behind the ready ones, oldest first. False: there were none.
+bool scheduler::take_remote() noexcept {
+  if (!remote_pending()) return false;
+  work_item* newest = remote_.exchange(awake(), std::memory_order_acquire);
+  work_item* oldest = nullptr;
+  while (newest) {
+    work_item* next = newest->next_;
+    newest->next_ = oldest;
+    oldest = newest;
+    newest = next;
+  }
+  while (oldest) {
+    work_item* next = oldest->next_;
+    ready_.push_back(*oldest);
+    oldest = next;
+  }
+  return true;
+}
+
+bool scheduler::rouse() noexcept {
+  work_item* asleep = nullptr;
+  const bool posted = !remote_.compare_exchange_strong(asleep, awake(), std::memory_order_relaxed);
+  if (posted && asleep_) ++due_wakes_;
+  asleep_ = false;
+  return posted;
+}
+
+bool scheduler::run_ready(std::size_t max_items, int spins, time_point deadline) {
+  LEAT_ASSERT(current_ == nullptr, "a scheduler cannot run inside another one on the same thread");
+  current_ = this;
+  rouse();
+  turn_time_ = now();
+  turn_items_ = max_items;
+  expire_timers();
+  bool more = true;
+  for (std::size_t done = 0; done < turn_items_; ++done) {
+    if (done % remote_interval == 0) take_remote();
+    const bool look = deadline != no_deadline && done > 0 && done % clock_interval == 0;
+    if (look && !ready_.empty() && now() >= deadline) break;
+    work_item* item = ready_.pop_front();
+    if (!item) {
+      flush_wakeups();  // before looking again: an answer may come back at once
+      for (int i = 0; i < spins && !remote_pending(); ++i) detail::pause();
+      if (!take_remote()) {
+        more = false;
+        break;
+      }
+      item = ready_.pop_front();
+    }
+    budget_ = task_budget;
+    item->run_(*item);
+  }
+  flush_wakeups();
+  if (const time_point next = timers_.earliest(); next != armed_) {
+    armed_ = next;
+    arm(next);
+  }
+  current_ = nullptr;
+  if (more) return true;
+  asleep_ = true;
+  // Falls asleep unless an item came in meanwhile. This is the last access: from here on another
+  // thread may call run_ready(). release: it sees this turn's writes through post_remote()'s
+  // acquire.
+  work_item* expected = awake();
+  if (remote_.compare_exchange_strong(expected, nullptr, std::memory_order_release,
+                                      std::memory_order_relaxed)) {
+    return false;
+  }
+  asleep_ = false;
+  return true;
+}
+
+void scheduler::run_selected(bool (*selected)(const work_item& item, const task_scope& scope),
+                             const task_scope& scope) noexcept {
+  for (;;) {
+    return_held_items();
+    take_remote();
+    work_list own = take_if(ready_, [&](const work_item& item) { return selected(item, scope); });
+    if (own.empty()) return;
+    context* const task = task_;
+    context* const ended = std::exchange(ended_, nullptr);
+    const auto transfer = std::exchange(transfer_, nullptr);
+    while (work_item* item = own.pop_front()) item->run_(*item);
+    transfer_ = transfer;
+    ended_ = ended;
+    task_ = task;
+  }
+}
+
+void scheduler::expire_timers() {
+  // If the armed time has come, the driver has called or is about to. Within a turn the driver may
+  // still be armed for a later time although a timer that was set in this turn is due.
+  if (armed_ <= turn_time_) armed_ = no_deadline;
+  while (detail::timer* due = timers_.pop_due(turn_time_)) due->expire_(*due);
+}
+
+void scheduler::rearm() noexcept {
+  armed_ = timers_.earliest();
+  arm(armed_);
+}
+
+void scheduler::expire_due() {
+  turn_time_ = now();
+  expire_timers();
+}
+
+void scheduler::add_timer(detail::timer& t, time_point when) {
+  LEAT_ASSERT(current_ == this, "a timer is set from a task of its scheduler");
+  timers_.add(t, when);
+}
+
+bool scheduler::cancel_timer(detail::timer& t) noexcept { return timers_.remove(t); }
+
+void scheduler::wake_later(wait& w) noexcept {
+  later_.push_back(w);
+  if (++later_count_ >= max_later) flush_wakeups_now();
+}
+
+void scheduler::flush_wakeups_now() noexcept {
+  later_count_ = 0;
+  while (work_item* item = later_.pop_front()) static_cast<wait*>(item)->wake();
+}
+
+}  // namespace leat

@@ -1,0 +1,162 @@
+// How a scheduler ends its tasks when its driver is destroyed; see scheduler::end_tasks().
+
+#include <array>
+#include <cstddef>
+#include <exception>
+#include <sched.h>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "async/dump_query.hpp"
+#include "async/live_tasks_text.hpp"
+#include "async/scope_registry.hpp"
+#include "leat/async/scheduler.hpp"
+#include "leat/async/task.hpp"
+#include "leat/async/task_scope.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat {
+
+namespace {
+
+// Marks how far a pass over the ready items goes. A pass within a pass may come upon the mark of
+// the outer one.
+struct end_of_pass : work_item {
+  end_of_pass() noexcept {
+    run_ = [](work_item& item) noexcept { static_cast<end_of_pass&>(item).reached = true; };
+  }
+  bool reached = false;
+};
+
+}  // namespace
+
+// ------------------------------------------------------------------------------- posted items
+
+void wait::drop(work_item&) noexcept {}
+
+bool wait::drop_resumption(work_item& item) noexcept {
+  if (item.run_ != &wait::resume) return false;
+  item.run_ = &wait::drop;
+  return true;
+}
+
+void wait::take_wakeup_back() noexcept {
+  LEAT_ASSERT(is_wakeup_dropped() || (home_ && home_->is_ending()),
+              "a coroutine was destroyed after its wait had ended and before it was resumed: let "
+              "its scheduler run first");
+  while (!is_wakeup_dropped()) {
+    home_->settle();
+    if (!is_wakeup_dropped()) ::sched_yield();  // another thread is about to post it
+  }
+}
+
+// A task that was not started counts as started from here on. A notice has nobody to cancel.
+bool task_scope::drop(work_item& item) noexcept {
+  if (item.run_ == &task_scope::start || item.run_ == &task_scope::start_from_elsewhere) {
+    scheduler& home = *static_cast<context&>(item).home_;
+    if (item.run_ == &task_scope::start_from_elsewhere) {
+      home.task_started();
+      home.work_finished();
+    }
+    static_cast<context&>(item).set_started();
+    return true;
+  }
+  if (item.run_ != &task_scope::run_notice) return false;
+  drop_notice(item);
+  return true;
+}
+
+bool scheduler::settle() noexcept {
+  const bool more_can_come = complete_services();
+  flush_wakeups();
+  take_remote();
+  end_of_pass end;
+  ready_.push_back(end);
+  while (!end.reached) {
+    work_item& item = *ready_.pop_front();
+    if (wait::drop_resumption(item) || task_scope::drop(item)) continue;
+    if (dying_ && detail::is_inquiry(item)) {
+      ready_.push_back(item);  // a task without some of its frames cannot be inspected
+    } else {
+      item.run_(item);
+    }
+  }
+  flush_wakeups();
+  return more_can_come;
+}
+
+// ---------------------------------------------------------------------------------------- tasks
+
+namespace {
+
+std::exception_ptr destroyed_with(std::string_view what, const context& task) noexcept {
+  try {
+    return std::make_exception_ptr(
+        failure(errc::cancelled, detail::name_of(task) + ": the task was destroyed with its " +
+                                     std::string(what) + ", before it had finished"));
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+}  // namespace
+
+std::size_t task_scope::find_some_on(const scheduler& home, std::span<context*> found) noexcept {
+  std::size_t count = 0;
+  const std::lock_guard lock(detail::scope_registry::mutex());
+  task_scope* s = detail::scope_registry::first();
+  for (; s && count == 0; s = detail::scope_registry::next(*s)) {
+    const detail::lock_guard scope_lock(s->mutex_);
+    for (context* c = s->children_; c && count < found.size(); c = c->following_) {
+      if (c->home_ == &home) found[count++] = c;
+    }
+  }
+  return count;
+}
+
+// A scope that a frame contains is newer than the scope of its task, so tasks are destroyed before
+// the frame that owns them. No lock is held, since destructors are user code; the tasks that were
+// found stay, since tasks of this scheduler end on this thread only.
+bool scheduler::destroy_some_tasks(std::string_view what) noexcept {
+  std::array<context*, 64> found{};
+  const std::size_t count = task_scope::find_some_on(*this, found);
+  for (std::size_t i = 0; i < count; ++i) {
+    context& c = *found[i];
+    std::exception_ptr error = destroyed_with(what, c);
+    while (c.run_) {  // spawned by another thread, which is about to post it
+      settle();
+      if (c.run_) ::sched_yield();
+    }
+    dying_ = &c;
+    c.body_.destroy();
+    dying_ = nullptr;
+    task_scope::leave(c, std::move(error));
+  }
+  return count > 0;
+}
+
+void scheduler::end_tasks(std::string_view what) noexcept {
+  scheduler* const here = current_;
+  LEAT_ASSERT(here != this, "a scheduler was destroyed by one of its own tasks or handlers");
+  if (here) here->flush_wakeups();  // this turn may hold back what a wait here is waiting for
+  ending_ = true;
+  // From here on a post needs no wake(). acquire: pairs with the release in post_remote(), so that
+  // the accesses of those that have begun are over.
+  rouse();
+  while (wakes_.load(std::memory_order_acquire) != due_wakes_) ::sched_yield();
+  current_ = this;
+  for (;;) {
+    const bool more_can_come = settle();
+    if (destroy_some_tasks(what)) continue;
+    // acquire: pairs with the release of the last hold.
+    const bool held = more_can_come && holds_.load(std::memory_order_acquire) != 0;
+    if (!held && ready_.empty() && !remote_pending() && later_.empty()) break;
+    ::sched_yield();
+  }
+  timers_.clear();
+  current_ = here;
+}
+
+}  // namespace leat

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+
+#include "leat/async/task_scope.hpp"
+
+namespace leat::detail {
+
+/// The scopes of the process, newest first, for dump().
+/// Thread safety: shared-safe; a walk holds mutex() as long as it lasts, which keeps scopes alive.
+class scope_registry {
+ public:
+  static void add(task_scope& s) noexcept;
+  static void remove(task_scope& s) noexcept;
+
+  static std::mutex& mutex() noexcept;
+
+  /// First and next scope of a walk; null at the end.
+  static task_scope* first() noexcept { return newest_; }
+  static task_scope* next(const task_scope& s) noexcept { return s.following_scope_; }
+
+  /// How many scopes were made so far: later ones have higher numbers.
+  [[nodiscard]] static std::uint64_t made() noexcept;
+
+  /// Returns true if `c` is the task `ancestor`, or belongs, directly or not, to a scope that this
+  /// task has made after the first `made` scopes of the process.
+  /// Cost: the scopes of the process, for each scope between the two.
+  [[nodiscard]] static bool is_within(const context& c, const task_id& ancestor,
+                                      std::uint64_t made) noexcept;
+
+  /// Asks every scope with a task on `home` to stop. False: each of them was asked before.
+  /// Called on the thread that drives `home`, between two turns, so the tasks cannot end meanwhile.
+  static bool stop_scopes_of(const scheduler& home);
+
+ private:
+  // Guarded by mutex(). tools/gdb/leat.py begins here.
+  static constinit task_scope* newest_;
+  static constinit std::uint64_t made_;  // so many were there ever
+};
+
+}  // namespace leat::detail

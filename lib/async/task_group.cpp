@@ -1,0 +1,30 @@
+#include "leat/async/task_group.hpp"
+
+#include "leat/base/error.hpp"
+
+namespace leat {
+
+void task_group::wait_join(std::source_location where) {
+  block_until(idle, no_deadline, where);
+  rethrow_first();
+}
+
+void task_group::task_failed(std::exception_ptr error) noexcept {
+  if (stop_requested() && to_error_code(error) == errc::cancelled) return;
+  {
+    const detail::lock_guard lock(error_mutex_);
+    if (!first_error_) first_error_ = std::move(error);
+  }
+  request_stop();
+}
+
+std::exception_ptr task_group::first_error() const noexcept {
+  const detail::lock_guard lock(error_mutex_);
+  return first_error_;
+}
+
+void task_group::rethrow_first() const {
+  if (const std::exception_ptr error = first_error()) std::rethrow_exception(error);
+}
+
+}  // namespace leat

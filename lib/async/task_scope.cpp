@@ -1,0 +1,398 @@
+#include "leat/async/task_scope.hpp"
+
+#include <array>
+#include <cstring>
+#include <ostream>
+#include <string>
+#include <utility>
+
+#include "async/live_tasks_text.hpp"
+#include "async/scope_registry.hpp"
+#include "leat/async/detail/select_state.hpp"
+#include "leat/async/detail/thread_record.hpp"
+#include "leat/async/task.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/detail/parker.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat {
+
+// ---------------------------------------------------------------------------------- context
+
+inline context::context(scheduler& s, task_scope& scope, std::string_view name,
+                        const std::source_location& spawned_at)
+    : home_(&s), scope_(&scope), spawned_at_(spawned_at) {
+  if (name.empty()) return;
+  name_ = std::make_unique<char[]>(name.size() + 1);
+  std::memcpy(name_.get(), name.data(), name.size());
+}
+
+std::exception_ptr detail::promise_base::error() const noexcept { return error_; }
+
+void detail::promise_base::finished_root() noexcept {
+  // Not inside the coroutine's own suspension: finish() destroys the frame.
+  context_->home().ends(*context_);
+}
+
+// --------------------------------------------------------------------- stop, from scope to task
+
+// Walks the scope's tasks of one scheduler, on that scheduler's thread. Some at a time: those have
+// ended while all that they touch is still in the cache, and others have their turn in between.
+struct task_scope::notice : work_item {
+  notice(task_scope& sc, scheduler& s) noexcept : scope(sc), home(s) {
+    run_ = &task_scope::run_notice;
+  }
+
+  // With `c`, or the first behind it that lives here: one that does ends on this thread, and
+  // finish() then goes on to the one behind it.
+  void go_on_at(context* c) noexcept {
+    while (c && c->home_ != &home) c = c->following_;
+    next = c;
+  }
+
+  task_scope& scope;
+  scheduler& home;  // may be gone when `tasks` is 0
+  // All guarded by the scope's mutex. A notice that is still on its way when a stop is taken back
+  // and requested again serves the second request: it cannot be in a run queue twice.
+  std::size_t tasks = 0;
+  bool on_its_way = false;
+  bool begins = false;      // with the first task, whatever `next` is
+  context* next = nullptr;  // whose wait is to be ended
+};
+
+void task_scope::run_notice(work_item& item) noexcept {
+  auto& self = static_cast<notice&>(item);
+  scheduler& where = self.home;
+  if (self.scope.cancel_some_waits(self)) {
+    where.post(self);
+  } else {
+    self.scope.release();  // the last access: the scope may be gone now
+    where.release();
+  }
+}
+
+void task_scope::drop_notice(work_item& item) noexcept {
+  auto& self = static_cast<notice&>(item);
+  scheduler& where = self.home;
+  {
+    const detail::lock_guard lock(self.scope.mutex_);
+    self.on_its_way = false;
+    self.next = nullptr;
+  }
+  self.scope.release();
+  where.release();
+}
+
+bool task_scope::owns_notice(const work_item& item) const noexcept {
+  return item.run_ == &task_scope::run_notice && &static_cast<const notice&>(item).scope == this;
+}
+
+// A stop of the scope that owns the parent task is a stop of this scope.
+struct task_scope::link {
+  struct forward {
+    task_scope* scope;
+    void operator()() const noexcept { scope->request_scope_stop(); }
+  };
+  link(const std::stop_token& parent, task_scope& scope) : callback(parent, forward{&scope}) {}
+  std::stop_callback<forward> callback;
+};
+
+task_scope::task_scope(std::string_view kind, std::string_view name, const context* maker,
+                       context* stopped_with)
+    : kind_(kind), name_(name), maker_(maker ? maker->id() : task_id{}) {
+  if (stopped_with) link_ = std::make_unique<link>(stopped_with->scope().get_stop_token(), *this);
+  detail::scope_registry::add(*this);  // last: a constructor that throws has no destructor
+}
+
+task_scope::~task_scope() {
+  link_.reset();  // no stop can come from outside any more
+  if (!is_idle()) [[unlikely]]
+    detail::scope_destroyed(*this);
+  {
+    const detail::lock_guard lock(mutex_);
+    LEAT_ASSERT(waiters_ == nullptr, "a task scope was destroyed while somebody waits on it");
+  }
+  detail::scope_registry::remove(*this);
+}
+
+bool task_scope::request_scope_stop() noexcept {
+  work_list notices;
+  work_list satisfied;
+  std::stop_source source(std::nostopstate);
+  {
+    const detail::lock_guard lock(mutex_);
+    // release: pairs with stop_requested().
+    if (stopped_.exchange(true, std::memory_order_acq_rel)) return false;
+    for (const auto& n : notices_) {
+      n->begins = true;
+      if (n->tasks == 0 || std::exchange(n->on_its_way, true)) continue;
+      ++held_;
+      n->home.hold();  // until the notice has come: the tasks may end before it is posted
+      notices.push_back(*n);
+    }
+    satisfied = take_satisfied();
+    ++held_;  // keeps the scope alive until this call is over
+    source = stop_;
+  }
+  {
+    const detail::pre_emption::barred while_callbacks_run;
+    source.request_stop();
+  }
+  while (work_item* item = notices.pop_front()) static_cast<notice*>(item)->home.post(*item);
+  while (work_item* item = satisfied.pop_front()) static_cast<wait*>(item)->wake();
+  release();
+  return true;
+}
+
+void task_scope::reset_stop() {
+  const detail::lock_guard lock(mutex_);
+  stop_ = std::stop_source();
+  stopped_.store(false, std::memory_order_release);
+}
+
+namespace {
+
+// Asks for the two cache lines from `place` on. What a stop touches of 100,000 tasks is in no
+// cache, and each task says only when it is read where to find the next.
+void prefetch(const void* place) noexcept {
+  __builtin_prefetch(place);
+  __builtin_prefetch(static_cast<const char*>(place) + 64);
+}
+
+}  // namespace
+
+// True: there are more.
+bool task_scope::cancel_some_waits(notice& n) noexcept {
+  // Tasks of this scheduler end on this thread only, so their waits stay while the lock is let go.
+  std::array<wait*, 64> waits;
+  std::size_t count = 0;
+  bool more = false;
+  {
+    const detail::lock_guard lock(mutex_);
+    if (std::exchange(n.begins, false)) n.go_on_at(children_);
+    if (!stopped_.load(std::memory_order_relaxed)) n.next = nullptr;  // taken back meanwhile
+    for (; n.next && count < waits.size(); n.go_on_at(n.next->following_)) {
+      wait* const w = n.next->waiting();
+      if (!w) continue;
+      prefetch(w);
+      prefetch(n.next->body_.address());
+      waits[count++] = w;
+    }
+    more = n.on_its_way = n.next != nullptr;
+  }
+  for (std::size_t i = 0; i < count; ++i) waits[i]->what().cancel(*waits[i]);
+  return more;
+}
+
+// ------------------------------------------------------------------------- tasks, begin and end
+
+inline task_scope::notice* task_scope::find_notice(const scheduler& s) const noexcept {
+  for (const auto& n : notices_) {
+    if (&n->home == &s) return n.get();
+  }
+  return nullptr;
+}
+
+inline void task_scope::add_child(context& c, notice& n) noexcept {
+  ++tasks_;
+  ++n.tasks;
+  c.index_ = ++spawned_;
+  c.following_ = children_;
+  if (children_) children_->previous_ = &c;
+  children_ = &c;
+}
+
+// False: a stop could not reach the task's scheduler yet.
+inline bool task_scope::add_if_known(context& c) noexcept {
+  const detail::lock_guard lock(mutex_);
+  notice* const n = find_notice(*c.home_);
+  if (n) add_child(c, *n);
+  return n != nullptr;
+}
+
+void task_scope::add_with_notice(context& c) {
+  auto fresh = std::make_unique<notice>(*this, *c.home_);
+  const detail::lock_guard lock(mutex_);
+  notice* n = find_notice(*c.home_);  // two threads may have come here
+  if (!n) n = notices_.emplace_back(std::move(fresh)).get();
+  add_child(c, *n);
+}
+
+bool task_scope::has_task_on(const scheduler& s) const noexcept {
+  const detail::lock_guard lock(mutex_);
+  for (const context* c = children_; c; c = c->following_) {
+    if (c->home_ == &s) return true;
+  }
+  return false;
+}
+
+void task_scope::spawn_on(scheduler& s, task<void> t, std::string_view name,
+                          const std::source_location& where) {
+  LEAT_ASSERT(t.valid(), "an empty task was spawned: it was moved from, or spawned before");
+  auto child = std::make_unique<context>(s, *this, name, where);
+  // Complete before it is in the list: a stop or a dump may come upon it there at once.
+  const bool here = scheduler::current() == &s;
+  child->run_ = here ? &task_scope::start : &task_scope::start_from_elsewhere;
+  child->body_ = t.handle_;
+  t.handle_.promise().root_in(*child);
+  if (!add_if_known(*child)) add_with_notice(*child);
+  static_cast<void>(t.release());
+  if (here) {
+    s.task_started();
+  } else {
+    s.work_started();
+  }
+  s.post(*child.release());
+}
+
+void task_scope::start(work_item& item) noexcept {
+  auto& self = static_cast<context&>(item);
+  self.set_started();
+  self.home_->resume(self.body_, &self);
+}
+
+// The spawn could count it for the driver only.
+void task_scope::start_from_elsewhere(work_item& item) noexcept {
+  scheduler& home = *static_cast<context&>(item).home_;
+  home.task_started();
+  home.work_finished();
+  start(item);
+}
+
+void scheduler::finish_ended() noexcept { task_scope::finish(*std::exchange(ended_, nullptr)); }
+
+// The frames are gone.
+inline void task_scope::leave_now(context& c, std::exception_ptr error) noexcept {
+  const std::unique_ptr<context> self(&c);
+  task_scope& scope = *self->scope_;
+  scheduler& home = *self->home_;
+  if (error) [[unlikely]]
+    scope.task_failed(std::move(error));
+  work_list satisfied;
+  {
+    const detail::lock_guard lock(scope.mutex_);
+    (self->previous_ ? self->previous_->following_ : scope.children_) = self->following_;
+    if (self->following_) self->following_->previous_ = self->previous_;
+    notice& n = *scope.find_notice(home);
+    --n.tasks;
+    if (n.next == self.get()) n.go_on_at(self->following_);
+    if (--scope.tasks_ == 0) satisfied = scope.take_satisfied();
+  }  // the last access: the scope may be gone now
+  while (work_item* w = satisfied.pop_front()) static_cast<wait*>(w)->wake();
+  home.task_ended();
+}
+
+void task_scope::leave(context& c, std::exception_ptr error) noexcept {
+  leave_now(c, std::move(error));
+}
+
+void task_scope::finish(context& c) noexcept {
+  std::exception_ptr error = c.body_.promise().take_error();
+  c.body_.destroy();
+  leave_now(c, std::move(error));
+}
+
+std::size_t task_scope::live_tasks() const noexcept {
+  const detail::lock_guard lock(mutex_);
+  return tasks_;
+}
+
+task_id task_scope::next_id() noexcept {
+  const detail::lock_guard lock(mutex_);
+  return {number_, ++spawned_};
+}
+
+bool task_scope::is_idle() const noexcept {
+  const detail::lock_guard lock(mutex_);
+  return tasks_ == 0 && held_ == 0;
+}
+
+void task_scope::hold() noexcept {
+  const detail::lock_guard lock(mutex_);
+  ++held_;
+}
+
+void task_scope::release() noexcept {
+  work_list satisfied;
+  {
+    const detail::lock_guard lock(mutex_);
+    --held_;
+    satisfied = take_satisfied();
+  }
+  while (work_item* w = satisfied.pop_front()) static_cast<wait*>(w)->wake();
+}
+
+// ------------------------------------------------------------------------- waiting for a condition
+
+bool task_scope::holds(unsigned conditions) const noexcept {
+  return ((conditions & idle) != 0 && tasks_ == 0 && held_ == 0) ||
+         ((conditions & stopped) != 0 && stopped_.load(std::memory_order_relaxed));
+}
+
+void task_scope::unlink(condition_wait& w) noexcept {
+  (w.previous_ ? w.previous_->following_ : waiters_) = w.following_;
+  if (w.following_) w.following_->previous_ = w.previous_;
+  w.linked_.store(false, std::memory_order_release);
+}
+
+work_list task_scope::take_satisfied() noexcept {
+  work_list satisfied;
+  for (condition_wait* w = waiters_; w != nullptr;) {
+    condition_wait* const following = w->following_;
+    if (holds(w->conditions_)) {
+      unlink(*w);
+      if (w->claim()) satisfied.push_back(*w);
+    }
+    w = following;
+  }
+  return satisfied;
+}
+
+condition_wait task_scope::wait_until(unsigned conditions, time_point deadline,
+                                      const std::source_location& where) {
+  return {*this, conditions, deadline, where};
+}
+
+bool task_scope::block_until(unsigned conditions, time_point deadline,
+                             const std::source_location& where) {
+  LEAT_ASSERT(scheduler::current() == nullptr,
+              "a blocking wait on a scheduler's own thread: co_await it instead");
+  if ((conditions & idle) != 0 && detail::thread_place::current_id().scope == number_) {
+    throw condition_wait::waits_for_itself(*this, "a thread");
+  }
+  struct sleeper : condition_wait {
+    using condition_wait::condition_wait;
+    detail::parker parker;
+  };
+  sleeper self(*this, conditions, deadline, where);
+  self.run_ = [](work_item& item) noexcept { static_cast<sleeper&>(item).parker.unpark(); };
+  {
+    const detail::lock_guard lock(mutex_);
+    if (holds(conditions)) return true;
+    self.link_into_scope();
+  }
+  const detail::thread_place::blocked here(self);
+  if (self.parker.park_until(deadline)) return true;
+  {
+    const detail::lock_guard lock(mutex_);
+    if (self.linked_.load(std::memory_order_relaxed)) {
+      unlink(self);
+      return false;
+    }
+  }
+  self.parker.park();  // the condition came together with the deadline: its wake-up is on the way
+  return true;
+}
+
+void task_scope::when_idle(condition_wait& w) noexcept {
+  {
+    const detail::lock_guard lock(mutex_);
+    if (!holds(idle)) {
+      w.link_into_scope();
+      return;
+    }
+  }
+  w.wake();
+}
+
+}  // namespace leat

@@ -1,0 +1,64 @@
+#include "leat/async/detail/timer_heap.hpp"
+
+#include "leat/base/assert.hpp"
+
+namespace leat::detail {
+
+void timer_heap::place(std::size_t index, timer& t) noexcept {
+  heap_[index] = &t;
+  t.index_ = index;
+}
+
+void timer_heap::sift_up(std::size_t index, timer& t) noexcept {
+  while (index > 0) {
+    const std::size_t parent = (index - 1) / 2;
+    if (!before(t, *heap_[parent])) break;
+    place(index, *heap_[parent]);
+    index = parent;
+  }
+  place(index, t);
+}
+
+void timer_heap::sift_down(std::size_t index, timer& t) noexcept {
+  for (;;) {
+    std::size_t child = 2 * index + 1;
+    if (child >= heap_.size()) break;
+    if (child + 1 < heap_.size() && before(*heap_[child + 1], *heap_[child])) ++child;
+    if (!before(*heap_[child], t)) break;
+    place(index, *heap_[child]);
+    index = child;
+  }
+  place(index, t);
+}
+
+void timer_heap::add(timer& t, time_point when) {
+  LEAT_ASSERT(!t.is_set(), "a timer is set once at a time");
+  heap_.push_back(&t);
+  t.when_ = when;
+  t.order_ = next_order_++;
+  sift_up(heap_.size() - 1, t);
+}
+
+bool timer_heap::remove(timer& t) noexcept {
+  if (!t.is_set()) return false;
+  const std::size_t index = t.index_;
+  t.index_ = timer::unset;
+  timer* last = heap_.back();
+  heap_.pop_back();
+  if (last == &t) return true;
+  if (index > 0 && before(*last, *heap_[(index - 1) / 2])) {
+    sift_up(index, *last);
+  } else {
+    sift_down(index, *last);
+  }
+  return true;
+}
+
+timer* timer_heap::pop_due(time_point now) noexcept {
+  if (heap_.empty() || heap_.front()->when_ > now) return nullptr;
+  timer* due = heap_.front();
+  remove(*due);
+  return due;
+}
+
+}  // namespace leat::detail

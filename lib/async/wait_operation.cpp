@@ -1,0 +1,21 @@
+#include "leat/async/wait_operation.hpp"
+
+#include "leat/base/assert.hpp"
+
+namespace leat {
+
+void wait::attach(std::coroutine_handle<> h) noexcept {
+  home_ = scheduler::current();
+  LEAT_ASSERT(home_ != nullptr,
+              "a leat operation was awaited outside a scheduler: spawn the coroutine on one");
+  handle_ = h;
+  run_ = &wait::resume;
+}
+
+void wait::resume(work_item& item) noexcept {
+  auto& self = static_cast<wait&>(item);
+  self.end_wait();
+  self.home_->resume(self.handle_, self.context_);
+}
+
+}  // namespace leat

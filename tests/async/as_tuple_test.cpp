@@ -1,0 +1,305 @@
+#include "leat/async/as_tuple.hpp"
+
+#include <chrono>
+#include <memory>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <system_error>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/async/wait_for_stop.hpp"
+#include "leat/base/error.hpp"
+#include "support/foreign_coroutine.hpp"
+#include "support/leat_test.hpp"
+
+namespace as_tuple_test {
+
+using namespace std::chrono_literals;
+using leat::errc;
+using leat::task;
+using leat_test::foreign_coroutine;
+
+// Runs `body` in a task that is asked to stop before it begins, or while it waits.
+template <class Body>
+task<> stopped(bool before, Body body) {
+  leat::task_group group;
+  group.spawn(body());
+  if (!before) co_await leat::sleep_for(1ms);
+  group.request_stop();
+  co_await group.join();
+}
+
+task<int> give(int value) { co_return value; }
+
+task<int> nap_and_fail(std::exception_ptr error) {
+  co_await leat::sleep_for(1s);
+  if (error) std::rethrow_exception(error);
+  co_return 1;
+}
+
+// ---- Operations of the core.
+
+LEAT_TEST("as_tuple: a sleep that ends, and one that is cancelled", "[core]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = home.now();
+  const auto [done] = co_await leat::as_tuple(leat::sleep_for(3s));
+  CHECK_FALSE(done);
+  CHECK(home.now() - begin == 3s);
+  for (const bool before : {true, false}) {
+    std::error_code ec;
+    co_await stopped(
+        before, [&ec]() -> task<> { std::tie(ec) = co_await leat::as_tuple(leat::sleep_for(1h)); });
+    CHECK(ec == leat::make_error_code(errc::cancelled));
+  }
+}
+
+LEAT_TEST("as_tuple: a wait for a stop that comes, and one that is cancelled", "[core]") {
+  std::stop_source source;
+  source.request_stop();
+  const auto [done] = co_await leat::as_tuple(leat::wait_for_stop(source.get_token()));
+  CHECK_FALSE(done);
+  for (const bool before : {true, false}) {
+    std::error_code ec;
+    std::stop_source never;
+    co_await stopped(before, [&]() -> task<> {
+      std::tie(ec) = co_await leat::as_tuple(leat::wait_for_stop(never.get_token()));
+    });
+    CHECK(ec == leat::make_error_code(errc::cancelled));
+  }
+}
+
+LEAT_TEST("as_tuple: a join gives the code of the first error", "[core]") {
+  leat::task_group well;
+  well.spawn([]() -> task<> { co_await leat::sleep_for(1s); }());
+  const auto [none] = co_await leat::as_tuple(well.join());
+  CHECK_FALSE(none);
+  leat::task_group broken;
+  broken.spawn([]() -> task<> {
+    co_await leat::sleep_for(1s);
+    throw leat::failure(errc::data_loss, "broken");
+  }());
+  const auto [ec] = co_await leat::as_tuple(broken.join());
+  CHECK(ec == errc::data_loss);
+}
+
+LEAT_TEST("as_tuple: a task that joins its own group is told so", "[core]") {
+  leat::task_group group;
+  std::error_code ec;
+  group.spawn([](leat::task_group& own, std::error_code& out) -> task<> {
+    std::tie(out) = co_await leat::as_tuple(own.join());
+  }(group, ec));
+  co_await group.join();
+  CHECK(ec == errc::failed_precondition);
+}
+
+LEAT_TEST("as_tuple: an operation that is kept in a variable", "[core]") {
+  auto nap = leat::sleep_for(1s);
+  const auto [ec] = co_await leat::as_tuple(std::move(nap));
+  CHECK_FALSE(ec);
+}
+
+auto told(leat::duration d) { return leat::as_tuple(leat::sleep_for(d)); }
+auto told(std::stop_token token) { return leat::as_tuple(leat::wait_for_stop(std::move(token))); }
+auto told(leat::task_group& group) { return leat::as_tuple(group.join()); }
+auto told(leat::duration a, leat::duration b) {
+  return leat::as_tuple(leat::select(leat::sleep_for(a), leat::sleep_for(b)));
+}
+
+LEAT_TEST("as_tuple: owns its operation, so a function can return it", "[core]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = home.now();
+  std::stop_source source;
+  leat::task_group group;
+  group.spawn([](std::stop_source& stop) -> task<> {
+    co_await leat::sleep_for(2s);
+    stop.request_stop();
+    co_await leat::sleep_for(1s);
+    throw leat::failure(errc::data_loss, "broken");
+  }(source));
+  auto nap = told(1s);
+  auto stop = told(source.get_token());
+  auto joined = told(group);
+  auto first = told(2s, 1s);
+  leat_test::overwrite_stack();
+  const auto [none] = co_await nap;
+  CHECK_FALSE(none);
+  CHECK(home.now() - begin == 1s);
+  const auto [stopped] = co_await stop;
+  CHECK_FALSE(stopped);
+  CHECK(home.now() - begin == 2s);
+  const auto [broken] = co_await joined;
+  CHECK(broken == errc::data_loss);
+  const auto [ec, winner] = co_await first;
+  CHECK_FALSE(ec);
+  CHECK(winner.index() == 1);
+}
+
+// ---- Select and what is short for it.
+
+LEAT_TEST("as_tuple: of a select the winner, its failure, or the stop", "[core]") {
+  const auto [none, first] =
+      co_await leat::as_tuple(leat::select(leat::sleep_for(2s), leat::sleep_for(1s)));
+  CHECK_FALSE(none);
+  CHECK(first.index() == 1);
+  leat::task_group broken;
+  broken.spawn([]() -> task<> {
+    co_await leat::sleep_for(1s);
+    throw leat::failure(errc::data_loss, "broken");
+  }());
+  const auto [ec, second] =
+      co_await leat::as_tuple(leat::select(leat::sleep_for(2s), broken.join()));
+  CHECK(ec == errc::data_loss);
+  CHECK(second.index() == 0);
+  for (const bool before : {true, false}) {
+    std::error_code stop;
+    co_await stopped(before, [&stop]() -> task<> {
+      const auto [code, nothing] =
+          co_await leat::as_tuple(leat::select(leat::sleep_for(2h), leat::sleep_for(1h)));
+      stop = code;
+    });
+    CHECK(stop == errc::cancelled);
+  }
+}
+
+LEAT_TEST("as_tuple: a limit that ends an operation is a code", "[core]") {
+  leat::task_group group;
+  group.spawn([]() -> task<> { co_await leat::sleep_for(3s); }());
+  const auto [late] = co_await leat::as_tuple(leat::with_timeout(group.join(), 2s));
+  CHECK(late == errc::deadline_exceeded);
+  const auto [in_time] = co_await leat::as_tuple(leat::with_timeout(group.join(), 2s));
+  CHECK_FALSE(in_time);
+  std::stop_source source;
+  source.request_stop();
+  const auto [ended] =
+      co_await leat::as_tuple(leat::with_stop(leat::sleep_for(1h), source.get_token()));
+  CHECK(ended == errc::cancelled);
+}
+
+// ---- Tasks.
+
+LEAT_TEST("as_tuple: a task gives its value, or the code of what left it", "[core]") {
+  const auto [none, value] = co_await leat::as_tuple(give(7));
+  CHECK_FALSE(none);
+  CHECK(value == 7);
+  const auto code_of = [](std::exception_ptr error) -> task<std::error_code> {
+    const auto [ec, nothing] = co_await leat::as_tuple(nap_and_fail(std::move(error)));
+    CHECK(nothing == (ec ? 0 : 1));
+    co_return ec;
+  };
+  CHECK_FALSE(co_await code_of(nullptr));
+  const std::error_code failed =
+      co_await code_of(std::make_exception_ptr(leat::failure(errc::data_loss, "broken")));
+  CHECK(failed == errc::data_loss);
+  const std::error_code memory = co_await code_of(std::make_exception_ptr(std::bad_alloc()));
+  CHECK(memory == errc::resource_exhausted);
+  const std::error_code other = co_await code_of(std::make_exception_ptr(std::logic_error("bug")));
+  CHECK(other == errc::unknown);
+  const std::error_code nonsense =
+      co_await code_of(std::make_exception_ptr(std::system_error(std::error_code())));
+  CHECK(nonsense == errc::unknown);
+}
+
+LEAT_TEST("as_tuple: a task of nothing, and one of what cannot be copied", "[core]") {
+  const auto nothing = [](bool fail) -> task<> {
+    if (fail) throw leat::failure(errc::aborted, "no");
+    co_return;
+  };
+  const auto [well] = co_await leat::as_tuple(nothing(false));
+  CHECK_FALSE(well);
+  const auto [badly] = co_await leat::as_tuple(nothing(true));
+  CHECK(badly == errc::aborted);
+  const auto unique = []() -> task<std::unique_ptr<int>> { co_return std::make_unique<int>(3); };
+  const auto [none, pointer] = co_await leat::as_tuple(unique());
+  CHECK_FALSE(none);
+  CHECK(*pointer == 3);
+}
+
+LEAT_TEST("as_tuple: a task that is stopped", "[core]") {
+  std::error_code ec;
+  co_await stopped(false, [&ec]() -> task<> {
+    const auto [code, nothing] = co_await leat::as_tuple(nap_and_fail(nullptr));
+    ec = code;
+    CHECK(nothing == 0);
+  });
+  CHECK(ec == errc::cancelled);
+}
+
+// ---- In a coroutine that is none of leat's.
+
+foreign_coroutine nap(std::optional<std::error_code>& ended) {
+  const auto [ec] = co_await leat::as_tuple(leat::sleep_for(1s));
+  ended = ec;
+}
+
+foreign_coroutine await_task(std::exception_ptr error, std::error_code& ec, int& value) {
+  std::tie(ec, value) = co_await leat::as_tuple(nap_and_fail(std::move(error)));
+}
+
+foreign_coroutine limited(std::stop_token token, std::error_code& ec) {
+  std::tie(ec) = co_await leat::as_tuple(leat::with_stop(leat::sleep_for(1h), token));
+}
+
+LEAT_TEST("as_tuple: a foreign coroutine sleeps, and may be destroyed asleep", "[core]") {
+  std::optional<std::error_code> ended;
+  std::optional<std::error_code> never;
+  const foreign_coroutine f = nap(ended);
+  const foreign_coroutine gone = nap(never);
+  gone.handle.destroy();
+  CHECK_FALSE(ended);
+  co_await leat::sleep_for(2s);
+  REQUIRE(ended);
+  CHECK_FALSE(*ended);
+  CHECK_FALSE(never);
+  f.handle.destroy();
+}
+
+LEAT_TEST("as_tuple: a foreign coroutine awaits tasks", "[core]") {
+  std::error_code ec = leat::make_error_code(errc::unknown);
+  int value = 0;
+  const foreign_coroutine well = await_task(nullptr, ec, value);
+  co_await leat::sleep_for(2s);
+  CHECK_FALSE(ec);
+  CHECK(value == 1);
+  const foreign_coroutine badly =
+      await_task(std::make_exception_ptr(leat::failure(errc::data_loss, "broken")), ec, value);
+  co_await leat::sleep_for(2s);
+  CHECK(ec == errc::data_loss);
+  CHECK(value == 0);
+  well.handle.destroy();
+  badly.handle.destroy();
+}
+
+LEAT_TEST("as_tuple: a foreign coroutine is stopped by a token", "[core]") {
+  std::stop_source source;
+  std::error_code ec;
+  const foreign_coroutine f = limited(source.get_token(), ec);
+  CHECK_FALSE(ec);
+  source.request_stop();
+  co_await leat::sleep_for(1s);
+  CHECK(ec == errc::cancelled);
+  f.handle.destroy();
+}
+
+// ---- What it takes.
+
+template <class T>
+concept can_be_a_tuple = requires(T t) { leat::as_tuple(std::move(t)); };
+
+TEST_CASE("as_tuple: takes what can tell its error, nothing else", "[core]") {
+  STATIC_REQUIRE(can_be_a_tuple<leat::sleep_wait>);
+  STATIC_REQUIRE_FALSE(can_be_a_tuple<leat::detail::yield_wait>);
+  STATIC_REQUIRE_FALSE(can_be_a_tuple<int>);
+}
+
+}  // namespace as_tuple_test

@@ -1,0 +1,340 @@
+#include "leat/async/loop/async_run.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <future>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/awaitable.hpp>
+#include <asio/bind_allocator.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/bind_executor.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/execution/blocking.hpp>
+#include <asio/execution/outstanding_work.hpp>
+#include <asio/io_context.hpp>
+#include <asio/require.hpp>
+#include <asio/strand.hpp>
+#include <asio/system_executor.hpp>
+#include <asio/thread_pool.hpp>
+#include <asio/use_awaitable.hpp>
+#include <asio/use_future.hpp>
+#include <catch2/catch.hpp>
+
+#include "leat/async/sleep.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/error.hpp"
+#include "support/counting_allocator.hpp"
+#include "support/leat_test.hpp"
+#include "support/refusal.hpp"
+#include "support/tracked.hpp"
+
+namespace async_run_test {
+
+using namespace std::chrono_literals;
+using leat::async_run;
+using leat::task;
+
+task<int> give(int n) {
+  co_await leat::this_task::yield();
+  co_return n;
+}
+task<void> nothing() { co_return; }
+task<int> fail() {
+  throw std::runtime_error("failed");
+  co_return 0;
+}
+task<int> sleep_long() {
+  co_await leat::sleep_for(1h);
+  co_return 1;
+}
+
+std::string text_of(const std::exception_ptr& error) {
+  if (!error) return "";
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+}
+
+TEST_CASE("async_run: a callback gets the value", "[core]") {
+  asio::io_context io;
+  int got = 0;
+  async_run(io, give(5), [&](std::exception_ptr error, int n) {
+    CHECK_FALSE(error);
+    got = n;
+  });
+  CHECK(got == 0);
+  io.run();
+  CHECK(got == 5);
+}
+
+TEST_CASE("async_run: a callback of a task of void gets the error alone", "[core]") {
+  asio::io_context io;
+  bool called = false;
+  async_run(io, nothing(), [&](std::exception_ptr error) { called = !error; });
+  io.run();
+  CHECK(called);
+}
+
+TEST_CASE("async_run: a callback gets the error, with a default value", "[core]") {
+  asio::io_context io;
+  std::string what;
+  int value = 1;
+  async_run(io, fail(), [&](std::exception_ptr error, int n) {
+    what = text_of(error);
+    value = n;
+  });
+  io.run();
+  CHECK(what == "failed");
+  CHECK(value == 0);
+}
+
+TEST_CASE("async_run: a result and a callback may be move-only", "[core]") {
+  asio::io_context io;
+  const auto make = []() -> task<std::unique_ptr<int>> { co_return std::make_unique<int>(8); };
+  int got = 0;
+  async_run(io, make(),
+            [&got, owned = std::make_unique<int>(1)](std::exception_ptr, std::unique_ptr<int> p) {
+              got = *p + *owned;
+            });
+  io.run();
+  CHECK(got == 9);
+}
+
+TEST_CASE("async_run: a future gets the value, or the error", "[core]") {
+  asio::io_context io;
+  std::future<int> good = async_run(io, give(5), asio::use_future);
+  std::future<int> bad = async_run(io, fail(), asio::use_future);
+  std::future<void> none = async_run(io, nothing(), asio::use_future);
+  io.run();
+  CHECK(good.get() == 5);
+  CHECK_THROWS_WITH(bad.get(), "failed");
+  CHECK_NOTHROW(none.get());
+}
+
+TEST_CASE("async_run: an Asio coroutine awaits a task, and gets its error", "[core]") {
+  asio::io_context io;
+  const auto body = [&]() -> asio::awaitable<std::string> {
+    const auto executor = co_await asio::this_coro::executor;
+    const int n = co_await async_run(executor, give(5), asio::use_awaitable);
+    co_await async_run(executor, nothing(), asio::use_awaitable);
+    std::string what;
+    try {
+      co_await async_run(executor, fail(), asio::use_awaitable);
+    } catch (const std::runtime_error& e) {
+      what = e.what();
+    }
+    co_return std::to_string(n) + what;
+  };
+  std::future<std::string> result = asio::co_spawn(io, body, asio::use_future);
+  io.run();
+  CHECK(result.get() == "5failed");
+}
+
+TEST_CASE("async_run: detached runs the task, and io_context::run waits for it", "[core]") {
+  asio::io_context io;
+  bool done = false;
+  async_run(
+      io,
+      [](bool& d) -> task<void> {
+        co_await leat::sleep_for(1ms);
+        d = true;
+      }(done),
+      asio::detached);
+  async_run(io, fail(), asio::detached);
+  io.run();
+  CHECK(done);
+}
+
+TEST_CASE("async_run: a token that never starts frees the task", "[core]") {
+  leat_test::counts counts;
+  asio::io_context io;
+  {
+    const auto keep = [](leat_test::tracked) -> task<void> { co_return; };
+    const asio::awaitable<void> lazy =
+        async_run(io, keep(leat_test::tracked(counts, 1)), asio::use_awaitable);
+    CHECK(counts.live == 1);
+  }
+  CHECK(counts.objects == 0);
+}
+
+TEST_CASE("async_run: the task runs where the executor's context runs", "[core]") {
+  asio::io_context io;
+  const auto home = []() -> task<leat::scheduler*> { co_return leat::scheduler::current(); };
+  leat::scheduler* seen[4] = {};
+  async_run(io, home(), [&](std::exception_ptr, leat::scheduler* s) { seen[0] = s; });
+  async_run(asio::make_strand(io), home(),
+            [&](std::exception_ptr, leat::scheduler* s) { seen[1] = s; });
+  async_run(asio::any_io_executor(io.get_executor()), home(),
+            [&](std::exception_ptr, leat::scheduler* s) { seen[2] = s; });
+  async_run(asio::any_io_executor(asio::make_strand(asio::any_io_executor(io.get_executor()))),
+            home(), [&](std::exception_ptr, leat::scheduler* s) { seen[3] = s; });
+  io.run();
+  for (leat::scheduler* s : seen) CHECK(s == &leat::get_scheduler(io));
+}
+
+TEST_CASE("async_run: an executor of an io_context is known with other properties", "[core]") {
+  asio::io_context io;
+  const auto tracked = asio::require(io.get_executor(), asio::execution::outstanding_work.tracked);
+  const auto posting = asio::require(io.get_executor(), asio::execution::blocking.never);
+  const asio::any_io_executor executors[] = {tracked, posting, asio::make_strand(tracked)};
+  int ended = 0;
+  for (const asio::any_io_executor& e : executors) {
+    async_run(e, give(1), [&](std::exception_ptr, int) { ++ended; });
+  }
+  while (ended < 3 && io.run_one() > 0) {
+  }
+  CHECK(ended == 3);
+}
+
+TEST_CASE("async_run: an executor of no io_context is refused by name", "[core]") {
+  const std::string said = leat_test::last_words([] {
+    async_run(asio::any_io_executor(asio::system_executor()), give(1),
+              [](std::exception_ptr, int) {});
+  });
+  CHECK(leat_test::contains(said, "this executor belongs to none"));
+}
+
+TEST_CASE("async_run: the handler runs on its associated executor", "[core]") {
+  asio::io_context io;
+  asio::thread_pool pool(1);
+  std::promise<std::thread::id> where;
+  async_run(io, give(1), asio::bind_executor(pool, [&](std::exception_ptr, int) {
+              where.set_value(std::this_thread::get_id());
+            }));
+  io.run();
+  pool.join();
+  CHECK(where.get_future().get() != std::this_thread::get_id());
+}
+
+TEST_CASE("async_run: without an associated executor the handler runs on the given one", "[core]") {
+  asio::io_context io;
+  auto strand = asio::make_strand(io);
+  bool inside = false;
+  async_run(strand, give(1),
+            [&](std::exception_ptr, int) { inside = strand.running_in_this_thread(); });
+  io.run();
+  CHECK(inside);
+}
+
+TEST_CASE("async_run: the handler is no part of the scheduler's turn", "[core]") {
+  asio::io_context io;
+  bool in_turn = true;
+  async_run(io, nothing(), [&](std::exception_ptr) { in_turn = leat::scheduler::current(); });
+  io.run();
+  CHECK_FALSE(in_turn);
+}
+
+TEST_CASE("async_run: its memory is the handler's allocator's, and free when the handler runs",
+          "[core]") {
+  asio::io_context io;
+  int live = 0;
+  int total = 0;
+  int live_in_handler = -1;
+  async_run(io, give(1),
+            asio::bind_allocator(leat_test::counting_allocator<std::byte>(live, total),
+                                 [&](std::exception_ptr, int) { live_in_handler = live; }));
+  CHECK(live == 1);
+  io.run();
+  CHECK(live_in_handler == 0);
+  CHECK(total == 1);  // the operation; the memory of its delivery is in it
+}
+
+TEST_CASE("async_run: each kind of cancellation is a stop request of the task", "[core]") {
+  for (const auto type : {asio::cancellation_type::terminal, asio::cancellation_type::partial,
+                          asio::cancellation_type::total}) {
+    asio::io_context io;
+    asio::cancellation_signal signal;
+    std::string what;
+    async_run(io, sleep_long(),
+              asio::bind_cancellation_slot(
+                  signal.slot(), [&](std::exception_ptr error, int) { what = text_of(error); }));
+    io.poll();
+    CHECK(what == "");
+    signal.emit(type);
+    io.run();
+    CHECK(what == "sleep: cancelled");
+  }
+}
+
+TEST_CASE("async_run: a task that is cancelled before it began ends as it likes", "[core]") {
+  asio::io_context io;
+  asio::cancellation_signal signal;
+  int got = 0;
+  async_run(
+      io, give(3),
+      asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr, int n) { got = n; }));
+  signal.emit(asio::cancellation_type::terminal);
+  io.run();
+  CHECK(got == 3);
+}
+
+TEST_CASE("async_run: a cancellation after the end does nothing", "[core]") {
+  asio::io_context io;
+  asio::cancellation_signal signal;
+  int calls = 0;
+  async_run(io, give(3),
+            asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr, int) { ++calls; }));
+  io.run();
+  signal.emit(asio::cancellation_type::terminal);
+  CHECK(calls == 1);
+}
+
+TEST_CASE("async_run: a cancellation between the task's end and the handler does nothing",
+          "[core]") {
+  asio::io_context io;
+  asio::cancellation_signal signal;
+  int got = 0;
+  async_run(
+      io, give(3),
+      asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr, int n) { got = n; }));
+  while (got == 0) {
+    signal.emit(asio::cancellation_type::terminal);
+    io.run_one();
+  }
+  CHECK(got == 3);
+}
+
+TEST_CASE("async_run: a handler may start the next task", "[core]") {
+  asio::io_context io;
+  int rounds = 0;
+  struct again {
+    asio::io_context& io;
+    int& rounds;
+    void operator()(std::exception_ptr, int) const {
+      if (++rounds < 100) async_run(io, give(rounds), again{io, rounds});
+    }
+  };
+  async_run(io, give(0), again{io, rounds});
+  io.run();
+  CHECK(rounds == 100);
+}
+
+TEST_CASE("async_run: an Asio coroutine's cancellation stops the task it awaits", "[core]") {
+  asio::io_context io;
+  asio::cancellation_signal signal;
+  std::string what;
+  const auto body = [&]() -> asio::awaitable<void> {
+    try {
+      co_await async_run(io, sleep_long(), asio::use_awaitable);
+    } catch (const leat::failure& e) {
+      what = e.what();
+    }
+  };
+  asio::co_spawn(io, body, asio::bind_cancellation_slot(signal.slot(), asio::detached));
+  io.poll();
+  signal.emit(asio::cancellation_type::terminal);
+  io.run();
+  CHECK(what == "sleep: cancelled");
+}
+
+}  // namespace async_run_test

@@ -1,0 +1,114 @@
+// How an embedded_scheduler begins and ends, and how it is not to be used.
+
+#include "leat/async/loop/embedded_scheduler.hpp"
+
+#include <chrono>
+#include <memory>
+#include <sys/resource.h>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/base/error.hpp"
+#include "support/descriptors.hpp"
+#include "support/function_item.hpp"
+#include "support/leat_test.hpp"
+
+namespace embedded_scheduler_end_test {
+
+using namespace std::chrono_literals;
+using item = leat_test::function_item;
+using leat::embedded_scheduler;
+using leat::task;
+
+TEST_CASE("embedded_scheduler: gives its descriptors back, also when there are too few", "[core]") {
+  const std::size_t before = leat_test::open_descriptors();
+  {
+    const embedded_scheduler s;
+    CHECK(leat_test::open_descriptors() == before + 3);
+  }
+  CHECK(leat_test::open_descriptors() == before);
+  const int first_free = ::dup(0);
+  ::close(first_free);
+  rlimit limit{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
+  for (rlim_t n = 0; n < 3; ++n) {
+    const rlimit few{static_cast<rlim_t>(first_free) + n, limit.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+    std::error_code code;
+    try {
+      const embedded_scheduler s;
+    } catch (const leat::failure& e) {
+      code = e.code();
+    }
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    CHECK(code == leat::errc::resource_exhausted);
+  }
+  CHECK(leat_test::open_descriptors() == before);
+}
+
+TEST_CASE("embedded_scheduler: may end as soon as an item has run, whoever posted it", "[core]") {
+  // The thread that posted it was still in wake(), with the scheduler gone.
+  for (int round = 0; round < 500; ++round) {
+    bool ran = false;
+    item last([&] { ran = true; });
+    auto s = std::make_unique<embedded_scheduler>();
+    std::thread other([home = s.get(), &last] { home->post(last); });
+    while (!ran) s->run_ready();
+    s.reset();
+    other.join();
+  }
+}
+
+TEST_CASE("embedded_scheduler: to run it from a task ends the process", "[core]") {
+  const std::string said = leat_test::last_words([] {
+    embedded_scheduler s;
+    leat::task_group group;
+    group.spawn_on(s, [](embedded_scheduler& home) -> task<> {
+      home.run_ready();
+      co_return;
+    }(s));
+    s.run_ready();
+  });
+  CHECK(said.find("run_ready() was called from a task") != said.npos);
+}
+
+TEST_CASE("embedded_scheduler: a turn of no items ends the process", "[core]") {
+  const std::string said = leat_test::last_words([] {
+    embedded_scheduler s;
+    s.run_ready(0);
+  });
+  CHECK(said.find("run_ready() of 0 items") != said.npos);
+}
+
+TEST_CASE("embedded_scheduler: two threads at the same time end the process", "[core]") {
+  const std::string said = leat_test::last_words([] {
+    embedded_scheduler s;
+    item i([&] { std::thread([&] { s.run_ready(); }).join(); });
+    s.post(i);
+    s.run_ready();
+  });
+  CHECK(said.find("two threads are in run_ready()") != said.npos);
+}
+
+TEST_CASE("embedded_scheduler: to run it in a child of fork ends the child", "[core]") {
+  embedded_scheduler s;
+  const std::string said = leat_test::last_words([&] { s.run_ready(); });
+  CHECK(said.find("a child of fork()") != said.npos);
+}
+
+TEST_CASE("embedded_scheduler: to destroy it in its own turn ends the process", "[core]") {
+  const std::string said = leat_test::last_words([] {
+    auto s = std::make_unique<embedded_scheduler>();
+    item i([&] { s.reset(); });
+    s->post(i);
+    s->run_ready();
+  });
+  CHECK(said.find("destroyed from within run_ready()") != said.npos);
+}
+
+}  // namespace embedded_scheduler_end_test

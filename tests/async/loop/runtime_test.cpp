@@ -1,0 +1,204 @@
+#include "leat/async/loop/runtime.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/error.hpp"
+#include "support/child_process.hpp"
+
+namespace runtime_test {
+
+using namespace std::chrono_literals;
+using leat::runtime;
+using leat::task;
+
+task<int> give(int n) { co_return n; }
+task<std::thread::id> thread_id() { co_return std::this_thread::get_id(); }
+
+std::size_t threads_of_process() {
+  const std::filesystem::directory_iterator threads("/proc/self/task");
+  return static_cast<std::size_t>(std::distance(begin(threads), end(threads)));
+}
+
+TEST_CASE("runtime: starts the threads it was asked for and no other", "[core]") {
+  const std::size_t before = threads_of_process();
+  {
+    runtime rt({.threads = 3});
+    CHECK(rt.size() == 3);
+    CHECK(rt.block_on(give(1)) == 1);
+    CHECK(threads_of_process() == before + 3);
+  }
+  // A thread that was joined is in /proc for a moment longer.
+  while (threads_of_process() > before) std::this_thread::yield();
+  CHECK(threads_of_process() == before);
+}
+
+TEST_CASE("runtime: no threads are an error", "[core]") {
+  try {
+    runtime rt({.threads = 0});
+    FAIL("made");
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == leat::errc::invalid_argument);
+  }
+}
+
+// What is said of a thread that cannot be started: the second one, where memory for the stack of
+// one is left, else the first.
+std::string refusal_of_threads(bool room_for_one) {
+  return leat_test::said_by_child([room_for_one]() -> std::string {
+    pthread_attr_t stack;
+    ::pthread_attr_init(&stack);
+    // Without room_for_one: as large as no address space is.
+    const std::size_t size = std::size_t{1} << (room_for_one ? 30 : 47);
+    ::pthread_attr_setstacksize(&stack, size);
+    ::pthread_setattr_default_np(&stack);
+    if (room_for_one) {
+      std::size_t pages = 0;
+      std::ifstream("/proc/self/statm") >> pages;
+      const rlim_t most = pages * static_cast<std::size_t>(::getpagesize()) + size + size / 2;
+      const rlimit memory{most, most};
+      ::setrlimit(RLIMIT_AS, &memory);
+    }
+    try {
+      const runtime rt({.threads = 2});
+      return "started";
+    } catch (const leat::failure& e) {
+      if (e.code() != std::errc::resource_unavailable_try_again) return "another code";
+      return e.what();
+    }
+  });
+}
+
+TEST_CASE("runtime: a thread that cannot be started is named, with what to do", "[core]") {
+  if (LEAT_TSAN) return;  // it ends a child that starts a thread
+  CHECK_THAT(refusal_of_threads(false),
+             Catch::StartsWith("thread 1 of 2 of a runtime cannot be started; raise"));
+  if (LEAT_ASAN) return;  // it has memory of its own
+  CHECK_THAT(refusal_of_threads(true),
+             Catch::StartsWith("thread 2 of 2 of a runtime cannot be started; raise"));
+}
+
+TEST_CASE("runtime: block_on gives the result or throws the error", "[core]") {
+  runtime rt;
+  CHECK(rt.block_on(give(7)) == 7);
+  const auto fail = []() -> task<int> {
+    throw std::runtime_error("failed");
+    co_return 0;
+  };
+  CHECK_THROWS_WITH(rt.block_on(fail()), "failed");
+}
+
+TEST_CASE("runtime: block_on runs the task on the first scheduler's thread", "[core]") {
+  runtime rt({.threads = 2});
+  const std::thread::id first = rt.block_on(thread_id());
+  CHECK(first != std::this_thread::get_id());
+  CHECK(rt.block_on(thread_id()) == first);
+  const auto home = []() -> task<leat::scheduler*> {
+    co_return &co_await leat::this_task::get_scheduler();
+  };
+  CHECK(rt.block_on(home()) == &rt.get_scheduler(0));
+}
+
+TEST_CASE("runtime: several threads may call block_on", "[core]") {
+  runtime rt;
+  std::atomic<int> sum{0};
+  std::vector<std::thread> callers;
+  for (int t = 0; t < 4; ++t) {
+    callers.emplace_back([&] {
+      for (int i = 0; i < 100; ++i) sum += rt.block_on(give(1));
+    });
+  }
+  for (std::thread& t : callers) t.join();
+  CHECK(sum == 400);
+}
+
+TEST_CASE("runtime: every scheduler has a thread of its own", "[core]") {
+  runtime rt({.threads = 3});
+  std::vector<std::thread::id> ids(3);
+  leat::task_group group;
+  for (std::size_t i = 0; i < 3; ++i) {
+    group.spawn_on(rt.get_scheduler(i),
+                   [](std::thread::id& id) -> task<void> { id = co_await thread_id(); }(ids[i]));
+  }
+  group.wait_join();
+  CHECK(std::set<std::thread::id>(ids.begin(), ids.end()).size() == 3);
+}
+
+TEST_CASE("runtime: its threads have names", "[core]") {
+  runtime rt({.threads = 2});
+  const auto name = []() -> task<std::string> {
+    char text[16] = {};
+    ::pthread_getname_np(::pthread_self(), text, sizeof text);
+    co_return text;
+  };
+  CHECK(rt.block_on(name()) == "leat 0");
+}
+
+TEST_CASE("runtime: timers work on every thread", "[core]") {
+  runtime rt({.threads = 2});
+  std::atomic<int> woken{0};
+  leat::task_group group;
+  for (std::size_t i = 0; i < 20; ++i) {
+    group.spawn_on(rt.get_scheduler(i % 2), [](std::atomic<int>& n) -> task<void> {
+      co_await leat::sleep_for(1ms);
+      ++n;
+    }(woken));
+  }
+  group.wait_join();
+  CHECK(woken == 20);
+}
+
+TEST_CASE("runtime: one that never ran a task ends at once", "[core]") {
+  for (int i = 0; i < 20; ++i) runtime rt({.threads = 2});
+}
+
+TEST_CASE("runtime: its end waits for tasks that are about to end", "[core]") {
+  leat::task_group group;
+  bool done = false;
+  {
+    runtime rt;
+    group.spawn_on(rt.get_scheduler(), [](bool& d) -> task<void> {
+      co_await leat::sleep_for(5ms);
+      d = true;
+    }(done));
+  }
+  CHECK(done);
+  CHECK(group.live_tasks() == 0);
+}
+
+TEST_CASE("runtime: works without spinning", "[core]") {
+  runtime rt({.threads = 2, .spins_before_sleep = 0});
+  const auto ping = [](leat::scheduler& other, int& n) -> task<void> {
+    leat::task_group group;
+    for (int i = 0; i < 100; ++i) {
+      group.spawn_on(other, [](int& m) -> task<void> {
+        ++m;
+        co_return;
+      }(n));
+      co_await group.join();
+    }
+  };
+  int n = 0;
+  rt.block_on(ping(rt.get_scheduler(1), n));
+  CHECK(n == 100);
+}
+
+}  // namespace runtime_test

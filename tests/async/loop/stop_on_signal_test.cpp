@@ -1,0 +1,287 @@
+#include "leat/async/loop/stop_on_signal.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <asio/io_context.hpp>
+#include <catch2/catch.hpp>
+
+#include "leat/async/loop/asio_scheduler.hpp"
+#include "leat/async/loop/embedded_scheduler.hpp"
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/base/detail/sanitizers.hpp"
+#include "support/child_process.hpp"
+#include "support/descriptors.hpp"
+#include "support/error_of.hpp"
+
+// The thread sanitizer delays signals, and takes the child of a fork() in a handler for a handler.
+#if !LEAT_TSAN
+
+namespace stop_on_signal_test {
+
+using namespace std::chrono_literals;
+using leat::stop_on_signal;
+using leat::task;
+using leat::task_group;
+using leat_test::said_by_child;
+
+task<> sleep_long() { co_await leat::sleep_for(1h); }
+
+// The action of a signal, as it is now.
+struct sigaction action_of(int signal) {
+  struct sigaction now{};
+  ::sigaction(signal, nullptr, &now);
+  return now;
+}
+
+void ignore_all(int) {}
+
+// Stops a group by `signal` and tells which signal its guard received.
+task<> stop_a_group(int signal, std::string& told) {
+  task_group group("sleepers");
+  const stop_on_signal guard(group, {SIGINT, SIGTERM, SIGHUP});
+  group.spawn(sleep_long());
+  ::raise(signal);
+  co_await group.join();
+  told = std::to_string(guard.signal());
+}
+
+TEST_CASE("stop_on_signal: when a signal arrives, the tasks of the group are cancelled") {
+  CHECK(said_by_child([] {
+          std::string told;
+          leat::sync_wait(stop_a_group(SIGTERM, told));
+          return told;
+        }) == std::to_string(SIGTERM));
+}
+
+TEST_CASE("stop_on_signal: when another thread receives the signal, the group is stopped") {
+  CHECK(said_by_child([] {
+          std::string told;
+          leat::sync_wait([](std::string& out) -> task<> {
+            task_group group("sleepers");
+            const stop_on_signal guard(group);
+            group.spawn(sleep_long());
+            std::thread other([] {
+              std::this_thread::sleep_for(5ms);
+              ::raise(SIGINT);
+            });
+            co_await group.join();
+            other.join();
+            out = std::to_string(guard.signal());
+          }(told));
+          return told;
+        }) == std::to_string(SIGINT));
+}
+
+TEST_CASE("stop_on_signal: the second signal has its default effect") {
+  CHECK(said_by_child([]() -> std::string {
+          leat::sync_wait([]() -> task<> {
+            task_group group("sleepers");
+            const stop_on_signal guard(group);
+            ::raise(SIGTERM);
+            ::raise(SIGTERM);
+            co_await group.join();
+          }());
+          return "survived";
+        }) == "signal " + std::to_string(SIGTERM));
+}
+
+TEST_CASE("stop_on_signal: a second signal of another kind has its default effect") {
+  CHECK(said_by_child([]() -> std::string {
+          leat::sync_wait([]() -> task<> {
+            task_group group("sleepers");
+            const stop_on_signal guard(group);
+            ::raise(SIGTERM);
+            ::raise(SIGINT);
+            co_await group.join();
+          }());
+          return "survived";
+        }) == "signal " + std::to_string(SIGINT));
+}
+
+TEST_CASE("stop_on_signal: a signal stops the scopes of two guards, and the next is default") {
+  const auto run = [](bool second) {
+    return said_by_child([second] {
+      std::string told;
+      leat::sync_wait([](bool again, std::string& out) -> task<> {
+        task_group one("one");
+        task_group two("two");
+        const stop_on_signal first(one, {SIGTERM});
+        const stop_on_signal other(two, {SIGTERM, SIGINT});
+        one.spawn(sleep_long());
+        two.spawn(sleep_long());
+        ::raise(SIGTERM);
+        if (again) ::raise(SIGTERM);
+        co_await one.join();
+        co_await two.join();
+        out = std::to_string(first.signal()) + ' ' + std::to_string(other.signal());
+      }(second, told));
+      return told;
+    });
+  };
+  CHECK(run(false) == std::to_string(SIGTERM) + ' ' + std::to_string(SIGTERM));
+  CHECK(run(true) == "signal " + std::to_string(SIGTERM));
+}
+
+TEST_CASE("stop_on_signal: guards destroyed in any order restore the earlier handler") {
+  CHECK(said_by_child([]() -> std::string {
+          std::signal(SIGTERM, &ignore_all);
+          std::signal(SIGINT, SIG_DFL);  // Catch has its own
+          std::string wrong;
+          leat::sync_wait([](std::string& out) -> task<> {
+            task_group group("g");
+            auto first = std::make_unique<stop_on_signal>(group);
+            auto second = std::make_unique<stop_on_signal>(group);
+            first.reset();
+            if (action_of(SIGTERM).sa_handler == &ignore_all) out += "restored too early; ";
+            second.reset();
+            if (action_of(SIGTERM).sa_handler != &ignore_all) out += "not restored; ";
+            if (action_of(SIGINT).sa_handler != SIG_DFL) out += "SIGINT not restored; ";
+            co_return;
+          }(wrong));
+          return wrong.empty() ? "restored" : wrong;
+        }) == "restored");
+}
+
+TEST_CASE("stop_on_signal: a handler that other code installed in the meantime stays") {
+  CHECK(said_by_child([]() -> std::string {
+          leat::sync_wait([]() -> task<> {
+            task_group group("g");
+            const stop_on_signal guard(group);
+            std::signal(SIGTERM, &ignore_all);
+            co_return;
+          }());
+          return action_of(SIGTERM).sa_handler == &ignore_all ? "stays" : "replaced";
+        }) == "stays");
+}
+
+TEST_CASE("stop_on_signal: a signal that the parent process ignored stays ignored") {
+  CHECK(said_by_child([]() -> std::string {
+          std::signal(SIGHUP, SIG_IGN);  // nohup
+          std::string told;
+          leat::sync_wait([](std::string& out) -> task<> {
+            task_group group("g");
+            {
+              const stop_on_signal guard(group, {SIGHUP, SIGTERM});
+              ::raise(SIGHUP);
+              ::raise(SIGHUP);
+              out = std::to_string(guard.signal());
+            }
+            if (action_of(SIGHUP).sa_handler != SIG_IGN) out += " no longer ignored";
+            co_return;
+          }(told));
+          return told;
+        }) == "0");
+}
+
+TEST_CASE("stop_on_signal: a child of fork() is terminated and its parent continues") {
+  CHECK(said_by_child([] {
+          std::string told;
+          leat::sync_wait([](std::string& out) -> task<> {
+            task_group group("g");
+            const stop_on_signal guard(group);
+            const pid_t child = ::fork();
+            if (child == 0) {
+              ::raise(SIGTERM);
+              std::_Exit(1);
+            }
+            int status = 0;
+            ::waitpid(child, &status, 0);
+            co_await leat::sleep_for(1ms);
+            out = std::to_string(WIFSIGNALED(status) ? WTERMSIG(status) : 0) + ' ' +
+                  std::to_string(guard.signal()) + (group.stop_requested() ? " stopped" : "");
+          }(told));
+          return told;
+        }) == std::to_string(SIGTERM) + " 0");
+}
+
+TEST_CASE("stop_on_signal: a guard without a signal leaves no work, descriptor or handler") {
+  for (int i = 0; i < 100; ++i) {
+    leat::sync_wait([]() -> task<> {
+      task_group group("g");
+      const stop_on_signal guard(group, {SIGUSR2});
+      co_return;
+    }());
+  }
+  CHECK(action_of(SIGUSR2).sa_handler == SIG_DFL);
+  leat::embedded_scheduler loop;
+  const std::size_t before = leat_test::open_descriptors();
+  task_group group("g");
+  group.spawn_on(loop, [](task_group& own) -> task<> {
+    const stop_on_signal guard(own, {SIGUSR2});
+    co_return;
+  }(group));
+  leat_test::loop_until_idle(loop);
+  group.wait_join();
+  CHECK(leat_test::open_descriptors() == before);
+}
+
+TEST_CASE("stop_on_signal: in an embedded loop a signal makes the descriptor readable") {
+  CHECK(said_by_child([]() -> std::string {
+          leat::embedded_scheduler loop;
+          task_group group("g");
+          std::optional<stop_on_signal> guard;
+          guard.emplace(loop, group, std::initializer_list<int>{SIGTERM});
+          group.spawn_on(loop, sleep_long());
+          while (leat_test::readable(loop)) loop.run_ready();
+          ::raise(SIGTERM);
+          if (!leat_test::readable(loop, 30'000)) return "not readable";
+          loop.run_ready();
+          const std::string told = group.stop_requested() ? "stopped" : "not stopped";
+          while (!loop.idle()) loop.run_ready();
+          group.wait_join();
+          return told;
+        }) == "stopped");
+}
+
+TEST_CASE("stop_on_signal: guards on the threads of a runtime are stopped together") {
+  CHECK(said_by_child([]() -> std::string {
+          leat::runtime threads({.threads = 2});
+          task_group group("g");
+          std::atomic<int> stopped = 0;
+          std::atomic<int> ready = 0;
+          for (std::size_t i = 0; i < 2; ++i) {
+            group.spawn_on(threads.get_scheduler(i),
+                           [](std::atomic<int>& there, std::atomic<int>& done) -> task<> {
+                             task_group own("own");
+                             const stop_on_signal guard(own);
+                             own.spawn(sleep_long());
+                             ++there;
+                             co_await own.join();
+                             ++done;
+                           }(ready, stopped));
+          }
+          while (ready < 2) std::this_thread::yield();
+          ::kill(::getpid(), SIGTERM);
+          group.wait_join();
+          return std::to_string(stopped);
+        }) == "2");
+}
+
+TEST_CASE("stop_on_signal: wrong signals and a missing scheduler are refused") {
+  task_group group("g");
+  using list = std::initializer_list<int>;
+  CHECK_THROWS_WITH(stop_on_signal(group), Catch::Contains("no scheduler runs here"));
+  leat::embedded_scheduler loop;
+  CHECK_THROWS_WITH(stop_on_signal(loop, group, list{}), Catch::Contains("empty"));
+  CHECK_THROWS_WITH(stop_on_signal(loop, group, list{0}), Catch::Contains("signal 0 cannot"));
+  CHECK_THROWS_WITH(stop_on_signal(loop, group, list{SIGSEGV}), Catch::Contains("SIGTERM"));
+  CHECK_THROWS_WITH(stop_on_signal(loop, group, (list{SIGUSR2, SIGKILL})),
+                    Catch::Contains("signal " + std::to_string(SIGKILL)));
+  CHECK(action_of(SIGUSR2).sa_handler == SIG_DFL);
+}
+
+}  // namespace stop_on_signal_test
+
+#endif

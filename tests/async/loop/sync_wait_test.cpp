@@ -1,0 +1,60 @@
+#include "leat/async/loop/sync_wait.hpp"
+
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+
+#include "leat/async/sleep.hpp"
+#include "leat/async/this_task.hpp"
+#include "support/leat_test.hpp"
+
+namespace sync_wait_test {
+
+using namespace std::chrono_literals;
+using leat::sync_wait;
+using leat::task;
+
+task<int> give(int n) { co_return n; }
+
+TEST_CASE("sync_wait: gives the result", "[core]") { CHECK(sync_wait(give(3)) == 3); }
+
+TEST_CASE("sync_wait: a result may be a reference or move-only", "[core]") {
+  int n = 1;
+  const auto reference = [](int& r) -> task<int&> { co_return r; };
+  CHECK(&sync_wait(reference(n)) == &n);
+  const auto pointer = []() -> task<std::unique_ptr<int>> { co_return std::make_unique<int>(5); };
+  CHECK(*sync_wait(pointer()) == 5);
+}
+
+TEST_CASE("sync_wait: throws the error", "[core]") {
+  const auto fail = []() -> task<void> {
+    throw std::runtime_error("failed");
+    co_return;
+  };
+  CHECK_THROWS_WITH(sync_wait(fail()), "failed");
+}
+
+TEST_CASE("sync_wait: waits for a task that waits", "[core]") {
+  const auto nap = []() -> task<int> {
+    co_await leat::sleep_for(1ms);
+    co_await leat::this_task::yield();
+    co_return 4;
+  };
+  CHECK(sync_wait(nap()) == 4);
+}
+
+TEST_CASE("sync_wait: one after the other on a thread", "[core]") {
+  int sum = 0;
+  for (int i = 0; i < 10; ++i) sum += sync_wait(give(i));
+  CHECK(sum == 45);
+}
+
+TEST_CASE("sync_wait: on a scheduler's own thread it ends the process with a sentence", "[core]") {
+  const auto said = leat_test::last_words([] {
+    const auto outer = []() -> task<int> { co_return sync_wait(give(1)); };
+    sync_wait(outer());
+  });
+  CHECK(said.find("co_await the task instead") != said.npos);
+}
+
+}  // namespace sync_wait_test

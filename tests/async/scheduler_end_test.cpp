@@ -1,0 +1,497 @@
+// What becomes of tasks whose scheduler is destroyed before they have finished.
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <stop_token>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <asio/bind_executor.hpp>
+#include <asio/detached.hpp>
+#include <catch2/catch.hpp>
+
+#include "leat/async/dump/dump.hpp"
+#include "leat/async/loop/async_run.hpp"
+#include "leat/async/loop/stop_on_signal.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/async/wait_for_stop.hpp"
+#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/error.hpp"
+#include "support/function_item.hpp"
+#include "support/leat_test.hpp"
+#include "support/loops.hpp"
+
+namespace scheduler_end_test {
+
+using namespace std::chrono_literals;
+using leat::task;
+using leat::task_group;
+using leat_test::asio_loop;
+using leat_test::embedded_loop;
+
+// Writes its name where it is destroyed.
+struct witness {
+  witness(std::string& o, char n) noexcept : out(o), name(n) {}
+  witness(const witness&) = delete;
+  witness& operator=(const witness&) = delete;
+  ~witness() { out += name; }
+  std::string& out;
+  const char name;
+};
+
+std::string join_error(task_group& group) {
+  try {
+    group.wait_join();
+  } catch (const std::exception& e) {
+    CHECK(leat::to_error_code(std::current_exception()) == leat::errc::cancelled);
+    return e.what();
+  }
+  return "";
+}
+
+task<> sleep_with(std::string& out, char name) {
+  const witness w(out, name);
+  co_await leat::sleep_for(1h);
+}
+
+TEMPLATE_TEST_CASE("scheduler end: a sleeping task is destroyed, and its owner told", "[core]",
+                   asio_loop, embedded_loop) {
+  std::string destroyed;
+  task_group group;
+  TestType loop;
+  group.spawn_on(loop.home(), sleep_with(destroyed, 'a'), "sleeper");
+  loop.run_ready();
+  loop.end();
+  CHECK(destroyed == "a");
+  CHECK(group.live_tasks() == 0);
+  const std::string error = join_error(group);
+  CHECK(error.find("sleeper: the task was destroyed with its " + std::string(TestType::name)) !=
+        error.npos);
+}
+
+TEMPLATE_TEST_CASE("scheduler end: a task that was never started is destroyed", "[core]", asio_loop,
+                   embedded_loop) {
+  std::string destroyed;
+  const auto holding = [](std::unique_ptr<witness>) -> task<> { co_return; };
+  task_group group;
+  TestType loop;
+  group.spawn_on(loop.home(), holding(std::make_unique<witness>(destroyed, 'a')));
+  std::thread([&] {
+    group.spawn_on(loop.home(), holding(std::make_unique<witness>(destroyed, 'b')));
+  }).join();
+  loop.end();
+  CHECK(destroyed.size() == 2);
+  CHECK_FALSE(join_error(group).empty());
+}
+
+TEMPLATE_TEST_CASE("scheduler end: frames are destroyed from the inside out", "[core]", asio_loop,
+                   embedded_loop) {
+  std::string destroyed;
+  const auto outer = [](std::string& out) -> task<> {
+    const witness first(out, 'c');
+    const auto middle = [](std::string& o) -> task<> {
+      const witness second(o, 'b');
+      co_await sleep_with(o, 'a');
+    };
+    co_await middle(out);
+  };
+  task_group group;
+  TestType loop;
+  group.spawn_on(loop.home(), outer(destroyed));
+  loop.run_ready();
+  loop.end();
+  CHECK(destroyed == "abc");
+  CHECK_FALSE(join_error(group).empty());
+}
+
+TEMPLATE_TEST_CASE("scheduler end: tasks of a group end before the task that contains it", "[core]",
+                   asio_loop, embedded_loop) {
+  std::string destroyed;
+  const auto owner = [](std::string& out) -> task<> {
+    const witness w(out, 'o');
+    co_await leat::with_task_group([&out](task_group& inner) -> task<> {
+      const witness body(out, 'b');
+      inner.spawn(sleep_with(out, 't'));
+      co_await leat::sleep_for(1h);
+    });
+  };
+  task_group group;
+  TestType loop;
+  group.spawn_on(loop.home(), owner(destroyed));
+  loop.run_ready();
+  loop.end();
+  CHECK(destroyed.size() == 3);
+  CHECK(destroyed.back() == 'o');
+  CHECK_FALSE(join_error(group).empty());
+}
+
+// Every kind of wait of the core, each in the states that it has.
+template <class Loop>
+struct waiting {
+  std::string destroyed;
+  std::stop_source stop;
+  leat::task_group other{"other"};  // for joins
+  asio_loop elsewhere;
+  task_group group;
+  Loop loop;
+
+  void spawn(task<> (*body)(waiting&)) {
+    group.spawn_on(loop.home(), body(*this));
+    loop.run_ready();
+    CHECK(destroyed.empty());
+  }
+  void end() {
+    loop.end();
+    CHECK(destroyed == "w");
+    CHECK(group.live_tasks() == 0);
+    CHECK_FALSE(join_error(group).empty());
+    elsewhere.run_ready();
+  }
+  void let_other_end() {
+    other.request_stop();
+    elsewhere.run_ready();
+    REQUIRE(other.live_tasks() == 0);
+  }
+};
+
+template <class Loop>
+task<> sleeps(waiting<Loop>& t) {
+  const witness w(t.destroyed, 'w');
+  co_await leat::sleep_for(10ms);
+}
+template <class Loop>
+task<> yields(waiting<Loop>& t) {
+  const witness w(t.destroyed, 'w');
+  for (;;) co_await leat::this_task::yield();
+}
+template <class Loop>
+task<> waits_for_stop(waiting<Loop>& t) {
+  const witness w(t.destroyed, 'w');
+  co_await leat::wait_for_stop(t.stop.get_token());
+}
+template <class Loop>
+task<> joins(waiting<Loop>& t) {
+  const witness w(t.destroyed, 'w');
+  co_await t.other.join();
+}
+template <class Loop>
+task<> joins_in_time(waiting<Loop>& t) {
+  const witness w(t.destroyed, 'w');
+  co_await leat::with_timeout(t.other.join(), 1h);
+}
+template <class Loop>
+task<> selects(waiting<Loop>& t) {
+  const witness w(t.destroyed, 'w');
+  co_await leat::select(t.other.join(), leat::wait_for_stop(t.stop.get_token()),
+                        leat::sleep_for(1h));
+}
+
+TEMPLATE_TEST_CASE("scheduler end: a timer that is due and was not looked at", "[core]", asio_loop,
+                   embedded_loop) {
+  waiting<TestType> t;
+  t.spawn(&sleeps<TestType>);
+  std::this_thread::sleep_for(20ms);
+  t.end();
+}
+
+TEST_CASE("scheduler end: a task that yields", "[core]") {
+  task_group group;
+  std::string destroyed;
+  leat_test::embedded_loop loop;
+  leat::embedded_scheduler& home = static_cast<leat::embedded_scheduler&>(loop.home());
+  group.spawn_on(home, [](std::string& out) -> task<> {
+    const witness w(out, 'w');
+    for (;;) co_await leat::this_task::yield();
+  }(destroyed));
+  home.run_ready(3);
+  loop.end();
+  CHECK(destroyed == "w");
+  CHECK_FALSE(join_error(group).empty());
+}
+
+TEMPLATE_TEST_CASE("scheduler end: a wait for a stop", "[core]", asio_loop, embedded_loop) {
+  waiting<TestType> t;
+  t.spawn(&waits_for_stop<TestType>);
+  SECTION("waits") {}
+  SECTION("has ended") { t.stop.request_stop(); }
+  SECTION("has ended on another thread") {
+    std::thread([&] { t.stop.request_stop(); }).join();
+  }
+  t.end();
+  t.stop.request_stop();
+}
+
+TEMPLATE_TEST_CASE("scheduler end: a join", "[core]", asio_loop, embedded_loop) {
+  waiting<TestType> t;
+  t.other.spawn_on(t.elsewhere.home(), []() -> task<> { co_await leat::sleep_for(1h); });
+  const auto body = GENERATE(&joins<TestType>, &joins_in_time<TestType>, &selects<TestType>);
+  t.elsewhere.run_ready();
+  t.spawn(body);
+  SECTION("waits") {}
+  SECTION("has ended") { t.let_other_end(); }
+  SECTION("has ended on another thread") {
+    std::thread([&] { t.let_other_end(); }).join();
+  }
+  SECTION("was asked to stop") { t.group.request_stop(); }
+  if (t.group.stop_requested()) {
+    t.loop.end();
+    CHECK(t.destroyed == "w");
+    t.group.wait_join();  // as it was asked to
+  } else {
+    t.end();
+  }
+  t.let_other_end();
+}
+
+// ---------------------------------------------------------------------------- what else may happen
+
+TEMPLATE_TEST_CASE("scheduler end: a destructor may spawn, and its task is destroyed too", "[core]",
+                   asio_loop, embedded_loop) {
+  struct spawner {
+    task_group& group;
+    leat::scheduler& home;
+    std::string& out;
+    ~spawner() { group.spawn_on(home, sleep_with(out, 's')); }
+  };
+  std::string destroyed;
+  task_group group;
+  TestType loop;
+  group.spawn_on(loop.home(), [](task_group& g, leat::scheduler& s, std::string& o) -> task<> {
+    const witness w(o, 'w');
+    const spawner at_end{g, s, o};
+    co_await leat::sleep_for(1h);
+  }(group, loop.home(), destroyed));
+  loop.run_ready();
+  loop.end();
+  CHECK(destroyed == "w");  // the parameters of the other were never used
+  CHECK(group.live_tasks() == 0);
+  CHECK_FALSE(join_error(group).empty());
+}
+
+TEST_CASE("scheduler end: a task may destroy another io_context", "[core]") {
+  std::string destroyed;
+  task_group group;
+  asio_loop loop;
+  asio_loop other;
+  group.spawn_on(other.home(), sleep_with(destroyed, 'a'));
+  other.run_ready();
+  task_group destroyers;
+  destroyers.spawn_on(loop.home(), [](asio_loop& o) -> task<> {
+    o.end();
+    co_await leat::this_task::yield();  // the scheduler is still the one that runs
+  }(other));
+  loop.run_ready();
+  CHECK(destroyed == "a");
+  destroyers.wait_join();
+  CHECK_FALSE(join_error(group).empty());
+}
+
+TEST_CASE("scheduler end: the handler of async_run is destroyed and not called", "[core]") {
+  std::string destroyed;
+  bool called = false;
+  {
+    asio_loop loop;
+    auto owned = std::make_unique<witness>(destroyed, 'h');
+    leat::async_run(
+        loop.context(), sleep_with(destroyed, 't'),
+        [&called, keep = std::move(owned)](const std::exception_ptr&) { called = true; });
+    loop.run_ready();
+    loop.end();
+  }
+  CHECK(destroyed == "th");
+  CHECK_FALSE(called);
+}
+
+TEST_CASE("scheduler end: the handler of async_run in another context is told", "[core]") {
+  std::string destroyed;
+  std::exception_ptr error;
+  asio_loop other;
+  asio_loop loop;
+  leat::async_run(loop.context(), sleep_with(destroyed, 't'),
+                  asio::bind_executor(other.context().get_executor(),
+                                      [&](const std::exception_ptr& e) { error = e; }));
+  loop.run_ready();
+  loop.end();
+  CHECK(destroyed == "t");
+  CHECK_FALSE(error);
+  other.run_ready();
+  CHECK(leat::to_error_code(error) == leat::errc::cancelled);
+}
+
+TEMPLATE_TEST_CASE("scheduler end: posted items still run", "[core]", asio_loop, embedded_loop) {
+  int ran = 0;
+  leat_test::function_item first([&] { ++ran; });
+  leat_test::function_item second([&] { ++ran; });
+  TestType loop;
+  loop.home().post(first);
+  std::thread([&] { loop.home().post(second); }).join();
+  loop.end();
+  CHECK(ran == 2);
+}
+
+TEST_CASE("scheduler end: a task that awaits another library ends the process by name", "[core]") {
+  struct never {
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<>) const noexcept {}
+    void await_resume() const noexcept {}
+  };
+  const std::string said = leat_test::last_words([] {
+    task_group group;
+    asio_loop loop;
+    group.spawn_on(loop.home(), []() -> task<> { co_await never(); }, "stuck");
+    loop.run_ready();
+    loop.end();
+  });
+  CHECK(said.find("stuck was destroyed with its scheduler while it awaits an operation of another "
+                  "library, at scheduler_end_test.cpp:") != said.npos);
+}
+
+TEST_CASE("scheduler end: a task that another library has resumed is destroyed", "[core]") {
+  struct resumed_elsewhere {
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> h) const {
+      std::thread([h] { h.resume(); }).join();
+    }
+    void await_resume() const noexcept {}
+  };
+  task_group group;
+  asio_loop loop;
+  std::string destroyed;
+  std::coroutine_handle<> next;
+  struct gate {
+    std::coroutine_handle<>& next;
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> h) const noexcept { next = h; }
+    void await_resume() const noexcept {}
+  };
+  group.spawn_on(loop.home(), [](std::string& o, std::coroutine_handle<>& n) -> task<> {
+    const witness w(o, 'w');
+    co_await gate{n};
+    co_await resumed_elsewhere();
+  }(destroyed, next));
+  loop.run_ready();
+  next.resume();
+  loop.end();
+  CHECK(destroyed == "w");
+  CHECK_FALSE(join_error(group).empty());
+}
+
+TEST_CASE("scheduler end: a task that owns tasks elsewhere ends the process by name", "[core]") {
+  const std::string said = leat_test::last_words([] {
+    std::string destroyed;
+    asio_loop other;
+    task_group group;
+    asio_loop loop;
+    group.spawn_on(
+        loop.home(),
+        [](leat::scheduler& s, std::string& o) -> task<> {
+          task_group inner("inner");
+          inner.spawn_on(s, sleep_with(o, 's'), "sleeper");
+          co_await inner.join();
+        }(other.home(), destroyed),
+        "owner");
+    loop.run_ready();
+    loop.end();
+  });
+  CHECK(said.find("task group 'inner' destroyed while its tasks or threads run") != said.npos);
+  CHECK(said.find("it belongs to owner, which was destroyed with its io_context") != said.npos);
+  CHECK(said.find("sleeper") != said.npos);
+}
+
+#if !LEAT_TSAN  // which defers signals
+
+TEMPLATE_TEST_CASE("scheduler end: a guard of signals may be destroyed before or after", "[core]",
+                   asio_loop, embedded_loop) {
+  struct sigaction before{};
+  ::sigaction(SIGUSR1, nullptr, &before);
+  task_group group;
+  {
+    TestType loop;
+    std::optional<leat::stop_on_signal> guard;
+    guard.emplace(loop.home(), group, std::initializer_list<int>{SIGUSR1});
+    SECTION("before, and the loop runs no more") { guard.reset(); }
+    SECTION("after") {}
+    SECTION("after, and a signal has come") { ::raise(SIGUSR1); }
+    loop.end();
+    guard.reset();
+  }
+  struct sigaction now{};
+  ::sigaction(SIGUSR1, nullptr, &now);
+  CHECK(now.sa_handler == before.sa_handler);
+}
+
+#endif
+
+TEST_CASE("scheduler end: while other threads stop its tasks, dump and end waits", "[core]") {
+  for (int round = 0; round < 200; ++round) {
+    std::string destroyed;
+    std::stop_source stop;
+    task_group group;
+    auto loop = std::make_unique<asio_loop>();
+    for (int i = 0; i < 20; ++i) {
+      group.spawn_on(loop->home(), [](std::string& o, std::stop_token t) -> task<> {
+        const witness w(o, 'w');
+        co_await leat::select(leat::wait_for_stop(t), leat::sleep_for(1h));
+        co_await leat::sleep_for(1h);
+      }(destroyed, stop.get_token()));
+    }
+    loop->run_ready();
+    std::atomic<int> ready{0};
+    const auto meet = [&ready] {
+      for (++ready; ready < 4;) {
+      }
+    };
+    std::thread stopper([&] {
+      meet();
+      stop.request_stop();
+    });
+    std::thread group_stopper([&] {
+      meet();
+      group.request_stop();
+    });
+    std::thread dumper([&] {
+      meet();
+      if (LEAT_TSAN) return;  // see tests/stress/dump_of_ending_contexts_test.cpp
+      std::ostringstream out;
+      leat::dump(out, 10s);
+    });
+    meet();
+    loop.reset();
+    stopper.join();
+    group_stopper.join();
+    dumper.join();
+    CHECK(destroyed.size() == 20);
+    CHECK(group.live_tasks() == 0);
+  }
+}
+
+TEST_CASE("scheduler end: many tasks that were all woken are destroyed in linear time", "[core]") {
+  constexpr std::size_t count = 20'000;
+  std::string destroyed;
+  std::stop_source stop;
+  task_group group;
+  asio_loop loop;
+  for (std::size_t i = 0; i < count; ++i) {
+    group.spawn_on(loop.home(), [](std::string& o, std::stop_token t) -> task<> {
+      const witness w(o, 'w');
+      co_await leat::wait_for_stop(t);
+    }(destroyed, stop.get_token()));
+  }
+  loop.run_ready();
+  stop.request_stop();
+  const auto before = std::chrono::steady_clock::now();
+  loop.end();
+  CHECK(std::chrono::steady_clock::now() - before < 10s);
+  CHECK(destroyed.size() == count);
+}
+
+}  // namespace scheduler_end_test

@@ -1,0 +1,441 @@
+#include "leat/async/scheduler.hpp"
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "leat/async/wait_operation.hpp"
+#include "support/function_item.hpp"
+#include "support/leat_test.hpp"
+
+namespace scheduler_test {
+
+using item = leat_test::function_item;
+using leat::time_point;
+
+/// A driver that does nothing by itself: counts what it is asked for.
+class manual_scheduler final : public leat::scheduler {
+ public:
+  [[nodiscard]] time_point now() const noexcept override { return now_; }
+  void work_started() noexcept override {}
+  void work_finished() noexcept override {}
+
+  using scheduler::expire_due;
+  using scheduler::ready_items;
+  using scheduler::remote_pending;
+  using scheduler::run_ready;
+
+  void drain() {
+    while (run_ready(100)) {
+    }
+  }
+
+  std::atomic<int> wakes{0};
+  std::vector<time_point> armed;
+  time_point now_{};
+
+ private:
+  void wake() noexcept override { ++wakes; }
+  void arm(time_point when) noexcept override { armed.push_back(when); }
+};
+
+/// A number of items that note their index when they run.
+struct noting_items {
+  explicit noting_items(int count) {
+    for (int i = 0; i < count; ++i) items.emplace_back([this, i] { order.push_back(i); });
+  }
+  std::vector<int> order;
+  std::deque<item> items;
+};
+
+time_point at(std::int64_t n) { return time_point{} + leat::duration(n); }
+
+struct noting_timer : leat::detail::timer {
+  explicit noting_timer(std::vector<time_point>& o, manual_scheduler& s) noexcept
+      : timer([](timer& t) noexcept {
+          auto& self = static_cast<noting_timer&>(t);
+          self.out.push_back(self.home.now_);
+        }),
+        out(o),
+        home(s) {}
+  std::vector<time_point>& out;
+  manual_scheduler& home;
+};
+
+TEST_CASE("scheduler: items run in the order in which they were posted", "[core]") {
+  manual_scheduler s;
+  noting_items n(5);
+  for (item& i : n.items) s.post(i);
+  s.drain();
+  CHECK(n.order == std::vector{0, 1, 2, 3, 4});
+}
+
+TEST_CASE("scheduler: an item never runs inside post, in a turn or outside", "[core]") {
+  manual_scheduler s;
+  std::vector<int> order;
+  item second([&] { order.push_back(2); });
+  item first([&] {
+    s.post(second);
+    order.push_back(1);
+  });
+  s.post(first);
+  CHECK(order.empty());
+  s.drain();
+  CHECK(order == std::vector{1, 2});
+}
+
+TEST_CASE("scheduler: an item may post itself again, and may be destroyed by its run", "[core]") {
+  manual_scheduler s;
+  int runs = 0;
+  auto* again = new item([] {});
+  again->function = [&runs, &s, again] {
+    if (++runs < 3) {
+      s.post(*again);
+    } else {
+      const auto last = std::move(again->function);  // the function that runs outlives its item
+      delete again;
+    }
+  };
+  s.post(*again);
+  s.drain();
+  CHECK(runs == 3);
+}
+
+TEST_CASE("scheduler: it is current in its turns and nowhere else", "[core]") {
+  manual_scheduler s;
+  leat::scheduler* seen = nullptr;
+  item i([&] { seen = leat::scheduler::current(); });
+  s.post(i);
+  CHECK(leat::scheduler::current() == nullptr);
+  s.drain();
+  CHECK(seen == &s);
+  CHECK(leat::scheduler::current() == nullptr);
+}
+
+TEST_CASE("scheduler: a turn runs as many items as it was given, the rest later", "[core]") {
+  manual_scheduler s;
+  noting_items n(5);
+  for (item& i : n.items) s.post(i);
+  CHECK(s.run_ready(2));
+  CHECK(n.order == std::vector{0, 1});
+  CHECK(s.run_ready(2));
+  CHECK_FALSE(s.run_ready(2));
+  CHECK(n.order == std::vector{0, 1, 2, 3, 4});
+}
+
+TEST_CASE("scheduler: the driver is woken once for each burst", "[core]") {
+  manual_scheduler s;
+  noting_items n(10);
+  for (std::size_t i = 0; i < 5; ++i) s.post(n.items[i]);
+  CHECK(s.wakes == 1);
+  s.drain();
+  for (std::size_t i = 5; i < 10; ++i) s.post(n.items[i]);
+  CHECK(s.wakes == 2);
+  s.drain();
+  CHECK(n.order.size() == 10);
+}
+
+TEST_CASE("scheduler: posts within a turn wake nobody", "[core]") {
+  manual_scheduler s;
+  noting_items n(3);
+  item first([&] {
+    for (item& i : n.items) s.post(i);
+  });
+  s.post(first);
+  s.drain();
+  CHECK(s.wakes == 1);
+  CHECK(n.order.size() == 3);
+}
+
+TEST_CASE("scheduler: an item of another scheduler's turn wakes this one", "[core]") {
+  manual_scheduler a, b;
+  int ran = 0;
+  item there([&] { ++ran; });
+  item here([&] { b.post(there); });
+  a.post(here);
+  a.drain();
+  CHECK(b.wakes == 1);
+  CHECK(ran == 0);
+  b.drain();
+  CHECK(ran == 1);
+}
+
+TEST_CASE("scheduler: items of other threads are neither lost nor doubled nor reordered",
+          "[core]") {
+  constexpr int threads = 4;
+  constexpr int each = 5000;
+  manual_scheduler s;
+  std::vector<std::vector<int>> seen(threads);
+  std::vector<std::deque<item>> items(threads);
+  for (std::size_t t = 0; t < threads; ++t) {
+    for (int i = 0; i < each; ++i) items[t].emplace_back([&seen, t, i] { seen[t].push_back(i); });
+  }
+  std::atomic<int> posting{threads};
+  std::vector<std::thread> posters;
+  for (std::size_t t = 0; t < threads; ++t) {
+    posters.emplace_back([&, t] {
+      for (item& i : items[t]) s.post(i);
+      --posting;
+    });
+  }
+  // Runs only when it was woken, as a driver does: a lost wake-up would leave items behind.
+  int wakes = 0;
+  for (bool more = false;;) {
+    const bool last_look = posting == 0;
+    if (const int w = s.wakes; w != wakes || more) {
+      wakes = w;
+      more = s.run_ready(64);
+    } else if (last_look) {
+      break;
+    } else {
+      std::this_thread::yield();
+    }
+  }
+  for (std::thread& t : posters) t.join();
+  for (const auto& order : seen) {
+    REQUIRE(order.size() == each);
+    for (int i = 0; i < each; ++i) REQUIRE(order[static_cast<std::size_t>(i)] == i);
+  }
+  CHECK_FALSE(s.remote_pending());
+}
+
+TEST_CASE("scheduler: a turn that spins finds what another thread posts without a wake-up",
+          "[core]") {
+  manual_scheduler s;
+  std::atomic<bool> began{false};
+  bool ran = false;
+  item second([&] { ran = true; });
+  item first([&] { began = true; });
+  s.post(first);
+  std::thread other([&] {
+    while (!began) std::this_thread::yield();
+    s.post(second);
+  });
+  CHECK(s.run_ready(2, 2'000'000'000));  // ends after two items, not by the spins
+  other.join();
+  CHECK(ran);
+  CHECK(s.wakes == 1);
+  s.drain();
+}
+
+TEST_CASE("scheduler: timers expire in their order, in the turn after their time", "[core]") {
+  manual_scheduler s;
+  std::vector<time_point> expired;
+  noting_timer a(expired, s), b(expired, s);
+  item set([&] {
+    s.add_timer(b, at(20));
+    s.add_timer(a, at(10));
+  });
+  s.post(set);
+  s.drain();
+  CHECK(expired.empty());
+  REQUIRE(s.armed == std::vector{at(10)});
+  s.now_ = at(10);
+  s.drain();
+  CHECK(expired == std::vector{at(10)});
+  CHECK(s.armed.back() == at(20));
+  s.now_ = at(30);
+  s.drain();
+  CHECK(expired == std::vector{at(10), at(30)});
+}
+
+TEST_CASE("scheduler: the driver is not asked again for a time that it knows", "[core]") {
+  manual_scheduler s;
+  std::vector<time_point> expired;
+  noting_timer a(expired, s), b(expired, s);
+  item set_a([&] { s.add_timer(a, at(10)); });
+  item set_b([&] { s.add_timer(b, at(20)); });
+  s.post(set_a);
+  s.drain();
+  s.post(set_b);
+  s.drain();
+  CHECK(s.armed == std::vector{at(10)});
+  s.now_ = at(50);
+  s.drain();
+}
+
+TEST_CASE("scheduler: a timer that was cancelled does not expire, and the driver is told",
+          "[core]") {
+  manual_scheduler s;
+  std::vector<time_point> expired;
+  noting_timer t(expired, s);
+  bool first = false;
+  bool second = true;
+  item set([&] { s.add_timer(t, at(10)); });
+  item cancel([&] {
+    first = s.cancel_timer(t);
+    second = s.cancel_timer(t);
+  });
+  s.post(set);
+  s.drain();
+  s.post(cancel);
+  s.drain();
+  s.now_ = at(50);
+  s.drain();
+  CHECK(first);
+  CHECK_FALSE(second);
+  CHECK(expired.empty());
+  CHECK(s.armed == std::vector{at(10), leat::no_deadline});
+}
+
+TEST_CASE(
+    "scheduler: when timers expire in the midst of a turn that cancels a far one, the driver is "
+    "told",
+    "[core]") {
+  manual_scheduler s;
+  std::vector<time_point> expired;
+  noting_timer near(expired, s), far(expired, s);
+  item set_far([&] { s.add_timer(far, at(1000)); });
+  item set_near([&] {
+    s.add_timer(near, at(10));
+    s.now_ = at(10);
+    s.expire_due();
+    s.cancel_timer(far);
+  });
+  s.post(set_far);
+  s.drain();
+  s.post(set_near);
+  s.drain();
+  CHECK(expired == std::vector{at(10)});
+  CHECK(s.armed == std::vector{at(1000), leat::no_deadline});
+}
+
+TEST_CASE("scheduler: a timer is armed again if the driver called for its time before it was set",
+          "[core]") {
+  manual_scheduler s;
+  std::vector<time_point> expired;
+  noting_timer t(expired, s);
+  item set([&] { s.add_timer(t, at(10)); });
+  item set_again([&] {
+    s.cancel_timer(t);
+    s.now_ = at(11);
+    s.expire_due();
+    s.add_timer(t, at(10));
+  });
+  s.post(set);
+  s.drain();
+  s.post(set_again);
+  s.drain();
+  CHECK(s.armed == std::vector{at(10), at(10)});
+  s.drain();
+  CHECK(expired == std::vector{at(11)});
+}
+
+TEST_CASE("scheduler: the time of a turn stands still within it", "[core]") {
+  manual_scheduler s;
+  s.now_ = at(5);
+  bool stood = false;
+  item i([&] {
+    s.now_ = at(6);
+    stood = s.turn_time() == at(5);
+  });
+  s.post(i);
+  s.drain();
+  CHECK(stood);
+}
+
+/// A wait on the scheduler that it is told, which only notes that it was woken.
+struct noting_wait : leat::wait {
+  noting_wait(leat::scheduler& s, int& n) noexcept
+      : wait(nothing, std::source_location::current()), woken(n) {
+    home_ = &s;
+    run_ = [](work_item& i) noexcept { ++static_cast<noting_wait&>(i).woken; };
+  }
+  static inline const kind nothing{"wait", [](wait&) noexcept {},
+                                   [](const wait&, std::ostream&) {}};
+  int& woken;
+};
+
+TEST_CASE("scheduler: wake_later wakes once for many waiters, at the end of the turn", "[core]") {
+  manual_scheduler here, there;
+  int woken = 0;
+  std::deque<noting_wait> waits;
+  for (int i = 0; i < 10; ++i) waits.emplace_back(there, woken);
+  int wakes_within = -1;
+  item i([&] {
+    for (noting_wait& w : waits) here.wake_later(w);
+    wakes_within = there.wakes;
+  });
+  here.post(i);
+  here.drain();
+  CHECK(wakes_within == 0);
+  CHECK(there.wakes == 1);
+  there.drain();
+  CHECK(woken == 10);
+}
+
+TEST_CASE("scheduler: wake_later does not collect without end", "[core]") {
+  manual_scheduler here, there;
+  int woken = 0;
+  std::deque<noting_wait> waits;
+  for (int i = 0; i < 1000; ++i) waits.emplace_back(there, woken);
+  bool delivered_some = false;
+  item i([&] {
+    for (noting_wait& w : waits) here.wake_later(w);
+    delivered_some = there.remote_pending();
+  });
+  here.post(i);
+  here.drain();
+  CHECK(delivered_some);
+  there.drain();
+  CHECK(woken == 1000);
+}
+
+TEST_CASE("scheduler: flush_wakeups delivers within the turn", "[core]") {
+  manual_scheduler here, there;
+  int woken = 0;
+  noting_wait w(there, woken);
+  int wakes = 0;
+  item i([&] {
+    here.wake_later(w);
+    here.flush_wakeups();
+    wakes = there.wakes;
+  });
+  here.post(i);
+  here.drain();
+  there.drain();
+  CHECK(wakes == 1);
+  CHECK(woken == 1);
+}
+
+TEST_CASE("scheduler: a task's share of a turn is bounded", "[core]") {
+  manual_scheduler s;
+  int first = 0;
+  int second = 0;
+  item a([&] {
+    while (s.spend()) ++first;
+  });
+  item b([&] {
+    while (s.spend()) ++second;
+  });
+  s.post(a);
+  s.post(b);
+  s.drain();
+  CHECK(first > 0);
+  CHECK(first < 10'000);
+  CHECK(second == first);  // each item has a share of its own
+}
+
+TEST_CASE("scheduler: one cannot run inside another", "[core]") {
+  const std::string said = leat_test::last_words([] {
+    manual_scheduler a, b;
+    item i([&] { b.run_ready(1); });
+    a.post(i);
+    a.drain();
+  });
+  CHECK(said.find("cannot run inside another one") != said.npos);
+}
+
+TEST_CASE("scheduler: to destroy one with work to run ends the process", "[core]") {
+  const std::string said = leat_test::last_words([] {
+    item i([] {});
+    manual_scheduler s;
+    s.post(i);
+  });
+  CHECK(said.find("destroyed with work to run") != said.npos);
+}
+
+}  // namespace scheduler_test

@@ -1,0 +1,164 @@
+#include "leat/async/select.hpp"
+
+#include <chrono>
+#include <sstream>
+#include <stop_token>
+#include <string>
+#include <variant>
+
+#include "leat/async/as_tuple.hpp"
+#include "leat/async/dump/dump.hpp"
+#include "leat/base/error.hpp"
+#include "support/leat_test.hpp"
+
+namespace select_test {
+
+using namespace std::chrono_literals;
+using leat::errc;
+using leat::task;
+
+LEAT_TEST("select: the earliest timer wins, and the others are taken back", "[core]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = home.now();
+  const auto first =
+      co_await leat::select(leat::sleep_for(3s), leat::sleep_for(1s), leat::sleep_for(2s));
+  CHECK(first.index() == 1);
+  CHECK(home.now() - begin == 1s);
+  co_await leat::sleep_for(1h);  // nothing of the old ones comes
+  CHECK(home.now() - begin == 1h + 1s);
+}
+
+LEAT_TEST("select: a group that has no task is joined at once", "[core]") {
+  leat::task_group group;
+  const auto done = co_await leat::select(leat::sleep_for(1s), group.join());
+  CHECK(done.index() == 1);
+}
+
+LEAT_TEST("select: the end of a group's tasks, or a timer", "[core]") {
+  for (const bool quick : {true, false}) {
+    leat::task_group group;
+    group.spawn([](bool q) -> task<> { co_await leat::sleep_for(q ? 1s : 3s); }(quick));
+    const auto done = co_await leat::select(group.join(), leat::sleep_for(2s));
+    CHECK(done.index() == (quick ? 0 : 1));
+    co_await group.join();
+  }
+}
+
+LEAT_TEST("select: what the winner throws is thrown", "[core]") {
+  leat::task_group group;
+  group.spawn([]() -> task<> {
+    co_await leat::sleep_for(1s);
+    throw leat::failure(errc::data_loss, "broken");
+  }());
+  std::string what;
+  try {
+    co_await leat::select(leat::sleep_for(2s), group.join());
+  } catch (const leat::failure& e) {
+    what = e.what();
+  }
+  CHECK(what.find("broken") == 0);
+}
+
+LEAT_TEST("select: a task of a group cannot select its join", "[core]") {
+  leat::task_group group("own");
+  std::string what;
+  group.spawn([](leat::task_group& g, std::string& out) -> task<> {
+    try {
+      co_await leat::select(leat::sleep_for(1s), g.join());
+    } catch (const leat::failure& e) {
+      CHECK(e.code() == errc::failed_precondition);
+      out = e.what();
+    }
+  }(group, what));
+  co_await group.join();
+  CHECK(what.find("'own'") != std::string::npos);
+}
+
+LEAT_TEST("select: a stop ends it as cancelled, before or meanwhile", "[core]") {
+  for (const bool before : {true, false}) {
+    leat::task_group group;
+    bool cancelled = false;
+    group.spawn([](bool& out) -> task<> {
+      try {
+        co_await leat::select(leat::sleep_for(1h), leat::sleep_for(2h));
+      } catch (const leat::failure& e) {
+        out = e.code() == errc::cancelled;
+      }
+    }(cancelled));
+    if (!before) co_await leat::sleep_for(1s);
+    group.request_stop();
+    co_await group.join();
+    CHECK(cancelled);
+  }
+}
+
+LEAT_TEST("select: a dump tells what is waited for", "[core]") {
+  leat::task_group group("selecting");
+  group.spawn([]() -> task<> { co_await leat::select(leat::sleep_for(1s), leat::sleep_for(2s)); }(),
+              "chooser");
+  co_await leat::sleep_for(1ms);
+  const auto tasks = group.report();
+  REQUIRE(tasks.size() == 1);
+  CHECK(tasks[0].position.find("select a timer, or a timer") != std::string::npos);
+  CHECK(tasks[0].position.find("select_test.cpp") != std::string::npos);
+  co_await group.join();
+}
+
+LEAT_TEST("with_timeout: an operation that is done in time", "[core]") {
+  leat::task_group group;
+  group.spawn([]() -> task<> { co_await leat::sleep_for(1s); }());
+  co_await leat::with_timeout(group.join(), 2s);
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  co_await leat::with_deadline(leat::sleep_for(1s), home.now() + 2s);
+}
+
+LEAT_TEST("with_timeout: one that is late ends with deadline_exceeded, and says what it was",
+          "[core]") {
+  leat::task_group group("slow");
+  group.spawn([]() -> task<> { co_await leat::sleep_for(3s); }());
+  std::string what;
+  try {
+    co_await leat::with_timeout(group.join(), 2s);
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == errc::deadline_exceeded);
+    what = e.what();
+  }
+  CHECK(what.find("join task group 'slow'") == 0);
+  co_await group.join();
+}
+
+// ---- A select or a limit that a function returns owns its operations.
+
+auto first_of(leat::duration a, leat::duration b) {
+  return leat::select(leat::sleep_for(a), leat::sleep_for(b));
+}
+auto stopped_by(leat::duration d, std::stop_token token) {
+  return leat::with_stop(leat::sleep_for(d), std::move(token));
+}
+auto joined_within(leat::task_group& group, leat::duration d) {
+  return leat::with_timeout(group.join(), d);
+}
+auto told_within(leat::task_group& group, leat::duration d) {
+  return leat::as_tuple(leat::with_timeout(group.join(), d));
+}
+
+LEAT_TEST("select: a function can return it, and a limit, too", "[core]") {
+  std::stop_source source;
+  leat::task_group group;
+  group.spawn([]() -> task<> { co_await leat::sleep_for(3s); }());
+  auto sleeps = first_of(2s, 1s);
+  auto stop = stopped_by(1h, source.get_token());
+  auto late = told_within(group, 1s);
+  auto in_time = joined_within(group, 3s);
+  leat_test::overwrite_stack();
+  const auto first = co_await sleeps;
+  CHECK(first.index() == 1);
+  const auto [ec] = co_await late;
+  CHECK(ec == errc::deadline_exceeded);
+  co_await in_time;
+  source.request_stop();
+  const auto [stopped] = co_await leat::as_tuple(std::move(stop));
+  CHECK(stopped == errc::cancelled);
+}
+
+}  // namespace select_test

@@ -1,0 +1,162 @@
+#include "leat/async/sleep.hpp"
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/error.hpp"
+#include "leat/base/random.hpp"
+#include "support/leat_test.hpp"
+
+namespace sleep_test {
+
+using namespace std::chrono_literals;
+using leat::sleep_for;
+using leat::sleep_until;
+using leat::task;
+
+task<leat::duration> time_of(task<void> t) {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = home.now();
+  co_await std::move(t);
+  co_return home.now() - begin;
+}
+
+task<void> sleep(leat::duration d) { co_await sleep_for(d); }
+task<void> sleep_to(leat::time_point t) { co_await sleep_until(t); }
+
+LEAT_TEST("sleep_for: takes its time exactly on virtual time", "[core]") {
+  CHECK(co_await time_of(sleep(90min)) == 90min);
+}
+
+LEAT_TEST("sleep_for: zero and negative spans take no time and let others run", "[core]") {
+  bool ran = false;
+  leat::task_group group;
+  group.spawn([](bool& r) -> task<void> {
+    r = true;
+    co_return;
+  }(ran));
+  CHECK(co_await time_of(sleep(0ns)) == 0ns);
+  CHECK(ran);
+  CHECK(co_await time_of(sleep(-5s)) == 0ns);
+  co_await group.join();
+}
+
+LEAT_TEST("sleep_until: a point in the past takes no time", "[core]") {
+  co_await sleep_for(1h);
+  CHECK(co_await time_of(sleep_to(leat::time_point{} + 1s)) == 0ns);
+}
+
+LEAT_TEST("sleep_until: a later point is reached exactly", "[core]") {
+  CHECK(co_await time_of(sleep_to(leat::time_point{} + 7s)) == 7s);
+}
+
+LEAT_TEST("sleep_for: sleepers wake in the order of their times", "[core]") {
+  std::vector<int> order;
+  const auto note_after = [](std::vector<int>& out, int ms) -> task<void> {
+    co_await sleep_for(std::chrono::milliseconds(ms));
+    out.push_back(ms);
+  };
+  leat::task_group group;
+  for (const int ms : {30, 10, 20, 40, 15}) group.spawn(note_after(order, ms));
+  co_await group.join();
+  CHECK(order == std::vector{10, 15, 20, 30, 40});
+}
+
+LEAT_TEST("sleep_for: a stop ends it as cancelled, at once", "[core]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  bool cancelled = false;
+  const auto sleeper = [](bool& c) -> task<void> {
+    try {
+      co_await sleep_for(1h);
+    } catch (const leat::failure& e) {
+      c = e.code() == leat::errc::cancelled;
+    }
+  };
+  leat::task_group group;
+  group.spawn(sleeper(cancelled));
+  co_await sleep_for(1ms);
+  group.request_stop();
+  co_await group.join();
+  CHECK(cancelled);
+  CHECK(home.now() == leat::time_point{} + 1ms);
+}
+
+LEAT_TEST("sleep_for: after a stop it does not begin to sleep", "[core]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  int cancelled = 0;
+  const auto sleeper = [](int& c) -> task<void> {
+    for (int i = 0; i < 3; ++i) {
+      try {
+        co_await sleep_for(1h);
+      } catch (const leat::failure&) {
+        ++c;
+      }
+    }
+  };
+  leat::task_group group;
+  group.spawn(sleeper(cancelled));
+  group.request_stop();
+  co_await group.join();
+  CHECK(cancelled == 3);
+  CHECK(home.now() == leat::time_point{});
+}
+
+LEAT_TEST("sleep_for: a stop that comes with the alarm leaves one outcome", "[core]") {
+  // The stopper's alarm was set first, so at the time of both the sleeper's has expired already or
+  // will not expire any more; either way it is resumed once.
+  int ends = 0;
+  const auto sleeper = [](int& n) -> task<void> {
+    try {
+      co_await sleep_for(1s);
+    } catch (const leat::failure&) {
+    }
+    ++n;
+  };
+  leat::task_group group;
+  const auto stopper = [](leat::task_group& g) -> task<void> {
+    co_await sleep_for(1s);
+    g.request_stop();
+  };
+  group.spawn(stopper(group));
+  for (int i = 0; i < 3; ++i) group.spawn(sleeper(ends));
+  co_await group.join();
+  CHECK(ends == 3);
+}
+
+LEAT_TEST("sleep_for: a span longer than the clock's range is no overflow", "[core]") {
+  bool cancelled = false;
+  const auto sleeper = [](bool& c) -> task<void> {
+    try {
+      co_await sleep_for(leat::duration::max());
+    } catch (const leat::failure&) {
+      c = true;
+    }
+  };
+  co_await sleep_for(1h);
+  leat::task_group group;
+  group.spawn(sleeper(cancelled));
+  co_await sleep_for(1000h);
+  CHECK_FALSE(cancelled);
+  group.request_stop();
+  co_await group.join();
+  CHECK(cancelled);
+}
+
+LEAT_TEST("sleep_for: 1,000 sleepers of random length all wake at their time", "[core]") {
+  leat::random_engine random(3);
+  int right = 0;
+  const auto sleeper = [](leat::duration d, int& n) -> task<void> {
+    n += co_await time_of(sleep(d)) == d;
+  };
+  leat::task_group group;
+  for (int i = 0; i < 1000; ++i) {
+    group.spawn(sleeper(leat::duration(static_cast<std::int64_t>(random.below(1'000'000))), right));
+  }
+  co_await group.join();
+  CHECK(right == 1000);
+}
+
+}  // namespace sleep_test

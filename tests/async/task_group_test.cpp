@@ -1,0 +1,492 @@
+#include "leat/async/task_group.hpp"
+
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "async/manual_event.hpp"
+#include "leat/async/loop/asio_scheduler.hpp"
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/error.hpp"
+#include "support/leat_test.hpp"
+#include "support/tracked.hpp"
+
+namespace task_group_test {
+
+using namespace std::chrono_literals;
+using leat::task;
+using leat::task_group;
+using leat_test::manual_event;
+
+task<void> count(int& n) {
+  ++n;
+  co_return;
+}
+task<void> count_after(int& n, leat::duration d) {
+  co_await leat::sleep_for(d);
+  ++n;
+}
+task<void> fail_after(leat::duration d, const char* what) {
+  co_await leat::sleep_for(d);
+  throw std::runtime_error(what);
+}
+task<void> sleep_long() { co_await leat::sleep_for(1000h); }
+task<void> wait_for(manual_event& event) { co_await event.wait(); }
+
+/// What join() throws; empty when it does not.
+task<std::string> error_of_join(task_group& group) {
+  try {
+    co_await group.join();
+  } catch (const std::exception& e) {
+    co_return e.what();
+  }
+  co_return "";
+}
+
+LEAT_TEST("task_group: join waits for every task", "[core]") {
+  int n = 0;
+  task_group group;
+  for (int i = 0; i < 10; ++i) group.spawn(count_after(n, i * 1s));
+  co_await group.join();
+  CHECK(n == 10);
+}
+
+LEAT_TEST("task_group: spawn does not run the task in the call", "[core]") {
+  int n = 0;
+  task_group group;
+  group.spawn(count(n));
+  CHECK(n == 0);
+  CHECK(group.live_tasks() == 1);
+  co_await group.join();
+  CHECK(n == 1);
+  CHECK(group.live_tasks() == 0);
+}
+
+LEAT_TEST("task_group: an empty group joins at once", "[core]") {
+  task_group group;
+  co_await group.join();
+  CHECK(group.live_tasks() == 0);
+}
+
+LEAT_TEST("task_group: tasks may spawn into their own group", "[core]") {
+  struct tree {
+    static task<void> grow(task_group& group, int depth, int& n) {
+      ++n;
+      if (depth == 0) co_return;
+      group.spawn(grow(group, depth - 1, n));
+      group.spawn(grow(group, depth - 1, n));
+    }
+  };
+  int n = 0;
+  task_group group;
+  group.spawn(tree::grow(group, 9, n));
+  co_await group.join();
+  CHECK(n == 1023);
+}
+
+LEAT_TEST("task_group: a group can be used again after join", "[core]") {
+  int n = 0;
+  task_group group;
+  group.spawn(count(n));
+  co_await group.join();
+  group.spawn(count(n));
+  co_await group.join();
+  CHECK(n == 2);
+}
+
+LEAT_TEST("task_group: several can wait in join", "[core]") {
+  int joined = 0;
+  task_group work, joiners;
+  work.spawn(sleep_long());
+  const auto join = [](task_group& g, int& n) -> task<void> {
+    co_await g.join();
+    ++n;
+  };
+  for (int i = 0; i < 3; ++i) joiners.spawn(join(work, joined));
+  co_await work.join();
+  co_await joiners.join();
+  CHECK(joined == 3);
+}
+
+LEAT_TEST("task_group: the first error stops the others and comes out of join", "[core]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  task_group group;
+  group.spawn(fail_after(1s, "first"));
+  group.spawn(fail_after(2s, "second"));
+  group.spawn(sleep_long());
+  CHECK(co_await error_of_join(group) == "first");
+  CHECK(home.now() == leat::time_point{} + 1s);
+}
+
+LEAT_TEST("task_group: an error after the stop is told when it is the first", "[core]") {
+  const auto fail_when_stopped = []() -> task<void> {
+    try {
+      co_await leat::sleep_for(1h);
+    } catch (const leat::failure&) {
+      throw std::runtime_error("clean-up failed");
+    }
+  };
+  task_group group;
+  group.spawn(fail_when_stopped());
+  co_await leat::sleep_for(1s);
+  group.request_stop();
+  CHECK(co_await error_of_join(group) == "clean-up failed");
+}
+
+LEAT_TEST("task_group: that tasks end as cancelled after a stop is no error", "[core]") {
+  task_group group;
+  for (int i = 0; i < 3; ++i) group.spawn(sleep_long());
+  co_await leat::sleep_for(1s);
+  CHECK(group.request_stop());
+  CHECK(co_await error_of_join(group) == "");
+}
+
+LEAT_TEST("task_group: a cancellation that nobody asked for is an error", "[core]") {
+  const auto give_up = []() -> task<void> {
+    throw leat::failure(leat::errc::cancelled, "gave up");
+    co_return;
+  };
+  task_group group;
+  group.spawn(give_up());
+  CHECK(co_await error_of_join(group) == "gave up: cancelled");
+}
+
+TEST_CASE("task_group: the second request to stop says that it is the second", "[core]") {
+  task_group group;
+  CHECK_FALSE(group.stop_requested());
+  CHECK(group.request_stop());
+  CHECK_FALSE(group.request_stop());
+  CHECK(group.stop_requested());
+}
+
+LEAT_TEST("task_group: a task that is spawned after the stop begins and finds it", "[core]") {
+  bool began = false;
+  bool stopped = false;
+  task_group group;
+  group.request_stop();
+  group.spawn([](bool& b, bool& s) -> task<void> {
+    b = true;
+    s = co_await leat::this_task::stop_requested();
+    co_await leat::sleep_for(1h);
+  }(began, stopped));
+  CHECK(co_await error_of_join(group) == "");
+  CHECK(began);
+  CHECK(stopped);
+}
+
+LEAT_TEST("task_group: a stop ends the waits of children that are awaited, too", "[core]") {
+  const auto outer = []() -> task<void> { co_await sleep_long(); };
+  task_group group;
+  group.spawn(outer());
+  co_await leat::sleep_for(1s);
+  group.request_stop();
+  co_await group.join();
+  CHECK(group.live_tasks() == 0);
+}
+
+task<void> nest(int depth, int& cancelled) {
+  task_group inner;
+  if (depth > 0) {
+    inner.spawn(nest(depth - 1, cancelled));
+  } else {
+    inner.spawn([](int& n) -> task<void> {
+      try {
+        co_await leat::sleep_for(1h);
+      } catch (const leat::failure&) {
+        ++n;
+      }
+    }(cancelled));
+  }
+  co_await inner.join();
+}
+
+LEAT_TEST("task_group: nested groups are stopped with their parent, at any depth", "[core]") {
+  int cancelled = 0;
+  task_group group;
+  for (int i = 0; i < 3; ++i) group.spawn(nest(i * 4, cancelled));
+  co_await leat::sleep_for(1s);
+  group.request_stop();
+  co_await group.join();
+  CHECK(cancelled == 3);
+}
+
+LEAT_TEST("task_group: a group whose parent was stopped before is stopped from its beginning",
+          "[core]") {
+  bool stopped = false;
+  task_group group;
+  group.request_stop();
+  group.spawn([](bool& s) -> task<void> {
+    const task_group inner;
+    s = inner.stop_requested();
+    co_return;
+  }(stopped));
+  co_await group.join();
+  CHECK(stopped);
+}
+
+LEAT_TEST("task_group: a shielded group is not stopped with the task that made it", "[core]") {
+  bool stopped = true;
+  task_group group;
+  group.request_stop();
+  group.spawn([](bool& s) -> task<void> {
+    task_group inner(leat::shielded);
+    s = inner.stop_requested();
+    inner.spawn([]() -> task<void> { co_await leat::sleep_for(1s); }());
+    co_await inner.join();  // is not cancelled
+    s = s || inner.stop_requested();
+  }(stopped));
+  co_await group.join();
+  CHECK_FALSE(stopped);
+}
+
+LEAT_TEST("task_group: a task that joins its own group is told so", "[core]") {
+  task_group group("ring");
+  std::string said;
+  group.spawn([](task_group& g, std::string& text) -> task<void> {
+    try {
+      co_await g.join();
+    } catch (const leat::failure& e) {
+      if (e.code() != leat::errc::failed_precondition) throw;
+      text = e.what();
+    }
+  }(group, said));
+  co_await group.join();
+  CHECK(said.find("a task of task group 'ring' joins it") != said.npos);
+}
+
+LEAT_TEST("with_task_group: joins on every way out", "[core]") {
+  int n = 0;
+  co_await leat::with_task_group([&n](task_group& g) -> task<> {
+    g.spawn(count_after(n, 1s));
+    co_return;
+  });
+  CHECK(n == 1);
+
+  std::string what;
+  try {
+    co_await leat::with_task_group([&n](task_group& g) -> task<> {
+      g.spawn(sleep_long());
+      g.spawn(count(n));
+      co_await leat::sleep_for(1s);
+      throw std::runtime_error("body");
+    });
+  } catch (const std::runtime_error& e) {
+    what = e.what();
+  }
+  CHECK(what == "body");
+  CHECK(n == 2);
+
+  bool stopped = false;
+  try {
+    co_await leat::with_task_group([&stopped](task_group& g) -> task<> {
+      g.spawn(fail_after(1s, "task"));
+      try {
+        co_await leat::sleep_for(1000h);
+      } catch (const leat::failure&) {
+        stopped = true;
+        throw;
+      }
+    });
+  } catch (const std::runtime_error& e) {
+    what = e.what();
+  }
+  CHECK(what == "task");
+  CHECK(stopped);
+}
+
+LEAT_TEST("task_group: a stop reaches 10,000 tasks that wait", "[core]") {
+  manual_event never;
+  int n = 0;
+  task_group group;
+  const auto wait = [](manual_event& e, int& c) -> task<void> {
+    try {
+      co_await e.wait();
+    } catch (const leat::failure&) {
+      ++c;
+    }
+  };
+  for (int i = 0; i < 10'000; ++i) group.spawn(wait(never, n));
+  co_await leat::this_task::yield();
+  group.request_stop();
+  co_await group.join();
+  CHECK(n == 10'000);
+}
+
+LEAT_TEST("task_group: a task that ends while the stop is on its way is no harm", "[core]") {
+  manual_event event;
+  task_group group;
+  for (int i = 0; i < 10; ++i) group.spawn(wait_for(event));
+  co_await leat::this_task::yield();
+  group.request_stop();  // the notice is in the run queue now
+  event.set();           // and so are the tasks
+  CHECK(co_await error_of_join(group) == "");
+}
+
+LEAT_TEST("task_group: join goes on when the joining task is stopped", "[core]") {
+  manual_event event;
+  bool joined = false;
+  task_group inner, outer;
+  inner.spawn(wait_for(event));
+  outer.spawn([](task_group& g, bool& j) -> task<void> {
+    co_await g.join();
+    j = true;
+  }(inner, joined));
+  co_await leat::this_task::yield();
+  outer.request_stop();
+  for (int i = 0; i < 10; ++i) co_await leat::this_task::yield();
+  CHECK_FALSE(joined);
+  event.set();
+  co_await outer.join();
+  CHECK(joined);
+}
+
+LEAT_TEST("task_group: tasks die with what they hold before join returns", "[core]") {
+  leat_test::counts counts;
+  const auto hold = [](leat_test::tracked) -> task<void> { co_await leat::sleep_for(1s); };
+  task_group group;
+  for (int i = 0; i < 5; ++i) group.spawn(hold(leat_test::tracked(counts, i)));
+  co_await group.join();
+  CHECK(counts.objects == 0);
+}
+
+TEST_CASE("task_group: to destroy one with tasks ends the process with a sentence", "[core]") {
+  const std::string said = leat_test::last_words([] {
+    leat::sim::virtual_scheduler home;
+    task_group group;
+    group.spawn_on(home, sleep_long());
+  });
+  CHECK(said.find("task group '' destroyed while its tasks or threads run") != said.npos);
+}
+
+TEST_CASE("task_group: a forgotten join names the group, its tasks and the exception", "[core]") {
+  const auto forget = [](bool with_std_exception) {
+    return leat_test::last_words([&] {
+      leat::sync_wait([](bool standard) -> task<void> {
+        task_group group("fetchers");
+        group.spawn(sleep_long(), "fetch a");
+        co_await leat::this_task::yield();
+        if (standard) throw std::runtime_error("the real error");
+        throw 42;
+      }(with_std_exception));
+    });
+  };
+  const std::string said = forget(true);
+  INFO(said);
+  CHECK(said.find("task group 'fetchers' destroyed") != said.npos);
+  CHECK(said.find("fetch a") != said.npos);
+  CHECK(said.find("this exception was propagating: the real error") != said.npos);
+  CHECK(forget(false).find("propagating: an object of type i that is not") != said.npos);
+}
+
+LEAT_TEST("with_task_group: a body that spawns and then throws is joined", "[core]") {
+  bool stopped = false;
+  std::string what;
+  try {
+    co_await leat::with_task_group([&](task_group& group) -> task<void> {
+      group.spawn([](bool& s) -> task<void> {
+        try {
+          co_await leat::sleep_for(1h);
+        } catch (const leat::failure&) {
+          s = true;
+          throw;
+        }
+      }(stopped));
+      throw std::runtime_error("cannot begin");  // a function, not a coroutine
+    });
+  } catch (const std::runtime_error& e) {
+    what = e.what();
+  }
+  CHECK(what == "cannot begin");
+  CHECK(stopped);
+}
+
+LEAT_TEST("task_group: a callable that was spawned lives until its task has finished", "[core]") {
+  leat_test::counts counts;
+  std::string seen;
+  task_group group;
+  {
+    const std::string text(100, 'x');
+    group.spawn([&seen, text, t = leat_test::tracked(counts, 1)]() -> task<void> {
+      co_await leat::sleep_for(1ms);
+      seen = text;
+    });
+  }
+  group.spawn_on(co_await leat::this_task::get_scheduler(), []() -> task<void> { co_return; });
+  CHECK(counts.objects > 0);
+  co_await group.join();
+  CHECK(seen == std::string(100, 'x'));
+  CHECK(counts.objects == 0);
+}
+
+LEAT_TEST("task_group: what a spawned callable throws before its task is an error of the task",
+          "[core]") {
+  task_group group;
+  group.spawn([]() -> task<void> { throw std::runtime_error("no task"); });
+  std::string what;
+  try {
+    co_await group.join();
+  } catch (const std::runtime_error& e) {
+    what = e.what();
+  }
+  CHECK(what == "no task");
+}
+
+TEST_CASE("task_group: to spawn outside a scheduler ends the process with a sentence", "[core]") {
+  const std::string said = leat_test::last_words([] {
+    task_group group;
+    group.spawn(sleep_long());
+  });
+  CHECK(said.find("spawn outside a scheduler") != said.npos);
+}
+
+// ------------------------------------------------------------------------------ several threads
+
+TEST_CASE("task_group: tasks run on the scheduler they were spawned on", "[core]") {
+  leat::runtime rt({.threads = 3});
+  std::vector<leat::scheduler*> seen(3);
+  task_group group;
+  for (std::size_t i = 0; i < 3; ++i) {
+    group.spawn_on(rt.get_scheduler(i), [](leat::scheduler*& s) -> task<void> {
+      s = leat::scheduler::current();
+      co_return;
+    }(seen[i]));
+  }
+  group.wait_join();
+  for (std::size_t i = 0; i < 3; ++i) CHECK(seen[i] == &rt.get_scheduler(i));
+}
+
+TEST_CASE("task_group: a stop reaches tasks on other schedulers", "[core]") {
+  leat::runtime rt({.threads = 2});
+  task_group group;
+  for (std::size_t i = 0; i < 100; ++i) group.spawn_on(rt.get_scheduler(i % 2), sleep_long());
+  group.request_stop();
+  group.wait_join();
+  CHECK(group.live_tasks() == 0);
+}
+
+TEST_CASE("task_group: wait_join throws the first error", "[core]") {
+  leat::runtime rt;
+  task_group group;
+  group.spawn_on(rt.get_scheduler(), fail_after(0s, "first"));
+  group.spawn_on(rt.get_scheduler(), sleep_long());
+  CHECK_THROWS_WITH(group.wait_join(), "first");
+}
+
+TEST_CASE("task_group: a task on one scheduler joins tasks of another", "[core]") {
+  leat::runtime rt({.threads = 2});
+  const auto body = [](leat::scheduler& other, int& n) -> task<void> {
+    task_group group;
+    for (int i = 0; i < 1000; ++i) group.spawn_on(other, count(n));
+    co_await group.join();
+  };
+  int n = 0;
+  rt.block_on(body(rt.get_scheduler(1), n));
+  CHECK(n == 1000);
+}
+
+}  // namespace task_group_test

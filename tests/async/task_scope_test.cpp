@@ -1,0 +1,369 @@
+#include "leat/async/task_scope.hpp"
+
+#include <chrono>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "async/manual_event.hpp"
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/error.hpp"
+#include "support/leat_test.hpp"
+
+namespace task_scope_test {
+
+using namespace std::chrono_literals;
+using leat::task;
+using leat_test::manual_event;
+
+/// A scope with everything in the open, that notes how its tasks end.
+class open_scope final : public leat::task_scope {
+ public:
+  explicit open_scope(std::string_view name = "", leat::context* parent = nullptr)
+      : task_scope("open scope", name, parent) {}
+
+  using task_scope::hold;
+  using task_scope::idle;
+  using task_scope::is_idle;
+  using task_scope::release;
+  using task_scope::request_scope_stop;
+  using task_scope::reset_stop;
+  using task_scope::spawn_on;
+  using task_scope::stopped;
+
+  void spawn(task<void> t, std::string_view name = "",
+             std::source_location where = std::source_location::current()) {
+    spawn_on(*leat::scheduler::current(), std::move(t), name, where);
+  }
+  task<bool> until(unsigned conditions, leat::time_point deadline = leat::no_deadline) {
+    co_return co_await wait_until(conditions, deadline, std::source_location::current());
+  }
+  bool block_until(unsigned conditions, leat::time_point deadline) {
+    return task_scope::block_until(conditions, deadline, std::source_location::current());
+  }
+
+  std::vector<std::exception_ptr> errors;
+
+ private:
+  void task_failed(std::exception_ptr e) noexcept override { errors.push_back(std::move(e)); }
+};
+
+// `t`, and its end is counted.
+task<void> counted(task<void> t, std::size_t& ended) {
+  struct at_end {
+    ~at_end() { ++count; }
+    std::size_t& count;
+  } const end{ended};
+  co_await std::move(t);
+}
+
+task<void> wait_for(manual_event& event) { co_await event.wait(); }
+task<void> sleep(leat::duration d) { co_await leat::sleep_for(d); }
+
+leat::time_point at(leat::duration d) { return leat::time_point{} + d; }
+
+LEAT_TEST("task_scope: task_failed tells the error of a task that has one", "[core]") {
+  open_scope scope;
+  scope.spawn(sleep(1s), "good");
+  scope.spawn(
+      []() -> task<void> {
+        throw leat::failure(leat::errc::data_loss, "torn");
+        co_return;
+      }(),
+      "bad");
+  CHECK(co_await scope.until(open_scope::idle));
+  REQUIRE(scope.errors.size() == 1);
+  CHECK_THROWS_AS(std::rethrow_exception(scope.errors[0]), leat::failure);
+}
+
+LEAT_TEST("task_scope: a wait for idle holds at once when there is nothing", "[core]") {
+  open_scope scope;
+  CHECK(scope.is_idle());
+  CHECK(co_await scope.until(open_scope::idle));
+}
+
+LEAT_TEST("task_scope: a wait ends at its deadline when nothing came of it", "[core]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  open_scope scope;
+  scope.spawn(sleep(1h));
+  CHECK_FALSE(co_await scope.until(open_scope::idle, at(5s)));
+  CHECK(home.now() == at(5s));
+  CHECK(co_await scope.until(open_scope::idle, at(2h)));
+  CHECK(home.now() == at(1h));
+}
+
+LEAT_TEST("task_scope: a deadline in the past is no wait", "[core]") {
+  open_scope scope;
+  scope.spawn(sleep(1h));
+  CHECK_FALSE(co_await scope.until(open_scope::idle, at(-1s)));
+  scope.request_scope_stop();
+  CHECK(co_await scope.until(open_scope::idle));
+}
+
+LEAT_TEST("task_scope: a wait for the stop ends with the request", "[core]") {
+  open_scope scope;
+  open_scope waiters;
+  bool held = false;
+  waiters.spawn([](open_scope& s, bool& h) -> task<void> {
+    h = co_await s.until(open_scope::stopped);
+  }(scope, held));
+  co_await leat::this_task::yield();
+  CHECK_FALSE(held);
+  scope.request_scope_stop();
+  CHECK(co_await waiters.until(open_scope::idle));
+  CHECK(held);
+}
+
+LEAT_TEST("task_scope: a wait for the stop of another is cancelled with its own task", "[core]") {
+  open_scope scope;
+  open_scope waiters;
+  waiters.spawn([](open_scope& s) -> task<void> { co_await s.until(open_scope::stopped); }(scope));
+  co_await leat::this_task::yield();
+  waiters.request_scope_stop();
+  CHECK(co_await waiters.until(open_scope::idle));
+  REQUIRE(waiters.errors.size() == 1);
+  CHECK_THROWS_AS(std::rethrow_exception(waiters.errors[0]), leat::failure);
+}
+
+LEAT_TEST("task_scope: what is held keeps it from being idle", "[core]") {
+  open_scope scope;
+  scope.hold();
+  CHECK_FALSE(scope.is_idle());
+  CHECK_FALSE(co_await scope.until(open_scope::idle, at(1s)));
+  scope.release();
+  CHECK(co_await scope.until(open_scope::idle));
+}
+
+LEAT_TEST("task_scope: a stop that was taken back can be requested again", "[core]") {
+  open_scope scope;
+  manual_event event;
+  scope.request_scope_stop();
+  scope.reset_stop();
+  CHECK_FALSE(scope.stop_requested());
+  CHECK_FALSE(scope.get_stop_token().stop_requested());
+  scope.spawn(wait_for(event));
+  co_await leat::this_task::yield();
+  CHECK(scope.live_tasks() == 1);
+  CHECK(scope.request_scope_stop());
+  CHECK(scope.get_stop_token().stop_requested());
+  CHECK(co_await scope.until(open_scope::idle));
+}
+
+LEAT_TEST("task_scope: a stop is requested again while the first one's notice is on its way",
+          "[core]") {
+  // The notice was put into the run queue a second time, which tore the queue's list.
+  open_scope scope;
+  manual_event event;
+  int others = 0;
+  const auto step = [](int& n) -> task<void> {
+    ++n;
+    co_return;
+  };
+  open_scope bystanders;
+  for (int i = 0; i < 3; ++i) scope.spawn(wait_for(event));
+  co_await leat::this_task::yield();
+  bystanders.spawn(step(others));
+  scope.request_scope_stop();
+  bystanders.spawn(step(others));
+  scope.reset_stop();
+  scope.request_scope_stop();
+  bystanders.spawn(step(others));
+  CHECK(co_await scope.until(open_scope::idle));
+  CHECK(co_await bystanders.until(open_scope::idle));
+  CHECK(others == 3);
+}
+
+LEAT_TEST("task_scope: a stop that was taken back before its notice came cancels nobody",
+          "[core]") {
+  open_scope scope;
+  manual_event event;
+  scope.spawn(wait_for(event));
+  co_await leat::this_task::yield();
+  scope.request_scope_stop();
+  scope.reset_stop();
+  for (int i = 0; i < 5; ++i) co_await leat::this_task::yield();
+  CHECK(scope.live_tasks() == 1);
+  event.set();
+  CHECK(co_await scope.until(open_scope::idle));
+  CHECK(scope.errors.empty());
+}
+
+// ---- A stop of more tasks than are ended at a time.
+
+LEAT_TEST("task_scope: a stop of many lets others have their turn in between", "[core]") {
+  open_scope scope;
+  manual_event event;
+  for (int i = 0; i < 1000; ++i) scope.spawn(wait_for(event));
+  co_await leat::this_task::yield();
+  scope.request_scope_stop();
+  co_await leat::this_task::yield();
+  co_await leat::this_task::yield();
+  const std::size_t left = scope.live_tasks();
+  CHECK(left > 0);
+  CHECK(left < 1000);
+  CHECK(co_await scope.until(open_scope::idle));
+}
+
+LEAT_TEST("task_scope: tasks that end while a stop is on its way to them are no harm", "[core]") {
+  open_scope scope;
+  manual_event event;
+  const auto spin = [](open_scope& s) -> task<void> {
+    while (!s.stop_requested()) co_await leat::this_task::yield();
+  };
+  std::size_t ended = 0;
+  for (int i = 0; i < 500; ++i) {
+    scope.spawn(counted(i % 3 == 0 ? wait_for(event) : spin(scope), ended));
+  }
+  co_await leat::this_task::yield();
+  scope.request_scope_stop();
+  CHECK(co_await scope.until(open_scope::idle));
+  CHECK(ended == 500);
+}
+
+LEAT_TEST("task_scope: a stop that is taken back half way cancels no more", "[core]") {
+  open_scope scope;
+  manual_event event;
+  std::size_t ended = 0;
+  for (int i = 0; i < 1000; ++i) scope.spawn(counted(wait_for(event), ended));
+  co_await leat::this_task::yield();
+  scope.request_scope_stop();
+  co_await leat::this_task::yield();
+  scope.reset_stop();
+  for (int i = 0; i < 100; ++i) co_await leat::this_task::yield();
+  const std::size_t left = scope.live_tasks();
+  CHECK(left > 0);
+  CHECK(left < 1000);
+  event.set();
+  CHECK(co_await scope.until(open_scope::idle));
+  CHECK(ended == 1000);
+}
+
+LEAT_TEST("task_scope: a stop that is taken back half way and requested again reaches all",
+          "[core]") {
+  open_scope scope;
+  manual_event event;
+  int waited_again = 0;
+  const auto wait_twice = [](open_scope& s, manual_event& e, int& again) -> task<void> {
+    bool cancelled = false;
+    try {
+      co_await e.wait();
+    } catch (const leat::failure&) {
+      cancelled = true;
+    }
+    if (!cancelled || s.stop_requested()) co_return;
+    if (++again == 10) s.request_scope_stop();  // the first stop's notice is on its way
+    co_await e.wait();
+  };
+  std::size_t ended = 0;
+  for (int i = 0; i < 1000; ++i) {
+    scope.spawn(counted(wait_twice(scope, event, waited_again), ended));
+  }
+  co_await leat::this_task::yield();
+  scope.request_scope_stop();
+  co_await leat::this_task::yield();
+  scope.reset_stop();  // before those whose waits have ended go on
+  CHECK(co_await scope.until(open_scope::idle));
+  CHECK(waited_again == 10);
+  CHECK(ended == 1000);
+}
+
+LEAT_TEST("task_scope: report tells each task's name and position", "[core]") {
+  open_scope scope;
+  manual_event event("mail");
+  scope.spawn(wait_for(event), "a");
+  scope.spawn(sleep(1h), "b");
+  co_await leat::sleep_for(2s);
+  auto reports = scope.report();
+  REQUIRE(reports.size() == 2);
+  if (reports[0].name != "a") std::swap(reports[0], reports[1]);
+  CHECK(reports[0].name == "a");
+  CHECK(reports[0].position.find("wait for event 'mail', at task_scope_test.cpp:") == 0);
+  CHECK(reports[1].position.find("for 2.000 s") != std::string::npos);
+  event.set();
+  scope.request_scope_stop();
+  CHECK(co_await scope.until(open_scope::idle));
+}
+
+TEST_CASE("task_scope: block_until ends at its deadline, and with the condition", "[core]") {
+  leat::runtime rt;
+  open_scope scope;
+  scope.spawn_on(rt.get_scheduler(), sleep(1h), "", std::source_location::current());
+  const auto now = std::chrono::steady_clock::now();
+  CHECK_FALSE(scope.block_until(open_scope::idle, now));
+  CHECK_FALSE(scope.block_until(open_scope::idle, now + 1ms));
+  scope.request_scope_stop();
+  CHECK(scope.block_until(open_scope::stopped, leat::no_deadline));
+  CHECK(scope.block_until(open_scope::idle, leat::no_deadline));
+}
+
+TEST_CASE("task_scope: to block a scheduler's own thread ends the process", "[core]") {
+  const std::string said = leat_test::last_words([] {
+    leat::sim::run([]() -> task<void> {
+      open_scope scope;
+      scope.block_until(open_scope::idle, leat::no_deadline);
+      co_return;
+    }());
+  });
+  CHECK(said.find("co_await it instead") != said.npos);
+}
+
+TEST_CASE("task_scope: a scope may outlive the schedulers on which its tasks have ended",
+          "[core]") {
+  // A stop and a dump went to every scheduler that the scope had ever seen.
+  open_scope scope("long-lived");
+  manual_event event("mail");
+  leat::sim::virtual_scheduler home;
+  {
+    leat::sim::virtual_scheduler short_lived;
+    scope.spawn_on(short_lived, sleep(1s), "", std::source_location::current());
+    scope.spawn_on(home, wait_for(event), "", std::source_location::current());
+    short_lived.run_until_idle();
+  }
+  home.run_until_idle();
+  CHECK(scope.report(0ms).size() == 1);
+  scope.request_scope_stop();
+  home.run_until_idle();
+  CHECK(scope.is_idle());
+  CHECK(home.live_tasks() == 0);
+}
+
+TEST_CASE("task_scope: one thread spawns, another stops, a third asks where they are", "[core]") {
+  leat::runtime rt({.threads = 2});
+  for (int round = 0; round < 50; ++round) {
+    open_scope scopes[2];
+    std::size_t ended[2] = {};  // each scope has its tasks on one scheduler
+    std::thread asker([&] { static_cast<void>(scopes[0].report(100us)); });
+    for (std::size_t i = 0; i < 20; ++i) {
+      scopes[i % 2].spawn_on(rt.get_scheduler(i % 2), counted(sleep(1h), ended[i % 2]), "",
+                             std::source_location::current());
+    }
+    for (open_scope& s : scopes) s.request_scope_stop();
+    asker.join();
+    for (open_scope& s : scopes) s.block_until(open_scope::idle, leat::no_deadline);
+    REQUIRE(ended[0] == 10);
+  }
+}
+
+TEST_CASE("task_scope: to destroy one names an exception that came through a co_await", "[core]") {
+  const std::string said = leat_test::last_words([] {
+    leat::sync_wait([]() -> task<void> {
+      open_scope scope;
+      scope.spawn([]() -> task<void> { co_await leat::sleep_for(1h); }());
+      co_await []() -> task<void> {
+        co_await leat::this_task::yield();
+        throw std::runtime_error("the error of a child");
+      }();
+    }());
+  });
+  INFO(said);
+  CHECK(said.find("this exception was propagating: the error of a child\n") != said.npos);
+}
+
+}  // namespace task_scope_test

@@ -1,0 +1,136 @@
+#include "leat/async/this_task.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leat/async/task_group.hpp"
+#include "support/leat_test.hpp"
+
+namespace this_task_test {
+
+using leat::task;
+namespace this_task = leat::this_task;
+
+task<leat::context*> context_of() { co_return &co_await this_task::get_context(); }
+
+LEAT_TEST("this_task: an awaited child has the context of its parent", "[core]") {
+  leat::context& mine = co_await this_task::get_context();
+  CHECK(co_await context_of() == &mine);
+}
+
+LEAT_TEST("this_task: a spawned task has a context of its own", "[core]") {
+  leat::context* other = nullptr;
+  leat::task_group group;
+  group.spawn([](leat::context*& c) -> task<void> { c = co_await context_of(); }(other));
+  co_await group.join();
+  CHECK(other != nullptr);
+  CHECK(other != &co_await this_task::get_context());
+}
+
+LEAT_TEST("context: tells what was fixed at the spawn", "[core]") {
+  struct seen {
+    std::string name;
+    leat::scheduler* home = nullptr;
+    leat::task_scope* scope = nullptr;
+    std::uint_least32_t line = 0;
+  } s;
+  const auto look = [](seen& out) -> task<void> {
+    const leat::context& c = co_await this_task::get_context();
+    out = {std::string(c.name()), &c.home(), &c.scope(), c.spawned_at().line()};
+  };
+  leat::task_group group;
+  const auto line = std::source_location::current().line() + 1;
+  group.spawn(look(s), "looker");
+  co_await group.join();
+  CHECK(s.name == "looker");
+  CHECK(s.home == leat::scheduler::current());
+  CHECK(s.scope == &group);
+  CHECK(s.line == line);
+}
+
+LEAT_TEST("context: a name is a copy, and may be missing", "[core]") {
+  std::vector<std::string> names;
+  const auto look = [](std::vector<std::string>& out) -> task<void> {
+    out.emplace_back((co_await this_task::get_context()).name());
+  };
+  leat::task_group group;
+  {
+    std::string name = "a name that is longer than any small buffer, and then some";
+    group.spawn(look(names), name);
+    name.assign(name.size(), 'x');
+  }
+  group.spawn(look(names));
+  co_await group.join();
+  CHECK(names ==
+        std::vector<std::string>{"a name that is longer than any small buffer, and then some", ""});
+}
+
+LEAT_TEST("context: a running task waits for nothing", "[core]") {
+  CHECK((co_await this_task::get_context()).waiting() == nullptr);
+}
+
+LEAT_TEST("this_task: get_scheduler is the scheduler that runs", "[core]") {
+  CHECK(&co_await this_task::get_scheduler() == leat::scheduler::current());
+}
+
+LEAT_TEST("this_task: stop_requested and the token see the request of the owner", "[core]") {
+  bool before = true;
+  bool after = false;
+  bool by_token = false;
+  bool by_context = false;
+  leat::task_group group;
+  const auto look = [](leat::task_group& g, bool& b, bool& a, bool& t, bool& c) -> task<void> {
+    const std::stop_token token = co_await this_task::get_stop_token();
+    b = co_await this_task::stop_requested();
+    g.request_stop();
+    a = co_await this_task::stop_requested();
+    t = token.stop_requested();
+    c = (co_await this_task::get_context()).stop_requested();
+  };
+  group.spawn(look(group, before, after, by_token, by_context));
+  co_await group.join();
+  CHECK_FALSE(before);
+  CHECK(after);
+  CHECK(by_token);
+  CHECK(by_context);
+}
+
+LEAT_TEST("this_task: a callback on the stop token is called by the request", "[core]") {
+  bool called = false;
+  leat::task_group group;
+  const auto listen = [](leat::task_group& g, bool& c) -> task<void> {
+    const std::stop_callback callback(co_await this_task::get_stop_token(), [&c] { c = true; });
+    g.request_stop();
+  };
+  group.spawn(listen(group, called));
+  co_await group.join();
+  CHECK(called);
+}
+
+LEAT_TEST("this_task: yield lets every other ready task run first", "[core]") {
+  std::string order;
+  const auto steps = [](std::string& out, char c) -> task<void> {
+    for (int i = 0; i < 3; ++i) {
+      out += c;
+      co_await this_task::yield();
+    }
+  };
+  leat::task_group group;
+  for (const char c : std::string_view("abc")) group.spawn(steps(order, c));
+  co_await group.join();
+  CHECK(order == "abcabcabc");
+}
+
+LEAT_TEST("this_task: yield is not cancelled by a stop", "[core]") {
+  int steps = 0;
+  leat::task_group group;
+  group.request_stop();
+  group.spawn([](int& n) -> task<void> {
+    for (; n < 5; ++n) co_await this_task::yield();
+  }(steps));
+  co_await group.join();
+  CHECK(steps == 5);
+}
+
+}  // namespace this_task_test

@@ -1,0 +1,116 @@
+#include "leat/async/detail/timer_heap.hpp"
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/base/random.hpp"
+
+namespace timer_heap_test {
+
+using leat::time_point;
+using leat::detail::timer;
+using leat::detail::timer_heap;
+
+time_point at(std::int64_t n) { return time_point{} + leat::duration(n); }
+
+struct idle_timer : timer {
+  idle_timer() noexcept : timer([](timer&) noexcept {}) {}
+};
+
+TEST_CASE("timer_heap: gives the earliest first", "[core]") {
+  timer_heap heap;
+  idle_timer a, b, c;
+  heap.add(b, at(2));
+  heap.add(c, at(3));
+  heap.add(a, at(1));
+  CHECK(heap.earliest() == at(1));
+  CHECK(heap.pop_due(at(5)) == &a);
+  CHECK(heap.pop_due(at(5)) == &b);
+  CHECK(heap.pop_due(at(5)) == &c);
+  CHECK(heap.pop_due(at(5)) == nullptr);
+}
+
+TEST_CASE("timer_heap: timers of one point in time come in the order they were set", "[core]") {
+  timer_heap heap;
+  std::vector<std::unique_ptr<idle_timer>> timers;
+  for (int i = 0; i < 20; ++i) {
+    timers.push_back(std::make_unique<idle_timer>());
+    heap.add(*timers.back(), at(7));
+  }
+  for (const auto& t : timers) CHECK(heap.pop_due(at(7)) == t.get());
+}
+
+TEST_CASE("timer_heap: a timer is due at its time, not before", "[core]") {
+  timer_heap heap;
+  idle_timer t;
+  heap.add(t, at(10));
+  CHECK(heap.pop_due(at(9)) == nullptr);
+  CHECK(heap.pop_due(at(10)) == &t);
+}
+
+TEST_CASE("timer_heap: without timers the earliest time never comes", "[core]") {
+  CHECK(timer_heap().earliest() == leat::no_deadline);
+}
+
+TEST_CASE("timer_heap: a removed timer does not come, and can be set again", "[core]") {
+  timer_heap heap;
+  idle_timer t;
+  heap.add(t, at(1));
+  CHECK(t.is_set());
+  CHECK(heap.remove(t));
+  CHECK_FALSE(t.is_set());
+  CHECK_FALSE(heap.remove(t));
+  CHECK(heap.pop_due(at(5)) == nullptr);
+  heap.add(t, at(3));
+  CHECK(heap.pop_due(at(5)) == &t);
+}
+
+TEST_CASE("timer_heap: agrees with a sorted multimap over random operations", "[core]") {
+  leat::random_engine random(2024);
+  timer_heap heap;
+  std::multimap<time_point, timer*> model;  // equal keys stay in the order of insertion
+  std::vector<std::unique_ptr<idle_timer>> timers(300);
+  for (auto& t : timers) t = std::make_unique<idle_timer>();
+  std::int64_t now = 0;
+  const auto erase = [&](timer* t) {
+    for (auto i = model.begin(); i != model.end(); ++i) {
+      if (i->second != t) continue;
+      model.erase(i);
+      return true;
+    }
+    return false;
+  };
+  bool agrees = true;
+  for (int step = 0; step < 50'000 && agrees; ++step) {
+    timer* const t = timers[random.below(timers.size())].get();
+    switch (random.below(4)) {
+      case 0:
+      case 1:
+        if (t->is_set()) break;
+        {
+          const time_point when = at(now + static_cast<std::int64_t>(random.below(50)));
+          heap.add(*t, when);
+          model.emplace(when, t);
+        }
+        break;
+      case 2: agrees = heap.remove(*t) == erase(t); break;
+      default:
+        now += static_cast<std::int64_t>(random.below(4));
+        for (timer* due = heap.pop_due(at(now)); due; due = heap.pop_due(at(now))) {
+          agrees = agrees && !model.empty() && model.begin()->second == due &&
+                   model.begin()->first <= at(now);
+          if (!agrees) break;
+          model.erase(model.begin());
+        }
+        agrees = agrees && (model.empty() || model.begin()->first > at(now));
+    }
+    agrees = agrees && heap.empty() == model.empty() &&
+             (model.empty() || heap.earliest() == model.begin()->first);
+  }
+  CHECK(agrees);
+}
+
+}  // namespace timer_heap_test

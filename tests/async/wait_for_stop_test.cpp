@@ -1,0 +1,150 @@
+#include "leat/async/wait_for_stop.hpp"
+
+#include <chrono>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/base/error.hpp"
+#include "support/foreign_coroutine.hpp"
+#include "support/leat_test.hpp"
+
+namespace wait_for_stop_test {
+
+using namespace std::chrono_literals;
+using leat::errc;
+using leat::task;
+
+leat_test::foreign_coroutine note_stop(std::stop_token token, bool& stopped) {
+  co_await leat::wait_for_stop(token);
+  stopped = true;
+}
+
+leat_test::foreign_coroutine nap_until_stop(std::stop_token token, std::string& what) {
+  try {
+    co_await leat::with_stop(leat::sleep_for(1h), token);
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == errc::cancelled);
+    what = e.what();
+  }
+}
+
+leat_test::foreign_coroutine choose(std::stop_token token, std::size_t& index) {
+  const auto done = co_await leat::select(leat::sleep_for(1s), leat::wait_for_stop(token));
+  index = done.index();
+}
+
+LEAT_TEST("wait_for_stop: ends with the request, before or meanwhile", "[core]") {
+  for (const bool before : {true, false}) {
+    std::stop_source source;
+    if (before) source.request_stop();
+    leat::task_group group;
+    bool stopped = false;
+    group.spawn([](std::stop_token token, bool& out) -> task<> {
+      co_await leat::wait_for_stop(token);
+      out = true;
+    }(source.get_token(), stopped));
+    co_await leat::sleep_for(1s);
+    CHECK(stopped == before);
+    source.request_stop();
+    co_await group.join();
+    CHECK(stopped);
+  }
+}
+
+LEAT_TEST("wait_for_stop: a stop of the waiting task cancels it", "[core]") {
+  for (const bool before : {true, false}) {
+    std::stop_source source;
+    leat::task_group group;
+    bool cancelled = false;
+    group.spawn([](std::stop_token token, bool& out) -> task<> {
+      try {
+        co_await leat::wait_for_stop(token);
+      } catch (const leat::failure& e) {
+        out = e.code() == errc::cancelled;
+      }
+    }(source.get_token(), cancelled));
+    if (!before) co_await leat::sleep_for(1s);
+    group.request_stop();
+    co_await group.join();
+    CHECK(cancelled);
+    source.request_stop();  // to which nobody listens any more
+  }
+}
+
+LEAT_TEST("wait_for_stop: a foreign coroutine waits, and may be destroyed meanwhile", "[core]") {
+  std::stop_source source;
+  bool stopped = false;
+  bool never = false;
+  const auto f = note_stop(source.get_token(), stopped);
+  const auto gone = note_stop(source.get_token(), never);
+  gone.handle.destroy();
+  source.request_stop();
+  CHECK_FALSE(stopped);  // not inside the request
+  co_await leat::sleep_for(1ms);
+  CHECK(stopped);
+  CHECK_FALSE(never);
+  f.handle.destroy();
+}
+
+LEAT_TEST("with_stop: a foreign coroutine is cancelled by its token", "[core]") {
+  for (const bool before : {true, false}) {
+    std::stop_source source;
+    std::string what;
+    if (before) source.request_stop();
+    const auto f = nap_until_stop(source.get_token(), what);
+    CHECK(what.empty() == !before);
+    source.request_stop();
+    co_await leat::sleep_for(1ms);
+    CHECK(what.find("a timer, or a stop: stopped") == 0);
+    f.handle.destroy();
+  }
+}
+
+LEAT_TEST("with_stop: an operation that ends first gives its result", "[core]") {
+  std::stop_source source;
+  co_await leat::with_stop(leat::sleep_for(1s), source.get_token());
+  source.request_stop();
+  co_await leat::sleep_for(1s);
+}
+
+LEAT_TEST("select: a stop is one of the operations", "[core]") {
+  for (const bool stop : {true, false}) {
+    std::stop_source source;
+    std::size_t index = 9;
+    const auto f = choose(source.get_token(), index);
+    if (stop) source.request_stop();
+    co_await leat::sleep_for(2s);
+    CHECK(index == (stop ? 1 : 0));
+    f.handle.destroy();
+  }
+}
+
+LEAT_TEST("select: a coroutine destroyed while it waits leaves no timer and no callback",
+          "[core]") {
+  std::stop_source source;
+  std::size_t index = 9;
+  const auto f = choose(source.get_token(), index);
+  f.handle.destroy();
+  source.request_stop();
+  co_await leat::sleep_for(2s);
+  CHECK(index == 9);
+}
+
+TEST_CASE("wait_for_stop: a stop of another thread", "[core]") {
+  for (int i = 0; i < 200; ++i) {
+    leat::runtime rt;
+    std::stop_source source;
+    std::jthread stopper([&] { source.request_stop(); });
+    rt.block_on([](std::stop_token token) -> task<> {
+      const auto done = co_await leat::select(leat::wait_for_stop(token), leat::sleep_for(1h));
+      CHECK(done.index() == 0);
+      co_await leat::wait_for_stop(token);
+    }(source.get_token()));
+  }
+}
+
+}  // namespace wait_for_stop_test
