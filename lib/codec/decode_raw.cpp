@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "codec/of_call.hpp"
+#include "codec/record_count_context.hpp"
 #include "leat/base/error.hpp"
 #include "tensor/tensor_builder.hpp"
 

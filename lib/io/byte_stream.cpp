@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "codec/inflate_limits.hpp"
-#include "codec/stream_header.hpp"
+#include "codec/compression/deflate_header.hpp"
+#include "codec/compression/inflate_limits.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
 

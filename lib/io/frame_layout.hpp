@@ -10,7 +10,7 @@
 #include "io/gather.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/base/detail/aligned_bytes.hpp"
-#include "leat/codec/tfrecord.hpp"
+#include "leat/codec/tfrecord/tfrecord.hpp"
 
 namespace leat::detail {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "io/record_reader.hpp"
-#include "leat/codec/line_splitter.hpp"
+#include "leat/codec/text/line_splitter.hpp"
 
 namespace leat {
 namespace detail {

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "leat/codec/crc32c.hpp"
+#include "leat/codec/checksum/crc32c.hpp"
 
 namespace leat::detail {
 namespace {

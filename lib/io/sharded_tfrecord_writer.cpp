@@ -5,7 +5,7 @@
 
 #include "io/tfrecord_options.hpp"
 #include "leat/base/error.hpp"
-#include "leat/codec/tfrecord.hpp"
+#include "leat/codec/tfrecord/tfrecord.hpp"
 #include "leat/io/tfrecord_index_file.hpp"
 
 namespace leat {

@@ -10,7 +10,7 @@
 #include "base/error_text.hpp"
 #include "io/tfrecord_options.hpp"
 #include "leat/base/error.hpp"
-#include "leat/codec/compression.hpp"
+#include "leat/codec/compression/compression.hpp"
 #include "leat/io/detail/partial_file.hpp"
 #include "leat/io/tfrecord_index_file.hpp"
 #include "leat/io/tfrecord_reader.hpp"

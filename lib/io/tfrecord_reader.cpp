@@ -6,7 +6,7 @@
 #include "base/text/hex.hpp"
 #include "io/record_reader.hpp"
 #include "leat/async/this_task.hpp"
-#include "leat/codec/crc32c.hpp"
+#include "leat/codec/checksum/crc32c.hpp"
 
 namespace leat {
 namespace detail {

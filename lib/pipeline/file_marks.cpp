@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "leat/base/bytes.hpp"
-#include "leat/codec/crc32c.hpp"
+#include "leat/codec/checksum/crc32c.hpp"
 
 namespace leat::detail {
 

@@ -10,7 +10,7 @@
 #include "base/error_text.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/base/error.hpp"
-#include "leat/codec/crc32c.hpp"
+#include "leat/codec/checksum/crc32c.hpp"
 
 namespace leat::detail {
 namespace {

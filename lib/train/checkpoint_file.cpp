@@ -11,7 +11,7 @@
 
 #include "base/error_text.hpp"
 #include "leat/base/error.hpp"
-#include "leat/codec/crc32c.hpp"
+#include "leat/codec/checksum/crc32c.hpp"
 #include "leat/io/detail/partial_file.hpp"
 #include "leat/io/file.hpp"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "leat/async/task.hpp"
-#include "leat/codec/checkpoint_table.hpp"
+#include "leat/codec/checkpoint/checkpoint_table.hpp"
 #include "leat/train/checkpoint_registry.hpp"
 #include "leat/train/saver_options.hpp"
 

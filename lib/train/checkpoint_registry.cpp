@@ -5,7 +5,7 @@
 
 #include "leat/base/assert.hpp"
 #include "leat/base/error.hpp"
-#include "leat/codec/checkpoint_table.hpp"
+#include "leat/codec/checkpoint/checkpoint_table.hpp"
 
 namespace leat {
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "leat/base/error.hpp"
-#include "leat/codec/event.hpp"
-#include "leat/codec/tfrecord.hpp"
+#include "leat/codec/event/event.hpp"
+#include "leat/codec/tfrecord/tfrecord.hpp"
 #include "leat/io/detail/partial_file.hpp"
 
 namespace leat::detail {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/codec/checkpoint_state.hpp"
+#include "leat/codec/checkpoint/checkpoint_state.hpp"
 
 namespace leat::detail {
 

@@ -23,43 +23,43 @@ from report import asserted, lines_of, llvm, percent
 # without AVX2. The targets that are not here put together what these are about.
 TARGETS = {
     'checkpoint': {
-        'codec/checkpoint_state.cpp': [],
-        'codec/checkpoint_table.cpp': ['check_text', 'lay_out'],
+        'codec/checkpoint/checkpoint_state.cpp': [],
+        'codec/checkpoint/checkpoint_table.cpp': ['check_text', 'lay_out'],
     },
     'csv_decoder': {
-        'codec/csv_block.cpp': [],
-        'codec/csv_decoder.cpp': ['refuse_csv', 'check_column', 'check_options', 'csv_decoder::\w+'],
-        'codec/csv_splitter.cpp': ['mark_portably', 'mark'],
-        'codec/csv_values.cpp': [],
-        'codec/number_text.cpp': [],
+        'codec/csv/csv_block.cpp': [],
+        'codec/csv/csv_decoder.cpp': ['refuse_csv', 'check_column', 'check_options', 'csv_decoder::\w+'],
+        'codec/csv/csv_splitter.cpp': ['mark_portably', 'mark'],
+        'codec/csv/csv_values.cpp': [],
+        'codec/text/parse_number.cpp': [],
     },
     'event': {
-        'codec/event.cpp': ['to_float', 'add_values', 'add_scalar', 'add_histogram',
+        'codec/event/event.cpp': ['to_float', 'add_values', 'add_scalar', 'add_histogram',
                             'merge_summaries'],
     },
     'example': {
-        'codec/decode_example.cpp': [],
-        'codec/example_fields.cpp': ['example_reader'],
-        'codec/example_parser.cpp': [],
-        'codec/example_wire.cpp': [],
-        'codec/feature_columns.cpp': [],
-        'codec/feature_plan.cpp': ['refuse', 'want', 'check', 'check_type', 'check_shape',
+        'codec/example/decode_example.cpp': [],
+        'codec/example/example_fields.cpp': ['example_reader'],
+        'codec/example/example_parser.cpp': [],
+        'codec/example/example_wire.cpp': [],
+        'codec/example/feature_columns.cpp': [],
+        'codec/example/feature_plan.cpp': ['refuse', 'want', 'check', 'check_type', 'check_shape',
                                    'check_default', 'check_names'],
-        'codec/partitioned_column.cpp': [],
-        'codec/value_column.cpp': [],
+        'codec/example/partitioned_column.cpp': [],
+        'codec/example/value_column.cpp': [],
     },
     'fixed_length': {'io/fixed_length_reader.cpp': ['check_length', 'fixed_length_framing::key']},
     'inflater': {
-        'codec/inflater.cpp': ['inflater::inflater', 'inflater::operator=', 'inflater::reset',
+        'codec/compression/inflater.cpp': ['inflater::inflater', 'inflater::operator=', 'inflater::reset',
                                'inflater::format', 'inflater::bytes_\w+', 'inflater::members'],
-        'codec/raw_inflater.cpp': [],
-        'codec/stream_header.cpp': [],
+        'codec/compression/raw_inflater.cpp': [],
+        'codec/compression/deflate_header.cpp': [],
     },
     'json_example': {
         'base/text/base64.cpp': [],
-        'codec/decode_json_example.cpp': ['decode_json_example'],
+        'codec/example/decode_json_example.cpp': ['decode_json_example'],
     },
-    'line_splitter': {'codec/line_splitter.cpp': []},
+    'line_splitter': {'codec/text/line_splitter.cpp': []},
     'queue_runner_def': {'sync/queue_runner_def.cpp': []},
     'saved_state': {
         'io/indexed_reader_state.cpp': [],
@@ -69,12 +69,12 @@ TARGETS = {
         'pipeline/stage_state.cpp': ['of_number', 'of_word', 'of_bytes'],  # constants
     },
     'sequence_example': {
-        'codec/sequence_example_parser.cpp': ['sequence_example_parser::sequence_example_parser',
+        'codec/example/sequence_example_parser.cpp': ['sequence_example_parser::sequence_example_parser',
                                               'sequence_example_parser::operator='],
-        'codec/step_columns.cpp': [],
+        'codec/example/step_columns.cpp': [],
     },
-    'tfrecord': {'codec/tfrecord.cpp': []},
-    'tfrecord_index': {'codec/tfrecord_index.cpp': []},
+    'tfrecord': {'codec/tfrecord/tfrecord.cpp': []},
+    'tfrecord_index': {'codec/tfrecord/tfrecord_index.cpp': []},
 }
 
 

@@ -19,7 +19,7 @@
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
-#include "leat/codec/checkpoint_state.hpp"
+#include "leat/codec/checkpoint/checkpoint_state.hpp"
 #include "leat/train/checkpoint_directory.hpp"
 #include "leat/train/saver.hpp"
 #include "support/outcome_of.hpp"

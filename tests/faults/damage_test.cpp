@@ -11,7 +11,7 @@
 
 #include "faults/damage_effort.hpp"
 #include "leat/base/random.hpp"
-#include "leat/codec/tfrecord.hpp"
+#include "leat/codec/tfrecord/tfrecord.hpp"
 #include "support/effort.hpp"
 
 namespace damage_test {

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "leat/base/random.hpp"
-#include "leat/codec/tfrecord.hpp"
+#include "leat/codec/tfrecord/tfrecord.hpp"
 #include "leat/io/fixed_length_reader.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/io/tfrecord_reader.hpp"

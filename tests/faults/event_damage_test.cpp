@@ -15,7 +15,7 @@
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
-#include "leat/codec/event.hpp"
+#include "leat/codec/event/event.hpp"
 #include "leat/train/event_reader.hpp"
 #include "support/effort.hpp"
 #include "support/record_bytes.hpp"

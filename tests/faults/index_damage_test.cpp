@@ -15,7 +15,7 @@
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
-#include "leat/codec/crc32c.hpp"
+#include "leat/codec/checksum/crc32c.hpp"
 #include "leat/io/tfrecord_index_file.hpp"
 #include "support/outcome_of.hpp"
 #include "support/refusal.hpp"

@@ -16,7 +16,7 @@
 #include "faults/failing_allocations.hpp"
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/error.hpp"
-#include "leat/codec/epoch_fingerprint.hpp"
+#include "leat/codec/checksum/epoch_fingerprint.hpp"
 #include "leat/io/indexed_reader.hpp"
 #include "leat/io/sharded_tfrecord_writer.hpp"
 #include "leat/io/tfrecord_appender.hpp"

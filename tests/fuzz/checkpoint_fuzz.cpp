@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "leat/base/error.hpp"
-#include "leat/codec/checkpoint_state.hpp"
-#include "leat/codec/checkpoint_table.hpp"
-#include "leat/codec/crc32c.hpp"
+#include "leat/codec/checkpoint/checkpoint_state.hpp"
+#include "leat/codec/checkpoint/checkpoint_table.hpp"
+#include "leat/codec/checksum/crc32c.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 // at its line ends, records that lie side by side: they give what each of them gives by itself. Or
 // a header: refused, or the columns that it selects, read from the header itself, are their names.
 
-#include "leat/codec/csv_decoder.hpp"
+#include "leat/codec/csv/csv_decoder.hpp"
 
 #include <algorithm>
 #include <cstddef>

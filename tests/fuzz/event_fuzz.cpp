@@ -1,7 +1,7 @@
 // Any bytes: an event comes out or the bytes are refused; what comes out is written and read as the
 // same, and its histograms are such as can be looked at, or refused.
 
-#include "leat/codec/event.hpp"
+#include "leat/codec/event/event.hpp"
 
 #include <cmath>
 #include <cstdlib>

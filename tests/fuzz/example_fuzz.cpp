@@ -11,9 +11,9 @@
 #include <variant>
 #include <vector>
 
-#include "leat/codec/decode_example.hpp"
-#include "leat/codec/example_builder.hpp"
-#include "leat/codec/example_parser.hpp"
+#include "leat/codec/example/decode_example.hpp"
+#include "leat/codec/example/example_builder.hpp"
+#include "leat/codec/example/example_parser.hpp"
 #include "support/example_agreement.hpp"
 
 namespace {

@@ -1,7 +1,7 @@
 // Any bytes as a zlib or gzip stream, in pieces, beside zlib. Two bytes in front say how; in every
 // other input the bytes are deflate's, and get the header and the trailer that belong to them.
 
-#include "leat/codec/inflater.hpp"
+#include "leat/codec/compression/inflater.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "leat/codec/decode_example.hpp"
-#include "leat/codec/decode_json_example.hpp"
+#include "leat/codec/example/decode_example.hpp"
+#include "leat/codec/example/decode_json_example.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string message;

@@ -1,6 +1,6 @@
 // Any text, in one piece and in two: always the lines that the definition gives.
 
-#include "leat/codec/line_splitter.hpp"
+#include "leat/codec/text/line_splitter.hpp"
 
 #include <cstdlib>
 #include <string>

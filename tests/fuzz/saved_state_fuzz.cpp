@@ -19,7 +19,7 @@
 #include "fuzz/message_mutator.hpp"
 #include "fuzz/saved_pipelines.hpp"
 #include "leat/base/detail/sanitizers.hpp"
-#include "leat/codec/crc32c.hpp"
+#include "leat/codec/checksum/crc32c.hpp"
 #include "leat/io/indexed_reader.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/io/tfrecord_appender.hpp"

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <vector>
 
-#include "leat/codec/decode_example.hpp"
-#include "leat/codec/sequence_example_parser.hpp"
+#include "leat/codec/example/decode_example.hpp"
+#include "leat/codec/example/sequence_example_parser.hpp"
 
 namespace {
 

@@ -2,7 +2,7 @@
 // finds; a reader that resyncs gives what the definition says; as the payload of a record they come
 // back.
 
-#include "leat/codec/tfrecord.hpp"
+#include "leat/codec/tfrecord/tfrecord.hpp"
 
 #include <cstdlib>
 #include <optional>
@@ -10,7 +10,7 @@
 
 #include "fuzz/in_memory.hpp"
 #include "fuzz/tfrecord_mutator.hpp"
-#include "leat/codec/crc32c.hpp"
+#include "leat/codec/checksum/crc32c.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 
 namespace {

@@ -1,13 +1,13 @@
 // Any bytes: as an index they are refused, or describe a file that records fill, and come back the
 // same; as a TFRecord file their headers are found where a scan of everything finds records.
 
-#include "leat/codec/tfrecord_index.hpp"
+#include "leat/codec/tfrecord/tfrecord_index.hpp"
 
 #include <cstdlib>
 #include <vector>
 
 #include "leat/base/error.hpp"
-#include "leat/codec/crc32c.hpp"
+#include "leat/codec/checksum/crc32c.hpp"
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
-#include "leat/codec/crc32c.hpp"
-#include "leat/codec/tfrecord.hpp"
+#include "leat/codec/checksum/crc32c.hpp"
+#include "leat/codec/tfrecord/tfrecord.hpp"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 

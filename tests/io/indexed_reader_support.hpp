@@ -8,7 +8,7 @@
 
 #include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
-#include "leat/codec/epoch_fingerprint.hpp"
+#include "leat/codec/checksum/epoch_fingerprint.hpp"
 #include "leat/io/indexed_reader.hpp"
 #include "leat/sim/world.hpp"
 #include "support/outcome_of.hpp"

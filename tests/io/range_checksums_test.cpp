@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "leat/base/random.hpp"
-#include "leat/codec/crc32c.hpp"
+#include "leat/codec/checksum/crc32c.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 
 namespace range_checksums_test {

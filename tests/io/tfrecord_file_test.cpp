@@ -9,7 +9,7 @@
 #include <catch2/catch.hpp>
 
 #include "leat/async/loop/sync_wait.hpp"
-#include "leat/codec/tfrecord.hpp"
+#include "leat/codec/tfrecord/tfrecord.hpp"
 #include "leat/io/file.hpp"
 #include "leat/io/sharded_tfrecord_writer.hpp"
 #include "leat/io/tfrecord_writer.hpp"

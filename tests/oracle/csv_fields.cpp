@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "leat/base/error.hpp"
-#include "leat/codec/csv_decoder.hpp"
+#include "leat/codec/csv/csv_decoder.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // leat::event beside protobuf's own reader and writer: the same bytes, the same meaning, and the
 // same refusals.
 
-#include "leat/codec/event.hpp"
+#include "leat/codec/event/event.hpp"
 
 #include <cstdint>
 #include <limits>

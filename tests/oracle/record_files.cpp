@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "leat/async/loop/sync_wait.hpp"
-#include "leat/codec/tfrecord.hpp"
+#include "leat/codec/tfrecord/tfrecord.hpp"
 #include "leat/io/tfrecord_writer.hpp"
 #include "support/record_bytes.hpp"
 

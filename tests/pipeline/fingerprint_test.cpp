@@ -11,7 +11,7 @@
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/base/random.hpp"
-#include "leat/codec/crc32c.hpp"
+#include "leat/codec/checksum/crc32c.hpp"
 #include "leat/io/line_reader.hpp"
 #include "leat/pipeline/batcher.hpp"
 #include "leat/pipeline/input_producer.hpp"

@@ -8,7 +8,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/codec/compression.hpp"
+#include "leat/codec/compression/compression.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 
 namespace reader_settings_test {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/codec/crc32c.hpp"
+#include "leat/codec/checksum/crc32c.hpp"
 #include "leat/io/tfrecord_reader.hpp"
 #include "leat/pipeline/read_indexed.hpp"
 #include "pipeline/dealing.hpp"

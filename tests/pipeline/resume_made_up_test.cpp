@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "leat/base/bytes.hpp"
-#include "leat/codec/crc32c.hpp"
+#include "leat/codec/checksum/crc32c.hpp"
 #include "leat/io/indexed_reader_state.hpp"
 #include "leat/pipeline/read_indexed.hpp"
 #include "pipeline/resuming.hpp"

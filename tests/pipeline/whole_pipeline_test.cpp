@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "leat/codec/csv_decoder.hpp"
+#include "leat/codec/csv/csv_decoder.hpp"
 #include "leat/pipeline/input_producer.hpp"
 #include "leat/pipeline/queue_reader.hpp"
 #include "pipeline/batching.hpp"

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <fstream>
 
-#include "leat/codec/tfrecord.hpp"
+#include "leat/codec/tfrecord/tfrecord.hpp"
 
 namespace soak {
 namespace {

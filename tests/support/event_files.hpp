@@ -6,8 +6,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/codec/event.hpp"
-#include "leat/codec/tfrecord.hpp"
+#include "leat/codec/event/event.hpp"
+#include "leat/codec/tfrecord/tfrecord.hpp"
 #include "leat/sim/world.hpp"
 
 namespace leat_test {

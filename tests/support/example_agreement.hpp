@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "leat/codec/example_fields.hpp"
-#include "leat/codec/example_parser.hpp"
+#include "leat/codec/example/example_fields.hpp"
+#include "leat/codec/example/example_parser.hpp"
 
 namespace leat_test {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "leat/codec/inflater.hpp"
+#include "leat/codec/compression/inflater.hpp"
 
 namespace leat_test {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "leat/base/bytes.hpp"
-#include "leat/codec/crc32c.hpp"
-#include "leat/codec/tfrecord.hpp"
+#include "leat/codec/checksum/crc32c.hpp"
+#include "leat/codec/tfrecord/tfrecord.hpp"
 #include "support/inflating.hpp"
 
 namespace leat_test {

@@ -13,8 +13,8 @@
 
 #include "leat/async/task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/codec/crc32c.hpp"
-#include "leat/codec/tfrecord.hpp"
+#include "leat/codec/checksum/crc32c.hpp"
+#include "leat/codec/tfrecord/tfrecord.hpp"
 #include "leat/io/fixed_length_reader.hpp"
 
 namespace leat_test {

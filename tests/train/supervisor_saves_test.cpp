@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/codec/event.hpp"
+#include "leat/codec/event/event.hpp"
 #include "leat/io/file.hpp"
 #include "leat/train/saver.hpp"
 #include "leat/train/supervisor.hpp"

@@ -15,7 +15,7 @@
 
 #include <leat/base/bytes.hpp>
 #include <leat/base/error.hpp>
-#include <leat/codec/crc32c.hpp>
+#include <leat/codec/checksum/crc32c.hpp>
 
 #include "numbers.hpp"
 #include "status.hpp"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <leat/codec/checkpoint_table.hpp>
+#include <leat/codec/checkpoint/checkpoint_table.hpp>
 
 namespace tool {
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include <leat/base/error.hpp>
-#include <leat/codec/example_builder.hpp>
+#include <leat/codec/example/example_builder.hpp>
 
 #include "json_values.hpp"
 

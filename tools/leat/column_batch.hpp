@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <leat/codec/features.hpp>
+#include <leat/codec/example/features.hpp>
 #include <leat/tensor/dtype.hpp>
 
 #include "output.hpp"

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include <leat/codec/example_builder.hpp>
+#include <leat/codec/example/example_builder.hpp>
 
 #include "example.hpp"
 #include "status.hpp"

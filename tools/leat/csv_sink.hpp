@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <leat/codec/decode_example.hpp>
+#include <leat/codec/example/decode_example.hpp>
 #include <leat/tensor/dtype.hpp>
 
 #include "column_batch.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <leat/codec/decode_example.hpp>
+#include <leat/codec/example/decode_example.hpp>
 #include <leat/tensor/dtype.hpp>
 
 #include "output.hpp"

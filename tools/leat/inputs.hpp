@@ -12,8 +12,8 @@
 #include <CLI/App.hpp>
 
 #include <leat/async/task.hpp>
-#include <leat/codec/compression.hpp>
-#include <leat/codec/inflater.hpp>
+#include <leat/codec/compression/compression.hpp>
+#include <leat/codec/compression/inflater.hpp>
 #include <leat/io/corruption.hpp>
 #include <leat/io/tfrecord_reader.hpp>
 

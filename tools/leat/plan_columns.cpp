@@ -9,11 +9,11 @@
 #include <fmt/format.h>
 
 #include <leat/base/error.hpp>
-#include <leat/codec/csv_decoder.hpp>
-#include <leat/codec/decode_json_example.hpp>
+#include <leat/codec/csv/csv_decoder.hpp>
 #include <leat/codec/decode_raw.hpp>
-#include <leat/codec/example_parser.hpp>
-#include <leat/codec/sequence_example_parser.hpp>
+#include <leat/codec/example/decode_json_example.hpp>
+#include <leat/codec/example/example_parser.hpp>
+#include <leat/codec/example/sequence_example_parser.hpp>
 
 #include "pipeline_plan.hpp"
 #include "status.hpp"

@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 
 #include <leat/base/error.hpp>
-#include <leat/codec/deflater.hpp>
-#include <leat/codec/tfrecord.hpp>
+#include <leat/codec/compression/deflater.hpp>
+#include <leat/codec/tfrecord/tfrecord.hpp>
 #include <leat/io/file.hpp>
 #include <leat/io/sharded_tfrecord_writer.hpp>
 #include <leat/io/tfrecord_index_file.hpp>

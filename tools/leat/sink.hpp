@@ -11,7 +11,7 @@
 
 #include <leat/async/task.hpp>
 #include <leat/base/bytes.hpp>
-#include <leat/codec/compression.hpp>
+#include <leat/codec/compression/compression.hpp>
 
 #include "output.hpp"
 #include "progress.hpp"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "leat/codec/epoch_fingerprint.hpp"
+#include "leat/codec/checksum/epoch_fingerprint.hpp"
 #include "leat/io/epoch_order.hpp"
 
 namespace leat {

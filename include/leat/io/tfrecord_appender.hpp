@@ -9,7 +9,7 @@
 #include "leat/async/task.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/base/detail/exclusive_use.hpp"
-#include "leat/codec/tfrecord.hpp"
+#include "leat/codec/tfrecord/tfrecord.hpp"
 #include "leat/io/detail/index_beside.hpp"
 #include "leat/io/detail/output_buffer.hpp"
 #include "leat/io/file.hpp"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "leat/async/task.hpp"
-#include "leat/codec/tfrecord.hpp"
-#include "leat/codec/tfrecord_index.hpp"
+#include "leat/codec/tfrecord/tfrecord.hpp"
+#include "leat/codec/tfrecord/tfrecord_index.hpp"
 #include "leat/io/file.hpp"
 #include "leat/io/record_reader.hpp"
 #include "leat/io/record_selection.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "leat/async/task.hpp"
-#include "leat/codec/tfrecord_index.hpp"
+#include "leat/codec/tfrecord/tfrecord_index.hpp"
 #include "leat/io/file.hpp"
 
 namespace leat {

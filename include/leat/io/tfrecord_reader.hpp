@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "leat/codec/tfrecord.hpp"
+#include "leat/codec/tfrecord/tfrecord.hpp"
 #include "leat/io/detail/range_checksums.hpp"
 #include "leat/io/read_options.hpp"
 #include "leat/io/record_reader.hpp"
@@ -34,7 +34,7 @@ struct tfrecord_reader_options {
 
 namespace detail {
 
-/// Records in frames of a length and checksums; see codec/tfrecord.hpp.
+/// Records in frames of a length and checksums; see codec/tfrecord/tfrecord.hpp.
 class tfrecord_framing {
  public:
   using options = tfrecord_reader_options;

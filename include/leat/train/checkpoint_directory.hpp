@@ -8,7 +8,7 @@
 #include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
-#include "leat/codec/checkpoint_state.hpp"
+#include "leat/codec/checkpoint/checkpoint_state.hpp"
 
 namespace leat {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "leat/async/task.hpp"
-#include "leat/codec/event.hpp"
+#include "leat/codec/event/event.hpp"
 #include "leat/io/corruption.hpp"
 
 namespace leat {

@@ -14,7 +14,7 @@
 #include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
-#include "leat/codec/event.hpp"
+#include "leat/codec/event/event.hpp"
 
 namespace leat {
 

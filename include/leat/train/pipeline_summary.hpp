@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "leat/base/clock.hpp"
-#include "leat/codec/event.hpp"
+#include "leat/codec/event/event.hpp"
 #include "leat/pipeline/queue_fullness.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
 #include "leat/sync/queue_base.hpp"

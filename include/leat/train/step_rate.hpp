@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "leat/base/clock.hpp"
-#include "leat/codec/event.hpp"
+#include "leat/codec/event/event.hpp"
 
 namespace leat {
 

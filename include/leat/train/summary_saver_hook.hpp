@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "leat/base/braced.hpp"
-#include "leat/codec/event.hpp"
+#include "leat/codec/event/event.hpp"
 #include "leat/train/session_hook.hpp"
 #include "leat/train/step_timer.hpp"
 

@@ -14,7 +14,7 @@
 
 #include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
-#include "leat/codec/event.hpp"
+#include "leat/codec/event/event.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/queue_run.hpp"
 #include "leat/train/session.hpp"

@@ -12,7 +12,7 @@
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/base/error.hpp"
-#include "leat/codec/event.hpp"
+#include "leat/codec/event/event.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
 #include "leat/sync/queue_base.hpp"
 #include "leat/sync/runner_collection.hpp"

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "leat/async/task.hpp"
-#include "leat/codec/compression.hpp"
-#include "leat/codec/inflater.hpp"
+#include "leat/codec/compression/compression.hpp"
+#include "leat/codec/compression/inflater.hpp"
 #include "leat/io/detail/framing.hpp"
 #include "leat/io/detail/read_ahead.hpp"
 #include "leat/io/detail/window.hpp"

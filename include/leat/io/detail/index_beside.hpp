@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "leat/async/task.hpp"
-#include "leat/codec/tfrecord_index.hpp"
+#include "leat/codec/tfrecord/tfrecord_index.hpp"
 #include "leat/io/detail/partial_file.hpp"
 
 namespace leat::detail {

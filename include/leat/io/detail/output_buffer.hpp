@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "leat/async/task.hpp"
-#include "leat/codec/compression.hpp"
-#include "leat/codec/deflater.hpp"
+#include "leat/codec/compression/compression.hpp"
+#include "leat/codec/compression/deflater.hpp"
 #include "leat/io/file.hpp"
 
 namespace leat::detail {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "leat/async/task.hpp"
-#include "leat/codec/compression.hpp"
+#include "leat/codec/compression/compression.hpp"
 #include "leat/pipeline/detail/pipeline_core.hpp"
 #include "leat/pipeline/detail/stage_state.hpp"
 

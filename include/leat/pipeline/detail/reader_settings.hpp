@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "leat/codec/compression.hpp"
+#include "leat/codec/compression/compression.hpp"
 #include "leat/io/corruption.hpp"
 #include "leat/io/detail/byte_stream.hpp"
 #include "leat/pipeline/detail/stage_state.hpp"

@@ -1,0 +1,166 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "leat/base/bytes.hpp"
+#include "leat/codec/tfrecord/tfrecord.hpp"
+
+namespace leat {
+
+/// What an index knows of the file it was made of, to tell whether that is the same one still.
+struct tfrecord_stamp {
+  std::uint64_t size = 0;        ///< bytes
+  std::int64_t modified_ns = 0;  ///< time of the last change, nanoseconds since 1970
+  /// CRC-32C of its first tfrecord_sample_size bytes and then its last ones; a smaller file counts
+  /// whole, twice.
+  std::uint32_t sample = 0;
+
+  friend bool operator==(const tfrecord_stamp&, const tfrecord_stamp&) = default;
+};
+inline constexpr std::size_t tfrecord_sample_size = 4096;
+
+/// The first bytes of an index, as in a PNG file: a transfer that takes it for text changes them.
+inline constexpr std::string_view tfrecord_index_signature = "\x89LIX\r\n\x1a\n";
+
+/// Where the records of a TFRecord file stand: how many there are, and the place of each in O(1).
+///
+/// Made by a tfrecord_index_builder, or of the bytes of an index file; see
+/// docs/formats/tfrecord-index.md. The offsets of 128 records are kept as a straight line and what
+/// they differ from it, in as many bits as the largest difference takes: records of one size take
+/// 0.2 bytes each, records of 100 to 1000 bytes 2 bytes.
+///
+/// A value type. Thread safety: distinct-safe; shared-safe where nobody assigns to it.
+class tfrecord_index {
+ public:
+  /// A record's place.
+  struct entry {
+    std::uint64_t offset = 0;  ///< of its first byte, frame included, from the start of the file
+    std::uint64_t size = 0;    ///< of the payload, bytes
+
+    friend bool operator==(const entry&, const entry&) = default;
+  };
+
+  /// Of a file without records.
+  tfrecord_index() = default;
+
+  /// How many records there are.
+  [[nodiscard]] std::uint64_t size() const noexcept { return count_; }
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+
+  /// The place of record `i`, which must be below size(). Cost: O(1), a few ns where it is cached.
+  [[nodiscard]] entry operator[](std::uint64_t i) const noexcept {
+    const std::uint64_t offset = offset_of(i);
+    const std::uint64_t end = i + 1 == count_ ? stamp_.size : offset_of(i + 1);
+    return {offset, end - offset - tfrecord_overhead};
+  }
+
+  /// Bytes of all payloads.
+  [[nodiscard]] std::uint64_t payload_size() const noexcept {
+    return stamp_.size - count_ * tfrecord_overhead;
+  }
+
+  [[nodiscard]] const tfrecord_stamp& stamp() const noexcept { return stamp_; }
+
+  /// The bytes of an index file. Errors: std::bad_alloc.
+  [[nodiscard]] std::vector<std::byte> encode() const;
+
+  /// The index that these bytes are. What comes out is consistent, whoever wrote the bytes: records
+  /// lie one behind the other from the start to the end of a file of stamp().size bytes.
+  ///
+  /// Errors: invalid_argument for what is no index; unimplemented for one of another version;
+  ///         data_loss for a damaged one; std::bad_alloc. Cost: about 1 ns a record.
+  [[nodiscard]] static tfrecord_index decode(byte_view bytes);
+
+  friend bool operator==(const tfrecord_index&, const tfrecord_index&) = default;
+
+ private:
+  friend class tfrecord_index_builder;
+
+  static constexpr std::size_t block_records = 128;
+
+  // The offset of record r of a block is origin + r * stride + the r-th of its differences, which
+  // lie from bit `position` of words_ on and have `width` bits each. Sums are modulo 2^64.
+  struct block {
+    std::uint64_t origin = 0;
+    std::uint64_t stride = 0;
+    std::uint64_t place = 0;  // position << 8 | width
+
+    [[nodiscard]] std::uint64_t position() const noexcept { return place >> 8; }
+    [[nodiscard]] unsigned width() const noexcept { return static_cast<unsigned>(place & 0xFF); }
+    friend bool operator==(const block&, const block&) = default;
+  };
+
+  [[nodiscard]] std::uint64_t offset_of(std::uint64_t i) const noexcept {
+    const block& b = blocks_[static_cast<std::size_t>(i / block_records)];
+    const std::uint64_t r = i % block_records;
+    return b.origin + r * b.stride + difference(b.position() + r * b.width(), b.width());
+  }
+
+  // `width` bits of words_, at most 63.
+  [[nodiscard]] std::uint64_t difference(std::uint64_t bit, unsigned width) const noexcept {
+    if (width == 0) return 0;
+    const auto word = static_cast<std::size_t>(bit / 64);
+    const auto shift = static_cast<unsigned>(bit % 64);
+    // Two shifts, as one by 64 has no meaning.
+    const std::uint64_t both = words_[word] >> shift | words_[word + 1] << 1 << (63 - shift);
+    return both & ((std::uint64_t{1} << width) - 1);
+  }
+
+  [[nodiscard]] std::size_t used_words() const noexcept {
+    return words_.empty() ? 0 : words_.size() - 1;
+  }
+  void check_places() const;
+  void check_offsets() const;
+
+  std::vector<block> blocks_;
+  std::vector<std::uint64_t> words_;  // none, or one more than is needed
+  std::uint64_t count_ = 0;
+  tfrecord_stamp stamp_;
+};
+
+/// Makes an index, one record after the other: while a file is written, or by a scan of headers.
+///
+///     leat::tfrecord_index_builder builder;
+///     builder.add(payload.size());  // for each record that is written
+///     co_await leat::save_tfrecord_index(path, std::move(builder));
+///
+/// Thread safety: distinct-safe.
+class tfrecord_index_builder {
+ public:
+  /// Adds the record that comes next in the file, by the size of its payload.
+  ///
+  /// Errors: std::bad_alloc, then nothing was added; invalid_argument where the file would be
+  ///         larger than 2^63 bytes. Cost: 2 ns.
+  void add(std::uint64_t payload_size);
+
+  /// Records so far.
+  [[nodiscard]] std::uint64_t size() const noexcept { return index_.count_ + pending_.size(); }
+  /// The offset behind the last record.
+  [[nodiscard]] std::uint64_t end_offset() const noexcept { return end_; }
+
+  /// The index of the file of this stamp.
+  /// Errors: failed_precondition when that has another size; std::bad_alloc.
+  [[nodiscard]] tfrecord_index finish(const tfrecord_stamp& stamp) &&;
+
+ private:
+  void pack();
+
+  tfrecord_index index_;                // without the pending records
+  std::vector<std::uint64_t> pending_;  // offsets, at most those of a block
+  std::uint64_t end_ = 0;
+  std::uint64_t bits_ = 0;  // of words_ that are in use
+};
+
+/// Adds the records at the beginning of `bytes`, which begin at a record, by their headers: the
+/// payloads are not looked at, and may lie behind `bytes`. `left`: bytes from there to the end of
+/// the file.
+///
+/// Ends with need_more at a header that is not whole in `bytes`, or at a record that is not whole
+/// in the file: then scan::needed is above `left` - scan::consumed. Else as scan_tfrecords().
+/// Thread safety: distinct-safe. Cost: a few ns a record.
+tfrecord_scan index_tfrecords(byte_view bytes, std::uint64_t left, tfrecord_index_builder& to);
+
+}  // namespace leat

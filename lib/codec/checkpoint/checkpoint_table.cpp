@@ -1,0 +1,235 @@
+#include "leat/codec/checkpoint/checkpoint_table.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+#include "codec/file_header.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/error.hpp"
+#include "leat/codec/checksum/crc32c.hpp"
+
+namespace leat {
+
+using detail::load_at;
+using detail::max_file_size;
+
+namespace {
+
+// As in a PNG file: a transfer that takes it for text changes it.
+constexpr std::string_view checkpoint_magic = "\x89LCK\r\n\x1a\n";
+
+// Where the numbers of the header stand. It is the same in all versions.
+struct place {
+  enum : std::size_t {
+    version_at = 8,
+    count_at = 12,
+    table_size_at = 16,
+    file_size_at = 24,
+    table_crc_at = 32,
+    header_crc_at = 36,
+  };
+};
+
+// Of an entry, beside its texts: their two sizes, element size, offset, size, checksum.
+constexpr std::size_t entry_size = 2 + 2 + 4 + 8 + 8 + 4;
+// Of the identity, beside its text.
+constexpr std::size_t identity_size = 2;
+
+[[noreturn]] void damaged_checkpoint(const std::string& what) {
+  throw failure(errc::data_loss, "the checkpoint is damaged: " + what);
+}
+
+[[noreturn]] void refuse_checkpoint(const std::string& what) {
+  throw failure(errc::invalid_argument, what);
+}
+
+// ---- Writing.
+
+class writer {
+ public:
+  explicit writer(std::byte* at) noexcept : at_(at) {}
+
+  template <class Integer>
+  void put(Integer value) noexcept {
+    store_little_endian(at_, value);
+    at_ += sizeof value;
+  }
+
+  void put_text(std::string_view text) noexcept {
+    if (!text.empty()) std::memcpy(at_, text.data(), text.size());
+    at_ += text.size();
+  }
+
+  [[nodiscard]] const std::byte* here() const noexcept { return at_; }
+
+ private:
+  std::byte* at_;
+};
+
+void check_text(std::string_view what, const std::string& text) {
+  if (text.size() <= checkpoint_table::max_text_size) return;
+  refuse_checkpoint("a checkpoint: " + std::string(what) + " of " + std::to_string(text.size()) +
+                    " bytes is too long, the most is " +
+                    std::to_string(checkpoint_table::max_text_size));
+}
+
+std::uint64_t size_of_table(const checkpoint_table& t) noexcept {
+  std::uint64_t size = checkpoint_table::header_size + identity_size + t.identity.size();
+  for (const checkpoint_entry& e : t.entries) size += entry_size + e.name.size() + e.type.size();
+  return size;
+}
+
+// ---- Reading.
+
+// What is left of the table. Its checksum was right: only who made it up gets beyond the end.
+class reader {
+ public:
+  explicit reader(byte_view rest) noexcept : rest_(rest) {}
+
+  template <class Integer>
+  Integer take() {
+    return load_at<Integer>(take(sizeof(Integer)), 0);
+  }
+
+  std::string take_text(std::size_t size) { return std::string(as_text(take(size))); }
+
+  [[nodiscard]] bool empty() const noexcept { return rest_.empty(); }
+
+ private:
+  byte_view take(std::size_t size) {
+    if (rest_.size() < size) damaged_checkpoint("its table ends within an entry");
+    const byte_view taken = rest_.first(size);
+    rest_ = rest_.subspan(size);
+    return taken;
+  }
+
+  byte_view rest_;
+};
+
+void check_entry(const checkpoint_entry& e, std::uint64_t offset, std::uint64_t file_size) {
+  const auto fault = [&](const std::string& what) {
+    damaged_checkpoint("entry '" + e.name + "' " + what);
+  };
+  if (e.offset != offset) fault("is not where it should be");
+  if (e.size > file_size - offset) fault("goes on behind the end of the file");
+  if (e.element_size == 0 || e.size % e.element_size != 0) {
+    fault("has no whole number of elements");
+  }
+}
+
+}  // namespace
+
+void checkpoint_table::lay_out() {
+  check_text("an identity", identity);
+  for (const checkpoint_entry& e : entries) {
+    check_text("a name", e.name);
+    check_text("a type", e.type);
+    LEAT_ASSERT(e.element_size > 0 && e.size % e.element_size == 0,
+                "an entry of a checkpoint has no whole number of elements");
+  }
+  std::uint64_t offset = size_of_table(*this);
+  if (offset > max_size || entries.size() > UINT32_MAX) {
+    refuse_checkpoint("a checkpoint of " + std::to_string(entries.size()) +
+                      " values has a table of " + std::to_string(offset) + " bytes, the most is " +
+                      std::to_string(max_size) + ": put several values into one");
+  }
+  for (checkpoint_entry& e : entries) {
+    e.offset = offset;
+    if (e.size > max_file_size - offset)
+      refuse_checkpoint("a checkpoint cannot be larger than 2^63 bytes");
+    offset += e.size;
+  }
+}
+
+std::uint64_t checkpoint_table::file_size() const {
+  return entries.empty() ? size_of_table(*this) : entries.back().offset + entries.back().size;
+}
+
+std::vector<std::byte> checkpoint_table::encode() const {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(size_of_table(*this)));
+  writer table(bytes.data() + header_size);
+  table.put(static_cast<std::uint16_t>(identity.size()));
+  table.put_text(identity);
+  for (const checkpoint_entry& e : entries) {
+    table.put(static_cast<std::uint16_t>(e.name.size()));
+    table.put(static_cast<std::uint16_t>(e.type.size()));
+    table.put(e.element_size);
+    table.put(e.offset);
+    table.put(e.size);
+    table.put(e.checksum);
+    table.put_text(e.name);
+    table.put_text(e.type);
+  }
+  LEAT_ASSERT(table.here() == bytes.data() + bytes.size(), "a checkpoint's table has another size");
+  writer header(bytes.data());
+  header.put_text(checkpoint_magic);
+  header.put(version);
+  header.put(static_cast<std::uint32_t>(entries.size()));
+  header.put(std::uint64_t{bytes.size()});
+  header.put(file_size());
+  header.put(crc32c(byte_view(bytes).subspan(header_size)));
+  header.put(crc32c({bytes.data(), place::header_crc_at}));
+  return bytes;
+}
+
+checkpoint_table::extent checkpoint_table::decode_extent(byte_view bytes) {
+  const std::size_t known = std::min(bytes.size(), checkpoint_magic.size());
+  if (as_text(bytes.first(known)) != checkpoint_magic.substr(0, known))
+    refuse_checkpoint("this is no checkpoint");
+  if (bytes.size() < header_size) damaged_checkpoint("it ends within its header");
+  if (load_at<std::uint32_t>(bytes, place::header_crc_at) !=
+      crc32c(bytes.first(place::header_crc_at))) {
+    damaged_checkpoint("the checksum of its header is wrong");
+  }
+  if (const auto v = load_at<std::uint32_t>(bytes, place::version_at); v != version) {
+    throw failure(errc::unimplemented, "the checkpoint is of version " + std::to_string(v) +
+                                           ", this leat knows version " + std::to_string(version));
+  }
+  const extent e{load_at<std::uint64_t>(bytes, place::table_size_at),
+                 load_at<std::uint64_t>(bytes, place::file_size_at)};
+  if (e.table_size < header_size + identity_size || e.table_size > max_size ||
+      e.file_size < e.table_size || e.file_size > max_file_size) {
+    damaged_checkpoint("its numbers contradict each other");
+  }
+  return e;
+}
+
+checkpoint_table checkpoint_table::decode(byte_view bytes) {
+  const extent all = decode_extent(bytes.first(std::min(bytes.size(), header_size)));
+  if (bytes.size() != all.table_size) damaged_checkpoint("it ends within its table");
+  const byte_view rest = bytes.subspan(header_size);
+  if (load_at<std::uint32_t>(bytes, place::table_crc_at) != crc32c(rest)) {
+    damaged_checkpoint("the checksum of its table is wrong");
+  }
+  const auto count = load_at<std::uint32_t>(bytes, place::count_at);
+  if (count > rest.size() / entry_size) damaged_checkpoint("it has more entries than its table");
+  checkpoint_table table;
+  reader from(rest);
+  const auto size = from.take<std::uint16_t>();
+  table.identity = from.take_text(size);
+  table.entries.reserve(count);
+  std::unordered_set<std::string_view> names;
+  std::uint64_t offset = all.table_size;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    checkpoint_entry& e = table.entries.emplace_back();
+    const auto name_size = from.take<std::uint16_t>();
+    const auto type_size = from.take<std::uint16_t>();
+    e.element_size = from.take<std::uint32_t>();
+    e.offset = from.take<std::uint64_t>();
+    e.size = from.take<std::uint64_t>();
+    e.checksum = from.take<std::uint32_t>();
+    e.name = from.take_text(name_size);
+    e.type = from.take_text(type_size);
+    check_entry(e, offset, all.file_size);
+    offset += e.size;
+    if (!names.insert(e.name).second) damaged_checkpoint("entry '" + e.name + "' is there twice");
+  }
+  if (!from.empty() || offset != all.file_size)
+    damaged_checkpoint("its entries do not fill the file");
+  return table;
+}
+
+}  // namespace leat

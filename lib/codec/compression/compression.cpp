@@ -1,0 +1,99 @@
+#include "leat/codec/compression/compression.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+
+#include "codec/compression/deflate_header.hpp"
+#include "leat/base/error.hpp"
+#include "leat/codec/compression/inflater.hpp"
+#include "leat/codec/tfrecord/tfrecord.hpp"
+
+namespace leat {
+namespace {
+
+unsigned at(byte_view bytes, std::size_t index) noexcept {
+  return std::to_integer<unsigned>(bytes[index]);
+}
+
+// A header without a dictionary, for a window of any size, and a block of a type that exists.
+bool looks_like_zlib(byte_view bytes) noexcept {
+  detail::stream_header header;
+  header.begin(compression::zlib);
+  if (bytes.size() < 3 || header.feed(bytes[0]) != detail::stream_header::status::more) {
+    return false;
+  }
+  const bool block = (at(bytes, 2) & 6U) != 6U;
+  return header.feed(bytes[1]) == detail::stream_header::status::complete && block;
+}
+
+// Of a window of 32 KiB, which is what nearly all that write zlib take.
+bool has_usual_window(byte_view bytes) noexcept { return at(bytes, 0) == 0x78; }
+
+// How far these bytes, the first ones of a zlib stream perhaps, can be inflated: truncated when
+// nothing speaks against it.
+inflate_end try_to_inflate(byte_view bytes) {
+  byte_view in = bytes.first(std::min(bytes.size(), compression_sample_size));
+  inflater trial(compression::zlib);
+  std::array<std::byte, 1024> out;
+  inflate_result r;
+  do {
+    r = trial.inflate(in, out);
+    in = in.subspan(r.consumed);
+  } while (r.end == inflate_end::output_full);
+  return trial.finish().end;
+}
+
+// What is as long as a sample need not be whole.
+bool inflates_as_zlib(byte_view bytes) {
+  const inflate_end end = try_to_inflate(bytes);
+  return end == inflate_end::complete ||
+         (end == inflate_end::truncated && bytes.size() >= compression_sample_size);
+}
+
+bool looks_like_gzip(byte_view bytes) noexcept {
+  return bytes.size() >= 3 && at(bytes, 0) == 0x1f && at(bytes, 1) == 0x8b && at(bytes, 2) == 8;
+}
+
+}  // namespace
+
+std::string_view name(compression c) noexcept {
+  switch (c) {
+    case compression::none: return "none";
+    case compression::zlib: return "ZLIB";
+    case compression::gzip: return "GZIP";
+  }
+  return "?";
+}
+
+compression parse_compression(std::string_view text) {
+  if (text.empty()) return compression::none;
+  for (const auto c : {compression::none, compression::zlib, compression::gzip}) {
+    if (text == name(c)) return c;
+  }
+  throw failure(errc::invalid_argument, "'" + std::string(text) +
+                                            "' is no compression: it must be empty, none, ZLIB "
+                                            "or GZIP");
+}
+
+compression detect_compression(byte_view beginning) {
+  if (looks_like_gzip(beginning)) return compression::gzip;
+  if (!looks_like_zlib(beginning)) return compression::none;
+  const bool zlib = has_usual_window(beginning) || inflates_as_zlib(beginning);
+  return zlib ? compression::zlib : compression::none;
+}
+
+bool needs_compression_sample(byte_view beginning) {
+  if (beginning.size() < 3) return true;
+  return beginning.size() < compression_sample_size && looks_like_zlib(beginning) &&
+         !has_usual_window(beginning) && try_to_inflate(beginning) == inflate_end::truncated;
+}
+
+compression detect_tfrecord_compression(byte_view beginning) {
+  const bool is_record = beginning.size() >= tfrecord_header_size &&
+                         find_tfrecord(beginning.first(tfrecord_header_size), UINT64_MAX) == 0U;
+  return is_record ? compression::none : detect_compression(beginning);
+}
+
+}  // namespace leat

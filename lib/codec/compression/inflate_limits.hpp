@@ -1,0 +1,14 @@
+#pragma once
+
+#include "leat/codec/compression/inflater.hpp"
+
+namespace leat::detail {
+
+// Names the limit that is 0, which none may be; null: none is.
+[[nodiscard]] inline const char* zero_limit(const inflate_options& o) noexcept {
+  if (o.max_empty_members == 0) return "inflate_options::max_empty_members is 0";
+  if (o.max_ratio == 0) return "inflate_options::max_ratio is 0";
+  return o.max_output == 0 ? "inflate_options::max_output is 0" : nullptr;
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,82 @@
+#include "codec/compression/raw_inflater.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace leat::detail {
+
+void raw_inflater::begin(compression format) noexcept {
+  // A damaged stream may lead to places of its tables that no code has set, and copy over a
+  // distance of 0 what its history held before: let both be empty, not what another stream left.
+  // The history is most of the engine. Members of a gzip file may have no output: what such a one
+  // cannot have written is not cleared again.
+  constexpr std::size_t beyond = 4096;  // more than the engine writes beyond what it delivers
+  if (begun_ && ended_ && written_ < sizeof engine_.tmp_out_buffer - beyond) {
+    auto* const begin = reinterpret_cast<std::byte*>(&engine_);
+    auto* const history = reinterpret_cast<std::byte*>(engine_.tmp_out_buffer);
+    std::byte* const behind = history + sizeof engine_.tmp_out_buffer;
+    std::fill(begin, history + written_ + beyond, std::byte());
+    std::fill(behind, begin + sizeof engine_, std::byte());
+  } else {
+    std::memset(&engine_, 0, sizeof engine_);
+  }
+  ::isal_inflate_init(&engine_);
+  engine_.crc_flag = format == compression::zlib ? ISAL_ZLIB_NO_HDR : ISAL_GZIP_NO_HDR;
+  begun_ = true;
+  ended_ = false;
+  written_ = 0;
+  forget();
+}
+
+// A damaged stream may copy over a distance of 0 what stood in the room before: nothing of somebody
+// else's is to come out. What goes on where the last run has stopped was cleared for that one.
+void raw_inflater::clear(std::span<std::byte> out) noexcept {
+  std::byte* const end = out.data() + out.size();
+  const bool goes_on = out.data() == next_out_;
+  std::byte* const from = goes_on ? std::min(end, out_end_) : out.data();
+  std::fill(from, end, std::byte());
+  out_end_ = goes_on ? std::max(end, out_end_) : end;
+}
+
+raw_inflater::step raw_inflater::run(byte_view in, std::span<std::byte> out) noexcept {
+  in = in.first(std::min(in.size(), largest_span));
+  out = out.first(std::min(out.size(), largest_span));
+  clear(out);
+  auto* const next_in =
+      reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(in.data()));  // it is only read
+  engine_.next_in = next_in;
+  engine_.avail_in = static_cast<std::uint32_t>(in.size());
+  engine_.next_out = reinterpret_cast<std::uint8_t*>(out.data());
+  engine_.avail_out = static_cast<std::uint32_t>(out.size());
+  step result;
+  result.bad = ::isal_inflate(&engine_) < 0;
+  result.produced = out.size() - engine_.avail_out;
+  next_out_ = out.data() + result.produced;
+  written_ += result.produced;
+  result.ended = !result.bad && engine_.block_state == ISAL_BLOCK_FINISH;
+  ended_ = result.ended;
+  std::ptrdiff_t consumed = engine_.next_in - next_in;
+  if (result.ended) {
+    // Newer versions have gone back themselves, also in front of this input.
+    consumed -= static_cast<std::ptrdiff_t>(unread());
+    behind_end_ = consumed < 0 ? static_cast<std::size_t>(-consumed) : 0;
+    std::move(last_.begin() + static_cast<std::ptrdiff_t>(last_size_ - behind_end_),
+              last_.begin() + static_cast<std::ptrdiff_t>(last_size_), last_.begin());
+    consumed = std::max<std::ptrdiff_t>(consumed, 0);
+  } else {
+    remember(in.first(static_cast<std::size_t>(consumed)));
+  }
+  result.consumed = static_cast<std::size_t>(consumed);
+  return result;
+}
+
+void raw_inflater::remember(byte_view consumed) noexcept {
+  consumed = consumed.last(std::min(consumed.size(), most_unread));
+  const std::size_t kept = std::min(last_size_, most_unread - consumed.size());
+  std::move(last_.begin() + static_cast<std::ptrdiff_t>(last_size_ - kept),
+            last_.begin() + static_cast<std::ptrdiff_t>(last_size_), last_.begin());
+  std::copy(consumed.begin(), consumed.end(), last_.begin() + static_cast<std::ptrdiff_t>(kept));
+  last_size_ = kept + consumed.size();
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,141 @@
+#include "codec/csv/csv_block.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace leat::detail {
+namespace {
+
+// Bytes of the line end between the end of a record and the next one, of which these two may look
+// at all; npos: there is something else between them.
+std::size_t line_end_before(const char* end, const char* next) noexcept {
+  const std::size_t size = reinterpret_cast<std::uintptr_t>(next) -
+                           reinterpret_cast<std::uintptr_t>(end);  // very large: it is before
+  const bool is_line_end =
+      size == 0 || (size == 1 && end[0] == '\n') || (size == 2 && end[0] == '\r' && end[1] == '\n');
+  return is_line_end ? size : std::string_view::npos;
+}
+
+}  // namespace
+
+std::size_t csv_block::take(std::span<const std::string_view> records) {
+  const std::size_t count = count_together(records);
+  records_ = records.first(count);
+  const char* const begin = records_.front().data();
+  text_ = {begin, records_.back().data() + records_.back().size()};
+  plain_ = find_fields();
+  return count;
+}
+
+// An empty record has no field at all, and is for others.
+std::size_t csv_block::count_together(std::span<const std::string_view> records) noexcept {
+  between_ = 0;
+  const char* const begin = records[0].data();
+  if (records[0].empty()) return 1;
+  std::size_t count = 1;
+  for (; count < std::min(records.size(), max_count); ++count) {
+    const std::string_view before = records[count - 1];
+    const std::string_view next = records[count];
+    if (next.empty()) break;
+    const std::size_t line_end = line_end_before(before.data() + before.size(), next.data());
+    if (line_end == std::string_view::npos) break;
+    if (next.data() + next.size() - begin > static_cast<std::ptrdiff_t>(max_text)) break;
+    between_ += line_end;
+  }
+  return count;
+}
+
+bool csv_block::find_fields() {
+#if defined(__x86_64__)
+  if (!has_avx2() || text_.empty() || text_.size() > max_record) return false;
+  if (!places_) places_ = std::make_unique_for_overwrite<places>();
+  const totals all = find_delimiters();
+  any_quotes_ = all.quotes > 0;
+  return all.line_ends == between_ && delimiters_are_even(all.delimiters) &&
+         (!any_quotes_ || quotes_are_around_fields(all.quotes));
+#else
+  return false;
+#endif
+}
+
+// As many in each record.
+bool csv_block::delimiters_are_even(std::size_t found) noexcept {
+  if (found % count() != 0) return false;
+  delimiters_ = found / count();
+  const std::uint16_t* first = places_->delimiters.data();
+  bool even = true;
+  for (std::size_t i = 0; i < count(); ++i) {
+    const auto begin = static_cast<std::size_t>(records_[i].data() - text_.data());
+    const std::size_t end = begin + records_[i].size();
+    places_->begins[i] = static_cast<std::uint16_t>(begin);
+    places_->ends[i] = static_cast<std::uint16_t>(end);
+    even = even && (delimiters_ == 0 || (first[0] >= begin && first[delimiters_ - 1] < end));
+    first += delimiters_;
+  }
+  return even;
+}
+
+// If so many fields begin and end with a quote as there are pairs, all quotes are accounted for: so
+// none is inside a field, nor open where a record ends.
+bool csv_block::quotes_are_around_fields(std::size_t quotes) const noexcept {
+  std::size_t pairs = 0;
+  const std::uint16_t* ends = places_->delimiters.data();
+  for (const std::string_view record : records_) {
+    const char* begin = record.data();
+    for (std::size_t i = 0; i <= delimiters_; ++i) {
+      const char* const end =
+          i == delimiters_ ? record.data() + record.size() : text_.data() + ends[i];
+      if (end - begin >= 2 && *begin == '"' && end[-1] == '"') ++pairs;
+      begin = end + 1;
+    }
+    ends += delimiters_;
+  }
+  return 2 * pairs == quotes;
+}
+
+#if defined(__x86_64__)
+
+namespace {
+
+// A bit for each byte: whether as many quotes as are odd stand there and before.
+LEAT_AVX2 std::uint64_t behind_odd(std::uint64_t quotes) noexcept {
+  for (int by = 1; by < 64; by *= 2) quotes ^= quotes << by;
+  return quotes;
+}
+
+}  // namespace
+
+LEAT_AVX2 csv_block::totals csv_block::find_delimiters() noexcept {
+  constexpr int at_once = 8;  // mostly there are not more fields in 64 bytes
+  totals all;
+  std::uint16_t* out = places_->delimiters.data();
+  std::uint64_t open = 0;  // all ones: inside quotes
+  for (std::size_t base = 0; base < text_.size(); base += block_size) {
+    const std::size_t size = std::min(block_size, text_.size() - base);
+    char last[block_size];
+    const char* data = text_.data() + base;
+    std::uint64_t inside = ~std::uint64_t{0};
+    if (size < block_size) {  // what is behind the text is not ours to read
+      std::memcpy(last, data, size);
+      data = last;
+      inside >>= block_size - size;
+    }
+    const byte_block block(data);
+    std::uint64_t delimiters = block.where(delimiter_) & inside;
+    all.line_ends += static_cast<std::size_t>(_mm_popcnt_u64(block.where('\n', '\r') & inside));
+    const std::uint64_t quotes = quotes_ ? block.where('"') & inside : 0;
+    if ((quotes | open) != 0) {
+      const std::uint64_t quoted = behind_odd(quotes) ^ open;
+      delimiters &= ~quoted;
+      open = std::uint64_t{0} - (quoted >> 63);
+      all.quotes += static_cast<std::size_t>(_mm_popcnt_u64(quotes));
+    }
+    out = write_bits<at_once>(out, delimiters, base);
+  }
+  all.delimiters = static_cast<std::size_t>(out - places_->delimiters.data());
+  return all;
+}
+
+#endif
+
+}  // namespace leat::detail

@@ -1,0 +1,292 @@
+#include "leat/codec/csv/csv_decoder.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "codec/csv/csv_block.hpp"
+#include "codec/csv/csv_splitter.hpp"
+#include "codec/csv/csv_values.hpp"
+#include "codec/excerpt.hpp"
+#include "codec/record_count_context.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat {
+namespace {
+
+using detail::parsed;
+
+constexpr std::size_t every_field = std::numeric_limits<std::size_t>::max();
+
+[[noreturn]] void refuse_csv(const std::string& why) {
+  throw failure(errc::invalid_argument, "csv_decoder: " + why);
+}
+
+bool can_be_decoded(dtype type) noexcept {
+  return type == dtype::int32 || type == dtype::int64 || type == dtype::float32 ||
+         type == dtype::float64 || type == dtype::string;
+}
+
+void check_column(const csv_column& column, std::size_t index) {
+  const tensor& value = column.default_value;
+  const std::string which = "column " + std::to_string(index);
+  if (!can_be_decoded(value.type())) {
+    refuse_csv(which + " is of " + std::string(name(value.type())) +
+               ": int32, int64, float32, float64 and string can be decoded");
+  }
+  if (value.shape().rank() > 1 || value.count() > 1) {
+    refuse_csv(which + " has a default_value of shape " + to_string(value.shape()) +
+               ": give a scalar, or a vector of none for a field that must be there");
+  }
+}
+
+void check_options(const csv_options& o, std::size_t columns) {
+  if (o.delimiter == '"' || o.delimiter == '\n' || o.delimiter == '\r') {
+    refuse_csv("the delimiter cannot be a quote or a line end");
+  }
+  if (o.select.empty()) return;
+  if (o.select.size() != columns) {
+    refuse_csv("select names " + std::to_string(o.select.size()) + " fields for " +
+               std::to_string(columns) + " columns");
+  }
+  if (!std::ranges::is_sorted(o.select, std::less_equal<>())) refuse_csv("select has to rise");
+}
+
+element_spec spec_of(const std::vector<csv_column>& columns) {
+  if (columns.empty()) refuse_csv("no column");
+  std::vector<component_spec> components;
+  for (const csv_column& c : columns) {
+    check_column(c, components.size());
+    components.push_back({.type = c.default_value.type(), .shape = {}, .name = c.name});
+  }
+  return element_spec(std::move(components));
+}
+
+std::string_view without_mark_and_line_end(std::string_view header) noexcept {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (header.starts_with(byte_order_mark)) header.remove_prefix(byte_order_mark.size());
+  if (header.ends_with('\n')) header.remove_suffix(1);
+  if (header.ends_with('\r')) header.remove_suffix(1);
+  return header;
+}
+
+std::string list_of(std::span<const std::string_view> names) {
+  constexpr std::size_t most = 20;
+  std::string list;
+  for (const std::string_view name : names.first(std::min(names.size(), most))) {
+    list += (list.empty() ? "" : ", ") + detail::excerpt(name);
+  }
+  return names.size() > most ? list + ", ..." : list;
+}
+
+// For each column the field of the header that has its name.
+std::vector<std::size_t> fields_in(std::string_view header, const std::vector<csv_column>& columns,
+                                   const csv_options& o) {
+  detail::csv_splitter splitter(o.delimiter, o.quotes, every_field);
+  std::span<const std::string_view> names;
+  try {
+    names = splitter.split(without_mark_and_line_end(header), 0);
+  } catch (const decode_error& e) {
+    refuse_csv("the header cannot be split into names: " + std::string(e.what()));
+  }
+  std::vector<std::size_t> fields;
+  for (const csv_column& c : columns) {
+    if (c.name.empty()) {
+      refuse_csv("column " + std::to_string(fields.size()) +
+                 " has no name: for_header() finds columns by their names");
+    }
+    const auto found = std::ranges::find(names, std::string_view(c.name));
+    if (found == names.end()) {
+      refuse_csv("the header has no field '" + c.name +
+                 "': " + (names.empty() ? "it is empty" : "its fields are " + list_of(names)));
+    }
+    if (std::ranges::count(names, std::string_view(c.name)) > 1) {
+      refuse_csv("the header has the field '" + c.name +
+                 "' twice: select the columns by number, with csv_options::select");
+    }
+    fields.push_back(static_cast<std::size_t>(found - names.begin()));
+  }
+  return fields;
+}
+
+}  // namespace
+
+struct csv_decoder::plan {
+  plan(std::vector<csv_column> c, csv_options o)
+      : spec(spec_of(c)), columns(std::move(c)), options(std::move(o)) {
+    check_options(options, columns.size());
+    if (!options.select.empty()) find_last();
+  }
+
+  /// Of the fields that have the columns' names in a header.
+  plan(std::string_view header, std::vector<csv_column> c, csv_options o)
+      : spec(spec_of(c)), columns(std::move(c)), options(std::move(o)) {
+    if (!options.select.empty()) refuse_csv("for_header() and csv_options::select are exclusive");
+    check_options(options, columns.size());
+    options.select = fields_in(header, columns, options);
+    find_last();
+  }
+
+  [[nodiscard]] std::size_t field_of(std::size_t column) const noexcept {
+    return options.select.empty() ? column : options.select[column];
+  }
+  /// Whether records of so many fields have those of all columns, and no others.
+  [[nodiscard]] bool is_count(std::size_t fields) const noexcept {
+    return options.select.empty() ? fields == columns.size() : fields > last_field;
+  }
+  void find_last() { last_field = *std::ranges::max_element(options.select); }
+
+  element_spec spec;
+  std::vector<csv_column> columns;
+  csv_options options;
+  std::size_t last_field = 0;  // the largest one of options.select
+};
+
+// Decodes the records of one call.
+class csv_decoder::run {
+ public:
+  run(const plan& p, shape s)
+      : plan_(p),
+        shape_(std::move(s)),
+        splitter_(p.options.delimiter, p.options.quotes,
+                  p.options.select.empty() ? p.columns.size() + 1 : p.last_field + 1),
+        block_(p.options.delimiter, p.options.quotes) {
+    values_.reserve(p.columns.size());
+    for (const csv_column& c : p.columns) {
+      values_.emplace_back(c.default_value, p.options.na_value, shape_);
+    }
+  }
+
+  void add_all(std::span<const std::string_view> records) {
+    while (!records.empty()) {
+      const std::size_t count = block_.take(records);
+      if (!add_block()) {
+        for (const std::string_view record : records.first(count)) add(record);
+      }
+      records = records.subspan(count);
+    }
+  }
+
+  void add(std::string_view record) {
+    const auto fields = splitter_.split(record, number_);
+    check_count(record, fields.size());
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const std::string_view text = fields[plan_.field_of(i)];
+      if (values_[i].is_missing(text)) {
+        if (!values_[i].add_default()) refuse_field(record, i, "required, and missing");
+      } else if (const parsed result = values_[i].add(text); result != parsed::ok) {
+        refuse_number(record, i, text, result);
+      }
+    }
+    ++number_;
+  }
+
+  [[nodiscard]] tensor_tuple take() {
+    std::vector<tensor> columns;
+    columns.reserve(values_.size());
+    for (detail::csv_values& v : values_) columns.push_back(v.take(shape_));
+    return plan_.spec.make_tuple(std::move(columns));
+  }
+
+ private:
+  // Column by column. False, and nothing is added: they have to be looked at one by one, to be read
+  // or to be told what is wrong.
+  bool add_block() {
+    if (!block_.plain() || !plan_.is_count(block_.fields())) return false;
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      if (values_[i].add_all(block_, plan_.field_of(i))) continue;
+      for (std::size_t before = 0; before < i; ++before) values_[before].drop_last(block_.count());
+      return false;
+    }
+    number_ += block_.count();
+    return true;
+  }
+
+  void check_count(std::string_view record, std::size_t found) const {
+    if (plan_.is_count(found)) return;
+    const std::vector<std::size_t>& select = plan_.options.select;
+    std::size_t at = record.size();  // where one is missing, or the first that is too many begins
+    if (select.empty()) {
+      // Of too many the splitter has found one too many only.
+      detail::csv_splitter all(plan_.options.delimiter, plan_.options.quotes, every_field);
+      if (found > values_.size()) {
+        found = all.split(record, number_).size();
+        at = all.place_of(record, values_.size());
+      }
+    } else {
+      found = static_cast<std::size_t>(
+          std::ranges::count_if(select, [found](std::size_t field) { return field < found; }));
+    }
+    throw decode_error(number_, ", byte " + std::to_string(at + 1) + ": the number of fields is " +
+                                    std::to_string(found) + ", must be " +
+                                    std::to_string(values_.size()));
+  }
+
+  [[noreturn]] void refuse_field(std::string_view record, std::size_t column,
+                                 const std::string& why) const {
+    const std::size_t field = plan_.field_of(column);
+    std::string place = ", byte " + std::to_string(splitter_.place_of(record, field) + 1) +
+                        ", field " + std::to_string(field);
+    const std::string& name = plan_.columns[column].name;
+    if (!name.empty()) place += " ('" + name + "')";
+    throw decode_error(number_, place + ": " + why);
+  }
+
+  [[noreturn]] void refuse_number(std::string_view record, std::size_t column,
+                                  std::string_view text, parsed result) const {
+    const std::string type(name(values_[column].type()));
+    const char* const why = result == parsed::out_of_range ? " is out of the range of " : " is no ";
+    refuse_field(record, column, detail::excerpt(text) + why + type);
+  }
+
+  const plan& plan_;
+  shape shape_;
+  detail::csv_splitter splitter_;
+  detail::csv_block block_;
+  std::vector<detail::csv_values> values_;
+  std::size_t number_ = 0;  // of the present record
+};
+
+csv_decoder::csv_decoder(std::vector<csv_column> columns, csv_options options)
+    : plan_(std::make_unique<const plan>(std::move(columns), std::move(options))) {}
+
+csv_decoder::csv_decoder(std::unique_ptr<const plan> p) noexcept : plan_(std::move(p)) {}
+
+csv_decoder csv_decoder::for_header(std::string_view header, std::vector<csv_column> columns,
+                                    csv_options options) {
+  return csv_decoder(std::make_unique<const plan>(header, std::move(columns), std::move(options)));
+}
+
+csv_decoder::csv_decoder(csv_decoder&&) noexcept = default;
+csv_decoder& csv_decoder::operator=(csv_decoder&&) noexcept = default;
+csv_decoder::~csv_decoder() = default;
+
+tensor_tuple csv_decoder::decode(std::span<const std::string_view> records) const {
+  run r(*plan_, {static_cast<std::int64_t>(records.size())});
+  detail::of_call(records.size(), [&] { r.add_all(records); });
+  return r.take();
+}
+
+tensor_tuple csv_decoder::decode(std::span<const byte_view> records) const {
+  std::vector<std::string_view> texts(records.size());
+  std::ranges::transform(records, texts.begin(), as_text);
+  return decode(texts);
+}
+
+tensor_tuple csv_decoder::decode(const tensor& records) const {
+  const string_values strings = records.strings();
+  const std::vector<std::string_view> texts(strings.begin(), strings.end());
+  run r(*plan_, records.shape());
+  detail::of_call(texts.size(), [&] { r.add_all(texts); });
+  return r.take();
+}
+
+tensor_tuple csv_decoder::decode_one(std::string_view record) const {
+  run r(*plan_, {});
+  r.add(record);
+  return r.take();
+}
+
+const element_spec& csv_decoder::spec() const noexcept { return plan_->spec; }
+
+}  // namespace leat

@@ -1,0 +1,174 @@
+#include "codec/csv/csv_splitter.hpp"
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "codec/text/byte_masks.hpp"
+#include "leat/codec/decode_error.hpp"
+
+namespace leat::detail {
+namespace {
+
+constexpr std::size_t block_size = 64;
+
+// A bit for each byte of a block: what is a delimiter, and what wants a closer look.
+struct marks {
+  std::uint64_t delimiters = 0;
+  std::uint64_t special = 0;  // line ends, and `quote`
+};
+
+#if defined(__x86_64__)
+LEAT_AVX2 marks mark_avx2(const char* data, char delimiter, char quote) noexcept {
+  const byte_block block(data);
+  return {block.where(delimiter), block.where('\n', '\r') | block.where(quote)};
+}
+#endif
+
+marks mark_portably(const char* block, char delimiter, char quote) noexcept {
+  marks found;
+  for (std::size_t at = 0; at < block_size; ++at) {
+    const char c = block[at];
+    const std::uint64_t bit = std::uint64_t{1} << at;
+    if (c == delimiter) found.delimiters |= bit;
+    if (c == quote || c == '\n' || c == '\r') found.special |= bit;
+  }
+  return found;
+}
+
+marks mark(const char* block, char delimiter, char quote) noexcept {
+#if defined(__x86_64__)
+  if (has_avx2()) return mark_avx2(block, delimiter, quote);
+#endif
+  return mark_portably(block, delimiter, quote);
+}
+
+bool is_line_end(char c) noexcept { return c == '\n' || c == '\r'; }
+
+}  // namespace
+
+std::span<const std::string_view> csv_splitter::split(std::string_view record, std::size_t number) {
+  if (!split_plain(record)) split_closely(record, number);
+  return std::span(fields_).first(count_);
+}
+
+void csv_splitter::make_room() {
+  if (fields_.size() < count_ + block_size + 1) fields_.resize(2 * count_ + 2 * block_size);
+}
+
+bool csv_splitter::split_plain(std::string_view record) {
+  count_ = 0;
+  places_.clear();
+  if (record.empty()) return true;
+  const char quote = quotes_ ? '"' : '\n';
+  const char* const data = record.data();
+  std::size_t begin = 0;  // of the present field
+  for (std::size_t base = 0; base < record.size(); base += block_size) {
+    make_room();
+    const std::size_t size = std::min(block_size, record.size() - base);
+    marks found;
+    if (size == block_size) {
+      found = mark(data + base, delimiter_, quote);
+    } else {
+      char last[block_size] = {};  // what is behind the record is not ours to read
+      std::memcpy(last, data + base, size);
+      found = mark(last, delimiter_, quote);
+      const std::uint64_t inside = (std::uint64_t{1} << size) - 1;
+      found.delimiters &= inside;
+      found.special &= inside;
+    }
+    if (found.special != 0) return false;
+    std::string_view* out = fields_.data() + count_;
+    for (std::uint64_t left = found.delimiters; left != 0; left &= left - 1) {
+      const std::size_t end = base + static_cast<std::size_t>(std::countr_zero(left));
+      *out++ = {data + begin, end - begin};
+      begin = end + 1;
+    }
+    count_ = static_cast<std::size_t>(out - fields_.data());
+    if (count_ >= limit_) {
+      count_ = limit_;
+      return true;
+    }
+  }
+  fields_[count_++] = {data + begin, record.size() - begin};
+  return true;
+}
+
+void csv_splitter::split_closely(std::string_view record, std::size_t number) {
+  count_ = 0;
+  unquoted_.clear();
+  unquoted_.reserve(record.size());  // so that it stays where it is
+  std::size_t at = 0;
+  for (;;) {
+    while (at < record.size() && is_line_end(record[at])) ++at;
+    if (at == record.size()) break;
+    places_.push_back(at);
+    const bool quoted = quotes_ && record[at] == '"';
+    at = quoted ? quoted_field(record, at, number) : plain_field(record, at, number);
+    if (count_ == limit_) return;
+    if (at == record.size()) return;
+    ++at;  // behind the delimiter
+  }
+  if (!record.empty() && record.back() == delimiter_) {
+    places_.push_back(record.size());
+    add(record.substr(record.size()));
+  }
+}
+
+void csv_splitter::add(std::string_view field) {
+  make_room();
+  fields_[count_++] = field;
+}
+
+std::size_t csv_splitter::plain_field(std::string_view record, std::size_t at, std::size_t number) {
+  std::size_t end = at;
+  for (; end < record.size() && record[end] != delimiter_; ++end) {
+    if (is_line_end(record[end])) {
+      refuse(number, end, "a line end in a field without quotes around it");
+    }
+    if (quotes_ && record[end] == '"') {
+      refuse(number, end,
+             "a quote in a field that does not begin with one: put quotes around the field and "
+             "double those inside");
+    }
+  }
+  add(record.substr(at, end - at));
+  return end;
+}
+
+std::size_t csv_splitter::quoted_field(std::string_view record, std::size_t at,
+                                       std::size_t number) {
+  const std::size_t first = at + 1;
+  const std::size_t unquoted_before = unquoted_.size();
+  bool doubled = false;
+  std::size_t from = first;  // what is not in `unquoted_` yet
+  for (;;) {
+    const std::size_t quote = record.find('"', from);
+    if (quote == std::string_view::npos) refuse(number, at, "a quote that is never closed");
+    const std::size_t next = quote + 1;
+    if (next == record.size() || record[next] == delimiter_) {
+      if (doubled) {
+        unquoted_.append(record, from, quote - from);
+        add(std::string_view(unquoted_).substr(unquoted_before));
+      } else {
+        add(record.substr(first, quote - first));
+      }
+      return next;
+    }
+    if (record[next] != '"') {
+      refuse(number, quote,
+             "a quote inside a quoted field: double it; or what follows the last one is neither "
+             "the delimiter nor the end");
+    }
+    doubled = true;
+    unquoted_.append(record, from, next - from);
+    from = next + 1;
+  }
+}
+
+void csv_splitter::refuse(std::size_t number, std::size_t at, const std::string& why) const {
+  throw decode_error(number, ", byte " + std::to_string(at + 1) + ", field " +
+                                 std::to_string(count_) + ": " + why);
+}
+
+}  // namespace leat::detail

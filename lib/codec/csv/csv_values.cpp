@@ -1,0 +1,160 @@
+#include "codec/csv/csv_values.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "codec/text/parse_four_numbers_avx2.hpp"
+#include "codec/text/parse_number_avx2.hpp"
+#include "tensor/tensor_builder.hpp"
+
+namespace leat::detail {
+namespace {
+
+template <class T>
+parsed parse_into(std::byte* place, std::string_view text) noexcept {
+  T value{};
+  const parsed result = parse_number(text, value);
+  std::memcpy(place, &value, sizeof value);
+  return result;
+}
+
+}  // namespace
+
+csv_values::csv_values(const tensor& default_value, std::string_view na_value, const shape& s)
+    : default_(&default_value), na_value_(na_value), type_(default_value.type()) {
+  if (type_ == dtype::string) {
+    strings_.reserve(s.count());
+  } else {
+    numbers_ = tensor_maker::values(type_, s);
+    place_ = tensor_maker::bytes(numbers_);
+    size_ = size_of(type_);
+  }
+  constexpr std::string_view plain = "-.0123456789";
+  if (na_value.find_first_not_of(plain) == std::string_view::npos)
+    size_of_plain_na_ = na_value.size();
+}
+
+bool csv_values::add_default() {
+  if (default_->count() == 0) return false;
+  if (type_ == dtype::string) {
+    strings_.add(default_->strings()[0]);
+  } else {
+    std::memcpy(place_, tensor_maker::bytes(*default_), size_);
+    place_ += size_;
+  }
+  return true;
+}
+
+parsed csv_values::add(std::string_view text) {
+  std::byte* const place = std::exchange(place_, place_ + size_);
+  switch (type_) {
+    case dtype::int32: return parse_into<std::int32_t>(place, text);
+    case dtype::int64: return parse_into<std::int64_t>(place, text);
+    case dtype::float32: return parse_into<float>(place, text);
+    case dtype::float64: return parse_into<double>(place, text);
+    default: strings_.add(text); return parsed::ok;
+  }
+}
+
+void csv_values::drop_last(std::size_t count) noexcept {
+  if (type_ == dtype::string) {
+    strings_.drop_last(count);
+  } else {
+    place_ -= count * size_;
+  }
+}
+
+#if defined(__x86_64__)
+
+template <class T>
+LEAT_AVX2 bool csv_values::add_numbers(const csv_block& block, std::size_t field) noexcept {
+  const csv_fields fields = block.column(field);
+  const std::size_t count = block.count();
+  // From here on the bytes before the end of a field are the block's.
+  const char* const readable = block.text().data() + last_digits::size;
+  std::size_t alone = size_of_plain_na_ > 0 ? count : 0;  // so many are read one by one next
+  while (alone < count && fields.end_of(alone) < readable) ++alone;
+  std::byte* place = place_;
+  for (std::size_t i = 0; i < count;) {
+    const std::size_t next = std::min(count, i + alone);
+    if (!put_numbers<T>(place, fields, readable, i, next)) return false;
+    place += (next - i) * sizeof(T);
+    // Without the last one: if it is empty, nothing stands behind it that could be read.
+    for (i = next; i + 4 < count; i += 4, place += 4 * sizeof(T)) {
+      const csv_fields::four texts = fields.four_from(i);
+      if (!parse_four_plain<T>(texts.begins, texts.ends, place)) break;
+    }
+    alone = 32;  // where one is not plain others may follow: not each is tried
+  }
+  place_ = place;
+  return true;
+}
+
+template <class T>
+LEAT_AVX2 bool csv_values::put_numbers(std::byte* place, const csv_fields& fields,
+                                       const char* readable, std::size_t first,
+                                       std::size_t last) const noexcept {
+  const std::size_t may_be_missing = size_of_plain_na_;
+  for (std::size_t i = first; i < last; ++i, place += sizeof(T)) {
+    const std::string_view text = fields[i];
+    T value;
+    if (text.size() != may_be_missing && text.data() + text.size() >= readable &&
+        parse_plain(text, value)) [[likely]] {
+      std::memcpy(place, &value, sizeof value);
+    } else if (!put_number<T>(place, text)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+template <class T>
+bool csv_values::put_number(std::byte* place, std::string_view text) const noexcept {
+  if (!is_missing(text)) return parse_into<T>(place, text) == parsed::ok;
+  if (default_->count() == 0) return false;
+  std::memcpy(place, tensor_maker::bytes(*default_), sizeof(T));
+  return true;
+}
+
+bool csv_values::add_strings(const csv_block& block, std::size_t field) {
+  const csv_fields fields = block.column(field);
+  const std::size_t count = block.count();
+  const std::string_view na = na_value_;  // what is added may be anywhere, as the compiler sees it
+  const char* const end = block.text().data() + block.text().size();
+  string_column::addition more = strings_.begin(count, block.text().size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string_view text = fields[i];
+    if (!text.empty() && (na.empty() || text != na)) [[likely]] {
+      more.add(text, static_cast<std::size_t>(end - text.data()));
+      continue;
+    }
+    strings_.finish(more);
+    if (!add_default()) {
+      strings_.drop_last(i);
+      return false;
+    }
+    more = strings_.begin(count - i - 1, static_cast<std::size_t>(end - text.data()));
+  }
+  strings_.finish(more);
+  return true;
+}
+
+bool csv_values::add_all(const csv_block& block, std::size_t field) {
+  switch (type_) {
+    case dtype::int32: return add_numbers<std::int32_t>(block, field);
+    case dtype::int64: return add_numbers<std::int64_t>(block, field);
+    case dtype::float32: return add_numbers<float>(block, field);
+    case dtype::float64: return add_numbers<double>(block, field);
+    default: return add_strings(block, field);
+  }
+}
+
+#else
+
+bool csv_values::add_all(const csv_block&, std::size_t) { return false; }
+
+#endif
+
+}  // namespace leat::detail

@@ -1,0 +1,423 @@
+#include "leat/codec/event/event.hpp"
+
+#include <bit>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include <protozero/pbf_writer.hpp>
+
+#include "base/text/protobuf_reader.hpp"
+#include "base/text/utf8.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat {
+namespace {
+
+using detail::tag_of;
+using detail::wire;
+using detail::wire_damage;
+using detail::wire_reader;
+using protozero::pbf_writer;
+
+// The fields of the messages, in the order of their declarations.
+enum event_field : std::uint32_t {
+  wall_time_field = 1,
+  step_field = 2,
+  version_field = 3,
+  graph_field = 4,
+  summary_field = 5,
+  log_field = 6,
+  session_field = 7,
+  run_metadata_field = 8,
+  meta_graph_field = 9
+};
+enum value_field : std::uint32_t {
+  tag_field = 1,
+  scalar_field = 2,
+  old_histogram_field = 3,
+  image_field = 4,
+  histogram_field = 5,
+  audio_field = 6,
+  node_name_field = 7,  // was once the tag
+  tensor_field = 8,
+  metadata_field = 9
+};
+enum histogram_part : std::uint32_t {
+  min_field = 1,
+  max_field = 2,
+  num_field = 3,
+  sum_field = 4,
+  sum_squares_field = 5,
+  limits_field = 6,
+  counts_field = 7
+};
+// Of messages with up to three fields.
+enum : std::uint32_t { first = 1, second = 2, third = 3 };
+
+// -------------------------------------------------------------------------------------- writing
+
+const std::string& checked(const std::string& text) {
+  if (detail::is_utf8(text)) return text;
+  throw failure(errc::invalid_argument, "a text in an event is not UTF-8: '" + text + "'");
+}
+
+// What protobuf leaves out is what all bits are zero of: -0 is written.
+void add_unless_zero(pbf_writer& out, std::uint32_t field, double value) {
+  if (std::bit_cast<std::uint64_t>(value) != 0) out.add_double(field, value);
+}
+void add_unless_zero(pbf_writer& out, std::uint32_t field, std::int32_t value) {
+  if (value != 0) out.add_enum(field, value);
+}
+void add_unless_empty(pbf_writer& out, std::uint32_t field, const std::string& text) {
+  if (!text.empty()) out.add_string(field, checked(text));
+}
+
+std::string message_of(const histogram_data& h) {
+  std::string bytes;
+  pbf_writer out(bytes);
+  add_unless_zero(out, min_field, h.min);
+  add_unless_zero(out, max_field, h.max);
+  add_unless_zero(out, num_field, h.num);
+  add_unless_zero(out, sum_field, h.sum);
+  add_unless_zero(out, sum_squares_field, h.sum_squares);
+  out.add_packed_double(limits_field, h.bucket_limit.begin(), h.bucket_limit.end());
+  out.add_packed_double(counts_field, h.bucket.begin(), h.bucket.end());
+  return bytes;
+}
+
+bool is_opaque(std::uint32_t field) noexcept {
+  return field == old_histogram_field || field == image_field || field == audio_field ||
+         field == tensor_field;
+}
+
+struct value_writer {
+  pbf_writer& out;
+
+  void operator()(std::monostate) const {}
+  void operator()(float scalar) const { out.add_float(scalar_field, scalar); }
+  void operator()(const histogram_data& h) const {
+    out.add_message(histogram_field, message_of(h));
+  }
+  void operator()(const opaque_value& v) const {
+    if (!is_opaque(v.field)) {
+      throw failure(
+          errc::invalid_argument,
+          "a value of a summary in field " + std::to_string(v.field) + ": it can be 3, 4, 6 or 8");
+    }
+    out.add_bytes(v.field, v.bytes);
+  }
+};
+
+std::string message_of(const summary_value& v) {
+  std::string bytes;
+  pbf_writer out(bytes);
+  add_unless_empty(out, tag_field, v.tag);
+  std::visit(value_writer{out}, v.value);
+  if (!v.metadata.empty()) out.add_message(metadata_field, v.metadata);
+  return bytes;
+}
+
+std::string message_of(const log_message& m) {
+  std::string bytes;
+  pbf_writer out(bytes);
+  add_unless_zero(out, first, m.level);
+  add_unless_empty(out, second, m.message);
+  return bytes;
+}
+
+std::string message_of(const session_log& l) {
+  std::string bytes;
+  pbf_writer out(bytes);
+  add_unless_zero(out, first, l.status);
+  add_unless_empty(out, second, l.checkpoint_path);
+  add_unless_empty(out, third, l.message);
+  return bytes;
+}
+
+std::string message_of(const tagged_run_metadata& m) {
+  std::string bytes;
+  pbf_writer out(bytes);
+  add_unless_empty(out, first, m.tag);
+  if (!m.bytes.empty()) out.add_bytes(second, m.bytes);
+  return bytes;
+}
+
+struct content_writer {
+  pbf_writer& out;
+
+  void operator()(std::monostate) const {}
+  void operator()(const file_version& v) const { out.add_string(version_field, checked(v.text)); }
+  void operator()(const graph_bytes& g) const { out.add_bytes(graph_field, g.bytes); }
+  void operator()(const summary& s) const { out.add_message(summary_field, s.to_bytes()); }
+  void operator()(const log_message& m) const { out.add_message(log_field, message_of(m)); }
+  void operator()(const session_log& l) const { out.add_message(session_field, message_of(l)); }
+  void operator()(const tagged_run_metadata& m) const {
+    out.add_message(run_metadata_field, message_of(m));
+  }
+  void operator()(const meta_graph_bytes& g) const { out.add_bytes(meta_graph_field, g.bytes); }
+};
+
+// -------------------------------------------------------------------------------------- reading
+
+// A message inside another one. Of one that comes twice the second adds to the first, as protobuf
+// has it, and takes the place of another member of its oneof.
+template <class T, class Variant>
+T& member(Variant& v) {
+  if (auto* const there = std::get_if<T>(&v)) return *there;
+  return v.template emplace<T>();
+}
+
+std::string text_of(wire_reader& in) {
+  const std::string_view text = in.bytes();
+  if (!detail::is_utf8(text)) throw wire_damage{"a text that is not UTF-8"};
+  return std::string(text);
+}
+
+double double_of(wire_reader& in) { return std::bit_cast<double>(in.fixed64()); }
+
+// An enumerator has 32 bits, and ten bytes when it is negative.
+template <class Enum>
+Enum enum_of(wire_reader& in) {
+  return static_cast<Enum>(static_cast<std::int32_t>(static_cast<std::uint32_t>(in.varint())));
+}
+
+void read_packed(wire_reader& in, std::vector<double>& to) {
+  const std::string_view bytes = in.bytes();
+  if (bytes.size() % sizeof(double) != 0)
+    throw wire_damage{"a list whose last number is cut short"};
+  wire_reader list(bytes);
+  to.reserve(to.size() + bytes.size() / sizeof(double));
+  while (!list.done()) to.push_back(double_of(list));
+}
+
+// Calls read(tag, in) for each field; it says whether it has read it.
+template <class Read>
+void for_each_field(std::string_view bytes, Read&& read) {
+  wire_reader in(bytes);
+  while (!in.done()) {
+    const std::uint32_t tag = in.tag();
+    if (!read(tag, in)) in.skip(tag);
+  }
+}
+
+void read_into(histogram_data& h, std::string_view bytes) {
+  for_each_field(bytes, [&](std::uint32_t tag, wire_reader& in) {
+    switch (tag) {
+      case tag_of(min_field, wire::fixed64): h.min = double_of(in); return true;
+      case tag_of(max_field, wire::fixed64): h.max = double_of(in); return true;
+      case tag_of(num_field, wire::fixed64): h.num = double_of(in); return true;
+      case tag_of(sum_field, wire::fixed64): h.sum = double_of(in); return true;
+      case tag_of(sum_squares_field, wire::fixed64): h.sum_squares = double_of(in); return true;
+      case tag_of(limits_field, wire::fixed64):
+        h.bucket_limit.push_back(double_of(in));
+        return true;
+      case tag_of(counts_field, wire::fixed64): h.bucket.push_back(double_of(in)); return true;
+      case tag_of(limits_field, wire::bytes): read_packed(in, h.bucket_limit); return true;
+      case tag_of(counts_field, wire::bytes): read_packed(in, h.bucket); return true;
+      default: return false;
+    }
+  });
+}
+
+// Two messages one behind the other are one, merged.
+void read_opaque(summary_value& v, std::uint32_t field, std::string_view bytes) {
+  auto& there = member<opaque_value>(v.value);
+  const bool merges = there.field == field && field != old_histogram_field;
+  if (!merges) there = {field, {}};
+  there.bytes.append(bytes);
+}
+
+void read_into(summary_value& v, std::string_view bytes) {
+  for_each_field(bytes, [&](std::uint32_t tag, wire_reader& in) {
+    switch (tag) {
+      case tag_of(tag_field, wire::bytes): v.tag = text_of(in); return true;
+      case tag_of(scalar_field, wire::fixed32):
+        v.value = std::bit_cast<float>(in.fixed32());
+        return true;
+      case tag_of(histogram_field, wire::bytes):
+        read_into(member<histogram_data>(v.value), in.bytes());
+        return true;
+      case tag_of(old_histogram_field, wire::bytes):
+      case tag_of(image_field, wire::bytes):
+      case tag_of(audio_field, wire::bytes):
+      case tag_of(tensor_field, wire::bytes): read_opaque(v, tag >> 3, in.bytes()); return true;
+      case tag_of(node_name_field, wire::bytes): static_cast<void>(text_of(in)); return true;
+      case tag_of(metadata_field, wire::bytes): v.metadata.append(in.bytes()); return true;
+      default: return false;
+    }
+  });
+}
+
+void read_into(summary& s, std::string_view bytes, const event_limits& limits) {
+  for_each_field(bytes, [&](std::uint32_t tag, wire_reader& in) {
+    if (tag != tag_of(first, wire::bytes)) return false;
+    const std::string_view value = in.bytes();
+    if (s.values.size() >= limits.max_values) {
+      throw failure(errc::resource_exhausted,
+                    "a summary with more than " + std::to_string(limits.max_values) +
+                        " values: raise event_limits::max_values if it is to be read");
+    }
+    read_into(s.values.emplace_back(), value);
+    return true;
+  });
+}
+
+void read_into(log_message& m, std::string_view bytes) {
+  for_each_field(bytes, [&](std::uint32_t tag, wire_reader& in) {
+    switch (tag) {
+      case tag_of(first, wire::varint): m.level = enum_of<log_message::level_type>(in); return true;
+      case tag_of(second, wire::bytes): m.message = text_of(in); return true;
+      default: return false;
+    }
+  });
+}
+
+void read_into(session_log& l, std::string_view bytes) {
+  for_each_field(bytes, [&](std::uint32_t tag, wire_reader& in) {
+    switch (tag) {
+      case tag_of(first, wire::varint):
+        l.status = enum_of<session_log::status_type>(in);
+        return true;
+      case tag_of(second, wire::bytes): l.checkpoint_path = text_of(in); return true;
+      case tag_of(third, wire::bytes): l.message = text_of(in); return true;
+      default: return false;
+    }
+  });
+}
+
+void read_into(tagged_run_metadata& m, std::string_view bytes) {
+  for_each_field(bytes, [&](std::uint32_t tag, wire_reader& in) {
+    switch (tag) {
+      case tag_of(first, wire::bytes): m.tag = text_of(in); return true;
+      case tag_of(second, wire::bytes): m.bytes = std::string(in.bytes()); return true;
+      default: return false;
+    }
+  });
+}
+
+void read_field(wire_reader& in, event& e, const event_limits& limits) {
+  const std::uint32_t tag = in.tag();
+  switch (tag) {
+    case tag_of(wall_time_field, wire::fixed64): e.wall_time = double_of(in); return;
+    case tag_of(step_field, wire::varint): e.step = static_cast<std::int64_t>(in.varint()); return;
+    case tag_of(version_field, wire::bytes): e.what = file_version{text_of(in)}; return;
+    case tag_of(graph_field, wire::bytes): e.what = graph_bytes{std::string(in.bytes())}; return;
+    case tag_of(meta_graph_field, wire::bytes):
+      e.what = meta_graph_bytes{std::string(in.bytes())};
+      return;
+    case tag_of(summary_field, wire::bytes):
+      read_into(member<summary>(e.what), in.bytes(), limits);
+      return;
+    case tag_of(log_field, wire::bytes): read_into(member<log_message>(e.what), in.bytes()); return;
+    case tag_of(session_field, wire::bytes):
+      read_into(member<session_log>(e.what), in.bytes());
+      return;
+    case tag_of(run_metadata_field, wire::bytes):
+      read_into(member<tagged_run_metadata>(e.what), in.bytes());
+      return;
+    default: in.skip(tag);
+  }
+}
+
+// Reads one field after the other; what is damaged is told with the place of the field.
+template <class Read>
+void read_all(std::string_view bytes, const char* what, Read&& read) {
+  wire_reader in(bytes);
+  while (!in.done()) {
+    const auto offset = static_cast<std::size_t>(in.at() - bytes.data());
+    try {
+      read(in);
+    } catch (const wire_damage& d) {
+      throw failure(errc::data_loss, std::string(what) + " of " + std::to_string(bytes.size()) +
+                                         " bytes is damaged: in the field at offset " +
+                                         std::to_string(offset) + " stands " + d.what);
+    }
+  }
+}
+
+// Rounded to the nearest; a number that is too large for a float is infinite, as in numpy.
+float to_float(double value) noexcept {
+  static_assert(std::numeric_limits<float>::is_iec559);
+  return static_cast<float>(value);
+}
+
+template <class Number>
+summary& add_values(summary& s, std::string tag, std::span<const Number> values) {
+  histogram h;
+  h.add(values, tag);
+  return s.add_histogram(std::move(tag), h);
+}
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------- summaries
+
+summary& summary::add_scalar(std::string tag, double value) {
+  values.push_back({std::move(tag), to_float(value), {}});
+  return *this;
+}
+
+summary& summary::add_histogram(std::string tag, const histogram& h) {
+  values.push_back({std::move(tag), h.encode(), {}});
+  return *this;
+}
+
+summary& summary::add_histogram(std::string tag, std::span<const double> v) {
+  return add_values(*this, std::move(tag), v);
+}
+
+summary& summary::add_histogram(std::string tag, std::span<const float> v) {
+  return add_values(*this, std::move(tag), v);
+}
+
+std::string summary::to_bytes() const {
+  std::string bytes;
+  pbf_writer out(bytes);
+  for (const summary_value& v : values) out.add_message(first, message_of(v));
+  return bytes;
+}
+
+summary summary::from_bytes(std::string_view bytes, const event_limits& limits) {
+  summary s;
+  read_all(bytes, "a summary", [&](wire_reader& in) {
+    const char* const begin = in.at();
+    in.skip(in.tag());
+    read_into(s, {begin, static_cast<std::size_t>(in.at() - begin)}, limits);
+  });
+  return s;
+}
+
+summary merge_summaries(std::span<const summary> parts) {
+  summary all;
+  std::set<std::string_view> tags;
+  for (const summary& part : parts) {
+    for (const summary_value& v : part.values) {
+      if (!v.tag.empty() && !tags.insert(v.tag).second) {
+        throw failure(errc::invalid_argument,
+                      "duplicate tag '" + v.tag + "' in the summaries to be merged");
+      }
+      all.values.push_back(v);
+    }
+  }
+  return all;
+}
+
+// ---------------------------------------------------------------------------------------- events
+
+std::string event::to_bytes() const {
+  std::string bytes;
+  pbf_writer out(bytes);
+  add_unless_zero(out, wall_time_field, wall_time);
+  if (step != 0) out.add_int64(step_field, step);
+  std::visit(content_writer{out}, what);
+  return bytes;
+}
+
+event event::from_bytes(std::string_view bytes, const event_limits& limits) {
+  event e;
+  read_all(bytes, "an event", [&](wire_reader& in) { read_field(in, e, limits); });
+  return e;
+}
+
+}  // namespace leat

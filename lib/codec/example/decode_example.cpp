@@ -1,0 +1,84 @@
+#include "leat/codec/example/decode_example.hpp"
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "codec/example/example_wire.hpp"
+#include "codec/example/value_column.hpp"
+
+namespace leat {
+namespace {
+
+using detail::feature_kind;
+using detail::for_each_bytes;
+using detail::joined_bytes;
+using detail::map_entry;
+
+dtype type_of(feature_kind kind) noexcept {
+  switch (kind) {
+    case feature_kind::floats: return dtype::float32;
+    case feature_kind::ints: return dtype::int64;
+    default: return dtype::string;
+  }
+}
+
+example_contents::values decode_feature(std::string_view feature, joined_bytes& joined) {
+  const detail::feature_list found = detail::read_feature(feature, joined);
+  if (found.kind == feature_kind::none) return std::nullopt;
+  detail::value_column column(type_of(found.kind));
+  const auto count = static_cast<std::int64_t>(column.add(found.list));
+  return column.take({count});
+}
+
+// Calls use(key, message) for each entry of a map. Of a key that comes again the last one counts.
+template <class Use>
+void for_each_entry(std::string_view map, joined_bytes& joined, Use use) {
+  for_each_bytes(map, 1, [&](std::string_view bytes) {
+    const map_entry entry(bytes, joined);
+    use(std::string(entry.key), entry.value);
+  });
+}
+
+void add_features(std::string_view map, example_contents& to, joined_bytes& joined) {
+  for_each_entry(map, joined, [&](std::string key, std::string_view feature) {
+    to.features.insert_or_assign(std::move(key), decode_feature(feature, joined));
+  });
+}
+
+void add_lists(std::string_view map, example_contents& to, joined_bytes& joined) {
+  for_each_entry(map, joined, [&](std::string key, std::string_view list) {
+    std::vector<example_contents::values> steps;
+    for_each_bytes(list, 1, [&](std::string_view feature) {
+      steps.push_back(decode_feature(feature, joined));
+    });
+    to.feature_lists.insert_or_assign(std::move(key), std::move(steps));
+  });
+}
+
+}  // namespace
+
+example_contents decode_example(byte_view record) {
+  constexpr auto refuse = [](std::string_view why) {
+    throw decode_error(0, " is no tf.train.Example: " + std::string(why));
+  };
+  example_contents all;
+  joined_bytes joined;
+  bool any = record.empty();
+  try {
+    for_each_bytes(as_text(record), 1, [&](std::string_view features) {
+      any = true;
+      add_features(features, all, joined);
+    });
+    for_each_bytes(as_text(record), 2, [&](std::string_view lists) {
+      any = all.is_sequence = true;
+      add_lists(lists, all, joined);
+    });
+  } catch (const detail::wire_damage& damage) {
+    refuse("there is " + std::string(damage.what));
+  }
+  if (!any) refuse("it has neither features nor lists of them");
+  return all;
+}
+
+}  // namespace leat

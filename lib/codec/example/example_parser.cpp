@@ -1,0 +1,64 @@
+#include "leat/codec/example/example_parser.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "codec/example/feature_columns.hpp"
+#include "codec/example/feature_plan.hpp"
+#include "codec/record_count_context.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat {
+namespace {
+
+using detail::feature_column;
+using detail::record_place;
+
+void add_record(byte_view record, const record_place& place, detail::feature_finder& finder,
+                std::vector<feature_column>& columns) {
+  try {
+    finder.clear();
+    detail::for_each_features(record,
+                              [&](std::string_view features) { finder.add_features(features); });
+    for (feature_column& column : columns) {
+      std::visit([&](auto& c) { c.add(place, finder.lists()); }, column);
+    }
+  } catch (const detail::wire_damage& damage) {
+    place.refuse(damage, "tf.train.Example");
+  }
+}
+
+}  // namespace
+
+struct example_parser::plan : detail::feature_plan {
+  using feature_plan::feature_plan;
+};
+
+example_parser::example_parser(feature_map features) {
+  if (features.empty()) throw failure(errc::invalid_argument, "example_parser: no feature");
+  plan_ = std::make_unique<const plan>(std::move(features), "example_parser");
+}
+
+example_parser::example_parser(example_parser&&) noexcept = default;
+example_parser& example_parser::operator=(example_parser&&) noexcept = default;
+example_parser::~example_parser() = default;
+
+parsed_features example_parser::parse(std::span<const byte_view> records,
+                                      std::span<const std::string_view> names) const {
+  detail::check_names("example_parser", names, records.size());
+  std::vector<feature_column> columns = plan_->make_columns(records.size());
+  detail::feature_finder finder(*plan_);
+  detail::of_call(records.size(), [&] {
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      add_record(records[i], detail::place_of(i, names), finder, columns);
+    }
+  });
+  return detail::take_all(*plan_, columns, records.size());
+}
+
+parsed_features example_parser::parse_one(byte_view record, std::string_view name) const {
+  return detail::of_one_record(parse(std::span(&record, 1), std::span(&name, 1)));
+}
+
+}  // namespace leat

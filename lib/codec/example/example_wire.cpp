@@ -1,0 +1,79 @@
+#include "codec/example/example_wire.hpp"
+
+namespace leat::detail {
+namespace {
+
+// Messages that stand in two pieces are merged as protobuf does it: as if one followed the other.
+std::string_view join(std::string_view first, std::string_view second, joined_bytes& joined) {
+  if (first.empty()) return second;
+  return joined.emplace_front(first).append(second);
+}
+
+}  // namespace
+
+feature_kind kind_of(dtype type) noexcept {
+  switch (type) {
+    case dtype::string: return feature_kind::bytes;
+    case dtype::float32: return feature_kind::floats;
+    case dtype::int64: return feature_kind::ints;
+    default: return feature_kind::none;
+  }
+}
+
+std::string_view name(feature_kind kind) noexcept {
+  switch (kind) {
+    case feature_kind::bytes: return "string";
+    case feature_kind::floats: return "float32";
+    case feature_kind::ints: return "int64";
+    default: return "nothing";
+  }
+}
+
+feature_list read_feature(std::string_view feature, joined_bytes& joined) {
+  feature_list found;
+  wire_reader in(feature);
+  while (!in.done()) {
+    const std::uint32_t tag = in.tag();
+    const std::uint32_t number = tag >> 3;
+    if (number > 3) throw wire_damage{"a feature of a kind that is none of an Example's"};
+    if (tag != tag_of(number, wire::bytes)) {
+      in.skip(tag);
+      continue;
+    }
+    // Of several kinds the last one counts; lists of the same kind are one.
+    const auto kind = static_cast<feature_kind>(number);
+    const std::string_view list = in.bytes();
+    found.list = kind == found.kind ? join(found.list, list, joined) : list;
+    found.kind = kind;
+  }
+  return found;
+}
+
+map_entry::map_entry(std::string_view entry, joined_bytes& joined) {
+  wire_reader in(entry);
+  while (!in.done()) {
+    const std::uint32_t tag = in.tag();
+    if (tag == tag_of(1, wire::bytes)) {
+      key = in.bytes();
+    } else if (tag == tag_of(2, wire::bytes)) {
+      value = join(value, in.bytes(), joined);
+    } else {
+      in.skip(tag);
+    }
+  }
+}
+
+std::optional<map_entry> take_any_field(std::string_view& features, joined_bytes& joined) {
+  std::optional<map_entry> entry;
+  wire_reader in(features);
+  const std::uint32_t tag = in.tag();
+  if (tag == tag_of(1, wire::bytes)) {
+    entry.emplace(in.bytes(), joined);
+  } else {
+    in.skip(tag);
+  }
+  features.remove_prefix(static_cast<std::size_t>(in.at() - features.data()));
+  return entry;
+}
+
+}  // namespace leat::detail

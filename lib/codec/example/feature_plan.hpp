@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "codec/example/example_wire.hpp"
+#include "codec/example/feature_columns.hpp"
+#include "leat/codec/example/features.hpp"
+
+namespace leat::detail {
+
+/// Checked features, and the keys that they want of a record.
+class feature_plan {
+ public:
+  /// `owner` begins the messages; `sequences`: of the steps of a SequenceExample.
+  /// Errors: invalid_argument.
+  feature_plan(feature_map features, std::string_view owner, bool sequences = false);
+
+  [[nodiscard]] const feature_map& features() const noexcept { return features_; }
+  /// How many keys are wanted.
+  [[nodiscard]] std::size_t slots() const noexcept { return slots_.size(); }
+  /// Where the list of a key stands; `slots()` for one that is not wanted.
+  [[nodiscard]] std::size_t slot_of(std::string_view key) const {
+    const auto found = slots_.find(key);
+    return found == slots_.end() ? slots_.size() : found->second;
+  }
+
+  /// A column for each feature, in the order of features().
+  [[nodiscard]] std::vector<feature_column> make_columns(std::size_t records) const;
+
+ private:
+  void want(const std::string& key, dtype type, bool dense);
+  void check(const std::string& key, const fixed_len_feature& f);
+  void check(const std::string& key, const var_len_feature& f);
+  void check(const std::string& key, const sparse_feature& f);
+  void check(const std::string& key, const fixed_len_sequence_feature& f);
+  void check(const std::string& key, const ragged_feature& f);
+  void check_type(const std::string& key, dtype type) const;
+  void check_shape(const std::string& key, const partial_shape& s) const;
+  void check_default(const std::string& key, const tensor& value, dtype type,
+                     std::size_t count) const;
+  [[noreturn]] void refuse(const std::string& key, const std::string& why) const;
+  [[nodiscard]] wanted_key key(const std::string& text) const { return {text, slot_of(text)}; }
+
+  struct use {
+    dtype type;
+    bool dense;
+  };
+
+  feature_map features_;
+  std::string owner_;
+  bool sequences_;
+  std::map<std::string, std::size_t, std::less<>> slots_;
+  std::vector<use> uses_;  // of each slot
+};
+
+/// Errors: invalid_argument unless there are as many names as records, or none.
+void check_names(std::string_view owner, std::span<const std::string_view> names,
+                 std::size_t records);
+[[nodiscard]] inline record_place place_of(std::size_t record,
+                                           std::span<const std::string_view> names) {
+  return {record, names.empty() ? std::string_view() : names[record]};
+}
+
+/// What has become of the features in their columns, which stand in the order of features().
+template <class Column>
+[[nodiscard]] parsed_features take_all(const feature_plan& plan, std::vector<Column>& columns,
+                                       std::size_t records) {
+  parsed_features::value_map values;
+  for (auto column = columns.begin(); const auto& [name, f] : plan.features()) {
+    values.emplace(name, std::visit([&](auto& c) { return c.take(records); }, *column++));
+  }
+  return parsed_features(std::move(values));
+}
+
+/// Finds the lists that are wanted in maps from keys to features. Records mostly have the same keys
+/// in the same order: that is expected first.
+class feature_finder {
+ public:
+  explicit feature_finder(const feature_plan& plan) : plan_(plan), lists_(plan.slots()) {}
+
+  /// Begins with a record.
+  void clear();
+  /// Reads a Features message; of a key that comes again the last one counts. Errors: wire_damage.
+  void add_features(std::string_view features);
+  /// What was found, since clear().
+  [[nodiscard]] record_lists lists() const noexcept { return lists_; }
+
+ private:
+  std::size_t slot_of(std::string_view key, std::size_t position);
+  std::size_t find_slot(std::string_view key, std::size_t position);
+
+  const feature_plan& plan_;
+  std::vector<feature_list> lists_;
+  std::vector<std::pair<std::string, std::size_t>> expected_;  // keys by position, and their slots
+  joined_bytes joined_;
+};
+
+}  // namespace leat::detail

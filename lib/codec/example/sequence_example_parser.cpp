@@ -1,0 +1,144 @@
+#include "leat/codec/example/sequence_example_parser.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "codec/example/feature_columns.hpp"
+#include "codec/example/feature_plan.hpp"
+#include "codec/example/step_columns.hpp"
+#include "codec/record_count_context.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat {
+namespace {
+
+using detail::feature_column;
+using detail::feature_plan;
+using detail::record_place;
+using detail::step_column;
+
+constexpr const char* owner = "sequence_example_parser";
+
+std::vector<step_column> make_step_columns(const feature_plan& plan) {
+  std::vector<step_column> columns;
+  for (const auto& [name, f] : plan.features()) {
+    if (const auto* rows = std::get_if<fixed_len_sequence_feature>(&f)) {
+      columns.emplace_back(std::in_place_type<detail::row_column>, name, *rows);
+    } else {
+      columns.emplace_back(std::in_place_type<detail::ragged_column>, name,
+                           std::get<var_len_feature>(f));
+    }
+  }
+  return columns;
+}
+
+}  // namespace
+
+struct sequence_example_parser::plan {
+  plan(feature_map c, feature_map s)
+      : context(std::move(c), owner), sequences(std::move(s), owner, true) {}
+
+  feature_plan context;
+  feature_plan sequences;
+};
+
+namespace {
+
+// SequenceExample { Features context = 1; FeatureLists feature_lists = 2 }
+class record_reader {
+ public:
+  record_reader(const feature_plan& context, const feature_plan& sequences)
+      : sequences_(sequences), finder_(context), lists_(sequences.slots()) {}
+
+  void read(byte_view record) {
+    finder_.clear();
+    joined_.clear();
+    lists_.assign(lists_.size(), std::nullopt);
+    detail::for_each_bytes(as_text(record), 1,
+                           [this](std::string_view features) { finder_.add_features(features); });
+    detail::for_each_bytes(as_text(record), 2,
+                           [this](std::string_view lists) { add_lists(lists); });
+  }
+
+  [[nodiscard]] detail::record_lists context() const noexcept { return finder_.lists(); }
+  // Of the sequences' feature with this number; null when the record has no such list.
+  [[nodiscard]] const std::string_view* steps(std::size_t feature) const noexcept {
+    return lists_[feature] ? &*lists_[feature] : nullptr;
+  }
+  [[nodiscard]] detail::joined_bytes& joined() noexcept { return joined_; }
+
+ private:
+  void add_lists(std::string_view feature_lists) {
+    detail::for_each_bytes(feature_lists, 1, [this](std::string_view bytes) {
+      const detail::map_entry entry(bytes, joined_);
+      const std::size_t slot = sequences_.slot_of(entry.key);
+      if (slot < lists_.size()) lists_[slot] = entry.value;
+    });
+  }
+
+  const feature_plan& sequences_;
+  detail::feature_finder finder_;
+  std::vector<std::optional<std::string_view>> lists_;
+  detail::joined_bytes joined_;
+};
+
+void add_record(byte_view record, const record_place& place, record_reader& reader,
+                std::vector<feature_column>& context, std::vector<step_column>& sequences) {
+  try {
+    reader.read(record);
+    for (feature_column& column : context) {
+      std::visit([&](auto& c) { c.add(place, reader.context()); }, column);
+    }
+    for (std::size_t i = 0; i < sequences.size(); ++i) {
+      std::visit([&](auto& c) { c.add(place, reader.steps(i), reader.joined()); }, sequences[i]);
+    }
+  } catch (const detail::wire_damage& damage) {
+    place.refuse(damage, "tf.train.SequenceExample");
+  }
+}
+
+}  // namespace
+
+sequence_example_parser::sequence_example_parser(feature_map context, feature_map sequences) {
+  if (context.empty() && sequences.empty()) {
+    throw failure(errc::invalid_argument, std::string(owner) + ": no feature");
+  }
+  plan_ = std::make_unique<const plan>(std::move(context), std::move(sequences));
+}
+
+sequence_example_parser::sequence_example_parser(sequence_example_parser&&) noexcept = default;
+sequence_example_parser& sequence_example_parser::operator=(sequence_example_parser&&) noexcept =
+    default;
+sequence_example_parser::~sequence_example_parser() = default;
+
+parsed_sequences sequence_example_parser::parse(std::span<const byte_view> records,
+                                                std::span<const std::string_view> names) const {
+  detail::check_names(owner, names, records.size());
+  std::vector<feature_column> context = plan_->context.make_columns(records.size());
+  std::vector<step_column> sequences = make_step_columns(plan_->sequences);
+  record_reader reader(plan_->context, plan_->sequences);
+  detail::of_call(records.size(), [&] {
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      add_record(records[i], detail::place_of(i, names), reader, context, sequences);
+    }
+  });
+  parsed_features::value_map lengths;
+  for (auto column = sequences.begin(); const auto& [name, f] : plan_->sequences.features()) {
+    if (const auto* rows = std::get_if<detail::row_column>(&*column++)) {
+      lengths.emplace(name, rows->lengths());
+    }
+  }
+  return {detail::take_all(plan_->context, context, records.size()),
+          detail::take_all(plan_->sequences, sequences, records.size()),
+          parsed_features(std::move(lengths))};
+}
+
+parsed_sequences sequence_example_parser::parse_one(byte_view record, std::string_view name) const {
+  const parsed_sequences batch = parse(std::span(&record, 1), std::span(&name, 1));
+  return {detail::of_one_record(batch.context), detail::of_one_record(batch.sequences),
+          detail::of_one_record(batch.lengths)};
+}
+
+}  // namespace leat

@@ -1,0 +1,90 @@
+#include "leat/codec/checksum/epoch_fingerprint.hpp"
+
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "codec/checksum/murmur3.hpp"
+#include "leat/base/permutation.hpp"
+
+namespace epoch_fingerprint_test {
+
+using leat::as_bytes;
+using leat::epoch_fingerprint;
+
+// Of records that are their numbers, in an order.
+epoch_fingerprint of_range(std::uint64_t first, std::uint64_t end, std::uint64_t seed) {
+  epoch_fingerprint f;
+  const leat::permutation order(end - first, seed);
+  for (std::uint64_t i = 0; i < order.size(); ++i) {
+    const std::uint64_t key = first + order[i];
+    f.add(key, as_bytes("record " + std::to_string(key)));
+  }
+  return f;
+}
+
+TEST_CASE("murmur3: the verification value of SMHasher", "[codec]") {
+  // Of keys of 0, 1, ... 255 bytes the hashes, and of these the hash.
+  std::vector<std::byte> key;
+  std::vector<std::byte> hashes;
+  for (std::uint32_t i = 0; i < 256; ++i) {
+    const auto h = leat::detail::murmur3(key, 256 - i);
+    std::byte both[16];
+    leat::store_little_endian(both, h.low);
+    leat::store_little_endian(both + 8, h.high);
+    hashes.insert(hashes.end(), both, both + 16);
+    key.push_back(static_cast<std::byte>(i));
+  }
+  CHECK(static_cast<std::uint32_t>(leat::detail::murmur3(hashes).low) == 0x6384BA69);
+}
+
+TEST_CASE("epoch_fingerprint: the same in every order and by every number of readers", "[codec]") {
+  const epoch_fingerprint whole = of_range(0, 1000, 1);
+  CHECK(whole.count() == 1000);
+  CHECK(of_range(0, 1000, 2) == whole);
+  for (const std::uint64_t cut : {0U, 1U, 500U, 999U, 1000U}) {
+    epoch_fingerprint parts = of_range(cut, 1000, 3);
+    parts += of_range(0, cut, 4);
+    CHECK(parts == whole);
+  }
+  CHECK(epoch_fingerprint(whole.count(), whole.high(), whole.low()) == whole);
+}
+
+TEST_CASE("epoch_fingerprint: missing, doubled, changed and exchanged records are seen",
+          "[codec]") {
+  const auto of = [](std::initializer_list<std::pair<std::uint64_t, std::string_view>> records) {
+    epoch_fingerprint f;
+    for (const auto& [key, bytes] : records) f.add(key, as_bytes(bytes));
+    return f;
+  };
+  const epoch_fingerprint whole = of({{0, "a"}, {1, "b"}, {2, "c"}});
+  CHECK(of({{2, "c"}, {0, "a"}, {1, "b"}}) == whole);
+  CHECK_FALSE(of({{0, "a"}, {1, "b"}}) == whole);
+  CHECK_FALSE(of({{0, "a"}, {1, "b"}, {1, "b"}}) == whole);
+  CHECK_FALSE(of({{0, "a"}, {1, "b"}, {2, "c"}, {2, "c"}}) == whole);
+  CHECK_FALSE(of({{0, "a"}, {1, "b"}, {2, "C"}}) == whole);
+  CHECK_FALSE(of({{1, "a"}, {0, "b"}, {2, "c"}}) == whole);
+  CHECK_FALSE(of({{0, "a"}, {1, "b"}, {2, std::string_view("c\0", 2)}}) == whole);
+  // Equal records under different keys do not take each other away.
+  CHECK_FALSE(of({{0, "a"}, {1, "a"}}) == of({{0, "a"}, {0, "a"}}));
+}
+
+TEST_CASE("epoch_fingerprint: carries from the lower half into the upper", "[codec]") {
+  epoch_fingerprint f(1, 7, UINT64_MAX);
+  f += epoch_fingerprint(1, 1, 1);
+  CHECK(f == epoch_fingerprint(2, 9, 0));
+}
+
+TEST_CASE("epoch_fingerprint: the same with every compiler; keys may be texts", "[codec]") {
+  CHECK(to_string(of_range(0, 100, 1)) == "100 records, cde52bd524e66eb5dffc1f0423dc41dd");
+  epoch_fingerprint f;
+  f.add("a.tfrecord:0", as_bytes("payload"));
+  CHECK(to_string(f) == "1 records, 7119a66c03d30cb5913e78876a99e2d0");
+  epoch_fingerprint other;
+  other.add("b.tfrecord:0", as_bytes("payload"));
+  CHECK_FALSE(f == other);
+  CHECK(to_string(epoch_fingerprint()) == "0 records, 00000000000000000000000000000000");
+}
+
+}  // namespace epoch_fingerprint_test

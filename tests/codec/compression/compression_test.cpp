@@ -1,0 +1,120 @@
+#include "leat/codec/compression/compression.hpp"
+
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/codec/tfrecord/tfrecord.hpp"
+#include "support/refusal.hpp"
+#include "support/texts.hpp"
+#include "support/zlib_oracle.hpp"
+
+namespace compression_test {
+
+using leat::as_bytes;
+using leat::compression;
+
+TEST_CASE("compression: K41 its names are TensorFlow's, and none may be empty", "[codec]") {
+  // Of options inside options, as TFRecordOptions may be, nothing is left: the writers' own have a
+  // compression.
+  CHECK(leat::parse_compression("") == compression::none);
+  CHECK(leat::parse_compression("none") == compression::none);
+  CHECK(leat::parse_compression("ZLIB") == compression::zlib);
+  CHECK(leat::parse_compression("GZIP") == compression::gzip);
+  for (const auto c : {compression::none, compression::zlib, compression::gzip}) {
+    CHECK(leat::parse_compression(leat::name(c)) == c);
+  }
+}
+
+TEST_CASE("compression: D8, F16, K40 an unknown name is refused, and named", "[codec]") {
+  for (const std::string text : {"BZ2", "5", "gzip", "ZLIB ", "NONE", "LZ4"}) {
+    const std::string what = leat_test::refusal([&] { return leat::parse_compression(text); });
+    CHECK(leat_test::contains(what, "'" + text + "'"));
+    CHECK(leat_test::contains(what, "GZIP"));
+  }
+}
+
+TEST_CASE("detect_compression: tells what zlib has written, at every level", "[codec]") {
+  for (int level = 0; level <= 9; ++level) {
+    const std::string zlib =
+        leat_test::zlib_deflated("text", {.window_bits = leat_test::zlib_window, .level = level});
+    const std::string gzip = leat_test::zlib_deflated("text", {.level = level});
+    CHECK(leat::detect_compression(as_bytes(zlib)) == compression::zlib);
+    CHECK(leat::detect_compression(as_bytes(gzip)) == compression::gzip);
+    CHECK(leat::detect_tfrecord_compression(as_bytes(zlib)) == compression::zlib);
+    CHECK(leat::detect_tfrecord_compression(as_bytes(gzip)) == compression::gzip);
+  }
+}
+
+TEST_CASE("detect_compression: what is too short or looks otherwise is not compressed", "[codec]") {
+  using namespace std::string_literals;
+  for (const std::string& text :
+       {""s, "\x1f"s, "\x1f\x8b"s, "\x1f\x8b\x07"s, "\x78\x9c"s, "\x78\x9d\x03"s, "x "s, "x is"s,
+        "\x78\xbb\x03"s, "\x78\x9c\x07"s, "text\n"s, "\x58\x85\x03"s}) {
+    CHECK(leat::detect_compression(as_bytes(text)) == compression::none);
+  }
+}
+
+TEST_CASE("detect_compression: tells zlib with any window, by what can be inflated", "[codec]") {
+  for (int bits = 9; bits <= 15; ++bits) {
+    for (int level = 0; level <= 9; ++level) {
+      for (const std::size_t size : {std::size_t{0}, std::size_t{4}, std::size_t{100'000}}) {
+        const std::string text = leat_test::prose(size);
+        const std::string all =
+            leat_test::zlib_deflated(text, {.window_bits = bits, .level = level});
+        REQUIRE(leat::detect_compression(as_bytes(all)) == compression::zlib);
+        const std::string some = all.substr(0, leat::compression_sample_size);
+        REQUIRE(leat::detect_compression(as_bytes(some)) == compression::zlib);
+        REQUIRE_FALSE(leat::needs_compression_sample(as_bytes(some)));
+        if (size < 1000) continue;
+        const std::string few = all.substr(0, 20);
+        REQUIRE(leat::needs_compression_sample(as_bytes(few)) == (bits < 15));
+      }
+    }
+  }
+}
+
+TEST_CASE("detect_compression: the header of a small window alone tells nothing", "[codec]") {
+  // Each two bytes that are the header of a window below 32 KiB, and what may follow in a text.
+  const std::string texts[] = {"",
+                               "a",
+                               "alpha,beta\n1,2\n",
+                               "\n",
+                               "\nYES\n",
+                               std::string(5000, 'B'),
+                               leat_test::prose(5000)};
+  int headers = 0;
+  for (unsigned first = 0x08; first < 0x78; first += 0x10) {
+    for (unsigned second = 0; second < 256; ++second) {
+      if ((first * 256 + second) % 31 != 0 || (second & 0x20U) != 0) continue;
+      ++headers;
+      const std::string header = {static_cast<char>(first), static_cast<char>(second)};
+      for (const std::string& text : texts) {
+        REQUIRE(leat::detect_compression(as_bytes(header + text)) == compression::none);
+        if (text.size() < 10) continue;
+        REQUIRE_FALSE(leat::needs_compression_sample(as_bytes(header + text.substr(0, 1000))));
+      }
+    }
+  }
+  CHECK(headers > 20);
+  const std::string small = leat_test::zlib_deflated("text", {.window_bits = 9});
+  for (std::size_t size = 0; size < small.size(); ++size) {
+    CHECK(leat::detect_compression(as_bytes(small.substr(0, size))) == compression::none);
+  }
+}
+
+TEST_CASE("detect_tfrecord_compression: a record's header outweighs a magic number", "[codec]") {
+  // Lengths whose first bytes are those of zlib and of gzip.
+  for (const std::uint64_t length : {std::uint64_t{0x039c78}, std::uint64_t{0x088b1f}}) {
+    std::vector<std::byte> file;
+    leat::append_tfrecord(file, as_bytes(std::string(length, 'x')));
+    CHECK(leat::detect_compression(file) != compression::none);
+    CHECK(leat::detect_tfrecord_compression(file) == compression::none);
+    CHECK(leat::detect_tfrecord_compression(leat::byte_view(file).first(12)) == compression::none);
+    file[9] ^= std::byte{1};
+    CHECK(leat::detect_tfrecord_compression(file) != compression::none);
+  }
+}
+
+}  // namespace compression_test

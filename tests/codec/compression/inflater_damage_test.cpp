@@ -1,0 +1,311 @@
+// Streams that are cut off, damaged, hostile or larger than allowed.
+
+#include "leat/codec/compression/inflater.hpp"
+
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "support/effort.hpp"
+#include "support/inflating.hpp"
+#include "support/refusal.hpp"
+#include "support/texts.hpp"
+#include "support/zlib_oracle.hpp"
+
+namespace inflater_damage_test {
+
+using leat::compression;
+using end = leat::inflate_end;
+using leat_test::contains;
+using leat_test::gzip_window;
+using leat_test::inflate_all;
+using leat_test::zlib_deflated;
+using leat_test::zlib_window;
+
+// A small stream of each kind of block, in each frame, with each field of a header.
+struct sample {
+  compression format;
+  std::string stream;
+  std::string text;
+};
+
+std::vector<sample> samples() {
+  const std::string text = leat_test::prose(300) + std::string(300, 'x');
+  static Bytef name[] = "name";
+  static Bytef extra[] = {1, 2, 3};
+  gz_header header{};
+  header.name = name;
+  header.comment = name;
+  header.extra = extra;
+  header.extra_len = sizeof extra;
+  header.hcrc = 1;
+  std::vector<sample> all;
+  for (const int window : {zlib_window, gzip_window}) {
+    const auto format = window == zlib_window ? compression::zlib : compression::gzip;
+    for (const int level : {0, 9}) {
+      all.push_back({format, zlib_deflated(text, {.window_bits = window, .level = level}), text});
+    }
+    all.push_back(
+        {format, zlib_deflated(text, {.window_bits = window, .strategy = Z_FIXED}), text});
+  }
+  const std::string whole = zlib_deflated(text, {.header = &header});
+  all.push_back({compression::gzip, whole, text});
+  all.push_back({compression::gzip, whole + zlib_deflated("") + whole, text + text});
+  return all;
+}
+
+// A gzip stream of a text of zeros, in front of its trailer; deflated in pieces of which each takes
+// a thousandth of what it gives.
+std::string zeros_without_trailer(std::size_t pieces) {
+  leat_test::zlib_deflater deflater({.level = 9});
+  const std::string piece(std::size_t{1} << 20, '\0');
+  const std::string first = deflater.add(piece, Z_FULL_FLUSH);
+  const std::string other = deflater.add(piece, Z_FULL_FLUSH);
+  std::string stream = first;
+  for (std::size_t i = 1; i < pieces; ++i) stream += other;
+  return stream;
+}
+
+TEST_CASE("inflater: D7 a stream cut off anywhere is never taken for a whole one", "[codec]") {
+  for (const sample& s : samples()) {
+    for (std::size_t size = 0; size < s.stream.size(); ++size) {
+      for (const std::size_t piece : {std::size_t{1}, std::size_t{9}, SIZE_MAX}) {
+        const auto got = inflate_all(s.format, std::string_view(s.stream).substr(0, size), piece);
+        REQUIRE(s.text.starts_with(got.text));
+        // Of several members some may be whole: then it is the end of one of them.
+        const bool at_member = got.result.end == end::complete;
+        REQUIRE((at_member || got.result.end == end::truncated));
+        if (at_member) {
+          REQUIRE(leat_test::zlib_inflate(s.stream, gzip_window).consumed <= size);
+          REQUIRE(s.text.size() == 2 * got.text.size());
+        }
+        REQUIRE(got.result.offset == size);
+      }
+    }
+  }
+}
+
+TEST_CASE("inflater: a flipped bit never changes data unseen", "[codec]") {
+  std::size_t harmless = 0;
+  for (const sample& s : samples()) {
+    for (std::size_t bit = 0; bit < s.stream.size() * 8; ++bit) {
+      std::string damaged = s.stream;
+      damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
+      const auto got = inflate_all(s.format, damaged);
+      if (got.result.end == end::complete) {
+        // Time, system, names and such in a header without a checksum.
+        REQUIRE(got.text == s.text);
+        ++harmless;
+      } else {
+        REQUIRE((got.result.failed() || got.result.end == end::truncated));
+        REQUIRE(got.result.offset <= s.stream.size());
+      }
+    }
+  }
+  CHECK(harmless > 0);
+}
+
+// ISA-L's tables and history are what a damaged stream can show.
+TEST_CASE("inflater: of a damaged stream it gives the same whatever it has read before",
+          "[codec]") {
+  const std::string text = leat_test::prose(1000);
+  const std::string other = zlib_deflated(leat_test::prose(20'000) + std::string(20'000, '\xE9'));
+  std::string stream = zlib_deflated(text);
+  leat::inflater used(compression::gzip);
+  for (std::size_t bit = 0; bit < 8 * stream.size(); ++bit) {
+    const auto flip = [&] {
+      stream[bit / 8] = static_cast<char>(stream[bit / 8] ^ (1 << bit % 8));
+    };
+    flip();
+    used.reset();
+    static_cast<void>(inflate_all(used, other));
+    used.reset();
+    const leat_test::inflated again = inflate_all(used, stream);
+    const leat_test::inflated fresh = inflate_all(compression::gzip, stream);
+    if (again.text != fresh.text || again.result.end != fresh.result.end) FAIL("bit " << bit);
+    flip();
+  }
+}
+
+TEST_CASE("inflater: says which check failed, where, and what was expected", "[codec]") {
+  const std::string text = leat_test::prose(100);
+  std::string gzip = zlib_deflated(text);
+  gzip[gzip.size() - 7] ^= 1;
+  auto r = inflate_all(compression::gzip, gzip).result;
+  CHECK(r.end == end::bad_checksum);
+  CHECK(r.offset == gzip.size() - 8);
+  CHECK((r.expected ^ r.actual) == 0x100);
+  CHECK(contains(leat::describe(r), "checksum of the inflated data is wrong: expected 0x"));
+  gzip = zlib_deflated(text);
+  gzip[gzip.size() - 4] ^= 1;
+  r = inflate_all(compression::gzip, gzip, 1).result;
+  CHECK(r.end == end::bad_size);
+  CHECK(leat::describe(r) ==
+        "the size of the inflated data (modulo 2^32) is wrong: expected 101, actual 100");
+  std::string zlib = zlib_deflated(text, {.window_bits = zlib_window});
+  zlib[zlib.size() - 1] ^= 1;
+  r = inflate_all(compression::zlib, zlib).result;
+  CHECK(r.end == end::bad_checksum);
+  CHECK(r.offset == zlib.size() - 4);
+  CHECK((r.expected ^ r.actual) == 1);
+  CHECK(leat::code_of(r.end) == leat::errc::data_loss);
+}
+
+TEST_CASE("inflater: a failure is final, and gives nothing more", "[codec]") {
+  std::string gzip = zlib_deflated(leat_test::prose(1000));
+  gzip[gzip.size() - 8] ^= 1;
+  leat::inflater inflater(compression::gzip);
+  const auto first = inflate_all(inflater, gzip).result;
+  CHECK(first.end == end::bad_checksum);
+  std::byte room[100];
+  const auto again = inflater.inflate(leat::as_bytes(gzip), room);
+  CHECK(again.end == first.end);
+  CHECK(again.offset == first.offset);
+  CHECK(again.consumed + again.produced == 0);
+  CHECK(inflater.finish().end == first.end);
+}
+
+TEST_CASE("inflater: what is no stream, or one of another kind, is called so", "[codec]") {
+  using namespace std::string_literals;
+  const std::string gzip = zlib_deflated("a");
+  const std::string zlib = zlib_deflated("a", {.window_bits = zlib_window});
+  CHECK(inflate_all(compression::gzip, zlib).result.end == end::bad_header);
+  CHECK(inflate_all(compression::zlib, gzip).result.end == end::bad_header);
+  CHECK(inflate_all(compression::zlib, "not zlib").result.end == end::bad_header);
+  CHECK(inflate_all(compression::gzip, "\x1f\x8b\x09"s).result.end == end::bad_header);
+  CHECK(inflate_all(compression::gzip, "\x1f\x8b\x08\x20"s).result.end == end::bad_header);
+  CHECK(inflate_all(compression::zlib, "\x88\x1c"s).result.end == end::bad_header);  // 64 KiB
+  CHECK(inflate_all(compression::gzip, "").result.end == end::truncated);
+  CHECK(inflate_all(compression::zlib, "").result.end == end::truncated);
+}
+
+TEST_CASE("inflater: a stream that needs a dictionary is refused as that", "[codec]") {
+  leat_test::zlib_deflater deflater({.window_bits = zlib_window});
+  const Bytef dictionary[] = "dictionary";
+  REQUIRE(::deflateSetDictionary(&deflater.stream(), dictionary, sizeof dictionary) == Z_OK);
+  const auto r = inflate_all(compression::zlib, deflater.add("dictionary", Z_FINISH)).result;
+  CHECK(r.end == end::dictionary);
+  CHECK(leat::code_of(r.end) == leat::errc::unimplemented);
+  CHECK(contains(leat::describe(r), "dictionary"));
+}
+
+TEST_CASE("inflater: other data behind the end is an error at its place", "[codec]") {
+  using namespace std::string_literals;
+  const std::string gzip = zlib_deflated("a");
+  const std::string zlib = zlib_deflated("a", {.window_bits = zlib_window});
+  const std::string zeros(20, '\0');
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{4}, SIZE_MAX}) {
+    for (const std::string& tail : {"x"s, "\x1f\x8a more"s, "\x1f\x1f"s}) {
+      for (const std::string& padding : {""s, zeros}) {
+        const auto got = inflate_all(compression::gzip, gzip + padding + tail, piece);
+        CHECK(got.result.end == end::trailing_data);
+        CHECK(got.result.offset == gzip.size() + padding.size());
+        CHECK(got.text == "a");
+      }
+    }
+    for (const std::string& tail : {"x"s, "\0"s, zlib}) {
+      const auto got = inflate_all(compression::zlib, zlib + tail, piece);
+      CHECK(got.result.end == end::trailing_data);
+      CHECK(got.result.offset == zlib.size());
+    }
+  }
+}
+
+// What comes out of a stream into a room that is full of a byte.
+std::string inflated_over(const std::string& stream, char before) {
+  leat::inflater inflater(compression::gzip);
+  std::string out(std::size_t{1} << 19, before);
+  const std::span<std::byte> to(reinterpret_cast<std::byte*>(out.data()), out.size());
+  out.resize(inflater.inflate(leat::as_bytes(stream), to).produced);
+  return out;
+}
+
+// With other codes in the header of a later block ISA-L copies over a distance of 0: dozens do.
+TEST_CASE("inflater: a damaged stream shows nothing of what stood in its room", "[codec]") {
+  const std::string text =
+      "a header\n\none\r\n" + leat_test::prose(std::size_t{1} << 20) + "\n\n\r\nthe last";
+  std::string stream = zlib_deflated(text);
+  for (std::size_t bit = 831'200; bit < 831'600; bit += leat_test::slow_build ? 7 : 1) {
+    const auto flip = [&] {
+      stream[bit / 8] = static_cast<char>(stream[bit / 8] ^ (1 << bit % 8));
+    };
+    flip();
+    INFO("bit " << bit);
+    CHECK(inflated_over(stream, '\1') == inflated_over(stream, '\2'));
+    flip();
+  }
+}
+
+TEST_CASE("inflater: a bomb is stopped by its ratio", "[codec]") {
+  // What would be 10 GiB, of 10 MiB.
+  const std::string bomb = zeros_without_trailer(10 << 10);
+  CHECK(bomb.size() < 11 << 20);
+  leat::inflater inflater(compression::gzip);
+  std::vector<std::byte> room(1 << 16);
+  leat::byte_view in = leat::as_bytes(bomb);
+  leat::inflate_result r;
+  do {
+    r = inflater.inflate(in, room);
+    in = in.subspan(r.consumed);
+  } while (!r.failed());
+  CHECK(r.end == end::too_dense);
+  CHECK(inflater.bytes_produced() <= leat::inflate_options{}.free_output + room.size());
+  CHECK(leat::code_of(r.end) == leat::errc::resource_exhausted);
+  CHECK(contains(leat::describe(r), "max_ratio"));
+}
+
+TEST_CASE("inflater: who knows that data is that dense reads it", "[codec]") {
+  const std::string dense = zeros_without_trailer(100);
+  const auto got = inflate_all(compression::gzip, dense, SIZE_MAX, 1 << 18, {.max_ratio = 2000});
+  CHECK(got.result.end == end::truncated);
+  CHECK(got.text.size() == std::size_t{100} << 20);
+}
+
+TEST_CASE("inflater: max_output is a limit to the byte, over all members", "[codec]") {
+  const std::string text = leat_test::prose(50'000);
+  const std::string stream = zlib_deflated(text) + zlib_deflated(text) + zlib_deflated("");
+  for (const std::size_t room : {std::size_t{1}, std::size_t{999}, std::size_t{1} << 20}) {
+    for (const std::size_t piece : {std::size_t{7}, SIZE_MAX}) {
+      const auto whole =
+          inflate_all(compression::gzip, stream, piece, room, {.max_output = 2 * text.size()});
+      REQUIRE(whole.result.end == end::complete);
+      REQUIRE(whole.text == text + text);
+      const auto cut =
+          inflate_all(compression::gzip, stream, piece, room, {.max_output = 2 * text.size() - 1});
+      REQUIRE(cut.result.end == end::too_large);
+      REQUIRE(cut.text == (text + text).substr(0, 2 * text.size() - 1));
+    }
+  }
+  CHECK(contains(leat::describe({.end = end::too_large}), "max_output"));
+}
+
+TEST_CASE("inflater: a member of more than 4 GiB has the right size and checksum", "[codec]") {
+  const std::size_t pieces = (std::size_t{4} << 10) + 1;
+  std::string stream = zeros_without_trailer(pieces);
+  stream += std::string("\x03\x00", 2);  // the last block: empty
+  const std::vector<Bytef> piece(std::size_t{1} << 20);
+  const auto piece_crc = ::crc32(0, piece.data(), static_cast<uInt>(piece.size()));
+  uLong crc = 0;
+  for (std::size_t i = 0; i < pieces; ++i) {
+    crc = ::crc32_combine(crc, piece_crc, static_cast<z_off_t>(piece.size()));
+  }
+  char trailer[8];
+  leat::store_little_endian(reinterpret_cast<std::byte*>(trailer), static_cast<std::uint32_t>(crc));
+  leat::store_little_endian(reinterpret_cast<std::byte*>(trailer + 4),
+                            static_cast<std::uint32_t>(pieces * piece.size()));
+  stream.append(trailer, sizeof trailer);
+  leat::inflater inflater(compression::gzip, {.max_ratio = 2000});
+  std::vector<std::byte> room(1 << 18);
+  leat::byte_view in = leat::as_bytes(stream);
+  leat::inflate_result r;
+  do {
+    r = inflater.inflate(in, room);
+    in = in.subspan(r.consumed);
+  } while (r.end == end::output_full);
+  CHECK(r.end == end::need_input);
+  CHECK(inflater.finish().end == end::complete);
+  CHECK(inflater.bytes_produced() == pieces * piece.size());
+}
+
+}  // namespace inflater_damage_test

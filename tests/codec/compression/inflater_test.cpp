@@ -1,0 +1,257 @@
+#include "leat/codec/compression/inflater.hpp"
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include <sys/mman.h>
+
+#include "leat/codec/tfrecord/tfrecord.hpp"
+#include "support/hex.hpp"
+#include "support/inflating.hpp"
+#include "support/refusal.hpp"
+#include "support/texts.hpp"
+#include "support/zlib_oracle.hpp"
+
+namespace inflater_test {
+
+using leat::compression;
+using end = leat::inflate_end;
+using leat_test::from_hex;
+using leat_test::gzip_window;
+using leat_test::inflate_all;
+using leat_test::inflated;
+using leat_test::zlib_deflated;
+using leat_test::zlib_window;
+
+int window_of(compression c) { return c == compression::zlib ? zlib_window : gzip_window; }
+
+// A gzip header with every field.
+struct full_header {
+  full_header() {
+    header.text = 1;
+    header.time = 1'600'000'000;
+    header.os = 3;
+    header.extra = extra.data();
+    header.extra_len = static_cast<uInt>(extra.size());
+    header.name = name.data();
+    header.comment = comment.data();
+    header.hcrc = 1;
+  }
+  std::array<Bytef, 7> extra{'B', 'C', 3, 0, 0, 1, 2};
+  std::array<Bytef, 10> name{'a', '.', 't', 'f', 'r', 'e', 'c'};
+  std::array<Bytef, 5> comment{'h', 'i'};
+  gz_header header{};
+};
+
+TEST_CASE("inflater: gives what zlib compressed, at every level, strategy and size", "[codec]") {
+  const std::string texts[] = {"",
+                               "a",
+                               leat_test::prose(1000),
+                               leat_test::prose(200'000),
+                               std::string(100'000, 'x'),
+                               leat_test::noise(100'000)};
+  for (const auto format : {compression::zlib, compression::gzip}) {
+    for (const std::string& text : texts) {
+      for (const int level : {0, 1, 6, 9}) {
+        for (const int strategy :
+             {Z_DEFAULT_STRATEGY, Z_FILTERED, Z_HUFFMAN_ONLY, Z_RLE, Z_FIXED}) {
+          const auto got = inflate_all(
+              format,
+              zlib_deflated(
+                  text, {.window_bits = window_of(format), .level = level, .strategy = strategy}));
+          REQUIRE(got.result.end == end::complete);
+          REQUIRE(got.text == text);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("inflater: how a stream is cut changes nothing", "[codec]") {
+  const std::string text = leat_test::prose(3000) + std::string(500, 'x') + leat_test::noise(300);
+  const std::size_t sizes[] = {1, 2, 3, 5, 7, 8, 9, 13, 20, 100, 65536};
+  full_header all_fields;
+  for (const auto format : {compression::zlib, compression::gzip}) {
+    for (const int strategy : {Z_DEFAULT_STRATEGY, Z_FIXED}) {
+      const std::string stream = zlib_deflated(
+          text, {.window_bits = window_of(format),
+                 .strategy = strategy,
+                 .header = format == compression::gzip ? &all_fields.header : nullptr});
+      for (const std::size_t piece : sizes) {
+        for (const std::size_t room : sizes) {
+          const auto got = inflate_all(format, stream, piece, room);
+          REQUIRE(got.result.end == end::complete);
+          REQUIRE(got.result.offset == stream.size());
+          REQUIRE(got.text == text);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("inflater: a stream may be cut in two anywhere, and be followed by another", "[codec]") {
+  full_header all_fields;
+  const std::string text = leat_test::prose(200);
+  const std::string member = zlib_deflated(text, {.header = &all_fields.header});
+  const std::string stream = member + zlib_deflated("") + member;
+  leat::inflater inflater(compression::gzip);
+  for (std::size_t cut = 0; cut <= stream.size(); ++cut) {
+    inflater.reset();
+    std::string out(1000, '\0');
+    const std::span<std::byte> room(reinterpret_cast<std::byte*>(out.data()), out.size());
+    const auto bytes = leat::as_bytes(stream);
+    const auto first = inflater.inflate(bytes.first(cut), room);
+    REQUIRE(first.end == end::need_input);
+    REQUIRE(first.consumed == cut);
+    const auto second = inflater.inflate(bytes.subspan(cut), room.subspan(first.produced));
+    REQUIRE(second.consumed == stream.size() - cut);
+    REQUIRE(inflater.finish().end == end::complete);
+    REQUIRE(out.substr(0, first.produced + second.produced) == text + text);
+    REQUIRE(inflater.members() == 3);
+    REQUIRE(inflater.bytes_consumed() == stream.size());
+    REQUIRE(inflater.bytes_produced() == 2 * text.size());
+  }
+}
+
+TEST_CASE("inflater: reads the stored blocks that TensorFlow's tests know", "[codec]") {
+  const std::string record = from_hex("0300000000000000b099490e6162636e57f121");
+  const auto zlib = inflate_all(
+      compression::zlib, from_hex("7801011300ecff0300000000000000b099490e6162636e57f1211c7904a1"));
+  CHECK(zlib.result.end == end::complete);
+  CHECK(zlib.text == record);
+  const auto gzip = inflate_all(compression::gzip,
+                                from_hex("1f8b08000000000000ff011300ecff"
+                                         "0300000000000000b099490e6162636e57f12132a97b3913000000"));
+  CHECK(gzip.result.end == end::complete);
+  CHECK(gzip.text == record);
+}
+
+TEST_CASE("inflater: a flush after every byte and empty blocks change nothing", "[codec]") {
+  std::vector<std::byte> record;
+  leat::append_tfrecord(record, leat::as_bytes("small record"));
+  for (const int flush : {Z_FULL_FLUSH, Z_SYNC_FLUSH, Z_PARTIAL_FLUSH, Z_BLOCK}) {
+    leat_test::zlib_deflater deflater({.window_bits = zlib_window});
+    std::string stream;
+    for (const char c : leat::as_text(record)) stream += deflater.add({&c, 1}, flush);
+    stream += deflater.add("", Z_FULL_FLUSH);
+    stream += from_hex("000000ffff000000ffff");  // two empty stored blocks
+    stream += deflater.add("", Z_FINISH);
+    for (const std::size_t piece : {std::size_t{1}, std::size_t{3}, SIZE_MAX}) {
+      const auto got = inflate_all(compression::zlib, stream, piece, 1 + piece % 7);
+      REQUIRE(got.result.end == end::complete);
+      REQUIRE(got.text == leat::as_text(record));
+    }
+  }
+}
+
+TEST_CASE("inflater: a stream of a smaller window is read", "[codec]") {
+  const std::string text = leat_test::prose(100'000);
+  for (int bits = 9; bits < 15; ++bits) {
+    const auto zlib = inflate_all(compression::zlib, zlib_deflated(text, {.window_bits = bits}));
+    CHECK(zlib.result.end == end::complete);
+    CHECK(zlib.text == text);
+    const auto gzip =
+        inflate_all(compression::gzip, zlib_deflated(text, {.window_bits = bits + 16}));
+    CHECK(gzip.text == text);
+  }
+}
+
+TEST_CASE("inflater: zeros between and behind gzip members are no data", "[codec]") {
+  const std::string a = zlib_deflated("a");
+  const std::string b = zlib_deflated("b");
+  const std::string zeros(513, '\0');
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{100}, SIZE_MAX}) {
+    const auto padded = inflate_all(compression::gzip, a + zeros, piece);
+    CHECK(padded.result.end == end::complete);
+    CHECK(padded.text == "a");
+    const auto between = inflate_all(compression::gzip, a + zeros + b + zeros, piece);
+    CHECK(between.result.end == end::complete);
+    CHECK(between.text == "ab");
+  }
+}
+
+TEST_CASE("inflater: after a reset it reads the next stream, whatever was before", "[codec]") {
+  const std::string text = leat_test::prose(100'000);
+  const std::string gzip = zlib_deflated(text);
+  const std::string zlib = zlib_deflated(text, {.window_bits = zlib_window});
+  leat::inflater inflater(compression::gzip);
+  for (const std::size_t before : {std::size_t{0}, std::size_t{5}, gzip.size() / 2, gzip.size()}) {
+    CHECK(
+        inflate_all(inflater, gzip.substr(0, before) + (before == 5 ? "damage" : "")).result.end !=
+        end::need_input);
+    inflater.reset(compression::zlib);
+    auto got = inflate_all(inflater, zlib);
+    CHECK(got.result.end == end::complete);
+    CHECK(got.text == text);
+    inflater.reset(compression::gzip);
+    CHECK(inflater.bytes_produced() == 0);
+    got = inflate_all(inflater, gzip);
+    CHECK(got.text == text);
+    inflater.reset();
+  }
+  CHECK(inflater.format() == compression::gzip);
+}
+
+TEST_CASE("inflater: refuses options that cannot be", "[codec]") {
+  using leat_test::contains;
+  using leat_test::refusal;
+  CHECK(contains(refusal([] { return leat::inflater(compression::none); }), "ZLIB or GZIP"));
+  CHECK(contains(refusal([] { return leat::inflater(compression::gzip, {.max_output = 0}); }),
+                 "max_output"));
+  CHECK(contains(refusal([] { return leat::inflater(compression::gzip, {.max_ratio = 0}); }),
+                 "max_ratio"));
+}
+
+// Two pages, the second of which must not be touched.
+class guarded_page {
+ public:
+  guarded_page()
+      : memory_(
+            ::mmap(nullptr, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    REQUIRE(memory_ != MAP_FAILED);
+    REQUIRE(::mprotect(static_cast<char*>(memory_) + size, size, PROT_NONE) == 0);
+  }
+  guarded_page(const guarded_page&) = delete;
+  guarded_page& operator=(const guarded_page&) = delete;
+  ~guarded_page() { ::munmap(memory_, 2 * size); }
+
+  // The last bytes before the guard.
+  std::span<std::byte> last(std::size_t count) {
+    return {static_cast<std::byte*>(memory_) + size - count, count};
+  }
+
+  static constexpr std::size_t size = 1 << 18;
+
+ private:
+  void* memory_;
+};
+
+TEST_CASE("inflater: touches nothing behind its input and its output", "[codec]") {
+  guarded_page in;
+  guarded_page out;
+  const std::string text = leat_test::prose(70'000) + std::string(30'000, 'x');
+  for (const auto format : {compression::zlib, compression::gzip}) {
+    const std::string stream = zlib_deflated(text, {.window_bits = window_of(format)});
+    const auto from = in.last(stream.size());
+    std::copy_n(leat::as_bytes(stream).data(), stream.size(), from.data());
+    for (const std::size_t room : {std::size_t{1}, std::size_t{7}, std::size_t{258},
+                                   std::size_t{32768}, std::size_t{40'000}, text.size()}) {
+      leat::inflater inflater(format);
+      std::size_t consumed = 0;
+      std::string got;
+      do {
+        const auto to = out.last(room);
+        const auto r = inflater.inflate(from.subspan(consumed), to);
+        REQUIRE_FALSE(r.failed());
+        consumed += r.consumed;
+        got += leat::as_text(to.first(r.produced));
+      } while (inflater.finish().end != end::complete);
+      REQUIRE(got == text);
+    }
+  }
+}
+
+}  // namespace inflater_test

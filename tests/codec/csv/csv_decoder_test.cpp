@@ -1,0 +1,491 @@
+// The cases V01 to V45 of decode_csv, and what else a file may hold.
+
+#include "leat/codec/csv/csv_decoder.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/base/error.hpp"
+#include "support/refusal.hpp"
+
+namespace csv_decoder_test {
+
+using leat::csv_column;
+using leat::csv_decoder;
+using leat::csv_options;
+using leat::dtype;
+using leat::tensor;
+using leat::tensor_tuple;
+using columns = std::vector<csv_column>;
+using records = std::vector<std::string_view>;
+
+const csv_column an_int = csv_column::required(dtype::int32);
+const csv_column a_long = csv_column::required(dtype::int64);
+const csv_column a_float = csv_column::required(dtype::float32);
+const csv_column a_double = csv_column::required(dtype::float64);
+const csv_column a_string = csv_column::required(dtype::string);
+
+tensor_tuple decode(const records& lines, columns all, csv_options options = {}) {
+  return csv_decoder(std::move(all), std::move(options)).decode(lines);
+}
+
+template <class T>
+std::vector<T> numbers(const tensor& t) {
+  const auto all = t.values<T>();
+  return {all.begin(), all.end()};
+}
+
+std::vector<std::string> strings(const tensor& t) {
+  const auto all = t.strings();
+  return {all.begin(), all.end()};
+}
+
+// The message, without the meaning of its code; empty when nothing is wrong.
+std::string error_of(const records& lines, columns all, csv_options options = {}) {
+  try {
+    static_cast<void>(decode(lines, std::move(all), std::move(options)));
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == leat::errc::invalid_argument);
+    return leat_test::sentence_of(e);
+  }
+  return {};
+}
+
+template <class T>
+T number(std::string_view text) {
+  return decode({text}, {csv_column::required(leat::dtype_of<T>)})[0].template values<T>()[0];
+}
+
+using ints = std::vector<std::int32_t>;
+using longs = std::vector<std::int64_t>;
+using floats = std::vector<float>;
+using doubles = std::vector<double>;
+using texts = std::vector<std::string>;
+
+// --------------------------------------------------------------------------------------- columns
+
+TEST_CASE("V01: a quoted number is a number", "[codec]") {
+  const tensor_tuple t = decode({"1", "2", "\"3\""}, {csv_column::optional(std::int32_t{1})});
+  CHECK(t.count() == 1);
+  CHECK(t[0].shape() == leat::shape{3});
+  CHECK(numbers<std::int32_t>(t[0]) == ints{1, 2, 3});
+}
+
+TEST_CASE("V02: two columns, a scalar as default", "[codec]") {
+  const tensor_tuple t = decode({"1,4", "2,5", "3,6"}, {csv_column::optional(std::int32_t{1}),
+                                                        csv_column::optional(std::int32_t{2})});
+  CHECK(numbers<std::int32_t>(t[0]) == ints{1, 2, 3});
+  CHECK(numbers<std::int32_t>(t[1]) == ints{4, 5, 6});
+}
+
+TEST_CASE("V03: a default is one value at most", "[codec]") {
+  const auto refused = [](tensor value) {
+    try {
+      const csv_decoder made({{std::move(value)}});
+    } catch (const leat::failure& e) {
+      return e.code() == leat::errc::invalid_argument;
+    }
+    return false;
+  };
+  CHECK(refused(tensor(dtype::int32, {1, 1})));
+  CHECK(refused(tensor(dtype::int32, {2})));
+  CHECK(refused(tensor(dtype::int32, {0, 1})));
+  CHECK(refused(tensor(dtype::uint8, {0})));
+  CHECK_FALSE(refused(tensor(dtype::int32, {1})));
+}
+
+TEST_CASE("V04: without quotes a quote is text", "[codec]") {
+  const tensor_tuple t = decode({"1", "2", "\"3\"", "a\"b"}, {a_string}, {.quotes = false});
+  CHECK(strings(t[0]) == texts{"1", "2", "\"3\"", "a\"b"});
+}
+
+TEST_CASE("V05: a scalar record gives scalars, and a quoted empty field is missing", "[codec]") {
+  const csv_decoder decoder(
+      {csv_column::optional(std::int32_t{3}), csv_column::optional(std::int32_t{4})});
+  const tensor_tuple t = decoder.decode_one("1,\"\"");
+  CHECK(t[0].value<std::int32_t>() == 1);
+  CHECK(t[1].value<std::int32_t>() == 4);
+  CHECK(decoder.decode(tensor::scalar("1,2"))[1] == tensor::scalar(std::int32_t{2}));
+  const tensor_tuple square = decoder.decode(tensor::of({2, 2}, {"1,2", "3,4", "5,6", "7,8"}));
+  CHECK(square[1] == tensor::of<std::int32_t>({2, 2}, {2, 4, 6, 8}));
+}
+
+TEST_CASE("V07, V08, V10: the types", "[codec]") {
+  const tensor_tuple d = decode({"1.0", "-1.79e+308", "\"1.79e+308\""}, {a_double});
+  CHECK(numbers<double>(d[0]) == doubles{1.0, -1.79e+308, 1.79e+308});
+  const tensor_tuple l = decode({"1", "2", "\"2147483648\""}, {a_long});
+  CHECK(numbers<std::int64_t>(l[0]) == longs{1, 2, 2147483648});
+  const tensor_tuple t = decode({"1.0,4,aa", "0.2,5,bb", "3,6,cc"}, {a_float, an_int, a_string});
+  CHECK(numbers<float>(t[0]) == floats{1.0F, 0.2F, 3.0F});
+  CHECK(numbers<std::int32_t>(t[1]) == ints{4, 5, 6});
+  CHECK(strings(t[2]) == texts{"aa", "bb", "cc"});
+}
+
+TEST_CASE("V11, V12, V13: what is missing is the default", "[codec]") {
+  const columns all = {csv_column::optional(0.0F), csv_column::optional(std::int32_t{0}),
+                       csv_column::optional("")};
+  const tensor_tuple na = decode({"2.0,NA,aa", "NA,5,bb", "3,6,NA"}, all, {.na_value = "NA"});
+  CHECK(numbers<float>(na[0]) == floats{2, 0, 3});
+  CHECK(numbers<std::int32_t>(na[1]) == ints{0, 5, 6});
+  CHECK(strings(na[2]) == texts{"aa", "bb", ""});
+  const tensor_tuple t = decode({",1,", "0.2,3,bcd", "3.0,,"},
+                                {csv_column::optional(1.0F), csv_column::optional(std::int32_t{0}),
+                                 csv_column::optional("a")});
+  CHECK(numbers<float>(t[0]) == floats{1.0F, 0.2F, 3.0F});
+  CHECK(numbers<std::int32_t>(t[1]) == ints{1, 3, 0});
+  CHECK(strings(t[2]) == texts{"a", "bcd", "a"});
+  const tensor_tuple tab = decode(
+      {"1\t1", "0.2\t3", "3.0\t"},
+      {csv_column::optional(1.0F), csv_column::optional(std::int32_t{0})}, {.delimiter = '\t'});
+  CHECK(numbers<std::int32_t>(tab[1]) == ints{1, 3, 0});
+}
+
+TEST_CASE("V14: what is required and missing is an error", "[codec]") {
+  const columns all = {csv_column::optional(1.0F), an_int};
+  CHECK(error_of({",1", "0.2,3", "3.0,"}, all) ==
+        "record 2, byte 5, field 1: required, and missing");
+  CHECK(error_of({"3.0,\"\""}, all) == "record 0, byte 5, field 1: required, and missing");
+}
+
+TEST_CASE("V15, V17: no number", "[codec]") {
+  const columns all = {csv_column::optional(1.0F), csv_column::optional(std::int32_t{0})};
+  CHECK(error_of({",1", "0.2,234a", "3.0,2"}, all) ==
+        "record 1, byte 5, field 1: '234a' is no int32");
+  CHECK(error_of({",1", "0.2,2", "3.0adf,3"}, all) ==
+        "record 2, byte 1, field 0: '3.0adf' is no float32");
+}
+
+TEST_CASE("V18, V20, V28, V30, V34: quotes and line ends where they cannot be", "[codec]") {
+  const auto place = [](std::string_view record) {
+    const std::string what = error_of({record}, {a_string, csv_column::optional("d")});
+    return what.substr(0, what.find(':'));
+  };
+  CHECK(place("a\"bc,") == "record 0, byte 2, field 0");
+  CHECK(place("\"") == "record 0, byte 1, field 0");
+  CHECK(place("x,\"abc") == "record 0, byte 3, field 1");
+  CHECK(place("1,2\n") == "record 0, byte 4, field 1");
+  CHECK(place("1,2\r") == "record 0, byte 4, field 1");
+  CHECK(place("\"1\"\n,") == "record 0, byte 3, field 0");
+  CHECK(place(" \"a\",") == "record 0, byte 2, field 0");
+  CHECK(place("\"a\" ,b") == "record 0, byte 3, field 0");
+}
+
+TEST_CASE("V19, V27: as many fields as columns", "[codec]") {
+  CHECK(error_of({",1"}, {csv_column::optional("d")}) ==
+        "record 0, byte 2: the number of fields is 2, must be 1");
+  CHECK(error_of({"a", "a,b,c,d"}, {a_string}) ==
+        "record 1, byte 3: the number of fields is 4, must be 1");
+  CHECK(error_of({"\"a\",\"b\""}, {a_string}) ==
+        "record 0, byte 5: the number of fields is 2, must be 1");
+  CHECK(error_of({"a"}, {a_string, a_string}) ==
+        "record 0, byte 2: the number of fields is 1, must be 2");
+  CHECK(error_of({"\n"}, {csv_column::optional("d")}) ==
+        "record 0, byte 2: the number of fields is 0, must be 1");
+  CHECK(error_of({""}, {csv_column::optional("d")}) ==
+        "record 0, byte 1: the number of fields is 0, must be 1");
+}
+
+TEST_CASE("csv_decoder: line ends before a field are no part of it", "[codec]") {
+  const tensor_tuple t = decode({"\n1,2", "1,\n2", "\r\n\"1\",\r2"}, {an_int, an_int});
+  CHECK(numbers<std::int32_t>(t[0]) == ints{1, 1, 1});
+  CHECK(numbers<std::int32_t>(t[1]) == ints{2, 2, 2});
+  CHECK(error_of({"1,\n"}, {an_int, csv_column::optional("d")}) ==
+        "record 0, byte 4: the number of fields is 1, must be 2");
+}
+
+// ---------------------------------------------------------------------------------------- select
+
+TEST_CASE("V21, V22, V37: selected columns", "[codec]") {
+  const auto number = [](int value) { return csv_column::optional(std::int32_t{value}); };
+  const tensor_tuple two = decode({",,", "4,5,6"}, {number(1), number(2)}, {.select = {0, 1}});
+  CHECK(numbers<std::int32_t>(two[0]) == ints{1, 4});
+  CHECK(numbers<std::int32_t>(two[1]) == ints{2, 5});
+  const tensor_tuple all =
+      decode({",,", "4,5,6"}, {number(0), number(1), number(2)}, {.select = {0, 1, 2}});
+  CHECK(numbers<std::int32_t>(all[2]) == ints{2, 6});
+  const tensor_tuple last = decode({"1,2,"}, {csv_column::optional("d")}, {.select = {2}});
+  CHECK(strings(last[0]) == texts{"d"});
+}
+
+TEST_CASE("V24, V38: a selected column that is not there", "[codec]") {
+  CHECK(error_of({"1,2,3"}, {an_int, an_int}, {.select = {0, 3}}) ==
+        "record 0, byte 6: the number of fields is 1, must be 2");
+  CHECK(error_of({"1,2"}, {an_int}, {.select = {2}}) ==
+        "record 0, byte 4: the number of fields is 0, must be 1");
+}
+
+TEST_CASE("V25, V44: options that cannot be", "[codec]") {
+  const auto refused = [](csv_options options, columns all = {an_int, an_int}) {
+    try {
+      const csv_decoder made(std::move(all), std::move(options));
+    } catch (const leat::failure& e) {
+      return e.code() == leat::errc::invalid_argument;
+    }
+    return false;
+  };
+  CHECK(refused({.select = {0}}));
+  CHECK(refused({.select = {0}}, {an_int, an_int, an_int}));
+  CHECK(refused({.select = {1, 0}}));
+  CHECK(refused({.select = {static_cast<std::size_t>(-1), 0}}));
+  CHECK(refused({.select = {1, 1}}));
+  CHECK(refused({.delimiter = '"'}));
+  CHECK(refused({.delimiter = '\n'}));
+  CHECK(refused({}, {}));
+  CHECK(refused({}, {csv_column::required(dtype::int32, "a"), an_int}));
+  CHECK(refused(
+      {}, {csv_column::required(dtype::int32, "a"), csv_column::required(dtype::int32, "a")}));
+  CHECK_FALSE(refused({.select = {1, 3}}));
+}
+
+TEST_CASE("V36: what is before a selected column is read, what is behind is not", "[codec]") {
+  CHECK(error_of({"1,2,x\"y,3"}, {an_int, an_int}, {.select = {0, 3}})
+            .starts_with("record 0, byte 6, field 2: "));
+  const tensor_tuple t = decode({"1,2,x\"y,3", "1,\"2\",x\"y,3"}, {an_int}, {.select = {1}});
+  CHECK(numbers<std::int32_t>(t[0]) == ints{2, 2});
+}
+
+TEST_CASE("csv_decoder: an error counts all fields of the record, and has the column's name",
+          "[codec]") {
+  CHECK(error_of({"1,2,x"}, {csv_column::required(dtype::int32, "price")}, {.select = {2}}) ==
+        "record 0, byte 5, field 2 ('price'): 'x' is no int32");
+}
+
+// ---------------------------------------------------------------------------------------- quotes
+
+TEST_CASE("V31, V33, V43, V45: quotes", "[codec]") {
+  CHECK(strings(decode({"\"\"\"\""}, {a_string})[0]) == texts{"\""});
+  const tensor_tuple t = decode({"\"a\"\"\",b"}, {a_string, a_string});
+  CHECK(strings(t[0]) == texts{"a\""});
+  CHECK(strings(t[1]) == texts{"b"});
+  const tensor_tuple inside = decode({"\"a,\r\n\"\"b\"\"\",\"c\"\"d\""}, {a_string, a_string});
+  CHECK(strings(inside[0]) == texts{"a,\r\n\"b\""});
+  CHECK(strings(inside[1]) == texts{"c\"d"});
+  const tensor_tuple semicolon = decode({"a;b,c"}, {a_string, a_string}, {.delimiter = ';'});
+  CHECK(strings(semicolon[1]) == texts{"b,c"});
+  CHECK(error_of({"\"NA\""}, {a_string}, {.na_value = "NA"}) ==
+        "record 0, byte 1, field 0: required, and missing");
+}
+
+TEST_CASE("csv_decoder: strings keep spaces and NULs", "[codec]") {
+  const std::string_view nul("a\0b", 3);
+  const tensor_tuple t = decode({" a ", nul}, {a_string});
+  CHECK(strings(t[0]) == texts{" a ", std::string(nul)});
+}
+
+TEST_CASE("csv_decoder: a byte order mark is three bytes of the first field", "[codec]") {
+  const std::string mark = "\xEF\xBB\xBF";
+  const std::string text = mark + "a,b";
+  const tensor_tuple t = decode({text}, {a_string, a_string});
+  CHECK(strings(t[0]) == texts{mark + "a"});
+  CHECK(strings(t[1]) == texts{"b"});
+  CHECK(error_of({mark + "42"}, {an_int}) != "");
+  CHECK(error_of({mark + "\"a\""}, {a_string}) != "");  // the quote is not at the beginning
+}
+
+TEST_CASE("csv_decoder: records of every length, beside the definition", "[codec]") {
+  // Blocks are 64 bytes: fields and records end at every place of one.
+  for (std::size_t length = 0; length < 200; ++length) {
+    for (const std::size_t field : {1U, 7U, 64U}) {
+      std::string record(length, 'x');
+      for (std::size_t at = field; at < length; at += field + 1) record[at] = ',';
+      texts expected;
+      for (std::size_t begin = 0; begin <= length; begin += field + 1) {
+        expected.push_back(record.substr(begin, field));
+      }
+      if (record.empty()) continue;
+      const tensor_tuple t = decode({record}, columns(expected.size(), csv_column::optional("")));
+      texts found;
+      for (const tensor& column : t) found.push_back(strings(column)[0]);
+      CHECK(found == expected);
+      record.insert(0, "\"\"\"");  // the same with a closer look: the first field is quoted
+      const std::size_t end = std::min(record.find(','), record.size());
+      record.insert(end, "\"");
+      found.clear();
+      for (const tensor& column :
+           decode({record}, columns(expected.size(), csv_column::optional("")))) {
+        found.push_back(strings(column)[0]);
+      }
+      expected[0].insert(0, "\"");
+      CHECK(found == expected);
+    }
+  }
+}
+
+// --------------------------------------------------------------------------------------- numbers
+
+TEST_CASE("V39: integers", "[codec]") {
+  CHECK(number<std::int32_t>(" 12 ") == 12);
+  CHECK(number<std::int32_t>("\"\t12\"") == 12);
+  CHECK(number<std::int32_t>("-0") == 0);
+  CHECK(number<std::int32_t>("000000000000000000000012") == 12);
+  CHECK(number<std::int32_t>("2147483647") == std::numeric_limits<std::int32_t>::max());
+  CHECK(number<std::int32_t>("-2147483648") == std::numeric_limits<std::int32_t>::min());
+  CHECK(number<std::int64_t>("9223372036854775807") == std::numeric_limits<std::int64_t>::max());
+  CHECK(number<std::int64_t>("-9223372036854775808") == std::numeric_limits<std::int64_t>::min());
+  for (const std::string_view text : {"+5", "0x10", "1e3", " ", "-", "--1", "1 2", "1-", "1."}) {
+    CHECK(error_of({text}, {an_int}).ends_with("is no int32"));
+    CHECK(error_of({text}, {a_long}).ends_with("is no int64"));
+  }
+  CHECK(error_of({"2147483648"}, {an_int}) ==
+        "record 0, byte 1, field 0: '2147483648' is out of the range of int32");
+  for (const std::string_view text :
+       {"9223372036854775808", "-9223372036854775809", "99999999999999999999999"}) {
+    CHECK(error_of({text}, {a_long}).ends_with("is out of the range of int64"));
+    CHECK(error_of({text}, {an_int}).ends_with("is out of the range of int32"));
+  }
+}
+
+TEST_CASE("V41: floats", "[codec]") {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  CHECK(number<float>("inf") == std::numeric_limits<float>::infinity());
+  CHECK(number<double>("-INF") == -infinity);
+  CHECK(number<double>("Infinity") == infinity);
+  CHECK(std::isnan(number<float>("nan")));
+  CHECK(std::isnan(number<double>("-NaN")));
+  CHECK(number<float>(" 1.5 ") == 1.5F);
+  CHECK(number<double>("+1.5") == 1.5);
+  CHECK(number<double>(".5") == 0.5);
+  CHECK(number<double>("5.") == 5.0);
+  CHECK(number<double>("0x1.8p1") == 3.0);
+  CHECK(number<float>("-0X10") == -16.0F);
+  CHECK(std::signbit(number<float>("-0")));
+  for (const std::string_view text : {" ", "+", "-", ".", "1e", "e5", "1.5x", "1..5", "--1", "+-1",
+                                      "0x", "nan(1)", "1,5", "in"}) {
+    CHECK(error_of({text}, {a_float}, {.delimiter = ';'}).ends_with("is no float32"));
+    CHECK(error_of({text}, {a_double}, {.delimiter = ';'}).ends_with("is no float64"));
+  }
+}
+
+TEST_CASE("csv_decoder: floats that are too large are infinite, too small ones 0", "[codec]") {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  CHECK(number<double>("1e400") == infinity);
+  CHECK(number<double>("-1e99999999999999999999") == -infinity);
+  CHECK(number<double>("1e-400") == 0.0);
+  CHECK(number<double>("1e-99999999999999999999") == 0.0);
+  CHECK(number<float>("1e39") == std::numeric_limits<float>::infinity());
+  CHECK(number<float>("1e-60") == 0.0F);
+  CHECK(number<double>("0x1p5000") == infinity);
+  CHECK(number<double>("0x1p-5000") == 0.0);
+  CHECK(number<double>(std::string(400, '9')) == infinity);
+  CHECK(number<double>("0." + std::string(400, '0') + "1") == 0.0);
+  CHECK(number<double>("0." + std::string(400, '0') + "1e401") == 1.0);
+  CHECK(number<double>("5e-324") == 5e-324);
+}
+
+TEST_CASE("csv_decoder: floats are rounded as the compiler does", "[codec]") {
+  CHECK(number<float>("16777217") == 16777217.0F);
+  CHECK(number<float>("0.1") == 0.1F);
+  CHECK(number<double>("0.1") == 0.1);
+  CHECK(number<double>("9007199254740993") == 9007199254740993.0);
+  CHECK(number<double>("3.141592653589793238462643383279502884197") == 3.14159265358979323846);
+  CHECK(number<float>("1.00000017881393432617187499") == 1.00000017881393432617187499F);
+}
+
+TEST_CASE("csv_decoder: every float comes back from its text", "[codec]") {
+  std::uint64_t state = 1;
+  for (int i = 0; i < 20'000; ++i) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    const double value = static_cast<double>(static_cast<std::int64_t>(state >> 11)) /
+                         std::pow(10.0, static_cast<double>(state % 17));
+    char text[40];
+    std::snprintf(text, sizeof text, "%.*g", static_cast<int>(state % 17) + 1, value);
+    if (number<double>(text) != std::strtod(text, nullptr)) FAIL(text);
+    if (number<float>(text) != std::strtof(text, nullptr)) FAIL(text);
+  }
+}
+
+TEST_CASE("csv_decoder: a message shows the beginning of a text, and no byte that is none",
+          "[codec]") {
+  CHECK(error_of({std::string(100, 'x')}, {an_int}) ==
+        "record 0, byte 1, field 0: '" + std::string(32, 'x') + "'... is no int32");
+  CHECK(error_of({"\x01\xff"}, {an_int}).ends_with("'\\x01\\xff' is no int32"));
+}
+
+TEST_CASE("csv_decoder: bytes, names, and what the elements are", "[codec]") {
+  const csv_decoder decoder(
+      {csv_column::required(dtype::int32, "a"), csv_column::optional("none", "b")});
+  const std::vector<leat::byte_view> lines = {leat::as_bytes("1,x"), leat::as_bytes("2,")};
+  const tensor_tuple t = decoder.decode(lines);
+  CHECK(numbers<std::int32_t>(t["a"]) == ints{1, 2});
+  CHECK(strings(t["b"]) == texts{"x", "none"});
+  CHECK(decoder.spec() == leat::element_spec({{.type = dtype::int32, .shape = {}, .name = "a"},
+                                              {.type = dtype::string, .shape = {}, .name = "b"}}));
+  CHECK(decoder.decode(records{})[0].shape() == leat::shape{0});
+}
+
+TEST_CASE("csv_decoder: an error names the byte and the field of the record", "[codec]") {
+  csv_options o;
+  o.select = {1, 3};
+  const auto of_number = csv_column::required(dtype::int32, "age");
+  CHECK(error_of({"a,1,b,x"}, {csv_column::required(dtype::int32, "id"), of_number}, o) ==
+        "record 0, byte 7, field 3 ('age'): 'x' is no int32");
+  CHECK(error_of({"a,1,b,c\"d"}, {csv_column::required(dtype::int32, "id"), of_number}, o)
+            .starts_with("record 0, byte 8, field 3: a quote"));
+}
+
+std::string refusal_of_header(std::string_view header, columns all, csv_options o = {}) {
+  try {
+    static_cast<void>(csv_decoder::for_header(header, std::move(all), std::move(o)));
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == leat::errc::invalid_argument);
+    return leat_test::sentence_of(e);
+  }
+  return {};
+}
+
+TEST_CASE("csv_decoder: for_header finds columns by name in any order", "[codec]") {
+  const columns two = {csv_column::required(dtype::int32, "age"),
+                       csv_column::optional("none", "na,me")};
+  for (const std::string_view header :
+       {"id,\"na,me\",age,x", "id,\"na,me\",age,x\r\n", "\xEF\xBB\xBFid,\"na,me\",age,x\n"}) {
+    const csv_decoder decoder = csv_decoder::for_header(header, two);
+    // As many records as go the way of a block, and one that goes alone.
+    std::string text;
+    for (int i = 0; i < 100; ++i)
+      text += std::to_string(i) + ",n," + std::to_string(2 * i) + ",z\n";
+    std::vector<std::string_view> lines;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = text.find('\n', at);
+      lines.push_back(std::string_view(text).substr(at, end - at));
+      at = end + 1;
+    }
+    const tensor_tuple t = decoder.decode(lines);
+    CHECK(numbers<std::int32_t>(t[0])[99] == 198);
+    CHECK(strings(t[1])[99] == "n");
+    const tensor_tuple one = decoder.decode_one("7,,8");
+    CHECK(numbers<std::int32_t>(one[0]) == ints{8});
+    CHECK(strings(one[1]) == texts{"none"});
+    CHECK_THROWS_WITH(decoder.decode_one("7,a"),
+                      Catch::Contains("the number of fields is 1, must be 2"));
+    CHECK(decoder.spec()[0].name == "age");
+  }
+  // The first column of the header alone, and the last one.
+  CHECK(strings(csv_decoder::for_header("a,b", {csv_column::required(dtype::string, "b")})
+                    .decode_one("1,2")[0]) == texts{"2"});
+}
+
+TEST_CASE("csv_decoder: for_header refuses names that are missing, double or empty", "[codec]") {
+  const auto of = [](std::string name) {
+    return csv_column::required(dtype::int32, std::move(name));
+  };
+  CHECK(refusal_of_header("id,age", {of("Age")}) ==
+        "csv_decoder: the header has no field 'Age': its fields are 'id', 'age'");
+  CHECK(refusal_of_header("", {of("a")}) ==
+        "csv_decoder: the header has no field 'a': it is empty");
+  CHECK(refusal_of_header("a,b,a", {of("a")}).find("'a' twice") != std::string::npos);
+  CHECK(refusal_of_header("a,b,a", {of("b")}).empty());
+  CHECK(refusal_of_header("a,b", {of("")}).find("column 0 has no name") != std::string::npos);
+  CHECK(refusal_of_header("a,\"b", {of("a")}).find("header") != std::string::npos);
+  CHECK(refusal_of_header("a,b", {}).find("no column") != std::string::npos);
+  csv_options selected;
+  selected.select = {1};
+  CHECK(refusal_of_header("a,b", {of("a")}, selected).find("select") != std::string::npos);
+}
+
+}  // namespace csv_decoder_test

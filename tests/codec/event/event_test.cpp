@@ -1,0 +1,234 @@
+// The golden bytes were made with protobuf's own compiler from the published definitions.
+
+#include "leat/codec/event/event.hpp"
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "support/hex.hpp"
+#include "support/record_bytes.hpp"
+#include "support/refusal.hpp"
+
+namespace event_test {
+
+using leat::event;
+using leat::session_log;
+using leat::summary;
+using leat_test::contains;
+using leat_test::refusal;
+
+constexpr double wall = 1'500'000'000.5;
+
+struct golden {
+  event what;
+  std::string payload;
+  std::string header;
+  std::string footer;
+};
+
+std::vector<golden> golden_table() {
+  using log = session_log;
+  return {
+      {{1'500'000'000, 0, leat::file_version()},
+       "09000000c00b5ad6411a0d627261696e2e4576656e743a32",
+       "1800000000000000a37f4b22",
+       "4ca9a464"},
+      {{wall, 123, log{log::start, {}, {}}},
+       "09000020c00b5ad641107b3a020801",
+       "0f000000000000006d532b09",
+       "7ee68814"},
+      {{wall, 0, log{log::stop, {}, {}}},
+       "09000020c00b5ad6413a020802",
+       "0d000000000000003c37b834",
+       "ccd97d5f"},
+      {{wall, 123, log{log::checkpoint, "/tmp/d/model.ckpt", {}}},
+       "09000020c00b5ad641107b3a15080312112f746d702f642f6d6f64656c2e636b7074",
+       "220000000000000078113dfd",
+       "669d0a03"},
+      {{wall, 7, summary().add_scalar("c1", 1)},
+       "09000020c00b5ad64110072a0b0a090a026331150000803f",
+       "1800000000000000a37f4b22",
+       "568ede7f"},
+      {{wall, 123, summary().add_scalar("global_step/sec", 0)},
+       "09000020c00b5ad641107b2a180a160a0f676c6f62616c5f737465702f7365631500000000",
+       "2500000000000000eabc36f3",
+       "67defc07"},
+  };
+}
+
+event with(event::content what) { return {wall, 3, std::move(what)}; }
+
+// One of everything.
+std::vector<event> all_kinds() {
+  summary values;
+  values.add_scalar("nan", std::nan("")).add_scalar("minus zero", -0.0);
+  values.add_histogram("h", std::vector<double>{1, 1, 2});
+  values.values.push_back({"image", leat::opaque_value{4, "\x08\x01"}, "\x0a\x00"});
+  values.values.push_back({"nothing", {}, {}});
+  values.values.push_back({"", 1.5F, "metadata"});
+  std::vector<event> all{{}, {-0.0, -1, {}}};
+  all.push_back(with(leat::file_version{"brain.Event:1"}));
+  all.push_back(with(leat::file_version{""}));
+  all.push_back(with(leat::graph_bytes{std::string("\0graph\xff", 7)}));
+  all.push_back(with(leat::graph_bytes{}));
+  all.push_back(with(leat::meta_graph_bytes{"meta"}));
+  all.push_back(with(std::move(values)));
+  all.push_back(with(summary{}));
+  all.push_back(with(leat::log_message{leat::log_message::warn, "w\xc3\xa4rme"}));
+  all.push_back(with(leat::log_message{static_cast<leat::log_message::level_type>(-7), {}}));
+  all.push_back(with(session_log{session_log::checkpoint, "/a", "b"}));
+  all.push_back(with(leat::tagged_run_metadata{"step 3", std::string("\xff\0", 2)}));
+  return all;
+}
+
+TEST_CASE("event: case 81: the golden bytes are written and read back", "[codec]") {
+  for (const golden& g : golden_table()) {
+    const std::string payload = leat_test::from_hex(g.payload);
+    CHECK(g.what.to_bytes() == payload);
+    CHECK(event::from_bytes(payload) == g.what);
+    CHECK(leat_test::framed({payload}) ==
+          leat_test::from_hex(g.header) + payload + leat_test::from_hex(g.footer));
+  }
+}
+
+TEST_CASE("event: what is written is read, one of each kind", "[codec]") {
+  for (const event& e : all_kinds()) {
+    const std::string bytes = e.to_bytes();
+    const event again = event::from_bytes(bytes);
+    CHECK(again.to_bytes() == bytes);
+    CHECK(again.what.index() == e.what.index());
+    CHECK(again.step == e.step);
+    CHECK(std::signbit(again.wall_time) == std::signbit(e.wall_time));
+  }
+  CHECK(event().to_bytes().empty());
+  CHECK(event::from_bytes("") == event());
+}
+
+TEST_CASE("event: cut anywhere it is refused with the place, or is the beginning of itself",
+          "[codec]") {
+  for (const event& e : all_kinds()) {
+    const std::string bytes = e.to_bytes();
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+      const std::string part = bytes.substr(0, size);
+      const std::string what =
+          refusal([&] { return event::from_bytes(part); }, leat::errc::data_loss);
+      if (what.empty()) continue;  // cut between two fields
+      CHECK(contains(what,
+                     "an event of " + std::to_string(size) + " bytes is damaged: in the field at"));
+    }
+  }
+  const std::string long_length = leat_test::from_hex("2affffffff0f");
+  CHECK(contains(refusal([&] { return event::from_bytes(long_length); }, leat::errc::data_loss),
+                 "at offset 0 stands a length that is more than what is left"));
+  const std::string odd_list = leat_test::from_hex("2a070a052a0332010a");
+  CHECK(contains(refusal([&] { return event::from_bytes(odd_list); }, leat::errc::data_loss),
+                 "a list whose last number is cut short"));
+}
+
+TEST_CASE("event: fields that are not known are skipped", "[codec]") {
+  // Field 10 with a message, field 15 as a number, field 2 as bytes, a group of number 20.
+  const std::string unknown = leat_test::from_hex("5202080178071203616263a3010801a401");
+  const event e = with(summary().add_scalar("a", 1));
+  CHECK(event::from_bytes(unknown + e.to_bytes() + unknown) == e);
+  // In a value: node_name, field 7.
+  const std::string named = leat_test::from_hex("2a0a0a083a0161150000803f");
+  CHECK(std::get<summary>(event::from_bytes(named).what) == summary().add_scalar("", 1));
+}
+
+TEST_CASE("event: of a oneof the last member counts, and messages that come twice are merged",
+          "[codec]") {
+  const std::string a = event{0, 0, summary().add_scalar("a", 1)}.to_bytes();
+  const std::string b = event{0, 0, summary().add_scalar("b", 2)}.to_bytes();
+  const std::string stop = event{0, 0, session_log{session_log::stop, {}, {}}}.to_bytes();
+  CHECK(std::get<summary>(event::from_bytes(a + b).what) ==
+        summary().add_scalar("a", 1).add_scalar("b", 2));
+  CHECK(std::get<summary>(event::from_bytes(a + stop + b).what) == summary().add_scalar("b", 2));
+  CHECK(std::get<session_log>(event::from_bytes(a + stop).what).status == session_log::stop);
+  // Unpacked limits, then packed ones: {1} and {2}.
+  const std::string one = leat_test::from_hex("31000000000000f03f");
+  const std::string two = leat_test::from_hex("32080000000000000040");
+  const std::string h = leat_test::from_hex("2a170a152a13") + one + two;
+  const summary read = std::get<summary>(event::from_bytes(h).what);
+  CHECK(std::get<leat::histogram_data>(read.values.at(0).value).bucket_limit ==
+        std::vector<double>{1, 2});
+}
+
+TEST_CASE("event: texts are UTF-8, when written and when read", "[codec]") {
+  const std::string bad = "a\xff";
+  const auto written = [](event::content what) {
+    return refusal([&] { return with(std::move(what)).to_bytes(); });
+  };
+  CHECK(contains(written(summary().add_scalar(bad, 1)), "not UTF-8"));
+  CHECK_FALSE(written(leat::file_version{bad}).empty());
+  CHECK_FALSE(written(leat::log_message{leat::log_message::info, bad}).empty());
+  CHECK_FALSE(written(session_log{session_log::start, bad, {}}).empty());
+  CHECK_FALSE(written(session_log{session_log::start, {}, bad}).empty());
+  CHECK_FALSE(written(leat::tagged_run_metadata{bad, {}}).empty());
+  std::string bytes = with(summary().add_scalar("ab", 1)).to_bytes();
+  bytes[bytes.find("ab")] = '\xff';
+  CHECK(contains(refusal([&] { return event::from_bytes(bytes); }, leat::errc::data_loss),
+                 "a text that is not UTF-8"));
+}
+
+TEST_CASE("summary: a scalar is a float, as numpy makes one", "[codec]") {
+  const summary s = summary()
+                        .add_scalar("a", 0.1)
+                        .add_scalar("b", 1e300)
+                        .add_scalar("c", -1e300)
+                        .add_scalar("d", std::numeric_limits<double>::quiet_NaN())
+                        .add_scalar("e", double{std::numeric_limits<float>::max()});
+  const auto value = [&](std::size_t i) { return std::get<float>(s.values.at(i).value); };
+  CHECK(value(0) == 0.1F);
+  CHECK(value(1) == std::numeric_limits<float>::infinity());
+  CHECK(value(2) == -std::numeric_limits<float>::infinity());
+  CHECK(std::isnan(value(3)));
+  CHECK(value(4) == std::numeric_limits<float>::max());
+}
+
+TEST_CASE("summary: bytes and back, with a limit on the values", "[codec]") {
+  summary s;
+  for (int i = 0; i < 10; ++i) s.add_scalar(std::to_string(i), i);
+  CHECK(summary::from_bytes(s.to_bytes()) == s);
+  CHECK(summary::from_bytes(s.to_bytes(), {.max_values = 10}) == s);
+  CHECK(contains(refusal([&] { return summary::from_bytes(s.to_bytes(), {.max_values = 9}); },
+                         leat::errc::resource_exhausted),
+                 "event_limits::max_values"));
+  CHECK_FALSE(refusal([&] { return event::from_bytes(with(s).to_bytes(), {.max_values = 9}); },
+                      leat::errc::resource_exhausted)
+                  .empty());
+  CHECK(contains(refusal([&] { return summary::from_bytes("\x0a\x05"); }, leat::errc::data_loss),
+                 "a summary of 2 bytes is damaged: in the field at offset 0"));
+  CHECK(
+      contains(refusal([&] { return s.add_histogram("w", std::vector<float>{NAN}); }), "for 'w'"));
+  CHECK(s.values.size() == 10);
+}
+
+TEST_CASE("merge_summaries: one behind the other; a tag that comes twice is refused", "[codec]") {
+  const summary a = summary().add_scalar("a", 1).add_scalar("", 1);
+  const summary b = summary().add_scalar("b", 2).add_scalar("", 2);
+  const std::vector<summary> good{a, b};
+  const summary all = leat::merge_summaries(good);
+  REQUIRE(all.values.size() == 4);
+  CHECK(all.values[2].tag == "b");
+  const std::vector<summary> twice{a, b, a};
+  CHECK(contains(refusal([&] { return leat::merge_summaries(twice); }), "duplicate tag 'a'"));
+}
+
+TEST_CASE("summary: an opaque value keeps its field, which must be one of its kind", "[codec]") {
+  for (const unsigned field : {3U, 4U, 6U, 8U}) {
+    summary s;
+    s.values.push_back({"x", leat::opaque_value{field, "ab"}, {}});
+    CHECK(summary::from_bytes(s.to_bytes()) == s);
+  }
+  for (const unsigned field : {0U, 1U, 2U, 5U, 7U, 9U}) {
+    summary s;
+    s.values.push_back({"x", leat::opaque_value{field, "ab"}, {}});
+    CHECK_FALSE(refusal([&] { return s.to_bytes(); }).empty());
+  }
+}
+
+}  // namespace event_test

@@ -1,0 +1,83 @@
+// Examples of which nothing is known.
+
+#include "leat/codec/example/decode_example.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <catch2/catch.hpp>
+
+#include "leat/codec/example/example_builder.hpp"
+#include "support/hex.hpp"
+#include "support/refusal.hpp"
+
+namespace decode_example_test {
+
+using leat::example_contents;
+using leat::tensor;
+using leat_test::contains;
+using leat_test::from_hex;
+
+example_contents decode(std::string_view record) {
+  return leat::decode_example(leat::as_bytes(record));
+}
+
+std::string refusal(std::string_view record) {
+  return leat_test::refusal([&] { return decode(record); });
+}
+
+TEST_CASE("decode_example: every feature by its name, whatever its kind", "[codec]") {
+  const std::string record = leat::example_builder()
+                                 .add("age", {std::int64_t{13}, std::int64_t{-1}})
+                                 .add("none", leat::feature_values())
+                                 .add("price", {0.5F})
+                                 .add("words", {std::string_view("a"), std::string_view()})
+                                 .serialize();
+  const example_contents all = decode(record);
+  CHECK_FALSE(all.is_sequence);
+  CHECK(all.feature_lists.empty());
+  REQUIRE(all.features.size() == 4);
+  CHECK(all.features.at("age") == tensor::of<std::int64_t>({2}, {13, -1}));
+  CHECK_FALSE(all.features.at("none").has_value());
+  CHECK(all.features.at("price") == tensor::of<float>({1}, {0.5F}));
+  CHECK(all.features.at("words") == tensor::of({2}, {"a", ""}));
+}
+
+TEST_CASE("decode_example: a SequenceExample, steps of any kind", "[codec]") {
+  leat::sequence_example_builder builder;
+  builder.context("id", {std::int64_t{7}});
+  builder.list("steps").step({0.5F}).step(leat::feature_values()).step({std::string_view("text")});
+  builder.list("empty");
+  const example_contents all = decode(builder.serialize());
+  CHECK(all.is_sequence);
+  CHECK(all.features.at("id") == tensor::of<std::int64_t>({1}, {7}));
+  const auto& steps = all.feature_lists.at("steps");
+  REQUIRE(steps.size() == 3);
+  CHECK(steps[0] == tensor::of<float>({1}, {0.5F}));
+  CHECK_FALSE(steps[1].has_value());
+  CHECK(steps[2] == tensor::of({1}, {"text"}));
+  CHECK(all.feature_lists.at("empty").empty());
+}
+
+TEST_CASE("decode_example: of a key that comes twice the last one counts", "[codec]") {
+  const auto age = [](std::int64_t value) {
+    return leat::example_builder().add("age", {value}).serialize();
+  };
+  CHECK(decode(age(0) + age(15)).features.at("age") == tensor::of<std::int64_t>({1}, {15}));
+}
+
+TEST_CASE("decode_example: no byte is an Example without features", "[codec]") {
+  CHECK(decode("") == example_contents{});
+  CHECK(decode(from_hex("0a00")) == example_contents{});
+}
+
+TEST_CASE("decode_example: what is none is refused", "[codec]") {
+  CHECK(contains(refusal("a line of text"), "record 0 is no tf.train.Example"));
+  CHECK(contains(refusal(from_hex("1801")), "neither features nor lists"));
+  CHECK(contains(refusal(from_hex("0a05")), "a length that is more than what is left"));
+  CHECK(
+      contains(refusal(from_hex("0a0e0a0c0a0161120712050a03000000")), "floats that is cut short"));
+}
+
+}  // namespace decode_example_test

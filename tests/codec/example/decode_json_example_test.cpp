@@ -1,0 +1,167 @@
+// The cases J20 and J21 of decode_json_example, and the rest of protobuf's JSON mapping.
+
+#include "leat/codec/example/decode_json_example.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include <catch2/catch.hpp>
+
+#include "leat/codec/example/example_builder.hpp"
+#include "leat/codec/example/example_parser.hpp"
+#include "support/refusal.hpp"
+
+namespace decode_json_example_test {
+
+using leat::decode_json_example;
+using leat::dtype;
+using leat::example_builder;
+using leat::tensor;
+
+std::string feature(const std::string& text) {
+  return R"({"features": {"feature": {"a": )" + text + "}}}";
+}
+
+// What an int64 or float list has, written so.
+std::string int_of(const std::string& value) {
+  return decode_json_example(feature(R"({"int64List": {"value": [)" + value + "]}}"));
+}
+float float_of(const std::string& value) {
+  const std::string message =
+      decode_json_example(feature(R"({"floatList": {"value": [)" + value + "]}}"));
+  const leat::example_parser parser({{"a", leat::fixed_len_feature{dtype::float32, {}}}});
+  return parser.parse_one(leat::as_bytes(message)).dense("a").value<float>();
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    static_cast<void>(decode_json_example(text));
+  } catch (const leat::decode_error& e) {
+    CHECK(e.code() == leat::errc::invalid_argument);
+    return leat_test::sentence_of(e);
+  }
+  return {};
+}
+
+TEST_CASE("J20: an Example of its JSON text, and the same shape", "[codec]") {
+  const std::string floats = feature(R"({"floatList": {"value": [1, 1.0, 3]}})");
+  CHECK(decode_json_example(floats) == example_builder().add("a", {1.0F, 1.0F, 3.0F}).serialize());
+  const tensor texts = tensor::of({2, 1}, {std::string_view(floats), std::string_view("{}")});
+  const tensor messages = decode_json_example(texts);
+  CHECK(messages.shape() == leat::shape{2, 1});
+  CHECK(messages.strings()[1].empty());
+  CHECK(decode_json_example(tensor(dtype::string, {0})) == tensor(dtype::string, {0}));
+}
+
+TEST_CASE("J21: what is no JSON", "[codec]") {
+  CHECK(error_of("{]") == "record 0: the text is no JSON at byte 2");
+  CHECK(error_of("").starts_with("record 0: the text is no JSON"));
+  CHECK(error_of("{'features': {}}").starts_with("record 0: the text is no JSON"));
+  try {
+    static_cast<void>(decode_json_example(tensor::of({2}, {"{}", "{]"})));
+    FAIL("decoded");
+  } catch (const leat::decode_error& e) {
+    CHECK(e.record() == 1);
+  }
+}
+
+TEST_CASE("decode_json_example: fields of either spelling, null, and no kind", "[codec]") {
+  const std::string ints = example_builder().add("a", {std::int64_t{7}}).serialize();
+  CHECK(decode_json_example(feature(R"({"int64List": {"value": [7]}})")) == ints);
+  CHECK(decode_json_example(feature(R"({"int64_list": {"value": [7]}})")) == ints);
+  CHECK(decode_json_example(feature(R"({"float_list": null, "int64List": {"value": ["7"]}})")) ==
+        ints);
+  CHECK(decode_json_example(feature("{}")) ==
+        example_builder().add("a", leat::feature_values()).serialize());
+  CHECK(decode_json_example(R"({"features": null})").empty());
+}
+
+TEST_CASE("decode_json_example: bytes are base64 of either alphabet", "[codec]") {
+  const auto bytes = [](const std::string& text) {
+    return decode_json_example(feature(R"({"bytesList": {"value": [")" + text + R"("]}})"));
+  };
+  const auto written = [](std::string_view value) {
+    return example_builder().add("a", {value}).serialize();
+  };
+  CHECK(bytes("") == written(""));
+  CHECK(bytes("QQ==") == written("A"));
+  CHECK(bytes("QQ") == written("A"));
+  CHECK(bytes("QUE=") == written("AA"));
+  CHECK(bytes("QUFB") == written("AAA"));
+  CHECK(bytes("+/+/") == written("\xfb\xff\xbf"));
+  CHECK(bytes("-_-_") == written("\xfb\xff\xbf"));
+  for (const char* text : {"Q", "QQ=", "Q===", "QQ==QQ==", "Q!Q=", "Q Q="}) {
+    CHECK(error_of(feature(std::string(R"({"bytesList": {"value": [")") + text + R"("]}})")) ==
+          "record 0: feature 'a': a value that is no base64");
+  }
+}
+
+TEST_CASE("decode_json_example: integers as numbers, strings and with a point", "[codec]") {
+  const auto written = [](std::int64_t value) {
+    return example_builder().add("a", {value}).serialize();
+  };
+  CHECK(int_of("-1") == written(-1));
+  CHECK(int_of(R"("9223372036854775807")") == written(std::numeric_limits<std::int64_t>::max()));
+  CHECK(int_of("9223372036854775807") == written(std::numeric_limits<std::int64_t>::max()));
+  CHECK(int_of("-9223372036854775808") == written(std::numeric_limits<std::int64_t>::min()));
+  CHECK(int_of("1e2") == written(100));
+  CHECK(int_of("3.0") == written(3));
+  for (const char* text : {"1.5", "9223372036854775808", "1e19", R"("x")", "true", "null", "[]"}) {
+    CHECK(error_of(feature(R"({"int64List": {"value": [)" + std::string(text) + "]}}")) ==
+          "record 0: feature 'a': a value that is no int64");
+  }
+}
+
+TEST_CASE("decode_json_example: floats, and those JSON has no number for", "[codec]") {
+  CHECK(float_of("1.5") == 1.5F);
+  CHECK(float_of(R"("1.5")") == 1.5F);
+  CHECK(std::isnan(float_of(R"("NaN")")));
+  CHECK(float_of(R"("Infinity")") == std::numeric_limits<float>::infinity());
+  CHECK(float_of(R"("-Infinity")") == -std::numeric_limits<float>::infinity());
+  CHECK(error_of(feature(R"({"floatList": {"value": [1e39]}})")) ==
+        "record 0: feature 'a': a value that is no number a float can hold");
+  CHECK(error_of(feature(R"({"floatList": {"value": [true]}})")) ==
+        "record 0: feature 'a': a value that is no number");
+}
+
+TEST_CASE("decode_json_example: a number that no double holds is refused, wherever it stands",
+          "[codec]") {
+  const std::string why = "record 0: a number in the text is beyond the range of float64";
+  CHECK(error_of("926e23372") == why);
+  CHECK(error_of(R"({"features": -1e999})") == why);
+  CHECK(error_of(feature(R"({"floatList": {"value": [1e400]}})")) == why);
+}
+
+TEST_CASE("decode_json_example: a name that stands twice in an object is refused", "[codec]") {
+  const std::string one = R"("a": {"int64List": {"value": [1]}})";
+  const std::string two = R"("a": {"int64List": {"value": [2]}})";
+  CHECK(error_of(R"({"features": {"feature": {)" + one + ", " + two + "}}}") ==
+        "record 0: the name 'a' stands twice in an object");
+  CHECK(error_of(feature(R"({"int64List": {"value": [1], "value": [2]}})")) ==
+        "record 0: the name 'value' stands twice in an object");
+  CHECK(error_of(R"({"features": null, "features": {}})") ==
+        "record 0: the name 'features' stands twice in an object");
+  const std::string other = R"("b": {"int64List": {"value": [2]}})";
+  CHECK_FALSE(
+      decode_json_example(R"({"features": {"feature": {)" + one + ", " + other + "}}}").empty());
+}
+
+TEST_CASE("decode_json_example: what an Example has not", "[codec]") {
+  CHECK(error_of(R"({"other": {}})") == "record 0: the field 'other' is none of an Example");
+  CHECK(error_of(R"({"features": {"x": 1}})") == "record 0: the field 'x' is none of Features");
+  CHECK(error_of(feature(R"({"doubleList": {}})")) ==
+        "record 0: the field 'doubleList' is none of a Feature");
+  CHECK(error_of(feature(R"({"int64List": {"values": []}})")) ==
+        "record 0: the field 'values' is none of a list");
+  CHECK(error_of(feature(R"({"int64List": {}, "floatList": {}})")) ==
+        "record 0: feature 'a' has more than one kind");
+  CHECK(error_of("[]") == "record 0: an Example is an object in JSON");
+  CHECK(error_of(feature("3")) == "record 0: a Feature is an object in JSON");
+  CHECK(error_of(feature(R"({"int64List": {"value": 3}})")) ==
+        "record 0: 'value' is an array in JSON");
+}
+
+}  // namespace decode_json_example_test
