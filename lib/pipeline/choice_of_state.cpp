@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "leat/base/error.hpp"
-#include "leat/io/indexed_reader_state.hpp"
+#include "leat/io/index/indexed_reader_state.hpp"
 #include "leat/pipeline/detail/batch_numbers.hpp"
 #include "leat/pipeline/detail/stage_state.hpp"
 

@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-#include "io/hand_over.hpp"
+#include "io/backend/buffer_ownership.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/sim/allocation_faults.hpp"
 #include "sim/names.hpp"

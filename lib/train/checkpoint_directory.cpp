@@ -9,8 +9,8 @@
 #include "base/error_text.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/base/error.hpp"
-#include "leat/io/detail/partial_file.hpp"
-#include "leat/io/file.hpp"
+#include "leat/io/file/detail/atomic_file.hpp"
+#include "leat/io/file/file.hpp"
 #include "train/checkpoint_paths.hpp"
 
 namespace leat {

@@ -10,7 +10,7 @@
 #include "leat/base/error.hpp"
 #include "leat/codec/event/event.hpp"
 #include "leat/codec/tfrecord/tfrecord.hpp"
-#include "leat/io/detail/partial_file.hpp"
+#include "leat/io/file/detail/atomic_file.hpp"
 
 namespace leat::detail {
 namespace {

@@ -8,7 +8,7 @@
 #include "leat/async/task.hpp"
 #include "leat/base/bytes.hpp"
 #include "leat/base/clock.hpp"
-#include "leat/io/file.hpp"
+#include "leat/io/file/file.hpp"
 
 namespace leat::detail {
 

@@ -6,8 +6,8 @@
 
 #include "base/error_text.hpp"
 #include "leat/base/error.hpp"
-#include "leat/io/file.hpp"
-#include "leat/io/tfrecord_reader.hpp"
+#include "leat/io/file/file.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
 
 namespace leat {
 namespace {

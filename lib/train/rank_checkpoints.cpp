@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "leat/base/error.hpp"
-#include "leat/io/file.hpp"
+#include "leat/io/file/file.hpp"
 #include "train/checkpoint_file.hpp"
 #include "train/checkpoint_paths.hpp"
 #include "train/rank_listing.hpp"

@@ -12,7 +12,7 @@
 
 #include "leat/async/scheduler.hpp"
 #include "leat/base/detail/exclusive_use.hpp"
-#include "leat/io/file.hpp"
+#include "leat/io/file/file.hpp"
 #include "leat/train/rank_checkpoints.hpp"
 #include "leat/train/saver.hpp"
 #include "train/checkpoint_file.hpp"

@@ -48,7 +48,7 @@ TARGETS = {
         'codec/example/partitioned_column.cpp': [],
         'codec/example/value_column.cpp': [],
     },
-    'fixed_length': {'io/fixed_length_reader.cpp': ['check_length', 'fixed_length_framing::key']},
+    'fixed_length': {'io/reader/fixed_length_reader.cpp': ['check_length', 'fixed_length_framing::key']},
     'inflater': {
         'codec/compression/inflater.cpp': ['inflater::inflater', 'inflater::operator=', 'inflater::reset',
                                'inflater::format', 'inflater::bytes_\w+', 'inflater::members'],
@@ -62,8 +62,8 @@ TARGETS = {
     'line_splitter': {'codec/text/line_splitter.cpp': []},
     'queue_runner_def': {'sync/queue_runner_def.cpp': []},
     'saved_state': {
-        'io/indexed_reader_state.cpp': [],
-        'io/left_of_ranks.cpp': [],
+        'io/index/indexed_reader_state.cpp': [],
+        'io/index/reshard_epoch.cpp': [],
         'pipeline/choice_of_state.cpp': [],
         'pipeline/reader_state.cpp': [],
         'pipeline/stage_state.cpp': ['of_number', 'of_word', 'of_bytes'],  # constants

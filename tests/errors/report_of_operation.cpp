@@ -1,7 +1,7 @@
 // expect: a function of the options is called and not awaited
 #include <utility>
 
-#include "leat/io/corruption.hpp"
+#include "leat/io/reader/corruption.hpp"
 #include "leat/sync/fifo_queue.hpp"
 
 auto into(leat::fifo_queue<leat::corruption_report>& reports) {

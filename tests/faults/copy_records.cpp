@@ -16,9 +16,9 @@
 
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/error.hpp"
-#include "leat/io/tfrecord_reader.hpp"
-#include "leat/io/tfrecord_writer.hpp"
-#include "leat/pipeline/match_files.hpp"
+#include "leat/io/file/match_files.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
+#include "leat/io/writer/tfrecord_writer.hpp"
 
 namespace {
 

@@ -16,7 +16,7 @@
 #include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
-#include "leat/io/tfrecord_index_file.hpp"
+#include "leat/io/index/tfrecord_index_file.hpp"
 #include "support/outcome_of.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"

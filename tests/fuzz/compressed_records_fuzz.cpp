@@ -8,9 +8,9 @@
 
 #include "fuzz/in_memory.hpp"
 #include "fuzz/tfrecord_mutator.hpp"
-#include "leat/io/line_reader.hpp"
-#include "leat/io/tfrecord_reader.hpp"
-#include "leat/io/whole_file_reader.hpp"
+#include "leat/io/reader/line_reader.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
+#include "leat/io/reader/whole_file_reader.hpp"
 #include "support/inflating.hpp"
 #include "support/zlib_oracle.hpp"
 

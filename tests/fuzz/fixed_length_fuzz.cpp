@@ -1,7 +1,7 @@
 // Any bytes as a file of records of one size, in chunks of any size: always the records that the
 // definition gives. Five bytes in front say how.
 
-#include "leat/io/fixed_length_reader.hpp"
+#include "leat/io/reader/fixed_length_reader.hpp"
 
 #include <string>
 

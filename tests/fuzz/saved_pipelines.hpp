@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "leat/base/bytes.hpp"
-#include "leat/io/line_reader.hpp"
+#include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/pipeline/read_indexed.hpp"
 #include "leat/sim/world.hpp"

@@ -20,10 +20,10 @@
 #include "fuzz/saved_pipelines.hpp"
 #include "leat/base/detail/sanitizers.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
-#include "leat/io/indexed_reader.hpp"
-#include "leat/io/line_reader.hpp"
-#include "leat/io/tfrecord_appender.hpp"
-#include "leat/io/tfrecord_reader.hpp"
+#include "leat/io/index/indexed_reader.hpp"
+#include "leat/io/reader/line_reader.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
+#include "leat/io/writer/tfrecord_appender.hpp"
 #include "leat/pipeline/queue_reader.hpp"
 
 #if LEAT_ASAN

@@ -11,7 +11,7 @@
 #include "fuzz/in_memory.hpp"
 #include "fuzz/tfrecord_mutator.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
-#include "leat/io/tfrecord_reader.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
 
 namespace {
 

@@ -1,14 +1,14 @@
 // Any records, written with any options: the file is what the definition says, the reader gives the
 // records back, and of a plain file the second half may be appended. Five bytes in front say how.
 
-#include "leat/io/tfrecord_writer.hpp"
+#include "leat/io/writer/tfrecord_writer.hpp"
 
 #include <string>
 #include <vector>
 
 #include "fuzz/in_memory.hpp"
-#include "leat/io/tfrecord_appender.hpp"
-#include "leat/io/tfrecord_reader.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
+#include "leat/io/writer/tfrecord_appender.hpp"
 #include "support/record_bytes.hpp"
 
 namespace {

@@ -1,6 +1,6 @@
 // chunk_reference: memory comes back to the pool after the last look at it, whoever lets go last.
 
-#include "leat/io/detail/chunk.hpp"
+#include "leat/io/stream/detail/chunk.hpp"
 
 #include "model/model.hpp"
 

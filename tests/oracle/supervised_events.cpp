@@ -14,7 +14,7 @@
 
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/async/sleep.hpp"
-#include "leat/io/line_reader.hpp"
+#include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/train/checkpoint_registry.hpp"

@@ -12,7 +12,7 @@
 #include "leat/base/bytes.hpp"
 #include "leat/base/random.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
-#include "leat/io/line_reader.hpp"
+#include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/batcher.hpp"
 #include "leat/pipeline/input_producer.hpp"
 #include "leat/pipeline/pipeline.hpp"

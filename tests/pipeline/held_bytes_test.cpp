@@ -12,8 +12,8 @@
 
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/error.hpp"
-#include "leat/io/tfrecord_reader.hpp"
-#include "leat/io/tfrecord_writer.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
+#include "leat/io/writer/tfrecord_writer.hpp"
 #include "leat/pipeline/detail/run_ahead.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "support/refusal.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/io/line_reader.hpp"
+#include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 
 namespace leat_test {

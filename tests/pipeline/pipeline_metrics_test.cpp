@@ -9,7 +9,7 @@
 
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/async/this_task.hpp"
-#include "leat/io/line_reader.hpp"
+#include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/pipeline/prometheus_text.hpp"
 #include "leat/pipeline/queue_fullness.hpp"

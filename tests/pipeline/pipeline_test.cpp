@@ -17,8 +17,8 @@
 
 #include "leat/async/loop/runtime.hpp"
 #include "leat/async/loop/sync_wait.hpp"
-#include "leat/io/line_reader.hpp"
-#include "leat/io/tfrecord_writer.hpp"
+#include "leat/io/reader/line_reader.hpp"
+#include "leat/io/writer/tfrecord_writer.hpp"
 #include "leat/pipeline/read_indexed.hpp"
 #include "pipeline/lines_pipeline.hpp"
 #include "support/leat_test.hpp"

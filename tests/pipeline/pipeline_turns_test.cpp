@@ -14,7 +14,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/io/tfrecord_writer.hpp"
+#include "leat/io/writer/tfrecord_writer.hpp"
 #include "pipeline/lines_pipeline.hpp"
 #include "support/effort.hpp"
 #include "support/temp_dir.hpp"

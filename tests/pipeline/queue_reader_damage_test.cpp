@@ -12,8 +12,8 @@
 
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
-#include "leat/io/file.hpp"
-#include "leat/io/fixed_length_reader.hpp"
+#include "leat/io/file/file.hpp"
+#include "leat/io/reader/fixed_length_reader.hpp"
 #include "pipeline/queue_reader_support.hpp"
 
 using namespace queue_reader_test;

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/io/fixed_length_reader.hpp"
+#include "leat/io/reader/fixed_length_reader.hpp"
 #include "pipeline/queue_reader_support.hpp"
 #include "support/zlib_oracle.hpp"
 

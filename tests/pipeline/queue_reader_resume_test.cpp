@@ -6,7 +6,7 @@
 
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
-#include "leat/io/fixed_length_reader.hpp"
+#include "leat/io/reader/fixed_length_reader.hpp"
 #include "pipeline/queue_reader_support.hpp"
 #include "support/effort.hpp"
 #include "support/zlib_oracle.hpp"

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "leat/io/identity_reader.hpp"
-#include "leat/io/line_reader.hpp"
-#include "leat/io/tfrecord_reader.hpp"
-#include "leat/io/whole_file_reader.hpp"
+#include "leat/io/reader/identity_reader.hpp"
+#include "leat/io/reader/line_reader.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
+#include "leat/io/reader/whole_file_reader.hpp"
 #include "leat/pipeline/queue_reader.hpp"
 #include "leat/sim/world.hpp"
 #include "support/leat_test.hpp"

@@ -9,7 +9,7 @@
 #include <catch2/catch.hpp>
 
 #include "leat/codec/compression/compression.hpp"
-#include "leat/io/tfrecord_reader.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
 
 namespace reader_settings_test {
 

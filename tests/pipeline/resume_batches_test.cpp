@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "leat/codec/checksum/crc32c.hpp"
-#include "leat/io/tfrecord_reader.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/pipeline/read_indexed.hpp"
 #include "pipeline/dealing.hpp"
 #include "pipeline/few_files.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "leat/async/loop/runtime.hpp"
-#include "leat/io/tfrecord_reader.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
 #include "pipeline/dealing.hpp"
 #include "pipeline/few_files.hpp"
 #include "support/error_of.hpp"

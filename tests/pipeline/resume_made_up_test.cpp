@@ -10,7 +10,7 @@
 
 #include "leat/base/bytes.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
-#include "leat/io/indexed_reader_state.hpp"
+#include "leat/io/index/indexed_reader_state.hpp"
 #include "leat/pipeline/read_indexed.hpp"
 #include "pipeline/resuming.hpp"
 #include "support/error_of.hpp"

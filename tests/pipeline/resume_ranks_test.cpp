@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/io/tfrecord_reader.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/pipeline/read_indexed.hpp"
 #include "pipeline/dealing.hpp"
 #include "support/effort.hpp"

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "leat/io/tfrecord_reader.hpp"
-#include "leat/io/whole_file_reader.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
+#include "leat/io/reader/whole_file_reader.hpp"
 #include "leat/pipeline/read_indexed.hpp"
 #include "leat/pipeline/read_queue.hpp"
 #include "leat/sync/fifo_queue.hpp"

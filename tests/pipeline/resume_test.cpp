@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "leat/io/fixed_length_reader.hpp"
-#include "leat/io/tfrecord_reader.hpp"
-#include "leat/io/whole_file_reader.hpp"
+#include "leat/io/reader/fixed_length_reader.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
+#include "leat/io/reader/whole_file_reader.hpp"
 #include "leat/pipeline/read_indexed.hpp"
 #include "pipeline/resuming.hpp"
 #include "support/refusal.hpp"

@@ -7,7 +7,7 @@
 
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
-#include "leat/io/tfrecord_reader.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/pipeline/read_indexed.hpp"
 #include "pipeline/resuming.hpp"
 #include "support/error_of.hpp"

@@ -9,7 +9,7 @@
 
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/bytes.hpp"
-#include "leat/io/tfrecord_writer.hpp"
+#include "leat/io/writer/tfrecord_writer.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "pipeline/lines_pipeline.hpp"
 #include "support/effort.hpp"

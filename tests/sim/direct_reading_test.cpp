@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "leat/base/error.hpp"
-#include "leat/io/detail/read_ahead.hpp"
+#include "leat/io/stream/detail/read_ahead.hpp"
 #include "leat/sim/file_system.hpp"
 #include "leat/sim/world.hpp"
 #include "support/record_files.hpp"

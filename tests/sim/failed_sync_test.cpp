@@ -10,9 +10,9 @@
 #include <catch2/catch.hpp>
 
 #include "leat/base/error.hpp"
-#include "leat/io/file.hpp"
-#include "leat/io/tfrecord_appender.hpp"
-#include "leat/io/tfrecord_writer.hpp"
+#include "leat/io/file/file.hpp"
+#include "leat/io/writer/tfrecord_appender.hpp"
+#include "leat/io/writer/tfrecord_writer.hpp"
 #include "leat/sim/world.hpp"
 #include "support/record_bytes.hpp"
 

@@ -14,7 +14,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/pipeline/match_files.hpp"
+#include "leat/io/file/match_files.hpp"
 #include "leat/sim/world.hpp"
 #include "support/effort.hpp"
 #include "support/record_files.hpp"

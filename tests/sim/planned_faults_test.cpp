@@ -11,7 +11,7 @@
 #include <catch2/catch.hpp>
 
 #include "leat/base/error.hpp"
-#include "leat/io/file_backend.hpp"
+#include "leat/io/backend/file_backend.hpp"
 #include "leat/sim/world.hpp"
 #include "support/effort.hpp"
 #include "support/record_files.hpp"

@@ -1,6 +1,6 @@
 // A set of TFRecord files on a file system that fails and crashes.
 
-#include "leat/io/sharded_tfrecord_writer.hpp"
+#include "leat/io/writer/sharded_tfrecord_writer.hpp"
 
 #include <map>
 #include <optional>

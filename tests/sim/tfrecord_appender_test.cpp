@@ -1,6 +1,6 @@
 // Appending to a TFRecord file on a file system that fails and crashes: all or nothing.
 
-#include "leat/io/tfrecord_appender.hpp"
+#include "leat/io/writer/tfrecord_appender.hpp"
 
 #include <optional>
 #include <set>

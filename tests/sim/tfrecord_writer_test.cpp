@@ -1,6 +1,6 @@
 // The writer of TFRecord files on a file system that fails and crashes, in every compression.
 
-#include "leat/io/tfrecord_writer.hpp"
+#include "leat/io/writer/tfrecord_writer.hpp"
 
 #include <optional>
 #include <set>

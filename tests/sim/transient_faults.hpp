@@ -19,7 +19,7 @@
 #include "leat/async/scheduler.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/io/file_backend.hpp"
+#include "leat/io/backend/file_backend.hpp"
 #include "leat/sim/world.hpp"
 #include "support/record_files.hpp"
 #include "support/temp_dir.hpp"

@@ -1,6 +1,6 @@
 // Whole files on a simulated device: every order of completion, faults, stops, few descriptors.
 
-#include "leat/io/whole_files.hpp"
+#include "leat/io/reader/whole_files.hpp"
 
 #include <chrono>
 #include <string>

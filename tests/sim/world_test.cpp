@@ -13,7 +13,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/io/file.hpp"
+#include "leat/io/file/file.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "support/leat_test.hpp"

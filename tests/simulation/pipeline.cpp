@@ -6,7 +6,7 @@
 
 #include "leat/async/sleep.hpp"
 #include "leat/base/error.hpp"
-#include "leat/io/line_reader.hpp"
+#include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/batcher.hpp"
 #include "leat/pipeline/input_producer.hpp"
 #include "leat/sync/coordinator.hpp"

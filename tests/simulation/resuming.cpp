@@ -7,7 +7,7 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
-#include "leat/io/line_reader.hpp"
+#include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "simulation/scenarios.hpp"
 

@@ -9,8 +9,8 @@
 
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
-#include "leat/io/line_reader.hpp"
-#include "leat/io/tfrecord_reader.hpp"
+#include "leat/io/reader/line_reader.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "soak/world.hpp"
 

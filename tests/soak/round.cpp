@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "leat/async/task_group.hpp"
-#include "leat/io/tfrecord_writer.hpp"
+#include "leat/io/writer/tfrecord_writer.hpp"
 #include "soak/world.hpp"
 
 namespace soak {

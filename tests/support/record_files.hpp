@@ -6,9 +6,9 @@
 
 #include "leat/async/task.hpp"
 #include "leat/base/bytes.hpp"
-#include "leat/io/line_reader.hpp"
-#include "leat/io/tfrecord_reader.hpp"
-#include "leat/io/tfrecord_writer.hpp"
+#include "leat/io/reader/line_reader.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
+#include "leat/io/writer/tfrecord_writer.hpp"
 
 namespace leat_test {
 

@@ -15,7 +15,7 @@
 #include "leat/base/error.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
 #include "leat/codec/tfrecord/tfrecord.hpp"
-#include "leat/io/fixed_length_reader.hpp"
+#include "leat/io/reader/fixed_length_reader.hpp"
 
 namespace leat_test {
 

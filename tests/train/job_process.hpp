@@ -12,7 +12,7 @@
 
 #include "leat/base/clock.hpp"
 #include "leat/base/random.hpp"
-#include "leat/io/line_reader.hpp"
+#include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/sim/world.hpp"
 #include "leat/train/checkpoint_registry.hpp"

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "leat/async/task_group.hpp"
-#include "leat/io/line_reader.hpp"
+#include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/train/checkpoint_saver_hook.hpp"
 #include "leat/train/monitored_session.hpp"

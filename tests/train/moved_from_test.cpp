@@ -8,7 +8,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/io/line_reader.hpp"
+#include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/sim/world.hpp"
 #include "leat/train/checkpoint_registry.hpp"

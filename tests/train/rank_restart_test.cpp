@@ -9,7 +9,7 @@
 
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
-#include "leat/io/file.hpp"
+#include "leat/io/file/file.hpp"
 #include "leat/train/checkpoint_directory.hpp"
 #include "leat/train/checkpoint_saver_hook.hpp"
 #include "leat/train/monitored_session.hpp"

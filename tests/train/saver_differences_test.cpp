@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/io/line_reader.hpp"
+#include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/train/saver.hpp"
 #include "leat/train/supervisor.hpp"

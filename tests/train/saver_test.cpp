@@ -8,7 +8,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/io/file.hpp"
+#include "leat/io/file/file.hpp"
 #include "leat/train/checkpoint_directory.hpp"
 #include "support/leat_test.hpp"
 #include "support/outcome_of.hpp"

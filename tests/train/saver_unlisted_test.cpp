@@ -7,7 +7,7 @@
 
 #include "leat/async/sleep.hpp"
 #include "leat/base/error.hpp"
-#include "leat/io/file.hpp"
+#include "leat/io/file/file.hpp"
 #include "leat/sim/world.hpp"
 #include "leat/train/checkpoint_directory.hpp"
 #include "leat/train/saver.hpp"

@@ -13,7 +13,7 @@
 #include <catch2/catch.hpp>
 
 #include "leat/async/sleep.hpp"
-#include "leat/io/file.hpp"
+#include "leat/io/file/file.hpp"
 #include "leat/sim/sweep.hpp"
 #include "support/effort.hpp"
 #include "support/leat_test.hpp"

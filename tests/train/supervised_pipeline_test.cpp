@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/io/line_reader.hpp"
+#include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/sync/fifo_queue.hpp"
 #include "leat/train/event_reader.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "leat/codec/event/event.hpp"
-#include "leat/io/file.hpp"
+#include "leat/io/file/file.hpp"
 #include "leat/train/saver.hpp"
 #include "leat/train/supervisor.hpp"
 #include "support/effort.hpp"

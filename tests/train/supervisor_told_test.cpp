@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "leat/io/file.hpp"
-#include "leat/io/line_reader.hpp"
+#include "leat/io/file/file.hpp"
+#include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/train/directory_lock.hpp"
 #include "leat/train/supervisor.hpp"

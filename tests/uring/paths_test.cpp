@@ -16,7 +16,7 @@
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/io/file.hpp"
+#include "leat/io/file/file.hpp"
 #include "support/child_process.hpp"
 #include "support/temp_dir.hpp"
 

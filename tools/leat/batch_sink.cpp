@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <utility>
 
-#include <leat/pipeline/match_files.hpp>
+#include <leat/io/file/match_files.hpp>
 
 #include "json_values.hpp"
 #include "text.hpp"

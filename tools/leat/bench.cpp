@@ -16,7 +16,7 @@
 #include <leat/async/this_task.hpp>
 #include <leat/base/error.hpp>
 #include <leat/base/random.hpp>
-#include <leat/io/file.hpp>
+#include <leat/io/file/file.hpp>
 
 #include "inputs.hpp"
 #include "numbers.hpp"

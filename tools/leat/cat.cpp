@@ -9,8 +9,8 @@
 
 #include <leat/async/loop/sync_wait.hpp>
 #include <leat/base/error.hpp>
-#include <leat/io/tfrecord_file.hpp>
-#include <leat/io/tfrecord_index_file.hpp>
+#include <leat/io/index/tfrecord_file.hpp>
+#include <leat/io/index/tfrecord_index_file.hpp>
 
 #include "example.hpp"
 #include "inputs.hpp"

@@ -6,7 +6,7 @@
 
 #include <leat/base/error.hpp>
 #include <leat/codec/decode_error.hpp>
-#include <leat/io/quarantine_log.hpp>
+#include <leat/io/reader/quarantine_log.hpp>
 #include <leat/pipeline/read_indexed.hpp>
 
 #include "status.hpp"

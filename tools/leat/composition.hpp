@@ -5,8 +5,8 @@
 #include <variant>
 #include <vector>
 
-#include <leat/io/record_batch.hpp>
-#include <leat/io/record_selection.hpp>
+#include <leat/io/index/record_selection.hpp>
+#include <leat/io/reader/record_batch.hpp>
 #include <leat/pipeline/pipeline.hpp>
 #include <leat/pipeline/rows.hpp>
 

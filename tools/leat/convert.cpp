@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include <leat/base/error.hpp>
-#include <leat/io/fixed_length_reader.hpp>
-#include <leat/io/line_reader.hpp>
+#include <leat/io/reader/fixed_length_reader.hpp>
+#include <leat/io/reader/line_reader.hpp>
 
 #include "csv.hpp"
 #include "csv_sink.hpp"

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include <leat/base/error.hpp>
-#include <leat/pipeline/match_files.hpp>
+#include <leat/io/file/match_files.hpp>
 
 #include "inputs.hpp"
 #include "pipeline_plan.hpp"

@@ -23,7 +23,7 @@
 #include <fmt/format.h>
 
 #include <leat/base/error.hpp>
-#include <leat/io/file_backend.hpp>
+#include <leat/io/backend/file_backend.hpp>
 
 #include "program.hpp"
 #include "ring_probe.hpp"

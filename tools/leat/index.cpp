@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <leat/base/error.hpp>
-#include <leat/io/tfrecord_index_file.hpp>
+#include <leat/io/index/tfrecord_index_file.hpp>
 
 #include "file_loop.hpp"
 #include "inputs.hpp"

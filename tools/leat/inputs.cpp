@@ -11,9 +11,9 @@
 
 #include <leat/async/loop/sync_wait.hpp>
 #include <leat/base/error.hpp>
-#include <leat/io/file.hpp>
-#include <leat/io/tfrecord_index_file.hpp>
-#include <leat/pipeline/match_files.hpp>
+#include <leat/io/file/file.hpp>
+#include <leat/io/file/match_files.hpp>
+#include <leat/io/index/tfrecord_index_file.hpp>
 
 #include "numbers.hpp"
 #include "option_names.hpp"

@@ -14,8 +14,8 @@
 #include <leat/async/task.hpp>
 #include <leat/codec/compression/compression.hpp>
 #include <leat/codec/compression/inflater.hpp>
-#include <leat/io/corruption.hpp>
-#include <leat/io/tfrecord_reader.hpp>
+#include <leat/io/reader/corruption.hpp>
+#include <leat/io/reader/tfrecord_reader.hpp>
 
 namespace tool {
 

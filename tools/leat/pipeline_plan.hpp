@@ -11,11 +11,11 @@
 #include <vector>
 
 #include <leat/async/task.hpp>
-#include <leat/io/fixed_length_reader.hpp>
-#include <leat/io/indexed_reader.hpp>
-#include <leat/io/line_reader.hpp>
-#include <leat/io/tfrecord_reader.hpp>
-#include <leat/io/whole_file_reader.hpp>
+#include <leat/io/index/indexed_reader.hpp>
+#include <leat/io/reader/fixed_length_reader.hpp>
+#include <leat/io/reader/line_reader.hpp>
+#include <leat/io/reader/tfrecord_reader.hpp>
+#include <leat/io/reader/whole_file_reader.hpp>
 #include <leat/pipeline/file_source.hpp>
 #include <leat/pipeline/pipeline.hpp>
 #include <leat/pipeline/pipeline_options.hpp>

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include <leat/base/error.hpp>
-#include <leat/io/tfrecord_appender.hpp>
+#include <leat/io/writer/tfrecord_appender.hpp>
 
 #include "inputs.hpp"
 #include "program.hpp"

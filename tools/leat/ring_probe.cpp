@@ -10,7 +10,7 @@
 
 #include <leat/async/loop/sync_wait.hpp>
 #include <leat/async/this_task.hpp>
-#include <leat/io/file_backend.hpp>
+#include <leat/io/backend/file_backend.hpp>
 
 namespace tool {
 namespace {

@@ -14,9 +14,9 @@
 
 #include <leat/async/loop/sync_wait.hpp>
 #include <leat/base/error.hpp>
-#include <leat/io/quarantine_log.hpp>
-#include <leat/io/whole_file_reader.hpp>
-#include <leat/pipeline/match_files.hpp>
+#include <leat/io/file/match_files.hpp>
+#include <leat/io/reader/quarantine_log.hpp>
+#include <leat/io/reader/whole_file_reader.hpp>
 #include <leat/pipeline/stage_metrics.hpp>
 
 #include "batch_sink.hpp"

@@ -14,10 +14,10 @@
 #include <leat/base/error.hpp>
 #include <leat/codec/compression/deflater.hpp>
 #include <leat/codec/tfrecord/tfrecord.hpp>
-#include <leat/io/file.hpp>
-#include <leat/io/sharded_tfrecord_writer.hpp>
-#include <leat/io/tfrecord_index_file.hpp>
-#include <leat/io/tfrecord_writer.hpp>
+#include <leat/io/file/file.hpp>
+#include <leat/io/index/tfrecord_index_file.hpp>
+#include <leat/io/writer/sharded_tfrecord_writer.hpp>
+#include <leat/io/writer/tfrecord_writer.hpp>
 
 #include "inputs.hpp"
 #include "status.hpp"

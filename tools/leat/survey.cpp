@@ -6,8 +6,8 @@
 #include <utility>
 
 #include <leat/base/error.hpp>
-#include <leat/io/file.hpp>
-#include <leat/io/tfrecord_index_file.hpp>
+#include <leat/io/file/file.hpp>
+#include <leat/io/index/tfrecord_index_file.hpp>
 
 namespace tool {
 

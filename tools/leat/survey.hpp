@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include <leat/async/task.hpp>
-#include <leat/io/tfrecord_index_file.hpp>
+#include <leat/io/index/tfrecord_index_file.hpp>
 
 #include "inputs.hpp"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "leat/async/task.hpp"
-#include "leat/pipeline/match_files.hpp"
+#include "leat/io/file/match_files.hpp"
 
 namespace leat {
 

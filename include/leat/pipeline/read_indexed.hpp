@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "leat/base/braced.hpp"
-#include "leat/io/indexed_reader.hpp"
-#include "leat/io/record_selection.hpp"
+#include "leat/io/index/indexed_reader.hpp"
+#include "leat/io/index/record_selection.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/pipeline/pipeline_options.hpp"
 

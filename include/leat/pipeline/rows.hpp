@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "leat/base/bytes.hpp"
-#include "leat/io/record_batch.hpp"
+#include "leat/io/reader/record_batch.hpp"
 
 namespace leat {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "leat/base/clock.hpp"
-#include "leat/io/file_backend.hpp"
+#include "leat/io/backend/file_backend.hpp"
 #include "leat/sim/choices.hpp"
 
 namespace leat::sim {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "leat/async/task.hpp"
-#include "leat/io/file.hpp"
+#include "leat/io/file/file.hpp"
 
 namespace leat {
 

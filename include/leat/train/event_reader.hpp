@@ -11,7 +11,7 @@
 
 #include "leat/async/task.hpp"
 #include "leat/codec/event/event.hpp"
-#include "leat/io/corruption.hpp"
+#include "leat/io/reader/corruption.hpp"
 
 namespace leat {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "leat/async/task.hpp"
-#include "leat/io/file.hpp"
+#include "leat/io/file/file.hpp"
 #include "leat/pipeline/detail/stage_state.hpp"
 
 namespace leat::detail {

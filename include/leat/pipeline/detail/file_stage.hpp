@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "leat/base/random.hpp"
-#include "leat/io/detail/epoch_limits.hpp"
-#include "leat/io/tfrecord_reader.hpp"
+#include "leat/io/index/detail/epoch_limits.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/pipeline/detail/file_order.hpp"
 #include "leat/pipeline/detail/places_reader.hpp"
 #include "leat/pipeline/detail/reader_settings.hpp"

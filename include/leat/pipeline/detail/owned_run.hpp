@@ -1,7 +1,7 @@
 #pragma once
 
-#include "leat/io/record_batch.hpp"
-#include "leat/io/record_selection.hpp"
+#include "leat/io/index/record_selection.hpp"
+#include "leat/io/reader/record_batch.hpp"
 #include "leat/pipeline/rows.hpp"
 
 namespace leat::detail {

@@ -19,7 +19,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/base/assert.hpp"
 #include "leat/base/error.hpp"
-#include "leat/io/corruption.hpp"
+#include "leat/io/reader/corruption.hpp"
 #include "leat/pipeline/detail/held_bytes.hpp"
 #include "leat/pipeline/detail/step_observer.hpp"
 #include "leat/pipeline/pipeline_options.hpp"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "leat/codec/compression/compression.hpp"
-#include "leat/io/corruption.hpp"
-#include "leat/io/detail/byte_stream.hpp"
+#include "leat/io/reader/corruption.hpp"
+#include "leat/io/stream/detail/decompressed_stream.hpp"
 #include "leat/pipeline/detail/stage_state.hpp"
 
 namespace leat::detail {

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "leat/codec/decode_error.hpp"
-#include "leat/io/record_batch.hpp"
+#include "leat/io/reader/record_batch.hpp"
 
 namespace leat::detail {
 

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "leat/io/record_batch.hpp"
+#include "leat/io/reader/record_batch.hpp"
 #include "leat/pipeline/detail/held_bytes.hpp"
 #include "leat/pipeline/detail/row_memory.hpp"
 #include "leat/pipeline/rows.hpp"

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leat/base/assert.hpp"
+#include "leat/base/bytes.hpp"
+#include "leat/base/detail/aligned_bytes.hpp"
+#include "leat/io/reader/record_batch.hpp"
+
+namespace leat {
+
+/// Records from anywhere in a file, or in several, in the order in which they were asked for: views
+/// into memory that the selection keeps alive.
+///
+/// Filled by tfrecord_file::read() and indexed_reader::read_batch(), again and again. Its memory is
+/// used again where nobody else has it. May be moved to another thread and outlive the file. A copy
+/// shares the memory.
+///
+/// Thread safety: distinct-safe.
+class record_selection {
+ public:
+  using value_type = byte_view;
+
+  [[nodiscard]] std::size_t size() const noexcept { return records_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return records_.empty(); }
+  [[nodiscard]] byte_view operator[](std::size_t i) const noexcept { return records_[i]; }
+  [[nodiscard]] auto begin() const noexcept { return records_.begin(); }
+  [[nodiscard]] auto end() const noexcept { return records_.end(); }
+
+  /// Of the file of the first record; empty where there is none.
+  [[nodiscard]] std::string_view path() const noexcept {
+    return empty() ? std::string_view() : *places_[0].path;
+  }
+
+  /// Where the i-th record stands in its file. Cost: O(1).
+  [[nodiscard]] record_position position(std::size_t i) const noexcept {
+    return {*places_[i].path, places_[i].offset, places_[i].index};
+  }
+
+  /// Keeps what the paths of all positions are views of.
+  [[nodiscard]] std::shared_ptr<const void> paths() const noexcept { return paths_; }
+
+  /// The number of the i-th record among those of all files that were read from, from 0; of one
+  /// file, its index.
+  [[nodiscard]] std::uint64_t ordinal(std::size_t i) const noexcept { return places_[i].ordinal; }
+
+  /// `count` records from `first` on; they share the memory. Precondition: there are as many.
+  /// Cost: O(count), two allocations.
+  [[nodiscard]] record_selection slice(std::size_t first, std::size_t count) const {
+    LEAT_ASSERT(first <= size() && count <= size() - first, "a slice behind the end");
+    record_selection part;
+    const auto of = [&](const auto& all) {
+      return all.begin() + static_cast<std::ptrdiff_t>(first);
+    };
+    const auto n = static_cast<std::ptrdiff_t>(count);
+    part.records_.assign(of(records_), of(records_) + n);
+    part.places_.assign(of(places_), of(places_) + n);
+    part.memory_ = memory_;
+    part.paths_ = paths_;
+    return part;
+  }
+
+  /// Forgets the records and lets go of their memory.
+  void clear() noexcept {
+    forget();
+    memory_ = {};
+  }
+
+ private:
+  friend class indexed_reader;
+  friend class tfrecord_file;
+
+  struct place {
+    std::uint64_t offset;
+    std::uint64_t index;
+    std::uint64_t ordinal;
+    const std::string* path;  // kept by paths_
+  };
+
+  void forget() noexcept {
+    records_.clear();
+    places_.clear();
+  }
+
+  std::vector<byte_view> records_;
+  std::vector<place> places_;
+  detail::aligned_bytes memory_;
+  std::shared_ptr<const void> paths_;
+};
+
+/// One record, with the memory that it lies in.
+///
+/// A value type; a copy shares the memory. May outlive the file. Thread safety: distinct-safe.
+class owned_record {
+ public:
+  [[nodiscard]] byte_view payload() const noexcept { return payload_; }
+  operator byte_view() const noexcept { return payload_; }
+
+  /// Where it stands in its file.
+  [[nodiscard]] record_position position() const noexcept { return {*path_, offset_, index_}; }
+
+ private:
+  friend class tfrecord_file;
+
+  owned_record() = default;
+
+  detail::aligned_bytes memory_;
+  byte_view payload_;
+  std::shared_ptr<const std::string> path_;
+  std::uint64_t offset_ = 0;
+  std::uint64_t index_ = 0;
+};
+
+}  // namespace leat

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leat/io/reader/record_reader.hpp"
+#include "leat/io/stream/read_options.hpp"
+
+namespace leat {
+
+/// How a file of records of one size is read. Record k lies at header_size + k * hop_size.
+struct fixed_length_reader_options {
+  std::size_t record_size = 0;  ///< bytes, at least 1
+  std::size_t header_size = 0;  ///< bytes before the first record
+  std::size_t footer_size = 0;  ///< bytes at the end that are no records
+  std::size_t hop_size = 0;     ///< bytes from one record to the next; 0: record_size
+  /// Of the file as a whole. Not set: detected from its first bytes; see detect_compression().
+  std::optional<compression> compression_type = {};
+  inflate_options inflate = {};  ///< limits, for a compressed file
+  corruption_options corruption = {};
+  read_options read = {};
+};
+
+namespace detail {
+
+/// Records of one size at equal distances.
+class fixed_length_framing {
+ public:
+  using options = fixed_length_reader_options;
+  using view = byte_view;
+  static constexpr std::string_view name = "fixed_length_reader";
+  static constexpr bool one_record_a_file = false;
+  static constexpr std::size_t headroom = std::size_t{16} << 10;
+  static constexpr std::size_t frame = 0;
+  static constexpr std::size_t overlap = 0;
+  static constexpr bool ends_are_searched = false;
+
+  fixed_length_framing(const options& o, std::string_view path);
+
+  [[nodiscard]] byte_stream_options stream(const file_status& status) const noexcept;
+  [[nodiscard]] std::uint64_t first_record() const noexcept { return options_.header_size; }
+  [[nodiscard]] framing_step find(const framing_run& run, std::vector<view>& records) const;
+  [[nodiscard]] static std::optional<std::size_t> search(byte_view) noexcept { return {}; }
+  [[nodiscard]] static std::string place(std::uint64_t index);
+  [[nodiscard]] static std::string key(const record_position& p);
+
+ private:
+  [[nodiscard]] framing_step end(const framing_run& run, std::size_t next,
+                                 std::size_t delivered) const;
+
+  options options_;
+};
+
+}  // namespace detail
+
+/// Reads a file of records of one size; see basic_record_reader.
+///
+/// A record is delivered when the footer still fits behind it. Bytes at the end that are too few
+/// for a record are no error: reader_statistics::left_over counts them. A file that is shorter than
+/// its header is damaged.
+///
+///     auto reader = co_await leat::fixed_length_reader::open("data.bin", {.record_size = 3073});
+///
+/// Views of records overlap where hop_size is below record_size.
+///
+/// Source: FixedLengthRecordReader.
+using fixed_length_reader = basic_record_reader<detail::fixed_length_framing>;
+extern template class basic_record_reader<detail::fixed_length_framing>;
+
+}  // namespace leat

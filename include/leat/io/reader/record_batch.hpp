@@ -1,0 +1,115 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leat/base/assert.hpp"
+#include "leat/base/bytes.hpp"
+#include "leat/io/stream/detail/chunk.hpp"
+
+namespace leat {
+
+template <class Framing>
+class basic_record_reader;
+
+/// Where a record stands: its key, its error context, and what a checkpoint stores.
+struct record_position {
+  std::string_view path;     ///< lives as long as the batch or reader it came from
+  std::uint64_t offset = 0;  ///< of its first byte, frame included, from the start of the file
+  std::uint64_t index = 0;   ///< records before it in the file
+};
+
+/// Where a record stands, for messages: "a.tfrecord, record 3 at offset 48".
+[[nodiscard]] inline std::string record_place(const record_position& p) {
+  return std::string(p.path) + ", record " + std::to_string(p.index) + " at offset " +
+         std::to_string(p.offset);
+}
+
+/// The same of a line, which is counted from 1: "a.csv:7 at offset 120".
+[[nodiscard]] inline std::string line_place(const record_position& p) {
+  return std::string(p.path) + ":" + std::to_string(p.index + 1) + " at offset " +
+         std::to_string(p.offset);
+}
+
+/// A run of records of one file: views into memory that the batch keeps alive.
+///
+/// Filled by a reader's read_batch(), again and again, so that reading allocates nothing in steady
+/// state. May be moved to another thread and outlive the reader; holding on to many batches holds
+/// on to their chunks of the file. A copy shares the memory.
+///
+/// Thread safety: distinct-safe.
+template <class View>
+class basic_record_batch {
+ public:
+  using value_type = View;
+
+  [[nodiscard]] std::size_t size() const noexcept { return records_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return records_.empty(); }
+  [[nodiscard]] View operator[](std::size_t i) const noexcept { return records_[i]; }
+  [[nodiscard]] auto begin() const noexcept { return records_.begin(); }
+  [[nodiscard]] auto end() const noexcept { return records_.end(); }
+
+  [[nodiscard]] std::string_view path() const noexcept {
+    return path_ ? *path_ : std::string_view();
+  }
+
+  /// Where record `i` stands. Cost: O(1), a few ns.
+  [[nodiscard]] record_position position(std::size_t i) const noexcept {
+    const auto* at = reinterpret_cast<const std::byte*>(records_[i].data());
+    return {path(), offset_ + static_cast<std::uint64_t>(at - data_) - frame_, index_ + i};
+  }
+
+  /// Keeps what path() is a view of.
+  [[nodiscard]] std::shared_ptr<const void> paths() const noexcept { return path_; }
+
+  /// Forgets the first `count` records, at most size(). Cost: O(size).
+  void drop_front(std::size_t count) {
+    LEAT_ASSERT(count <= records_.size(), "more records are dropped than the batch has");
+    records_.erase(records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(count));
+    index_ += count;
+  }
+
+  /// `count` records from `first` on; they share the memory. Precondition: there are as many.
+  /// Cost: O(count), one allocation.
+  [[nodiscard]] basic_record_batch slice(std::size_t first, std::size_t count) const {
+    LEAT_ASSERT(first <= size() && count <= size() - first, "a slice behind the end of the batch");
+    basic_record_batch part;
+    const auto begin = records_.begin() + static_cast<std::ptrdiff_t>(first);
+    part.records_.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
+    part.keeper_ = keeper_;
+    part.path_ = path_;
+    part.data_ = data_;
+    part.offset_ = offset_;
+    part.index_ = index_ + first;
+    part.frame_ = frame_;
+    return part;
+  }
+
+  /// Forgets the records and lets go of their memory.
+  void clear() noexcept {
+    records_.clear();
+    keeper_ = {};
+  }
+
+ private:
+  template <class Framing>
+  friend class basic_record_reader;
+  friend class identity_reader;
+
+  std::vector<View> records_;
+  detail::chunk_reference keeper_;
+  std::shared_ptr<const std::string> path_;
+  const std::byte* data_ = nullptr;  // the byte at offset_
+  std::uint64_t offset_ = 0;
+  std::uint64_t index_ = 0;  // of the first record
+  std::size_t frame_ = 0;    // bytes of a record before its data
+};
+
+using record_batch = basic_record_batch<byte_view>;
+using line_batch = basic_record_batch<std::string_view>;
+
+}  // namespace leat

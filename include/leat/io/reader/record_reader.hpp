@@ -1,0 +1,184 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+
+#include "leat/async/task.hpp"
+#include "leat/base/detail/exclusive_use.hpp"
+#include "leat/io/file/file.hpp"
+#include "leat/io/reader/corruption.hpp"
+#include "leat/io/reader/detail/range_checksums.hpp"
+#include "leat/io/reader/record_batch.hpp"
+#include "leat/io/stream/detail/decompressed_stream.hpp"
+#include "leat/io/stream/detail/record_framing.hpp"
+
+namespace leat {
+
+/// What a reader has done so far.
+struct reader_statistics {
+  std::uint64_t records = 0;    ///< delivered
+  std::uint64_t reports = 0;    ///< of damage that was left out
+  std::uint64_t skipped = 0;    ///< bytes left out as damaged
+  std::uint64_t transient = 0;  ///< records that were damaged, and in order when read once more
+  std::uint64_t left_over = 0;  ///< bytes at the end that are no whole record, where that may be
+};
+
+/// The reader contract: what tfrecord_reader, line_reader and the others have in common.
+///
+/// Reads the records of one file in order, in batches of views. A record that cannot be delivered
+/// is read once more from the file; then the corruption policy decides. The records before it are
+/// always delivered first.
+///
+/// Thread safety: thread-bound to the scheduler on which it was opened; one operation at a time.
+template <class Framing>
+class basic_record_reader {
+ public:
+  using options_type = typename Framing::options;
+  using batch_type = basic_record_batch<typename Framing::view>;
+  /// "tfrecord_reader".
+  static constexpr std::string_view name = Framing::name;
+  /// True: a file is one record, and with it at its end.
+  static constexpr bool one_record_a_file = Framing::one_record_a_file;
+
+  /// Opens a file. Errors: not_found, permission_denied, failed_precondition for a directory,
+  /// invalid_argument for an option out of range.
+  [[nodiscard]] static task<std::unique_ptr<basic_record_reader>> open(
+      std::string path, options_type options = {},
+      std::source_location where = std::source_location::current());
+
+  /// For who declares a reader before there is a file: refuses what open() would refuse for any.
+  /// Errors: invalid_argument; the message begins with `owner`.
+  static void check_options(const options_type& options, std::string_view owner);
+
+  /// Reads an open file from its beginning. Errors: failed_precondition for one that is not open;
+  /// invalid_argument for an option out of range.
+  basic_record_reader(file f, const options_type& options);
+  basic_record_reader(const basic_record_reader&) = delete;
+  basic_record_reader& operator=(const basic_record_reader&) = delete;
+  ~basic_record_reader();
+
+  /// Replaces the contents of `batch` by the next records, as many as are there; at least one.
+  /// False at the end of the file: the batch is empty then.
+  ///
+  /// Errors that repeat: data_loss for corruption and resource_exhausted for a record over a limit,
+  ///               as the corruption policy says, with path, record, offset and checksums;
+  ///               data_loss for a file that became shorter. Every call returns them again until
+  ///               seek(), so a loop that catches them must end.
+  /// Errors that do not repeat: those of the system, such as EIO, and std::bad_alloc. Nothing was
+  ///               consumed: the next call reads the file again from the same position, and neither
+  ///               skips nor repeats a record. An exception of on_report or of the log is thrown
+  ///               once; that report is not delivered again.
+  /// Cancellation: total: `batch` is empty, and nothing was consumed: position() is where it was,
+  ///               or behind damage that has been reported, and the next call goes on there. What
+  ///               has been asked of the file is kept for it.
+  [[nodiscard]] task<bool> read_batch(batch_type& batch,
+                                      std::source_location where = std::source_location::current());
+
+  /// Goes on at a record of which `offset` and `index` are known, forwards or backwards: from
+  /// position(), from record_batch::position(), from an index. An offset at the end of the file or
+  /// behind it is the end.
+  ///
+  /// Errors: unimplemented for a file that can only be read in sequence, such as a pipe.
+  /// Cost:   a compressed file is inflated from its beginning up to there.
+  void seek(std::uint64_t offset, std::uint64_t index);
+
+  /// Goes on for another reader that has left out so much damage before, as its
+  /// statistics().reports say: corruption_options::max_reports counts them too.
+  void count_reports(std::uint64_t before) noexcept { statistics_.reports += before; }
+
+  /// Where the next record to be delivered stands; lives as long as the reader.
+  [[nodiscard]] record_position position() const noexcept {
+    if (search_) return {*path_, search_->report.offset, search_->report.index};
+    return {*path_, next_offset(), index_};
+  }
+
+  [[nodiscard]] const std::string& path() const noexcept { return *path_; }
+  /// Size and kind of the file when it was opened.
+  [[nodiscard]] const file_status& status() const noexcept { return file_.status(); }
+  [[nodiscard]] const reader_statistics& statistics() const noexcept { return statistics_; }
+  /// True: the file is read past the page cache, as read_options::direct asks, and the file system
+  /// has not refused it.
+  [[nodiscard]] bool is_direct() const noexcept { return stream_.is_direct(); }
+  /// True: the file is compressed, as the options say or, once a batch was read, its first bytes.
+  [[nodiscard]] bool is_compressed() const noexcept { return stream_.is_inflated(); }
+
+  /// What names a record among all: its path and place, as TensorFlow's readers write it.
+  [[nodiscard]] static std::string key(const record_position& p) { return Framing::key(p); }
+
+ private:
+  // Damage whose end is being sought.
+  struct search {
+    corruption_report report;
+    std::uint64_t from = 0;
+    bool end_known = false;      // it only has to be reached
+    bool may_be_tail = false;    // no damage, if the search finds nothing
+    bool candidate = false;      // there may be a record at the present place
+    std::uint64_t too_long = 0;  // headers that promise more than may be held
+
+    // Whoever reads the report knows of the first that what follows may lie within a record.
+    void note_too_long(std::uint64_t offset) {
+      if (++too_long == 1) report.what += detail::hint_of_too_long(offset);
+    }
+  };
+
+  // Of the next record.
+  [[nodiscard]] std::uint64_t next_offset() const noexcept { return offset_ + to_skip_; }
+  [[nodiscard]] byte_view unread() const noexcept;
+  [[nodiscard]] std::uint64_t left() const noexcept;
+  [[nodiscard]] bool stream_failed() const noexcept;
+  void drop(std::size_t count) noexcept;
+  void skip() noexcept;
+  [[nodiscard]] bool at_candidate();
+  [[nodiscard]] bool is_refuted();
+  [[nodiscard]] byte_view trusted();
+  void leave_candidate() noexcept;
+  [[nodiscard]] task<void> look_ahead(std::source_location where);
+  [[nodiscard]] bool find(batch_type& batch);
+  void count(const detail::framing_step& step, batch_type& batch);
+  void settle(std::uint64_t offset);
+  [[nodiscard]] corruption_report report_of(const detail::damage& d) const;
+  [[nodiscard]] task<void> bring_more(std::source_location where);
+  [[nodiscard]] task<void> deal_with(detail::damage d, std::source_location where);
+  [[nodiscard]] task<bool> ends_there(std::uint64_t size, std::source_location where);
+  [[nodiscard]] task<bool> read_again(const detail::damage& d, std::source_location where);
+  [[nodiscard]] task<bool> is_as_read(std::optional<std::uint64_t> size,
+                                      std::source_location where);
+  void check_policy(const detail::damage& d) const;
+  void end_file();
+  [[nodiscard]] task<void> tell(corruption_report report);
+  [[nodiscard]] task<void> tell_before_batch();
+  void end_search(std::uint64_t offset);
+
+  file file_;
+  std::shared_ptr<const std::string> path_;
+  Framing framing_;
+  const corruption_options corruption_;
+  detail::byte_stream stream_;
+  detail::one_at_a_time in_use_;
+  std::size_t unread_ = 0;     // bytes at the end of the view that are not delivered
+  std::uint64_t offset_ = 0;   // of the first of these
+  std::uint64_t to_skip_ = 0;  // bytes from there to the next record
+  std::uint64_t index_ = 0;    // of the next record
+  std::uint64_t needed_ = 0;   // bytes of that one, where it is known that more will come
+  std::size_t known_ = 0;      // bytes of what is unread in which no record ends
+  bool at_end_ = false;        // nothing comes behind what is unread
+  bool ended_ = false;
+  std::optional<detail::damage> fault_;  // of the next record
+  std::optional<search> search_;
+  detail::range_checksums seen_;           // of what headers promised that are not believed
+  std::uint64_t doubt_to_ = 0;             // what was said to be a damaged record ends here
+  std::optional<std::uint64_t> promise_;   // of the next record: its bytes, to be looked at ahead
+  std::optional<std::uint64_t> right_at_;  // a record that was: it only has to be brought into view
+  std::optional<corruption_report> doubted_;  // damage that was read again
+  std::optional<corruption_report> to_tell_;  // before the batch is delivered
+  std::exception_ptr error_;                  // for the next call
+  reader_statistics statistics_;
+};
+
+}  // namespace leat

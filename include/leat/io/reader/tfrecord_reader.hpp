@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leat/codec/tfrecord/tfrecord.hpp"
+#include "leat/io/reader/detail/range_checksums.hpp"
+#include "leat/io/reader/record_reader.hpp"
+#include "leat/io/stream/read_options.hpp"
+
+namespace leat {
+
+/// How a TFRecord file is read.
+struct tfrecord_reader_options {
+  tfrecord_checks checks = tfrecord_checks::all;           ///< which checksums are looked at
+  std::uint64_t max_record_size = std::uint64_t{1} << 30;  ///< bytes; a larger record is an error
+  /// True: a record cut off by the end of the file is left out, as if the file ended before it. Its
+  /// header is believed about that; but with corruption_policy::resync it is damage, and reported,
+  /// if a whole record stands behind its first byte: so it was torn, and others came behind it.
+  /// A truncated compressed stream ends there too: the records before that are delivered, and it is
+  /// reported to `corruption`, under every policy.
+  bool tolerate_truncated_tail = false;
+  /// Of the file as a whole. Not set: detected from its first bytes.
+  std::optional<compression> compression_type = {};
+  inflate_options inflate = {};  ///< limits, for a compressed file
+  corruption_options corruption = {};
+  read_options read = {};
+};
+
+namespace detail {
+
+/// Records in frames of a length and checksums; see codec/tfrecord/tfrecord.hpp.
+class tfrecord_framing {
+ public:
+  using options = tfrecord_reader_options;
+  using view = byte_view;
+  static constexpr std::string_view name = "tfrecord_reader";
+  static constexpr bool one_record_a_file = false;
+  static constexpr std::size_t headroom = std::size_t{128} << 10;
+  static constexpr std::size_t frame = tfrecord_header_size;
+  static constexpr std::size_t overlap = tfrecord_header_size - 1;
+  static constexpr bool ends_are_searched = false;
+  static constexpr std::size_t confirming = tfrecord_header_size;
+
+  tfrecord_framing(const options& o, std::string_view path);
+
+  [[nodiscard]] byte_stream_options stream(const file_status& status) const noexcept;
+  [[nodiscard]] std::uint64_t first_record() const noexcept { return 0; }
+  [[nodiscard]] framing_step find(const framing_run& run, std::vector<view>& records) const;
+  [[nodiscard]] std::optional<std::size_t> search(byte_view bytes) const noexcept {
+    return find_tfrecord(bytes, options_.max_record_size);
+  }
+  [[nodiscard]] std::optional<wrong_checksum> refutes(range_checksums& seen, byte_view bytes,
+                                                      std::uint64_t offset) const;
+  [[nodiscard]] static bool confirms(byte_view bytes) noexcept;
+  [[nodiscard]] bool promises_too_much(byte_view bytes) const noexcept;
+  [[nodiscard]] std::optional<std::uint64_t> promise(byte_view bytes,
+                                                     std::uint64_t left) const noexcept;
+  [[nodiscard]] static task<std::optional<wrong_checksum>> look_at(byte_stream& stream,
+                                                                   range_checksums& seen,
+                                                                   std::uint64_t offset,
+                                                                   std::uint64_t size,
+                                                                   std::source_location where);
+  [[nodiscard]] static damage fault_of(std::uint64_t size, const wrong_checksum& wrong);
+  [[nodiscard]] static byte_view front(byte_view bytes) noexcept;
+  [[nodiscard]] static std::string place(std::uint64_t index);
+  [[nodiscard]] static std::string key(const record_position& p);
+
+ private:
+  options options_;
+};
+
+}  // namespace detail
+
+/// Reads a TFRecord file; see basic_record_reader.
+///
+///     auto reader = co_await leat::tfrecord_reader::open("a.tfrecord");
+///     leat::record_batch batch;
+///     while (co_await reader->read_batch(batch))
+///       for (leat::byte_view record : batch) use(record);
+///
+/// A cut-off record is an error, also where only a part of its header is there, and no length that
+/// was read decides an allocation before it was checked against what the file holds.
+///
+/// Source: TFRecordReader.
+using tfrecord_reader = basic_record_reader<detail::tfrecord_framing>;
+extern template class basic_record_reader<detail::tfrecord_framing>;
+
+}  // namespace leat

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leat/io/reader/record_reader.hpp"
+#include "leat/io/stream/read_options.hpp"
+
+namespace leat {
+
+/// How a file is read as one record.
+struct whole_file_reader_options {
+  std::uint64_t max_file_size = std::uint64_t{1} << 30;  ///< bytes; a larger file is an error
+  /// Of the file as a whole. Not set: detected from its first bytes; see detect_compression().
+  std::optional<compression> compression_type = {};
+  inflate_options inflate = {};  ///< limits, for a compressed file
+  corruption_options corruption = {};
+  read_options read = {};
+};
+
+namespace detail {
+
+/// One record, whatever is there.
+class whole_file_framing {
+ public:
+  using options = whole_file_reader_options;
+  using view = byte_view;
+  static constexpr std::string_view name = "whole_file_reader";
+  static constexpr bool one_record_a_file = true;
+  static constexpr std::size_t headroom = 0;
+  static constexpr std::size_t frame = 0;
+  static constexpr std::size_t overlap = 0;
+  static constexpr bool ends_are_searched = false;
+
+  whole_file_framing(const options& o, std::string_view path);
+
+  [[nodiscard]] byte_stream_options stream(const file_status& status) const noexcept;
+  [[nodiscard]] std::uint64_t first_record() const noexcept { return 0; }
+  [[nodiscard]] framing_step find(const framing_run& run, std::vector<view>& records) const;
+  [[nodiscard]] static std::optional<std::size_t> search(byte_view) noexcept { return {}; }
+  [[nodiscard]] static std::string place(std::uint64_t) { return "the whole file"; }
+  [[nodiscard]] static std::string key(const record_position& p);
+
+ private:
+  options options_;
+};
+
+}  // namespace detail
+
+/// Reads a file as one record; an empty file is an empty record. See basic_record_reader.
+///
+///     auto reader = co_await leat::whole_file_reader::open("a.jpg");
+///     leat::record_batch batch;
+///     if (co_await reader->read_batch(batch)) use(batch[0]);
+///
+/// Source: WholeFileReader.
+using whole_file_reader = basic_record_reader<detail::whole_file_framing>;
+extern template class basic_record_reader<detail::whole_file_framing>;
+
+}  // namespace leat

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "leat/base/bytes.hpp"
+#include "leat/io/stream/detail/chunk.hpp"
+
+namespace leat::detail {
+
+/// The piece of a stream of bytes that is in view: contiguous memory that moves along the stream,
+/// chunk by chunk, and keeps at its beginning what has not been dealt with.
+///
+/// Thread safety: thread-bound.
+class window {
+ public:
+  [[nodiscard]] const std::byte* data() const noexcept { return data_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  /// The place of data() in the stream.
+  [[nodiscard]] std::uint64_t offset() const noexcept { return end_ - size_; }
+  /// The place behind the last byte in view.
+  [[nodiscard]] std::uint64_t end() const noexcept { return end_; }
+  /// What keeps data() alive.
+  [[nodiscard]] const chunk_reference& keeper() const noexcept { return current_; }
+
+  /// Bytes that were copied from one chunk to another.
+  [[nodiscard]] std::uint64_t copied() const noexcept { return copied_; }
+
+  /// What is to stay in view when more comes.
+  struct demand {
+    std::size_t carried = 0;   ///< bytes at the end of the view
+    std::uint64_t needed = 0;  ///< bytes wanted in view, from the first of these on; 0: unknown
+    bool certain = false;      ///< these will come: there is room for them at once
+  };
+
+  /// Memory that is not in view.
+  struct room {
+    chunk_reference in;
+    std::byte* at = nullptr;
+    std::size_t size = 0;
+  };
+
+  /// Room for what comes next, behind the view where there is some and to copy what is carried is
+  /// not worth it. `size` is the usual size of a chunk. Errors: std::bad_alloc.
+  [[nodiscard]] room room_for(chunk_pool& pool, const demand& d, std::size_t size) const;
+
+  /// The same, in a chunk of its own.
+  [[nodiscard]] static room chunk_for(chunk_pool& pool, const demand& d, std::size_t size);
+
+  /// Brings the first `fresh` bytes of the room into view, behind the carried ones. All the copying
+  /// is linear in what comes into view. Errors: std::bad_alloc, then nothing has changed.
+  void slide(chunk_pool& pool, room r, const demand& d, std::size_t fresh);
+
+  /// Keeps the last `carried` bytes in view.
+  void shrink(std::size_t carried) noexcept;
+
+  /// Empties the view, and goes on at another place of the stream.
+  void restart(std::uint64_t offset) noexcept;
+
+ private:
+  void copy(std::byte* to, const std::byte* from, std::size_t count) noexcept;
+
+  chunk_reference current_;
+  const std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::uint64_t end_ = 0;
+  std::size_t fresh_ = 0;  // what the last slide() has brought
+  std::uint64_t copied_ = 0;
+};
+
+}  // namespace leat::detail

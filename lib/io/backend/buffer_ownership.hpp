@@ -1,0 +1,20 @@
+#pragma once
+
+#include "leat/io/backend/file_backend.hpp"
+
+// What the sanitizers do not see: that a buffer belongs to the kernel, or to nobody.
+
+namespace leat::detail {
+
+/// The buffer of a read is not to be touched from here on, nor that of a write to be written to.
+void hand_over(const file_request& request) noexcept;
+
+/// The buffer is the submitter's again. On the thread that has been told by the kernel, or that is
+/// about to carry out the request itself.
+void take_back(const file_request& request) noexcept;
+
+/// Memory that is set aside, and that is used again.
+void put_away(const void* memory, std::size_t size) noexcept;
+void take_out(const void* memory, std::size_t size) noexcept;
+
+}  // namespace leat::detail

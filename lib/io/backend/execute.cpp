@@ -1,0 +1,189 @@
+// Requests as plain system calls: what the worker threads do, and what the ring leaves to be done.
+
+#include <cerrno>
+#include <cstdio>
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <memory>
+#include <new>
+#include <poll.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/standard_descriptors.hpp"
+#include "base/system_call.hpp"
+#include "io/backend/backend_support.hpp"
+
+namespace leat::detail {
+namespace {
+
+std::int64_t open(const file_request& r) noexcept {
+  const auto open_with = [&r](int flags) {
+    return uninterrupted([&] { return ::open(r.path, flags, 0666); });
+  };
+  std::int64_t descriptor = open_with(open_flags(r));
+  // Somebody has a lease on the file, and is told to give it back: wait for it. No pipe says this.
+  if (descriptor == -EAGAIN) descriptor = open_with(open_flags(r) & ~O_NONBLOCK);
+  return descriptor < 0 ? descriptor : finish_open(r, static_cast<int>(descriptor));
+}
+
+std::int64_t status_of(const file_request& r) noexcept {
+  struct stat s{};
+  if (::stat(r.path, &s) != 0) return -errno;
+  *r.status = to_file_status(s);
+  if (has_doubtful_size(s)) {
+    struct statfs on{};
+    if (::statfs(r.path, &on) != 0) return -errno;
+    if (makes_up_files(on)) r.status->size = 0;
+  }
+  return 0;
+}
+
+std::int64_t list(const file_request& r) noexcept {
+  struct closer {
+    void operator()(DIR* d) const noexcept { ::closedir(d); }
+  };
+  const std::unique_ptr<DIR, closer> directory(::opendir(r.path));
+  if (!directory) return -errno;
+  try {
+    errno = 0;
+    while (const dirent* entry = ::readdir(directory.get())) {
+      const std::string_view name = entry->d_name;
+      if (name != "." && name != "..") r.names->emplace_back(name);
+      errno = 0;
+    }
+  } catch (const std::bad_alloc&) {
+    return -ENOMEM;
+  }
+  return -errno;
+}
+
+std::int64_t sync(int descriptor) noexcept {
+  return uninterrupted([=] { return ::fsync(descriptor); });
+}
+
+std::int64_t open_and_sync(const char* path) noexcept {
+  const std::int64_t opened =
+      uninterrupted([=] { return ::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+  if (opened == -EACCES) {
+    // One may make files in a directory that one must not read, so not open either: then all there
+    // is on the machine is synced.
+    ::sync();
+    return 0;
+  }
+  if (opened < 0) return opened;
+  const int descriptor = static_cast<int>(opened);
+  const std::int64_t result = sync(descriptor);
+  ::close(descriptor);
+  return result;
+}
+
+// Of the open file, not of the process: another open() of the same process is refused too, and what
+// lets it go is the last close, also that of a process which is killed.
+std::int64_t lock(int descriptor) noexcept {
+  const std::int64_t result = uninterrupted([=] { return ::flock(descriptor, LOCK_EX | LOCK_NB); });
+  return result == -EWOULDBLOCK ? -EBUSY : result;
+}
+
+std::int64_t carry_out(file_request& r) noexcept {
+  using op = file_request::operation;
+  switch (r.what) {
+    case op::open: return open(r);
+    case op::status: return status_of(r);
+    case op::list: return list(r);
+    case op::read:
+      return uninterrupted([&]() -> std::int64_t {
+        if (r.offset == next_byte) return ::read(r.handle, r.data, r.size);
+        return ::pread(r.handle, r.data, r.size, static_cast<off_t>(r.offset));
+      });
+    case op::write:
+      return uninterrupted([&]() -> std::int64_t {
+        if (r.offset == next_byte) return ::write(r.handle, r.data, r.size);
+        return ::pwrite(r.handle, r.data, r.size, static_cast<off_t>(r.offset));
+      });
+    case op::sync: return r.path ? open_and_sync(r.path) : sync(r.handle);
+    case op::truncate:
+      return uninterrupted([&] { return ::ftruncate(r.handle, static_cast<off_t>(r.offset)); });
+    case op::lock: return lock(r.handle);
+    case op::rename: return or_errno(std::rename(r.path, r.new_path));
+    case op::remove: return or_errno(::unlink(r.path));
+    case op::make_directory: return or_errno(::mkdir(r.path, 0777));
+    case op::close: return or_errno(::close(r.handle));  // never again after EINTR: it is closed
+  }
+  return -ENOSYS;
+}
+
+}  // namespace
+
+void execute(file_request& request) noexcept { request.result = carry_out(request); }
+
+int open_flags(const file_request& r) noexcept {
+  return r.flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+}
+
+std::int64_t finish_open(const file_request& r, int descriptor) noexcept {
+  const auto refuse = [&] {
+    const int error = errno;
+    if (descriptor >= 0) ::close(descriptor);
+    if ((r.flags & O_EXCL) != 0) ::unlink(r.path);  // it was made just now
+    return -std::int64_t{error};
+  };
+  descriptor = above_standard_descriptors(descriptor);
+  if (descriptor < 0) {
+    errno = -descriptor;
+    return refuse();
+  }
+  struct stat s{};
+  if (::fstat(descriptor, &s) != 0) return refuse();
+  *r.status = to_file_status(s);
+  if (has_doubtful_size(s)) {
+    struct statfs on{};
+    if (::fstatfs(descriptor, &on) != 0) return refuse();
+    if (makes_up_files(on)) r.status->size = 0;
+  }
+  const bool blocks = !r.status->is_stream && (r.flags & O_NONBLOCK) == 0;
+  if (blocks && !let_block(descriptor, r.flags)) return refuse();
+  return descriptor;
+}
+
+bool let_block(int descriptor, int flags) noexcept {
+  return ::fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) == 0;
+}
+
+file_status to_file_status(const struct stat& s) noexcept {
+  file_status status;
+  status.is_regular = S_ISREG(s.st_mode);
+  status.is_directory = S_ISDIR(s.st_mode);
+  status.is_stream = S_ISFIFO(s.st_mode) || S_ISCHR(s.st_mode) || S_ISSOCK(s.st_mode);
+  status.size = status.is_regular ? static_cast<std::uint64_t>(s.st_size) : 0;
+  status.modified_ns = std::int64_t{s.st_mtim.tv_sec} * 1'000'000'000 + s.st_mtim.tv_nsec;
+  status.device = s.st_dev;
+  status.inode = s.st_ino;
+  return status;
+}
+
+bool has_doubtful_size(const struct stat& s) noexcept {
+  return S_ISREG(s.st_mode) && s.st_size > 0 && s.st_blocks == 0;
+}
+
+bool makes_up_files(const struct statfs& file_system) noexcept {
+  constexpr decltype(file_system.f_type) configfs = 0x62656570;  // in no header
+  switch (file_system.f_type) {
+    case SYSFS_MAGIC:
+    case PROC_SUPER_MAGIC:
+    case DEBUGFS_MAGIC:
+    case TRACEFS_MAGIC:
+    case SECURITYFS_MAGIC:
+    case CGROUP_SUPER_MAGIC:
+    case CGROUP2_SUPER_MAGIC:
+    case configfs: return true;
+    default: return false;
+  }
+}
+
+short events_of(const file_request& r) noexcept {
+  return r.what == file_request::operation::read ? POLLIN : POLLOUT;
+}
+
+}  // namespace leat::detail

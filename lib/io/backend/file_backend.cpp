@@ -1,0 +1,129 @@
+#include "leat/io/backend/file_backend.hpp"
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <fcntl.h>
+#include <mutex>
+#include <system_error>
+#include <unistd.h>
+
+#include "base/never_destroyed.hpp"
+#include "io/backend/backend_support.hpp"
+#include "leat/async/loop/detail/event_loop_scheduler.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat {
+namespace {
+
+// What the process's schedulers were given so far.
+struct outcomes {
+  std::mutex mutex;
+  std::size_t rings = 0;
+  std::size_t threads = 0;  // because somebody asked for them
+  std::size_t refused = 0;  // threads in place of a ring
+  std::string refusal;      // why, the first time
+};
+
+outcomes& given() {
+  static detail::never_destroyed<outcomes> all;
+  return all.get();
+}
+
+file_backend_choice resolve(file_backend_choice choice) {
+  if (choice != file_backend_choice::automatic) return choice;
+  const char* const wish = std::getenv("LEAT_IO");
+  if (!wish || !*wish) return choice;
+  const std::string_view text = wish;
+  if (text == "uring" || text == "io_uring") return file_backend_choice::io_uring;
+  if (text == "threads") return file_backend_choice::threads;
+  throw failure(errc::invalid_argument,
+                "LEAT_IO=" + std::string(text) + ": not a file backend; use uring or threads");
+}
+
+std::unique_ptr<file_backend> make(detail::event_loop_scheduler& home, file_backend_choice choice) {
+  choice = resolve(choice);
+  if (choice == file_backend_choice::threads) {
+    auto threads = detail::make_thread_backend();
+    const std::lock_guard lock(given().mutex);
+    ++given().threads;
+    return threads;
+  }
+  int refusal = 0;
+  if (auto ring = detail::make_uring_backend(home, refusal)) {
+    const std::lock_guard lock(given().mutex);
+    ++given().rings;
+    return ring;
+  }
+  const std::string why = std::generic_category().message(refusal);
+  if (choice == file_backend_choice::io_uring) {
+    throw failure(errc::unavailable, "io_uring was asked for and is refused: " + why +
+                                         "; use LEAT_IO=threads or lift the restriction");
+  }
+  auto threads = detail::make_thread_backend();
+  const std::lock_guard lock(given().mutex);
+  if (given().refused++ == 0) given().refusal = why;
+  return threads;
+}
+
+}  // namespace
+
+bool file_request::submit_again(file_backend& backend) noexcept {
+  constexpr unsigned most = 1000;
+  const bool repeatable =
+      what == operation::read || what == operation::write || what == operation::sync;
+  const bool again = result == -EINTR || result == -EAGAIN || (result == -ECANCELED && repeatable);
+  // What a read without a position has taken is gone.
+  const bool taken = result == -ECANCELED && offset == next_byte;
+  if (cancelled && again) result = -ECANCELED;
+  if (cancelled || !again || taken || retries == most) return false;
+  ++retries;
+  result = 0;
+  backend.submit(*this);
+  return true;
+}
+
+void file_backend::complete_without_loop(scheduler&) noexcept {}
+
+int file_backend::set_direct(int handle, bool direct) noexcept {
+  const int flags = ::fcntl(handle, F_GETFL);
+  if (flags < 0) return -errno;
+  return ::fcntl(handle, F_SETFL, direct ? flags | O_DIRECT : flags & ~O_DIRECT) == 0 ? 0 : -errno;
+}
+
+std::string file_backend::process_name() const {
+  std::array<char, HOST_NAME_MAX + 1> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
+  return "process " + std::to_string(::getpid()) + " on host " + host.data();
+}
+
+file_backend& get_file_backend(scheduler& s, file_backend_choice choice) {
+  if (auto* const files = s.find_service<file_backend>()) return *files;
+  auto* const loop = dynamic_cast<detail::event_loop_scheduler*>(&s);
+  if (!loop) {
+    throw failure(errc::failed_precondition,
+                  "this scheduler has no files: give it a file backend with set_service()");
+  }
+  loop->own_service<[](file_backend& files, scheduler& home) noexcept {
+    files.complete_without_loop(home);
+  }>(std::shared_ptr<file_backend>(make(*loop, choice)));
+  return *s.find_service<file_backend>();
+}
+
+std::string file_backend_reason() {
+  const outcomes& all = given();
+  const std::lock_guard lock(given().mutex);
+  if (all.refused > 0) {
+    std::string text = "threads: io_uring is refused: " + all.refusal;
+    if (all.rings > 0) {
+      text += " (" + std::to_string(all.refused) + " of " +
+              std::to_string(all.refused + all.rings) + " schedulers)";
+    }
+    return text;
+  }
+  if (all.rings > 0) return "io_uring";
+  return all.threads > 0 ? "threads: asked for" : "not chosen yet";
+}
+
+}  // namespace leat

@@ -1,0 +1,20 @@
+#include "io/backend/fork_generation.hpp"
+
+#include <atomic>
+#include <pthread.h>
+
+namespace leat::detail {
+namespace {
+
+std::atomic<unsigned> generation{0};
+
+}  // namespace
+
+unsigned fork_generation() noexcept {
+  [[maybe_unused]] static const int registered =
+      ::pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1); });
+  // relaxed: a child begins with one thread, the one that has counted.
+  return generation.load(std::memory_order_relaxed);
+}
+
+}  // namespace leat::detail

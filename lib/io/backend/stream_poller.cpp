@@ -1,0 +1,113 @@
+#include "io/backend/stream_poller.hpp"
+
+#include <cerrno>
+#include <cstdint>
+#include <new>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <utility>
+
+#include "io/backend/backend_support.hpp"
+#include "io/backend/buffer_ownership.hpp"
+#include "io/backend/worker_pool.hpp"
+#include "leat/base/assert.hpp"
+
+namespace leat::detail {
+namespace {
+
+constexpr std::size_t usual_count = 16;
+
+void end(file_request& request, std::int64_t result) noexcept {
+  request.result = result;
+  take_back(request);
+  request.home->post(request);  // the last access: the request may be gone now
+}
+
+}  // namespace
+
+stream_poller::stream_poller(worker_pool& workers)
+    : workers_(workers),
+      event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "streams: cannot make an eventfd") {
+  polled_.reserve(usual_count);
+  next_polled_.reserve(usual_count);
+  thread_ = std::thread([this] { work(); });
+}
+
+void stream_poller::add(file_request& request) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(request);
+    ++count_;
+  }
+  signal();
+}
+
+void stream_poller::cancel(file_request& request) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    request.cancelled = true;
+  }
+  signal();
+}
+
+void stream_poller::cancel_all_of(const scheduler& home) noexcept {
+  bool any = false;
+  {
+    const std::lock_guard lock(mutex_);
+    for (work_item* item = waiting_.front(); item; item = item->next_) {
+      auto& request = static_cast<file_request&>(*item);
+      if (request.home == &home && !std::exchange(request.cancelled, true)) any = true;
+    }
+  }
+  if (any) signal();
+}
+
+void stream_poller::signal() noexcept {
+  const std::uint64_t one = 1;
+  const bool written = ::write(event_.get(), &one, sizeof one) == sizeof one;
+  LEAT_ASSERT(written, "a write to an eventfd failed: a stream would wait for ever");
+}
+
+// Ends what was cancelled, hands out what is ready and keeps the rest, in order, to be polled next.
+// What has come since the last poll stands behind the others and has not been looked at.
+work_list stream_poller::take_ready() noexcept {
+  work_list ready, rest;
+  std::size_t index = 1;
+  const std::lock_guard lock(mutex_);
+  next_polled_.clear();
+  try {
+    next_polled_.reserve(count_ + 1);
+  } catch (const std::bad_alloc&) {  // those for whom there is no room end
+  }
+  next_polled_.push_back({event_.get(), POLLIN, 0});
+  for (; work_item* const item = waiting_.pop_front(); ++index) {
+    auto& request = static_cast<file_request&>(*item);
+    if (request.cancelled) {
+      end(request, -ECANCELED);
+    } else if (index < polled_.size() && polled_[index].revents != 0) {
+      ready.push_back(request);
+    } else if (next_polled_.size() == next_polled_.capacity()) {
+      end(request, -ENOMEM);
+    } else {
+      next_polled_.push_back({request.handle, events_of(request), 0});
+      rest.push_back(request);
+    }
+  }
+  waiting_ = std::move(rest);
+  count_ = next_polled_.size() - 1;
+  polled_.swap(next_polled_);
+  return ready;
+}
+
+void stream_poller::work() {
+  for (;;) {
+    work_list ready = take_ready();
+    while (work_item* const item = ready.pop_front())
+      workers_.line_up(static_cast<file_request&>(*item));
+    ::poll(polled_.data(), polled_.size(), -1);
+    std::uint64_t count = 0;
+    static_cast<void>(!::read(event_.get(), &count, sizeof count));
+  }
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <poll.h>
+
+#include "leat/base/detail/descriptor.hpp"
+#include "leat/io/backend/file_backend.hpp"
+
+namespace leat::detail {
+
+class worker_pool;
+
+/// Waits until streams have data or room: one thread for all of them, so that none of those that
+/// read files is taken up by a pipe to which nobody writes.
+///
+/// Belongs to the worker pool and is never destroyed either: the thread ends with the process.
+///
+/// Thread safety: shared-safe.
+class stream_poller {
+ public:
+  /// Hands requests whose stream is ready on to `workers`; one that is cancelled is posted to its
+  /// home. Errors: of the system; std::bad_alloc.
+  explicit stream_poller(worker_pool& workers);
+  stream_poller(const stream_poller&) = delete;
+  stream_poller& operator=(const stream_poller&) = delete;
+
+  /// Waits for the stream of a read or write.
+  void add(file_request& request) noexcept;
+
+  /// A request that waits here, or does later, has nothing to wait for.
+  void cancel(file_request& request) noexcept;
+  /// The same for all those that wait here and are of `home`.
+  void cancel_all_of(const scheduler& home) noexcept;
+
+ private:
+  void signal() noexcept;
+  [[noreturn]] void work();
+  [[nodiscard]] work_list take_ready() noexcept;
+
+  worker_pool& workers_;
+  descriptor event_;
+  std::mutex mutex_;
+  work_list waiting_;
+  std::size_t count_ = 0;
+  // The event, then what waits, in order. Used by the thread alone.
+  std::vector<pollfd> polled_;
+  std::vector<pollfd> next_polled_;
+  std::thread thread_;  // last: it uses the rest
+};
+
+}  // namespace leat::detail

@@ -1,0 +1,29 @@
+#include "io/backend/backend_support.hpp"
+#include "io/backend/worker_pool.hpp"
+
+namespace leat::detail {
+namespace {
+
+class thread_backend final : public file_backend {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "threads"; }
+
+  void submit(file_request& request) noexcept override { workers_.submit(request); }
+
+  bool try_now(file_request& request) noexcept override { return execute_now(request); }
+
+  void cancel(file_request& request) noexcept override { workers_.cancel(request); }
+
+  void complete_without_loop(scheduler& home) noexcept override { workers_.cancel_streams(home); }
+
+  void run_now(file_request& request) noexcept override { execute(request); }
+
+ private:
+  worker_pool& workers_ = worker_pool::instance();  // here, where its making may fail
+};
+
+}  // namespace
+
+std::unique_ptr<file_backend> make_thread_backend() { return std::make_unique<thread_backend>(); }
+
+}  // namespace leat::detail

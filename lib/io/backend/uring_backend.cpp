@@ -1,0 +1,322 @@
+#include <cerrno>
+#include <memory>
+
+#include "io/backend/backend_support.hpp"
+
+#if LEAT_HAVE_IO_URING
+
+#include <cstdint>
+#include <system_error>
+#include <utility>
+
+#include "io/backend/buffer_ownership.hpp"
+#include "io/backend/fork_generation.hpp"
+#include "io/backend/uring_requests.hpp"
+#include "io/backend/worker_pool.hpp"
+#include "leat/base/assert.hpp"
+
+namespace leat::detail {
+namespace {
+
+constexpr unsigned entries = 128;  // submitted in one go
+// What completes beyond these before it is reaped the kernel keeps (IORING_FEAT_NODROP).
+constexpr unsigned completions = 1024;
+constexpr int max_rounds = 8;  // of submitting and reaping in one turn, then sockets have theirs
+
+// A ring that lives in a scheduler's turns: what a turn's tasks submit goes to the kernel in one
+// call at the end of the turn, and what is complete by then is reaped at once; for the rest an
+// eventfd wakes the event loop.
+//
+// The context may be run by several threads, one after the other: so the ring is not bound to one
+// (no IORING_SETUP_SINGLE_ISSUER), and an eventfd wakes rather than the ring's own descriptor,
+// which with deferred task work never would.
+class uring_backend final : public file_backend {
+ public:
+  explicit uring_backend(event_loop_scheduler& home) : home_(home) {
+    pump_.self = this;
+    pump_.run_ = [](work_item& item) noexcept {
+      auto& p = static_cast<pump&>(item);
+      p.posted = false;
+      p.self->run_pump();
+    };
+  }
+
+  // 0, or an errno: then this object is of no use.
+  int open() {
+    io_uring_params how{};
+    how.flags = IORING_SETUP_COOP_TASKRUN | IORING_SETUP_CQSIZE;
+    how.cq_entries = completions;
+    int error = ::io_uring_queue_init_params(entries, &ring_, &how);
+    if (error == -EINVAL) {  // an older kernel
+      how = {};
+      how.flags = IORING_SETUP_CQSIZE;
+      how.cq_entries = completions;
+      error = ::io_uring_queue_init_params(entries, &ring_, &how);
+    }
+    if (error != 0) return -error;
+    open_ = true;
+    if ((how.features & IORING_FEAT_NODROP) == 0) return ENOSYS;
+    error = requests_.probe(ring_);
+    if (error == 0) error = enter();
+    if (error != 0) return -error;
+    try {
+      listener_ = home_.make_listener();
+    } catch (const std::system_error& e) {
+      return e.code().value();
+    }
+    return -::io_uring_register_eventfd(&ring_, listener_->descriptor());
+  }
+
+  ~uring_backend() override {
+    if (!open_) return;
+    // The requests in a child of fork() are copies of what the parent waits for.
+    if (is_of_this_process()) drain();
+    ::io_uring_queue_exit(&ring_);
+  }
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "io_uring"; }
+
+  bool try_now(file_request& request) noexcept override { return execute_now(request); }
+
+  void run_now(file_request& request) noexcept override { execute(request); }
+
+  void cancel(file_request& request) noexcept override {
+    request.cancelled = true;
+    io_uring_sqe* sqe = ::io_uring_get_sqe(&ring_);
+    while (!sqe) {
+      run_pump();  // makes room
+      sqe = ::io_uring_get_sqe(&ring_);
+    }
+    ::io_uring_prep_cancel(sqe, &request, 0);
+    ::io_uring_sqe_set_data(sqe, nullptr);
+    ++in_flight_;
+    post_pump();
+  }
+
+  void complete_without_loop(scheduler& home) noexcept override {
+    while (file_request* const request = first_to_cancel()) cancel(*request);
+    if (in_flight_ > 0 || !waiting_.empty()) run_pump();
+    workers_.cancel_streams(home);
+  }
+
+  void submit(file_request& request) noexcept override {
+    LEAT_ASSERT(is_of_this_process(), "a child of fork() must not use its parent's files");
+    if (!requests_.begin(request)) {
+      workers_.submit(request);
+      return;
+    }
+    hand_over(request);
+    line_up(request);
+    if (waiting_count_ < entries) {
+      post_pump();
+    } else {
+      run_pump();  // a task that does not wait, such as one that closes many files
+    }
+  }
+
+ private:
+  struct pump : work_item {
+    uring_backend* self = nullptr;
+    bool posted = false;
+  };
+
+  // A sandbox may let a ring be made and refuse its use: 0, or a negative errno.
+  int enter() noexcept {
+    ::io_uring_prep_nop(::io_uring_get_sqe(&ring_));
+    int submitted = 0;
+    while (is_momentary(submitted = ::io_uring_submit_and_wait(&ring_, 1))) {
+    }
+    if (submitted < 0) return submitted;
+    io_uring_cqe* cqe = nullptr;
+    while (::io_uring_wait_cqe(&ring_, &cqe) == -EINTR) {
+    }
+    if (cqe) ::io_uring_cqe_seen(&ring_, cqe);
+    return 0;
+  }
+
+  static bool is_momentary(int error) noexcept {
+    return error == -EINTR || error == -EAGAIN || error == -EBUSY;
+  }
+
+  [[nodiscard]] bool is_of_this_process() const noexcept {
+    return generation_ == fork_generation();
+  }
+
+  void post_pump() noexcept {
+    if (std::exchange(pump_.posted, true)) return;
+    home_.post(pump_);
+  }
+
+  file_request* take_waiting() noexcept {
+    auto* const request = static_cast<file_request*>(waiting_.pop_front());
+    if (request) --waiting_count_;
+    return request;
+  }
+
+  // Has nothing of the caller's in the kernel's hands.
+  static bool is_poll(const file_request& r) noexcept {
+    return is_of_stream(r) && r.scratch == nullptr;
+  }
+
+  // Fills the submission queue; what finds no place stays in line.
+  void fill() noexcept {
+    while (!waiting_.empty() && ::io_uring_sq_space_left(&ring_) > 0) {
+      file_request& request = *take_waiting();
+      if (request.cancelled) {
+        request.result = -ECANCELED;
+        complete(request);
+        continue;
+      }
+      if (is_poll(request)) {
+        ++polls_;
+        polling_.push_back(request);
+      }
+      ++in_flight_;
+      uring_requests::prepare(*::io_uring_get_sqe(&ring_), request);
+    }
+  }
+
+  void run_pump() noexcept {
+    for (int round = 0; round < max_rounds; ++round) {
+      fill();
+      const int submitted = ::io_uring_submit_and_get_events(&ring_);
+      const bool retry = is_momentary(submitted);
+      LEAT_ASSERT(submitted >= 0 || retry, "io_uring_enter failed in a way that it should not");
+      if (reap() == 0 && waiting_.empty() && !retry) break;
+    }
+    // What has completed runs after this, in the same turn, and may submit more.
+    if (!waiting_.empty() || ::io_uring_sq_ready(&ring_) > 0) {
+      post_pump();
+    } else if (in_flight_ > 0) {
+      listen();
+    }
+  }
+
+  // What has completed: how many, and each that is through goes to `ended`.
+  template <class Ended>
+  std::size_t reap(Ended ended) noexcept {
+    using next_step = uring_requests::next_step;
+    std::size_t reaped = 0;
+    for (io_uring_cqe* cqe = nullptr; ::io_uring_peek_cqe(&ring_, &cqe) == 0; ++reaped) {
+      auto* const request = static_cast<file_request*>(::io_uring_cqe_get_data(cqe));
+      const std::int64_t result = cqe->res;
+      ::io_uring_cqe_seen(&ring_, cqe);
+      --in_flight_;
+      if (!request) continue;  // it was a cancellation
+      if (is_poll(*request)) {
+        --polls_;
+        remove_from(polling_, *request);
+      }
+      switch (uring_requests::finish(*request, result)) {
+        case next_step::none: ended(*request); break;
+        case next_step::ring: line_up(*request); break;
+        case next_step::elsewhere: workers_.submit(*request); break;
+      }
+    }
+    return reaped;
+  }
+
+  std::size_t reap() noexcept { return reap(&complete); }
+
+  file_request* first_to_cancel() const noexcept {
+    for (work_item* item = polling_.front(); item; item = item->next_) {
+      auto* const request = static_cast<file_request*>(item);
+      if (!request->cancelled) return request;
+    }
+    return nullptr;
+  }
+
+  static void remove_from(work_list& list, const work_item& item) noexcept {
+    work_list rest;
+    while (work_item* const other = list.pop_front()) {
+      if (other != &item) rest.push_back(*other);
+    }
+    list = std::move(rest);
+  }
+
+  static void complete(file_request& request) noexcept {
+    take_back(request);
+    request.home->post(request);
+  }
+
+  void line_up(file_request& request) noexcept {
+    waiting_.push_back(request);
+    ++waiting_count_;
+  }
+
+  // The kernel may still write to the buffers of requests that nobody waits for any more.
+  void drain() noexcept {
+    const auto end = [](file_request& request) noexcept {
+      take_back(request);
+      request.cancelled = true;  // whatever it ends with, it is not submitted again
+      request.run_(request);
+    };
+    while (in_flight_ > polls_) {
+      ::io_uring_submit_and_wait(&ring_, 1);
+      reap(end);
+    }
+    while (file_request* const request = take_waiting()) {
+      if (request->what == file_request::operation::close) {
+        execute(*request);
+      } else {
+        static_cast<void>(uring_requests::finish(*request, -ECANCELED));
+      }
+      end(*request);
+    }
+  }
+
+  void listen() noexcept {
+    if (!home_.is_ending() && !std::exchange(listening_, true)) listener_->listen(heard_);
+  }
+
+  struct hear : work_item {
+    explicit hear(uring_backend& b) noexcept : self(b) {
+      run_ = [](work_item& item) noexcept {
+        uring_backend& backend = static_cast<hear&>(item).self;
+        backend.listening_ = false;
+        backend.post_pump();
+      };
+    }
+    uring_backend& self;
+  };
+
+  event_loop_scheduler& home_;
+  worker_pool& workers_ = worker_pool::instance();
+  const unsigned generation_ = fork_generation();
+  std::unique_ptr<event_listener> listener_;
+  io_uring ring_{};
+  uring_requests requests_;
+  bool open_ = false;
+  bool listening_ = false;
+  std::size_t in_flight_ = 0;  // what is in the kernel's hands, or in the submission queue
+  std::size_t polls_ = 0;      // of these
+  work_list polling_;          // the same requests
+  work_list waiting_;
+  std::size_t waiting_count_ = 0;
+  pump pump_;
+  hear heard_{*this};
+};
+
+}  // namespace
+
+std::unique_ptr<file_backend> make_uring_backend(event_loop_scheduler& home, int& refusal) {
+  auto backend = std::make_unique<uring_backend>(home);
+  refusal = backend->open();
+  if (refusal != 0) return nullptr;
+  return backend;
+}
+
+}  // namespace leat::detail
+
+#else
+
+namespace leat::detail {
+
+std::unique_ptr<file_backend> make_uring_backend(event_loop_scheduler&, int& refusal) {
+  refusal = ENOSYS;
+  return nullptr;
+}
+
+}  // namespace leat::detail
+
+#endif

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <bitset>
+
+#include <liburing.h>
+
+#include "leat/io/backend/file_backend.hpp"
+
+namespace leat::detail {
+
+/// How file requests look in a ring.
+class uring_requests {
+ public:
+  /// Asks the kernel which operations it has. 0, or a negative errno: such as ENOSYS where it
+  /// cannot read and write.
+  int probe(io_uring& ring) noexcept;
+
+  /// False for what the kernel has no operation for, and for what needs memory that is not there.
+  [[nodiscard]] bool begin(file_request& r) const noexcept;
+
+  /// Fills in a place of the submission queue, after begin() or when there is more to do.
+  static void prepare(io_uring_sqe& sqe, file_request& r) noexcept;
+
+  enum class next_step {
+    none,       ///< the result is set
+    ring,       ///< prepare it again
+    elsewhere,  ///< the worker threads have to do it
+  };
+  /// What is to be done with a request that has come back.
+  [[nodiscard]] static next_step finish(file_request& r, std::int64_t result) noexcept;
+
+ private:
+  [[nodiscard]] static next_step finish_of_stream(file_request& r) noexcept;
+
+  std::bitset<IORING_OP_LAST> known_;
+};
+
+}  // namespace leat::detail

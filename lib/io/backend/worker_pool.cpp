@@ -1,0 +1,133 @@
+#include "io/backend/worker_pool.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <memory>
+#include <new>
+#include <system_error>
+
+#include "io/backend/backend_support.hpp"
+#include "io/backend/buffer_ownership.hpp"
+#include "io/backend/fork_generation.hpp"
+#include "leat/base/assert.hpp"
+
+namespace leat::detail {
+namespace {
+
+void finish(file_request& request, std::int64_t result) noexcept {
+  request.result = result;
+  take_back(request);
+  request.home->post(request);
+}
+
+}  // namespace
+
+worker_pool& worker_pool::instance() {
+  static std::atomic<worker_pool*> current{nullptr};
+  worker_pool* there = current.load();
+  if (there && there->is_of_this_process()) return *there;
+  auto made = std::make_unique<worker_pool>();
+  if (current.compare_exchange_strong(there, made.get())) return *made.release();
+  return *there;  // another thread was faster
+}
+
+worker_pool::worker_pool() : generation_(fork_generation()) { threads_.reserve(max_threads); }
+
+bool worker_pool::is_of_this_process() const noexcept { return generation_ == fork_generation(); }
+
+void worker_pool::submit(file_request& request) noexcept {
+  LEAT_ASSERT(is_of_this_process(), "a child of fork() must not use its parent's files");
+  hand_over(request);
+  if (is_of_stream(request)) {
+    wait_for_stream(request);
+  } else {
+    line_up(request);
+  }
+}
+
+stream_poller& worker_pool::poller() {
+  const std::lock_guard lock(mutex_);
+  if (!poller_) poller_ = std::make_unique<stream_poller>(*this);
+  return *poller_;
+}
+
+void worker_pool::wait_for_stream(file_request& request) noexcept {
+  try {
+    poller().add(request);
+  } catch (const std::system_error& e) {
+    const bool no_thread = e.code() == std::errc::resource_unavailable_try_again;
+    finish(request, no_thread ? no_thread_for_streams : -e.code().value());
+  } catch (const std::bad_alloc&) {
+    finish(request, -ENOMEM);
+  }
+}
+
+void worker_pool::cancel(file_request& request) noexcept {
+  if (!is_of_stream(request)) {
+    request.cancelled = true;  // it has begun, or is about to
+    return;
+  }
+  stream_poller* there = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    there = poller_.get();
+  }
+  if (there) there->cancel(request);  // null: there was none to be had, and so it has ended
+}
+
+void worker_pool::cancel_streams(const scheduler& home) noexcept {
+  stream_poller* there = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    there = poller_.get();
+  }
+  if (there) there->cancel_all_of(home);
+}
+
+void worker_pool::line_up(file_request& request) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(request);
+    ++waiting_count_;  // an idle thread may have been told already and not be awake yet
+    if (waiting_count_ > idle_ && threads_.size() < max_threads) start_one();
+    if (threads_.empty()) {  // none could be started: do it here
+      static_cast<void>(waiting_.pop_front());
+      --waiting_count_;
+      take_back(request);
+      execute(request);
+      request.home->post(request);
+      return;
+    }
+  }
+  arrived_.notify_one();
+}
+
+void worker_pool::start_one() noexcept {
+  try {
+    threads_.emplace_back([this] { work(); });
+  } catch (...) {  // those that run do the work
+  }
+}
+
+void worker_pool::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    ++idle_;
+    arrived_.wait(lock, [this] { return !waiting_.empty(); });
+    --idle_;
+    auto& request = static_cast<file_request&>(*waiting_.pop_front());
+    --waiting_count_;
+    lock.unlock();
+    take_back(request);
+    execute(request);
+    if (is_of_stream(request) && request.result == -EAGAIN) {
+      hand_over(request);
+      wait_for_stream(request);  // somebody else was faster
+    } else {
+      request.home->post(request);  // the last access: the request may be gone now
+    }
+    lock.lock();
+  }
+}
+
+}  // namespace leat::detail

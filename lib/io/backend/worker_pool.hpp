@@ -1,0 +1,62 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "io/backend/stream_poller.hpp"
+#include "leat/io/backend/file_backend.hpp"
+
+namespace leat::detail {
+
+/// The process's worker threads, started when they are needed: a request waits in order of arrival,
+/// is carried out by plain system calls and then posted to its home.
+///
+/// Thread safety: shared-safe.
+class worker_pool {
+ public:
+  /// Made on first use, anew in a child of fork(), which has none of its parent's threads.
+  /// Never destroyed: while the process exits, tasks on other threads and destructors of static
+  /// objects may still use files. Its threads end with the process.
+  /// Errors: std::bad_alloc.
+  static worker_pool& instance();
+
+  worker_pool();
+  worker_pool(const worker_pool&) = delete;
+  worker_pool& operator=(const worker_pool&) = delete;
+
+  void submit(file_request& request) noexcept;
+
+  /// The same for a request whose stream is ready.
+  void line_up(file_request& request) noexcept;
+
+  /// See file_backend::cancel().
+  void cancel(file_request& request) noexcept;
+
+  /// Cancels the requests of `home` that wait for a stream.
+  void cancel_streams(const scheduler& home) noexcept;
+
+ private:
+  // Disks like a few at the same time.
+  static constexpr std::size_t max_threads = 4;
+
+  [[nodiscard]] bool is_of_this_process() const noexcept;
+  [[nodiscard]] stream_poller& poller();
+  void wait_for_stream(file_request& request) noexcept;
+  void start_one() noexcept;
+  [[noreturn]] void work();
+
+  const unsigned generation_;
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  work_list waiting_;
+  std::size_t waiting_count_ = 0;
+  std::size_t idle_ = 0;
+  std::unique_ptr<stream_poller> poller_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace leat::detail

@@ -1,0 +1,102 @@
+#include "leat/io/file/detail/atomic_file.hpp"
+
+#include <utility>
+
+#include "leat/base/assert.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat::detail {
+namespace {
+
+// So many unfinished files of one path are too many: somebody forgets to clean up.
+constexpr int max_partial_files = 1000;
+
+// A rename would put a file in the place of a device or a pipe, for all who use it.
+task<void> require_replaceable(std::string path) {
+  file_status there;
+  there.is_regular = true;
+  try {
+    there = co_await get_status(path);
+  } catch (const failure&) {  // most often since there is none; else the next step tells
+  }
+  if (there.is_regular) co_return;
+  throw failure(errc::invalid_argument,
+                path + ": what has this name is no regular file, and is not replaced by one");
+}
+
+}  // namespace
+
+task<partial_file> partial_file::create(std::string path) {
+  if (path.empty()) {
+    throw failure(errc::invalid_argument, "'': cannot write a file: the path is empty");
+  }
+  co_await require_replaceable(path);
+  path += ".partial";
+  for (int i = 0;; ++i) {
+    std::string name = path;
+    if (i > 0) name += std::to_string(i);
+    std::string own = name;  // made before the file is: what is made has someone to remove it
+    file f;
+    try {
+      f = co_await file::open(std::move(name), open_mode::write_new);
+    } catch (const failure& e) {
+      if (e.code() != errc::already_exists || i == max_partial_files) throw;
+    }
+    if (f.is_open()) co_return partial_file(std::move(f), std::move(own));
+  }
+}
+
+partial_file::partial_file(file f, std::string path) noexcept
+    : file_(std::move(f)), handle_(file_.open_handle()), partial_path_(std::move(path)) {}
+
+partial_file::~partial_file() {
+  if (!handle_ || kept_) return;
+  file_request request;
+  request.what = file_request::operation::remove;
+  request.path = published_as_.empty() ? partial_path_.c_str() : published_as_.c_str();
+  handle_->run_anywhere(request);  // an error leaves the file: nothing better can be done
+}
+
+task<void> partial_file::finish(bool on_device) {
+  if (on_device && !finished_) co_await file_.sync();
+  finished_ = true;
+  co_await file_.close();
+}
+
+task<void> partial_file::publish(std::string path) {
+  LEAT_ASSERT(finished_, "a file is given its name before it is finished");
+  if (!published_as_.empty()) co_return;
+  co_await rename_file(partial_path_, path);
+  published_as_ = std::move(path);
+}
+
+void partial_file::withdraw() noexcept {
+  if (published_as_.empty()) return;
+  file_request request;
+  request.what = file_request::operation::rename;
+  request.path = published_as_.c_str();
+  request.new_path = partial_path_.c_str();
+  handle_->run_anywhere(request);
+  if (request.result == 0) published_as_.clear();  // else the destructor removes it
+}
+
+task<void> write_new_file(std::string path, byte_view contents, bool on_device) {
+  partial_file f = co_await partial_file::create(path);
+  co_await f.contents().write_at(0, contents);
+  co_await f.finish(on_device);
+  co_await f.publish(path);
+  f.keep();
+  if (on_device) co_await sync_parent_directory(std::move(path));
+}
+
+task<void> sync_parent_directory(std::string path) {
+  // A variable of its own: g++ 12 destroys a temporary of a conditional expression twice where the
+  // expression is awaited.
+  std::string directory = ".";
+  if (const auto slash = path.rfind('/'); slash != std::string::npos) {
+    directory = path.substr(0, slash + 1);
+  }
+  co_await sync_directory(std::move(directory));
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,173 @@
+#include "io/file/batched_reads.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "leat/async/scheduler.hpp"
+#include "leat/base/assert.hpp"
+
+namespace leat::detail {
+
+piece_reads::piece_reads(std::shared_ptr<open_files> files, std::size_t depth)
+    : files_(std::move(files)), slots_(depth) {
+  idle_.reserve(depth);
+  for (slot& s : slots_) {
+    s.owner = this;
+    s.run_ = [](work_item& item) noexcept {
+      auto& self = static_cast<slot&>(static_cast<file_request&>(item));
+      self.owner->complete(self);
+    };
+    idle_.push_back(&s);
+  }
+}
+
+void piece_reads::check_home() const noexcept {
+  LEAT_ASSERT(files_->handles().front()->is_at_home(),
+              "a file is used on another scheduler than the one on which it was opened");
+}
+
+void piece_reads::add(std::shared_ptr<piece_batch> batch) {
+  piece_batch& b = *batch;
+  batches_.push_back(std::move(batch));
+  b.begin();
+  go_on();
+}
+
+void piece_reads::go_on() noexcept {
+  while (!idle_.empty() && !batches_.empty()) {
+    const std::shared_ptr<piece_batch>& batch = batches_.front();
+    if (!batch->may_begin()) {
+      batches_.pop_front();
+      continue;
+    }
+    slot& s = *idle_.back();
+    idle_.pop_back();
+    s.alive = shared_from_this();
+    s.batch = batch;
+    s.piece = batch->next++;
+    ++batch->reading;
+    s.home = scheduler::current();
+    s.cancelled = false;
+    s.home->hold();  // also when nobody waits for it any more
+    begin(s);
+  }
+}
+
+// Reads the piece, or opens its file. What is held is roused by what is under way: so where nothing
+// is, one file more than may be is opened.
+void piece_reads::begin(slot& s) noexcept {
+  const file_piece& p = piece_of(s);
+  files_->keep_to_limit();
+  if (files_->is_open(p.file)) {
+    files_->pin(p.file);
+    s.what = file_request::operation::read;
+    s.handle = p.from->number;
+    s.data = p.to;
+    s.size = p.size;
+    s.offset = p.offset;
+  } else if (!files_->is_opening(p.file) && (files_->make_room() || under_way_ == 0)) {
+    files_->begin_open(p.file, s);
+  } else {
+    hold(s);
+    return;
+  }
+  submit(s);
+}
+
+void piece_reads::hold(slot& s) noexcept {
+  s.held = true;
+  ++held_;
+}
+
+void piece_reads::rouse() noexcept {
+  if (held_ == 0) return;
+  for (slot& s : slots_) {
+    if (!std::exchange(s.held, false)) continue;
+    --held_;
+    if (s.batch->result.error != 0) {
+      release(s, -ECANCELED);
+    } else {
+      begin(s);
+    }
+  }
+}
+
+void piece_reads::submit(slot& s) noexcept {
+  s.retries = 0;
+  s.result = 0;
+  ++under_way_;
+  piece_of(s).from->backend.submit(s);
+}
+
+void piece_reads::complete(slot& s) noexcept {
+  if (s.submit_again(piece_of(s).from->backend)) return;
+  --under_way_;
+  if (s.what == file_request::operation::open) {
+    opened(s);
+    return;
+  }
+  if (s.result > 0 && static_cast<std::size_t>(s.result) < s.size && !s.cancelled) {
+    const auto got = static_cast<std::size_t>(s.result);  // the rest of it
+    s.data += got;
+    s.size -= got;
+    s.offset += got;
+    submit(s);
+    return;
+  }
+  files_->unpin(piece_of(s).file);
+  finish(s, s.result == 0 ? -ENODATA : std::min<std::int64_t>(s.result, 0));
+}
+
+void piece_reads::opened(slot& s) noexcept {
+  const std::int64_t error = files_->end_open(piece_of(s).file, s.result);
+  if (s.batch->result.error != 0) {
+    finish(s, -ECANCELED);
+  } else if (error == 0) {
+    begin(s);
+    rouse();
+  } else if (is_short_of_descriptors(error) && files_->close_one()) {
+    begin(s);
+  } else if (is_short_of_descriptors(error) && under_way_ > 0) {
+    hold(s);
+  } else {
+    finish(s, error);
+  }
+}
+
+void piece_reads::finish(slot& s, std::int64_t error) noexcept {
+  const std::shared_ptr<piece_reads> alive = s.alive;
+  release(s, error);
+  rouse();
+  go_on();
+}
+
+void piece_reads::release(slot& s, std::int64_t error) noexcept {
+  if (error != 0) s.batch->fail(s.piece, error);
+  scheduler& here = *s.home;
+  const std::shared_ptr<piece_reads> alive = std::move(s.alive);
+  std::shared_ptr<piece_batch> batch = std::move(s.batch);
+  idle_.push_back(&s);
+  --batch->reading;
+  if (batch->settled()) batch->end();
+  batch.reset();
+  here.release();
+}
+
+void piece_reads::let_go() noexcept {
+  batches_.clear();
+  for (slot& s : slots_) {
+    if (s.batch) s.batch->fail(s.piece, -ECANCELED);
+  }
+  for (slot& s : slots_) {
+    if (!s.batch) continue;
+    if (std::exchange(s.held, false)) {
+      --held_;
+      release(s, -ECANCELED);
+    } else if (s.what == file_request::operation::read) {
+      piece_of(s).from->backend.cancel(s);
+    }
+  }
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "io/file/gather_read.hpp"
+#include "io/file/open_file_cache.hpp"
+#include "leat/base/detail/aligned_bytes.hpp"
+#include "leat/io/file/detail/read_wait.hpp"
+#include "leat/io/file/file.hpp"
+
+namespace leat::detail {
+
+/// Pieces of files that go into one memory, for all of which one task may wait.
+struct piece_batch : awaited_read {
+  std::vector<file_piece> pieces;
+  aligned_bytes memory;
+  std::size_t next = 0;     // piece to begin
+  std::size_t reading = 0;  // pieces under way
+  gather_result result;     // of the first piece that failed; then no further one is begun
+
+  [[nodiscard]] bool may_begin() const noexcept {
+    return next < pieces.size() && result.error == 0;
+  }
+  [[nodiscard]] bool settled() const noexcept { return reading == 0 && !may_begin(); }
+  void fail(std::size_t piece, std::int64_t error) noexcept {
+    if (result.error == 0 || piece < result.piece) result = {error, piece};
+  }
+};
+
+/// Reads pieces of several files through the backend, batch after batch, `depth` pieces at a time,
+/// whoever waits for them. Opens the files that are closed; where all that may be open are in use,
+/// a piece waits for one of them.
+///
+/// Lives as long as it reads something, and keeps the files open and the batches there until then.
+/// Thread safety: thread-bound to the scheduler of the files.
+class piece_reads : public std::enable_shared_from_this<piece_reads> {
+ public:
+  /// Errors: std::bad_alloc.
+  piece_reads(std::shared_ptr<open_files> files, std::size_t depth);
+  piece_reads(const piece_reads&) = delete;
+  piece_reads& operator=(const piece_reads&) = delete;
+
+  [[nodiscard]] open_files& files() const noexcept { return *files_; }
+
+  /// Ends the process when this is not the scheduler of the files.
+  void check_home() const noexcept;
+
+  /// Reads a batch, from its next piece on, behind those that were added before.
+  /// Errors: std::bad_alloc; then it is not read.
+  void add(std::shared_ptr<piece_batch> batch);
+
+  /// Nobody wants the batches any more: begins no further piece, and cancels those under way.
+  void let_go() noexcept;
+
+ private:
+  struct slot : file_request {
+    piece_reads* owner = nullptr;
+    std::shared_ptr<piece_reads> alive;  // while it is under way
+    std::shared_ptr<piece_batch> batch;
+    std::size_t piece = 0;
+    bool held = false;  // until its file is open, or may be opened
+  };
+
+  static const file_piece& piece_of(const slot& s) noexcept { return s.batch->pieces[s.piece]; }
+  void go_on() noexcept;
+  void begin(slot& s) noexcept;
+  void hold(slot& s) noexcept;
+  void rouse() noexcept;
+  void submit(slot& s) noexcept;
+  void complete(slot& s) noexcept;
+  void opened(slot& s) noexcept;
+  void finish(slot& s, std::int64_t error) noexcept;
+  void release(slot& s, std::int64_t error) noexcept;
+
+  const std::shared_ptr<open_files> files_;
+  std::vector<slot> slots_;
+  std::vector<slot*> idle_;
+  std::deque<std::shared_ptr<piece_batch>> batches_;
+  std::size_t under_way_ = 0;  // requests
+  std::size_t held_ = 0;       // slots
+};
+
+}  // namespace leat::detail

@@ -1,0 +1,365 @@
+#include "leat/io/file/file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <ostream>
+#include <thread>
+#include <utility>
+
+#include "base/thread_not_started.hpp"
+#include "io/backend/backend_support.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/error.hpp"
+#include "leat/io/file/detail/atomic_file.hpp"
+
+namespace leat {
+
+// ---------------------------------------------------------------------------------- one request
+
+const wait::kind file_operation::file_kind{"wait for file", &file_operation::cancel,
+                                           &file_operation::describe};
+
+file_operation::file_operation(file_backend& backend, const file_request& request,
+                               std::string_view path, const std::source_location& where) noexcept
+    : wait(file_kind, where), backend_(backend), completion_{{request}}, path_(path) {
+  completion_.owner = this;
+  completion_.run_ = [](work_item& item) noexcept {
+    auto& self = static_cast<completion&>(static_cast<file_request&>(item));
+    if (self.submit_again(self.owner->backend_)) return;
+    self.owner->under_way_ = false;
+    self.owner->wake();
+  };
+}
+
+// The task is destroyed with its scheduler. The kernel may still use the buffer.
+void file_operation::end_dying() noexcept {
+  if (under_way_ && completion_.offset == next_byte) backend_.cancel(completion_);
+  while (under_way_ && home_->settle()) std::this_thread::yield();
+  if (under_way_) return;  // in a child of fork(): it belongs to the parent
+  take_wakeup_back();
+  if (completion_.what != file_request::operation::open || completion_.result < 0) return;
+  file_request close;
+  close.what = file_request::operation::close;
+  close.handle = static_cast<int>(completion_.result);
+  backend_.run_now(close);
+}
+
+// A task that was asked to stop begins nothing new; what is open it may close.
+bool file_operation::refused() noexcept {
+  if (!stop_requested() || completion_.what == file_request::operation::close) return false;
+  completion_.result = -ECANCELED;
+  return true;
+}
+
+bool file_operation::await_ready() noexcept {
+  ended_ = refused() || backend_.try_now(completion_);
+  return ended_ && (!bound() || context_->home().spend());
+}
+
+bool file_operation::await_suspend(std::coroutine_handle<> h) noexcept {
+  if (!bound()) attach(h);
+  completion_.home = home_;
+  begin_wait();
+  if (ended_) {  // but others have their turn first
+    wake();
+  } else {
+    under_way_ = true;
+    backend_.submit(completion_);
+  }
+  return true;
+}
+
+void file_operation::cancel(wait& w) noexcept {
+  auto& self = static_cast<file_operation&>(w);
+  if (!self.ended_ && self.completion_.offset == next_byte) self.backend_.cancel(self.completion_);
+}
+
+void file_operation::describe(const wait& w, std::ostream& out) {
+  const auto& self = static_cast<const file_operation&>(w);
+  out << "'" << self.path_ << "'";
+  if (self.completion_.size > 0) {
+    out << " (" << self.completion_.size << " bytes" << detail::at_offset(self.completion_.offset)
+        << ")";
+  }
+}
+
+std::string detail::at_offset(std::uint64_t offset) {
+  return offset == next_byte ? std::string() : " at offset " + std::to_string(offset);
+}
+
+std::exception_ptr detail::file_error(std::int64_t negative_errno, std::string_view path,
+                                      std::string_view what) {
+  std::string text = std::string(path) + ": " + std::string(what);
+  if (negative_errno == no_thread_for_streams) {
+    negative_errno = -EAGAIN;
+    text += ": " + thread_not_started("the thread that waits for pipes, terminals and sockets");
+  }
+  const std::error_code ec(static_cast<int>(-negative_errno), std::generic_category());
+  return std::make_exception_ptr(failure(ec, text));
+}
+
+void detail::throw_file_error(std::int64_t negative_errno, std::string_view path,
+                              std::string_view what) {
+  std::rethrow_exception(file_error(negative_errno, path, what));
+}
+
+void detail::check_path(const std::string& path) {
+  if (path.find('\0') == std::string::npos) return;
+  throw failure(errc::invalid_argument,
+                std::string(path.c_str()) + ": this path goes on behind a NUL byte");
+}
+
+namespace {
+
+using op = file_request::operation;
+
+file_request on_path(op what, const std::string& path) {
+  detail::check_path(path);
+  file_request r;
+  r.what = what;
+  r.path = path.c_str();
+  return r;
+}
+
+file_request on_handle(op what, int handle) {
+  file_request r;
+  r.what = what;
+  r.handle = handle;
+  return r;
+}
+
+task<std::int64_t> run(file_request request, std::string_view path, std::source_location where) {
+  file_backend& backend = get_file_backend(co_await this_task::get_scheduler());
+  co_return co_await file_operation(backend, request, path, where);
+}
+
+int flags_of(open_mode mode) noexcept {
+  switch (mode) {
+    case open_mode::read: return O_RDONLY;
+    case open_mode::write: return O_WRONLY | O_CREAT | O_TRUNC;
+    case open_mode::write_new: return O_WRONLY | O_CREAT | O_EXCL;
+    case open_mode::append: return O_WRONLY | O_CREAT;
+    case open_mode::read_write: return O_RDWR;
+    case open_mode::lock: return O_RDWR | O_CREAT | O_NOFOLLOW;
+  }
+  return O_RDONLY;
+}
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------------ file
+
+void detail::file_handle::run_anywhere(file_request& request) const noexcept {
+  if (is_descriptor) {
+    execute(request);
+  } else {
+    backend.run_now(request);
+  }
+}
+
+detail::file_handle::~file_handle() {
+  if (number < 0) return;
+  file_request request = on_handle(op::close, number);
+  scheduler* const home = scheduler::current();
+  // Nobody waits for it: the request frees itself.
+  struct last_close : file_request {};
+  const bool in_turn = home && is_at_home() && !answers_at_once;
+  auto* const last = in_turn ? new (std::nothrow) last_close{request} : nullptr;
+  if (!last) {
+    run_anywhere(request);
+    return;
+  }
+  last->run_ = [](work_item& item) noexcept {
+    auto* const self = static_cast<last_close*>(static_cast<file_request*>(&item));
+    scheduler& where = *self->home;
+    delete self;
+    where.release();
+  };
+  last->home = home;
+  home->hold();
+  backend.submit(*last);
+}
+
+detail::file_handle::use file::opened() const {
+  if (!open_) throw failure(errc::failed_precondition, path_ + ": the file is not open");
+  return detail::file_handle::use(open_);
+}
+
+task<file> file::open(std::string path, open_mode mode, std::source_location where) {
+  if (path.empty()) throw failure(errc::not_found, "'': cannot open a file: the path is empty");
+  file f;
+  f.path_ = std::move(path);
+  // Whoever is to close it is there before it is opened.
+  f.open_ = std::make_shared<detail::file_handle>(
+      get_file_backend(co_await this_task::get_scheduler()), -1);
+  file_request request = on_path(op::open, f.path_);
+  request.flags = flags_of(mode);
+  request.status = &f.status_;
+  const auto handle = co_await file_operation(f.open_->backend, request, f.path_, where);
+  if (handle == -ELOOP && mode == open_mode::lock) {
+    throw failure(errc::failed_precondition,
+                  f.path_ + ": this is a symbolic link, and none is followed here");
+  }
+  if (handle < 0) detail::throw_file_error(handle, f.path_, "cannot open");
+  f.open_->number = static_cast<int>(handle);
+  if (f.status_.is_directory) detail::throw_file_error(-EISDIR, f.path_, "cannot read");
+  co_return f;
+}
+
+task<std::size_t> file::read_at(std::uint64_t offset, std::span<std::byte> to,
+                                std::source_location where) {
+  const detail::file_handle::use open = opened();
+  std::size_t done = 0;
+  while (done < to.size()) {
+    file_request request = on_handle(op::read, open->number);
+    request.data = to.data() + done;
+    request.size = to.size() - done;
+    request.offset = offset == next_byte ? next_byte : offset + done;
+    const auto n = co_await file_operation(open->backend, request, path_, where);
+    const bool stopped =
+        n == -ECANCELED && offset == next_byte && done > 0;  // what was taken stays
+    if (n < 0 && !stopped) {
+      detail::throw_file_error(n, path_, "cannot read" + detail::at_offset(request.offset));
+    }
+    if (n <= 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  co_return done;
+}
+
+task<void> file::write_at(std::uint64_t offset, std::span<const std::byte> from,
+                          std::source_location where) {
+  const detail::file_handle::use open = opened();
+  std::size_t done = 0;
+  while (done < from.size()) {
+    file_request request = on_handle(op::write, open->number);
+    request.data = const_cast<std::byte*>(from.data()) + done;  // a write only reads it
+    request.size = from.size() - done;
+    request.offset = offset == next_byte ? next_byte : offset + done;
+    const auto n = co_await file_operation(open->backend, request, path_, where);
+    if (n < 0) {
+      detail::throw_file_error(n, path_, "cannot write" + detail::at_offset(request.offset));
+    }
+    done += static_cast<std::size_t>(n);
+  }
+}
+
+task<void> file::truncate(std::uint64_t size, std::source_location where) {
+  const detail::file_handle::use open = opened();
+  file_request request = on_handle(op::truncate, open->number);
+  request.offset = size;
+  const auto r = co_await file_operation(open->backend, request, path_, where);
+  if (r < 0) {
+    detail::throw_file_error(r, path_, "cannot cut to " + std::to_string(size) + " bytes");
+  }
+}
+
+task<bool> file::try_lock(std::source_location where) {
+  const detail::file_handle::use open = opened();
+  const file_request request = on_handle(op::lock, open->number);
+  const auto r = co_await file_operation(open->backend, request, path_, where);
+  if (r < 0 && r != -EBUSY) detail::throw_file_error(r, path_, "cannot lock");
+  co_return r == 0;
+}
+
+task<void> file::sync(std::source_location where) {
+  const detail::file_handle::use open = opened();
+  if (open->sync_error != 0) {
+    detail::throw_file_error(
+        open->sync_error, path_,
+        "cannot sync, which has failed before: what was written may be lost, write it anew");
+  }
+  const file_request request = on_handle(op::sync, open->number);
+  const auto r = co_await file_operation(open->backend, request, path_, where);
+  if (r >= 0) co_return;
+  // These say that nothing was tried. Behind any other a system may count pages as written that it
+  // could not write, and says so once only.
+  const bool untried = r == -ECANCELED || r == -ENOMEM || r == -EINTR || r == -EAGAIN;
+  if (!untried) open->sync_error = r;
+  detail::throw_file_error(r, path_, "cannot sync");
+}
+
+task<void> file::close(std::source_location where) {
+  if (!open_) co_return;
+  LEAT_ASSERT(open_->is_at_home(),
+              "a file is closed on another scheduler than the one on which it was opened");
+  LEAT_ASSERT(!open_->in_use(), "a file is closed while a task uses it");
+  const auto open = std::exchange(open_, nullptr);
+  file_request request = on_handle(op::close, std::exchange(open->number, -1));
+  if (open->answers_at_once) {
+    open->run_anywhere(request);
+  } else {
+    request.result = co_await file_operation(open->backend, request, path_, where);
+  }
+  if (request.result < 0) detail::throw_file_error(request.result, path_, "cannot close");
+}
+
+// ------------------------------------------------------------------------------------------ paths
+
+task<file_status> get_status(std::string path) {
+  file_status status;
+  file_request request = on_path(op::status, path);
+  request.status = &status;
+  const auto r = co_await run(request, path, std::source_location::current());
+  if (r < 0) detail::throw_file_error(r, path, "cannot get the status");
+  co_return status;
+}
+
+task<std::vector<std::string>> list_directory(std::string path) {
+  std::vector<std::string> names;
+  file_request request = on_path(op::list, path);
+  request.names = &names;
+  const auto r = co_await run(request, path, std::source_location::current());
+  if (r < 0) detail::throw_file_error(r, path, "cannot list");
+  std::sort(names.begin(), names.end());
+  co_return names;
+}
+
+task<void> rename_file(std::string from, std::string to) {
+  file_request request = on_path(op::rename, from);
+  request.new_path = on_path(op::rename, to).path;
+  const auto r = co_await run(request, from, std::source_location::current());
+  if (r < 0) detail::throw_file_error(r, from, "cannot rename to " + to);
+}
+
+task<void> remove_file(std::string path) {
+  const auto r = co_await run(on_path(op::remove, path), path, std::source_location::current());
+  if (r < 0) detail::throw_file_error(r, path, "cannot remove");
+}
+
+task<void> make_directories(std::string path) {
+  // From the top on, where the path is not there already.
+  std::size_t end = path.size();
+  std::vector<std::size_t> missing;
+  for (; end > 0; end = path.find_last_of('/', end - 1)) {
+    const std::string part = path.substr(0, end);
+    file_status there;
+    file_request request = on_path(op::status, part);
+    request.status = &there;
+    const auto r = co_await run(request, part, std::source_location::current());
+    if (r == 0 && !there.is_directory) detail::throw_file_error(-ENOTDIR, part, "cannot go in");
+    if (r == 0) break;
+    if (r != -ENOENT) detail::throw_file_error(r, part, "cannot get the status");
+    missing.push_back(end);
+    if (part.find('/') == std::string::npos) break;
+  }
+  while (!missing.empty()) {
+    const std::string part = path.substr(0, missing.back());
+    missing.pop_back();
+    const auto r =
+        co_await run(on_path(op::make_directory, part), part, std::source_location::current());
+    if (r < 0 && r != -EEXIST) detail::throw_file_error(r, part, "cannot make the directory");
+    const std::size_t slash = part.find_last_of('/');
+    std::string above = slash == std::string::npos ? "." : part.substr(0, slash + 1);
+    co_await sync_directory(std::move(above));
+  }
+}
+
+task<void> sync_directory(std::string path) {
+  const auto r = co_await run(on_path(op::sync, path), path, std::source_location::current());
+  if (r < 0) detail::throw_file_error(r, path, "cannot sync");
+}
+
+}  // namespace leat

@@ -1,0 +1,121 @@
+#include "io/file/gather_read.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <ostream>
+#include <thread>
+
+#include "io/file/open_file_cache.hpp"
+
+namespace leat::detail {
+
+const wait::kind gather::gather_kind{"read", &gather::cancel, &gather::describe};
+
+gather::gather(file& f, std::span<const file_piece> pieces, std::size_t depth,
+               const std::source_location& where)
+    : wait(gather_kind, where),
+      file_(f),
+      in_use_(f.open_handle()),
+      pieces_(pieces),
+      slots_(std::min(depth, pieces.size())) {}
+
+gather::~gather() {
+  if (!is_dying()) return;
+  if (result_.error == 0) result_.error = -ECANCELED;  // begins no further one
+  while (under_way_ > 0 && home_->settle()) std::this_thread::yield();
+  if (under_way_ == 0) take_wakeup_back();
+}
+
+bool gather::await_ready() noexcept {
+  if (stop_requested()) result_.error = -ECANCELED;
+  return !may_begin();
+}
+
+bool gather::await_suspend(std::coroutine_handle<> h) noexcept {
+  if (!bound()) attach(h);
+  begin_wait();
+  for (slot& s : slots_) {
+    s.owner = this;
+    s.home = home_;
+    s.handle = file_.open_handle()->number;
+    s.run_ = [](work_item& item) noexcept {
+      auto& self = static_cast<slot&>(static_cast<file_request&>(item));
+      if (!self.submit_again(self.owner->file_.open_handle()->backend)) self.owner->complete(self);
+    };
+    begin_next(s);
+  }
+  return true;
+}
+
+bool gather::begin_next(slot& s) noexcept {
+  if (!may_begin()) return false;
+  s.piece = next_++;
+  const file_piece& p = pieces_[s.piece];
+  s.data = p.to;
+  s.size = p.size;
+  s.offset = p.offset;
+  ++under_way_;
+  submit(s);
+  return true;
+}
+
+void gather::submit(slot& s) noexcept {
+  s.retries = 0;
+  s.result = 0;
+  file_.open_handle()->backend.submit(s);
+}
+
+void gather::complete(slot& s) noexcept {
+  if (s.result > 0 && static_cast<std::size_t>(s.result) < s.size) {  // the rest of it
+    const auto got = static_cast<std::size_t>(s.result);
+    s.data += got;
+    s.size -= got;
+    s.offset += got;
+    submit(s);
+    return;
+  }
+  if (s.result <= 0) fail(s.piece, s.result == 0 ? -ENODATA : s.result);
+  --under_way_;
+  if (!begin_next(s) && under_way_ == 0) wake();
+}
+
+// The first piece of the file counts, whichever came back first.
+void gather::fail(std::size_t piece, std::int64_t error) noexcept {
+  if (result_.error != 0 && result_.piece < piece) return;
+  result_ = {error, piece};
+}
+
+void gather::cancel(wait& w) noexcept {
+  auto& self = static_cast<gather&>(w);
+  if (self.result_.error == 0 && self.next_ < self.pieces_.size()) {
+    self.result_ = {-ECANCELED, self.next_};
+  }
+}
+
+void gather::describe(const wait& w, std::ostream& out) {
+  const auto& self = static_cast<const gather&>(w);
+  out << "'" << self.file_.path() << "' (" << self.next_ - self.under_way_ << " of "
+      << self.pieces_.size() << " pieces are read, " << self.under_way_ << " under way)";
+}
+
+cached_pieces gather_cached(std::span<const file_piece> pieces, open_files* files) noexcept {
+  constexpr std::size_t share_of_turn = std::size_t{1} << 20;
+  constexpr std::size_t price_of_read = 4096;  // costs about as much as to copy so many bytes
+  cached_pieces done;
+  for (std::size_t spent = 0; done.count < pieces.size() && spent < share_of_turn; ++done.count) {
+    const file_piece& p = pieces[done.count];
+    done.missed = files && !files->open_now(p.file);
+    if (done.missed) break;
+    file_request now;
+    now.handle = p.from->number;
+    now.data = p.to;
+    now.size = p.size;
+    now.offset = p.offset;
+    done.missed = !p.from->backend.try_now(now) || now.result != static_cast<std::int64_t>(p.size);
+    if (done.missed) break;
+    spent += p.size + price_of_read;
+  }
+  return done;
+}
+
+}  // namespace leat::detail

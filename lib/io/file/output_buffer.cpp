@@ -1,0 +1,63 @@
+#include "leat/io/file/detail/output_buffer.hpp"
+
+#include <algorithm>
+
+#include "leat/async/this_task.hpp"
+
+namespace leat::detail {
+namespace {
+
+// Input that is compressed without a pause: some milliseconds' worth.
+constexpr std::size_t deflate_step = std::size_t{256} << 10;
+
+}  // namespace
+
+output_buffer::output_buffer(compression format, const deflate_options& options,
+                             std::size_t input_size, std::size_t output_size,
+                             std::uint64_t file_offset)
+    : input_size_(input_size), offset_(file_offset) {
+  if (format == compression::none) return;
+  deflater_.emplace(format, options);
+  output_.resize(output_size);
+}
+
+task<void> output_buffer::drain(file& to, deflate_flush flush) {
+  if (!deflater_) {
+    co_await to.write_at(offset_, input_);
+    offset_ += input_.size();
+    drained_ += input_.size();
+    input_.clear();
+    co_return;
+  }
+  for (bool done = false; !done;) {
+    if (output_.size() - output_size_ < deflater::smallest_output) co_await put_output(to);
+    done = deflate(flush);
+    if (!done) co_await this_task::yield();
+  }
+  if (flush != deflate_flush::none) co_await put_output(to);
+}
+
+// One step; true when all of the input is compressed and flushed.
+bool output_buffer::deflate(deflate_flush flush) {
+  const byte_view rest = byte_view(input_).subspan(input_begin_);
+  const byte_view piece = rest.first(std::min(rest.size(), deflate_step));
+  const bool last = piece.size() == rest.size();
+  const deflate_result r = deflater_->deflate(piece, std::span(output_).subspan(output_size_),
+                                              last ? flush : deflate_flush::none);
+  output_size_ += r.produced;
+  drained_ += r.consumed;
+  input_begin_ += r.consumed;
+  if (input_begin_ == input_.size()) {
+    input_.clear();
+    input_begin_ = 0;
+  }
+  return last && r.done;
+}
+
+task<void> output_buffer::put_output(file& to) {
+  co_await to.write_at(offset_, {output_.data(), output_size_});
+  offset_ += output_size_;
+  output_size_ = 0;
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "io/file/gather_read.hpp"
+#include "leat/base/bytes.hpp"
+#include "leat/base/detail/aligned_bytes.hpp"
+#include "leat/codec/tfrecord/tfrecord.hpp"
+
+namespace leat::detail {
+
+/// The frame of a record that is asked for.
+struct record_frame {
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;  // frame included
+  std::uint64_t index = 0;
+  std::size_t file = 0;      // of several files, which
+  std::size_t position = 0;  // among those asked for
+  std::size_t at = 0;        // in memory
+
+  [[nodiscard]] std::uint64_t end() const noexcept { return offset + size; }
+  [[nodiscard]] std::span<std::byte> bytes(std::byte* memory) const noexcept {
+    return {memory + at, static_cast<std::size_t>(size)};
+  }
+  [[nodiscard]] byte_view payload(const std::byte* memory) const noexcept {
+    return {memory + at + tfrecord_header_size, static_cast<std::size_t>(size - tfrecord_overhead)};
+  }
+};
+
+/// Pieces of files that have all the frames asked for.
+struct frame_layout {
+  std::vector<file_piece> pieces;
+  std::uint64_t size = 0;  // of all pieces, bytes
+};
+
+/// Puts frames into the order of the files, and says where each goes in memory and what is to be
+/// read: neighbours that are at most `max_gap` bytes apart in one piece. A frame that is asked for
+/// twice is read once. `files`: their handles, by record_frame::file; `who` begins the message.
+///
+/// Errors: invalid_argument where all together are larger than what can be addressed.
+[[nodiscard]] frame_layout lay_out(std::vector<record_frame>& frames,
+                                   std::span<const std::shared_ptr<file_handle>> files,
+                                   std::uint64_t max_gap, std::string_view who);
+
+/// Gives each piece of a layout its place in memory of as many bytes as they have.
+void put_into(std::span<file_piece> pieces, std::byte* memory) noexcept;
+
+/// Memory for so many bytes; that which is at hand where it is large enough and nobody else looks
+/// at it. Errors: std::bad_alloc.
+[[nodiscard]] aligned_bytes memory_for(std::uint64_t size, aligned_bytes at_hand);
+
+}  // namespace leat::detail

@@ -1,0 +1,324 @@
+#include "leat/io/index/indexed_reader.hpp"
+
+#include <algorithm>
+#include <new>
+#include <span>
+#include <utility>
+
+#include "io/file/batched_reads.hpp"
+#include "io/index/gather_plan.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/error.hpp"
+#include "leat/io/reader/quarantine_log.hpp"
+#include "leat/io/stream/detail/record_framing.hpp"
+
+namespace leat {
+
+// Records that are read together, in the order of their epoch.
+struct indexed_reader::block : detail::piece_batch {
+  struct item {
+    detail::record_frame frame;
+    std::uint64_t position;  // in the epoch's order
+    std::uint64_t ordinal;
+    bool repeated;
+    bool too_large;  // it is not read
+  };
+
+  std::uint64_t epoch = 0;
+  std::vector<item> items;
+  place end;                  // behind it
+  std::uint64_t dropped = 0;  // at the end of the epoch
+  std::uint64_t size = 0;     // of all pieces, bytes
+  bool asked = false;         // it was left to reads_
+};
+
+// A record that was not in order when it was read at first.
+struct indexed_reader::finding {
+  std::size_t item;
+  detail::damage fault;
+  bool transient = false;
+};
+
+// What becomes of the records of a block.
+struct indexed_reader::verdict {
+  std::vector<bool> left_out;
+  std::size_t end;                  // of those that are given or left out
+  std::exception_ptr refusal = {};  // of the one there
+  std::vector<corruption_report> reports = {};
+};
+
+indexed_reader::~indexed_reader() { reads_->let_go(); }
+
+shard_counts indexed_reader::counts() const {
+  epoch_order present = order_;
+  begin_epoch(present, next_.epoch);
+  return present.left_from(0);
+}
+
+// ----------------------------------------------------------------------------------- what to read
+
+bool indexed_reader::at_end(const place& p) const noexcept {
+  return size() == 0 || (options_.num_epochs && p.epoch >= *options_.num_epochs);
+}
+
+// The block that comes behind those that are planned; null at the end.
+std::shared_ptr<indexed_reader::block> indexed_reader::plan() {
+  for (;;) {
+    if (at_end(ahead_)) return nullptr;
+    if (order_.epoch() != ahead_.epoch) {
+      begin_epoch(order_, ahead_.epoch);
+      reads_ahead_ = false;  // by now it may all be in the page cache
+    }
+    if (order_.left_from(ahead_.position).records > 0) break;
+    ahead_ = {ahead_.epoch + 1, 0};
+  }
+
+  auto b = std::make_shared<block>();
+  b->epoch = ahead_.epoch;
+  std::vector<detail::record_frame> wanted;
+  std::uint64_t bytes = 0;
+  std::uint64_t position = ahead_.position;
+  while (b->items.size() < options_.batch_size && order_.left_from(position).records > 0) {
+    const epoch_order::entry e = order_.at(position);
+    const tfrecord_file& file = *files_[e.file];
+    const tfrecord_index::entry at = file.index()[e.index];
+    const detail::record_frame frame{.offset = at.offset,
+                                     .size = at.size + tfrecord_overhead,
+                                     .index = e.index,
+                                     .file = e.file,
+                                     .position = b->items.size()};
+    const bool too_large = file.is_too_large(frame);
+    if (!too_large) {
+      bytes += frame.size + options_.file.max_gap;
+      if (!b->items.empty() && bytes > options_.max_bytes / 2) break;
+      wanted.push_back(frame);
+    }
+    b->items.push_back({frame, position, e.ordinal, e.repeated, too_large});
+    position = order_.next(position);
+  }
+  detail::frame_layout layout =
+      detail::lay_out(wanted, reads_->files().handles(), options_.file.max_gap, options_.name);
+  for (const detail::record_frame& f : wanted) b->items[f.position].frame.at = f.at;
+  b->pieces = std::move(layout.pieces);
+  b->size = layout.size;
+  b->end = order_.ended(position) ? place{ahead_.epoch + 1, 0} : place{ahead_.epoch, position};
+  const shard_counts left = order_.left_from(position);
+  if (left.records == 0) b->dropped = left.dropped;
+  ahead_ = {b->epoch, position};
+  return b;
+}
+
+// Begins the block that is planned; on an error it stays so.
+void indexed_reader::begin_planned() {
+  block& b = *planned_;
+  // A little more than is needed, for the next batch that is to be put there.
+  const std::uint64_t size = b.size <= spare_.size() ? b.size : b.size + b.size / 8;
+  b.memory = detail::memory_for(size, std::move(spare_));
+  detail::put_into(b.pieces, b.memory.data());
+  blocks_.push_back(planned_);
+  planned_.reset();
+  if (!reads_ahead_ || b.pieces.empty()) return;
+  reads_->add(blocks_.back());
+  b.asked = true;
+}
+
+bool indexed_reader::has_room(const block& b) const noexcept {
+  if (blocks_.empty()) return true;
+  if (!reads_ahead_) return false;
+  std::uint64_t records = b.items.size();
+  std::uint64_t bytes = b.size + b.size / 8;
+  for (const auto& other : blocks_) {
+    if (other != blocks_.front()) records += other->items.size();
+    bytes += other->memory.size();
+  }
+  return records <= options_.records_ahead && bytes <= options_.max_bytes;
+}
+
+// Begins the block that comes next, and those behind it for which there is room.
+void indexed_reader::look_ahead() {
+  try {
+    for (;;) {
+      if (!planned_) planned_ = plan();
+      if (!planned_ || !has_room(*planned_)) return;
+      begin_planned();
+    }
+  } catch (const std::bad_alloc&) {
+    if (blocks_.empty()) throw;  // else it is read later
+  }
+}
+
+void indexed_reader::forget_ahead() noexcept {
+  reads_->let_go();
+  blocks_.clear();
+  planned_.reset();
+  ahead_ = next_;
+}
+
+// --------------------------------------------------------------------------------------- a batch
+
+task<bool> indexed_reader::read_batch(record_selection& batch, std::source_location where) {
+  const detail::one_at_a_time::use use(in_use_);
+  reads_->check_home();
+  if (!has_common_order_) check_seed(options_);
+  batch.forget();
+  if (batch.memory_.sole_owner() && batch.memory_.size() > spare_.size()) {
+    spare_ = std::move(batch.memory_);
+  }
+  batch.memory_ = {};
+  while (batch.empty()) {
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+    const bool stopped = co_await this_task::stop_requested();
+    if (stopped) throw failure(errc::cancelled, options_.name + ": read");
+    look_ahead();
+    if (blocks_.empty()) co_return false;
+    const std::shared_ptr<block> b = blocks_.front();
+    co_await bring(b, where);
+    const std::vector<finding> found = co_await check(*b, where);
+    verdict v = judge(*b, found);
+    give(*b, v, batch);
+    if (!v.reports.empty()) {
+      try {
+        co_await tell(std::move(v.reports));
+      } catch (...) {
+        error_ = std::current_exception();
+      }
+    }
+    if (batch.empty() && v.refusal) std::rethrow_exception(v.refusal);
+  }
+  co_return true;
+}
+
+// Sees to it that a block is in memory.
+task<void> indexed_reader::bring(std::shared_ptr<block> b, std::source_location where) {
+  while (!b->asked && b->next < b->pieces.size()) {
+    const auto cached =
+        detail::gather_cached(std::span(b->pieces).subspan(b->next), &reads_->files());
+    b->next += cached.count;
+    if (cached.missed) {
+      reads_->add(b);
+      b->asked = true;
+      reads_ahead_ = true;
+      look_ahead();
+    } else if (b->next < b->pieces.size()) {
+      co_await this_task::yield();
+    }
+  }
+  co_await detail::read_wait(*b, options_.name, next_byte, where);
+  if (b->result.error == 0) co_return;
+  const detail::file_piece& hit = b->pieces[b->result.piece];
+  const auto is_hit = [&](const block::item& i) {
+    return i.frame.file == hit.file && !i.too_large && i.frame.offset >= hit.offset &&
+           i.frame.offset - hit.offset < hit.size;
+  };
+  const block::item& first = *std::ranges::find_if(b->items, is_hit);
+  forget_ahead();
+  files_[first.frame.file]->fail(first.frame, b->result.error);
+}
+
+// What of a block is not in order, and whether it is when it is read once more.
+task<std::vector<indexed_reader::finding>> indexed_reader::check(const block& b,
+                                                                 std::source_location where) {
+  constexpr std::uint64_t share_of_turn = std::uint64_t{4} << 20;
+  std::vector<finding> found;
+  std::uint64_t checked = 0;
+  for (std::size_t i = 0; i < b.items.size(); ++i) {
+    const detail::record_frame& frame = b.items[i].frame;
+    tfrecord_file& file = *files_[frame.file];
+    if (b.items[i].too_large) {
+      found.push_back({i, file.too_large(frame)});
+      continue;
+    }
+    const std::span<std::byte> bytes = frame.bytes(b.memory.data());
+    if (!is_tfrecord(bytes, file.options_.checks)) {
+      finding f{i, file.fault_of(frame, bytes)};
+      f.transient = co_await file.read_again(frame, bytes, where);
+      if (!f.transient) f.fault = file.fault_of(frame, bytes);
+      found.push_back(std::move(f));
+    }
+    checked += frame.size;
+    if (checked < share_of_turn) continue;
+    checked = 0;
+    co_await this_task::yield();
+  }
+  co_return found;
+}
+
+indexed_reader::verdict indexed_reader::judge(const block& b,
+                                              const std::vector<finding>& found) const {
+  verdict v{.left_out = std::vector<bool>(b.items.size()), .end = b.items.size()};
+  std::uint64_t reports = statistics_.reports;
+  for (const finding& f : found) {
+    const detail::record_frame& frame = b.items[f.item].frame;
+    const tfrecord_file& file = *files_[frame.file];
+    if (!f.transient) {
+      const bool fails = options_.corruption.policy == corruption_policy::fail;
+      if (fails || reports >= options_.corruption.max_reports) {
+        const std::string hint = fails ? std::string() : detail::hint_of_limit(reports);
+        v.refusal = std::make_exception_ptr(
+            failure(f.fault.reason, file.place(frame) + ": " + f.fault.what + hint));
+        v.end = f.item;
+        break;
+      }
+      ++reports;
+      v.left_out[f.item] = true;
+    }
+    v.reports.push_back({.path = file.path(),
+                         .offset = frame.offset,
+                         .index = frame.index,
+                         .what = f.fault.what,
+                         .expected_crc = f.fault.expected_crc,
+                         .actual_crc = f.fault.actual_crc,
+                         .skipped = f.transient ? 0 : frame.size,
+                         .transient = f.transient});
+  }
+  return v;
+}
+
+// Puts the good records of the first block into the batch, and goes on behind them.
+void indexed_reader::give(const block& b, const verdict& v, record_selection& batch) {
+  batch.records_.reserve(v.end);
+  batch.places_.reserve(v.end);
+  std::uint64_t repeated = 0;
+  for (std::size_t i = 0; i < v.end; ++i) {
+    if (v.left_out[i]) continue;
+    const block::item& item = b.items[i];
+    const detail::record_frame& frame = item.frame;
+    batch.records_.push_back(frame.payload(b.memory.data()));
+    batch.places_.push_back(
+        {frame.offset, frame.index, item.ordinal, files_[frame.file]->path_.get()});
+    if (item.repeated) ++repeated;
+  }
+  batch.memory_ = b.memory;
+  batch.paths_ = paths_;
+  batch_epoch_ = b.epoch;
+
+  statistics_.records += batch.size();
+  statistics_.repeated += repeated;
+  for (const corruption_report& r : v.reports) {
+    ++(r.transient ? statistics_.transient : statistics_.reports);
+  }
+  if (v.refusal) {
+    next_ = {b.epoch, b.items[v.end].position};
+    forget_ahead();
+  } else {
+    next_ = b.end;
+    statistics_.dropped += b.dropped;
+    blocks_.pop_front();
+  }
+}
+
+// The batch is delivered whatever becomes of the reports.
+task<void> indexed_reader::tell(std::vector<corruption_report> reports) {
+  const corruption_options& o = options_.corruption;
+  for (const corruption_report& r : reports) {
+    if (o.on_report) o.on_report(r);
+    if (!o.log) continue;
+    try {
+      co_await o.log->add(r);
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+  }
+}
+
+}  // namespace leat

@@ -1,0 +1,187 @@
+// What ranks of an indexed_reader have left, wherever each of them stands.
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "leat/base/error.hpp"
+#include "leat/io/index/detail/epoch_limits.hpp"
+#include "leat/io/index/indexed_reader_state.hpp"
+
+namespace leat {
+namespace {
+
+using part_list = std::vector<epoch_part>;
+
+part_list whole_epoch(const indexed_reader_state& s, std::uint64_t epoch) {
+  return {{.epoch = epoch, .count = s.records}};
+}
+
+part_list parts_of_epoch(const indexed_reader_state& s) {
+  return s.parts.empty() ? whole_epoch(s, s.epoch) : s.parts;
+}
+
+std::uint64_t places_in(const part_list& all) noexcept {
+  std::uint64_t places = 0;
+  for (const epoch_part& p : all) places += p.count;
+  return places;
+}
+
+// What is left of the orders that ranks have by files.
+class own_orders {
+ public:
+  // Of the files of a state by files. Errors: failed_precondition for others.
+  own_orders(const indexed_reader_state& s, std::span<const std::uint64_t> records_of_files,
+             std::uint64_t ranks, shard_remainder last, std::string_view reader)
+      : files_(records_of_files, s.shuffle, s.seed, {.by = shard_by::files}),
+        ranks_(ranks),
+        drops_(last == shard_remainder::drop) {
+    if (files_.size() == s.records) return;
+    throw failure(errc::failed_precondition,
+                  std::string(reader) + ": the states are of " + std::to_string(s.records) +
+                      " records, and the files have " + std::to_string(files_.size()));
+  }
+
+  // Goes over to an epoch. `is_over`: what ranks drop at the end of it is nobody's.
+  void begin(std::uint64_t epoch, bool is_over) {
+    epoch_ = epoch;
+    begins_ = files_.begins_of_ranks(epoch, ranks_);
+    most_ = UINT64_MAX;
+    if (!is_over || !drops_) return;
+    for (std::size_t r = 0; r < ranks_; ++r) most_ = std::min(most_, begins_[r + 1] - begins_[r]);
+  }
+
+  // Of one rank from a position on.
+  void add_left(std::uint64_t rank, std::uint64_t position, part_list& to) const {
+    const auto r = static_cast<std::size_t>(rank);
+    const std::uint64_t count = std::min(most_, begins_[r + 1] - begins_[r]);
+    if (position >= count) return;
+    to.push_back({.epoch = epoch_,
+                  .first = begins_[r] + position,
+                  .count = count - position,
+                  .ranks = ranks_});
+  }
+
+ private:
+  const epoch_order files_;
+  const std::uint64_t ranks_;
+  const bool drops_;
+  std::uint64_t epoch_ = 0;
+  std::vector<std::uint64_t> begins_ = {};
+  std::uint64_t most_ = UINT64_MAX;  // of each rank
+};
+
+// Adds every stride-th of the places in parts that stand one behind the other, from one to another.
+void add_places(const part_list& from, std::uint64_t first, std::uint64_t stride, std::uint64_t end,
+                part_list& to) {
+  std::uint64_t begin = 0;
+  for (const epoch_part& p : from) {
+    const std::uint64_t behind = std::min(begin + p.count, end);
+    if (first < behind) {
+      const std::uint64_t count = (behind - first - 1) / stride + 1;
+      to.push_back({.epoch = p.epoch,
+                    .first = p.first + (first - begin) * p.stride,
+                    .stride = count > 1 ? p.stride * stride : 1,
+                    .count = count,
+                    .ranks = p.ranks});
+      first += count * stride;
+    }
+    begin += p.count;
+  }
+}
+
+// Refuses states that do not go together.
+void require_one_order(std::span<const indexed_reader_state> ranks, std::string_view reader) {
+  const auto refuse = [&](std::size_t rank, const std::string& why) {
+    throw failure(errc::failed_precondition, std::string(reader) + ": rank " +
+                                                 std::to_string(rank) + " of " +
+                                                 std::to_string(ranks.size()) + ' ' + why);
+  };
+  const auto order_of = [](indexed_reader_state s) {
+    s.epoch = s.position = 0;
+    s.parts.clear();
+    return s;
+  };
+  const auto dealt = std::ranges::find_if(ranks, [](const auto& s) { return !s.parts.empty(); });
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const indexed_reader_state& s = ranks[r];
+    if (order_of(s) != order_of(ranks[0]) || s.world_size != ranks.size()) {
+      refuse(r, "has read other files than rank 0, or in another order, or is one of others");
+    }
+    if (dealt == ranks.end()) continue;
+    // Behind it there are whole epochs only.
+    const bool same = s.epoch > dealt->epoch ? s.parts.empty() : s.parts == dealt->parts;
+    if (s.epoch < dealt->epoch || !same) {
+      refuse(r, "has not gone on with what others have gone on with");
+    }
+  }
+}
+
+}  // namespace
+
+std::uint64_t indexed_reader_state::places() const noexcept {
+  return parts.empty() ? records : places_in(parts);
+}
+
+indexed_reader_state indexed_reader_state::left_of(std::span<const indexed_reader_state> ranks,
+                                                   std::span<const std::uint64_t> records_of_files,
+                                                   shard_remainder last, std::string_view reader) {
+  const auto place_of = [](const indexed_reader_state& s) {
+    return std::tuple(s.epoch, s.position);
+  };
+  indexed_reader_state left = *std::ranges::max_element(ranks, {}, place_of);
+  const auto is_there = [&left](const indexed_reader_state& s) { return s == left; };
+  if (!left.in_own_order() && std::ranges::all_of(ranks, is_there)) return left;
+  require_one_order(ranks, reader);
+  const std::uint64_t world_size = ranks.size();
+  for (std::uint64_t rank = 0; rank < world_size; ++rank) {
+    const std::uint64_t apart = left.epoch - ranks[static_cast<std::size_t>(rank)].epoch;
+    const std::string why = detail::too_far_behind(rank, world_size, apart);
+    if (!why.empty()) throw failure(errc::failed_precondition, std::string(reader) + ": " + why);
+  }
+  std::optional<own_orders> own;
+  if (left.by == shard_by::files) own.emplace(left, records_of_files, world_size, last, reader);
+
+  const part_list farthest = parts_of_epoch(left);
+  const bool has_begun = left.position > 0 || !left.parts.empty();
+  const std::uint64_t reached = std::min(left.position, left.places());
+  part_list all;
+  for (std::uint64_t e = std::ranges::min_element(ranks, {}, place_of)->epoch; e <= left.epoch;
+       ++e) {
+    const bool is_last = e == left.epoch;
+    if (own) own->begin(e, !is_last);
+    for (std::uint64_t rank = 0; rank < world_size; ++rank) {
+      const indexed_reader_state& s = ranks[static_cast<std::size_t>(rank)];
+      if (s.epoch > e) continue;
+      const bool is_whole = e > s.epoch || s.parts.empty();
+      const std::uint64_t from = e > s.epoch ? 0 : s.position;
+      if (own && is_whole) {
+        if (!is_last || has_begun) own->add_left(rank, from, all);
+        continue;
+      }
+      const part_list of_epoch = is_last ? farthest : is_whole ? whole_epoch(s, e) : s.parts;
+      std::uint64_t end = is_last ? reached : places_in(of_epoch);
+      const bool drops = !is_last && last == shard_remainder::drop;
+      if (drops) end -= (end - std::min(from, end)) % world_size;
+      add_places(of_epoch, from + rank, world_size, end, all);
+    }
+  }
+  if (left.in_own_order() && all.empty()) {  // nobody has any of it left
+    if (left.epoch < detail::most_epochs) ++left.epoch;
+    left.position = 0;
+  }
+  if (all.empty()) return left;
+  if (!has_begun) {
+    --left.epoch;  // nobody has begun the next one
+  } else if (!left.in_own_order()) {
+    add_places(farthest, reached, 1, places_in(farthest), all);
+  }
+  left.position = 0;
+  left.parts = std::move(all);
+  return left;
+}
+
+}  // namespace leat

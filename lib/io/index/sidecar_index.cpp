@@ -1,0 +1,28 @@
+#include "leat/io/index/detail/sidecar_index.hpp"
+
+#include <utility>
+
+#include "leat/io/file/file.hpp"
+#include "leat/io/index/tfrecord_index_file.hpp"
+
+namespace leat::detail {
+
+task<void> index_beside::finish(std::string data, std::string path) {
+  if (finished_) co_return;
+  if (bytes_.empty()) {
+    file written = co_await file::open(std::move(data));
+    // To give a file its name changes nothing of what the stamp holds.
+    const tfrecord_stamp stamp = co_await get_tfrecord_stamp(written);
+    bytes_ = tfrecord_index_builder(builder_).finish(stamp).encode();
+  }
+  if (!file_) file_.emplace(co_await partial_file::create(std::move(path)));
+  if (file_->contents().is_open()) {
+    co_await file_->contents().write_at(0, bytes_);
+    co_await file_->finish();
+  }
+  finished_ = true;
+  bytes_ = std::vector<std::byte>();  // {} would keep the memory
+  builder_ = {};
+}
+
+}  // namespace leat::detail

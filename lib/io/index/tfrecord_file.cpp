@@ -1,0 +1,261 @@
+#include "leat/io/index/tfrecord_file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "io/file/gather_read.hpp"
+#include "io/file/open_file_cache.hpp"
+#include "io/index/gather_plan.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/error.hpp"
+#include "leat/io/index/tfrecord_index_file.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
+
+namespace leat {
+
+void tfrecord_file::check_options(const tfrecord_file_options& options, const std::string& path) {
+  constexpr std::size_t max_depth = 1024;
+  if (options.depth < 1 || options.depth > max_depth) {
+    throw failure(errc::invalid_argument, path + ": tfrecord_file_options::depth is " +
+                                              std::to_string(options.depth) + ", must be 1 to " +
+                                              std::to_string(max_depth));
+  }
+  if (options.max_record_size == 0) {
+    throw failure(errc::invalid_argument, path + ": max_record_size must be 1 or more");
+  }
+}
+
+task<std::unique_ptr<tfrecord_file>> tfrecord_file::open(std::string path,
+                                                         tfrecord_file_options options,
+                                                         std::source_location where) {
+  check_options(options, path);
+  tfrecord_index index = co_await load_or_build_tfrecord_index(path);
+  co_return co_await open(std::move(path), std::move(index), options, where);
+}
+
+task<std::unique_ptr<tfrecord_file>> tfrecord_file::open(std::string path, tfrecord_index index,
+                                                         tfrecord_file_options options,
+                                                         std::source_location where) {
+  check_options(options, path);
+  file f = co_await file::open(std::move(path), open_mode::read, where);
+  const tfrecord_stamp stamp = co_await get_tfrecord_stamp(f);
+  if (stamp != index.stamp()) {
+    throw failure(errc::failed_precondition,
+                  f.path() + ": the index is not that of this file as it is now; make it anew");
+  }
+  co_return std::make_unique<tfrecord_file>(std::move(f), std::move(index), options);
+}
+
+tfrecord_file::tfrecord_file(file f, tfrecord_index index, const tfrecord_file_options& options)
+    : file_(std::move(f)),
+      path_(std::make_shared<const std::string>(file_.path())),
+      index_(std::move(index)),
+      options_(options) {
+  check_options(options_, *path_);
+  if (!file_.is_open()) throw failure(errc::failed_precondition, *path_ + ": the file is not open");
+}
+
+// ---------------------------------------------------------------------------------------- a record
+
+detail::record_frame tfrecord_file::find(std::uint64_t i, std::size_t position) const {
+  if (i >= index_.size()) {
+    throw failure(errc::out_of_range, path() + ": there is no record " + std::to_string(i) +
+                                          ", the file has " + std::to_string(index_.size()));
+  }
+  const tfrecord_index::entry e = index_[i];
+  const wanted w{
+      .offset = e.offset, .size = e.size + tfrecord_overhead, .index = i, .position = position};
+  if (is_too_large(w)) refuse(w, too_large(w));
+  return w;
+}
+
+bool tfrecord_file::is_too_large(const wanted& w) const noexcept {
+  return w.size - tfrecord_overhead > options_.max_record_size;
+}
+
+detail::damage tfrecord_file::too_large(const wanted& w) const {
+  return {.reason = errc::resource_exhausted,
+          .what = "a length of " + std::to_string(w.size - tfrecord_overhead) +
+                  " bytes is above the limit max_record_size of " +
+                  std::to_string(options_.max_record_size)};
+}
+
+std::string tfrecord_file::place(const wanted& w) const {
+  return path() + ", " + detail::tfrecord_framing::place(w.index) + " at offset " +
+         std::to_string(w.offset);
+}
+
+// What is wrong with a record that is not in order.
+detail::damage tfrecord_file::fault_of(const wanted& w, byte_view frame) const {
+  detail::tfrecord_framing::options how;
+  how.checks = options_.checks;
+  how.max_record_size = options_.max_record_size;
+  std::vector<byte_view> found;
+  const detail::tfrecord_framing framing(how, path());
+  const auto step = framing.find({.bytes = frame, .index = w.index}, found);
+  if (found.empty() && step.fault) return *step.fault;
+  return {.reason = errc::failed_precondition,
+          .what = "it has a length of " +
+                  std::to_string(load_little_endian<std::uint64_t>(frame.data())) +
+                  " bytes, by the index " + std::to_string(w.size - tfrecord_overhead) +
+                  "; make the index anew"};
+}
+
+void tfrecord_file::refuse(const wanted& w, const detail::damage& d) const {
+  throw failure(d.reason, place(w) + ": " + d.what);
+}
+
+void tfrecord_file::fail(const wanted& w, std::int64_t error) const {
+  if (error == -ENODATA) {
+    throw failure(errc::data_loss, place(w) + ": the file became shorter while it was read");
+  }
+  if (error == -ECANCELED) throw failure(errc::cancelled, path() + ": read");
+  if (error == -ESTALE) {
+    throw failure(errc::failed_precondition,
+                  path() + ": the file was changed or replaced after the reader had opened it");
+  }
+  detail::throw_file_error(error, place(w), "cannot read");
+}
+
+// An indexed_reader has closed the file for a while.
+task<void> tfrecord_file::reopen(std::source_location where) {
+  const std::int64_t error = co_await reader_files_->open(number_, where);
+  if (error == 0) co_return;
+  if (error == -ESTALE || error == -ECANCELED) fail({}, error);
+  detail::throw_file_error(error, path(), "cannot open");
+}
+
+// True when the record is in order now.
+task<bool> tfrecord_file::read_again(const wanted& w, std::span<std::byte> frame,
+                                     std::source_location where) {
+  if (file_.open_handle()->number < 0) co_await reopen(where);
+  const std::size_t got = co_await file_.read_at(w.offset, frame, where);
+  if (got < frame.size()) fail(w, -ENODATA);
+  co_return is_tfrecord(frame, options_.checks);
+}
+
+task<void> tfrecord_file::mend(const wanted& w, std::span<std::byte> frame,
+                               std::source_location where) {
+  const bool mended = co_await read_again(w, frame, where);
+  if (!mended) refuse(w, fault_of(w, frame));
+  ++statistics_.transient;
+}
+
+task<owned_record> tfrecord_file::at(std::uint64_t i, std::source_location where) {
+  const wanted w = find(i, 0);
+  owned_record record;
+  record.memory_ = detail::aligned_bytes(static_cast<std::size_t>(w.size));
+  const std::span<std::byte> frame = w.bytes(record.memory_.data());
+  if (file_.open_handle()->number < 0) co_await reopen(where);
+  const std::size_t got = co_await file_.read_at(w.offset, frame, where);
+  if (got < frame.size()) fail(w, -ENODATA);
+  if (!is_tfrecord(frame, options_.checks)) co_await mend(w, frame, where);
+  if (reader_files_) reader_files_->keep_to_limit();
+  record.payload_ = w.payload(record.memory_.data());
+  record.path_ = path_;
+  record.offset_ = w.offset;
+  record.index_ = i;
+  ++statistics_.records;
+  co_return record;
+}
+
+// ------------------------------------------------------------------------------------ many records
+
+task<void> tfrecord_file::read(std::span<const std::uint64_t> indices, record_selection& selection,
+                               std::source_location where) {
+  selection.forget();
+  std::vector<wanted> all;
+  all.reserve(indices.size());
+  for (const std::uint64_t i : indices) all.push_back(find(i, all.size()));
+  co_await fill(std::move(all), selection, where);
+}
+
+task<void> tfrecord_file::read_range(std::uint64_t first, std::uint64_t count,
+                                     record_selection& selection, std::source_location where) {
+  selection.forget();
+  if (count > size() - std::min(first, size())) {
+    static_cast<void>(find(std::max(first, size()), 0));  // throws
+  }
+  std::vector<wanted> all;
+  all.reserve(static_cast<std::size_t>(count));
+  for (std::uint64_t n = 0; n < count; ++n) all.push_back(find(first + n, all.size()));
+  co_await fill(std::move(all), selection, where);
+}
+
+task<void> tfrecord_file::fill(std::vector<wanted> all, record_selection& selection,
+                               std::source_location where) {
+  detail::frame_layout layout =
+      detail::lay_out(all, std::span(&file_.open_handle(), 1), options_.max_gap, path());
+  if (layout.size > options_.max_selection_size && all.size() > 1) {
+    throw failure(errc::resource_exhausted, path() + ": " + std::to_string(all.size()) +
+                                                " records in one go have " +
+                                                std::to_string(layout.size) +
+                                                " bytes, above the limit max_selection_size of " +
+                                                std::to_string(options_.max_selection_size));
+  }
+  detail::aligned_bytes memory = detail::memory_for(layout.size, std::move(selection.memory_));
+  detail::put_into(layout.pieces, memory.data());
+  if (file_.open_handle()->number < 0) co_await reopen(where);
+  {
+    const detail::file_handle::use stays_open(file_.open_handle());
+    co_await fetch(all, layout.pieces, memory.data(), where);
+  }
+  if (reader_files_) reader_files_->keep_to_limit();
+
+  selection.records_.resize(all.size());
+  selection.places_.resize(all.size());
+  for (const wanted& w : all) {
+    selection.records_[w.position] = w.payload(memory.data());
+    selection.places_[w.position] = {w.offset, w.index, w.index, path_.get()};
+  }
+  selection.memory_ = std::move(memory);
+  selection.paths_ = path_;
+  statistics_.records += all.size();
+}
+
+// Reads the pieces and checks the records in them, both in the order of the file.
+task<void> tfrecord_file::fetch(std::span<const wanted> all, std::span<const piece> pieces,
+                                std::byte* memory, std::source_location where) {
+  while (!pieces.empty()) {
+    const bool stopped = co_await this_task::stop_requested();
+    if (stopped) fail(all.front(), -ECANCELED);
+    const detail::cached_pieces cached = detail::gather_cached(pieces);
+    pieces = pieces.subspan(cached.count);
+    if (cached.missed) {
+      const detail::gather_result result =
+          co_await detail::gather(file_, pieces, options_.depth, where);
+      if (result.error != 0) {
+        const std::uint64_t offset = pieces[result.piece].offset;
+        const auto hit = std::partition_point(
+            all.begin(), all.end(), [offset](const wanted& w) { return w.offset < offset; });
+        fail(*hit, result.error);
+      }
+      pieces = {};
+    }
+    const auto arrived =
+        pieces.empty() ? all.end()
+                       : std::partition_point(all.begin(), all.end(), [&pieces](const wanted& w) {
+                           return w.offset < pieces.front().offset;
+                         });
+    const auto count = static_cast<std::size_t>(arrived - all.begin());
+    co_await check(all.first(count), memory, where);
+    all = all.subspan(count);
+  }
+}
+
+task<void> tfrecord_file::check(std::span<const wanted> all, std::byte* memory,
+                                std::source_location where) {
+  constexpr std::uint64_t share_of_turn = std::uint64_t{4} << 20;
+  std::uint64_t checked = 0;
+  for (const wanted& w : all) {
+    const std::span<std::byte> frame = w.bytes(memory);
+    if (!is_tfrecord(frame, options_.checks)) co_await mend(w, frame, where);
+    checked += w.size;
+    if (checked < share_of_turn) continue;
+    checked = 0;
+    co_await this_task::yield();
+  }
+}
+
+}  // namespace leat

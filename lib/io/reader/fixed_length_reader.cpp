@@ -1,0 +1,82 @@
+#include "leat/io/reader/fixed_length_reader.hpp"
+
+#include "io/reader/record_reader.hpp"
+
+namespace leat {
+namespace detail {
+namespace {
+
+constexpr std::size_t max_size = std::size_t{1} << 30;
+
+void check_length(std::size_t size, std::size_t least, const char* option, std::string_view path) {
+  if (size >= least && size <= max_size) return;
+  throw failure(errc::invalid_argument,
+                std::string(path) + ": fixed_length_reader_options::" + option + " is " +
+                    std::to_string(size) + ", must be " + std::to_string(least) + " to " +
+                    std::to_string(max_size));
+}
+
+}  // namespace
+
+fixed_length_framing::fixed_length_framing(const options& o, std::string_view path) : options_(o) {
+  check_length(o.record_size, 1, "record_size", path);
+  check_length(o.header_size, 0, "header_size", path);
+  check_length(o.footer_size, 0, "footer_size", path);
+  check_length(o.hop_size, 0, "hop_size", path);
+  if (o.hop_size == 0) options_.hop_size = o.record_size;
+}
+
+byte_stream_options fixed_length_framing::stream(const file_status&) const noexcept {
+  return {.read = options_.read,
+          .compression_type = options_.compression_type,
+          .inflate = options_.inflate};
+}
+
+framing_step fixed_length_framing::find(const framing_run& run, std::vector<view>& records) const {
+  const std::size_t size = run.bytes.size();
+  const std::size_t whole = options_.record_size + options_.footer_size;
+  std::size_t next = 0;
+  std::size_t delivered = 0;  // up to here
+  while (next <= size && size - next >= whole) {
+    records.push_back(run.bytes.subspan(next, options_.record_size));
+    delivered = next + options_.record_size;
+    next += options_.hop_size;
+  }
+  if (run.left == size) return end(run, next, delivered);
+  framing_step step;
+  step.consumed = next;
+  return step;
+}
+
+// The stream ends with this run, and records end before the footer.
+framing_step fixed_length_framing::end(const framing_run& run, std::size_t next,
+                                       std::size_t delivered) const {
+  framing_step step;
+  step.consumed = run.bytes.size();
+  if (run.missing > 0 && run.index == 0) {
+    step.fault.emplace();
+    step.fault->what = "the file has " + std::to_string(options_.header_size - run.missing) +
+                       " bytes, its header alone " + std::to_string(options_.header_size);
+    step.fault->size = 0;
+    return step;
+  }
+  const std::size_t records_end =
+      run.bytes.size() - std::min(run.bytes.size(), options_.footer_size);
+  const std::size_t behind = std::max(next, delivered);
+  if (records_end > behind) step.left_over = records_end - behind;
+  return step;
+}
+
+std::string fixed_length_framing::place(std::uint64_t index) {
+  return "record " + std::to_string(index);
+}
+
+std::string fixed_length_framing::key(const record_position& p) {
+  return std::string(p.path) + ":" + std::to_string(p.index);
+}
+
+}  // namespace detail
+
+template class basic_record_reader<detail::fixed_length_framing>;
+
+}  // namespace leat

@@ -1,0 +1,98 @@
+#include "leat/io/reader/line_reader.hpp"
+
+#include <cstdint>
+#include <cstring>
+
+#include "io/reader/record_reader.hpp"
+#include "leat/codec/text/line_splitter.hpp"
+
+namespace leat {
+namespace detail {
+
+line_framing::line_framing(const options& o, std::string_view path) : options_(o) {
+  if (o.max_line_size == 0) {
+    throw failure(errc::invalid_argument, std::string(path) + ": max_line_size must be 1 or more");
+  }
+  if (o.skip_header_lines <= PTRDIFF_MAX) return;
+  throw failure(errc::invalid_argument, std::string(path) + ": skip_header_lines is " +
+                                            std::to_string(o.skip_header_lines) +
+                                            ", which is a number below 0");
+}
+
+byte_stream_options line_framing::stream(const file_status&) const noexcept {
+  return {.read = options_.read,
+          .compression_type = options_.compression_type,
+          .inflate = options_.inflate};
+}
+
+namespace {
+
+// What is known to have no end of a line in it is not gone through again.
+std::size_t whole_lines(std::string_view text, std::size_t known,
+                        std::vector<std::string_view>& lines) {
+  if (known == 0) return split_lines(text, lines);
+  const std::size_t end = text.find('\n', known);
+  if (end == std::string_view::npos) return 0;
+  lines.push_back(last_line(text.substr(0, end)));
+  return end + 1 + split_lines(text.substr(end + 1), lines);
+}
+
+}  // namespace
+
+framing_step line_framing::find(const framing_run& run, std::vector<view>& lines) const {
+  const std::string_view text = as_text(run.bytes);
+  framing_step step;
+  std::size_t consumed = whole_lines(text, run.known, lines);
+  const std::string_view rest = text.substr(consumed);
+  if (!rest.empty() && run.left == text.size()) {
+    lines.push_back(last_line(rest));
+    consumed = text.size();
+  } else if (const std::size_t size = last_line(rest).size(); size > options_.max_line_size) {
+    step.fault = too_long(size);
+  }
+  // Checked here, not in the splitter: nobody has to pay for it who has no such line.
+  const auto long_line = std::find_if(lines.begin(), lines.end(), [this](std::string_view line) {
+    return line.size() > options_.max_line_size;
+  });
+  if (long_line != lines.end()) {
+    const char* const end =
+        long_line + 1 == lines.end() ? text.data() + consumed : (long_line + 1)->data();
+    step.fault = too_long(long_line->size());
+    step.fault->size = static_cast<std::uint64_t>(end - long_line->data());
+    consumed = static_cast<std::size_t>(long_line->data() - text.data());
+    lines.erase(long_line, lines.end());
+  }
+  step.consumed = consumed;
+  if (run.index < options_.skip_header_lines) {
+    step.left_out = std::min<std::size_t>(options_.skip_header_lines - run.index, lines.size());
+    lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(step.left_out));
+  }
+  return step;
+}
+
+damage line_framing::too_long(std::size_t size) const {
+  return {.reason = errc::resource_exhausted,
+          .what = std::to_string(size) + " bytes or more are above the limit max_line_size of " +
+                  std::to_string(options_.max_line_size),
+          .expected_crc = {},
+          .actual_crc = {},
+          .size = {}};
+}
+
+std::optional<std::size_t> line_framing::search(byte_view bytes) noexcept {
+  const void* const end = std::memchr(bytes.data(), '\n', bytes.size());
+  if (!end) return std::nullopt;
+  return static_cast<std::size_t>(static_cast<const std::byte*>(end) - bytes.data()) + 1;
+}
+
+std::string line_framing::place(std::uint64_t index) { return "line " + std::to_string(index + 1); }
+
+std::string line_framing::key(const record_position& p) {
+  return std::string(p.path) + ":" + std::to_string(p.index + 1);
+}
+
+}  // namespace detail
+
+template class basic_record_reader<detail::line_framing>;
+
+}  // namespace leat

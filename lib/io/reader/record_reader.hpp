@@ -1,0 +1,346 @@
+#pragma once
+
+// The bodies of basic_record_reader, for the sources that instantiate it for their framing.
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "io/reader/record_resync.hpp"
+#include "leat/base/error.hpp"
+#include "leat/io/reader/quarantine_log.hpp"
+#include "leat/io/reader/record_reader.hpp"
+
+namespace leat {
+
+template <class F>
+task<std::unique_ptr<basic_record_reader<F>>> basic_record_reader<F>::open(
+    std::string path, options_type options, std::source_location where) {
+  file f = co_await file::open(std::move(path), open_mode::read, where);
+  co_return std::make_unique<basic_record_reader>(std::move(f), options);
+}
+
+template <class F>
+void basic_record_reader<F>::check_options(const options_type& options, std::string_view owner) {
+  detail::check(F(options, owner).stream({}), owner);
+}
+
+template <class F>
+basic_record_reader<F>::basic_record_reader(file f, const options_type& options)
+    : file_(std::move(f)),
+      path_(std::make_shared<const std::string>(file_.path())),
+      framing_(options, *path_),
+      corruption_(options.corruption),
+      stream_(file_, framing_.stream(file_.status()), F::headroom),
+      to_skip_(framing_.first_record()) {}
+
+template <class F>
+basic_record_reader<F>::~basic_record_reader() = default;
+
+template <class F>
+task<bool> basic_record_reader<F>::read_batch(batch_type& batch, std::source_location where) {
+  const detail::one_at_a_time::use use(in_use_);
+  batch.clear();
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+  while (!ended_) {
+    if (find(batch)) {
+      if (to_tell_) co_await tell_before_batch();
+      co_return true;
+    }
+    if (promise_) {
+      co_await look_ahead(where);
+    } else if (stream_failed()) {
+      co_await deal_with(*stream_.fault(), where);
+    } else if (fault_) {
+      co_await deal_with(*std::exchange(fault_, std::nullopt), where);
+    } else if (!at_end_) {
+      co_await bring_more(where);
+    } else {
+      end_file();
+      if (to_tell_) co_await tell(*std::exchange(to_tell_, std::nullopt));
+      if (stream_.truncation()) co_await tell(report_of(*stream_.truncation()));
+    }
+  }
+  co_return false;
+}
+
+template <class F>
+void basic_record_reader<F>::seek(std::uint64_t offset, std::uint64_t index) {
+  const detail::one_at_a_time::use use(in_use_);
+  const std::uint64_t there = stream_.seek(offset);
+  const bool from_start = offset == 0 && index == 0;
+  unread_ = 0;
+  offset_ = there;
+  to_skip_ = from_start ? framing_.first_record() : offset - there;
+  index_ = index;
+  at_end_ = ended_ = false;
+  needed_ = 0;
+  known_ = 0;
+  fault_.reset();
+  search_.reset();
+  seen_ = {};
+  doubt_to_ = 0;
+  promise_.reset();
+  right_at_.reset();
+  doubted_.reset();
+  error_ = nullptr;
+}
+
+// ------------------------------------------------------------------------------ the bytes in view
+
+template <class F>
+byte_view basic_record_reader<F>::unread() const noexcept {
+  const detail::window& view = stream_.view();
+  return {view.data() + (view.size() - unread_), unread_};
+}
+
+template <class F>
+std::uint64_t basic_record_reader<F>::left() const noexcept {
+  if (at_end_) return unread_;
+  const std::uint64_t size = stream_.size();
+  return size == detail::unknown_size ? size : size - offset_;
+}
+
+// What is damaged in its compression cannot be read on: not even what is unread is known to be a
+// record.
+template <class F>
+bool basic_record_reader<F>::stream_failed() const noexcept {
+  return at_end_ && stream_.fault();
+}
+
+template <class F>
+void basic_record_reader<F>::drop(std::size_t count) noexcept {
+  unread_ -= count;
+  offset_ += count;
+  if (count > 0) known_ = 0;
+}
+
+template <class F>
+void basic_record_reader<F>::skip() noexcept {
+  const auto here = static_cast<std::size_t>(std::min<std::uint64_t>(to_skip_, unread_));
+  drop(here);
+  to_skip_ -= here;
+}
+
+template <class F>
+task<void> basic_record_reader<F>::bring_more(std::source_location where) {
+  // What is only skipped need not be read, if it is more than what is read at a time anyway.
+  constexpr std::uint64_t worth_a_jump = std::uint64_t{1} << 20;
+  if (to_skip_ > worth_a_jump && stream_.can_jump()) {
+    const std::uint64_t there = stream_.seek(offset_ + to_skip_);
+    to_skip_ -= there - offset_;
+    offset_ = there;
+  }
+  const std::uint64_t needed = to_skip_ == 0 ? needed_ : 0;
+  if (co_await stream_.advance(unread_, needed, where)) {
+    unread_ = static_cast<std::size_t>(stream_.view().end() - offset_);
+  } else {
+    at_end_ = true;
+  }
+}
+
+// --------------------------------------------------------------------------------- the records
+
+// True with records in the batch. Else there is a fault, or more bytes are needed.
+template <class F>
+bool basic_record_reader<F>::find(batch_type& batch) {
+  skip();
+  if (fault_ || stream_failed() || ((to_skip_ > 0 || unread_ == 0) && !at_end_)) return false;
+  if (search_ && search_->end_known) end_search(offset_);
+  if (search_ && !at_candidate()) return false;
+  const byte_view bytes = trusted();
+  if (fault_ || promise_) return false;
+  const std::uint64_t offset = offset_;
+  const std::uint64_t index = index_;
+  // Else the place to go to was somebody's choice: what is not there is the end, and no damage.
+  const bool in_header = next_offset() == framing_.first_record();
+  detail::framing_step step;
+  try {
+    step = framing_.find(
+        {bytes, left(), in_header ? to_skip_ : 0, index, known_, stream_.is_inflated()},
+        batch.records_);
+  } catch (...) {  // for want of memory: what was found is found again
+    batch.clear();
+    throw;
+  }
+  // What was found behind a record that is cut off: so that is one report more.
+  if (search_ && search_->may_be_tail && !batch.empty() &&
+      statistics_.reports >= corruption_.max_reports) {
+    batch.clear();
+    throw detail::refusal(errc::data_loss, search_->report, F::place(search_->report.index),
+                          detail::hint_of_limit(statistics_.reports));
+  }
+  count(step, batch);
+  if (batch.empty()) {
+    fault_ = std::move(step.fault);
+    return false;
+  }
+  batch.keeper_ = stream_.view().keeper();
+  batch.path_ = path_;
+  batch.data_ = stream_.view().data();
+  batch.offset_ = stream_.view().offset();
+  batch.index_ = index + step.left_out;
+  batch.frame_ = F::frame;
+  settle(offset);
+  return true;
+}
+
+template <class F>
+void basic_record_reader<F>::count(const detail::framing_step& step, batch_type& batch) {
+  to_skip_ += step.consumed;
+  needed_ = step.needed;
+  skip();
+  known_ = to_skip_ == 0 && !step.fault ? unread_ : 0;
+  index_ += step.left_out + batch.size();
+  statistics_.records += batch.size();
+  // Where the search goes on, it is a part of what is left out.
+  if (!search_ || !batch.empty()) statistics_.left_over += step.left_over;
+}
+
+// A record at `offset` is in order: what was said of this place is settled.
+template <class F>
+void basic_record_reader<F>::settle(std::uint64_t offset) {
+  if (search_) {
+    end_search(offset);
+  }
+  if (doubted_ && doubted_->offset == offset) {
+    ++statistics_.transient;
+    to_tell_ = std::exchange(doubted_, std::nullopt);
+    to_tell_->transient = true;
+  }
+}
+
+// ------------------------------------------------------------------------------------ damage
+
+template <class F>
+corruption_report basic_record_reader<F>::report_of(const detail::damage& d) const {
+  return {.path = *path_,
+          .offset = next_offset(),
+          .index = index_,
+          .what = d.what,
+          .expected_crc = d.expected_crc,
+          .actual_crc = d.actual_crc,
+          .skipped = 0,
+          .transient = false};
+}
+
+// A fault may have come about on the way from the device: true when the record is read once more.
+template <class F>
+task<bool> basic_record_reader<F>::read_again(const detail::damage& d, std::source_location where) {
+  if (d.reason != errc::data_loss || !stream_.can_jump()) co_return false;
+  if (doubted_ && doubted_->offset == next_offset()) co_return false;
+  if (d.size && next_offset() < doubt_to_) co_return false;
+  const bool same = co_await is_as_read(d.size, where);
+  if (same) co_return false;
+  doubted_ = report_of(d);
+  static_cast<void>(stream_.seek(offset_));
+  unread_ = 0;
+  needed_ = 0;
+  known_ = 0;
+  at_end_ = false;
+  co_return true;
+}
+
+// Whether the file still has what is in view of a damaged record, as far as that is little: then
+// nothing is gained by reading it again with all that follows.
+template <class F>
+task<bool> basic_record_reader<F>::is_as_read(std::optional<std::uint64_t> size,
+                                              std::source_location where) {
+  if constexpr (requires { F::confirms(unread()); }) {
+    constexpr std::uint64_t little = std::uint64_t{64} << 10;
+    std::uint64_t most = std::min(unread_, F::confirming);
+    if (size && *size <= unread_) most = *size;
+    if (most > little) co_return false;
+    std::vector<std::byte> again(static_cast<std::size_t>(most));
+    const std::size_t got = co_await stream_.read_beside(offset_, again, where);
+    co_return got == again.size() && std::equal(again.begin(), again.end(), unread().begin());
+  }
+  co_return false;
+}
+
+template <class F>
+void basic_record_reader<F>::check_policy(const detail::damage& d) const {
+  const bool knows_where = d.size || F::ends_are_searched || stream_failed();
+  const std::uint64_t before = statistics_.reports + (search_ ? 1 : 0);
+  std::string hint;
+  if (corruption_.policy == corruption_policy::skip_record && !knows_where) {
+    hint = "; where the next record begins is not known: corruption_policy::resync searches for it";
+  } else if (corruption_.policy != corruption_policy::fail) {
+    if (before < corruption_.max_reports) return;
+    hint = detail::hint_of_limit(before);
+  }
+  throw detail::refusal(d.reason, report_of(d), F::place(index_), hint);
+}
+
+// Throws, or sees to it that the reader can go on.
+template <class F>
+task<void> basic_record_reader<F>::deal_with(detail::damage d, std::source_location where) {
+  if (search_ && !stream_failed()) {
+    // No record, only what looked like one; or the next one, which is damaged too.
+    if constexpr (!F::ends_are_searched) co_return leave_candidate();
+    end_search(offset_);
+  }
+  if (to_tell_) co_await tell(*std::exchange(to_tell_, std::nullopt));
+  const bool again = co_await read_again(d, where);
+  if (again) co_return;
+  if (!d.may_be_tail) check_policy(d);
+  if (search_) {
+    if (search_->end_known) to_skip_ = 0;
+    end_search(offset_ + unread_);
+    co_await tell(*std::exchange(to_tell_, std::nullopt));
+  }
+  const bool failed = stream_failed();
+  if (!failed && d.size && corruption_.policy == corruption_policy::resync) {
+    const bool known = co_await ends_there(*d.size, where);
+    if (stream_failed()) co_return;  // there is other damage, which is dealt with instead
+    if (!known) {
+      if (d.actual_crc) doubt_to_ = std::max(doubt_to_, offset_ + *d.size);
+      if (!stream_.can_jump() && *d.size > unread_ && !at_end_)
+        d.what += detail::hint_of_too_long(offset_);
+      d.size.reset();
+    }
+  }
+  corruption_report report = report_of(d);
+  doubted_.reset();
+  ++index_;
+  const bool whole_file = corruption_.policy == corruption_policy::skip_file || failed;
+  const std::uint64_t rest = left();
+  if (!whole_file && (!d.size || (rest == detail::unknown_size && *d.size > unread_))) {
+    search_ = search{std::move(report), offset_, d.size.has_value(), d.may_be_tail};
+    if (d.size) {
+      to_skip_ = *d.size;
+    } else {
+      drop(1);
+    }
+    co_return;
+  }
+  report.skipped = whole_file ? rest : std::min(*d.size, rest);
+  if (whole_file) {
+    if (rest == detail::unknown_size) report.skipped = unread_;
+    ended_ = true;
+  }
+  to_skip_ = report.skipped;
+  co_await tell(std::move(report));
+}
+
+template <class F>
+task<void> basic_record_reader<F>::tell(corruption_report report) {
+  if (!report.transient) {
+    ++statistics_.reports;
+    statistics_.skipped += report.skipped;
+  }
+  if (corruption_.on_report) corruption_.on_report(report);
+  if (corruption_.log) co_await corruption_.log->add(report);
+}
+
+// The batch is delivered whatever becomes of the report.
+template <class F>
+task<void> basic_record_reader<F>::tell_before_batch() {
+  try {
+    co_await tell(*std::exchange(to_tell_, std::nullopt));
+  } catch (...) {
+    error_ = std::current_exception();
+  }
+}
+
+}  // namespace leat

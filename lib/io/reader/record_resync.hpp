@@ -1,0 +1,143 @@
+#pragma once
+
+// The bodies of basic_record_reader that search for the next record behind damage; included by
+// io/reader/record_reader.hpp.
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "leat/io/reader/record_reader.hpp"
+
+namespace leat {
+
+// Whether damage that says itself how long it is ends there: at the end of the file, or where
+// another record can begin.
+template <class F>
+task<bool> basic_record_reader<F>::ends_there(std::uint64_t size, std::source_location where) {
+  if constexpr (requires { F::confirms(unread()); }) {
+    if (size > left()) co_return false;
+    const std::uint64_t wanted = size + F::confirming;
+    if (wanted > unread_ && stream_.can_jump()) {
+      if (size == left()) co_return true;
+      std::array<std::byte, F::confirming> next;
+      const std::size_t got = co_await stream_.read_beside(offset_ + size, next, where);
+      co_return got == next.size() && F::confirms(next);
+    }
+    const std::uint64_t most = std::max<std::uint64_t>(corruption_.max_held, unread_);
+    while (unread_ < wanted && size <= most && !at_end_) co_await bring_more(where);
+    if (size > unread_) co_return false;
+    const byte_view behind = unread().subspan(static_cast<std::size_t>(size));
+    co_return behind.size() < F::confirming ? behind.empty() && at_end_ : F::confirms(behind);
+  }
+  co_return true;  // also where there is nothing to wait for
+}
+
+// True when a record may begin at the present place.
+template <class F>
+bool basic_record_reader<F>::at_candidate() {
+  for (;;) {
+    if (!search_->candidate) {
+      const byte_view bytes = unread();
+      const std::optional<std::size_t> found = framing_.search(bytes);
+      if (!found) {
+        drop(bytes.size() - std::min(bytes.size(), framing_.overlap));
+        return false;
+      }
+      drop(*found);
+      search_->candidate = true;
+    }
+    if (right_at_ == offset_) return true;
+    if (!is_refuted()) return !promise_;
+    leave_candidate();
+  }
+}
+
+// With what is in view of it, at the end of the file with all that there is. What is too long for
+// that is looked at ahead.
+template <class F>
+bool basic_record_reader<F>::is_refuted() {
+  if constexpr (requires { framing_.refutes(seen_, unread(), offset_); }) {
+    if (!stream_.can_jump() && !at_end_ && framing_.promises_too_much(unread())) {
+      search_->note_too_long(offset_);
+      return true;
+    }
+    if (framing_.refutes(seen_, unread(), offset_)) {
+      doubt_to_ = std::max(doubt_to_, offset_ + F::front(unread()).size());
+      return true;
+    }
+    if (stream_.can_jump()) promise_ = framing_.promise(unread(), left());
+  }
+  return false;
+}
+
+// What of the bytes in view may be searched for records. Within what a damaged record promised to
+// be, others may stand that promise as much: there it is one at a time. Sets fault_ where that is
+// known to be damaged, and promise_ where it has to be looked at ahead.
+template <class F>
+byte_view basic_record_reader<F>::trusted() {
+  const byte_view all = unread();
+  if constexpr (requires { framing_.refutes(seen_, all, offset_); }) {
+    if (offset_ >= doubt_to_ || all.size() < F::confirming) return all;
+    if (framing_.search(all.first(F::confirming)) != std::size_t{0}) return all;
+    const byte_view front = F::front(all);
+    if (!search_ && right_at_ != offset_) {
+      if (const auto wrong = framing_.refutes(seen_, front, offset_)) {
+        fault_ = F::fault_of(front.size(), *wrong);
+      } else if (stream_.can_jump()) {
+        promise_ = framing_.promise(all, left());
+      }
+    }
+    if (!front.empty()) return front;
+  }
+  return all;
+}
+
+template <class F>
+void basic_record_reader<F>::leave_candidate() noexcept {
+  search_->candidate = false;
+  needed_ = 0;
+  drop(1);
+}
+
+template <class F>
+task<void> basic_record_reader<F>::look_ahead(std::source_location where) {
+  if constexpr (requires { framing_.promise(unread(), left()); }) {
+    const std::uint64_t size = *promise_;
+    const auto wrong = co_await F::look_at(stream_, seen_, offset_, size, where);
+    promise_.reset();
+    if (!wrong) {
+      right_at_ = offset_;
+    } else if (search_) {
+      doubt_to_ = std::max(doubt_to_, offset_ + size);
+      leave_candidate();
+    } else {
+      fault_ = F::fault_of(size, *wrong);
+    }
+  }
+  co_return;  // also where there is nothing to wait for
+}
+
+// Nothing comes behind what is unread.
+template <class F>
+void basic_record_reader<F>::end_file() {
+  ended_ = true;
+  if (search_ && search_->may_be_tail) {
+    statistics_.left_over += offset_ + unread_ - search_->from;
+    index_ = search_->report.index;
+    search_.reset();
+  } else if (search_) {
+    end_search(offset_ + unread_);
+  }
+  drop(unread_);
+}
+
+template <class F>
+void basic_record_reader<F>::end_search(std::uint64_t offset) {
+  search_->report.skipped = offset - search_->from;
+  to_tell_ = std::move(search_->report);
+  search_.reset();
+}
+
+}  // namespace leat

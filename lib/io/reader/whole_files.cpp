@@ -1,0 +1,500 @@
+#include "leat/io/reader/whole_files.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <utility>
+
+#include "io/backend/backend_support.hpp"
+#include "io/file/open_file_cache.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/error.hpp"
+#include "leat/io/file/detail/read_wait.hpp"
+
+namespace leat {
+namespace {
+
+using op = file_request::operation;
+
+constexpr std::size_t max_depth = 4096;
+constexpr std::size_t reserved_size = std::size_t{128} << 10;  // has its memory set aside
+constexpr std::size_t max_piece = std::size_t{1} << 20;        // read in one go
+constexpr std::size_t share_of_turn = std::size_t{256} << 10;
+// Of direct reads' offsets, sizes and memory, which begins at one.
+constexpr std::size_t unit_of_direct = 4096;
+constexpr int flags_of_open = O_RDONLY | O_NONBLOCK;  // to block is a call more, see let_block()
+
+constexpr std::uint64_t in_units(std::uint64_t n) noexcept {
+  return (n + unit_of_direct - 1) / unit_of_direct * unit_of_direct;
+}
+
+}  // namespace
+
+// What the files of a reading have in common. Lives until the last of them has ended.
+//
+// What comes next is never held back but by others that are under way, and these rouse it: so the
+// reading goes on, however short descriptors and memory are.
+struct whole_files::shared {
+  explicit shared(const whole_files_options& o) : options(o) {
+    if (o.depth < 1 || o.depth > max_depth) {
+      throw failure(errc::invalid_argument, "whole_files_options::depth is " +
+                                                std::to_string(o.depth) + ", must be 1 to " +
+                                                std::to_string(max_depth));
+    }
+    pool = detail::chunk_pool::make(o.depth + 1, 0, reserved_size);
+  }
+  shared(const shared&) = delete;
+  shared& operator=(const shared&) = delete;
+  ~shared() { pool->close(); }
+
+  [[nodiscard]] detail::chunk_reference take_memory(std::size_t size) const {
+    return size <= reserved_size ? pool->take() : pool->take_large(0, size);
+  }
+
+  // Gives those that could not go on another chance.
+  void rouse() noexcept;
+
+  // Closes the files that wait for memory: true when that has freed descriptors.
+  bool put_off_waiting() noexcept;
+
+  const whole_files_options options;
+  detail::chunk_pool* pool;
+  file_backend* backend = nullptr;
+  const entry* first = nullptr;  // comes next
+  // For want of a place, of descriptors or of memory. Has room for all that were added.
+  std::vector<std::shared_ptr<entry>> held;
+  std::size_t begun = 0;         // and not given yet
+  std::size_t open = 0;          // files, closed ones too as long as that is under way
+  std::uint64_t beginnings = 0;  // how often a file was to be opened
+  std::size_t under_way = 0;     // requests
+  std::uint64_t bytes = 0;       // of those that are begun and not given yet
+  std::size_t copied = 0;        // in the call, since others had their turn
+  bool left = false;             // nobody wants the files any more
+};
+
+// One file: opened, read and closed by one request after the other.
+struct whole_files::entry final : file_request,
+                                  detail::awaited_read,
+                                  std::enable_shared_from_this<entry> {
+  entry(std::string p, std::shared_ptr<shared> s, scheduler& here)
+      : name(std::move(p)), all(std::move(s)) {
+    home = &here;
+    awaited_read::begin();
+    run_ = [](work_item& item) noexcept {
+      static_cast<entry&>(static_cast<file_request&>(item)).completed();
+    };
+  }
+
+  // Goes on as far as it can without waiting. False: it is held.
+  bool go_on() noexcept {
+    for (;;) {
+      step next = step::end;
+      try {
+        next = prepare();
+      } catch (...) {
+        error = std::current_exception();
+        memory = {};
+        next = finish();
+      }
+      if (next == step::hold) return false;
+      if (next == step::end || !ask()) return true;
+    }
+  }
+
+  // Goes on with a file that is open, in place of go_on(). False: it is held.
+  bool take_up(int descriptor, const file_status& s) noexcept {
+    begin_to_open();
+    result = descriptor;
+    found = s;
+    return go_on();
+  }
+
+  void give(whole_file& out) {
+    --all->begun;
+    all->bytes -= counted;
+    out.path_ = std::move(name);
+    out.error_ = error;
+    if (error) return;
+    out.contents_ = byte_view(memory->body(), got);
+    out.keeper_ = std::move(memory);
+  }
+
+  // As if it had not been begun.
+  bool put_off() noexcept {
+    if (at != state::waiting) return false;
+    file_request close;
+    close.what = op::close;
+    close.handle = std::exchange(file->number, -1);
+    file->run_anywhere(close);
+    memory = {};
+    got = 0;
+    all->bytes -= std::exchange(counted, 0);
+    not_begun();
+    return true;
+  }
+
+  void cancel_read() noexcept {
+    if (at == state::reading && self && !paused) all->backend->cancel(*this);
+  }
+
+  std::string name;
+  std::shared_ptr<shared> all;
+  std::exception_ptr error;
+
+ private:
+  enum class state { named, opening, waiting, reading, closing, closed };
+  enum class step { ask, hold, end };
+
+  // Decides by the result of the last request what comes next.
+  step prepare() {
+    switch (at) {
+      case state::named: return open_it();
+      case state::opening: return look_at_it();
+      case state::waiting: return ask_for_more();
+      case state::reading: return take_what_came();
+      case state::closing:
+      case state::closed: break;
+    }
+    return finish();
+  }
+
+  step open_it() {
+    if (all->first != this && all->begun >= all->options.depth) return step::hold;
+    begin_to_open();
+    detail::check_path(name);
+    what = op::open;
+    file_request::path = name.c_str();
+    status = &found;
+    retries = 0;
+    return step::ask;
+  }
+
+  void begin_to_open() noexcept {
+    ++all->begun;
+    ++all->open;
+    beginning = ++all->beginnings;
+    was_alone = all->open == 1;
+    file.emplace(*all->backend, -1);
+    flags = flags_of_open;
+    may_block = !all->backend->gives_descriptors();
+    is_direct = false;
+    at = state::opening;
+  }
+
+  void not_begun() noexcept {
+    file.reset();
+    --all->open;
+    --all->begun;
+    at = state::named;
+  }
+
+  step look_at_it() {
+    if (detail::is_short_of_descriptors(result)) {
+      const bool is_first = all->first == this;
+      const bool others_wait = is_first && all->put_off_waiting();
+      if (!is_first || all->open > 1) {  // another time
+        not_begun();
+        return step::hold;
+      }
+      // Another may have been opened and closed while this one was under way.
+      if (others_wait || !was_alone || beginning != all->beginnings) {
+        not_begun();
+        return open_it();
+      }
+    }
+    if (result < 0) detail::throw_file_error(result, name, "cannot open");
+    file->number = static_cast<int>(result);
+    if (found.is_directory) detail::throw_file_error(-EISDIR, name, "cannot read");
+    if (found.is_stream) {
+      throw failure(errc::failed_precondition, name + ": a pipe or a device is no whole file");
+    }
+    check_size(found.size);
+    if (all->options.direct && found.size > 0) {
+      if (!may_block) may_block = detail::let_block(file->number, flags);
+      is_direct = all->backend->set_direct(file->number, true) == 0;
+    }
+    return ask_for_more();
+  }
+
+  // The rest of the file through the page cache.
+  void end_direct() noexcept {
+    static_cast<void>(all->backend->set_direct(file->number, false));
+    is_direct = false;
+  }
+
+  step take_what_came() {
+    if (is_direct && result == -EINVAL) {  // some file systems say so only now
+      end_direct();
+      return ask_for_more();
+    }
+    if (result < 0) {
+      detail::throw_file_error(result, name, "cannot read" + detail::at_offset(offset));
+    }
+    // Of the last unit of a direct read there may be more, of a file that has grown.
+    const std::size_t came = static_cast<std::size_t>(result);
+    got += found.size > 0 ? std::min<std::size_t>(came, found.size - got) : came;
+    if (is_direct && got % unit_of_direct != 0 && got < found.size) end_direct();
+    if (found.size > 0 && result == 0) {
+      throw failure(
+          errc::data_loss,
+          name + ": the file became shorter while it was read: " + std::to_string(found.size) +
+              " bytes when it was opened, end at offset " + std::to_string(got));
+    }
+    if (result == 0 || got == found.size) return finish();
+    return ask_for_more();
+  }
+
+  step ask_for_more() {
+    if ((!memory || got == memory->body_size()) && !find_memory()) {
+      at = state::waiting;
+      return step::hold;
+    }
+    const std::size_t end =
+        found.size > 0 ? static_cast<std::size_t>(found.size) : memory->body_size();
+    what = op::read;
+    handle = file->number;
+    data = memory->body() + got;
+    size = std::min(end - got, max_piece);
+    if (is_direct) size = in_units(size);
+    offset = got;
+    retries = 0;
+    at = state::reading;
+    return step::ask;
+  }
+
+  // A file of size 0 may be one that does not tell its size: it gets twice the memory each time
+  // that it has filled it.
+  bool find_memory() {
+    const std::uint64_t needed = found.size > 0 ? (is_direct ? in_units(found.size) : found.size)
+                                                : std::max<std::uint64_t>(reserved_size, 2 * got);
+    const std::uint64_t more = needed - counted;
+    if (got > 0) check_size(got + 1);
+    if (all->first != this && all->bytes + more > all->options.max_bytes_ahead) return false;
+    detail::chunk_reference larger = all->take_memory(static_cast<std::size_t>(needed));
+    if (memory) std::copy_n(memory->body(), got, larger->body());
+    memory = std::move(larger);
+    counted = needed;
+    all->bytes += more;
+    return true;
+  }
+
+  void check_size(std::uint64_t bytes) const {
+    if (bytes <= all->options.max_file_size) return;
+    throw failure(errc::resource_exhausted, name + ": " + std::to_string(bytes) +
+                                                " bytes are above the limit max_file_size of " +
+                                                std::to_string(all->options.max_file_size));
+  }
+
+  // It may be given; what is left to do is to close it.
+  step finish() noexcept {
+    if (at == state::closed) return step::end;
+    if (at != state::closing) awaited_read::end();
+    if (file->number >= 0 && !file->answers_at_once) {
+      what = op::close;
+      handle = std::exchange(file->number, -1);
+      at = state::closing;
+      return step::ask;
+    }
+    file.reset();
+    --all->open;
+    at = state::closed;
+    return step::end;
+  }
+
+  // True: the result is there.
+  bool ask() noexcept {
+    if (!(is_direct && what == op::read) && all->backend->try_now(*this)) {
+      if (what != op::read) return true;
+      file->answers_at_once = true;
+      all->copied += static_cast<std::size_t>(result);
+      if (all->copied < share_of_turn) return true;
+      all->copied = 0;
+      paused = true;
+    }
+    if (what == op::read && !paused && !may_block) {
+      may_block = detail::let_block(handle, flags);
+      if (!may_block) {
+        result = -errno;
+        return true;
+      }
+    }
+    self = shared_from_this();
+    home->hold();  // also when nobody wants the file any more: it has to be closed
+    if (paused) {
+      home->post(*this);
+    } else {
+      ++all->under_way;
+      all->backend->submit(*this);
+    }
+    return false;
+  }
+
+  void completed() noexcept {
+    if (submit_again(*all->backend)) return;
+    std::shared_ptr<entry> alive = std::move(self);
+    scheduler& here = *home;
+    if (!std::exchange(paused, false)) --all->under_way;
+    if (!all->left) {
+      if (!go_on()) all->held.push_back(alive);
+      all->rouse();
+    } else if (at == state::opening && result >= 0) {
+      file->number = static_cast<int>(result);  // to be closed by its destructor
+    }
+    alive.reset();
+    here.release();
+  }
+
+  state at = state::named;
+  file_status found;
+  std::optional<detail::file_handle> file;
+  detail::chunk_reference memory;
+  std::size_t got = 0;
+  std::uint64_t counted = 0;    // of all->bytes
+  std::shared_ptr<entry> self;  // while a request is under way
+  bool may_block = false;       // the open file
+  bool is_direct = false;       // so are its reads
+  bool was_alone = false;       // no other file was open when this one was to be opened
+  std::uint64_t beginning = 0;  // of all->beginnings
+  bool paused = false;          // the result is there, but others have their turn first
+};
+
+void whole_files::shared::rouse() noexcept {
+  std::erase_if(held, [](const std::shared_ptr<entry>& e) noexcept { return e->go_on(); });
+}
+
+// May be called from within rouse(): then some places of the list are empty.
+bool whole_files::shared::put_off_waiting() noexcept {
+  bool any = false;
+  for (const std::shared_ptr<entry>& e : held) any = (e && e->put_off()) || any;
+  return any;
+}
+
+whole_files::whole_files(source paths, const whole_files_options& options)
+    : source_(std::move(paths)), shared_(std::make_shared<shared>(options)) {}
+
+whole_files::whole_files(const whole_files_options& options) : whole_files(source(), options) {}
+
+whole_files::whole_files(std::vector<std::string> paths, const whole_files_options& options)
+    : whole_files(
+          [all = std::move(paths), index = std::size_t{0}]() mutable -> std::optional<std::string> {
+            if (index == all.size()) return std::nullopt;
+            // What is read of a file drives the paths out of the processor's caches.
+            if (index + 1 < all.size()) __builtin_prefetch(all[index + 1].data());
+            if (index + 2 < all.size()) __builtin_prefetch(&all[index + 2]);
+            return std::move(all[index++]);
+          },
+          options) {}
+
+whole_files::~whole_files() {
+  shared_->left = true;
+  shared_->held.clear();
+  for (const auto& file : files_) file->cancel_read();
+}
+
+bool whole_files::has_room() const noexcept {
+  return files_.empty() || (files_.size() < shared_->options.depth && shared_->under_way > 0);
+}
+
+void whole_files::find_backend() {
+  scheduler* const here = scheduler::current();
+  LEAT_ASSERT(here != nullptr, "whole_files::add() is called from a task");
+  if (!shared_->backend) shared_->backend = &get_file_backend(*here);
+}
+
+void whole_files::line_up(std::string path) {
+  if (shared_->held.capacity() == files_.size()) shared_->held.reserve(2 * files_.size() + 8);
+  files_.push_back(std::make_shared<entry>(std::move(path), shared_, *scheduler::current()));
+  shared_->first = files_.front().get();
+}
+
+void whole_files::add(std::string path) {
+  find_backend();
+  line_up(std::move(path));
+  shared_->held.push_back(files_.back());
+  shared_->rouse();
+}
+
+// Reads a file again whose error was thrown.
+void whole_files::begin_first_again() {
+  whole_file failed;
+  auto again = std::make_shared<entry>(files_.front()->name, shared_, *scheduler::current());
+  std::exchange(files_.front(), again)->give(failed);
+  shared_->first = again.get();
+  shared_->held.push_back(std::move(again));
+  first_has_failed_ = false;
+  shared_->rouse();
+}
+
+// A file of which no other is ahead, and which is small and in the page cache, needs nothing of its
+// own: true, `out` has it. Else it is added, and goes on where this has come to.
+bool whole_files::read_or_add(std::string path, whole_file& out) {
+  find_backend();
+  shared& all = *shared_;
+  file_status found;
+  file_request r;
+  r.what = op::open;
+  r.flags = flags_of_open;
+  r.path = path.c_str();
+  r.status = &found;
+  const bool others = !files_.empty() || all.copied >= share_of_turn || all.options.direct;
+  if (others || path.find('\0') != std::string::npos || !all.backend->try_now(r) || r.result < 0) {
+    add(std::move(path));
+    return false;
+  }
+  detail::file_handle file(*all.backend, static_cast<int>(r.result));
+  file.answers_at_once = true;
+  detail::chunk_reference memory;
+  const std::uint64_t most = std::min<std::uint64_t>(reserved_size, all.options.max_file_size);
+  try {
+    if (found.size > 0 && found.size <= most) memory = all.pool->take();
+  } catch (const std::bad_alloc&) {  // it is the file's error, if it is one still
+  }
+  if (memory) {
+    r.what = op::read;
+    r.handle = file.number;
+    r.data = memory->body();
+    r.size = static_cast<std::size_t>(found.size);
+    r.offset = 0;
+    if (all.backend->try_now(r) && r.result == static_cast<std::int64_t>(r.size)) {
+      all.copied += r.size;
+      out.path_ = std::move(path);
+      out.contents_ = byte_view(memory->body(), r.size);
+      out.keeper_ = std::move(memory);
+      return true;
+    }
+    memory = {};
+  }
+  line_up(std::move(path));
+  const bool goes_on = files_.back()->take_up(std::exchange(file.number, -1), found);
+  if (!goes_on) all.held.push_back(files_.back());
+  return false;
+}
+
+task<bool> whole_files::next(whole_file& out, std::source_location where) {
+  const detail::one_at_a_time::use use(in_use_);
+  out = {};
+  if (co_await this_task::stop_requested()) throw failure(errc::cancelled, "whole_files: next");
+  if (first_has_failed_) begin_first_again();
+  while (source_ && has_room()) {
+    std::optional<std::string> path = source_();
+    if (!path) {
+      source_ = nullptr;
+    } else if (read_or_add(std::move(*path), out)) {
+      co_return true;
+    }
+  }
+  if (files_.empty()) co_return false;
+  co_await detail::read_wait(*files_.front(), files_.front()->name, next_byte, where);
+  if (files_.front()->error && shared_->options.first_error_ends) {
+    first_has_failed_ = true;
+    std::rethrow_exception(files_.front()->error);
+  }
+  files_.front()->give(out);
+  files_.pop_front();
+  shared_->first = files_.empty() ? nullptr : files_.front().get();
+  if (!shared_->held.empty()) shared_->rouse();
+  co_return true;
+}
+
+}  // namespace leat

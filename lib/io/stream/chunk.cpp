@@ -1,0 +1,106 @@
+#include "leat/io/stream/detail/chunk.hpp"
+
+#include <new>
+#include <sys/mman.h>
+
+#include "base/huge_page.hpp"
+#include "io/backend/buffer_ownership.hpp"
+
+namespace leat::detail {
+namespace {
+
+constexpr std::size_t page = 4096;
+
+std::size_t round_up(std::size_t size, std::size_t unit) noexcept {
+  return (size + unit - 1) / unit * unit;
+}
+
+}  // namespace
+
+chunk_pool* chunk_pool::make(std::size_t count, std::size_t headroom, std::size_t body) {
+  headroom = round_up(headroom, page);
+  const std::size_t stride = headroom + round_up(body, page);
+  struct destroyer {
+    void operator()(chunk_pool* p) const noexcept { delete p; }
+  };
+  std::unique_ptr<chunk_pool, destroyer> pool(new chunk_pool(headroom, body));
+  // Small readers do without huge pages: a hundred of them would take 200 MiB.
+  const std::size_t total = count * stride;
+  pool->alignment_ = total >= huge_page ? huge_page : page;
+  const std::size_t size = round_up(total, pool->alignment_);
+  pool->arena_ = static_cast<std::byte*>(::operator new(size, std::align_val_t{pool->alignment_}));
+  if (pool->alignment_ == huge_page) ::madvise(pool->arena_, size, MADV_HUGEPAGE);
+  const lock_guard lock(pool->mutex_);
+  pool->free_.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    pool->free_.push_back(new chunk(*pool, pool->arena_ + i * stride, headroom, body));
+  }
+  return pool.release();
+}
+
+chunk_pool::~chunk_pool() {
+  for (chunk* c : free_) delete c;
+  if (arena_) ::operator delete(arena_, std::align_val_t{alignment_});
+}
+
+std::unique_ptr<chunk> chunk_pool::make_chunk(std::size_t headroom, std::size_t body) {
+  auto* memory = static_cast<std::byte*>(::operator new(headroom + body, std::align_val_t{page}));
+  try {
+    auto c = std::make_unique<chunk>(*this, memory, headroom, body);
+    c->own_memory_ = true;
+    return c;
+  } catch (...) {
+    ::operator delete(memory, std::align_val_t{page});
+    throw;
+  }
+}
+
+chunk_reference chunk_pool::take() {
+  {
+    const lock_guard lock(mutex_);
+    if (!free_.empty()) {
+      chunk* c = free_.back();
+      free_.pop_back();
+      ++out_;
+      take_out(c->memory_, c->headroom_ + c->body_);
+      return chunk_reference(c);
+    }
+  }
+  return take_large(headroom_, body_);
+}
+
+chunk_reference chunk_pool::take_large(std::size_t carried, std::size_t body) {
+  auto c = make_chunk(round_up(carried, page), body);
+  const lock_guard lock(mutex_);
+  ++out_;
+  return chunk_reference(c.release());
+}
+
+void chunk_pool::give_back(chunk& c) noexcept {
+  const bool own_memory = c.own_memory_;  // behind the lock another thread may be the last one
+  bool last = false;
+  {
+    const lock_guard lock(mutex_);
+    --out_;
+    put_away(c.memory_, c.headroom_ + c.body_);
+    if (!own_memory) free_.push_back(&c);  // there is room: it was reserved for all of these
+    last = closed_ && out_ == 0;
+  }
+  if (own_memory) {
+    ::operator delete(c.memory_, std::align_val_t{page});
+    delete &c;
+  }
+  if (last) delete this;
+}
+
+void chunk_pool::close() noexcept {
+  bool last = false;
+  {
+    const lock_guard lock(mutex_);
+    closed_ = true;
+    last = out_ == 0;
+  }
+  if (last) delete this;
+}
+
+}  // namespace leat::detail

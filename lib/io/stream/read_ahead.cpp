@@ -1,0 +1,268 @@
+#include "leat/io/stream/detail/read_ahead.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "leat/async/this_task.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat::detail {
+namespace {
+
+constexpr std::size_t max_chunk_size = std::size_t{1} << 30;
+constexpr std::size_t max_depth = 1024;
+// Of direct reads' offsets, sizes and memory; a chunk's body is aligned to it.
+constexpr std::size_t direct_unit = 4096;
+
+std::uint64_t round_down(std::uint64_t n) noexcept { return n / direct_unit * direct_unit; }
+std::uint64_t round_up(std::uint64_t n) noexcept { return round_down(n + direct_unit - 1); }
+
+void require(std::size_t value, std::size_t limit, const char* option, std::string_view owner) {
+  if (value >= 1 && value <= limit) return;
+  throw failure(errc::invalid_argument, std::string(owner) + ": read_options::" + option + " is " +
+                                            std::to_string(value) + ", must be 1 to " +
+                                            std::to_string(limit));
+}
+
+// No more than the file has, where that is known.
+std::size_t useful_chunk_size(const read_options& options, const file& f) {
+  if (!f.is_open()) throw failure(errc::failed_precondition, f.path() + ": the file is not open");
+  check(options, f.path());
+  if (options.regular_only && !f.status().is_regular) {
+    throw failure(errc::failed_precondition,
+                  f.path() + ": this is no regular file, and read_options::regular_only is set");
+  }
+  const std::size_t wanted = options.chunk_size;
+  const std::uint64_t size = f.status().size;
+  if (size == 0) return wanted;
+  const std::uint64_t useful = std::min<std::uint64_t>(wanted, size);
+  return static_cast<std::size_t>(options.direct ? round_up(useful) : useful);
+}
+
+bool try_direct(const read_options& options, const file& f) noexcept {
+  if (!options.direct || f.status().size == 0) return false;
+  const file_handle& open = *f.open_handle();
+  return open.backend.set_direct(open.number, true) == 0;
+}
+
+// A file without a size is read in sequence: where it ends, and so where the next read has to
+// begin, is known only when a read has come back.
+std::size_t useful_depth(const read_options& options, const file& f) {
+  return f.status().size == 0 ? 1 : options.depth;
+}
+
+}  // namespace
+
+void check(const read_options& options, std::string_view owner) {
+  require(options.chunk_size, max_chunk_size, "chunk_size", owner);
+  require(options.depth, max_depth, "depth", owner);
+}
+
+// Meanwhile reads of the file need no alignment.
+class read_ahead::through_cache {
+ public:
+  explicit through_cache(const read_ahead& r) noexcept : reader_(r) { set(false); }
+  through_cache(const through_cache&) = delete;
+  through_cache& operator=(const through_cache&) = delete;
+  ~through_cache() { set(true); }
+
+ private:
+  void set(bool direct) const noexcept {
+    const file_handle& open = *reader_.file_.open_handle();
+    if (reader_.direct_) static_cast<void>(open.backend.set_direct(open.number, direct));
+  }
+
+  const read_ahead& reader_;
+};
+
+read_ahead::read_ahead(file& f, const read_options& options, std::size_t headroom)
+    : file_(f),
+      chunk_size_(useful_chunk_size(options, f)),
+      depth_(useful_depth(options, f)),
+      asked_direct_(options.direct),
+      direct_(try_direct(options, f)) {
+  // One more than are under way: the one that is looked at; and one that a consumer keeps.
+  const std::uint64_t needed =
+      has_size() ? (f.status().size + chunk_size_ - 1) / chunk_size_ : depth_;
+  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(needed, depth_));
+  pool_ = chunk_pool::make(count + 2, headroom, chunk_size_);
+}
+
+read_ahead::~read_ahead() {
+  let_go();
+  view_.restart(0);
+  pool_->close();
+}
+
+// Of the reads that are under way; a stream's might never end otherwise.
+void read_ahead::let_go() noexcept {
+  for (const chunk_reference& c : under_way_) {
+    if (c->under_way()) c->file_->backend.cancel(*c);
+  }
+  under_way_.clear();
+}
+
+// Of a file whose size is known no more is read than it had when it was opened.
+std::uint64_t read_ahead::left_to_ask() const noexcept {
+  if (!has_size()) return chunk_size_;  // a pipe, a special file: until it ends
+  return file_.status().size - next_offset_;
+}
+
+// How much of what a chunk asks for the file had when it was opened.
+std::size_t read_ahead::in_file(const chunk& c) const noexcept {
+  if (!has_size()) return c.size;
+  return static_cast<std::size_t>(std::min<std::uint64_t>(c.size, file_.status().size - c.offset));
+}
+
+// Reads past the page cache go to the beginning of a chunk, which is aligned.
+chunk_reference read_ahead::fresh(const window::demand& d) {
+  window::room r =
+      direct_ ? window::chunk_for(*pool_, d, chunk_size_) : view_.room_for(*pool_, d, chunk_size_);
+  chunk_reference c = std::move(r.in);
+  c->what = file_request::operation::read;
+  c->retries = 0;
+  c->cancelled = false;
+  c->handle = file_.open_handle()->number;
+  c->data = r.at;
+  const std::uint64_t wanted = direct_ ? round_up(left_to_ask()) : left_to_ask();
+  const std::uint64_t room = direct_ ? round_down(r.size) : r.size;
+  c->size = static_cast<std::size_t>(std::min(room, wanted));
+  c->offset = file_.status().is_stream ? next_byte : next_offset_;
+  return c;
+}
+
+// Hands a chunk to the backend, which then holds a reference to it.
+void read_ahead::submit(chunk& c) noexcept {
+  c.run_ = [](work_item& item) noexcept {
+    auto& self = static_cast<chunk&>(static_cast<file_request&>(item));
+    if (self.submit_again(self.file_->backend)) return;
+    scheduler& home = *self.home;
+    self.file_.reset();
+    self.end();
+    self.drop_reference();  // the last access
+    home.release();
+  };
+  c.home = scheduler::current();
+  c.home->hold();  // also when the reader has left: the read has to be seen to its end
+  c.begin();
+  next_offset_ += in_file(c);
+  c.add_reference();
+  c.file_ = file_.open_handle();
+  c.file_->backend.submit(c);
+}
+
+// Drops all reads, so that the next advance() reads the file again from the offset of the one that
+// failed: the error may have been transient. A stream continues with its next byte.
+void read_ahead::read_again_from(std::uint64_t offset) noexcept {
+  let_go();
+  if (offset != next_byte) next_offset_ = offset;
+}
+
+// What the read of a chunk has brought, and the rest of it where it was cut short.
+task<std::size_t> read_ahead::complete(chunk& c, std::source_location where) {
+  const bool refused = c.result == -EINVAL && asked_direct_;
+  if (c.result < 0 && !refused) {
+    const std::exception_ptr error =
+        file_error(c.result, file_.path(), "cannot read" + at_offset(c.offset));
+    read_again_from(c.offset);
+    std::rethrow_exception(error);
+  }
+  if (refused && direct_) {
+    const file_handle& open = *file_.open_handle();
+    static_cast<void>(open.backend.set_direct(open.number, false));
+    direct_ = false;
+  }
+  const std::size_t wanted = in_file(c);
+  std::size_t got = refused ? 0 : std::min(static_cast<std::size_t>(c.result), wanted);
+  if (got < wanted && (got > 0 || refused) && c.offset != next_byte) {
+    const through_cache rest(*this);
+    got += co_await file_.read_at(c.offset + got, {c.data + got, wanted - got}, where);
+  }
+  co_return got;
+}
+
+// After seek() to the midst of a unit: moves what was sought to the front of the chunk.
+std::size_t read_ahead::leave_out(chunk& c, std::size_t got) noexcept {
+  const std::size_t count = std::min(std::exchange(unwanted_, 0), got);
+  if (count > 0) std::memmove(c.data, c.data + count, got - count);
+  return got - count;
+}
+
+// The file ended within a chunk. One with a size has become shorter: what comes behind is not the
+// rest of it, whatever it is. One without may grow on from here.
+void read_ahead::end_here(std::size_t got, const chunk& c) noexcept {
+  let_go();
+  if (has_size()) ended_ = true;
+  if (c.offset != next_byte) next_offset_ = c.offset + got;
+}
+
+// Sees to it that the chunk that comes next in the file is in front, and read; none where nothing
+// is left to ask for.
+task<void> read_ahead::fetch(window::demand d, std::source_location where) {
+  if (under_way_.empty()) {
+    if (left_to_ask() == 0) co_return;
+    // First its place, for which there may be no memory, then the read.
+    chunk& c = *under_way_.emplace_back(fresh(d));
+    file_handle& open = *file_.open_handle();
+    // Past the page cache there is nothing that needs no waiting.
+    if (!direct_ && open.backend.try_now(c) && c.result > 0) {
+      open.answers_at_once = true;
+      next_offset_ += in_file(c);
+      co_return;
+    }
+    submit(c);
+  }
+  while (under_way_.size() < depth_ && left_to_ask() > 0) {
+    submit(*under_way_.emplace_back(fresh({})));
+  }
+  chunk& next = *under_way_.front();
+  co_await read_wait(next, file_.path(), next.offset, where);
+}
+
+task<bool> read_ahead::advance(std::size_t carried, std::uint64_t needed,
+                               std::source_location where) {
+  const one_at_a_time::use use(in_use_);
+  const file_handle::use file_in_use(file_.open_handle());
+  if (co_await this_task::stop_requested()) {
+    throw failure(errc::cancelled, file_.path() + ": read");
+  }
+  const window::demand d{.carried = carried, .needed = needed, .certain = has_size()};
+  if (!ended_) co_await fetch(d, where);
+  if (!under_way_.empty()) {
+    // It stays in front until it is in view: neither a stop nor a lack of memory loses it.
+    const chunk_reference c = under_way_.front();
+    const std::size_t read = co_await complete(*c, where);
+    const std::size_t got = leave_out(*c, read);
+    if (got > 0) view_.slide(*pool_, {c, c->data, c->size}, d, got);
+    under_way_.pop_front();
+    if (read < in_file(*c)) end_here(read, *c);
+    if (got > 0) co_return true;
+  }
+  ended_ = true;
+  if (view_.end() < file_.status().size) {
+    throw failure(errc::data_loss, file_.path() + ": the file became shorter while it was read: " +
+                                       std::to_string(file_.status().size) +
+                                       " bytes when it was opened, end at offset " +
+                                       std::to_string(view_.end()));
+  }
+  view_.shrink(carried);
+  co_return false;
+}
+
+task<std::size_t> read_ahead::read_beside(std::uint64_t offset, std::span<std::byte> to,
+                                          std::source_location where) {
+  const through_cache beside(*this);
+  co_return co_await file_.read_at(offset, to, where);
+}
+
+void read_ahead::seek(std::uint64_t offset) noexcept {
+  let_go();
+  view_.restart(offset);
+  next_offset_ = direct_ ? round_down(offset) : offset;
+  unwanted_ = static_cast<std::size_t>(offset - next_offset_);
+  ended_ = false;
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,85 @@
+#include "leat/io/stream/detail/stream_window.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace leat::detail {
+
+void window::copy(std::byte* to, const std::byte* from, std::size_t count) noexcept {
+  if (count > 0) std::memcpy(to, from, count);
+  copied_ += count;
+}
+
+window::room window::room_for(chunk_pool& pool, const demand& d, std::size_t size) const {
+  // What is copied is no more than what came last: so the copying stays linear.
+  if (current_ && d.carried > std::min(fresh_, pool.headroom())) {
+    std::byte* const at = current_->body() + (data_ + size_ - current_->body());
+    if (const std::size_t left = current_->room_from(at); left > 0) return {current_, at, left};
+  }
+  return chunk_for(pool, d, size);
+}
+
+window::room window::chunk_for(chunk_pool& pool, const demand& d, std::size_t size) {
+  chunk_reference c;
+  if (d.carried <= pool.headroom()) {
+    c = pool.take();
+  } else {
+    // A record longer than the headroom: room for it, and for as much again, so that the copying of
+    // a very long record stays linear. Beyond the record itself there is no need for it.
+    std::uint64_t more = d.carried;
+    if (d.needed > d.carried) {
+      more = d.certain ? d.needed - d.carried : std::min(more, d.needed - d.carried);
+    }
+    c = pool.take_large(d.carried, static_cast<std::size_t>(std::max<std::uint64_t>(size, more)));
+  }
+  std::byte* const at = c->body();
+  const std::size_t room_size = c->body_size();
+  return {std::move(c), at, room_size};
+}
+
+void window::slide(chunk_pool& pool, room r, const demand& d, std::size_t fresh) {
+  const std::size_t carried = d.carried;
+  const std::byte* const kept = data_ + (size_ - carried);
+  // Not by the place: another chunk may begin where this one ends.
+  if (current_ && &*r.in == &*current_) {
+    data_ = kept;
+  } else if (carried <= r.in->headroom()) {
+    std::byte* const start = r.at - carried;
+    copy(start, kept, carried);
+    current_ = std::move(r.in);
+    data_ = start;
+  } else if (current_->room_from(kept + carried) >= fresh) {
+    // A record longer than a chunk: piece after piece goes behind what is there ...
+    copy(current_->body() + (kept - current_->body()) + carried, r.at, fresh);
+    data_ = kept;
+  } else {
+    // ... and into twice the room when that is full, so that the copying stays linear.
+    const std::size_t all = carried + fresh;
+    const bool known = d.certain && d.needed > 0;
+    const auto size = known ? std::max<std::uint64_t>(all, d.needed) : 2 * all;
+    chunk_reference larger = pool.take_large(0, static_cast<std::size_t>(size));
+    copy(larger->body(), kept, carried);
+    copy(larger->body() + carried, r.at, fresh);
+    current_ = std::move(larger);
+    data_ = current_->body();
+  }
+  size_ = carried + fresh;
+  end_ += fresh;
+  fresh_ = fresh;
+}
+
+void window::shrink(std::size_t carried) noexcept {
+  data_ += size_ - carried;
+  size_ = carried;
+}
+
+void window::restart(std::uint64_t offset) noexcept {
+  current_ = {};
+  data_ = nullptr;
+  size_ = 0;
+  end_ = offset;
+  fresh_ = 0;
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,199 @@
+#include "leat/io/writer/sharded_tfrecord_writer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "io/writer/tfrecord_options.hpp"
+#include "leat/base/error.hpp"
+#include "leat/codec/tfrecord/tfrecord.hpp"
+#include "leat/io/index/tfrecord_index_file.hpp"
+
+namespace leat {
+namespace {
+
+constexpr std::size_t max_open_shards = 10'000;
+constexpr std::size_t least_digits = 5;
+
+std::string padded(std::size_t number) {
+  std::string digits = std::to_string(number);
+  digits.insert(0, least_digits - std::min(least_digits, digits.size()), '0');
+  return digits;
+}
+
+// Until the number of files is known, their names do not have it.
+std::string partial_name(const std::string& prefix, std::size_t index, const std::string& suffix) {
+  return prefix + "-" + padded(index) + suffix;
+}
+
+void check(const sharded_tfrecord_writer_options& o, const std::string& prefix) {
+  const auto refuse = [&](const std::string& what) {
+    throw failure(errc::invalid_argument, prefix + ": sharded_tfrecord_writer_options::" + what);
+  };
+  if (o.max_records == 0) refuse("max_records is 0");
+  if (o.max_bytes == 0) refuse("max_bytes is 0");
+  if (o.shard_count > max_open_shards) {
+    refuse("shard_count is " + std::to_string(o.shard_count) + ", must be at most " +
+           std::to_string(max_open_shards));
+  }
+  const bool limited = o.max_records != UINT64_MAX || o.max_bytes != UINT64_MAX;
+  if (o.shard_count > 0 && limited) {
+    refuse("shard_count says how many files there are: then neither max_records nor max_bytes can");
+  }
+  if (o.suffix.find('/') != std::string::npos) refuse("suffix is no part of a name: " + o.suffix);
+  detail::check(o.file, prefix);
+}
+
+}  // namespace
+
+std::string shard_path(std::string_view prefix, std::size_t index, std::size_t count,
+                       std::string_view suffix) {
+  std::string path(prefix);
+  std::string number = padded(index);
+  const std::string all = padded(count);
+  number.insert(0, all.size() - std::min(all.size(), number.size()), '0');
+  path.append("-").append(number).append("-of-").append(all).append(suffix);
+  return path;
+}
+
+task<sharded_tfrecord_writer> sharded_tfrecord_writer::open(
+    std::string prefix, sharded_tfrecord_writer_options options) {
+  if (prefix.empty()) {
+    throw failure(errc::invalid_argument,
+                  "sharded_tfrecord_writer: the prefix of the paths is empty");
+  }
+  check(options, prefix);
+  sharded_tfrecord_writer writer(std::move(prefix), std::move(options));
+  const std::size_t count = std::max<std::size_t>(writer.options_.shard_count, 1);
+  for (std::size_t i = 0; i < count; ++i) {
+    writer.add_shard();
+    co_await writer.create_file(i);
+  }
+  co_return writer;
+}
+
+sharded_tfrecord_writer::sharded_tfrecord_writer(std::string prefix,
+                                                 sharded_tfrecord_writer_options options)
+    : prefix_(std::move(prefix)), options_(std::move(options)) {}
+
+void sharded_tfrecord_writer::add_shard() {
+  const tfrecord_writer_options& o = options_.file;
+  shard s;
+  s.output.emplace(o.compression_type, o.deflate, o.buffer_size, o.output_buffer_size);
+  if (o.index) s.index.emplace();
+  shards_.push_back(std::move(s));
+}
+
+bool sharded_tfrecord_writer::is_full(const shard& s, std::size_t payload_size) const noexcept {
+  if (s.records == 0) return false;
+  if (s.records >= options_.max_records) return true;
+  const std::uint64_t size = s.output->file_size();
+  if (size >= options_.max_bytes) return true;
+  return options_.file.compression_type == compression::none &&
+         payload_size + tfrecord_overhead > options_.max_bytes - size;
+}
+
+// The index of the shard that the next record goes to.
+std::size_t sharded_tfrecord_writer::shard_for(std::size_t payload_size) {
+  if (is_dealt()) return records_ % options_.shard_count;
+  if (is_full(shards_.back(), payload_size)) add_shard();
+  return shards_.size() - 1;
+}
+
+// The record is taken first: then whatever fails can be tried again, by whoever comes next.
+task<void> sharded_tfrecord_writer::write(byte_view payload) {
+  if (closing_) throw failure(errc::failed_precondition, prefix_ + ": write after close");
+  const detail::one_at_a_time::use use(in_use_);
+  const std::size_t index = shard_for(payload.size());
+  shard& s = shards_[index];
+  detail::append_record(*s.output, s.index, payload);
+  ++s.records;
+  ++records_;
+  bytes_ += payload.size() + tfrecord_overhead;
+  if (!is_dealt()) co_await finish_before(index);
+  if (s.output->full()) co_await drain(index, deflate_flush::none);
+}
+
+task<void> sharded_tfrecord_writer::flush() {
+  if (closing_) throw failure(errc::failed_precondition, prefix_ + ": flush after close");
+  const detail::one_at_a_time::use use(in_use_);
+  if (!is_dealt()) co_await finish_before(shards_.size() - 1);
+  for (std::size_t i = finished_; i < shards_.size(); ++i) {
+    co_await drain(i, options_.file.flush_mode);
+  }
+}
+
+task<void> sharded_tfrecord_writer::close() {
+  if (closed_) co_return;
+  const detail::one_at_a_time::use use(in_use_);
+  closing_ = true;
+  co_await finish_before(shards_.size());
+  co_await publish();
+  co_await detail::sync_parent_directory(prefix_);
+  closed_ = true;
+}
+
+task<void> sharded_tfrecord_writer::create_file(std::size_t index) {
+  std::optional<detail::partial_file>& file = shards_[index].file;
+  if (file) co_return;
+  file.emplace(
+      co_await detail::partial_file::create(partial_name(prefix_, index, options_.suffix)));
+}
+
+task<void> sharded_tfrecord_writer::drain(std::size_t index, deflate_flush flush) {
+  co_await create_file(index);
+  shard& s = shards_[index];
+  co_await s.output->drain(s.file->contents(), flush);
+}
+
+// All shards in front of `end`; those that are finished need no buffers any more.
+task<void> sharded_tfrecord_writer::finish_before(std::size_t end) {
+  for (; finished_ < end; ++finished_) {
+    shard& s = shards_[finished_];
+    if (!s.file || s.file->contents().is_open()) {
+      co_await drain(finished_, deflate_flush::finish);
+      co_await s.file->finish();
+    }
+    s.output.reset();
+    if (s.index) {
+      const std::string path = partial_name(prefix_, finished_, options_.suffix);
+      co_await s.index->finish(s.file->partial_path(), tfrecord_index_path(path));
+    }
+  }
+}
+
+// All of them get their names, or none.
+task<void> sharded_tfrecord_writer::publish() {
+  const std::vector<std::string> names = paths();
+  try {
+    co_await publish_all(names);
+  } catch (...) {
+    for (shard& s : shards_) {
+      s.file->withdraw();
+      if (s.index) s.index->withdraw();
+    }
+    throw;
+  }
+  for (shard& s : shards_) {
+    s.file->keep();
+    if (s.index) s.index->keep();
+  }
+}
+
+// The files last: with them all is there.
+task<void> sharded_tfrecord_writer::publish_all(const std::vector<std::string>& names) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    std::optional<detail::index_beside>& index = shards_[i].index;
+    if (index) co_await index->publish(tfrecord_index_path(names[i]));
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) co_await shards_[i].file->publish(names[i]);
+}
+
+std::vector<std::string> sharded_tfrecord_writer::paths() const {
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < shards_.size(); ++i) {
+    all.push_back(shard_path(prefix_, i, shards_.size(), options_.suffix));
+  }
+  return all;
+}
+
+}  // namespace leat

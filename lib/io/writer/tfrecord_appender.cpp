@@ -1,0 +1,265 @@
+#include "leat/io/writer/tfrecord_appender.hpp"
+
+#include <array>
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/error_text.hpp"
+#include "io/writer/tfrecord_options.hpp"
+#include "leat/base/error.hpp"
+#include "leat/codec/compression/compression.hpp"
+#include "leat/io/file/detail/atomic_file.hpp"
+#include "leat/io/index/tfrecord_index_file.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
+
+namespace leat {
+namespace {
+
+using op = file_request::operation;
+
+std::string note_path_of(const std::string& path) { return path + ".append"; }
+
+// "1234\n". None: it was not all on the device when the machine stopped; what is not is missing at
+// its end, or zero. Errors: data_loss for what no appender has written.
+std::optional<std::uint64_t> parse_note(std::string_view text, const std::string& path) {
+  constexpr std::string_view digits = "0123456789";
+  constexpr std::size_t longest = std::numeric_limits<std::uint64_t>::digits10 + 2;
+  const bool whole = text.ends_with('\n');
+  const std::string_view number = text.substr(0, text.size() - (whole ? 1 : 0));
+  if (!whole && text.size() <= longest &&
+      number.find_first_not_of(std::string("\0", 1).append(digits)) == number.npos) {
+    return std::nullopt;
+  }
+  std::uint64_t size = 0;
+  const char* const end = number.data() + number.size();
+  const auto [behind, error] = std::from_chars(number.data(), end, size);
+  if (!whole || error != std::errc() || behind != end) {
+    throw failure(errc::data_loss, path + ": does not tell how long a file was: nothing is cut");
+  }
+  return size;
+}
+
+// Of a file that is whole; else an error. They go into the index, where there is one.
+task<std::uint64_t> count_records(const file& f, tfrecord_appender_options options,
+                                  std::optional<detail::index_beside>& index) {
+  tfrecord_reader_options how;
+  how.checks = options.checks;
+  how.max_record_size = options.max_record_size;
+  auto reader = co_await tfrecord_reader::open(f.path(), how);
+  record_batch batch;
+  try {
+    for (bool more = true; more;) {
+      more = co_await reader->read_batch(batch);
+      if (!index) continue;
+      for (const byte_view record : batch) index->add(record.size());
+    }
+  } catch (const failure& e) {
+    if (e.code() != errc::data_loss) throw;
+    throw failure(errc::data_loss, detail::sentence_of(e) +
+                                       "; nothing can be appended: write its whole records to a "
+                                       "new file");
+  }
+  if (reader->position().offset != f.status().size) {
+    throw failure(errc::aborted, f.path() + ": somebody else writes to the file");
+  }
+  co_return reader->position().index;
+}
+
+task<void> check_kind(file& f) {
+  if (!f.status().is_regular) {
+    throw failure(errc::invalid_argument, f.path() + ": only to a regular file can be appended");
+  }
+  std::array<std::byte, compression_sample_size> beginning;
+  const std::size_t size = co_await f.read_at(0, beginning);
+  const auto kind = detect_tfrecord_compression(byte_view(beginning).first(size));
+  if (kind != compression::none) {
+    throw failure(errc::invalid_argument, f.path() +
+                                              ": nothing can be appended to a file that is "
+                                              "compressed (" +
+                                              std::string(name(kind)) + "): write another one");
+  }
+}
+
+// An index takes the place of a file only.
+task<void> check_index(std::string path) {
+  try {
+    const file_status status = co_await get_status(path);
+    if (status.is_regular) co_return;
+  } catch (const failure& e) {
+    if (e.code() != errc::not_found) throw;
+    co_return;
+  }
+  throw failure(errc::invalid_argument,
+                path + ": the index would take the place of what is no regular file");
+}
+
+}  // namespace
+
+// The file beside the file. Its destructor removes it, unless that was done, or it is to stay.
+class tfrecord_appender::note {
+ public:
+  static task<std::unique_ptr<note>> make(std::string path) {
+    auto n = std::make_unique<note>();
+    n->path_ = note_path_of(path);
+    try {
+      n->file_ = co_await file::open(n->path_, open_mode::write_new);
+    } catch (const failure& e) {
+      if (e.code() != errc::already_exists) throw;
+      throw failure(errc::already_exists,
+                    path + ": " + n->path_ +
+                        " says that somebody appends to the file, or was interrupted; if nobody "
+                        "does, roll_back_append() makes it what it was before");
+    }
+    n->handle_ = n->file_.open_handle();
+    co_return n;
+  }
+
+  note() = default;
+  note(const note&) = delete;
+  note& operator=(const note&) = delete;
+  ~note() {
+    if (!handle_ || done_) return;
+    file_request request;
+    request.what = op::remove;
+    request.path = path_.c_str();
+    handle_->run_anywhere(request);  // an error leaves it: then it says what is to be done
+  }
+
+  // On the device, before anything is appended.
+  task<void> write(std::uint64_t size) {
+    const std::string text = std::to_string(size) + "\n";
+    co_await file_.write_at(0, as_bytes(text));
+    co_await file_.sync();
+    co_await file_.close();
+    co_await detail::sync_parent_directory(path_);
+  }
+
+  task<void> remove() {
+    if (done_) co_return;
+    co_await remove_file(path_);
+    done_ = true;
+  }
+
+  void leave() noexcept { done_ = true; }
+  [[nodiscard]] bool done() const noexcept { return done_; }
+
+ private:
+  file file_;
+  std::shared_ptr<detail::file_handle> handle_;  // for the destructor, when the file is closed
+  std::string path_;
+  bool done_ = false;
+};
+
+task<tfrecord_appender> tfrecord_appender::open(std::string path,
+                                                tfrecord_appender_options options) {
+  detail::check_size(options.buffer_size, 0, "tfrecord_appender_options::buffer_size", path);
+  auto n = co_await note::make(path);
+  file f = co_await file::open(std::move(path), open_mode::read_write);
+  co_await check_kind(f);
+  std::optional<detail::index_beside> index;
+  if (options.index) {
+    index.emplace();
+    co_await check_index(tfrecord_index_path(f.path()));
+  }
+  const std::uint64_t records = co_await count_records(f, options, index);
+  co_await n->write(f.status().size);
+  co_return tfrecord_appender(std::move(n), std::move(f), records, std::move(index), options);
+}
+
+tfrecord_appender::tfrecord_appender(std::unique_ptr<note> n, file f, std::uint64_t records_before,
+                                     std::optional<detail::index_beside> index,
+                                     const tfrecord_appender_options& options)
+    : note_(std::move(n)),
+      file_(std::move(f)),
+      output_(compression::none, {}, options.buffer_size, 0, file_.status().size),
+      index_(std::move(index)),
+      records_before_(records_before),
+      bytes_before_(file_.status().size) {}
+
+tfrecord_appender::tfrecord_appender(tfrecord_appender&&) noexcept = default;
+
+tfrecord_appender::~tfrecord_appender() {
+  if (!note_ || note_->done()) return;
+  const auto on_device = [this](op what) {
+    file_request request;
+    request.what = what;
+    request.handle = file_.open_handle()->number;
+    request.offset = bytes_before_;
+    file_.open_handle()->run_anywhere(request);
+    return request.result == 0;
+  };
+  // The note goes only when the file is on the device as it was.
+  if (!on_device(op::truncate) || !on_device(op::sync)) note_->leave();
+}
+
+task<void> tfrecord_appender::write(byte_view payload) {
+  if (closing_) throw failure(errc::failed_precondition, file_.path() + ": write after close");
+  const detail::one_at_a_time::use use(in_use_);
+  detail::append_record(output_, index_, payload);
+  ++records_;
+  if (output_.full()) co_await output_.drain(file_, deflate_flush::none);
+}
+
+task<void> tfrecord_appender::flush() {
+  if (closing_) throw failure(errc::failed_precondition, file_.path() + ": flush after close");
+  const detail::one_at_a_time::use use(in_use_);
+  co_await output_.drain(file_, deflate_flush::none);
+}
+
+task<void> tfrecord_appender::close() {
+  if (closed_) co_return;
+  const detail::one_at_a_time::use use(in_use_);
+  closing_ = true;
+  if (!note_->done()) {
+    co_await output_.drain(file_, deflate_flush::none);
+    co_await file_.sync();
+    if (index_) co_await publish_index();
+    co_await note_->remove();
+  }
+  if (index_) index_->keep();
+  co_await file_.close();
+  co_await detail::sync_parent_directory(file_.path());
+  closed_ = true;
+}
+
+// Before the note goes: with that all is there.
+task<void> tfrecord_appender::publish_index() {
+  const std::string index_path = tfrecord_index_path(file_.path());
+  co_await index_->finish(file_.path(), index_path);
+  co_await index_->publish(index_path);
+}
+
+task<bool> roll_back_append(std::string path) {
+  const std::string note_path = note_path_of(path);
+  file n;
+  try {
+    n = co_await file::open(note_path);
+  } catch (const failure& e) {
+    if (e.code() != errc::not_found) throw;
+  }
+  if (!n.is_open()) co_return false;
+  std::string text(32, '\0');
+  const std::size_t read =
+      co_await n.read_at(0, std::span(reinterpret_cast<std::byte*>(text.data()), text.size()));
+  text.resize(read);
+  // Without a number nothing had been appended yet.
+  if (const auto size = parse_note(text, note_path)) {
+    file f = co_await file::open(path, open_mode::read_write);
+    if (f.status().size < *size) {
+      throw failure(errc::data_loss, path + ": has " + std::to_string(f.status().size) +
+                                         " bytes, and had " + std::to_string(*size) +
+                                         " before the append of which " + note_path + " tells");
+    }
+    co_await f.truncate(*size);
+    co_await f.sync();
+    co_await f.close();
+  }
+  co_await remove_file(note_path);
+  co_await detail::sync_parent_directory(path);
+  co_return true;
+}
+
+}  // namespace leat

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "leat/base/bytes.hpp"
+#include "leat/io/file/detail/output_buffer.hpp"
+#include "leat/io/index/detail/sidecar_index.hpp"
+#include "leat/io/writer/tfrecord_writer.hpp"
+
+namespace leat::detail {
+
+/// Throws invalid_argument, with `path`, for a buffer of fewer than `least` bytes or of too many.
+void check_size(std::size_t value, std::size_t least, const char* option, const std::string& path);
+
+/// The same for any option out of range.
+void check(const tfrecord_writer_options& options, const std::string& path);
+
+/// Adds a record to what is to be written, and to the index where there is one. Errors: as
+/// index_beside::add(); std::bad_alloc; then nothing was added.
+void append_record(output_buffer& to, std::optional<index_beside>& index, byte_view payload);
+
+}  // namespace leat::detail

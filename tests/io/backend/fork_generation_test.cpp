@@ -1,0 +1,65 @@
+// A child of fork() has the parent's memory and none of its threads.
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/io/file/file.hpp"
+#include "support/child_process.hpp"
+#include "support/leat_test.hpp"
+#include "support/temp_dir.hpp"
+
+namespace fork_generation_test {
+
+using leat::file_request;
+using leat::task;
+
+// Has to go through the ring, or to a worker thread.
+task<std::size_t> names_in(std::string directory) {
+  const std::vector<std::string> names = co_await leat::list_directory(std::move(directory));
+  co_return names.size();
+}
+
+TEST_CASE("file: a child of fork makes worker threads of its own", "[io]") {
+  const temp_dir dir;
+  dir.write("a", "");
+  CHECK(leat::sync_wait(names_in(dir.path())) == 1);  // the parent has some
+  CHECK(leat_test::said_by_child(
+            [&] { return std::to_string(leat::sync_wait(names_in(dir.path()))); }) == "1");
+  CHECK(leat::sync_wait(names_in(dir.path())) == 1);
+}
+
+TEST_CASE("file: a child of fork ends although its parent has worker threads", "[io]") {
+  const temp_dir dir;
+  CHECK(leat::sync_wait(names_in(dir.path())) == 0);
+  std::fflush(nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(3600);
+    ::close(STDOUT_FILENO);
+    std::exit(3);  // static objects are destroyed
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 3);
+}
+
+TEST_CASE("file: to use the parent's files in a child of fork ends the child", "[io]") {
+  leat::sync_wait([]() -> task<> {
+    leat::file_backend& files = leat::get_file_backend(co_await leat::this_task::get_scheduler());
+    file_request r;
+    r.what = file_request::operation::sync;
+    r.path = "/";
+    const std::string said = leat_test::last_words([&] { files.submit(r); });
+    CHECK(said.find("a child of fork() must not use its parent's files") != said.npos);
+  }());
+}
+
+}  // namespace fork_generation_test

@@ -1,0 +1,186 @@
+// What becomes of files and of their requests under way when their scheduler is destroyed.
+
+#include <chrono>
+#include <fcntl.h>
+#include <memory>
+#include <optional>
+#include <string>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/async/task_group.hpp"
+#include "leat/io/backend/file_backend.hpp"
+#include "leat/io/file/file.hpp"
+#include "leat/io/reader/line_reader.hpp"
+#include "leat/io/reader/whole_files.hpp"
+#include "support/descriptors.hpp"
+#include "support/loops.hpp"
+#include "support/temp_dir.hpp"
+
+namespace scheduler_end_files_test {
+
+using namespace std::chrono_literals;
+using leat::file_backend_choice;
+using leat::task;
+using leat_test::asio_loop;
+using leat_test::embedded_loop;
+using leat_test::is_cancelled;
+
+// False where the system refuses a ring.
+bool use_backend(leat::scheduler& home, file_backend_choice choice) {
+  try {
+    static_cast<void>(leat::get_file_backend(home, choice));
+    return true;
+  } catch (const leat::failure&) {
+    return false;
+  }
+}
+
+// Descriptors that worker threads keep, opened once.
+void warm_up(const temp_dir& dir) {
+  for (const auto choice : {file_backend_choice::threads, file_backend_choice::io_uring}) {
+    embedded_loop loop;
+    if (!use_backend(loop.home(), choice)) continue;
+    leat::task_group group;
+    REQUIRE(::mkfifo((dir / "warm").c_str(), 0600) == 0);
+    const int writer = ::open((dir / "warm").c_str(), O_RDWR | O_CLOEXEC);
+    REQUIRE(::write(writer, "x", 1) == 1);
+    group.spawn_on(loop.home(), [](std::string path) -> task<> {
+      leat::file f = co_await leat::file::open(path);
+      std::byte one[1];
+      static_cast<void>(co_await f.read_at(leat::next_byte, one));
+    }(dir / "warm"));
+    while (group.live_tasks() > 0) loop.run_ready();
+    group.wait_join();
+    ::close(writer);
+    ::unlink((dir / "warm").c_str());
+  }
+}
+
+task<> read_stream(std::string path) {
+  leat::file f = co_await leat::file::open(path);
+  std::byte some[100];
+  static_cast<void>(co_await f.read_at(leat::next_byte, some));
+}
+
+TEMPLATE_TEST_CASE("files and scheduler: a read of a pipe that nobody writes to", "[io]", asio_loop,
+                   embedded_loop) {
+  const temp_dir dir;
+  warm_up(dir);
+  const std::string path = dir / "fifo";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  const int writer = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  const auto choice = GENERATE(file_backend_choice::threads, file_backend_choice::io_uring);
+  const std::size_t before = leat_test::open_descriptors();
+  leat::task_group group;
+  {
+    TestType loop;
+    if (!use_backend(loop.home(), choice)) return;
+    group.spawn_on(loop.home(), read_stream(path));
+    for (int i = 0; i < 20; ++i) {
+      loop.run_ready();
+      std::this_thread::sleep_for(1ms);
+    }
+    SECTION("waits") {}
+    SECTION("has ended, and the loop has not looked") {
+      REQUIRE(::write(writer, "x", 1) == 1);
+      std::this_thread::sleep_for(20ms);
+    }
+    loop.end();
+  }
+  CHECK(is_cancelled(group));
+  CHECK(leat_test::open_descriptors() == before);
+  ::close(writer);
+}
+
+TEMPLATE_TEST_CASE("files and scheduler: a reader outlives its scheduler", "[io]", asio_loop,
+                   embedded_loop) {
+  const temp_dir dir;
+  warm_up(dir);
+  const std::string path = dir / "fifo";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  const int writer = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  REQUIRE(::write(writer, "one\n", 4) == 4);
+  const auto choice = GENERATE(file_backend_choice::threads, file_backend_choice::io_uring);
+  const std::size_t before = leat_test::open_descriptors();
+  {
+    std::unique_ptr<leat::line_reader> reader;
+    std::vector<std::string> lines;
+    leat::task_group group;
+    TestType loop;
+    if (!use_backend(loop.home(), choice)) return;
+    group.spawn_on(loop.home(),
+                   [](std::string name, std::unique_ptr<leat::line_reader>& r,
+                      std::vector<std::string>& out) -> task<> {
+                     r = co_await leat::line_reader::open(name);
+                     leat::line_batch batch;
+                     for (bool more = true; more;) {
+                       more = co_await r->read_batch(batch);
+                       for (const std::string_view line : batch) out.emplace_back(line);
+                     }
+                   }(path, reader, lines));
+    for (int i = 0; i < 50; ++i) {
+      loop.run_ready();
+      std::this_thread::sleep_for(1ms);
+    }
+    loop.end();
+    CHECK(is_cancelled(group));
+    CHECK(lines == std::vector<std::string>{"one"});
+  }
+  CHECK(leat_test::open_descriptors() == before);
+  ::close(writer);
+}
+
+// Opens, reads, writes, lists and closes without end.
+task<> work(std::string path, std::string other) {
+  for (;;) {
+    leat::file in = co_await leat::file::open(path);
+    std::vector<std::byte> some(100'000);
+    static_cast<void>(co_await in.read_at(0, some));
+    leat::file out = co_await leat::file::open(other, leat::open_mode::write);
+    co_await out.write_at(0, some);
+    co_await out.sync();
+    static_cast<void>(co_await leat::get_status(other));
+    leat::whole_files files({path, other, path});
+    leat::whole_file one;
+    static_cast<void>(co_await files.next(one));
+    co_await out.close();
+    co_await leat::remove_file(other);
+  }
+}
+
+TEMPLATE_TEST_CASE("files and scheduler: destroyed at any time, no descriptor is lost", "[io]",
+                   asio_loop, embedded_loop) {
+  const temp_dir dir;
+  warm_up(dir);
+  const std::string path = dir / "file";
+  {
+    const int n = ::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    const std::string text(300'000, 'x');
+    REQUIRE(::write(n, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+    ::close(n);
+  }
+  const auto choice = GENERATE(file_backend_choice::threads, file_backend_choice::io_uring);
+  const std::size_t before = leat_test::open_descriptors();
+  for (int round = 0; round < 60; ++round) {
+    leat::task_group group;
+    TestType loop;
+    if (!use_backend(loop.home(), choice)) return;
+    for (int i = 0; i < 4; ++i) {
+      group.spawn_on(loop.home(), work(path, dir / ("other" + std::to_string(i))));
+    }
+    for (int turn = 0; turn <= round; ++turn) {
+      loop.run_ready();
+      if (turn % 7 == 3) std::this_thread::sleep_for(100us);
+    }
+    loop.end();
+    CHECK(is_cancelled(group));
+    CHECK(leat_test::open_descriptors() == before);
+  }
+}
+
+}  // namespace scheduler_end_files_test

@@ -1,0 +1,184 @@
+// The cases G of the specification: patterns and what they match. G01, G02 and G18 are those of
+// match_filenames_once.
+
+#include "leat/io/file/match_files.hpp"
+
+#include <filesystem>
+
+#include <catch2/catch.hpp>
+
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/base/error.hpp"
+#include "support/error_of.hpp"
+#include "support/refusal.hpp"
+#include "support/temp_dir.hpp"
+
+namespace match_files_test {
+
+using leat_test::contains;
+using paths = std::vector<std::string>;
+
+paths match(const paths& patterns, leat::match_options options = {}) {
+  return leat::sync_wait(leat::match_files(patterns, options));
+}
+
+struct tree : temp_dir {
+  tree() {
+    std::filesystem::create_directories(*this / "sub/deep");
+    write("a.txt", "");
+    write("b.txt", "");
+    write(".hidden.txt", "");
+    write("[x]", "");
+    write("sub/c.txt", "");
+    write("sub/deep/d.txt", "");
+  }
+};
+
+// The files of G03 to G07.
+struct letters : temp_dir {
+  letters() {
+    for (const char* middle : {"c", "z", "asdfjkl", "3", "4", ""}) write(name(middle), "");
+    write("XYZq7", "");
+  }
+  static std::string name(const std::string& middle) { return "AB" + middle + "DEF.GHq7"; }
+  [[nodiscard]] paths of(const paths& middles) const {
+    paths all;
+    for (const std::string& middle : middles) all.push_back(*this / name(middle));
+    return all;
+  }
+};
+
+// Files in directories of a temporary one.
+struct forest : temp_dir {
+  explicit forest(const paths& files) {
+    for (const std::string& file : files) {
+      std::filesystem::create_directories(std::filesystem::path(*this / file).parent_path());
+      write(file, "");
+    }
+  }
+};
+
+// Goes there, and back at the end.
+struct working_directory {
+  explicit working_directory(const std::string& there) { std::filesystem::current_path(there); }
+  ~working_directory() { std::filesystem::current_path(before); }
+  std::filesystem::path before = std::filesystem::current_path();
+};
+
+TEST_CASE("match_files: G03 a question mark is one character", "[pipeline]") {
+  const letters t;
+  CHECK(match({t / "AB?DEF.GH*"}) == t.of({"3", "4", "c", "z"}));
+}
+
+TEST_CASE("match_files: G05, G06 sets and ranges", "[pipeline]") {
+  const letters t;
+  CHECK(match({t / "AB[cxz]DEF.GH*"}) == t.of({"c", "z"}));
+  CHECK(match({t / "AB[0-9]DEF.GH*"}) == t.of({"3", "4"}));
+}
+
+TEST_CASE("match_files: G07 several patterns give one sorted list", "[pipeline]") {
+  const letters t;
+  paths expected = t.of({"3", "4", "c", "z"});
+  expected.push_back(t / "XYZq7");
+  CHECK(match({t / "AB?DEF.GH*", t / "X?Z*"}) == expected);
+  CHECK(match({t / "X?Z*", t / "AB?DEF.GH*"}) == expected);
+}
+
+TEST_CASE("match_files: G08 no pattern is no path", "[pipeline]") { CHECK(match({}).empty()); }
+
+TEST_CASE("match_files: G10, G11 wildcards in directories", "[pipeline]") {
+  const forest one({"match-00/abc/x", "match-01/abc/x", "match-0a/abc/x", "match-aaa/abc/x"});
+  CHECK(match({one / "match-?a*/abc/x"}) == paths{one / "match-0a/abc/x", one / "match-aaa/abc/x"});
+  const forest two({"match-00/abc/00", "match-00/abc/01", "match-00/abc/09", "match-01/abc/00",
+                    "match-01/abc/04", "match-01/abc/10", "match-02/abc/00"});
+  CHECK(match({two / "match-0[0-1]/abc/0[0-8]"}) ==
+        paths{two / "match-00/abc/00", two / "match-00/abc/01", two / "match-01/abc/00",
+              two / "match-01/abc/04"});
+}
+
+TEST_CASE("match_files: G12 what is matched here begins with a dot and a slash", "[pipeline]") {
+  const forest t({"test"});
+  const working_directory here(t.path());
+  CHECK(match({"te*"}) == paths{"./test"});
+  CHECK(match({"test"}) == paths{"test"});
+}
+
+TEST_CASE("match_files: G15 no match in a directory is an empty list", "[pipeline]") {
+  const temp_dir t;
+  CHECK(match({t / "*"}).empty());
+  CHECK(match({t / "*.cpp"}).empty());
+}
+
+TEST_CASE("match_files: G16 a missing directory is an error that names it", "[pipeline]") {
+  const temp_dir t;
+  auto asked = [&]() -> leat::task<> { co_await leat::match_files(paths(1, t / "none/*")); };
+  CHECK(contains(leat_test::error_of(asked(), leat::errc::not_found), t / "none"));
+}
+
+TEST_CASE("match_files: wildcards do not cross a slash", "[pipeline]") {
+  const tree t;
+  CHECK(match({t / "*.txt"}) == paths{t / ".hidden.txt", t / "a.txt", t / "b.txt"});
+  CHECK(match({t / "*/*.txt"}) == paths{t / "sub/c.txt"});
+  CHECK(match({t / "**/*.txt"}) == paths{t / "sub/c.txt"});
+  CHECK(match({t / "?.txt"}) == paths{t / "a.txt", t / "b.txt"});
+  CHECK(match({t / "[^a].txt"}) == paths{t / "b.txt"});
+  CHECK(match({t / "\\[x\\]"}) == paths{t / "[x]"});
+}
+
+TEST_CASE("match_files: a pattern without wildcards is its path, if that exists", "[pipeline]") {
+  const tree t;
+  CHECK(match({t / "a.txt"}) == paths{t / "a.txt"});
+  CHECK(match({t / "none.txt"}).empty());
+  CHECK(match({t / "*/deep/d.txt"}) == paths{t / "sub/deep/d.txt"});
+}
+
+TEST_CASE("match_files: a path that several patterns match is there once, or each time",
+          "[pipeline]") {
+  const tree t;
+  CHECK(match({t / "b*", t / "a*", t / "b.*"}) == paths{t / "a.txt", t / "b.txt"});
+  CHECK(match({t / "b*", t / "b.*"}, {.unique = false}) == paths{t / "b.txt", t / "b.txt"});
+}
+
+TEST_CASE("match_files: directories match too, unless they are left out", "[pipeline]") {
+  const tree t;
+  CHECK(match({t / "s*"}) == paths{t / "sub"});
+  CHECK(match({t / "s*"}, {.regular_only = true}).empty());
+}
+
+// Names are taken as they are; SECURITY.md.
+TEST_CASE("match_files: dots lead where they lead, and out of a directory too", "[pipeline]") {
+  const tree t;
+  CHECK(match({t / "sub/../a.txt"}) == paths{t / "sub/../a.txt"});
+  CHECK(match({t / "sub/deep/../../*.txt"}) == paths{t / "sub/deep/../../.hidden.txt",
+                                                     t / "sub/deep/../../a.txt",
+                                                     t / "sub/deep/../../b.txt"});
+  CHECK(match({t / "*/../[x]"}).empty());
+  CHECK(match({t / "*/../a.txt"}) == paths{t / "sub/../a.txt"});
+  CHECK(match({t / "none/../a.txt"}).empty());
+  std::string to_root;
+  for (int i = 0; i < 50; ++i) to_root += "/..";
+  CHECK(match({t.path() + to_root + t.path() + "/a*"}) ==
+        paths{t.path() + to_root + t.path() + "/a.txt"});
+  CHECK(match({t / "..*"}).empty());  // what is read of a directory has no '.' and '..'
+}
+
+TEST_CASE("match_files: links are followed, and those that lead nowhere end", "[pipeline]") {
+  const tree t;
+  std::filesystem::create_symlink(".", t / "itself");
+  std::filesystem::create_symlink("loop", t / "loop");
+  std::filesystem::create_symlink("none", t / "missing");
+  std::filesystem::create_symlink("a.txt", t / "link.txt");
+  std::filesystem::create_directory_symlink("sub", t / "way");
+  CHECK(match({t / "way/c*"}) == paths{t / "way/c.txt"});
+  CHECK(match({t / "*/c.txt"}) == paths{t / "sub/c.txt", t / "way/c.txt"});
+  CHECK(match({t / "itself/itself/a*"}) == paths{t / "itself/itself/a.txt"});
+  CHECK(match({t / "it*/it*/a*"}) == paths{t / "itself/itself/a.txt"});  // so deep, no deeper
+  CHECK(match({t / "it*/**"}).size() == match({t / "*"}).size());
+  CHECK(match({t / "loop"}).empty());
+  CHECK(match({t / "loop/*"}).empty());
+  CHECK(match({t / "l*"}) == paths{t / "link.txt", t / "loop"});
+  CHECK(match({t / "missing"}).empty());
+  CHECK(match({t / "l*", t / "m*", t / "w*"}, {.regular_only = true}) == paths{t / "link.txt"});
+}
+
+}  // namespace match_files_test

@@ -1,0 +1,489 @@
+// Records of a TFRecord file in any order: by index, in selections, and by seeking.
+
+#include "leat/io/index/tfrecord_file.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/base/error.hpp"
+#include "leat/base/random.hpp"
+#include "leat/io/index/tfrecord_index_file.hpp"
+#include "leat/sim/world.hpp"
+#include "support/effort.hpp"
+#include "support/outcome_of.hpp"
+#include "support/record_bytes.hpp"
+#include "support/record_files.hpp"
+#include "support/refusal.hpp"
+#include "support/temp_dir.hpp"
+
+namespace random_access_test {
+
+using leat::errc;
+using leat::task;
+using leat::sim::world;
+using leat_test::contains;
+using leat_test::framed;
+using leat_test::outcome;
+using leat_test::outcome_of;
+using leat_test::texts;
+using indices = std::vector<std::uint64_t>;
+
+// Each is its index, and as long as chance says.
+texts numbered(std::size_t count, std::size_t below, std::uint64_t seed = 1) {
+  leat::random_engine random(seed);
+  texts records;
+  for (std::size_t i = 0; i < count; ++i) {
+    records.push_back(std::to_string(i) + "." +
+                      std::string(static_cast<std::size_t>(random.below(below)), 'x'));
+  }
+  return records;
+}
+
+task<std::unique_ptr<leat::tfrecord_file>> open_with(std::string path,
+                                                     leat::tfrecord_file_options options) {
+  co_return co_await leat::tfrecord_file::open(std::move(path), options);
+}
+
+leat::tfrecord_index index_of(const texts& records) {
+  leat::tfrecord_index_builder builder;
+  for (const std::string& r : records) builder.add(r.size());
+  return std::move(builder).finish({.size = builder.end_offset()});
+}
+
+task<std::unique_ptr<leat::tfrecord_file>> open_indexed(std::string path, texts records,
+                                                        std::size_t depth) {
+  leat::file f = co_await leat::file::open(std::move(path));
+  leat::tfrecord_file_options options;
+  options.depth = depth;
+  co_return std::make_unique<leat::tfrecord_file>(std::move(f), index_of(records), options);
+}
+
+// What `wanted` should give.
+void require_selection(const leat::record_selection& selection, const indices& wanted,
+                       const texts& records, const leat::tfrecord_index& index) {
+  REQUIRE(selection.size() == wanted.size());
+  for (std::size_t k = 0; k < wanted.size(); ++k) {
+    const std::uint64_t i = wanted[k];
+    REQUIRE(leat::as_text(selection[k]) == records[static_cast<std::size_t>(i)]);
+    REQUIRE(selection.position(k).index == i);
+    REQUIRE(selection.position(k).offset == index[i].offset);
+  }
+}
+
+indices some(std::uint64_t count, std::uint64_t below, leat::random_engine& random) {
+  indices all(count);
+  for (std::uint64_t& i : all) i = random.below(below);
+  return all;
+}
+
+task<> read_at(leat::tfrecord_file& file, std::uint64_t i) {
+  const leat::owned_record r = co_await file.at(i);
+  static_cast<void>(r);
+}
+
+TEST_CASE("tfrecord_file: gives each record by its index, forwards and backwards", "[io]") {
+  const temp_dir dir;
+  const texts records = numbered(300, 3000);
+  const std::string path = dir.write("a", framed(records));
+  leat::sync_wait([](std::string p, const texts& all) -> task<> {
+    const auto file = co_await leat::tfrecord_file::open(p);
+    REQUIRE(file->size() == all.size());
+    for (std::size_t k = 0; k < 2 * all.size(); ++k) {
+      const std::size_t i = k < all.size() ? k : 2 * all.size() - 1 - k;
+      const leat::owned_record r = co_await file->at(i);
+      REQUIRE(leat::as_text(r.payload()) == all[i]);
+      REQUIRE(r.position().index == i);
+      REQUIRE(r.position().offset == file->index()[i].offset);
+      REQUIRE(r.position().path == p);
+    }
+    REQUIRE(file->statistics().records == 2 * all.size());
+  }(path, records));
+  CHECK(std::filesystem::exists(path + ".index"));
+}
+
+TEST_CASE("tfrecord_file: reads selections in the order asked for, with every depth and gap",
+          "[io]") {
+  const temp_dir dir;
+  const texts records = numbered(2000, 300);
+  const std::string path = dir.write("a", framed(records));
+  for (const std::size_t depth : {1U, 2U, 64U, 1024U}) {
+    for (const std::size_t gap : {std::size_t{0}, std::size_t{500}, std::size_t{1} << 30}) {
+      leat::sync_wait([](std::string p, const texts& all, std::size_t d, std::size_t g) -> task<> {
+        leat::tfrecord_file_options options;
+        options.depth = d;
+        options.max_gap = g;
+        const auto file = co_await open_with(p, options);
+        leat::record_selection selection;
+        leat::random_engine random(d + g);
+        for (const std::uint64_t count : indices{0, 1, 2, 64, 700}) {
+          const indices wanted = some(count, all.size(), random);  // some of them twice
+          co_await file->read(wanted, selection);
+          require_selection(selection, wanted, all, file->index());
+        }
+      }(path, records, depth, gap));
+    }
+  }
+}
+
+TEST_CASE("tfrecord_file: reads ranges", "[io]") {
+  const temp_dir dir;
+  const texts records = numbered(3000, 1000);
+  leat::sync_wait([](std::string p, const texts& all) -> task<> {
+    const auto file = co_await leat::tfrecord_file::open(p);
+    leat::record_selection selection;
+    for (const std::uint64_t first : indices{0, 1, 1000, 2999, 3000}) {
+      indices wanted(static_cast<std::size_t>(all.size() - first));
+      std::iota(wanted.begin(), wanted.end(), first);
+      co_await file->read_range(first, wanted.size(), selection);
+      require_selection(selection, wanted, all, file->index());
+    }
+    for (const std::uint64_t first : indices{1, 3000, 3001, UINT64_MAX}) {
+      const outcome o = co_await outcome_of(file->read_range(first, all.size(), selection));
+      CHECK(o.code == errc::out_of_range);
+      CHECK(selection.empty());
+    }
+    const outcome most = co_await outcome_of(file->read_range(5, UINT64_MAX, selection));
+    CHECK(most.code == errc::out_of_range);
+  }(dir.write("a", framed(records)), records));
+}
+
+TEST_CASE("tfrecord_file: a selection outlives its file, a copy its refill, a slice both", "[io]") {
+  const temp_dir dir;
+  leat::sync_wait([](std::string p) -> task<> {
+    leat::record_selection selection;
+    leat::record_selection copy;
+    {
+      const auto file = co_await leat::tfrecord_file::open(p);
+      const indices both{1, 0};
+      co_await file->read(both, selection);
+      copy = selection;
+      const indices other{2, 2};
+      co_await file->read(other, selection);
+    }
+    CHECK(leat::as_text(copy[0]) == "one");
+    CHECK(leat::as_text(copy[1]) == "zero");
+    CHECK(copy.path() == p);
+    CHECK(leat::as_text(selection[1]) == "two");
+    leat::record_selection part = copy.slice(1, 1);
+    CHECK(copy.slice(2, 0).empty());
+    copy.clear();
+    REQUIRE(part.size() == 1);
+    CHECK(leat::as_text(part[0]) == "zero");
+    CHECK(part.position(0).index == 0);
+    CHECK(part.path() == p);
+  }(dir.write("a", framed({"zero", "one", "two"}))));
+}
+
+TEST_CASE("tfrecord_file: what is not there, too large or not asked for rightly is refused",
+          "[io]") {
+  const temp_dir dir;
+  leat::sync_wait([](std::string p) -> task<> {
+    auto file = co_await leat::tfrecord_file::open(p);
+    outcome o = co_await outcome_of(read_at(*file, 2));
+    CHECK(o.code == errc::out_of_range);
+    CHECK(contains(o.text, "a: there is no record 2, the file has 2"));
+    leat::record_selection selection;
+    const indices wanted{0, 1, UINT64_MAX};
+    o = co_await outcome_of(file->read(wanted, selection));
+    CHECK(o.code == errc::out_of_range);
+    CHECK(selection.empty());
+
+    leat::tfrecord_file_options options;
+    options.max_record_size = 4;
+    file = co_await open_with(p, options);
+    co_await read_at(*file, 0);
+    o = co_await outcome_of(read_at(*file, 1));
+    CHECK(o.code == errc::resource_exhausted);
+    CHECK(contains(o.text, "a, record 1 at offset 20: a length of 5 bytes is above the limit"));
+    for (const std::size_t depth : {std::size_t{0}, std::size_t{1025}}) {
+      options.depth = depth;
+      bool refused = false;
+      try {
+        file = co_await open_with(p, options);
+      } catch (const leat::failure& e) {
+        refused = e.code() == errc::invalid_argument && contains(e.what(), "depth");
+      }
+      CHECK(refused);
+    }
+  }(dir.write("a", framed({"zero", "first"}))));
+}
+
+TEST_CASE("tfrecord_file: many records in one go take no more than max_selection_size", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a", framed(texts(100, std::string(10'000, 'x'))));
+  leat::sync_wait([](std::string p) -> task<> {
+    leat::tfrecord_file_options options;
+    options.max_selection_size = 10 * (10'000 + leat::tfrecord_overhead);
+    const auto file = co_await open_with(p, options);
+    leat::record_selection selection;
+    co_await file->read_range(0, 10, selection);
+    CHECK(selection.size() == 10);
+    const outcome o = co_await outcome_of(file->read_range(0, 11, selection));
+    CHECK(o.code == errc::resource_exhausted);
+    CHECK(contains(o.text,
+                   "a: 11 records in one go have 110176 bytes, above the limit max_selection_size "
+                   "of 100160"));
+    CHECK(selection.empty());
+    const indices twice(1000, 7);  // read once
+    co_await file->read(twice, selection);
+    CHECK(selection.size() == 1000);
+
+    options.max_selection_size = 0;  // a single record is always given
+    const auto least = co_await open_with(p, options);
+    const indices one{5};
+    co_await least->read(one, selection);
+    CHECK(selection.size() == 1);
+  }(path));
+}
+
+TEST_CASE("tfrecord_file: a damaged record is said with its place; the others can be read",
+          "[io]") {
+  const temp_dir dir;
+  const texts records = numbered(50, 100);
+  const leat::tfrecord_index index = index_of(records);
+  std::string bytes = framed(records);
+  bytes[static_cast<std::size_t>(index[20].offset) + 13] ^= 1;
+  const std::string path = dir.write("a", bytes);
+  leat::sync_wait([](std::string p, const texts& all) -> task<> {
+    const auto file = co_await open_indexed(p, all, 64);
+    const auto [offset, size] = file->index()[20];
+    outcome o = co_await outcome_of(read_at(*file, 20));
+    CHECK(o.code == errc::data_loss);
+    const std::string text = "a, record 20 at offset " + std::to_string(offset) +
+                             ": the checksum of the payload of " + std::to_string(size) +
+                             " bytes is wrong: expected 0x";
+    CHECK(contains(o.text, text));
+    leat::record_selection selection;
+    const indices with{3, 20, 21};
+    o = co_await outcome_of(file->read(with, selection));
+    CHECK(o.code == errc::data_loss);
+    CHECK(contains(o.text, text));
+    CHECK(selection.empty());
+    const indices without{21, 19};
+    co_await file->read(without, selection);
+    require_selection(selection, without, all, file->index());
+    CHECK(file->statistics().transient == 0);
+  }(path, records));
+}
+
+TEST_CASE("tfrecord_file: an index of other records is noticed at the first one that is read",
+          "[io]") {
+  const temp_dir dir;
+  leat::sync_wait([](std::string p, std::string other) -> task<> {
+    leat::tfrecord_index index = co_await leat::build_tfrecord_index(other);
+    bool refused = false;
+    try {
+      const auto file = co_await leat::tfrecord_file::open(p, std::move(index));
+    } catch (const leat::failure& e) {
+      refused = e.code() == errc::failed_precondition && contains(e.what(), "make it anew");
+    }
+    CHECK(refused);
+    const texts as_indexed{"ab", "cdef"};
+    const auto file = co_await open_indexed(p, as_indexed, 64);
+    outcome o = co_await outcome_of(read_at(*file, 0));  // a longer one than the index says
+    CHECK(o.code == errc::failed_precondition);
+    CHECK(contains(o.text, "it has a length of 4 bytes, by the index 2; make the index anew"));
+    o = co_await outcome_of(read_at(*file, 1));
+    CHECK(o.code == errc::data_loss);
+  }(dir.write("a", framed({"abcd", "ef"})), dir.write("b", framed({"ab", "cdef"}))));
+}
+
+// --------------------------------------------------------------------------------------- by offset
+
+task<texts> read_rest(leat::tfrecord_reader& reader) {
+  texts all;
+  leat::record_batch batch;
+  while (co_await reader.read_batch(batch)) {
+    for (const leat::byte_view r : batch) all.emplace_back(leat::as_text(r));
+  }
+  co_return all;
+}
+
+// K23, K24, K25; and K27 otherwise: TensorFlow's sequential reader refuses to go back.
+TEST_CASE("tfrecord_reader: goes on at the offset of any record, forwards and backwards", "[io]") {
+  const temp_dir dir;
+  texts records;
+  for (int i = 0; i < 10; ++i) records.push_back(std::to_string(i) + ".");
+  const std::string path = dir.write("a", framed(records));
+  for (const std::size_t chunk : {16U, 1024U, 262144U}) {
+    leat::sync_wait([](std::string p, const texts& all, std::size_t size) -> task<> {
+      const auto file = co_await leat::tfrecord_file::open(p);
+      const auto& index = file->index();
+      leat::tfrecord_reader_options options;
+      options.read.chunk_size = size;
+      const auto reader = co_await leat::tfrecord_reader::open(p, options);
+      texts got = co_await read_rest(*reader);
+      CHECK(got == all);
+      leat::record_batch batch;
+      for (const std::uint64_t i : indices{3, 8, 0, 9}) {
+        reader->seek(index[i].offset, i);
+        const bool more = co_await reader->read_batch(batch);
+        REQUIRE(more);
+        CHECK(leat::as_text(batch[0]) == all[static_cast<std::size_t>(i)]);
+        CHECK(batch.position(0).index == i);
+        const std::uint64_t next = batch.position(0).offset + batch[0].size() + 16;
+        CHECK(next == (i + 1 < all.size() ? index[i + 1].offset : index.stamp().size));
+      }
+      for (const std::uint64_t beyond : indices{0, 5}) {
+        reader->seek(index.stamp().size + beyond, all.size());
+        for (int again = 0; again < 2; ++again) {
+          const bool more = co_await reader->read_batch(batch);
+          CHECK_FALSE(more);
+        }
+      }
+    }(path, records, chunk));
+  }
+}
+
+// --------------------------------------------------------------------------------------- simulated
+
+const leat::sim::fault_rates passing{
+    .short_transfer = 0.3, .interrupted = 0.1, .again = 0.1, .cancelled_late = 0.1, .slow = 0.05};
+
+TEST_CASE("tfrecord_file: the same records, whatever the device does", "[io]") {
+  const texts records = numbered(500, 8000);
+  const std::string bytes = framed(records);
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    world w(seed, {.files = {.faults = passing}});
+    w.files().write_file("/a", bytes);
+    w.run([&](world& here) -> task<> {
+      const auto file = co_await open_indexed("/a", records, 1 + here.random().below(20));
+      leat::task_group group;  // several at a time
+      for (int reader = 0; reader < 3; ++reader) {
+        group.spawn([](leat::tfrecord_file& from, const texts& all, world& there) -> task<> {
+          leat::record_selection selection;
+          for (int round = 0; round < 3; ++round) {
+            const indices wanted = some(40, all.size(), there.random());
+            co_await from.read(wanted, selection);
+            require_selection(selection, wanted, all, from.index());
+          }
+        }(*file, records, here));
+      }
+      co_await group.join();
+    });
+  }
+}
+
+TEST_CASE("tfrecord_file: a bit that is wrong on the way is read again, or told", "[io]") {
+  const texts records = numbered(100, 2000);
+  std::size_t healed = 0;
+  std::size_t told = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    world w(seed, {.files = {.faults = {.bit_flip = 0.2}}});
+    w.files().write_file("/a", framed(records));
+    w.run([&](world& here) -> task<> {
+      const auto file = co_await open_indexed("/a", records, 8);
+      leat::record_selection selection;
+      const indices wanted = some(10, records.size(), here.random());
+      const outcome o = co_await outcome_of(file->read(wanted, selection));
+      if (o.code == errc{}) {
+        require_selection(selection, wanted, records, file->index());
+        if (file->statistics().transient > 0) ++healed;
+      } else {
+        REQUIRE(o.code == errc::data_loss);
+        ++told;
+      }
+    });
+  }
+  CHECK(healed > 20);
+  CHECK(told > 5);
+}
+
+TEST_CASE("tfrecord_file: the n-th call fails, for every n: it is told, and the file goes on",
+          "[io]") {
+  const texts records = numbered(100, 20'000);
+  const std::string bytes = framed(records);
+  std::size_t failed = 0;
+  bool reached = true;
+  for (std::uint64_t n = 1; reached; ++n) {
+    world w(n, {.files = {.plan = leat::sim::planned_fault{n, leat::sim::fault::io_error}}});
+    w.files().write_file("/a", bytes);
+    std::unique_ptr<leat::tfrecord_file> file;
+    w.run([&](world& here) -> task<> {
+      const outcome opened = co_await outcome_of([](auto& to, const texts& all) -> task<> {
+        to = co_await open_indexed("/a", all, 8);
+      }(file, records));
+      if (!file) {
+        REQUIRE(opened.code != errc{});
+        co_return;
+      }
+      const indices wanted = some(20, records.size(), here.random());
+      leat::record_selection selection;
+      const outcome o = co_await outcome_of(file->read(wanted, selection));
+      if (o.code != errc{}) {
+        ++failed;
+        REQUIRE(contains(o.text, "/a, record "));
+        REQUIRE(contains(o.text, "cannot read"));
+        REQUIRE(selection.empty());
+        co_await file->read(wanted, selection);
+      }
+      require_selection(selection, wanted, records, file->index());
+      file.reset();
+    });
+    reached = w.files().calls() >= n;
+  }
+  CHECK(failed > 5);
+}
+
+TEST_CASE("tfrecord_file: a stop at any point ends the read, and the next one is whole", "[io]") {
+  const texts records = numbered(200, 20'000);
+  const std::string bytes = framed(records);
+  std::size_t stopped = 0;
+  for (std::uint64_t seed = 0; seed < leat_test::some_of(200); ++seed) {
+    world w(seed, {.files = {.faults = passing}});
+    w.files().write_file("/a", bytes);
+    w.run([&](world& here) -> task<> {
+      const auto file = co_await open_indexed("/a", records, 1 + here.random().below(30));
+      const indices wanted = some(60, records.size(), here.random());
+      leat::record_selection selection;
+      leat::task_group group;
+      outcome o;
+      group.spawn([](leat::tfrecord_file& from, const indices& which, leat::record_selection& to,
+                     outcome& how) -> task<> {
+        how = co_await outcome_of(from.read(which, to));
+      }(*file, wanted, selection, o));
+      co_await leat::sleep_for(std::chrono::microseconds(here.random().below(3000)));
+      group.request_stop();
+      co_await group.join();
+      if (o.code != errc{}) {
+        REQUIRE(o.code == errc::cancelled);
+        REQUIRE(selection.empty());
+        ++stopped;
+        co_await file->read(wanted, selection);
+      }
+      require_selection(selection, wanted, records, file->index());
+    });
+  }
+  CHECK(stopped >= leat_test::some_of(20));
+}
+
+TEST_CASE("tfrecord_file: a file that becomes shorter is told of", "[io]") {
+  const texts records = numbered(100, 1000);
+  const std::string bytes = framed(records);
+  world w(3);
+  w.files().write_file("/a", bytes);
+  w.run([&](world& here) -> task<> {
+    const auto file = co_await open_indexed("/a", records, 8);
+    here.files().truncate("/a", bytes.size() / 2);
+    leat::record_selection selection;
+    const indices wanted{99, 0};
+    outcome o = co_await outcome_of(file->read(wanted, selection));
+    CHECK(o.code == errc::data_loss);
+    CHECK(contains(o.text, "/a, record 99 at offset "));
+    CHECK(contains(o.text, "the file became shorter"));
+    o = co_await outcome_of(read_at(*file, 99));
+    CHECK(o.code == errc::data_loss);
+    co_await read_at(*file, 0);
+  });
+}
+
+}  // namespace random_access_test

@@ -1,0 +1,246 @@
+#include "leat/io/index/epoch_order.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/base/random.hpp"
+#include "support/effort.hpp"
+#include "support/refusal.hpp"
+
+namespace epoch_order_test {
+
+using leat::epoch_order;
+using leat::shard_by;
+using leat::shard_counts;
+using leat::shard_options;
+using leat::shard_remainder;
+using numbers = std::vector<std::uint64_t>;
+
+constexpr std::uint64_t seed = 11;
+
+// n records in some files, of which a few are empty.
+numbers cut(std::uint64_t n) {
+  leat::random_engine random(n);
+  numbers files;
+  while (n > 0) {
+    files.push_back(random.below(4) == 0 ? 0 : 1 + random.below(n));
+    n -= files.back();
+  }
+  return files;
+}
+
+// What a rank reads from a position on.
+struct reading {
+  numbers ordinals = {};
+  std::uint64_t repeated = 0;
+  std::uint64_t end = 0;
+};
+
+reading read_from(const epoch_order& order, std::uint64_t position) {
+  reading r{.end = position};
+  while (order.left_from(r.end).records > 0) {
+    const epoch_order::entry e = order.at(r.end);
+    r.ordinals.push_back(e.ordinal);
+    if (e.repeated) ++r.repeated;
+    r.end = order.next(r.end);
+  }
+  return r;
+}
+
+// How often each of n records is among those that were read.
+numbers times(std::uint64_t n, const std::vector<reading>& ranks) {
+  numbers all(static_cast<std::size_t>(n));
+  for (const reading& r : ranks) {
+    for (const std::uint64_t ordinal : r.ordinals) ++all.at(static_cast<std::size_t>(ordinal));
+  }
+  return all;
+}
+
+std::uint64_t sum(const numbers& all) {
+  return std::accumulate(all.begin(), all.end(), std::uint64_t{0});
+}
+
+TEST_CASE("epoch_order: the union over the ranks is each record exactly once", "[io]") {
+  for (std::uint64_t n = 0; n <= 300; n += leat_test::slow_build ? 7 : 1) {
+    const numbers files = cut(n);
+    for (std::uint64_t world = 1; world <= 9; ++world) {
+      for (const shard_by by : {shard_by::records, shard_by::files}) {
+        std::vector<reading> ranks;
+        for (std::uint64_t rank = 0; rank < world; ++rank) {
+          epoch_order order(files, true, seed, {.rank = rank, .world_size = world, .by = by});
+          order.begin(n);
+          ranks.push_back(read_from(order, 0));
+          const shard_counts counts{.records = ranks.back().ordinals.size()};
+          REQUIRE(order.left_from(0) == counts);
+          if (by == shard_by::records) REQUIRE(counts.records == (n + world - 1 - rank) / world);
+        }
+        REQUIRE(times(n, ranks) == numbers(static_cast<std::size_t>(n), 1));
+      }
+    }
+  }
+}
+
+TEST_CASE("epoch_order: equal ranks drop or repeat the remainder, and say so", "[io]") {
+  for (std::uint64_t n = 0; n <= 300; n += leat_test::slow_build ? 7 : 1) {
+    const numbers files = cut(n);
+    for (std::uint64_t world = 1; world <= 9; ++world) {
+      for (const shard_by by : {shard_by::records, shard_by::files}) {
+        for (const auto last : {shard_remainder::drop, shard_remainder::repeat}) {
+          std::vector<reading> ranks;
+          std::uint64_t dropped = 0;
+          std::uint64_t repeated = 0;
+          bool any_without = false;  // a rank that has no file
+          for (std::uint64_t rank = 0; rank < world; ++rank) {
+            epoch_order order(files, true, seed,
+                              {.rank = rank, .world_size = world, .by = by, .last = last});
+            order.begin(n);
+            ranks.push_back(read_from(order, 0));
+            const shard_counts counts = order.left_from(0);
+            REQUIRE(counts.records == ranks.back().ordinals.size());
+            REQUIRE(counts.repeated == ranks.back().repeated);
+            dropped += counts.dropped;
+            repeated += counts.repeated;
+            any_without = any_without || counts.records + counts.dropped == 0;
+          }
+          if (!any_without) {
+            for (const reading& r : ranks) {
+              REQUIRE(r.ordinals.size() == ranks[0].ordinals.size());
+            }
+          }
+          const numbers seen = times(n, ranks);
+          if (last == shard_remainder::drop) {
+            REQUIRE(std::ranges::count(seen, std::uint64_t{0}) ==
+                    static_cast<std::ptrdiff_t>(dropped));
+            REQUIRE(sum(seen) == n - dropped);
+            REQUIRE(std::ranges::all_of(seen, [](std::uint64_t t) { return t <= 1; }));
+            if (by == shard_by::records) REQUIRE(dropped == n % world);
+          } else {
+            REQUIRE(std::ranges::all_of(seen, [](std::uint64_t t) { return t >= 1; }));
+            REQUIRE(sum(seen) == n + repeated);
+            if (by == shard_by::records) REQUIRE(repeated == (world - n % world) % world);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("epoch_order: another number of ranks goes on where the first one stopped", "[io]") {
+  for (std::uint64_t n = 0; n <= 300; n += leat_test::slow_build ? 13 : 3) {
+    const numbers files = cut(n);
+    for (const std::uint64_t world : {1U, 2U, 3U, 7U}) {
+      for (std::uint64_t steps = 0; steps * world <= n; steps += 1 + n / 10) {
+        std::vector<reading> parts;
+        const auto read = [&](std::uint64_t ranks, std::uint64_t from, std::uint64_t most) {
+          for (std::uint64_t rank = 0; rank < ranks; ++rank) {
+            const epoch_order order(files, true, seed, {.rank = rank, .world_size = ranks});
+            parts.push_back(read_from(order, from));
+            auto& ordinals = parts.back().ordinals;
+            ordinals.resize(std::min(ordinals.size(), static_cast<std::size_t>(most)));
+          }
+        };
+        read(world, 0, steps);
+        read(1 + (world + steps) % 5, steps * world, n);
+        REQUIRE(times(n, parts) == numbers(static_cast<std::size_t>(n), 1));
+      }
+    }
+  }
+}
+
+TEST_CASE("epoch_order: a rank that goes on reads what it would have read", "[io]") {
+  const numbers files = cut(200);
+  for (const shard_by by : {shard_by::records, shard_by::files}) {
+    for (const auto last :
+         {shard_remainder::keep, shard_remainder::drop, shard_remainder::repeat}) {
+      const epoch_order order(files, true, seed,
+                              {.rank = 1, .world_size = 3, .by = by, .last = last});
+      const reading whole = read_from(order, 0);
+      std::uint64_t position = 0;
+      for (std::size_t had = 0; had <= whole.ordinals.size(); ++had) {
+        const reading rest = read_from(order, position);
+        REQUIRE(std::ranges::equal(rest.ordinals, std::span(whole.ordinals).subspan(had)));
+        REQUIRE(order.left_from(position).records == whole.ordinals.size() - had);
+        if (had < whole.ordinals.size()) {
+          REQUIRE_FALSE(order.ended(position));
+          position = order.next(position);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("epoch_order: an epoch is over for all ranks at the same position", "[io]") {
+  for (const auto last : {shard_remainder::keep, shard_remainder::drop, shard_remainder::repeat}) {
+    for (std::uint64_t position = 0; position < 30; ++position) {
+      std::set<bool> ended;
+      bool any_left = false;
+      for (std::uint64_t rank = 0; rank < 4; ++rank) {
+        const epoch_order order(numbers{10, 11}, true, seed,
+                                {.rank = rank, .world_size = 4, .last = last});
+        ended.insert(order.ended(position));
+        any_left = any_left || order.left_from(position).records > 0;
+      }
+      REQUIRE(ended == std::set<bool>{!any_left});
+    }
+  }
+}
+
+TEST_CASE("epoch_order: by files a rank has whole files, others in each epoch", "[io]") {
+  const numbers files = {3, 0, 5, 7, 2, 4};
+  epoch_order order(files, true, seed, {.rank = 0, .world_size = 2, .by = shard_by::files});
+  std::set<std::set<std::size_t>> choices;
+  for (std::uint64_t epoch = 0; epoch < 50; ++epoch) {
+    order.begin(epoch);
+    CHECK(order.epoch() == epoch);
+    numbers seen(files.size());
+    std::set<std::size_t> mine;
+    for (std::uint64_t k = 0; k < order.left_from(0).records; ++k) {
+      const epoch_order::entry e = order.at(k);
+      REQUIRE(e.index < files[e.file]);
+      ++seen[e.file];
+      mine.insert(e.file);
+    }
+    for (const std::size_t file : mine) CHECK(seen[file] == files[file]);
+    CHECK(mine.size() == 3);
+    choices.insert(mine);
+  }
+  CHECK(choices.size() == 10);  // 3 of 5
+}
+
+TEST_CASE("epoch_order: without a shuffle it is the order of the files", "[io]") {
+  const numbers files = {2, 0, 3, 4};
+  for (const shard_by by : {shard_by::records, shard_by::files}) {
+    const epoch_order whole(files, false, seed, {.by = by});
+    CHECK(read_from(whole, 0).ordinals == numbers{0, 1, 2, 3, 4, 5, 6, 7, 8});
+    CHECK(whole.at(4).file == 2);
+    CHECK(whole.at(4).index == 2);
+    CHECK(whole.at(5).file == 3);
+    CHECK(whole.at(5).index == 0);
+  }
+  const epoch_order second(files, false, seed, {.rank = 1, .world_size = 2});
+  CHECK(read_from(second, 0).ordinals == numbers{1, 3, 5, 7});
+  const epoch_order by_files(files, false, seed,
+                             {.rank = 1, .world_size = 2, .by = shard_by::files});
+  CHECK(read_from(by_files, 0).ordinals == numbers{2, 3, 4});
+}
+
+TEST_CASE("epoch_order: shards that cannot be", "[io]") {
+  const auto said = [](const shard_options& shard) {
+    return leat_test::refusal([&] { return epoch_order(numbers{1}, true, seed, shard); });
+  };
+  CHECK(leat_test::contains(said({.rank = 2, .world_size = 2}),
+                            "rank is 2, must be below the world_size of 2"));
+  CHECK(leat_test::contains(said({.world_size = 0}), "world_size is 0, must be 1 to 2^32"));
+  CHECK(leat_test::contains(said({.world_size = UINT64_MAX}), "must be 1 to 2^32"));
+  const std::uint64_t half = std::uint64_t{1} << 62;
+  CHECK(leat_test::contains(
+      leat_test::refusal([&] { return epoch_order(numbers{half, half, 1}, true, seed, {}); }),
+      "more than 2^63 records"));
+}
+
+}  // namespace epoch_order_test

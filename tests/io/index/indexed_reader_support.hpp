@@ -1,0 +1,95 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leat/base/error.hpp"
+#include "leat/base/random.hpp"
+#include "leat/codec/checksum/epoch_fingerprint.hpp"
+#include "leat/io/index/indexed_reader.hpp"
+#include "leat/sim/world.hpp"
+#include "support/outcome_of.hpp"
+#include "support/record_bytes.hpp"
+#include "support/record_files.hpp"
+
+// What the tests of indexed_reader have in common.
+namespace indexed_reader_test {
+
+using leat::errc;
+using leat::indexed_reader;
+using leat::indexed_reader_options;
+using leat::task;
+using leat::sim::world;
+using leat_test::outcome;
+using leat_test::outcome_of;
+using leat_test::texts;
+using numbers = std::vector<std::uint64_t>;
+
+/// A data set: some files, and all of their records.
+struct data {
+  texts paths = {};
+  texts records = {};
+
+  /// So many records in each file; each is its number, and as long as chance says.
+  static data make(world& w, const numbers& files, std::uint64_t longest = 200) {
+    data d;
+    leat::random_engine random(3);
+    for (const std::uint64_t count : files) {
+      texts of_file;
+      for (std::uint64_t i = 0; i < count; ++i) {
+        of_file.push_back(std::to_string(d.records.size()) + "." +
+                          std::string(static_cast<std::size_t>(random.below(longest)), 'x'));
+        d.records.push_back(of_file.back());
+      }
+      d.paths.push_back("/" + std::to_string(d.paths.size()) + ".tfrecord");
+      w.files().write_file(d.paths.back(), leat_test::framed(of_file));
+    }
+    return d;
+  }
+};
+
+inline task<std::unique_ptr<indexed_reader>> open(const data& d, indexed_reader_options options) {
+  co_return co_await indexed_reader::open(d.paths, std::move(options));
+}
+
+/// Records by their numbers, as they came, and the epoch of each.
+struct reading {
+  numbers ordinals = {};
+  numbers epochs = {};
+};
+
+/// Takes a batch apart, and checks it.
+inline void add_batch(reading& to, const indexed_reader& from, const leat::record_selection& batch,
+                      const data& d) {
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const std::uint64_t ordinal = batch.ordinal(i);
+    REQUIRE(leat::as_text(batch[i]) == d.records.at(static_cast<std::size_t>(ordinal)));
+    to.ordinals.push_back(ordinal);
+    to.epochs.push_back(from.epoch());
+  }
+}
+
+/// All that comes, or so many batches.
+inline task<> read(indexed_reader& from, const data& d, reading& to, std::size_t most = SIZE_MAX) {
+  leat::record_selection batch;
+  for (bool more = true; more && most > 0; --most) {
+    more = co_await from.read_batch(batch);
+    REQUIRE(more == !batch.empty());
+    add_batch(to, from, batch, d);
+  }
+}
+
+/// Runs a body in a world of its own.
+inline void in_world(std::function<task<>(world&)> body, std::uint64_t seed = 1,
+                     leat::sim::world_options options = {}) {
+  world w(seed, options);
+  w.run([&](world& here) -> task<> { co_await body(here); });
+}
+
+inline constexpr leat::sim::fault_rates passing{
+    .short_transfer = 0.3, .interrupted = 0.1, .again = 0.1, .cancelled_late = 0.1, .slow = 0.05};
+
+}  // namespace indexed_reader_test

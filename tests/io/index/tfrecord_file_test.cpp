@@ -1,0 +1,316 @@
+// The reader and the writer of TFRecord files, with each other and with damage.
+
+#include "leat/io/reader/tfrecord_reader.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/codec/tfrecord/tfrecord.hpp"
+#include "leat/io/file/file.hpp"
+#include "leat/io/writer/sharded_tfrecord_writer.hpp"
+#include "leat/io/writer/tfrecord_writer.hpp"
+#include "leat/sim/world.hpp"
+#include "support/hex.hpp"
+#include "support/record_bytes.hpp"
+#include "support/record_files.hpp"
+#include "support/temp_dir.hpp"
+
+namespace tfrecord_file_test {
+
+using leat::errc;
+using leat::task;
+using leat_test::texts;
+
+task<> write_all(std::string path, texts records) {
+  return leat_test::write_records(std::move(path), std::move(records), 100);
+}
+
+// The records before the error, and the error.
+task<std::pair<std::size_t, std::string>> read_until_error(std::string path,
+                                                           leat::tfrecord_reader_options options,
+                                                           errc expected) {
+  auto reader = co_await leat::tfrecord_reader::open(path, options);
+  leat::record_batch batch;
+  std::size_t count = 0;
+  std::string what = "no error";
+  try {
+    for (bool more = true; more;) {
+      more = co_await reader->read_batch(batch);
+      count += batch.size();
+    }
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == expected);
+    what = e.what();
+  }
+  co_return std::pair(count, what);
+}
+
+// The same of a file in memory.
+std::pair<std::size_t, std::string> read_bytes(const std::string& bytes,
+                                               leat::tfrecord_reader_options options) {
+  std::pair<std::size_t, std::string> result;
+  leat::sim::world w(1);
+  w.files().write_file("/cut", bytes);
+  w.run([&](leat::sim::world&) -> task<> {
+    result = co_await read_until_error("/cut", options, errc::data_loss);
+  });
+  return result;
+}
+
+const texts sample = {"hello", "", std::string(1000, 'x'), "the end"};
+
+std::string sample_file(const temp_dir& dir) {
+  const std::string path = dir / "a.tfrecord";
+  leat::sync_wait(write_all(path, sample));
+  return path;
+}
+
+TEST_CASE("tfrecord_reader: reads what tfrecord_writer wrote, with every chunk size", "[io]") {
+  const temp_dir dir;
+  const std::string path = sample_file(dir);
+  CHECK(std::filesystem::file_size(path) == 5 + 0 + 1000 + 7 + 4 * 16);
+  CHECK(leat::sync_wait(leat_test::read_records(path)) == sample);
+  for (const std::size_t size : {1U, 5U, 12U, 13U, 16U, 64U, 4096U}) {
+    REQUIRE(leat::sync_wait(leat_test::read_records(
+                path, {.read = {.chunk_size = size, .depth = 3}})) == sample);
+  }
+}
+
+TEST_CASE("tfrecord_reader: a record has a position", "[io]") {
+  const temp_dir dir;
+  leat::sync_wait([](std::string p) -> task<> {
+    auto reader = co_await leat::tfrecord_reader::open(p);
+    leat::record_batch batch;
+    co_await reader->read_batch(batch);
+    REQUIRE(batch.size() == 4);
+    CHECK(batch.position(0).offset == 0);
+    CHECK(batch.position(2).offset == 21 + 16);
+    CHECK(batch.position(2).index == 2);
+  }(sample_file(dir)));
+}
+
+TEST_CASE("tfrecord_reader: D1 every truncation is an error at its record, never a silent end",
+          "[io]") {
+  const temp_dir dir;
+  const std::string path = sample_file(dir);
+  const std::string whole = temp_dir::read(path);
+  const std::vector<std::size_t> ends = {0, 21, 37, 1053, 1076};
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    const std::string cut = whole.substr(0, size);
+    std::size_t records = 0;
+    while (ends[records + 1] <= size) ++records;
+    const auto [count, what] = read_bytes(cut, {.read = {.chunk_size = 700}});
+    REQUIRE(count == records);
+    if (size == ends[records]) {
+      REQUIRE(what == "no error");
+      continue;
+    }
+    REQUIRE(what.find("record " + std::to_string(records) + " at offset " +
+                      std::to_string(ends[records])) != std::string::npos);
+    REQUIRE(what.find("truncated") != std::string::npos);
+    const auto [tolerated, none] = read_bytes(cut, {.tolerate_truncated_tail = true});
+    REQUIRE(tolerated == records);
+    REQUIRE(none == "no error");
+  }
+}
+
+TEST_CASE("tfrecord_reader: a damaged record is said with its place and checksums", "[io]") {
+  const temp_dir dir;
+  std::string bytes = temp_dir::read(sample_file(dir));
+  bytes[40 + 20] ^= 1;
+  const auto [count, what] =
+      leat::sync_wait(read_until_error(dir.write("damaged", bytes), {}, errc::data_loss));
+  CHECK(count == 2);
+  CHECK(what.find("damaged, record 2 at offset 37: the checksum of the payload") !=
+        std::string::npos);
+  CHECK(what.find("expected 0x") != std::string::npos);
+}
+
+TEST_CASE("tfrecord_reader: K06, K07, K09 keys are offsets, and an end repeats", "[io]") {
+  const temp_dir dir;
+  for (const texts& records : {texts{"foo", "bar", "", "xxxx"}, texts{}}) {
+    const std::string f = dir / "f";
+    leat::sync_wait(write_all(f, records));
+    CHECK(std::filesystem::file_size(f) == (records.empty() ? 0 : 74));
+    leat::sync_wait([](std::string path, const texts& expected) -> task<> {
+      auto reader = co_await leat::tfrecord_reader::open(path);
+      leat::record_batch batch;
+      texts found;
+      texts keys;
+      for (bool more = true; more;) {
+        more = co_await reader->read_batch(batch);
+        for (std::size_t i = 0; i < batch.size(); ++i) {
+          found.emplace_back(leat::as_text(batch[i]));
+          keys.push_back(reader->key(batch.position(i)));
+        }
+      }
+      CHECK(found == expected);
+      if (!expected.empty()) {
+        CHECK(keys == texts{path + ":0", path + ":19", path + ":38", path + ":54"});
+      }
+      const bool more = co_await reader->read_batch(batch);
+      CHECK_FALSE(more);
+    }(f, records));
+  }
+}
+
+TEST_CASE("tfrecord_reader: K10 a hundred thousand records", "[io]") {
+  const temp_dir dir;
+  texts records;
+  for (int i = 0; i < 100'000; ++i) records.push_back(std::to_string(i) + ".");
+  const std::string path = dir / "f";
+  leat::sync_wait(write_all(path, records));
+  const texts found = leat::sync_wait(leat_test::read_records(path));
+  REQUIRE(found.size() == records.size());
+  CHECK(found == records);
+}
+
+TEST_CASE("tfrecord_reader: K14 to K21 files damaged like TensorFlow's, at record 0", "[io]") {
+  struct damaged {
+    const char* id;
+    std::string bytes;
+    const char* what;
+  };
+  using leat_test::from_hex;
+  const std::string of_123 = leat_test::framed({"123"});
+  CHECK(of_123.substr(0, 14) == from_hex("0300000000000000b099490e3132"));
+  const char* const length = "the checksum of the length";
+  const damaged files[] = {
+      {"K14", from_hex("0300000000006400b099490e666f6f618abefe"), length},
+      {"K15", from_hex("0300000000000000b099ad0e666f6f618abefe"), length},
+      {"K17", from_hex("0300000000000000b099490e666f6f618abe08"), "the checksum of the payload"},
+      {"K18", of_123.substr(0, 14), "truncated"},
+      {"K20", of_123.substr(0, 12), "truncated"},
+      {"K20", of_123.substr(0, 18), "truncated"},
+      {"K21", std::string(16, '\0'), length},
+  };
+  for (const damaged& d : files) {
+    INFO(d.id);
+    const auto [count, what] = read_bytes(d.bytes, {});  // which wants data_loss
+    CHECK(count == 0);
+    CHECK(what.find("record 0 at offset 0: " + std::string(d.what)) != std::string::npos);
+  }
+}
+
+TEST_CASE("tfrecord_reader: a file of another kind is called one", "[io]") {
+  const temp_dir dir;
+  const auto [count, what] = leat::sync_wait(
+      read_until_error(dir.write("text", std::string(100, 'a')), {}, errc::data_loss));
+  CHECK(count == 0);
+  CHECK(what.find("is this a TFRecord file") != std::string::npos);
+}
+
+TEST_CASE("tfrecord_reader: a record above the limit is refused", "[io]") {
+  const temp_dir dir;
+  const auto [count, what] = leat::sync_wait(
+      read_until_error(sample_file(dir), {.max_record_size = 500}, errc::resource_exhausted));
+  CHECK(count == 2);
+  CHECK(what.find("max_record_size") != std::string::npos);
+}
+
+TEST_CASE("tfrecord_reader: D16 no memory is taken by a length that somebody wrote", "[io]") {
+  const temp_dir dir;
+  const std::uint64_t lengths[] = {std::uint64_t{1} << 30, std::uint64_t{1} << 31,
+                                   std::uint64_t{1} << 62, std::uint64_t{1} << 63,
+                                   UINT64_MAX - 16,        UINT64_MAX};
+  for (const std::uint64_t length : lengths) {
+    const std::string path = dir.write("a", leat_test::header_of(length) + std::string(1000, 'x'));
+    for (const std::uint64_t limit : {std::uint64_t{1} << 30, UINT64_MAX}) {
+      const leat::tfrecord_reader_options options{.max_record_size = limit};
+      // Whatever the limit: a record that is longer than its file is corrupt.
+      const auto [count, what] = leat::sync_wait(read_until_error(path, options, errc::data_loss));
+      INFO(length << " " << limit << ": " << what);
+      CHECK(count == 0);
+      CHECK(what.find(path) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("tfrecord_reader: a length of 2^63-1 in a file of 12 bytes is corruption", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a", leat_test::header_of((std::uint64_t{1} << 63) - 1));
+  for (const bool tolerated : {false, true}) {
+    const auto [count, what] = leat::sync_wait(
+        read_until_error(path, {.tolerate_truncated_tail = tolerated}, errc::data_loss));
+    CHECK(count == 0);
+    CHECK(what.find("truncated: 12 of 9223372036854775823 bytes are there") != std::string::npos);
+  }
+}
+
+TEST_CASE("tfrecord_writer: an empty path fails at open", "[io]") {
+  const auto refused = [](auto open) {
+    try {
+      leat::sync_wait(open());
+    } catch (const leat::failure& e) {
+      CHECK(e.code() == errc::invalid_argument);
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  CHECK(refused([]() -> task<> {
+          co_await leat::tfrecord_writer::open("");
+        }).find("'': cannot write a file: the path is empty") == 0);
+  CHECK(refused([]() -> task<> {
+          const leat::sharded_tfrecord_writer_options options;
+          co_await leat::sharded_tfrecord_writer::open("", options);
+        }).find("the prefix of the paths is empty") != std::string::npos);
+  CHECK_THROWS_WITH(leat::sync_wait([]() -> task<> { co_await leat::file::open(""); }()),
+                    Catch::Contains("the path is empty"));
+}
+
+TEST_CASE("tfrecord_writer: of two writers of one path the last to close wins, whole", "[io]") {
+  const temp_dir dir;
+  leat::sync_wait([](std::string path) -> task<> {
+    auto first = co_await leat::tfrecord_writer::open(path);
+    auto second = co_await leat::tfrecord_writer::open(path);
+    for (int i = 0; i < 10; ++i) co_await first.write(leat::as_bytes("first"));
+    for (int i = 0; i < 3; ++i) co_await second.write(leat::as_bytes("second"));
+    co_await first.close();
+    texts all = co_await leat_test::read_records(path);
+    CHECK(all == texts(10, "first"));
+    co_await second.close();
+    all = co_await leat_test::read_records(path);
+    CHECK(all == texts(3, "second"));
+  }(dir / "a"));
+  CHECK_FALSE(std::filesystem::exists(dir / "a.partial"));
+  CHECK_FALSE(std::filesystem::exists(dir / "a.partial1"));
+}
+
+TEST_CASE("tfrecord_writer: the file appears when it is complete", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir / "a.tfrecord";
+  leat::sync_wait([](std::string p) -> task<> {
+    auto writer = co_await leat::tfrecord_writer::open(p);
+    co_await writer.write(leat::as_bytes("x"));
+    co_await writer.flush();
+    CHECK_FALSE(std::filesystem::exists(p));
+    co_await writer.close();
+    co_await writer.close();
+    CHECK(std::filesystem::exists(p));
+    bool refused = false;
+    try {
+      co_await writer.write(leat::as_bytes("y"));
+    } catch (const leat::failure& e) {
+      refused = e.code() == errc::failed_precondition;
+    }
+    CHECK(refused);
+  }(path));
+  CHECK(leat::sync_wait(leat_test::read_records(path)) == texts{"x"});
+}
+
+TEST_CASE("tfrecord_writer: without a close nothing is left behind", "[io]") {
+  const temp_dir dir;
+  dir.write("a.tfrecord", "what was there before");
+  leat::sync_wait([](std::string p) -> task<> {
+    auto writer = co_await leat::tfrecord_writer::open(p);
+    co_await writer.write(leat::as_bytes("x"));
+  }(dir / "a.tfrecord"));
+  CHECK(temp_dir::read(dir / "a.tfrecord") == "what was there before");
+  CHECK_FALSE(std::filesystem::exists(dir / "a.tfrecord.partial"));
+}
+
+}  // namespace tfrecord_file_test

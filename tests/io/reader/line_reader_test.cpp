@@ -1,0 +1,372 @@
+#include "leat/io/reader/line_reader.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <sys/stat.h>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/task_group.hpp"
+#include "support/leat_test.hpp"
+#include "support/temp_dir.hpp"
+
+namespace line_reader_test {
+
+using leat::errc;
+using leat::task;
+using lines = std::vector<std::string>;
+
+task<lines> read_all(std::string path, leat::line_reader_options options = {}) {
+  auto reader = co_await leat::line_reader::open(path, options);
+  lines all;
+  leat::line_batch batch;
+  for (bool more = true; more;) {
+    more = co_await reader->read_batch(batch);
+    CHECK(batch.empty() == !more);
+    all.insert(all.end(), batch.begin(), batch.end());
+  }
+  co_return all;
+}
+
+std::string error_of(const std::string& path, leat::line_reader_options options, errc expected) {
+  try {
+    leat::sync_wait(read_all(path, options));
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == expected);
+    return e.what();
+  }
+  return "no error";
+}
+
+std::string text_of(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i)
+    text += "line " + std::to_string(i) + std::string(static_cast<std::size_t>(i % 90), '.') + "\n";
+  return text;
+}
+
+TEST_CASE("line_reader: D18 lines, with and without an end of the last", "[io]") {
+  const temp_dir dir;
+  CHECK(leat::sync_wait(read_all(dir.write("a", "one\ntwo\r\n\nfour"))) ==
+        lines{"one", "two", "", "four"});
+  CHECK(leat::sync_wait(read_all(dir.write("b", "one\n"))) == lines{"one"});
+  CHECK(leat::sync_wait(read_all(dir.write("c", ""))).empty());
+  CHECK(leat::sync_wait(read_all(dir.write("d", "\n"))) == lines{""});
+  CHECK(leat::sync_wait(read_all(dir.write("e", "a\n\r"))) == lines{"a", ""});
+}
+
+TEST_CASE("line_reader: T08, T09, T11, T14, T16 what is part of a line, and what its end", "[io]") {
+  const temp_dir dir;
+  const auto lines_of = [&](const std::string& text) {
+    return leat::sync_wait(read_all(dir.write("f", text)));
+  };
+  CHECK(lines_of("a\rb\n") == lines{"a\rb"});  // T08
+  CHECK(lines_of("a\r\r\n") == lines{"a\r"});  // T09
+  CHECK(lines_of("abc\r") == lines{"abc"});    // T11
+  const std::string nul("x\0y\n", 4);          // T14
+  CHECK(lines_of(nul) == lines{nul.substr(0, 3)});
+  leat::sync_wait([](std::string path) -> task<> {  // T16
+    auto reader = co_await leat::line_reader::open(path);
+    leat::line_batch batch;
+    const bool more = co_await reader->read_batch(batch);
+    REQUIRE(more);
+    REQUIRE(batch.size() == 1);
+    CHECK(batch[0].empty());
+    CHECK(reader->key(batch.position(0)) == path + ":1");
+  }(dir.write("f", "\n")));
+}
+
+TEST_CASE("line_reader: T04 buffers of any size, and an end that repeats", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("f", "line one\nline two\nline three\n");
+  for (std::size_t size = 1; size <= 21; ++size) {
+    leat::line_reader_options options;
+    options.read.chunk_size = size <= 20 ? size : 65536;
+    CHECK(leat::sync_wait(read_all(path, options)) == lines{"line one", "line two", "line three"});
+    leat::sync_wait([](std::string p, leat::line_reader_options o) -> task<> {
+      auto reader = co_await leat::line_reader::open(p, o);
+      leat::line_batch batch;
+      for (bool more = true; more;) more = co_await reader->read_batch(batch);
+      for (int again = 0; again < 3; ++again) {
+        const bool more = co_await reader->read_batch(batch);
+        CHECK_FALSE(more);
+      }
+    }(path, options));
+  }
+}
+
+TEST_CASE("line_reader: every chunk size gives the same lines", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a", text_of(300) + "last");
+  const lines expected = leat::sync_wait(read_all(path));
+  CHECK(expected.size() == 301);
+  for (const std::size_t size : {1U, 2U, 3U, 7U, 16U, 100U, 4096U, 5000U}) {
+    for (const std::size_t depth : {1U, 4U}) {
+      REQUIRE(leat::sync_wait(read_all(path, {.read = {.chunk_size = size, .depth = depth}})) ==
+              expected);
+    }
+  }
+}
+
+TEST_CASE("line_reader: lines longer than many chunks", "[io]") {
+  const temp_dir dir;
+  const std::string path =
+      dir.write("a", std::string(100'000, 'x') + "\n" + std::string(50'000, 'y'));
+  const lines got = leat::sync_wait(read_all(path, {.read = {.chunk_size = 1000}}));
+  REQUIRE(got.size() == 2);
+  CHECK(got[0].size() == 100'000);
+  CHECK(got[1].size() == 50'000);
+}
+
+TEST_CASE("line_reader: header lines are left out, positions count them", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a", "h1\nh2\nfirst\nsecond\n");
+  leat::sync_wait([](std::string p) -> task<> {
+    auto reader = co_await leat::line_reader::open(p, {.skip_header_lines = 2});
+    leat::line_batch batch;
+    const bool more = co_await reader->read_batch(batch);
+    REQUIRE(more);
+    CHECK(batch[0] == "first");
+    CHECK(batch.position(0).index == 2);
+    CHECK(batch.position(1).offset == 12);
+    CHECK(batch.position(1).path == p);
+  }(path));
+  CHECK(leat::sync_wait(read_all(path, {.skip_header_lines = 9})).empty());
+}
+
+TEST_CASE("line_reader: a line above the limit is an error with its place, lines before it come",
+          "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a", "short\n" + std::string(50, 'x') + "\nshort\n");
+  leat::sync_wait([](std::string p) -> task<> {
+    auto reader = co_await leat::line_reader::open(p, {.max_line_size = 20});
+    leat::line_batch batch;
+    const bool more = co_await reader->read_batch(batch);
+    CHECK(more);
+    CHECK(batch.size() == 1);
+    for (int i = 0; i < 2; ++i) {
+      std::string what;
+      try {
+        co_await reader->read_batch(batch);
+      } catch (const leat::failure& e) {
+        what = e.what();
+      }
+      CHECK(what.find("line 2 at offset 6") != std::string::npos);
+      CHECK(what.find("max_line_size") != std::string::npos);
+    }
+  }(path));
+  CHECK(error_of(path, {.max_line_size = 20, .read = {.chunk_size = 8}}, errc::resource_exhausted)
+            .find("line 2") != std::string::npos);
+}
+
+TEST_CASE("line_reader: the limit means the line, wherever the chunks are cut", "[io]") {
+  const temp_dir dir;
+  const std::string fits = dir.write("fits", "abcd\r\nabcd\nabcd\r\n");
+  const std::string does_not = dir.write("does_not", "abcd\r\nabcde\r\n");
+  for (std::size_t chunk = 1; chunk < 12; ++chunk) {
+    const leat::line_reader_options options{.max_line_size = 4, .read = {.chunk_size = chunk}};
+    CHECK(leat::sync_wait(read_all(fits, options)) == lines{"abcd", "abcd", "abcd"});
+    CHECK(error_of(does_not, options, errc::resource_exhausted).find("line 2 at offset 6") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("line_reader: lines that are left out are counted each, however they come into view",
+          "[io]") {
+  const temp_dir dir;
+  const std::string path =
+      dir.write("a", "1\n2 is too long\n3 is too long\n4 is too long\n5\n6 is too long\n");
+  const auto places = [&](std::size_t chunk) -> task<lines> {
+    lines all;
+    leat::line_reader_options options{.max_line_size = 8, .read = {.chunk_size = chunk}};
+    options.corruption.policy = leat::corruption_policy::skip_record;
+    options.corruption.on_report = [&](const leat::corruption_report& r) {
+      all.push_back("no line " + std::to_string(r.index) + " at " + std::to_string(r.offset) +
+                    ", " + std::to_string(r.skipped));
+    };
+    auto reader = co_await leat::line_reader::open(path, options);
+    leat::line_batch batch;
+    for (bool more = true; more;) {
+      more = co_await reader->read_batch(batch);
+      for (std::size_t i = 0; i < batch.size(); ++i) {
+        all.push_back(std::string(batch[i]) + ": " + leat::line_place(batch.position(i)));
+      }
+    }
+    co_return all;
+  };
+  const lines expected = {"1: " + path + ":1 at offset 0",
+                          "no line 1 at 2, 14",
+                          "no line 2 at 16, 14",
+                          "no line 3 at 30, 14",
+                          "5: " + path + ":5 at offset 44",
+                          "no line 5 at 46, 14"};
+  for (std::size_t chunk = 1; chunk < 70; ++chunk) {
+    INFO("chunks of " << chunk);
+    CHECK(leat::sync_wait(places(chunk)) == expected);
+  }
+}
+
+TEST_CASE("line_reader: what cannot be opened is said with its path", "[io]") {
+  const temp_dir dir;
+  CHECK(error_of(dir / "missing", {}, errc::not_found).find("missing") != std::string::npos);
+  CHECK(error_of(dir.path(), {}, errc::failed_precondition).find(dir.path()) != std::string::npos);
+  CHECK(error_of(dir.write("a", "x"), {.read = {.chunk_size = 0}}, errc::invalid_argument)
+            .find("chunk_size") != std::string::npos);
+}
+
+TEST_CASE("line_reader: a pipe is read until it ends", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir / "pipe";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  std::jthread writer([&] { std::ofstream(path) << text_of(2000); });
+  CHECK(leat::sync_wait(read_all(path)).size() == 2000);
+}
+
+TEST_CASE("line_reader: a file that becomes shorter is an error", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a", text_of(1000));
+  std::string what;
+  try {
+    leat::sync_wait([](std::string p) -> task<> {
+      auto reader = co_await leat::line_reader::open(p, {.read = {.chunk_size = 512, .depth = 1}});
+      leat::line_batch batch;
+      co_await reader->read_batch(batch);
+      std::filesystem::resize_file(p, 600);
+      for (bool more = true; more;) more = co_await reader->read_batch(batch);
+    }(path));
+  } catch (const leat::failure& e) {
+    what = e.what();
+  }
+  CHECK(what.find("became shorter") != std::string::npos);
+}
+
+TEST_CASE("line_reader: a file that is cut while it is read", "[io]") {
+  const temp_dir dir;
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) text += std::to_string(1'000'000 + i) + "\n";
+  const std::string path = dir.write("a", text);
+  leat::sync_wait([](std::string p) -> task<> {
+    auto reader = co_await leat::line_reader::open(p, {.read = {.chunk_size = 4096, .depth = 4}});
+    leat::line_batch batch;
+    int next = 1'000'000;
+    bool cut = false;
+    std::string what;
+    try {
+      while (co_await reader->read_batch(batch)) {
+        for (const std::string_view line : batch) REQUIRE(line == std::to_string(next++));
+        if (next < 1'020'000) continue;
+        std::filesystem::resize_file(
+            p, cut ? 800'000 : static_cast<std::size_t>(next - 1'000'000) * 8 + 1000);
+        cut = true;  // and then it has its old size again, with zeros
+      }
+    } catch (const leat::failure& e) {
+      CHECK(e.code() == errc::data_loss);
+      what = e.what();
+    }
+    CHECK(what.find("shorter") != std::string::npos);
+  }(path));
+}
+
+TEST_CASE("line_reader: a file that grows from nothing is read in order", "[io]") {
+  const temp_dir dir;
+  for (int round = 0; round < 20; ++round) {
+    const std::string path = dir.write("log" + std::to_string(round), "");
+    std::jthread writer([&] {
+      std::ofstream out(path, std::ios::app);
+      for (int i = 0; i < 3000; ++i) {
+        out << 1'000'000 + i << '\n';
+        if (i % 7 == 0) out.flush();
+      }
+    });
+    const lines all = leat::sync_wait(read_all(path, {.read = {.chunk_size = 64}}));
+    writer.join();
+    // As far as it came: each line in its place, the last one perhaps cut.
+    for (std::size_t i = 0; i + 1 < all.size(); ++i) {
+      REQUIRE(all[i] == std::to_string(1'000'000 + i));
+    }
+  }
+}
+
+TEST_CASE("line_reader: T13 options out of range are named", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a", "one\ntwo\n");
+  const auto minus_one = static_cast<std::size_t>(-1);
+  CHECK(error_of(path, {.skip_header_lines = minus_one}, errc::invalid_argument)
+            .find("skip_header_lines is 18446744073709551615") != std::string::npos);
+  CHECK(leat::sync_wait(read_all(path, {.skip_header_lines = minus_one / 2})).empty());
+  CHECK(error_of(path, {.max_line_size = 0}, errc::invalid_argument).find("max_line_size") !=
+        std::string::npos);
+  for (const std::size_t wrong : {std::size_t{0}, SIZE_MAX, SIZE_MAX - 4095}) {
+    CHECK(error_of(path, {.read = {.chunk_size = wrong}}, errc::invalid_argument)
+              .find("chunk_size") != std::string::npos);
+    CHECK(error_of(path, {.read = {.depth = wrong}}, errc::invalid_argument).find("depth") !=
+          std::string::npos);
+  }
+  const leat::line_reader_options whole{.read = {.chunk_size = std::size_t{1} << 30}};
+  CHECK(leat::sync_wait(read_all(path, whole)) == lines{"one", "two"});
+}
+
+TEST_CASE("line_reader: batches outlive their reader", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a", text_of(5000));
+  leat::sync_wait([](std::string p) -> task<> {
+    std::vector<leat::line_batch> kept;
+    {
+      auto reader = co_await leat::line_reader::open(p, {.read = {.chunk_size = 4096}});
+      for (;;) {
+        leat::line_batch batch;
+        const bool more = co_await reader->read_batch(batch);
+        if (!more) break;
+        kept.push_back(std::move(batch));
+      }
+    }
+    std::size_t count = 0;
+    for (const auto& batch : kept) {
+      for (const std::string_view line : batch)
+        CHECK(line.starts_with("line " + std::to_string(count++)));
+    }
+    CHECK(count == 5000);
+  }(path));
+}
+
+TEST_CASE("line_reader: a stop ends a read that waits, and nothing is lost", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir / "pipe";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  std::promise<void> may_end;
+  std::jthread writer([&, end = may_end.get_future()]() mutable {
+    const std::fstream both_ends(path);  // does not wait for the reader
+    end.wait();
+  });
+  struct reading {
+    static task<> run(std::string p, bool& opened, bool& cancelled) {
+      auto reader = co_await leat::line_reader::open(p);
+      opened = true;
+      leat::line_batch batch;
+      try {
+        co_await reader->read_batch(batch);
+      } catch (const leat::failure& e) {
+        cancelled = e.code() == errc::cancelled;
+      }
+    }
+  };
+  bool cancelled = false;
+  leat::sync_wait([](std::string p, bool& c, std::promise<void>& end) -> task<> {
+    leat::task_group g;
+    bool opened = false;
+    g.spawn(reading::run(p, opened, c));
+    while (!opened) co_await leat::this_task::yield();
+    for (int i = 0; i < 10; ++i) co_await leat::this_task::yield();
+    g.request_stop();
+    co_await g.join();
+    end.set_value();  // the read that nobody waits for ends with the pipe
+  }(path, cancelled, may_end));
+  CHECK(cancelled);
+}
+
+}  // namespace line_reader_test

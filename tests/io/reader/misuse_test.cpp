@@ -1,0 +1,214 @@
+// What a program must not do with files, readers and writers: it is told, before anything is lost.
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/codec/compression/deflater.hpp"
+#include "leat/codec/compression/inflater.hpp"
+#include "leat/io/index/tfrecord_file.hpp"
+#include "leat/io/reader/line_reader.hpp"
+#include "leat/io/reader/quarantine_log.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
+#include "leat/io/writer/sharded_tfrecord_writer.hpp"
+#include "leat/io/writer/tfrecord_appender.hpp"
+#include "leat/io/writer/tfrecord_writer.hpp"
+#include "leat/sim/world.hpp"
+#include "support/descriptors.hpp"
+#include "support/error_of.hpp"
+#include "support/leat_test.hpp"
+#include "support/record_bytes.hpp"
+#include "support/refusal.hpp"
+#include "support/temp_dir.hpp"
+
+namespace misuse_test {
+
+using leat::errc;
+using leat::file;
+using leat::task;
+using leat::sim::world;
+using leat_test::contains;
+using leat_test::error_of;
+using leat_test::last_words;
+
+// What the process says that ends while it runs the body in a world with a TFRecord file, and a
+// pipe in which nothing comes.
+std::string last_words_in_world(const world::body& body) {
+  return last_words([&] {
+    world w(1);
+    w.files().write_file("/f", leat_test::framed({"one", "two"}));
+    w.files().make_pipe("/pipe");
+    w.run(body);
+  });
+}
+
+template <class Writer>
+std::string last_words_of_moved() {
+  return last_words_in_world([](world&) -> task<> {
+    auto first = co_await Writer::open("/f", {});
+    const auto second = std::move(first);
+    co_await first.write(leat::as_bytes("x"));
+  });
+}
+
+TEST_CASE("misuse: a writer that was moved from ends the process with a sentence", "[io]") {
+  for (const std::string& said : {last_words_of_moved<leat::tfrecord_writer>(),
+                                  last_words_of_moved<leat::sharded_tfrecord_writer>(),
+                                  last_words_of_moved<leat::tfrecord_appender>()}) {
+    CHECK(contains(said, "was moved to another place"));
+  }
+}
+
+TEST_CASE("misuse: a codec that was moved from ends the process with a sentence", "[io]") {
+  CHECK(contains(last_words([] {
+                   leat::deflater first(leat::compression::gzip);
+                   const leat::deflater second = std::move(first);
+                   first.reset();
+                 }),
+                 "a deflater is used that was moved to another place"));
+  CHECK(contains(last_words([] {
+                   leat::inflater first(leat::compression::gzip);
+                   const leat::inflater second = std::move(first);
+                   static_cast<void>(first.finish());
+                 }),
+                 "an inflater is used that was moved to another place"));
+}
+
+task<> read_batch(leat::line_reader& reader) {
+  leat::line_batch batch;
+  co_await reader.read_batch(batch);
+}
+
+TEST_CASE("misuse: a reader is neither shared by two reads nor destroyed under one", "[io]") {
+  const std::string shared = last_words_in_world([](world&) -> task<> {
+    auto reader = co_await leat::line_reader::open("/pipe");
+    leat::task_group group;
+    group.spawn(read_batch(*reader));
+    group.spawn(read_batch(*reader));
+    co_await group.join();
+  });
+  CHECK(contains(shared, "two tasks use one reader, writer or pipeline at the same time"));
+  const std::string destroyed = last_words_in_world([](world&) -> task<> {
+    auto reader = co_await leat::line_reader::open("/pipe");
+    leat::task_group group;
+    group.spawn(read_batch(*reader));
+    co_await leat::sleep_for(std::chrono::seconds(1));
+    reader.reset();
+    co_await group.join();
+  });
+  CHECK(contains(destroyed, "is destroyed while a task uses it"));
+}
+
+task<> read_some(file& f) {
+  std::vector<std::byte> to(10);
+  co_await f.read_at(f.status().is_stream ? leat::next_byte : 0, to);
+}
+
+TEST_CASE("misuse: a file is neither closed nor destroyed under an operation", "[io]") {
+  for (const bool closes : {true, false}) {
+    const std::string said = last_words_in_world([closes](world&) -> task<> {
+      std::optional<file> f(co_await file::open("/pipe"));
+      leat::task_group group;
+      group.spawn(read_some(*f));
+      co_await leat::sleep_for(std::chrono::seconds(1));
+      if (closes) {
+        co_await f->close();
+      } else {
+        f.reset();
+      }
+      co_await group.join();
+    });
+    CHECK(contains(said, closes ? "a file is closed while a task uses it"
+                                : "a file is destroyed while a task uses it"));
+  }
+}
+
+TEST_CASE("misuse: a file stays with its scheduler, and is closed wherever it ends", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("f", "a line\n");
+  const std::size_t before = leat_test::open_descriptors();
+  const std::string said = last_words([&] {
+    file f = leat::sync_wait(file::open(path));
+    leat::sync_wait(read_some(f));
+  });
+  CHECK(contains(said, "on another scheduler than the one on which it was opened"));
+  auto reader = leat::sync_wait(leat::line_reader::open(path));
+  leat::sync_wait([](std::unique_ptr<leat::line_reader> r) -> task<> {
+    r.reset();
+    co_return;
+  }(std::move(reader)));
+  CHECK(leat_test::open_descriptors() == before);
+}
+
+TEST_CASE("misuse: what needs an open file refuses one that is not", "[io]") {
+  CHECK_THROWS_WITH(leat::line_reader(file(), {}), Catch::Contains("the file is not open"));
+  CHECK_THROWS_WITH(leat::tfrecord_file(file(), {}, {}), Catch::Contains("the file is not open"));
+  const auto add = []() -> task<> {
+    leat::quarantine_log log{file()};
+    const leat::corruption_report report;
+    co_await log.add(report);
+  };
+  CHECK(contains(error_of(add(), errc::failed_precondition), "the file is not open"));
+}
+
+TEST_CASE("misuse: no file reaches where it is read or written", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("f", "a line\n");
+  const auto read_at = [](std::string p, std::uint64_t offset) -> task<> {
+    file f = co_await file::open(p);
+    std::vector<std::byte> to(10);
+    co_await f.read_at(offset, to);
+  };
+  const auto write_at = [](std::string p, std::uint64_t offset) -> task<> {
+    file f = co_await file::open(p, leat::open_mode::append);
+    co_await f.write_at(offset, leat::as_bytes("text"));
+  };
+  for (const std::uint64_t offset : {UINT64_MAX / 2 + 1, UINT64_MAX - 1}) {
+    CHECK(contains(error_of(read_at(path, offset), errc::invalid_argument), path));
+    CHECK(contains(error_of(write_at(path, offset), errc::invalid_argument), path));
+  }
+  CHECK(temp_dir::read(path) == "a line\n");
+}
+
+TEST_CASE("misuse: more records than there are cannot be dropped", "[io]") {
+  CHECK(contains(last_words([] { leat::record_batch().drop_front(1); }),
+                 "more records are dropped than the batch has"));
+}
+
+TEST_CASE("misuse: a report function that throws ends the read, and the next one goes on", "[io]") {
+  std::string bytes = leat_test::framed({"one", "two", "three"});
+  bytes[16 + 3 + 13] ^= 1;
+  world w(1);
+  w.files().write_file("/f", bytes);
+  w.run([](world&) -> task<> {
+    leat::tfrecord_reader_options options;
+    options.corruption.policy = leat::corruption_policy::skip_record;
+    options.corruption.on_report = [](const leat::corruption_report&) {
+      throw std::runtime_error("the log is full");
+    };
+    auto reader = co_await leat::tfrecord_reader::open("/f", options);
+    leat::record_batch batch;
+    std::vector<std::string> records;
+    std::string error;
+    for (bool more = true; more;) {
+      try {
+        more = co_await reader->read_batch(batch);
+      } catch (const std::runtime_error& e) {
+        error += e.what();
+        batch.clear();
+      }
+      for (const leat::byte_view r : batch) records.emplace_back(leat::as_text(r));
+    }
+    CHECK(records == std::vector<std::string>{"one", "three"});
+    CHECK(error == "the log is full");
+  });
+}
+
+}  // namespace misuse_test

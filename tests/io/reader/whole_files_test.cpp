@@ -1,0 +1,368 @@
+#include "leat/io/reader/whole_files.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <iterator>
+#include <linux/filter.h>
+#include <linux/openat2.h>
+#include <linux/seccomp.h>
+#include <map>
+#include <string>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/error.hpp"
+#include "support/child_process.hpp"
+#include "support/descriptors.hpp"
+#include "support/page_cache.hpp"
+#include "support/temp_dir.hpp"
+
+namespace whole_files_test {
+
+using leat::errc;
+using leat::task;
+using leat::whole_file;
+using leat::whole_files;
+using leat::whole_files_options;
+
+using contents = std::vector<std::pair<std::string, std::string>>;  // path, text or error
+
+std::string text_of(int i) {
+  return std::string(static_cast<std::size_t>(i * 997 % 150'000), static_cast<char>('a' + i % 26));
+}
+
+std::vector<std::string> make_files(const temp_dir& dir, int count) {
+  std::vector<std::string> paths;
+  for (int i = 0; i < count; ++i) paths.push_back(dir.write(std::to_string(i), text_of(i)));
+  return paths;
+}
+
+void evict(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) leat_test::evict(path);
+}
+
+std::string result_of(const whole_file& file) {
+  try {
+    return std::string(leat::as_text(file.contents()));
+  } catch (const leat::failure& e) {
+    return "error: " + std::string(e.what());
+  }
+}
+
+task<contents> read_all(whole_files& files) {
+  contents all;
+  whole_file file;
+  while (co_await files.next(file)) all.emplace_back(file.path(), result_of(file));
+  co_return all;
+}
+
+task<contents> read_list(std::vector<std::string> paths, whole_files_options options = {}) {
+  whole_files files(std::move(paths), options);
+  contents all = co_await read_all(files);
+  co_return all;
+}
+
+void check_all(const contents& all, const std::vector<std::string>& paths) {
+  REQUIRE(all.size() == paths.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    CHECK(all[i].first == paths[i]);
+    CHECK((all[i].second == text_of(static_cast<int>(i))));
+  }
+}
+
+TEST_CASE("whole_files: gives each file whole, in order, cached or not", "[io]") {
+  const temp_dir dir;
+  const std::vector<std::string> paths = make_files(dir, 200);
+  for (const std::size_t depth : std::vector<std::size_t>{1, 7, 64, 500}) {
+    evict(paths);
+    check_all(leat::sync_wait(read_list(paths, {.depth = depth})), paths);
+    check_all(leat::sync_wait(read_list(paths, {.depth = depth})), paths);
+  }
+}
+
+TEST_CASE("whole_files: direct reads give the same, whatever the last sector holds", "[io]") {
+  const temp_dir dir;
+  std::vector<std::string> paths;
+  contents expected;
+  for (const int size : {1, 511, 4095, 4096, 4097, 131'071, 131'072, 131'073, 2'100'000, 0}) {
+    const std::string text(static_cast<std::size_t>(size), static_cast<char>('a' + size % 26));
+    paths.push_back(dir.write(std::to_string(size), text));
+    expected.emplace_back(paths.back(), text);
+  }
+  for (const std::size_t depth : std::vector<std::size_t>{1, 3, 64}) {
+    for (const std::size_t ahead : std::vector<std::size_t>{1, 200'000, 64 << 20}) {
+      const contents all = leat::sync_wait(
+          read_list(paths, {.depth = depth, .max_bytes_ahead = ahead, .direct = true}));
+      CHECK((all == expected));
+    }
+  }
+  const contents made_up = leat::sync_wait(read_list({"/proc/self/status"}, {.direct = true}));
+  CHECK(made_up[0].second.starts_with("Name:"));
+}
+
+TEST_CASE("whole_files: a file that cannot be read is a result that names it", "[io]") {
+  const temp_dir dir;
+  const std::vector<std::string> good = make_files(dir, 3);
+  REQUIRE(::mkfifo((dir / "pipe").c_str(), 0600) == 0);
+  const std::vector<std::string> paths = {
+      good[0], dir / "no", good[1], dir / ".", dir / "pipe", std::string("a\0b", 3), good[2]};
+  const contents all = leat::sync_wait(read_list(paths));
+  REQUIRE(all.size() == paths.size());
+  CHECK(all[0].second == text_of(0));
+  CHECK(all[1].second.starts_with("error: " + (dir / "no") + ": cannot open"));
+  CHECK(all[2].second == text_of(1));
+  CHECK(all[3].second.starts_with("error: " + (dir / ".") + ": cannot read"));
+  CHECK(all[4].second.starts_with("error: " + (dir / "pipe") + ": a pipe"));
+  CHECK(all[5].second.find("NUL") != std::string::npos);
+  CHECK(all[6].second == text_of(2));
+}
+
+TEST_CASE("whole_files: where errors are thrown, no file behind is given before it is read",
+          "[io]") {
+  const temp_dir dir;
+  std::vector<std::string> paths = make_files(dir, 5);
+  paths[2] = dir / "no";
+  leat::sync_wait([](std::vector<std::string> all, const temp_dir& place) -> task<> {
+    whole_files files(all, {.first_error_ends = true});
+    whole_file file;
+    int read = 0;
+    int refused = 0;
+    for (int i = 0; i < 4; ++i) {
+      try {
+        read += co_await files.next(file) ? 1 : 0;
+      } catch (const leat::failure& e) {
+        CHECK(e.code() == errc::not_found);
+        ++refused;
+      }
+    }
+    CHECK(read == 2);
+    CHECK(refused == 2);
+    CHECK(files.count() >= 1);
+    place.write("no", "here it is");
+    co_await files.next(file);
+    CHECK(leat::as_text(file.contents()) == "here it is");
+    while (co_await files.next(file)) ++read;
+    CHECK(read == 4);
+  }(paths, dir));
+}
+
+TEST_CASE("whole_files: sizes that are none, and limits", "[io]") {
+  const temp_dir dir;
+  const std::string large = dir.write("large", std::string(3'000'000, 'x'));
+  const std::string empty = dir.write("empty", "");
+  CHECK(leat::sync_wait(read_list({large}))[0].second.size() == 3'000'000);
+  CHECK(leat::sync_wait(read_list({empty}))[0].second.empty());
+  // Those tell 0 bytes, the second one has more than is set aside.
+  CHECK(leat::sync_wait(read_list({"/proc/self/status"}))[0].second.starts_with("Name:"));
+  CHECK(leat::sync_wait(read_list({"/proc/kallsyms"}))[0].second.size() > 200'000);
+  const whole_files_options small{.max_file_size = 1000};
+  CHECK(leat::sync_wait(read_list({large}, small))[0].second.find("above the limit") !=
+        std::string::npos);
+  CHECK(leat::sync_wait(read_list({"/proc/kallsyms"}, small))[0].second.find("above the limit") !=
+        std::string::npos);
+  for (const std::size_t wrong : {std::size_t{0}, SIZE_MAX}) {
+    CHECK_THROWS_AS(whole_files(whole_files_options{.depth = wrong}), leat::failure);
+  }
+}
+
+TEST_CASE("whole_files: what is read ahead stays within its limit", "[io]") {
+  const temp_dir dir;
+  std::vector<std::string> paths;
+  for (int i = 0; i < 30; ++i) {
+    paths.push_back(dir.write(std::to_string(i), std::string(1'000'000, 'x')));
+  }
+  evict(paths);
+  // Less than one of them: they are read one after the other.
+  const contents all = leat::sync_wait(read_list(paths, {.depth = 30, .max_bytes_ahead = 500'000}));
+  REQUIRE(all.size() == paths.size());
+  for (const auto& [path, text] : all) CHECK(text.size() == 1'000'000);
+}
+
+TEST_CASE("whole_files: paths that come one by one", "[io]") {
+  const temp_dir dir;
+  const std::vector<std::string> paths = make_files(dir, 50);
+  evict(paths);
+  leat::sync_wait([](std::vector<std::string> all) -> task<> {
+    whole_files files(whole_files_options{.depth = 8});
+    whole_file file;
+    CHECK_FALSE(co_await files.next(file));
+    std::size_t added = 0;
+    std::size_t read = 0;
+    while (read < all.size()) {
+      while (added < all.size() && files.has_room()) files.add(all[added++]);
+      CHECK(files.count() <= 8);
+      const bool more = co_await files.next(file);
+      REQUIRE(more);
+      CHECK(file.path() == all[read]);
+      CHECK((file.contents().size() == text_of(static_cast<int>(read)).size()));
+      ++read;
+    }
+    // Without a look at whether there is room.
+    for (const std::string& path : all) files.add(path);
+    CHECK(files.count() == all.size());
+    const contents again = co_await read_all(files);
+    CHECK(again.size() == all.size());
+  }(paths));
+}
+
+TEST_CASE("whole_files: files outlive their reader", "[io]") {
+  const temp_dir dir;
+  const std::vector<std::string> paths = make_files(dir, 20);
+  leat::sync_wait([](std::vector<std::string> all) -> task<> {
+    std::map<std::string, whole_file> kept;
+    {
+      whole_files files(all);
+      whole_file file;
+      while (co_await files.next(file)) kept[file.path()] = file;
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      CHECK((leat::as_text(kept[all[i]].contents()) == text_of(static_cast<int>(i))));
+    }
+  }(paths));
+}
+
+TEST_CASE("whole_files: one that goes leaves no descriptor behind", "[io]") {
+  const temp_dir dir;
+  const std::vector<std::string> paths = make_files(dir, 100);
+  leat::sync_wait(read_list(paths));  // what is made once
+  const std::size_t before = leat_test::open_descriptors();
+  for (int round = 0; round < 10; ++round) {
+    evict(paths);
+    leat::sync_wait([](std::vector<std::string> all) -> task<> {
+      whole_files files(all);
+      whole_file file;
+      for (int i = 0; i < 3; ++i) co_await files.next(file);
+    }(paths));
+    CHECK(leat_test::open_descriptors() == before);
+  }
+}
+
+TEST_CASE("whole_files: a stop loses no file", "[io]") {
+  const temp_dir dir;
+  const std::vector<std::string> paths = make_files(dir, 40);
+  evict(paths);
+  leat::sync_wait([](std::vector<std::string> expected) -> task<> {
+    whole_files files(expected, {.depth = 4});
+    contents all;
+    const auto read_on = [](whole_files& from, contents& to, leat::task_group& g) -> task<> {
+      whole_file file;
+      while (co_await from.next(file)) {
+        to.emplace_back(file.path(), result_of(file));
+        if (to.size() % 5 == 0) g.request_stop();
+      }
+    };
+    while (all.size() < expected.size()) {
+      leat::task_group group;
+      group.spawn(read_on(files, all, group));
+      co_await group.join();
+    }
+    check_all(all, expected);
+  }(paths));
+}
+
+TEST_CASE("whole_files: files in the page cache leave others their turns", "[io]") {
+  const temp_dir dir;
+  const std::vector<std::string> paths = make_files(dir, 100);  // 4.9 MB
+  std::size_t turns = 0;
+  bool done = false;
+  const auto others = [&]() -> task<> {
+    while (!done) {
+      ++turns;
+      co_await leat::this_task::yield();
+    }
+  };
+  contents all;
+  const auto both = [&]() -> task<> {
+    leat::task_group group("others");
+    group.spawn(others());
+    all = co_await read_list(paths);
+    done = true;
+    co_await group.join();
+  };
+  leat::sync_wait(both());
+  check_all(all, paths);
+  CHECK(turns >= 10);  // 256 KiB each, and what the last file has more
+}
+
+// Has fcntl(F_SETFL) fail with EPERM, here and in threads that begin now.
+bool refuse_set_flags() {
+  sock_filter steps[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fcntl, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[1])),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_SETFL, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  sock_fprog program{static_cast<unsigned short>(std::size(steps)), steps};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+// True where the kernel says at once that a file is in its caches.
+bool is_told_as_cached(const std::string& path) {
+  open_how how{};
+  how.flags = O_RDONLY;
+  how.resolve = RESOLVE_CACHED;
+  const long f = ::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how);
+  if (f < 0) return false;
+  char byte = 0;
+  iovec to{&byte, 1};
+  const bool cached = ::preadv2(static_cast<int>(f), &to, 1, 0, RWF_NOWAIT) == 1;
+  ::close(static_cast<int>(f));
+  return cached;
+}
+
+task<std::string> read_without_set_flags(std::vector<std::string> paths) {
+  const whole_files_options usual;
+  const contents before = co_await read_list(paths, usual);  // all that is set up once is
+  if (before.size() != paths.size()) co_return "not read";
+  if (!is_told_as_cached(paths[1])) co_return "not cached";
+  if (!refuse_set_flags()) co_return "no filter";
+  const contents all = co_await read_list(paths, usual);
+  std::size_t right = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].second == text_of(static_cast<int>(i))) ++right;
+  }
+  co_return std::to_string(right);
+}
+
+TEST_CASE("whole_files: what is in the page cache takes no call but open, fstat, read and close",
+          "[io]") {
+  const temp_dir dir;
+  const std::vector<std::string> paths = make_files(dir, 20);
+  const std::string said =
+      leat_test::said_by_child([&] { return leat::sync_wait(read_without_set_flags(paths)); });
+  if (said != "20") WARN(said);
+  CHECK((said == "20" || said == "not cached" || said == "no filter"));
+}
+
+TEST_CASE("whole_files: few descriptors are enough", "[io]") {
+  const temp_dir dir;
+  const std::vector<std::string> paths = make_files(dir, 100);
+  evict(paths);
+  const std::string said = leat_test::said_by_child([&] {
+    const rlimit few{leat_test::open_descriptors() + 12, leat_test::open_descriptors() + 12};
+    ::setrlimit(RLIMIT_NOFILE, &few);
+    const contents all = leat::sync_wait(read_list(paths));
+    std::size_t right = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i].second == text_of(static_cast<int>(i))) ++right;
+    }
+    return std::to_string(right);
+  });
+  CHECK(said == "100");
+}
+
+}  // namespace whole_files_test

@@ -1,0 +1,98 @@
+// Readers past the page cache, on the file system that there is.
+
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/io/reader/fixed_length_reader.hpp"
+#include "leat/io/reader/whole_file_reader.hpp"
+#include "support/record_files.hpp"
+#include "support/temp_dir.hpp"
+
+namespace direct_reading_test {
+
+using leat::task;
+
+// Some file systems have no such way.
+bool can_be_direct(const std::string& path) {
+  const int f = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT);
+  if (f >= 0) ::close(f);
+  return f >= 0;
+}
+
+std::string text_of_size(std::size_t size) {
+  std::string text(size, ' ');
+  for (std::size_t i = 0; i < size; ++i) {
+    text[i] = i % 61 == 60 ? '\n' : static_cast<char>('a' + i * i % 26);
+  }
+  return text;
+}
+
+task<std::string> read_whole(std::string path, std::size_t chunk_size, bool& direct) {
+  auto reader = co_await leat::line_reader::open(
+      path, {.read = {.chunk_size = chunk_size, .depth = 3, .direct = true}});
+  direct = reader->is_direct();
+  leat::line_batch batch;
+  std::string text;
+  while (co_await reader->read_batch(batch)) {
+    for (const std::string_view line : batch) text.append(line).append("\n");
+  }
+  co_return text;
+}
+
+TEST_CASE("read_options: direct reads give the same, whatever the last sector holds", "[io]") {
+  const temp_dir dir;
+  for (const std::size_t size : std::vector<std::size_t>{1, 511, 512, 513, 4095, 4096, 4097, 8192,
+                                                         12'289, 300'000, 1'048'577}) {
+    const std::string text = text_of_size(size - 1) + "\n";
+    const std::string path = dir.write("f", text);
+    for (const std::size_t chunk_size : std::vector<std::size_t>{1, 5000, 65'536, 1 << 20}) {
+      bool direct = false;
+      const std::string seen = leat::sync_wait(read_whole(path, chunk_size, direct));
+      CHECK((seen == text));
+      CHECK(direct == can_be_direct(path));
+    }
+  }
+}
+
+TEST_CASE("read_options: direct reads go on from any record", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("f", text_of_size(100'000));
+  leat::sync_wait([](std::string p) -> task<> {
+    const leat::fixed_length_reader_options options{.record_size = 100,
+                                                    .read = {.chunk_size = 8192, .direct = true}};
+    auto reader = co_await leat::fixed_length_reader::open(p, options);
+    const std::string text = text_of_size(100'000);
+    leat::record_batch batch;
+    for (const std::uint64_t index : std::vector<std::uint64_t>{999, 0, 41, 500, 123}) {
+      reader->seek(index * 100, index);
+      const bool more = co_await reader->read_batch(batch);
+      REQUIRE(more);
+      CHECK(leat::as_text(batch[0]) == text.substr(index * 100, 100));
+    }
+  }(path));
+}
+
+TEST_CASE("read_options: direct reads of what is empty, made up, or one record", "[io]") {
+  const temp_dir dir;
+  bool direct = true;
+  CHECK(leat::sync_wait(read_whole(dir.write("empty", ""), 4096, direct)).empty());
+  CHECK_FALSE(direct);
+  CHECK(leat::sync_wait(read_whole("/proc/self/status", 4096, direct)).starts_with("Name:"));
+  CHECK_FALSE(direct);
+  const std::string path = dir.write("one", text_of_size(777'777));
+  leat::sync_wait([](std::string p) -> task<> {
+    auto reader = co_await leat::whole_file_reader::open(p, {.read = {.direct = true}});
+    leat::record_batch batch;
+    const bool more = co_await reader->read_batch(batch);
+    REQUIRE(more);
+    CHECK((leat::as_text(batch[0]) == text_of_size(777'777)));
+  }(path));
+}
+
+}  // namespace direct_reading_test

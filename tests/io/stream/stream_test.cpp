@@ -1,0 +1,283 @@
+// Pipes, terminals, and files that the kernel makes up: what has no size, or none that is true.
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/base/detail/sanitizers.hpp"
+#include "leat/base/error.hpp"
+#include "leat/io/file/file.hpp"
+#include "leat/io/reader/line_reader.hpp"
+#include "support/error_of.hpp"
+#include "support/leat_test.hpp"
+#include "support/record_files.hpp"
+#include "support/refusal.hpp"
+#include "support/temp_dir.hpp"
+
+namespace stream_test {
+
+using namespace std::chrono_literals;
+using leat::errc;
+using leat::file;
+using leat::task;
+using leat_test::error_of;
+using leat_test::texts;
+
+std::string make_fifo(const temp_dir& dir, const std::string& name) {
+  const std::string path = dir / name;
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  return path;
+}
+
+// The writing end of a pipe, in a thread's hands.
+class writer {
+ public:
+  explicit writer(const std::string& path) : number_(::open(path.c_str(), O_WRONLY | O_CLOEXEC)) {}
+  ~writer() { ::close(number_); }
+  writer(const writer&) = delete;
+  writer& operator=(const writer&) = delete;
+  void write(std::string_view text) const {
+    while (!text.empty()) {
+      const ssize_t n = ::write(number_, text.data(), text.size());
+      if (n <= 0) return;
+      text.remove_prefix(static_cast<std::size_t>(n));
+    }
+  }
+
+ private:
+  int number_;
+};
+
+TEST_CASE("file: lines come out of a pipe as they are written", "[io]") {
+  const temp_dir dir;
+  const std::string path = make_fifo(dir, "fifo");
+  texts expected;
+  for (int i = 0; i < 20'000; ++i) expected.push_back("line " + std::to_string(i));
+  const std::jthread other([&] {
+    const writer w(path);
+    std::string some;
+    for (const std::string& line : expected) {
+      some += line + "\n";
+      if (some.size() < 3000) continue;
+      w.write(some);
+      some.clear();
+    }
+    w.write(some);
+  });
+  CHECK(leat::sync_wait(leat_test::read_lines(path)) == expected);
+}
+
+TEST_CASE("file: a pipe without a writer is opened, and a stop ends the wait for data", "[io]") {
+  const temp_dir dir;
+  const std::string path = make_fifo(dir, "fifo");
+  leat::sync_wait([](std::string p) -> task<> {
+    leat::task_group group;
+    texts read;
+    group.spawn(leat_test::read_lines_into(read, p));
+    co_await leat::sleep_for(2ms);  // it waits by now, or does not begin: either way it ends
+    group.request_stop();
+    co_await group.join();
+    CHECK(read.empty());
+  }(path));
+}
+
+TEST_CASE("file: pipes to which nobody writes hold up no file", "[io]") {
+  const temp_dir dir;
+  std::vector<std::string> pipes;
+  for (int i = 0; i < 20; ++i) pipes.push_back(make_fifo(dir, std::to_string(i)));
+  const std::string path = dir.write("file", "text");
+  const auto use_file = [](std::string p, std::string directory) -> task<> {
+    file f = co_await file::open(p, leat::open_mode::write);
+    const std::vector<std::byte> data(100);
+    co_await f.write_at(0, data);
+    co_await f.close();
+    const std::vector<std::string> names = co_await leat::list_directory(directory);
+    CHECK(names.size() == 21);
+  };
+  leat::sync_wait([](auto use, const std::vector<std::string>& all, std::string p,
+                     std::string directory) -> task<> {
+    leat::task_group group;
+    texts nothing;
+    for (const std::string& pipe : all) group.spawn(leat_test::read_lines_into(nothing, pipe));
+    for (int i = 0; i < 100; ++i) co_await use(p, directory);
+    group.request_stop();
+    co_await group.join();
+  }(use_file, pipes, path, dir.path()));
+}
+
+TEST_CASE("file: a stop while a pipe is empty loses nothing that comes later", "[io]") {
+  const temp_dir dir;
+  const std::string path = make_fifo(dir, "fifo");
+  std::atomic<bool> stopped{false};
+  const std::jthread other([&] {
+    const writer w(path);
+    w.write("one\ntwo");
+    stopped.wait(false);
+    w.write("\nthree\n");
+  });
+  leat::sync_wait([](std::string p, std::atomic<bool>& was_stopped) -> task<> {
+    auto reader = co_await leat::line_reader::open(p);
+    texts all;
+    const auto read_on = [](leat::line_reader& r, texts& out) -> task<> {
+      leat::line_batch batch;
+      while (co_await r.read_batch(batch)) out.insert(out.end(), batch.begin(), batch.end());
+    };
+    leat::task_group group;
+    group.spawn(read_on(*reader, all));
+    while (all.empty()) co_await leat::sleep_for(1ms);
+    group.request_stop();
+    co_await group.join();
+    CHECK(all == texts{"one"});
+    was_stopped = true;
+    was_stopped.notify_one();
+    co_await read_on(*reader, all);
+    CHECK(all == texts{"one", "two", "three"});
+  }(path, stopped));
+}
+
+TEST_CASE("file: a stop of a read of a pipe gives what was taken from it", "[io]") {
+  const temp_dir dir;
+  const std::string path = make_fifo(dir, "fifo");
+  const int both_ends = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  REQUIRE(both_ends >= 0);
+  REQUIRE(::write(both_ends, "12345", 5) == 5);
+  leat::sync_wait([](std::string p, int pipe) -> task<> {
+    leat::task_group group;
+    std::size_t size = 0;
+    std::array<std::byte, 100> buffer{};
+    group.spawn([](std::string name, std::span<std::byte> to, std::size_t& n) -> task<> {
+      file f = co_await file::open(name);
+      CHECK(f.status().is_stream);
+      n = co_await f.read_at(leat::next_byte, to);
+    }(p, buffer, size));
+    for (int left = 5; left > 0;) {
+      co_await leat::sleep_for(1ms);
+      REQUIRE(::ioctl(pipe, FIONREAD, &left) == 0);
+    }
+    group.request_stop();
+    co_await group.join();
+    CHECK(size == 5);
+    CHECK(buffer[4] == std::byte{'5'});
+  }(path, both_ends));
+  ::close(both_ends);
+}
+
+TEST_CASE("file: a pipe is written to as far as it has room", "[io]") {
+  const temp_dir dir;
+  const std::string path = make_fifo(dir, "fifo");
+  const auto write = [](std::string p, std::vector<std::byte> data) -> task<> {
+    file f = co_await file::open(p, leat::open_mode::write);
+    co_await f.write_at(leat::next_byte, data);
+    co_await f.close();
+  };
+  const std::vector<std::byte> data(1 << 20, std::byte{'x'});
+  // Nobody reads: an error at once, and no wait.
+  CHECK_THROWS_AS(leat::sync_wait(write(path, data)), leat::failure);
+  const int reader =
+      ::open(path.c_str(), O_RDWR | O_CLOEXEC);  // not at its end for want of a writer
+  REQUIRE(reader >= 0);
+  std::size_t got = 0;
+  const std::jthread other([&] {
+    std::array<char, 1000> some;
+    while (got < data.size()) {
+      const ssize_t n = ::read(reader, some.data(), some.size());
+      if (n <= 0) break;
+      got += static_cast<std::size_t>(n);
+    }
+    ::close(reader);
+  });
+  leat::sync_wait(write(path, data));
+}
+
+TEST_CASE("file: what the kernel makes up is read to its end, whatever size it tells", "[io]") {
+  const std::string thp = "/sys/kernel/mm/transparent_hugepage/enabled";  // tells 4096 bytes
+  if (::access(thp.c_str(), R_OK) == 0) {
+    const texts lines = leat::sync_wait(leat_test::read_lines(thp));
+    REQUIRE(lines.size() == 1);
+    CHECK(lines[0].find("madvise") != std::string::npos);
+    CHECK(leat::sync_wait(leat::get_status(thp)).size == 0);
+  }
+  const texts maps = leat::sync_wait(leat_test::read_lines("/proc/self/maps"));  // tells 0
+  CHECK(maps.size() > 10);
+  CHECK(leat::sync_wait(leat_test::read_lines("/dev/null")).empty());
+}
+
+TEST_CASE("file: one that has only a hole keeps to its size", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("hole", "");
+  REQUIRE(::truncate(path.c_str(), 100'000) == 0);
+  CHECK(leat::sync_wait(leat::get_status(path)).size == 100'000);
+  CHECK(leat::sync_wait(file::open(path)).status().size == 100'000);
+}
+
+TEST_CASE("file: what cannot be read says so and names itself", "[io]") {
+  const temp_dir dir;
+  const auto read = [](std::string p) -> task<> { co_await leat_test::read_lines(std::move(p)); };
+  CHECK(error_of(read(dir.path()), errc::failed_precondition).find(dir.path()) !=
+        std::string::npos);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string path = dir / "socket";
+  REQUIRE(path.size() < sizeof address.sun_path);
+  path.copy(address.sun_path, path.size());
+  const int s = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  REQUIRE(::bind(s, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+  std::string said;
+  try {
+    leat::sync_wait(read(path));
+  } catch (const leat::failure& e) {
+    said = e.what();
+  }
+  CHECK(said.find(path) != std::string::npos);
+  ::close(s);
+}
+
+// The first wait for a pipe starts a thread.
+TEST_CASE("file: a thread that waits for pipes and cannot be started is named", "[io]") {
+  if (LEAT_TSAN) return;  // it ends a child that starts a thread
+  const temp_dir dir;
+  const std::string path = make_fifo(dir, "pipe");
+  const int other_end = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  const std::string said = leat_test::last_words([&path] {
+    ::setenv("LEAT_IO", "threads", 1);
+    pthread_attr_t too_large;  // a stack that has no room in any address space
+    ::pthread_attr_init(&too_large);
+    ::pthread_attr_setstacksize(&too_large, std::size_t{1} << 47);
+    ::pthread_setattr_default_np(&too_large);
+    try {
+      leat::sync_wait([](std::string from) -> task<> {
+        auto reader = co_await leat::line_reader::open(from);
+        leat::line_batch lines;
+        co_await reader->read_batch(lines);
+      }(path));
+    } catch (const leat::failure& e) {
+      std::fprintf(stderr, "%s\n", e.what());
+      if (e.code() == std::errc::resource_unavailable_try_again) std::abort();
+    }
+  });
+  ::close(other_end);
+  INFO(said);
+  CHECK(said.starts_with(path + ": cannot read"));
+  CHECK(leat_test::contains(
+      said, "the thread that waits for pipes, terminals and sockets cannot be started; raise"));
+}
+
+}  // namespace stream_test

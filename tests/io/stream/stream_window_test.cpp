@@ -1,0 +1,191 @@
+// Records and lines that are longer than what comes at a time: nothing is copied or gone through
+// again and again, whatever comes how.
+
+#include "leat/io/stream/detail/stream_window.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "io/reader/record_reader.hpp"
+#include "leat/io/reader/line_reader.hpp"
+#include "leat/io/stream/detail/decompressed_stream.hpp"
+#include "leat/sim/world.hpp"
+#include "support/texts.hpp"
+#include "support/zlib_oracle.hpp"
+
+namespace stream_window_test {
+
+using leat::task;
+using leat::detail::chunk_pool;
+using leat::detail::window;
+using leat_test::noise;
+
+constexpr std::size_t kibibyte = 1024;
+constexpr std::size_t headroom = 128 * kibibyte;
+constexpr std::size_t chunk_size = 512 * kibibyte;
+
+struct pool_of_chunks {
+  explicit pool_of_chunks(std::size_t before = headroom)
+      : pool(chunk_pool::make(2, before, chunk_size)) {}
+  pool_of_chunks(const pool_of_chunks&) = delete;
+  pool_of_chunks& operator=(const pool_of_chunks&) = delete;
+  ~pool_of_chunks() { pool->close(); }
+
+  chunk_pool* pool;
+};
+
+// All of a text, in pieces of at most so many bytes, in view at the end; how much was copied.
+std::uint64_t copied_for(const std::string& text, std::size_t piece, std::uint64_t needed,
+                         bool certain) {
+  const pool_of_chunks chunks;
+  window view;
+  for (std::size_t at = 0; at < text.size();) {
+    const window::demand d{.carried = view.size(), .needed = needed, .certain = certain};
+    window::room r = view.room_for(*chunks.pool, d, chunk_size);
+    const std::size_t fresh = std::min({piece, r.size, text.size() - at});
+    std::memcpy(r.at, text.data() + at, fresh);
+    view.slide(*chunks.pool, std::move(r), d, fresh);
+    at += fresh;
+  }
+  REQUIRE(view.size() == text.size());
+  REQUIRE(std::memcmp(view.data(), text.data(), text.size()) == 0);
+  return view.copied();
+}
+
+TEST_CASE("window: what grows in it in small pieces is copied twice at most", "[io]") {
+  const std::string text = noise(std::size_t{9} << 20);
+  for (const std::size_t piece : {4 * kibibyte, 64 * kibibyte, chunk_size + 1}) {
+    CHECK(copied_for(text, piece, 0, false) < 2 * text.size());
+    CHECK(copied_for(text, piece, text.size(), false) < 2 * text.size());
+    CHECK(copied_for(text, piece, text.size(), true) < 2 * chunk_size);
+  }
+}
+
+TEST_CASE("window: a chunk that begins where another one ends is kept for itself", "[io]") {
+  const pool_of_chunks chunks(0);
+  window view;
+  for (int i = 0; i < 3; ++i) {
+    window::room r = view.room_for(*chunks.pool, {}, chunk_size);
+    const leat::detail::chunk_reference next = r.in;
+    view.slide(*chunks.pool, std::move(r), {}, chunk_size);
+    CHECK(&*view.keeper() == &*next);
+    CHECK(view.data() == next->body());
+  }
+}
+
+TEST_CASE("window: there is room for what is certain, and for no more", "[io]") {
+  const pool_of_chunks chunks;
+  constexpr std::size_t long_record = std::size_t{1} << 26;
+  window view;
+  window::demand d;
+  window::room r = view.room_for(*chunks.pool, d, chunk_size);
+  CHECK(r.size == chunk_size);
+  view.slide(*chunks.pool, std::move(r), d, chunk_size);
+  d = {.carried = chunk_size, .needed = long_record, .certain = true};
+  CHECK(view.room_for(*chunks.pool, d, chunk_size).size == long_record - chunk_size);
+  d.certain = false;
+  CHECK(view.room_for(*chunks.pool, d, chunk_size).size == chunk_size);
+  d.needed = chunk_size + 1;
+  CHECK(view.room_for(*chunks.pool, d, chunk_size / 4).size == chunk_size / 4);
+}
+
+// What comes from a file is copied into view where it was read ahead: once.
+TEST_CASE("window: what was read elsewhere is put together in one place", "[io]") {
+  const std::string text = noise(std::size_t{9} << 20);
+  for (const bool certain : {false, true}) {
+    const pool_of_chunks chunks;
+    window view;
+    for (std::size_t at = 0; at < text.size();) {
+      const window::demand d{
+          .carried = view.size(), .needed = certain ? text.size() : 0, .certain = certain};
+      window::room r = window::chunk_for(*chunks.pool, {}, chunk_size);
+      const std::size_t fresh = std::min(r.size, text.size() - at);
+      std::memcpy(r.at, text.data() + at, fresh);
+      view.slide(*chunks.pool, std::move(r), d, fresh);
+      at += fresh;
+    }
+    REQUIRE(std::memcmp(view.data(), text.data(), text.size()) == 0);
+    CHECK(view.copied() <= (certain ? 1 : 3) * text.size() + chunk_size);
+    CHECK(view.keeper()->body_size() <= (certain ? 1 : 2) * text.size());
+  }
+}
+
+TEST_CASE("byte_stream: a long record from a pipe is not copied with each piece", "[io]") {
+  const std::string text = noise(std::size_t{4} << 20);
+  leat::sim::world w(1);
+  w.files().make_pipe("/f");
+  w.run([&](leat::sim::world& here) -> task<> {
+    leat::file f = co_await leat::file::open("/f", leat::open_mode::read);
+    leat::detail::byte_stream stream(f, {}, headroom);
+    const window& view = stream.view();
+    const auto where = std::source_location::current();
+    for (std::size_t at = 0; at < text.size(); at += 4 * kibibyte) {
+      here.files().write_pipe("/f", std::string_view(text).substr(at, 4 * kibibyte));
+      const bool more = co_await stream.advance(view.size(), 0, where);
+      REQUIRE(more);
+    }
+    REQUIRE(view.size() == text.size());
+    REQUIRE(std::memcmp(view.data(), text.data(), text.size()) == 0);
+    CHECK(view.copied() < 2 * text.size());
+  });
+}
+
+TEST_CASE("byte_stream: nor is one from what compresses badly", "[io]") {
+  const std::string text = noise(std::size_t{8} << 20);
+  leat::sim::world w(1);
+  w.files().write_file("/f", leat_test::zlib_deflated(text, {.level = 1}));
+  w.run([&](leat::sim::world&) -> task<> {
+    leat::file f = co_await leat::file::open("/f", leat::open_mode::read);
+    leat::detail::byte_stream stream(
+        f, {.read = {.chunk_size = 64 * kibibyte}, .compression_type = leat::compression::gzip},
+        headroom);
+    const auto where = std::source_location::current();
+    bool more = true;
+    while (more) more = co_await stream.advance(stream.view().size(), 0, where);
+    CHECK_FALSE(stream.fault());
+    REQUIRE(stream.view().size() == text.size());
+    REQUIRE(std::memcmp(stream.view().data(), text.data(), text.size()) == 0);
+    CHECK(stream.view().copied() < 3 * text.size());
+  });
+}
+
+// Lines, and how many bytes they were sought in.
+class counting_framing : public leat::detail::line_framing {
+ public:
+  using line_framing::line_framing;
+  [[nodiscard]] leat::detail::framing_step find(const leat::detail::framing_run& run,
+                                                std::vector<view>& lines) const {
+    looked_at += run.bytes.size() - run.known;
+    return line_framing::find(run, lines);
+  }
+  inline static std::uint64_t looked_at = 0;
+};
+
+TEST_CASE("line_reader: a long line is not gone through again with each piece", "[io]") {
+  const std::string line(std::size_t{2} << 20, 'x');
+  const std::string text = "short\n" + line + "\r\nx\n" + line;
+  leat::sim::world w(1);
+  w.files().make_pipe("/f");
+  counting_framing::looked_at = 0;
+  std::vector<std::size_t> sizes;
+  w.run([&](leat::sim::world& here) -> task<> {
+    leat::file f = co_await leat::file::open("/f", leat::open_mode::read);
+    leat::line_reader_options options;
+    options.read.chunk_size = 4 * kibibyte;
+    leat::basic_record_reader<counting_framing> reader(std::move(f), options);
+    here.files().write_pipe("/f", text);
+    here.files().close_pipe("/f");
+    leat::basic_record_batch<std::string_view> batch;
+    for (bool more = true; more;) {
+      more = co_await reader.read_batch(batch);
+      for (const std::string_view l : batch) sizes.push_back(l.size());
+    }
+  });
+  CHECK(sizes == std::vector<std::size_t>{5, line.size(), 1, line.size()});
+  CHECK(counting_framing::looked_at < 2 * text.size());
+}
+
+}  // namespace stream_window_test

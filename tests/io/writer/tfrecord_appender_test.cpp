@@ -1,0 +1,222 @@
+#include "leat/io/writer/tfrecord_appender.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/io/index/tfrecord_index_file.hpp"
+#include "support/error_of.hpp"
+#include "support/record_bytes.hpp"
+#include "support/refusal.hpp"
+#include "support/temp_dir.hpp"
+#include "support/zlib_oracle.hpp"
+
+namespace tfrecord_appender_test {
+
+using leat::errc;
+using leat::task;
+using leat_test::contains;
+using leat_test::framed;
+using texts = std::vector<std::string>;
+
+// Appends records, and closes unless it is to be dropped.
+task<> append(std::string path, texts records, bool close = true,
+              leat::tfrecord_appender_options options = {}) {
+  auto appender = co_await leat::tfrecord_appender::open(std::move(path), options);
+  for (const std::string& r : records) co_await appender.write(leat::as_bytes(r));
+  if (close) co_await appender.close();
+}
+
+// What an append is refused with.
+std::string refusal(const std::string& path, errc expected,
+                    const leat::tfrecord_appender_options& options = {}) {
+  return leat_test::error_of(append(path, {"x"}, true, options), expected);
+}
+
+TEST_CASE("tfrecord_appender: new records stand behind the old ones", "[io]") {
+  const temp_dir dir;
+  for (const std::size_t size : {0U, 20U, 100'000U}) {
+    const std::string path = dir.write("a", framed({"one", "two"}));
+    leat::sync_wait(append(path, {"three", ""}, true, {.buffer_size = size}));
+    leat::sync_wait(append(path, {}));
+    leat::sync_wait(append(path, {"four"}));
+    CHECK(temp_dir::read(path) == framed({"one", "two", "three", "", "four"}));
+    CHECK_FALSE(std::filesystem::exists(path + ".append"));
+  }
+  const std::string empty = dir.write("empty", "");
+  leat::sync_wait(append(empty, {"first"}));
+  CHECK(temp_dir::read(empty) == framed({"first"}));
+}
+
+TEST_CASE("tfrecord_appender: tells what was there and what was written", "[io]") {
+  const temp_dir dir;
+  leat::sync_wait([](std::string path) -> task<> {
+    auto appender = co_await leat::tfrecord_appender::open(path);
+    CHECK(appender.records_before() == 2);
+    CHECK(appender.bytes_before() == 38);
+    CHECK(temp_dir::read(path + ".append") == "38\n");
+    co_await appender.write(leat::as_bytes("three"));
+    CHECK(temp_dir::read(path) == framed({"one", "two"}));
+    co_await appender.flush();
+    CHECK(temp_dir::read(path) == framed({"one", "two", "three"}));
+    CHECK(appender.records_written() == 1);
+    CHECK(appender.bytes_written() == 21);
+    co_await appender.close();
+    co_await appender.close();
+    errc codes[] = {errc::unknown, errc::unknown};
+    try {
+      co_await appender.write(leat::as_bytes("x"));
+    } catch (const leat::failure& e) {
+      codes[0] = e.code() == errc::failed_precondition ? errc::failed_precondition : errc::unknown;
+    }
+    try {
+      co_await appender.flush();
+    } catch (const leat::failure& e) {
+      codes[1] = e.code() == errc::failed_precondition ? errc::failed_precondition : errc::unknown;
+    }
+    CHECK(codes[0] == errc::failed_precondition);
+    CHECK(codes[1] == errc::failed_precondition);
+  }(dir.write("a", framed({"one", "two"}))));
+}
+
+TEST_CASE("tfrecord_appender: dropped, it leaves the file as it was", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a", framed({"one", "two"}));
+  for (const std::size_t size : {0U, 100'000U}) {
+    leat::sync_wait(append(path, {"three", "four"}, false, {.buffer_size = size}));
+    CHECK(temp_dir::read(path) == framed({"one", "two"}));
+    CHECK_FALSE(std::filesystem::exists(path + ".append"));
+  }
+}
+
+TEST_CASE("tfrecord_appender: a file that is not whole is refused with the place", "[io]") {
+  const temp_dir dir;
+  const std::string whole = framed({"one", "two"});
+  for (std::size_t size = 20; size < whole.size(); ++size) {
+    const std::string path = dir.write("a", whole.substr(0, size));
+    const std::string what = refusal(path, errc::data_loss);
+    REQUIRE(contains(what, "record 1 at offset 19: truncated"));
+    REQUIRE(contains(what, "write its whole records to a new file"));
+    REQUIRE(temp_dir::read(path) == whole.substr(0, size));
+    REQUIRE_FALSE(std::filesystem::exists(path + ".append"));
+  }
+  std::string damaged = whole;
+  damaged[14] ^= 1;
+  const std::string path = dir.write("a", damaged);
+  CHECK(contains(refusal(path, errc::data_loss),
+                 "record 0 at offset 0: the checksum of the payload"));
+  leat::sync_wait(append(path, {"three"}, true, {.checks = leat::tfrecord_checks::header_only}));
+  CHECK(temp_dir::read(path) == damaged + framed({"three"}));
+}
+
+TEST_CASE("tfrecord_appender: what is no plain TFRecord file is refused as that", "[io]") {
+  const temp_dir dir;
+  const std::string gzip = dir.write("gzip", leat_test::zlib_deflated(framed({"one"})));
+  CHECK(contains(refusal(gzip, errc::invalid_argument), "compressed (GZIP)"));
+  const std::string zlib = dir.write(
+      "zlib", leat_test::zlib_deflated(framed({"one"}), {.window_bits = leat_test::zlib_window}));
+  CHECK(contains(refusal(zlib, errc::invalid_argument), "compressed (ZLIB)"));
+  CHECK(contains(refusal(dir / "none", errc::not_found), "none"));
+  CHECK(contains(refusal(dir.write("a", ""), errc::invalid_argument,
+                         {.buffer_size = (std::size_t{1} << 30) + 1}),
+                 "tfrecord_appender_options::buffer_size is"));
+  CHECK_FALSE(std::filesystem::exists(dir / "none.append"));
+}
+
+TEST_CASE("tfrecord_appender: an index that would stand where no file is, is refused at once",
+          "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a", framed({"one"}));
+  const std::string index = leat::tfrecord_index_path(path);
+  std::filesystem::create_directory(index);
+  bool is_open = false;
+  const auto open = [&]() -> task<> {
+    leat::tfrecord_appender_options options;
+    options.index = true;
+    const auto appender = co_await leat::tfrecord_appender::open(path, options);
+    is_open = true;
+  };
+  CHECK_THROWS_AS(leat::sync_wait(open()), leat::failure);
+  CHECK_FALSE(is_open);
+  CHECK(contains(refusal(path, errc::invalid_argument, {.index = true}), index));
+  leat::sync_wait(append(path, {"two"}));
+  CHECK(temp_dir::read(path) == framed({"one", "two"}));
+}
+
+TEST_CASE("tfrecord_appender: a second one is kept away by the note of the first", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a", framed({"one"}));
+  leat::sync_wait([](std::string p) -> task<> {
+    auto first = co_await leat::tfrecord_appender::open(p);
+    std::string what;
+    texts other(1, "x");
+    try {
+      co_await append(p, std::move(other));
+    } catch (const leat::failure& e) {
+      CHECK(e.code() == errc::already_exists);
+      what = e.what();
+    }
+    CHECK(contains(what, p + ".append says"));
+    CHECK(contains(what, "roll_back_append()"));
+    co_await first.write(leat::as_bytes("two"));
+    co_await first.close();
+    texts later(1, "three");
+    co_await append(p, std::move(later));
+  }(path));
+  CHECK(temp_dir::read(path) == framed({"one", "two", "three"}));
+}
+
+TEST_CASE("roll_back_append: makes a file what its note says that it was", "[io]") {
+  const temp_dir dir;
+  const std::string old = framed({"one"});
+  const std::string path = dir.write("a", old + framed({"two"}).substr(0, 7));
+  CHECK_FALSE(leat::sync_wait(leat::roll_back_append(path)));
+  dir.write("a.append", std::to_string(old.size()) + "\n");
+  CHECK_FALSE(refusal(path, errc::already_exists).empty());
+  CHECK(leat::sync_wait(leat::roll_back_append(path)));
+  CHECK(temp_dir::read(path) == old);
+  CHECK_FALSE(std::filesystem::exists(path + ".append"));
+  CHECK_FALSE(leat::sync_wait(leat::roll_back_append(path)));
+}
+
+TEST_CASE("roll_back_append: a note that is not whole tells that nothing was appended", "[io]") {
+  const temp_dir dir;
+  const std::string old = framed({"one"});
+  for (const std::string& text : {std::string(), std::string("1"), std::string(5, '\0')}) {
+    const std::string path = dir.write("a", old);
+    dir.write("a.append", text);
+    CHECK(leat::sync_wait(leat::roll_back_append(path)));
+    CHECK(temp_dir::read(path) == old);
+    CHECK_FALSE(std::filesystem::exists(path + ".append"));
+  }
+}
+
+TEST_CASE("roll_back_append: by a note that nobody has written nothing is cut", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a", "as it is");
+  for (const char* text :
+       {"q\n", "-3\n", "3 \n", "3\n\n", "\n", "3\nx", "3x", "99999999999999999999\n",
+        "000000000000000000000000000000000000000003\n"}) {
+    INFO(text);
+    dir.write("a.append", text);
+    const std::string what = leat_test::error_of(leat::roll_back_append(path), errc::data_loss);
+    CHECK(contains(what, path + ".append: does not tell how long a file was: nothing is cut"));
+    CHECK(temp_dir::read(path) == "as it is");
+    CHECK(std::filesystem::exists(path + ".append"));
+  }
+}
+
+TEST_CASE("roll_back_append: a file that has become shorter is not filled up", "[io]") {
+  const temp_dir dir;
+  const std::string path = dir.write("a", "short");
+  dir.write("a.append", "1000\n");
+  const std::string what = leat_test::error_of(leat::roll_back_append(path), errc::data_loss);
+  CHECK(contains(what, "has 5 bytes, and had 1000"));
+  CHECK(temp_dir::read(path) == "short");
+  CHECK(std::filesystem::exists(path + ".append"));
+}
+
+}  // namespace tfrecord_appender_test
