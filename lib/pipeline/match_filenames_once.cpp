@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "leat/base/assert.hpp"
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 
 namespace leat {
 namespace {

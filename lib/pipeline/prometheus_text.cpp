@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/text/utf8.hpp"
-#include "leat/pipeline/queue_fullness.hpp"
 #include "leat/pipeline/stage_fullness.hpp"
+#include "leat/queue/queue_fullness.hpp"
 #include "pipeline/unique_names.hpp"
 
 namespace leat {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "leat/base/detail/mutex.hpp"
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 #include "leat/sync/queue_runner.hpp"
 
 namespace leat::detail {

@@ -2,7 +2,7 @@
 
 #include <exception>
 
-#include "leat/sync/partial_push.hpp"
+#include "leat/queue/partial_push.hpp"
 
 namespace leat::detail {
 

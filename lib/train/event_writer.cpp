@@ -18,7 +18,7 @@
 #include "leat/base/assert.hpp"
 #include "leat/base/detail/mutex.hpp"
 #include "leat/base/error.hpp"
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 #include "train/event_file.hpp"
 
 namespace leat {

@@ -12,7 +12,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/async/task_scope.hpp"
 #include "leat/pipeline/detail/step_observer.hpp"
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 #include "leat/train/directory_lock.hpp"
 #include "leat/train/event_writer.hpp"
 #include "leat/train/pipeline_summary.hpp"

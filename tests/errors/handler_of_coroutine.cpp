@@ -3,7 +3,7 @@
 #include <optional>
 #include <system_error>
 
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 
 void use(leat::fifo_queue<int>& queue) {
   queue.async_pop([](std::error_code, std::optional<int>) -> leat::task<> { co_return; });

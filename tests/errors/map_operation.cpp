@@ -4,7 +4,7 @@
 
 #include "leat/async/sleep.hpp"
 #include "leat/pipeline/read_queue.hpp"
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 
 auto declare(leat::fifo_queue<int>& delays) {
   return leat::read_queue(delays).map(

@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "leat/pipeline/read_queue.hpp"
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 
 leat::task<int> fetch(int i);
 std::optional<leat::task<int>> fetch_if(int i) {

@@ -5,7 +5,7 @@
 
 #include <asio/awaitable.hpp>
 
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 
 asio::awaitable<void> run(leat::fifo_queue<int>& queue) {
   std::optional<int> item = co_await queue.pop();

@@ -1,6 +1,6 @@
 // expect: a queue moves its elements, and moving one must not throw
 #include <atomic>
 
-#include "leat/sync/priority_queue.hpp"
+#include "leat/queue/priority_queue.hpp"
 
 leat::priority_queue<std::atomic<int>> queue(3);

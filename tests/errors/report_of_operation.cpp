@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "leat/io/reader/corruption.hpp"
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 
 auto into(leat::fifo_queue<leat::corruption_report>& reports) {
   return leat::corruption_options{

@@ -1,5 +1,5 @@
 // expect: a queue moves its elements, and moving one must not throw
-#include "leat/sync/random_shuffle_queue.hpp"
+#include "leat/queue/random_shuffle_queue.hpp"
 
 struct job {
   job(job&&) {}

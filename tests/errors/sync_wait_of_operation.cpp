@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "leat/async/loop/sync_wait.hpp"
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 
 void run(leat::fifo_queue<int>& queue) {
   std::optional<int> item = leat::sync_wait(queue.pop());

@@ -1,7 +1,7 @@
 // expect: a limit takes over the operation: write std::move(operation)
 #include <chrono>
 
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 
 leat::task<> run(leat::fifo_queue<int>& queue) {
   auto pop = queue.pop();

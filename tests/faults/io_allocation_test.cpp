@@ -24,8 +24,8 @@
 #include "leat/io/writer/tfrecord_appender.hpp"
 #include "leat/io/writer/tfrecord_writer.hpp"
 #include "leat/pipeline/queue_reader.hpp"
+#include "leat/queue/fifo_queue.hpp"
 #include "leat/sim/world.hpp"
-#include "leat/sync/fifo_queue.hpp"
 #include "support/record_files.hpp"
 #include "support/temp_dir.hpp"
 

@@ -19,7 +19,7 @@
 #include "leat/async/dump/detail/live_queue.hpp"
 #include "leat/async/scheduler.hpp"
 #include "leat/base/assert.hpp"
-#include "leat/sync/queue_base.hpp"
+#include "leat/queue/queue_base.hpp"
 #include "model/model.hpp"
 #include "model/system.hpp"
 

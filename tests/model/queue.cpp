@@ -1,6 +1,6 @@
 // fifo_queue between threads: nothing is lost, nothing comes twice, nobody is left waiting.
 
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 #include "model/items.hpp"
 
 namespace queue_model {

@@ -1,6 +1,6 @@
 // push_many and pop_many: a batch is one unbroken run, waits as a whole and holds nothing back.
 
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 #include "model/items.hpp"
 
 namespace queue_batches_model {

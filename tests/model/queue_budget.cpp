@@ -1,8 +1,8 @@
 // memory_budget between queues: who makes room in one queue wakes who waits in another, whatever
 // else happens at the same time, and the budget is never exceeded.
 
-#include "leat/sync/fifo_queue.hpp"
-#include "leat/sync/memory_budget.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/queue/memory_budget.hpp"
 #include "model/items.hpp"
 
 namespace queue_budget_model {

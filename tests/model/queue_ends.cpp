@@ -2,7 +2,7 @@
 // the waiter waits for. Each waiter is woken once, with one outcome, and an operation that did not
 // happen has changed nothing.
 
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 #include "model/items.hpp"
 
 namespace queue_ends_model {

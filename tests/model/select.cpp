@@ -4,7 +4,7 @@
 #include "leat/async/select.hpp"
 
 #include "leat/async/task_group.hpp"
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 #include "model/items.hpp"
 #include "model/scheduler.hpp"
 

@@ -2,7 +2,7 @@
 // and wake-ups that one scheduler collects for another.
 
 #include "leat/async/task_group.hpp"
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 #include "model/items.hpp"
 #include "model/scheduler.hpp"
 

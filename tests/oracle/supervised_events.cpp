@@ -16,7 +16,7 @@
 #include "leat/async/sleep.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 #include "leat/train/checkpoint_registry.hpp"
 #include "leat/train/supervisor.hpp"
 

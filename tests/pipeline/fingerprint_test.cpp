@@ -16,9 +16,9 @@
 #include "leat/pipeline/batcher.hpp"
 #include "leat/pipeline/input_producer.hpp"
 #include "leat/pipeline/pipeline.hpp"
+#include "leat/queue/random_shuffle_queue.hpp"
 #include "leat/sim/world.hpp"
 #include "leat/sync/coordinator.hpp"
-#include "leat/sync/random_shuffle_queue.hpp"
 #include "support/temp_dir.hpp"
 
 namespace fingerprint_test {

@@ -12,7 +12,7 @@
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/pipeline/prometheus_text.hpp"
-#include "leat/pipeline/queue_fullness.hpp"
+#include "leat/queue/queue_fullness.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 

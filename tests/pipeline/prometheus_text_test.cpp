@@ -5,8 +5,8 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
-#include "leat/sync/fifo_queue.hpp"
-#include "leat/sync/random_shuffle_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/queue/random_shuffle_queue.hpp"
 #include "support/leat_test.hpp"
 #include "support/refusal.hpp"
 

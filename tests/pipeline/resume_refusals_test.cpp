@@ -13,7 +13,7 @@
 #include "leat/io/reader/whole_file_reader.hpp"
 #include "leat/pipeline/read_indexed.hpp"
 #include "leat/pipeline/read_queue.hpp"
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 #include "pipeline/resuming.hpp"
 #include "support/error_of.hpp"
 #include "support/refusal.hpp"

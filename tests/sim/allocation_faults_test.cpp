@@ -16,10 +16,10 @@
 #include "leat/base/error.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
+#include "leat/queue/fifo_queue.hpp"
 #include "leat/sim/failing_new.hpp"
 #include "leat/sim/ledger.hpp"
 #include "leat/sim/sweep.hpp"
-#include "leat/sync/fifo_queue.hpp"
 #include "support/effort.hpp"
 
 namespace allocation_faults_test {

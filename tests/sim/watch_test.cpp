@@ -12,12 +12,12 @@
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
+#include "leat/queue/basic_queue.hpp"
+#include "leat/queue/detail/ring_order.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/queue/memory_budget.hpp"
+#include "leat/queue/queue_statistics.hpp"
 #include "leat/sim/world.hpp"
-#include "leat/sync/basic_queue.hpp"
-#include "leat/sync/detail/ring_order.hpp"
-#include "leat/sync/fifo_queue.hpp"
-#include "leat/sync/memory_budget.hpp"
-#include "leat/sync/queue_statistics.hpp"
 
 namespace watch_test {
 

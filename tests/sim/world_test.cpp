@@ -14,8 +14,8 @@
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
 #include "leat/io/file/file.hpp"
+#include "leat/queue/fifo_queue.hpp"
 #include "leat/sync/coordinator.hpp"
-#include "leat/sync/fifo_queue.hpp"
 #include "support/leat_test.hpp"
 
 namespace world_test {

@@ -12,11 +12,11 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/queue/memory_budget.hpp"
+#include "leat/queue/priority_queue.hpp"
+#include "leat/queue/random_shuffle_queue.hpp"
 #include "leat/sim/ledger.hpp"
-#include "leat/sync/fifo_queue.hpp"
-#include "leat/sync/memory_budget.hpp"
-#include "leat/sync/priority_queue.hpp"
-#include "leat/sync/random_shuffle_queue.hpp"
 #include "simulation/scenarios.hpp"
 
 namespace simulation {

@@ -9,9 +9,9 @@
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/sync/fifo_queue.hpp"
-#include "leat/sync/priority_queue.hpp"
-#include "leat/sync/random_shuffle_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/queue/priority_queue.hpp"
+#include "leat/queue/random_shuffle_queue.hpp"
 #include "simulation/scenarios.hpp"
 
 namespace simulation {

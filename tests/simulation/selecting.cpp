@@ -10,8 +10,8 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
+#include "leat/queue/fifo_queue.hpp"
 #include "leat/sim/ledger.hpp"
-#include "leat/sync/fifo_queue.hpp"
 #include "simulation/scenarios.hpp"
 
 namespace simulation {

@@ -23,10 +23,10 @@
 #include "leat/async/task_group.hpp"
 #include "leat/base/detail/sanitizers.hpp"
 #include "leat/base/random.hpp"
-#include "leat/sync/fifo_queue.hpp"
-#include "leat/sync/partial_push.hpp"
-#include "leat/sync/priority_queue.hpp"
-#include "leat/sync/random_shuffle_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/queue/partial_push.hpp"
+#include "leat/queue/priority_queue.hpp"
+#include "leat/queue/random_shuffle_queue.hpp"
 #include "stress/queue_model.hpp"
 
 namespace linearizability_test {

@@ -1,7 +1,7 @@
 // Queues that share a budget between real threads: it is never exceeded, nothing is lost, nobody is
 // left waiting, whatever is stopped or destroyed meanwhile.
 
-#include "leat/sync/memory_budget.hpp"
+#include "leat/queue/memory_budget.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -15,8 +15,8 @@
 #include "leat/async/loop/runtime.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
-#include "leat/sync/fifo_queue.hpp"
-#include "leat/sync/random_shuffle_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/queue/random_shuffle_queue.hpp"
 
 namespace memory_budget_test {
 

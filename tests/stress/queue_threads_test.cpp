@@ -23,8 +23,8 @@
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
-#include "leat/sync/fifo_queue.hpp"
-#include "leat/sync/random_shuffle_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/queue/random_shuffle_queue.hpp"
 
 namespace queue_threads_test {
 

@@ -17,8 +17,8 @@
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
+#include "leat/queue/fifo_queue.hpp"
 #include "leat/sync/coordinator.hpp"
-#include "leat/sync/fifo_queue.hpp"
 #include "support/leat_test.hpp"
 
 namespace coordinator_cases_test {

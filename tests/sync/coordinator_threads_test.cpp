@@ -18,7 +18,7 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/base/detail/sanitizers.hpp"
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 #include "support/leat_test.hpp"
 
 // The threads of a coordinator; real ones, so on real time. Its tasks: coordinator_test.cpp.

@@ -8,7 +8,7 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 #include "leat/sync/queue_run.hpp"
 #include "leat/sync/queue_runner.hpp"
 #include "support/error_texts.hpp"

@@ -6,7 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "leat/base/error.hpp"
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 #include "leat/sync/queue_runner.hpp"
 #include "leat/sync/queue_runner_registry.hpp"
 #include "support/hex.hpp"

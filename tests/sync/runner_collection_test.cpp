@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "leat/async/this_task.hpp"
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 #include "support/leat_test.hpp"
 
 namespace runner_collection_test {

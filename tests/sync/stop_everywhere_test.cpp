@@ -18,14 +18,14 @@
 #include "leat/async/select.hpp"
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
+#include "leat/queue/padding_fifo_queue.hpp"
+#include "leat/queue/partial_push.hpp"
+#include "leat/queue/tensor_queue.hpp"
 #include "leat/sim/virtual_scheduler.hpp"
 #include "leat/sync/coordinator.hpp"
-#include "leat/sync/padding_fifo_queue.hpp"
-#include "leat/sync/partial_push.hpp"
-#include "leat/sync/tensor_queue.hpp"
-#include "sync/queue_operations.hpp"
-#include "sync/tensors.hpp"
-#include "sync/weighed_queues.hpp"
+#include "queue/operation/queue_operations.hpp"
+#include "queue/tensors.hpp"
+#include "queue/weight/weighed_queues.hpp"
 
 namespace stop_everywhere_test {
 

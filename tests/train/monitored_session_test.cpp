@@ -8,7 +8,7 @@
 
 #include "leat/async/task_group.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 #include "leat/train/checkpoint_saver_hook.hpp"
 #include "leat/train/event_reader.hpp"
 #include "leat/train/stop_at_step_hook.hpp"

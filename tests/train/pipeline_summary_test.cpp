@@ -8,7 +8,7 @@
 
 #include "leat/async/sleep.hpp"
 #include "leat/async/this_task.hpp"
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 #include "leat/train/step_rate.hpp"
 #include "support/leat_test.hpp"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "leat/async/task_group.hpp"
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 #include "leat/train/supervisor.hpp"
 #include "support/effort.hpp"
 #include "train/line_job.hpp"

@@ -10,7 +10,7 @@
 
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 #include "leat/train/event_reader.hpp"
 #include "support/effort.hpp"
 #include "train/supervised.hpp"

@@ -10,8 +10,8 @@
 #include "leat/async/retry.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/pipeline/input_producer.hpp"
-#include "leat/sync/fifo_queue.hpp"
-#include "leat/sync/random_shuffle_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/queue/random_shuffle_queue.hpp"
 #include "train/supervised.hpp"
 
 namespace supervisor_test {

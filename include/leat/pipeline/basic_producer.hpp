@@ -16,10 +16,10 @@
 #include "leat/base/random.hpp"
 #include "leat/pipeline/detail/known_producers.hpp"
 #include "leat/pipeline/limit_epochs.hpp"
-#include "leat/pipeline/queue_fullness.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/queue/queue_fullness.hpp"
+#include "leat/queue/queue_registry.hpp"
 #include "leat/sync/coordinator.hpp"
-#include "leat/sync/fifo_queue.hpp"
-#include "leat/sync/queue_registry.hpp"
 #include "leat/sync/queue_runner.hpp"
 
 namespace leat {

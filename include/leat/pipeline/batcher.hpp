@@ -20,14 +20,14 @@
 #include "leat/base/error.hpp"
 #include "leat/pipeline/detail/known_producers.hpp"
 #include "leat/pipeline/detail/starvation.hpp"
-#include "leat/pipeline/queue_fullness.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/queue/memory_budget.hpp"
+#include "leat/queue/queue_fullness.hpp"
+#include "leat/queue/queue_options.hpp"
+#include "leat/queue/queue_statistics.hpp"
+#include "leat/queue/random_shuffle_queue.hpp"
 #include "leat/sync/coordinator.hpp"
-#include "leat/sync/fifo_queue.hpp"
-#include "leat/sync/memory_budget.hpp"
-#include "leat/sync/queue_options.hpp"
 #include "leat/sync/queue_runner.hpp"
-#include "leat/sync/queue_statistics.hpp"
-#include "leat/sync/random_shuffle_queue.hpp"
 
 namespace leat {
 

@@ -6,7 +6,7 @@
 
 #include "leat/base/clock.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
-#include "leat/sync/queue_base.hpp"
+#include "leat/queue/queue_base.hpp"
 
 namespace leat {
 

@@ -26,7 +26,7 @@
 #include "leat/io/reader/record_batch.hpp"
 #include "leat/pipeline/detail/pop_from_producer.hpp"
 #include "leat/pipeline/reader_state.hpp"
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 
 namespace leat {
 

@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "leat/pipeline/queue_fullness.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
+#include "leat/queue/queue_fullness.hpp"
 
 namespace leat {
 

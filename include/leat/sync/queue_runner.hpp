@@ -13,9 +13,9 @@
 #include "leat/base/braced.hpp"
 #include "leat/base/detail/mutex.hpp"
 #include "leat/base/error.hpp"
+#include "leat/queue/queue_base.hpp"
 #include "leat/sync/coordinator.hpp"
 #include "leat/sync/enqueue_operation.hpp"
-#include "leat/sync/queue_base.hpp"
 #include "leat/sync/queue_run.hpp"
 
 namespace leat {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "leat/async/task.hpp"
+#include "leat/queue/queue_base.hpp"
 #include "leat/sync/enqueue_operation.hpp"
-#include "leat/sync/queue_base.hpp"
 
 namespace leat {
 

@@ -7,9 +7,9 @@
 
 #include "leat/base/clock.hpp"
 #include "leat/codec/event/event.hpp"
-#include "leat/pipeline/queue_fullness.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
-#include "leat/sync/queue_base.hpp"
+#include "leat/queue/queue_base.hpp"
+#include "leat/queue/queue_fullness.hpp"
 
 namespace leat {
 

@@ -14,7 +14,7 @@
 #include "leat/base/error.hpp"
 #include "leat/codec/event/event.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
-#include "leat/sync/queue_base.hpp"
+#include "leat/queue/queue_base.hpp"
 #include "leat/sync/runner_collection.hpp"
 #include "leat/train/checkpoint_registry.hpp"
 #include "leat/train/event_writer.hpp"

@@ -15,7 +15,7 @@
 namespace leat::detail {
 
 // Places in a select of the waits that are on no queue; that of a queue operation is in
-// sync/detail/queue_arm.hpp.
+// queue/detail/queue_select_branch.hpp.
 
 template <>
 class arm<sleep_wait> : private timer {

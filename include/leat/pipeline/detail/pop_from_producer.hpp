@@ -14,7 +14,7 @@
 #include "leat/base/clock.hpp"
 #include "leat/base/error.hpp"
 #include "leat/pipeline/detail/known_producers.hpp"
-#include "leat/sync/queue_base.hpp"
+#include "leat/queue/queue_base.hpp"
 
 namespace leat::detail {
 

@@ -14,7 +14,7 @@
 #include "leat/pipeline/detail/run_bytes.hpp"
 #include "leat/pipeline/detail/spent_runs.hpp"
 #include "leat/pipeline/detail/stage.hpp"
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 
 namespace leat::detail {
 

@@ -20,7 +20,7 @@
 #include "leat/pipeline/detail/spent_runs.hpp"
 #include "leat/pipeline/detail/stage_state.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 
 namespace leat::detail {
 

@@ -9,7 +9,7 @@
 #include "leat/async/task.hpp"
 #include "leat/pipeline/detail/held_bytes.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
-#include "leat/sync/fifo_queue.hpp"
+#include "leat/queue/fifo_queue.hpp"
 
 namespace leat::detail {
 

@@ -16,7 +16,7 @@
 #include "leat/pipeline/detail/pipeline_core.hpp"
 #include "leat/pipeline/detail/stage_state.hpp"
 #include "leat/pipeline/stage_metrics.hpp"
-#include "leat/sync/queue_base.hpp"
+#include "leat/queue/queue_base.hpp"
 
 namespace leat::detail {
 

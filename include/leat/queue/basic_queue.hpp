@@ -1,0 +1,304 @@
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <source_location>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "leat/queue/blocking_operations.hpp"
+#include "leat/queue/detail/async_queue_operation.hpp"
+#include "leat/queue/detail/owned_items.hpp"
+#include "leat/queue/detail/queue_awaiter.hpp"
+#include "leat/queue/detail/queue_operations.hpp"
+#include "leat/queue/detail/queue_select_branch.hpp"
+#include "leat/queue/detail/typed_queue_base.hpp"
+#include "leat/queue/partial_push.hpp"
+#include "leat/queue/queue_base.hpp"
+
+namespace leat {
+
+/// The queue contract: what fifo_queue, random_shuffle_queue and the others have in common.
+///
+/// A bounded queue between tasks, threads and Asio handlers, on any schedulers. What it does comes
+/// in four faces, which mix freely: an awaitable for leat tasks and other coroutines that run on a
+/// leat scheduler (`co_await q.pop()`), an Asio initiating function (`q.async_pop(token)`), one
+/// that never waits (`q.try_pop()`) and one that blocks an OS thread (`q.wait_pop()`).
+///
+/// A thread that blocks must not be one that has to serve it: in a task that is a caught
+/// precondition, in a handler of the same io_context a deadlock.
+///
+/// Order of service: on each side first come, first served, whatever the amounts. Who waits first
+/// holds up those behind it; the try_ faces never overtake a line.
+///
+/// No element is lost or doubled: an operation that is cancelled, or whose coroutine is destroyed
+/// while it waits, leaves all as if it had never begun (push_many: what is in stays in).
+///
+/// After close() items go in no more; what is inside drains, then pops end empty. After fail(cause)
+/// the same, except that then they throw the cause. A queue is never opened again.
+///
+/// An operation on no items succeeds at once, always: also on a queue that is closed or has failed,
+/// after a stop and when the time is over, in all faces.
+///
+/// The queue must outlive its operations; its destructor asserts that nobody waits.
+///
+/// With a weigher the queue is also bounded by what its items weigh, and may share a memory_budget
+/// with others. A push then waits for room by count and by weight, and while the first one waits,
+/// also lighter ones behind it do. An item heavier than max_weight or the budget is refused at once
+/// by all faces, errc::resource_exhausted, and nothing has moved; of a run that contains one
+/// nothing goes in. What a waiting batch holds has left the queue, by weight too; what it gives
+/// back may exceed all limits.
+///
+/// Thread safety: shared-safe. A waiter is resumed on its own scheduler, never inside the call that
+/// lets it go on; that of a push may come late, until its queue has drained to half or the turn of
+/// the popping task ends.
+/// Cost: O(1) an item and no allocation, apart from the growth of the storage up to the capacity
+/// and what batches that wait may hold.
+template <class T, class Order, queue_weigher<T> Weigh = unweighed>
+class basic_queue
+    : public detail::queue_items<T, Order, Weigh>,
+      public blocking_face<basic_queue<T, Order, Weigh>, T, std::span<T>, std::vector<T>> {
+  using base = detail::queue_items<T, Order, Weigh>;
+  using typename base::pop_many_verb;
+  using typename base::pop_up_to_verb;
+  using typename base::push_copy_verb;
+  using typename base::push_many_verb;
+  using typename base::push_verb;
+  using typename base::push_weights;
+
+ public:
+  using value_type = T;
+
+  // ---- One item.
+
+  /// Adds an item, waiting until there is room. True: it is in. False: the queue is closed, and
+  /// `value` has not been moved from.
+  ///
+  /// `value` must live until the operation has ended; in `co_await q.push(...)` it does. Do not
+  /// return a push, or a limit of one, from a function that owns the value.
+  ///
+  /// Errors:       cancelled; the cause given to fail(); std::bad_alloc; of a queue that weighs
+  ///               resource_exhausted for an item too heavy, and what the weigher throws.
+  /// Cancellation: total: a cancelled push added nothing and moved nothing.
+  /// Source:       QueueBase.enqueue.
+  [[nodiscard]] auto push(T&& value, std::source_location where = std::source_location::current()) {
+    return awaiter<push_verb>(*this, where, &value);
+  }
+
+  /// The same with a copy of `value`, which the operation owns.
+  [[nodiscard]] auto push(const T& value,
+                          std::source_location where = std::source_location::current())
+    requires std::copy_constructible<T>
+  {
+    return awaiter<push_copy_verb>(*this, where, value);
+  }
+
+  /// Removes the next item, waiting until there is one. Empty: the queue is closed and drained.
+  ///
+  /// Errors:       cancelled; the cause given to fail(), once the queue is drained.
+  /// Cancellation: total: a cancelled pop removed nothing.
+  /// Source:       QueueBase.dequeue.
+  [[nodiscard]] auto pop(std::source_location where = std::source_location::current()) noexcept {
+    return awaiter<detail::pop_verb<T>>(*this, where);
+  }
+
+  /// Adds an item if that needs no waiting. False: no room, or others wait, or closed; `value` has
+  /// then not been moved from. Errors: as push().
+  [[nodiscard]] bool try_push(T&& value) {
+    push_weights weights;
+    return this->try_store(value, weights);
+  }
+  [[nodiscard]] bool try_push(const T& value)
+    requires std::copy_constructible<T>
+  {
+    return try_push(T(value));
+  }
+
+  /// Removes the next item if that needs no waiting.
+  [[nodiscard]] std::optional<T> try_pop() noexcept {
+    detail::raw_storage<T> slot;
+    if (!this->try_take(slot.get())) return std::nullopt;
+    return slot.take();
+  }
+
+  /// push() for Asio. The value is kept by the operation; when it was not added it is destroyed:
+  /// who wants it back then uses async_push_many() with one item.
+  ///
+  /// Completion:   void(std::error_code, bool), on the handler's executor, never inside this call
+  ///               or another one on the queue. A handler without an executor completes on Asio's
+  ///               system executor, which is a thread pool.
+  /// Errors:       asio::error::operation_aborted (== errc::cancelled); the code of the cause given
+  ///               to fail(); errc::resource_exhausted for std::bad_alloc.
+  /// Cancellation: total, through the handler's cancellation slot.
+  template <asio::completion_token_for<void(std::error_code, bool)> Token>
+  auto async_push(T value, Token&& token,
+                  std::source_location where = std::source_location::current()) {
+    return detail::initiate<push_copy_verb>(*this, where, std::forward<Token>(token),
+                                            std::move(value));
+  }
+
+  /// pop() for Asio; see async_push().
+  ///
+  /// Completion:   void(std::error_code, std::optional<T>)
+  /// Cancellation: total until the handler is called: an item that was on its way goes back, so
+  ///               that none is lost where Asio composes operations, as in `pop || timer`.
+  template <asio::completion_token_for<void(std::error_code, std::optional<T>)> Token>
+  auto async_pop(Token&& token, std::source_location where = std::source_location::current()) {
+    return detail::initiate<detail::pop_verb<T>>(*this, where, std::forward<Token>(token));
+  }
+
+  // ---- Many items.
+
+  /// Adds all items in one unbroken run, waiting for room as often as needed; they may be more than
+  /// the capacity. Gives how many went in: fewer than asked for when the queue was closed
+  /// meanwhile. Items that went in are moved from, the others are not. An empty run succeeds at
+  /// once, always, after a stop too.
+  ///
+  /// Errors:       cancelled, as a partial_push that says how many went in; the cause given to
+  ///               fail(), or, when some went in before, a partial_push with that cause.
+  /// Cancellation: partial: what is in stays in, the rest never enters.
+  /// Source:       QueueBase.enqueue_many.
+  [[nodiscard]] auto push_many(std::span<T> items,
+                               std::source_location where = std::source_location::current()) {
+    return awaiter<push_many_verb>(*this, where, items);
+  }
+
+  /// The same with items that the operation owns: a list in braces, a copy of a constant range, or
+  /// a vector that it takes over.
+  ///
+  ///     co_await numbers.push_many({1, 2, n});
+  ///
+  /// Cost: the memory for a list or a copy.
+  [[nodiscard]] auto push_many(detail::owned_items<T> items,
+                               std::source_location where = std::source_location::current())
+    requires(!std::same_as<T, bool>)  // a vector of which is no array
+  {
+    return awaiter<detail::push_run_verb<T, push_many_verb>>(*this, where, std::move(items).take());
+  }
+
+  /// Removes `count` items, waiting until they are together; may be more than the capacity: items
+  /// are taken as they come and held. Empty: the queue was closed with fewer left, and these stay
+  /// in it. A count of 0 gives an empty batch at once, always, after a stop too.
+  ///
+  /// Errors:       cancelled; the cause given to fail(); std::bad_alloc for a batch too large.
+  /// Cancellation: total: what it holds goes back to where it was, above the capacity if others
+  ///               have filled the queue meanwhile.
+  /// Source:       QueueBase.dequeue_many.
+  [[nodiscard]] auto pop_many(std::size_t count,
+                              std::source_location where = std::source_location::current()) {
+    return awaiter<pop_many_verb>(*this, where, count);
+  }
+
+  /// As pop_many(), but once the queue is closed what is left suffices: the last batch may be
+  /// short. Empty: closed and drained.
+  ///
+  /// Source: QueueBase.dequeue_up_to.
+  [[nodiscard]] auto pop_up_to(std::size_t count,
+                               std::source_location where = std::source_location::current()) {
+    return awaiter<pop_up_to_verb>(*this, where, count);
+  }
+
+  /// Adds as many of the items as need no waiting, in one run, and says how many. None: no room, or
+  /// others wait, or closed. The others are not moved from. Errors: as push().
+  [[nodiscard]] std::size_t try_push_many(std::span<T> items) {
+    push_weights weights;
+    detail::queue_waiter w(*this, detail::queue_waiter::role::push, weights.attach(items.data()),
+                           items.size());
+    static_cast<void>(this->attempt(w, w.count_));
+    return w.moved_;
+  }
+  /// The same with a list in braces, or a copy of a constant range.
+  [[nodiscard]] std::size_t try_push_many(detail::owned_items<T> items)
+    requires(!std::same_as<T, bool>)
+  {
+    std::vector<T> run = std::move(items).take();
+    return try_push_many(std::span<T>(run));
+  }
+
+  /// Removes `count` items if that needs no waiting, or none. Errors: std::bad_alloc.
+  [[nodiscard]] std::optional<std::vector<T>> try_pop_many(std::size_t count) {
+    return this->try_batch(pop_many_verb{count});
+  }
+
+  /// Removes what is there, up to `count` items, whether the queue is open or closed. Empty:
+  /// nothing can be had without waiting. Errors: std::bad_alloc.
+  [[nodiscard]] std::optional<std::vector<T>> try_pop_up_to(std::size_t count) {
+    return this->try_batch(pop_up_to_verb{count});
+  }
+
+  /// push_many() for Asio; see async_push(). `items` must live until the handler is called.
+  ///
+  /// Completion:   void(std::error_code, std::size_t), the number of items that went in, with an
+  ///               error too.
+  /// Cancellation: partial, as in push_many(). When nothing but `total` is asked for, it ends only
+  ///               as long as nothing is in, and goes on otherwise.
+  template <asio::completion_token_for<void(std::error_code, std::size_t)> Token>
+  auto async_push_many(std::span<T> items, Token&& token,
+                       std::source_location where = std::source_location::current()) {
+    return detail::initiate<push_many_verb>(*this, where, std::forward<Token>(token), items);
+  }
+
+  /// pop_many() for Asio; see async_push().
+  ///
+  /// Completion: void(std::error_code, std::optional<std::vector<T>>)
+  template <asio::completion_token_for<void(std::error_code, std::optional<std::vector<T>>)> Token>
+  auto async_pop_many(std::size_t count, Token&& token,
+                      std::source_location where = std::source_location::current()) {
+    return detail::initiate<pop_many_verb>(*this, where, std::forward<Token>(token), count);
+  }
+
+  /// pop_up_to() for Asio; see async_push().
+  ///
+  /// Completion: void(std::error_code, std::optional<std::vector<T>>)
+  template <asio::completion_token_for<void(std::error_code, std::optional<std::vector<T>>)> Token>
+  auto async_pop_up_to(std::size_t count, Token&& token,
+                       std::source_location where = std::source_location::current()) {
+    return detail::initiate<pop_up_to_verb>(*this, where, std::forward<Token>(token), count);
+  }
+
+  // ---- wait_push(), wait_pop(), ..., for OS threads: see blocking_face.
+
+  // ---- close(), close_and_cancel(), fail(), size(), statistics(), ...: see queue_base.
+
+ protected:
+  template <class... OrderArguments>
+  basic_queue(const queue_options& options, std::size_t floor, Weigh weigh,
+              OrderArguments&&... arguments)
+      : base(options, floor, std::move(weigh), std::forward<OrderArguments>(arguments)...) {}
+  ~basic_queue() = default;
+
+ private:
+  template <class Verb>
+  using awaiter = detail::queue_awaiter<basic_queue, Verb>;
+  template <class Queue>
+  friend class tensor_queue;
+
+  // What the blocking face does.
+  friend blocking_face<basic_queue, T, std::span<T>, std::vector<T>>;
+  template <class Verb>
+  using blocking = detail::blocking_queue_call<basic_queue, Verb>;
+  using place = std::source_location;
+  bool block_push(T&& value, const wait_limit* limit, const place& where) {
+    return blocking<push_verb>::run(*this, limit, where, &value);
+  }
+  bool block_push(const T& value, const wait_limit* limit, const place& where) {
+    return blocking<push_copy_verb>::run(*this, limit, where, value);
+  }
+  auto block_pop(const wait_limit* limit, const place& where) {
+    return blocking<detail::pop_verb<T>>::run(*this, limit, where);
+  }
+  auto block_push_many(std::span<T> items, const wait_limit* limit, const place& where) {
+    return blocking<push_many_verb>::run(*this, limit, where, items);
+  }
+  auto block_pop_many(std::size_t count, const wait_limit* limit, const place& where) {
+    return blocking<pop_many_verb>::run(*this, limit, where, count);
+  }
+  auto block_pop_up_to(std::size_t count, const wait_limit* limit, const place& where) {
+    return blocking<pop_up_to_verb>::run(*this, limit, where, count);
+  }
+};
+
+}  // namespace leat

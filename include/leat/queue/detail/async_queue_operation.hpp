@@ -1,0 +1,175 @@
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <source_location>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+#include <asio/associated_allocator.hpp>
+#include <asio/associated_cancellation_slot.hpp>
+#include <asio/associated_executor.hpp>
+#include <asio/async_result.hpp>
+#include <asio/error.hpp>
+#include <asio/executor_work_guard.hpp>
+
+#include "leat/async/detail/asio_errors.hpp"
+#include "leat/async/loop/detail/asio_operation_ptr.hpp"
+#include "leat/async/loop/detail/pending_operations.hpp"
+#include "leat/base/error.hpp"
+#include "leat/queue/detail/queue_operations.hpp"
+
+namespace leat::detail {
+
+/// A queue operation with an Asio completion handler instead of a coroutine.
+///
+/// Lives until it has been delivered on the handler's executor: only there is it taken apart, so a
+/// cancellation emitted there always finds it whole. If the executor's context is destroyed first,
+/// the operation is withdrawn, or a pop that has ended is undone, and the handler is destroyed.
+template <class Queue, class Verb, class Handler>
+class async_queue_operation final : private Verb, private queue_waiter, private pending_operation {
+ public:
+  using handler_type = Handler;
+
+  template <class... Arguments>
+  static void start(Queue& q, Handler handler, const std::source_location& where,
+                    Arguments&&... arguments) {
+    // First the list, for whose making there may be no memory: an operation that was made and is
+    // destroyed gives back its work, and an io_context without other work stops.
+    pending_operations* list = nullptr;
+    if (auto* const context = context_of(asio::get_associated_executor(handler))) {
+      list = &asio::use_service<pending_operations>(*context);
+    }
+    const auto allocator = asio::get_associated_allocator(handler);
+    delivery self = delivery::make(allocator, q, std::move(handler), where,
+                                   std::forward<Arguments>(arguments)...);
+    if (list && !self->join(*list)) return;
+    self->listen();
+    self.release()->begin(q);
+  }
+
+  template <class... Arguments>
+  async_queue_operation(Queue& q, Handler&& handler, const std::source_location& where,
+                        Arguments&&... arguments)
+      : Verb{std::forward<Arguments>(arguments)...},
+        queue_waiter(q, Verb::the_role, Verb::items(), Verb::count(), where),
+        handler_(std::move(handler)),
+        work_(asio::make_work_guard(handler_)) {
+    this->run_ = [](work_item& item) noexcept {
+      static_cast<async_queue_operation&>(static_cast<queue_waiter&>(item)).deliver();
+    };
+  }
+  async_queue_operation(const async_queue_operation&) = delete;
+  async_queue_operation& operator=(const async_queue_operation&) = delete;
+
+  // Destroyed without a call of the handler, or after finish().
+  ~async_queue_operation() {
+    if (this->list_) this->list_->remove(*this);
+    undo();
+  }
+
+ private:
+  using delivery = asio_delivery<async_queue_operation>;
+  friend delivery;
+
+  // False: the context of the handler is being destroyed.
+  [[nodiscard]] bool join(pending_operations& list) noexcept {
+    must_undo_ = list.add(*this);
+    return must_undo_;
+  }
+
+  bool withdraw() noexcept override { return this->queue_.abandon(*this); }
+
+  void undo() noexcept override {
+    if (std::exchange(must_undo_, false) && !this->undo_unread()) {
+      static_cast<void>(Verb::result(this->outcome_, this->moved_));
+    }
+  }
+
+  void destroy() noexcept override { delivery(*this).reset(); }
+
+  void begin(Queue& q) {
+    try {
+      if (Verb::try_at_once(q)) {
+        this->set_done();
+      } else if (!q.begin(*this)) {
+        return;
+      }
+    } catch (...) {  // nothing has happened
+      refused_ = to_error_code(std::current_exception());
+    }
+    deliver();
+  }
+
+  void listen() {
+    auto cancellation = asio::get_associated_cancellation_slot(handler_);
+    if (!cancellation.is_connected()) return;
+    cancellation.assign([this](asio::cancellation_type type) {
+      if (type == asio::cancellation_type::none) return;
+      // One that has ended takes nothing either before its handler has been called: who composes
+      // operations and drops what loses, as `||` of awaitables does, loses no item by that.
+      if (!cancel(type)) this->queue_.undo(*this);
+    });
+  }
+
+  // Who asks for nothing but a total cancellation wants no side effect: a run goes on of which a
+  // part is in.
+  bool cancel(asio::cancellation_type type) noexcept {
+    using asio::cancellation_type;
+    if constexpr (!Verb::all_or_nothing) {
+      const auto leaving_a_part = cancellation_type::terminal | cancellation_type::partial;
+      if ((type & leaving_a_part) == cancellation_type::none) {
+        return this->queue_.cancel_unless_begun(*this);
+      }
+    }
+    return this->queue_.cancel(*this);
+  }
+
+  void deliver() noexcept {
+    const auto executor = work_.get_executor();  // a copy: this may be gone before the post is over
+    pending_operations* const list = this->list_;
+    if (list && !list->begin_post(*this)) return;
+    delivery(*this).post_to(executor);
+    if (list) list->end_post();
+  }
+
+  void finish(delivery& memory) {
+    if (this->list_) this->list_->remove(*this);
+    must_undo_ = false;
+    auto cancellation = asio::get_associated_cancellation_slot(handler_);
+    if (cancellation.is_connected()) cancellation.clear();
+    auto [ec, result] = detail::finish<Verb>(*this, this->outcome_, this->moved_,
+                                             refused_ ? refused_ : this->error());
+    // What an Asio program asks for; == errc::cancelled.
+    if (this->outcome_ == queue_outcome::cancelled) ec = asio::error::operation_aborted;
+    Handler handler(std::move(handler_));
+    const auto work = std::move(work_);
+    memory.reset();
+    std::move(handler)(ec, std::move(result));
+  }
+
+  Handler handler_;
+  post_memory post_memory_;
+  asio::executor_work_guard<asio::associated_executor_t<Handler>> work_;
+  std::error_code refused_;  // of an operation that could not begin
+  bool must_undo_ = false;   // if the handler is not called
+};
+
+/// Starts a verb with a completion token; `arguments` are what the verb is made of.
+template <class Verb, class Queue, class Token, class... Arguments>
+auto initiate(Queue& q, const std::source_location& where, Token&& token,
+              Arguments&&... arguments) {
+  using signature = void(std::error_code, verb_result<Verb>);
+  static_assert(completion_handler<std::decay_t<Token>, signature>::is_function);
+  return asio::async_initiate<Token, signature>(
+      [&q, where](auto&& handler, auto&&... values) {
+        using handler_type = std::decay_t<decltype(handler)>;
+        async_queue_operation<Queue, Verb, handler_type>::start(
+            q, std::forward<decltype(handler)>(handler), where,
+            std::forward<decltype(values)>(values)...);
+      },
+      token, std::forward<Arguments>(arguments)...);
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <source_location>
+
+#include "leat/async/detail/thread_record.hpp"
+#include "leat/async/wait_limit.hpp"
+#include "leat/base/detail/parker.hpp"
+#include "leat/queue/detail/queue_waiter.hpp"
+
+namespace leat::detail {
+
+/// An operation on a queue in which an OS thread sleeps.
+class queue_sleeper : public queue_waiter {
+ public:
+  queue_sleeper(queue_base& queue, role r, void* items, std::size_t count,
+                const std::source_location& where) noexcept;
+
+  /// True: it is not even to be tried, since the thread, or who waits within `limit`, was asked to
+  /// stop.
+  [[nodiscard]] static bool stop_requested(const wait_limit* limit) noexcept {
+    return thread_place::stop_requested() || (limit && limit->stop().stop_requested());
+  }
+
+  /// Begins it, and sleeps until it has ended: by itself, by `limit` if there is one, or by a stop
+  /// of the coordinator whose thread this is. Errors: those of queue_base::begin().
+  void sleep(const wait_limit* limit);
+
+ private:
+  friend class queue_waiter;
+  struct stop;
+  static void unpark(work_item& item) noexcept;
+  parker parker_;
+};
+
+}  // namespace leat::detail

@@ -1,0 +1,147 @@
+#pragma once
+
+#include <coroutine>
+#include <memory>
+#include <source_location>
+#include <utility>
+
+#include "leat/async/detail/asio_errors.hpp"
+#include "leat/async/detail/promise.hpp"
+#include "leat/async/task_scope.hpp"
+#include "leat/async/wait_limit.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/queue/detail/blocking_queue_waiter.hpp"
+#include "leat/queue/detail/queue_operations.hpp"
+#include "leat/queue/queue_base.hpp"
+
+namespace leat::detail {
+
+template <class Operation>
+class arm;
+
+/// A verb awaited in a coroutine.
+///
+/// The operation is tried first with nothing set up; the waiter, with all that a dump or a stop
+/// needs, comes into being only when the coroutine really suspends. That is what makes an operation
+/// that ends at once cheap. Movable until it is awaited.
+template <class Queue, class Verb>
+class [[nodiscard]] queue_awaiter {
+ public:
+  template <class... Arguments>
+  queue_awaiter(Queue& q, const std::source_location& where, Arguments&&... arguments)
+      : call_{q, nullptr, where}, verb_{std::forward<Arguments>(arguments)...} {}
+  queue_awaiter(queue_awaiter&& unstarted) noexcept
+      : call_(unstarted.call_), verb_(std::move(unstarted.verb_)) {
+    LEAT_ASSERT(unstarted.state_ == state::fresh, "a queue operation that was awaited was moved");
+  }
+  queue_awaiter& operator=(queue_awaiter&&) = delete;
+  ~queue_awaiter() {
+    if (state_ < state::suspended) return;
+    if (state_ == state::suspended && !waiter_.abandon()) {
+      static_cast<void>(verb_.result(waiter_.outcome_, waiter_.moved_));
+    }
+    std::destroy_at(&waiter_);
+  }
+
+  template <awaitable_of_operation Asio>
+  operator Asio() const noexcept;
+
+  /// Called by leat::task before anything else.
+  void bind(promise_base& promise, std::coroutine_handle<>) noexcept {
+    call_.task = &promise.task_context();
+  }
+
+  [[gnu::always_inline]] bool await_ready() {
+    LEAT_ASSERT(state_ == state::fresh,
+                "a queue operation was awaited already: make a new one for each co_await");
+    if (verb_.count() > 0 && call_.task && call_.task->stop_requested()) {
+      state_ = state::stopped;  // for good: what is not tried has no memory for a wait either
+      return false;
+    }
+    if (!verb_.try_at_once(call_.queue)) return false;
+    state_ = state::done;
+    return !call_.task || call_.task->home().spend();
+  }
+
+  bool await_suspend(std::coroutine_handle<> h) {
+    const call c = call_;
+    const bool done = state_ == state::done;
+    const bool stopped = state_ == state::stopped;
+    std::construct_at(&waiter_, c.queue, Verb::the_role, verb_.items(), verb_.count(), c.where);
+    state_ = state::suspended;
+    waiter_.wait_in(c.task, h);
+    if (done) {
+      waiter_.set_done();
+    } else if (stopped || (c.task && c.task->stop_requested())) {
+      waiter_.outcome_ = queue_outcome::cancelled;
+    } else {
+      try {
+        if (!c.queue.begin(waiter_)) return true;
+      } catch (...) {
+        state_ = state::resumed;
+        waiter_.stop_waiting();
+        throw;
+      }
+    }
+    if (done || (c.task && !c.task->home().spend())) {  // ended; but others have their turn first
+      waiter_.wake();
+      return true;
+    }
+    waiter_.stop_waiting();
+    return false;
+  }
+
+  auto await_resume() {
+    if (state_ == state::done) return verb_.result(queue_outcome::done, verb_.count());
+    state_ = state::resumed;
+    waiter_.throw_unless_ended_well();
+    return verb_.result(waiter_.outcome_, waiter_.moved_);
+  }
+  result_tuple<verb_result<Verb>> await_tuple() noexcept {
+    if (state_ == state::done) return detail::finish(verb_, queue_outcome::done, verb_.count());
+    state_ = state::resumed;
+    return detail::finish(verb_, waiter_.outcome_, waiter_.moved_, waiter_.error());
+  }
+
+  /// Where it was asked for; for a select, which begins with that.
+  [[nodiscard]] const std::source_location& where() const noexcept { return call_.where; }
+
+ private:
+  friend class arm<queue_awaiter>;
+  struct call {
+    Queue& queue;
+    context* task;
+    std::source_location where;
+  };
+  enum class state : unsigned char { fresh, done, stopped, suspended, resumed };
+
+  union {
+    call call_;
+    queue_waiter waiter_;  // alive once suspended
+  };
+  state state_ = state::fresh;
+  Verb verb_;
+};
+
+/// A verb that blocks an OS thread until it has ended or `limit`, if there is one, ends it.
+template <class Queue, class Verb>
+class blocking_queue_call {
+ public:
+  template <class... Arguments>
+  static auto run(Queue& q, const wait_limit* limit, const std::source_location& where,
+                  Arguments&&... arguments) {
+    LEAT_ASSERT(scheduler::current() == nullptr,
+                "a blocking queue operation on a scheduler's own thread: co_await it instead");
+    Verb verb{std::forward<Arguments>(arguments)...};
+    const bool untried = verb.count() > 0 && queue_sleeper::stop_requested(limit);
+    if (!untried && verb.try_at_once(q)) {
+      return verb.result(queue_outcome::done, verb.count());
+    }
+    queue_sleeper self(q, Verb::the_role, verb.items(), verb.count(), where);
+    self.sleep(limit);
+    self.throw_unless_ended_well();
+    return verb.result(self.outcome_, self.moved_);
+  }
+};
+
+}  // namespace leat::detail

@@ -1,0 +1,163 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "leat/async/detail/result_tuple.hpp"
+#include "leat/queue/detail/queue_weight.hpp"
+#include "leat/queue/queue_base.hpp"
+
+namespace leat::detail {
+
+/// Memory for one value that somebody else constructs.
+template <class T>
+class raw_storage {
+ public:
+  raw_storage() noexcept {}               // not defaulted: that would fill the bytes with zeros
+  raw_storage(raw_storage&&) noexcept {}  // of a verb that has not been tried: there is no value
+
+  [[nodiscard]] T* get() noexcept { return reinterpret_cast<T*>(bytes_); }
+  /// Moves the value out and destroys it here.
+  [[nodiscard]] T take() noexcept {
+    T* const value = std::launder(get());
+    T result(std::move(*value));
+    std::destroy_at(value);
+    return result;
+  }
+
+ private:
+  alignas(T) std::byte bytes_[sizeof(T)];
+};
+
+// What can be done with a queue, apart from how one waits for it. A verb says how to try at once,
+// what the queue needs to know of a waiting operation, and what the caller gets in the end.
+// `Weights` and `Batch` hold the weights of the items, for a queue that weighs.
+
+template <class T, class Weights = unweighed_push>
+struct push_verb {
+  static constexpr auto the_role = queue_waiter::role::push;
+  static constexpr bool all_or_nothing = true;
+  T* value;
+  [[no_unique_address]] Weights weights = {};
+
+  template <class Queue>
+  [[gnu::always_inline]] bool try_at_once(Queue& q) {
+    return q.try_store(*value, weights);
+  }
+  [[nodiscard]] void* items() noexcept { return weights.attach(value); }
+  [[nodiscard]] std::size_t count() const noexcept { return 1; }
+  [[nodiscard]] bool result(queue_outcome o, std::size_t) const noexcept {
+    return o == queue_outcome::done;
+  }
+};
+
+/// A push that owns its value.
+template <class T, class Weights = unweighed_push>
+struct push_copy_verb {
+  static constexpr auto the_role = queue_waiter::role::push;
+  static constexpr bool all_or_nothing = true;
+  T value;
+  [[no_unique_address]] Weights weights = {};
+
+  template <class Queue>
+  [[gnu::always_inline]] bool try_at_once(Queue& q) {
+    return q.try_store(value, weights);
+  }
+  [[nodiscard]] void* items() noexcept { return weights.attach(&value); }
+  [[nodiscard]] std::size_t count() const noexcept { return 1; }
+  [[nodiscard]] bool result(queue_outcome o, std::size_t) const noexcept {
+    return o == queue_outcome::done;
+  }
+};
+
+template <class T>
+struct pop_verb {
+  static constexpr auto the_role = queue_waiter::role::pop;
+  static constexpr bool all_or_nothing = true;
+  raw_storage<T> slot;
+
+  template <class Queue>
+  [[gnu::always_inline]] bool try_at_once(Queue& q) noexcept {
+    return q.try_take(slot.get());
+  }
+  [[nodiscard]] void* items() noexcept { return slot.get(); }
+  [[nodiscard]] std::size_t count() const noexcept { return 1; }
+  [[nodiscard]] std::optional<T> result(queue_outcome o, std::size_t) noexcept {
+    if (o != queue_outcome::done) return std::nullopt;
+    return slot.take();
+  }
+};
+
+template <class T, class Weights = unweighed_push>
+struct push_many_verb {
+  static constexpr auto the_role = queue_waiter::role::push_many;
+  static constexpr bool all_or_nothing = false;
+  std::span<T> values;
+  [[no_unique_address]] Weights weights = {};
+
+  template <class Queue>
+  bool try_at_once(Queue&) const noexcept {
+    return values.empty();
+  }
+  [[nodiscard]] void* items() noexcept { return weights.attach(values.data()); }
+  [[nodiscard]] std::size_t count() const noexcept { return values.size(); }
+  [[nodiscard]] std::size_t result(queue_outcome, std::size_t moved) const noexcept {
+    return moved;
+  }
+};
+
+/// The same with items that it owns.
+template <class T, class PushMany>
+struct push_run_verb : PushMany {
+  explicit push_run_verb(std::vector<T> items) : PushMany{}, run(std::move(items)) {
+    this->values = run;
+  }
+  push_run_verb(push_run_verb&&) noexcept = default;  // the items stay where they are
+  push_run_verb& operator=(push_run_verb&&) = delete;
+
+  std::vector<T> run;
+};
+
+template <class T, queue_waiter::role Role, class Batch = std::vector<T>>
+struct pop_many_verb {
+  static constexpr auto the_role = Role;
+  static constexpr bool all_or_nothing = true;
+  std::size_t wanted;
+  Batch batch = {};
+
+  template <class Queue>
+  bool try_at_once(Queue&) {
+    if (wanted > batch.max_size()) throw std::bad_alloc();
+    batch.reserve(wanted);
+    return wanted == 0;
+  }
+  [[nodiscard]] void* items() noexcept { return &batch; }
+  [[nodiscard]] std::size_t count() const noexcept { return wanted; }
+  [[nodiscard]] std::optional<std::vector<T>> result(queue_outcome o, std::size_t) noexcept {
+    if (o != queue_outcome::done) return std::nullopt;
+    return std::move(batch);
+  }
+};
+
+template <class Verb>
+using verb_result = decltype(std::declval<Verb&>().result(queue_outcome::done, std::size_t{}));
+
+/// What a verb comes to that has ended, with `error` or without. Of a push of many some items may
+/// have gone in before an error.
+template <class Verb>
+[[nodiscard]] result_tuple<verb_result<Verb>> finish(Verb& verb, queue_outcome o, std::size_t moved,
+                                                     std::error_code error = {}) noexcept {
+  if constexpr (Verb::all_or_nothing) {
+    return tuple_of<verb_result<Verb>>(error, [&] { return verb.result(o, moved); });
+  } else {
+    return {error, verb.result(o, moved)};
+  }
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <ostream>
+#include <source_location>
+#include <system_error>
+#include <utility>
+
+#include "leat/async/select.hpp"
+#include "leat/base/error.hpp"
+#include "leat/queue/detail/queue_awaiter.hpp"
+
+namespace leat::detail {
+
+/// A queue operation that is part of a select.
+template <class Queue, class Verb>
+class arm<queue_awaiter<Queue, Verb>> {
+ public:
+  arm(queue_awaiter<Queue, Verb>&& o, selection& s, int index) noexcept
+      : arm(o.call_.queue, std::move(o.verb_), s, index, o.call_.where) {}
+  arm(arm&& unstarted, selection& s, int index) noexcept
+      : arm(unstarted.queue_, std::move(unstarted.verb_), s, index, unstarted.waiter_.where()) {}
+  arm(const arm&) = delete;
+  arm& operator=(const arm&) = delete;
+  ~arm() { withdraw(); }
+
+  [[nodiscard]] bool asks_for_nothing() const noexcept { return verb_.count() == 0; }
+  [[nodiscard]] bool try_now() { return at_once_ = verb_.try_at_once(queue_); }
+
+  [[nodiscard]] bool begin() {
+    begun_ = true;
+    waiter_.items_ = verb_.items();
+    return queue_.begin(waiter_) && waiter_.selection_.winner() == waiter_.index_;
+  }
+
+  void withdraw() noexcept {
+    if (begun_) static_cast<void>(queue_.abandon(waiter_));
+  }
+
+  // The items of a pop go back.
+  void undo() noexcept {
+    if (at_once_) {
+      waiter_.items_ = verb_.items();
+      waiter_.set_done();
+    }
+    if (!waiter_.undo_unread()) {
+      static_cast<void>(verb_.result(waiter_.outcome_, waiter_.moved_));
+    }
+  }
+
+  auto result() {
+    if (at_once_) return verb_.result(queue_outcome::done, verb_.count());
+    waiter_.throw_unless_ended_well();
+    return verb_.result(waiter_.outcome_, waiter_.moved_);
+  }
+
+  // Withdrawn. Its last item may have gone in when it had lost already: then it is done all the
+  // same.
+  void interrupt(std::error_code ec) noexcept
+    requires(!Verb::all_or_nothing)
+  {
+    waiter_.outcome_ = waiter_.moved_ == waiter_.count_ ? queue_outcome::done
+                       : ec == errc::deadline_exceeded  ? queue_outcome::late
+                                                        : queue_outcome::cancelled;
+  }
+  auto tuple() noexcept
+    requires(!Verb::all_or_nothing)
+  {
+    if (at_once_) waiter_.set_done();
+    return finish(verb_, waiter_.outcome_, waiter_.moved_, waiter_.error());
+  }
+
+  void describe(std::ostream& out) const {
+    out << waiter_.what().verb << ' ';
+    waiter_.what().describe(waiter_, out);
+  }
+
+ private:
+  arm(Queue& q, Verb&& verb, selection& s, int index, const std::source_location& where) noexcept
+      : verb_(std::move(verb)),
+        queue_(q),
+        waiter_(q, Verb::the_role, nullptr, verb_.count(), s, index, where) {}
+
+  Verb verb_;
+  Queue& queue_;
+  selected_queue_waiter waiter_;
+  bool at_once_ = false;
+  bool begun_ = false;
+};
+
+}  // namespace leat::detail

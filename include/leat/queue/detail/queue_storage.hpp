@@ -1,0 +1,137 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "leat/queue/detail/queue_operations.hpp"
+#include "leat/queue/detail/queue_weight.hpp"
+
+namespace leat::detail {
+
+/// The items of a queue in their order, with their weights where there is a weigher. Under the
+/// queue's lock but for weigh(). A weight is 0 without a weigher.
+template <class T, class Order, class Weigh>
+class queue_storage {
+ public:
+  static constexpr bool weighs = !std::same_as<Weigh, unweighed>;
+  using push_weights = std::conditional_t<weighs, weighed_push, unweighed_push>;
+  using batch = std::conditional_t<weighs, weighed_batch<T>, std::vector<T>>;
+
+  template <class... OrderArguments>
+  explicit queue_storage(Weigh weigh, OrderArguments&&... arguments)
+      : weigh_(std::move(weigh)), order_(std::forward<OrderArguments>(arguments)...) {}
+
+  /// Makes room for `count` items in all. Errors: std::bad_alloc; then nothing has changed.
+  void reserve(std::size_t count) { order_.reserve(count); }
+  [[nodiscard, gnu::always_inline]] bool has_room() const noexcept { return order_.has_room(); }
+  [[nodiscard]] std::size_t size() const noexcept { return order_.size(); }
+
+  [[gnu::always_inline]] void store(T& value, [[maybe_unused]] std::size_t weight) noexcept {
+    if constexpr (weighs) {
+      order_.store({std::move(value), weight});
+    } else {
+      order_.store(std::move(value));
+    }
+  }
+
+  /// Moves the next item to the raw memory at `to` and gives its weight.
+  std::size_t take(T* to) noexcept {
+    if constexpr (weighs) {
+      raw_storage<weighed<T>> slot;
+      order_.take(slot.get());
+      weighed<T> item = slot.take();
+      std::construct_at(to, std::move(item.value));
+      return item.weight;
+    } else {
+      order_.take(to);
+      return 0;
+    }
+  }
+
+  /// Weighs what a push brings; each weight goes to `check`, which may throw.
+  template <class Check>
+  void weigh(push_weights& weights, T* items, std::size_t count, Check&& check) const {
+    if constexpr (weighs) {
+      weights.weigh(items, count, [&](const T& item) {
+        const auto weight = static_cast<std::size_t>(weigh_(item));
+        check(weight);
+        return weight;
+      });
+    }
+  }
+
+  /// The next `count` values of a push: into storage.
+  void accept(queue_waiter& w, std::size_t count) noexcept {
+    for (std::size_t i = w.moved_; i < w.moved_ + count; ++i) {
+      if constexpr (weighs) {
+        const auto& weights = *static_cast<const weighed_push*>(w.items_);
+        store(static_cast<T*>(weights.values())[i], weights.weight(i));
+      } else {
+        store(static_cast<T*>(w.items_)[i], 0);
+      }
+    }
+  }
+
+  /// The next `count` values: to a pop. Gives their weight.
+  std::size_t deliver(queue_waiter& w, std::size_t count) noexcept {
+    if (w.role_ == queue_waiter::role::pop) return take(static_cast<T*>(w.items_));
+    auto& items = *static_cast<batch*>(w.items_);
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      raw_storage<T> moving;
+      const std::size_t weight = take(moving.get());
+      items.push_back(moving.take());
+      if constexpr (weighs) items.weights.push_back(weight);
+      sum += weight;
+    }
+    return sum;
+  }
+
+  /// The weight of the item that a pop has taken. Errors: what the weigher throws.
+  [[nodiscard]] std::size_t weigh_taken(const queue_waiter& w) const {
+    if constexpr (weighs) {
+      return static_cast<std::size_t>(weigh_(*std::launder(static_cast<const T*>(w.items_))));
+    } else {
+      return 0;
+    }
+  }
+
+  /// All that a pop has taken: back into storage. Gives its weight; `weight_of_one` is that of a
+  /// single pop, which does not keep it.
+  std::size_t give_back(queue_waiter& w, [[maybe_unused]] std::size_t weight_of_one) noexcept {
+    if (w.role_ == queue_waiter::role::pop) {
+      T* const item = std::launder(static_cast<T*>(w.items_));
+      if constexpr (weighs) {
+        order_.give_back({std::move(*item), weight_of_one});
+      } else {
+        order_.give_back(std::move(*item));
+      }
+      std::destroy_at(item);
+      return weight_of_one;
+    }
+    auto& items = *static_cast<batch*>(w.items_);
+    std::size_t sum = 0;
+    for (; !items.empty(); items.pop_back()) {
+      if constexpr (weighs) {
+        const std::size_t weight = items.weights.back();
+        order_.give_back({std::move(items.back()), weight});
+        items.weights.pop_back();
+        sum += weight;
+      } else {
+        order_.give_back(T(std::move(items.back())));
+      }
+    }
+    return sum;
+  }
+
+ private:
+  [[no_unique_address]] const Weigh weigh_;
+  Order order_;
+};
+
+}  // namespace leat::detail

@@ -1,0 +1,178 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <source_location>
+#include <string>
+#include <system_error>
+
+#include "leat/async/dump/detail/live_queue.hpp"
+#include "leat/async/task_scope.hpp"
+#include "leat/async/wait_operation.hpp"
+#include "leat/base/error.hpp"
+#include "leat/queue/partial_push.hpp"
+
+namespace leat {
+
+class queue_base;
+
+namespace detail {
+
+class selection;
+struct queue_operation;
+
+/// How an operation on a queue stands or ended.
+enum class queue_outcome : std::uint8_t {
+  waiting,
+  done,
+  closed,
+  cancelled,
+  failed,
+  exhausted,
+  late
+};
+
+/// A push, a pop or a close in progress: its place in the queue's line and what it has moved.
+class queue_waiter : public wait {
+ public:
+  enum class role : std::uint8_t { push, push_many, close, pop, pop_many, pop_up_to };
+
+  inline queue_waiter(queue_base& queue, role r, void* items, std::size_t count,
+                      const std::source_location& where =
+                          std::source_location::current()) noexcept;  // in queue_base.hpp
+
+  [[nodiscard]] bool is_push() const noexcept { return role_ <= role::close; }
+  /// True: a push of many, of which some may be in when it ends.
+  [[nodiscard]] bool is_run() const noexcept { return role_ == role::push_many; }
+
+  /// True: of one item, and not part of a select.
+  [[nodiscard]] bool is_single_push() const noexcept {
+    return role_ == role::push && count_ == 1 && !selected_;
+  }
+  [[nodiscard]] bool is_single_pop() const noexcept { return role_ == role::pop && !selected_; }
+
+  /// Records that it was done at once.
+  void set_done() noexcept {
+    outcome_ = queue_outcome::done;
+    moved_ = count_;
+  }
+
+  /// Ends the wait as cancelled unless it has ended already.
+  static void cancel(wait& w) noexcept;
+
+  /// Leaves the line, for a coroutine that is destroyed while it waits; what a pop had received
+  /// returns to the front of the queue. False: there was no memory for that, so the queue has
+  /// failed, and the caller destroys the items. That the wait has ended while the scheduler goes on
+  /// is a broken precondition.
+  [[gnu::cold]] [[nodiscard]] bool abandon() noexcept;
+
+  /// False: it is part of a select that something else has won, and must not move anything.
+  [[nodiscard]] bool claim() noexcept { return !selected_ || claim_selection(); }
+
+  /// What the outcomes from `cancelled` on stand for; success for the others.
+  [[nodiscard]] std::error_code error() const noexcept {
+    return outcome_ >= queue_outcome::cancelled ? code_of_outcome() : std::error_code();
+  }
+
+  /// Throws that. What a stop ends is thrown here, in the coroutine that waits, and made in a cold
+  /// function: docs/decisions/0006-cold-throws.md.
+  [[gnu::always_inline]] void throw_unless_ended_well() const {
+    if (outcome_ < queue_outcome::cancelled) return;
+    if (outcome_ == queue_outcome::cancelled && !is_run()) throw cancelled();
+    throw_outcome();
+  }
+
+  /// False once the queue has been destroyed, which it may be when the operation has ended.
+  [[nodiscard]] bool is_queue_alive() const noexcept {
+    return live_queue::is_alive(&queue_, queue_number_);
+  }
+
+  /// True for a pop that has ended well.
+  [[nodiscard]] bool has_items() const noexcept {
+    return !is_push() && count_ > 0 && outcome_ == queue_outcome::done;
+  }
+
+  /// Gives back what a pop has received that has ended and whose result nobody will take. False:
+  /// there is no memory for that, or the queue is gone, and the caller destroys the items.
+  [[gnu::cold]] [[nodiscard]] bool undo_unread() noexcept;
+
+  // Read and written by queue and queue_base under the queue's lock while the waiter is in line.
+  queue_waiter* previous_ = nullptr;
+  queue_waiter* following_ = nullptr;
+  queue_base& queue_;
+  // Push: the values, or a weighed_push; pop: a place for one; pop_many: a vector.
+  void* items_;
+  std::size_t count_;      // asked for
+  std::size_t moved_ = 0;  // done
+  const role role_;
+  queue_outcome outcome_ = queue_outcome::waiting;
+  bool linked_ = false;
+  bool selected_ = false;  // a selected_queue_waiter
+  const std::uint32_t queue_number_;
+
+ private:
+  friend class leat::queue_base;
+
+  static const kind push_kind;
+  static const kind pop_kind;
+  static void describe(const wait& w, std::ostream& out);
+  static void inspect(const wait& w, wait_object& object);
+  // The task that waits; null for a thread, a handler, or a coroutine of no task.
+  [[nodiscard]] const context* waiting_task() const noexcept;
+  // That waits; none for a thread without a place or a handler.
+  [[nodiscard]] task_id task() const noexcept { return context_ ? context_->id() : other_task(); }
+  [[nodiscard]] task_id other_task() const noexcept;
+  [[nodiscard]] queue_operation operation() const noexcept;  // for a dump, under the queue's lock
+  [[nodiscard]] bool claim_selection() noexcept;
+  [[nodiscard]] std::error_code code_of_outcome() const noexcept;
+  [[nodiscard]] std::string text() const;
+  void append_object_to(std::string& text) const;
+  [[nodiscard, gnu::cold]] failure cancelled() const;
+  [[nodiscard]] failure exhausted() const;
+  [[nodiscard]] failure late() const;
+  [[nodiscard]] partial_push partial() const;
+  [[noreturn, gnu::cold]] void throw_outcome() const;
+};
+
+/// One that is part of a select.
+class selected_queue_waiter : public queue_waiter {
+ public:
+  selected_queue_waiter(queue_base& queue, role r, void* items, std::size_t count, selection& s,
+                        int index, const std::source_location& where) noexcept;
+
+  selection& selection_;
+  const int index_;
+};
+
+/// Operations in order of arrival.
+class waiter_list {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  [[nodiscard]] queue_waiter* first() const noexcept { return first_; }
+
+  void push_back(queue_waiter& w) noexcept {
+    w.previous_ = last_;
+    w.following_ = nullptr;
+    (last_ ? last_->following_ : first_) = &w;
+    last_ = &w;
+    w.linked_ = true;
+    ++size_;
+  }
+  void remove(queue_waiter& w) noexcept {
+    (w.previous_ ? w.previous_->following_ : first_) = w.following_;
+    (w.following_ ? w.following_->previous_ : last_) = w.previous_;
+    w.linked_ = false;
+    --size_;
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+ private:
+  friend class leat::queue_base;
+  queue_waiter* first_ = nullptr;
+  queue_waiter* last_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace detail
+}  // namespace leat

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "leat/queue/queue_options.hpp"
+
+namespace leat::detail {
+
+// What a queue that weighs its items keeps besides them. A queue without a weigher has none of it.
+
+/// An item in storage.
+template <class T>
+struct weighed {
+  T value;
+  std::size_t weight;
+};
+
+template <class T, class Weigh>
+using stored_item = std::conditional_t<std::same_as<Weigh, unweighed>, T, weighed<T>>;
+
+/// Compares items in storage by their values.
+template <class T, class Less>
+struct weighed_less {
+  Less less;
+  bool operator()(const weighed<T>& a, const weighed<T>& b) const { return less(a.value, b.value); }
+};
+
+template <class T, class Less, class Weigh>
+using stored_less = std::conditional_t<std::same_as<Weigh, unweighed>, Less, weighed_less<T, Less>>;
+
+/// What a push brings along to a queue that weighs: queue_waiter::items_ points to it.
+class weighed_push {
+ public:
+  /// Weighs the items unless that has been done. A throw leaves it undone.
+  template <class T, class WeighOne>
+  void weigh(T* items, std::size_t count, WeighOne&& weigh_one) {
+    if (weights_) return;
+    auto many = count > 1 ? std::make_unique_for_overwrite<std::size_t[]>(count) : nullptr;
+    std::size_t* const weights = many ? many.get() : &one_;
+    for (std::size_t i = 0; i < count; ++i) weights[i] = weigh_one(std::as_const(items[i]));
+    many_ = std::move(many);
+    weights_ = weights;
+  }
+
+  void* attach(void* values) noexcept {
+    values_ = values;
+    return this;
+  }
+  [[nodiscard]] void* values() const noexcept { return values_; }
+  [[nodiscard]] std::size_t weight(std::size_t index) const noexcept { return weights_[index]; }
+
+  std::uint64_t ticket_ = 0;  // place among all that wait for one budget
+
+ private:
+  void* values_ = nullptr;
+  const std::size_t* weights_ = nullptr;  // null: not weighed yet
+  std::size_t one_ = 0;
+  std::unique_ptr<std::size_t[]> many_;
+};
+
+/// The same for a queue that does not weigh.
+struct unweighed_push {
+  static void* attach(void* values) noexcept { return values; }
+};
+
+/// Items that a batch has taken, with what they weigh, since it may have to give them back.
+template <class T>
+struct weighed_batch : std::vector<T> {
+  std::vector<std::size_t> weights;
+
+  void reserve(std::size_t count) {
+    std::vector<T>::reserve(count);
+    weights.reserve(count);
+  }
+};
+
+}  // namespace leat::detail

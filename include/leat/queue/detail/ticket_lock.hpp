@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+
+#include "leat/queue/fifo_queue.hpp"
+
+namespace leat::detail {
+
+/// Lets the tasks of one scheduler go on in the order in which they took a ticket. Thread-bound.
+class ticket_line {
+ public:
+  /// For so many tasks, each with one ticket at a time.
+  explicit ticket_line(std::size_t tasks) {
+    for (std::size_t i = 0; i < tasks; ++i) turns_.emplace_back(1, "the turn of a source's task");
+    static_cast<void>(turns_[0].try_push(turn()));
+  }
+
+  /// A ticket behind all others.
+  [[nodiscard]] std::size_t take() noexcept { return next_++; }
+
+  /// To be awaited: ends when all with smaller tickets have let the next one go on. Who has it must
+  /// let the next one go on. Errors: cancelled.
+  [[nodiscard]] auto wait_for(std::size_t ticket) { return turn_of(ticket).pop(); }
+
+  /// Lets the next one go on.
+  void let_next(std::size_t ticket) noexcept {
+    static_cast<void>(turn_of(ticket + 1).try_push(turn()));  // there is room: it was popped
+  }
+
+ private:
+  struct turn {};
+
+  // Tickets that are out follow each other and are at most as many as tasks.
+  [[nodiscard]] fifo_queue<turn>& turn_of(std::size_t ticket) {
+    return turns_[ticket % turns_.size()];
+  }
+
+  std::deque<fifo_queue<turn>> turns_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace leat::detail

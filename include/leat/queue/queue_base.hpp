@@ -1,0 +1,400 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <iosfwd>
+#include <string>
+
+#include "leat/async/dump/detail/live_queue.hpp"
+#include "leat/async/work_item.hpp"
+#include "leat/base/detail/biased_mutex.hpp"
+#include "leat/queue/detail/queue_waiter.hpp"
+#include "leat/queue/detail/recent_tasks.hpp"
+#include "leat/queue/queue_options.hpp"
+#include "leat/queue/queue_statistics.hpp"
+
+namespace leat {
+
+class queue_runner;
+
+namespace detail {
+template <class Queue, class Verb>
+class queue_awaiter;
+class queue_sleeper;
+template <class Queue, class Verb, class Handler>
+class async_queue_operation;
+template <class Operation>
+class arm;
+template <class Queue, class PopMany>
+struct pop_batch_verb;
+}  // namespace detail
+
+/// What all queues have, whatever their items: name, capacity, close, fail and statistics.
+///
+/// Inside, the two lines of waiting operations; the typed queue, basic_queue, adds how values are
+/// stored and which comes next.
+///
+/// The state changes at once and under the lock; whoever may go on because of it is resumed
+/// afterwards, on its own scheduler. The rule after each change: serve pushes from the head of
+/// their line until it cannot go on, then pops from the head of theirs, until nothing moves.
+///
+/// Thread safety: shared-safe. Cost: O(1), and O(waiting) for what ends them all.
+class queue_base {
+ public:
+  queue_base(const queue_base&) = delete;
+  queue_base& operator=(const queue_base&) = delete;
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+  /// Items stored now; those that a waiting batch holds are not among them.
+  [[nodiscard]] std::size_t size() const noexcept;
+
+  /// True once a close has taken effect.
+  [[nodiscard]] bool is_closed() const noexcept;
+
+  /// What the queue counts, at one moment.
+  [[nodiscard]] queue_statistics statistics() const noexcept;
+
+  /// No more input. Takes effect when every push that waits now is done; what is inside drains.
+  /// False: the queue is closed, or a close waits already. Source: QueueBase.close.
+  bool close() noexcept;
+
+  /// No more input, at once: waiting pushes end as cancelled; items that are in stay and drain, and
+  /// pops that find nothing end empty. Source: QueueBase.close(cancel_pending_enqueues=True).
+  void close_and_cancel() noexcept;
+
+  /// As close_and_cancel(), but pushes, and pops once the queue is drained, throw `cause`: the
+  /// consumer sees what befell its producer. The first cause counts; null is a broken precondition.
+  void fail(std::exception_ptr cause) noexcept;
+
+  /// The cause given to fail(); null without one.
+  [[nodiscard]] std::exception_ptr failure_cause() const noexcept;
+
+  /// "queue 'name' (3 of 64)", for messages and dumps; of a queue with a weigher also "weight 400
+  /// of 4096" and its budget.
+  void describe(std::ostream& out) const;
+
+ protected:
+  // What the order of a queue makes of it.
+  struct traits {
+    std::size_t floor = 0;
+    bool whole_batches = false;  // items for a batch are not taken as they come, but together
+    bool weighed = false;        // pushes bring weighed_push, batches are weighed_batch
+  };
+  queue_base(const queue_options& options, const traits& t);
+  virtual ~queue_base();
+
+  // -- What the typed queue provides; all called under the lock, none may throw.
+  // The next `count` values: from the push into storage.
+  virtual void accept(detail::queue_waiter& w, std::size_t count) noexcept = 0;
+  // The next `count` values: from storage to the pop. Gives their weight; 0 without a weigher.
+  virtual std::size_t deliver(detail::queue_waiter& w, std::size_t count) noexcept = 0;
+  // All that a pop has taken: back into storage. Gives its weight; `weight_of_one` is that of a
+  // single pop, which does not keep it.
+  virtual std::size_t give_back(detail::queue_waiter& w, std::size_t weight_of_one) noexcept = 0;
+  // Makes sure that `items` fit without an allocation. May throw std::bad_alloc.
+  virtual void reserve(std::size_t items) = 0;
+  // How many items are in storage, by its own count: for the statistics.
+  [[nodiscard]] virtual std::size_t stored() const noexcept = 0;
+  // Weighs what a push brings, where that has not been done. Not under the lock; may throw.
+  virtual void weigh(detail::queue_waiter& w) = 0;
+  // The weight of the item that a pop has taken. Not under the lock; may throw.
+  [[nodiscard]] virtual std::size_t weigh_taken(const detail::queue_waiter& w) const = 0;
+
+  // -- For the typed queue. "Plain": nobody waits and nothing but the value has to be moved.
+  [[nodiscard]] bool can_store_plainly() const noexcept LEAT_NO_ANALYSIS {
+    return plain_push_ && size_ < capacity_;
+  }
+  [[nodiscard]] bool can_take_plainly() const noexcept LEAT_NO_ANALYSIS {
+    return plain_pop_ && size_ > floor_;
+  }
+  [[nodiscard]] bool can_store() const noexcept LEAT_REQUIRES(mutex_) {
+    return size_ < capacity_ && pushers_.empty() && !closed_;
+  }
+  [[nodiscard]] bool can_take() const noexcept LEAT_REQUIRES(mutex_) {
+    return has_item() && poppers_.empty();
+  }
+  void count_stored(std::size_t count = 1) noexcept LEAT_NO_ANALYSIS {
+    pushed_ += count;
+    size_ += count;
+    if (size_ > peak_) peak_ = size_;
+  }
+  // True: wake-ups held back for pushing tasks of other threads are due now.
+  [[nodiscard]] bool count_taken() noexcept LEAT_REQUIRES(mutex_) {
+    --size_;
+    if (!held_back_ || size_ > low_mark_) return false;
+    held_back_ = false;
+    settle();
+    return true;
+  }
+
+  // -- The same of weights, for queues with a weigher. "Plainly": nobody waits, and no budget.
+  [[nodiscard]] bool can_add_plainly(std::size_t weight) const noexcept LEAT_NO_ANALYSIS {
+    return weight_ <= max_weight_ - weight;
+  }
+  [[nodiscard]] bool can_add(std::size_t weight) const noexcept LEAT_REQUIRES(mutex_);
+  void count_weight_stored(std::size_t weight) noexcept LEAT_NO_ANALYSIS {
+    weight_ += weight;
+    if (weight_ > peak_weight_) peak_weight_ = weight_;
+    if (budget_) tell_budget(weight, 0);
+  }
+  void count_weight_taken(std::size_t weight) noexcept LEAT_NO_ANALYSIS {
+    weight_ -= weight;
+    if (budget_) tell_budget(0, weight);
+  }
+  // Somebody waits for the budget, if there is one.
+  [[nodiscard]] bool budget_is_awaited() const noexcept LEAT_REQUIRES(mutex_);
+  // Errors: resource_exhausted for an item that never fits.
+  void refuse_if_too_heavy(std::size_t weight) const;
+
+  // The lock of a queue for a change, within that of its budget if it has one.
+  class LEAT_SCOPED_CAPABILITY change_lock {
+   public:
+    explicit change_lock(const queue_base& q, bool may_have_budget = true) noexcept
+        LEAT_ACQUIRE(q.mutex_)
+        : queue_(q),
+          has_budget_(may_have_budget && q.budget_),
+          owns_budget_(has_budget_ && q.lock_budget()),
+          owns_queue_(q.mutex_.lock()) {}
+    ~change_lock() LEAT_RELEASE() {
+      queue_.mutex_.unlock(owns_queue_);
+      if (has_budget_) queue_.unlock_budget(owns_budget_);
+    }
+    change_lock(const change_lock&) = delete;
+    change_lock& operator=(const change_lock&) = delete;
+
+   private:
+    const queue_base& queue_;
+    const bool has_budget_;
+    const bool owns_budget_;
+    const bool owns_queue_;
+  };
+
+  // Makes room in the storage for one item more than there can be without.
+  void grow_by_one() LEAT_REQUIRES(mutex_) { reserve_at_least(size_ + held_limit_ + 1); }
+  void reserve_at_least(std::size_t items) LEAT_NO_ANALYSIS {
+    if (items <= reserved_) return;
+    reserve(items);
+    reserved_ = items;
+  }
+
+  // -- One item without a weight that one waiting operation is for, and that lets nobody else go
+  // on: what serve() does of that without its rounds. Null: it takes a serve().
+  [[nodiscard]] detail::queue_waiter* pop_that_gets_the_next_item() const noexcept
+      LEAT_REQUIRES(mutex_) {
+    detail::queue_waiter* const w = poppers_.first();
+    const bool alone = w && size_ == 0 && floor_ == 0 && w->is_single_pop();
+    return alone ? w : nullptr;
+  }
+  [[nodiscard]] detail::queue_waiter* push_that_takes_the_last_place() const noexcept
+      LEAT_REQUIRES(mutex_) {
+    detail::queue_waiter* const w = pushers_.first();
+    const bool alone = w && size_ + 1 == capacity_ && w->is_single_push() && !close_pending_;
+    return alone ? w : nullptr;
+  }
+  // The item is where it goes to. The operation is to be woken.
+  void hand_to(detail::queue_waiter& pop) noexcept LEAT_REQUIRES(mutex_);
+  void admit(detail::queue_waiter& push) noexcept LEAT_REQUIRES(mutex_);
+
+  // Does of a batch what can be done without waiting and overtakes nobody: of a push or a pop_up_to
+  // as much as possible, of a pop_many all or nothing. False, and nothing has happened: a pop_up_to
+  // of `wanted` items could have more than it has memory for, which is w.count_.
+  // Errors: std::bad_alloc; then nothing.
+  [[nodiscard]] bool attempt(detail::queue_waiter& w, std::size_t wanted);
+
+  // Serves the lines, and those of other queues that may go on because of it.
+  [[nodiscard]] work_list serve() noexcept LEAT_REQUIRES(mutex_) {
+    return budget_ ? serve_with_budget() : serve_lines();
+  }
+  // The same after an operation that others wait for, and remembers whose it was.
+  [[nodiscard]] work_list serve_after_push() noexcept LEAT_REQUIRES(mutex_);
+  [[nodiscard]] work_list serve_after_pop() noexcept LEAT_REQUIRES(mutex_);
+  static void wake_all(work_list& woken) noexcept;
+  static void wake_one(detail::queue_waiter& w) noexcept;
+  static void flush_held_back() noexcept;
+
+  mutable detail::biased_mutex mutex_;
+  std::size_t size_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::size_t floor_ LEAT_GUARDED_BY(mutex_);  // as many stay in while the queue is open
+  const std::size_t capacity_;
+  const bool whole_batches_;
+  const bool weighed_;
+  memory_budget* const budget_;
+  detail::waiter_list pushers_ LEAT_GUARDED_BY(mutex_);
+  detail::waiter_list poppers_ LEAT_GUARDED_BY(mutex_);
+  bool closed_ LEAT_GUARDED_BY(mutex_) = false;
+
+ private:
+  friend class memory_budget;
+  friend class queue_runner;
+  friend class detail::queue_waiter;
+  template <class Queue, class Verb>
+  friend class detail::queue_awaiter;
+  friend class detail::queue_sleeper;
+  template <class Queue, class Verb, class Handler>
+  friend class detail::async_queue_operation;
+  template <class Operation>
+  friend class detail::arm;
+  template <class Queue, class PopMany>
+  friend struct detail::pop_batch_verb;
+
+  // Starts an operation that could not be done at once: tries it, else puts it in line.
+  // True: it has ended, without a wait. Errors: std::bad_alloc, then nothing has happened.
+  bool begin(detail::queue_waiter& w) { return !line_up_as_owner(w) && begin_slowly(w); }
+  [[nodiscard]] bool begin_slowly(detail::queue_waiter& w);
+
+  // Ends a wait as cancelled; false when it has ended already.
+  bool cancel(detail::queue_waiter& w) noexcept;
+  // The same, but false also for what has moved items: those of a run stay in.
+  bool cancel_unless_begun(detail::queue_waiter& w) noexcept;
+
+  // Gives back what a pop that has ended well took: it ends as cancelled then. Nothing happens to
+  // any other operation, nor where there is no memory for it.
+  void undo(detail::queue_waiter& w) noexcept;
+
+  // The same for an operation whose result nobody will take. False: there was no memory for it, so
+  // the queue has failed, and the operation still has its items.
+  bool undo_or_fail(detail::queue_waiter& w) noexcept;
+
+  // Takes an operation out of the line that nobody waits for any more: all that it took goes back.
+  // False: it has ended already, and its wake-up is on the way.
+  bool abandon(detail::queue_waiter& w) noexcept;
+
+  // Puts a batch of so many items back that was taken, because nothing could be made of it. If
+  // there is no memory for that either, the queue fails: they are not lost silently.
+  void put_back(void* batch, std::size_t count) noexcept;
+
+  // Of a queue_runner that was made to fill it; dumps tell of one that was never started, until it
+  // settles: it starts, or is destroyed.
+  void expect_runner() noexcept;
+  void runner_settled() noexcept;
+  [[nodiscard]] bool awaits_runner() const noexcept;
+
+  void append_to(std::string& text) const;  // what describe() writes
+  [[noreturn, gnu::cold]] void destroyed_while_awaited() const noexcept LEAT_REQUIRES(mutex_);
+  // What the queue counts, without a look into storage; for a queue that is being made or destroyed
+  // too. A lock that nobody has ever taken is left to its first user, who then owns it.
+  [[nodiscard]] queue_statistics counts() const noexcept;
+  [[nodiscard]] queue_statistics counts_now() const noexcept LEAT_REQUIRES(mutex_);
+  // A live_queue::reporter.
+  static bool report(const void* queue, detail::live_queue::access how, detail::queue_state& state);
+  [[nodiscard]] std::size_t waiting_now() const noexcept LEAT_REQUIRES(mutex_);
+  void list_now(detail::queue_state& state) const noexcept LEAT_REQUIRES(mutex_);
+  // How many items an operation in line has moved.
+  std::size_t moved_by(const detail::queue_waiter& w) const noexcept;
+  // What is known of an operation in line, and who could serve it.
+  void inspect(const detail::queue_waiter& w, wait_object& object) const;
+
+  void refuse_impossible(const detail::queue_waiter& w) const;
+  // True: there is memory for all that is let in, and `held` items more.
+  [[nodiscard]] bool has_memory_for(std::size_t held) const noexcept LEAT_REQUIRES(mutex_) {
+    return held <= reserved_ && std::max({size_, floor_, capacity_}) <= reserved_ - held;
+  }
+  void reserve_for(const detail::queue_waiter& w) LEAT_REQUIRES(mutex_);
+  [[nodiscard]] bool line_up_as_owner(detail::queue_waiter& w) noexcept;
+  void expect(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
+  // True for a batch that takes items as they come and may have to give them back.
+  [[nodiscard]] bool holds_items(const detail::queue_waiter& w) const noexcept {
+    return w.role_ >= detail::queue_waiter::role::pop_many && !whole_batches_;
+  }
+  template <bool Wake, bool BegunToo = true>
+  bool leave_early(detail::queue_waiter& w) noexcept;
+  void take_back(detail::queue_waiter& w);
+  [[nodiscard]] work_list serve_lines() noexcept LEAT_REQUIRES(mutex_);
+  [[nodiscard]] work_list serve_except(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
+  bool serve_push(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
+  bool serve_pop(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
+  bool serve_selected_push(detail::queue_waiter& w, work_list& woken) noexcept
+      LEAT_REQUIRES(mutex_);
+  void remove(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
+  [[nodiscard]] bool wins(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
+  void leave_line(detail::queue_waiter& w, detail::queue_outcome outcome, work_list& woken) noexcept
+      LEAT_REQUIRES(mutex_);
+  void restore(detail::queue_waiter& w, std::size_t weight_of_one) noexcept LEAT_REQUIRES(mutex_);
+  void return_held(detail::queue_waiter& w) noexcept LEAT_REQUIRES(mutex_);
+  void close_now(work_list& woken, detail::queue_outcome for_pushes) noexcept LEAT_REQUIRES(mutex_);
+
+  [[nodiscard]] work_list close_and_serve(detail::queue_outcome for_pushes) noexcept
+      LEAT_REQUIRES(mutex_);
+
+  // -- Whether the next item of a push may come in, and a pop may have an item.
+  [[nodiscard]] bool has_room_for(const detail::queue_waiter& w) const noexcept
+      LEAT_REQUIRES(mutex_) {
+    return size_ < capacity_ && (!weighed_ || may_add_next(w));
+  }
+  [[nodiscard]] bool has_item() const noexcept LEAT_REQUIRES(mutex_) {
+    return size_ > floor_ || (size_ > 0 && weighed_ && floor_is_lifted());
+  }
+  [[nodiscard]] bool never_together(const detail::queue_waiter& w) const noexcept
+      LEAT_REQUIRES(mutex_) {
+    return weighed_ && whole_batches_ && cannot_come_together(w);
+  }
+
+  // -- In queue_weight.cpp.
+  static std::size_t weight_of_next(const detail::queue_waiter& w) noexcept;
+  bool lacks_weight(std::size_t weight) const noexcept LEAT_REQUIRES(mutex_);
+  bool may_add_next(const detail::queue_waiter& w) const noexcept LEAT_REQUIRES(mutex_);
+  const detail::queue_waiter* first_push_with_place() const noexcept LEAT_REQUIRES(mutex_);
+  bool floor_is_lifted() const noexcept LEAT_REQUIRES(mutex_);
+  bool cannot_come_together(const detail::queue_waiter& w) const noexcept LEAT_REQUIRES(mutex_);
+  void count_weight_returned(std::size_t weight) noexcept LEAT_REQUIRES(mutex_);
+  void add_weights_to(queue_statistics& s) const noexcept LEAT_REQUIRES(mutex_);
+
+  // -- Also there: what a queue has to do with its budget. Under both locks.
+  void take_ticket(detail::queue_waiter& w) noexcept;
+  void tell_budget(std::size_t stored, std::size_t taken) noexcept;
+  bool lock_budget() const noexcept;
+  void unlock_budget(bool as_owner) const noexcept;
+  void serve_lines_with_budget(work_list& woken) noexcept LEAT_REQUIRES(mutex_);
+  work_list serve_with_budget() noexcept LEAT_REQUIRES(mutex_);
+  void serve_within(queue_base& locked, work_list& woken) noexcept;
+  void leave_budget(work_list& woken) noexcept LEAT_REQUIRES(mutex_);
+
+  // Says anew what the fast path may do. After every change of the lines, of closed_ or held_back_.
+  void settle() noexcept LEAT_REQUIRES(mutex_) {
+    const bool nobody_waits = pushers_.empty() && poppers_.empty();
+    plain_push_ = nobody_waits && !closed_ && !budget_;
+    plain_pop_ = nobody_waits && !held_back_ && !budget_;
+  }
+
+  bool plain_push_ LEAT_GUARDED_BY(mutex_);
+  bool plain_pop_ LEAT_GUARDED_BY(mutex_);
+  bool close_pending_ LEAT_GUARDED_BY(mutex_) = false;
+  bool held_back_ LEAT_GUARDED_BY(mutex_) = false;
+  const std::size_t low_mark_;
+  std::size_t held_ LEAT_GUARDED_BY(mutex_) = 0;        // taken by pops that wait for more
+  std::size_t held_limit_ LEAT_GUARDED_BY(mutex_) = 0;  // as many may come to be held
+  std::size_t entering_ LEAT_GUARDED_BY(mutex_) = 0;    // that waiting pushes have not brought in
+  std::size_t reserved_ LEAT_GUARDED_BY(mutex_) = 0;    // for as many there is memory at least
+  std::size_t peak_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::size_t idle_runners_ LEAT_GUARDED_BY(mutex_) = 0;  // that were never started
+  const std::size_t max_weight_;
+  std::size_t weight_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::size_t peak_weight_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::size_t returned_weight_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::uint64_t pushed_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::uint64_t returned_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::uint64_t push_waits_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::uint64_t pop_waits_ LEAT_GUARDED_BY(mutex_) = 0;
+  std::exception_ptr cause_ LEAT_GUARDED_BY(mutex_);
+  detail::live_queue place_{this, &queue_base::report};  // for dump()
+  detail::queue_waiter close_marker_;  // the place of a plain close in the line of pushes
+  const std::string name_;
+  // Whose operations waited here or were waited for: who usually fills the queue and empties it.
+  detail::recent_tasks pushing_ LEAT_GUARDED_BY(mutex_);
+  detail::recent_tasks popping_ LEAT_GUARDED_BY(mutex_);
+};
+
+/// Here, since it needs the queue whole.
+inline detail::queue_waiter::queue_waiter(queue_base& queue, role r, void* items, std::size_t count,
+                                          const std::source_location& where) noexcept
+    : wait(r <= role::close ? push_kind : pop_kind, where),
+      queue_(queue),
+      items_(items),
+      count_(count),
+      role_(r),
+      queue_number_(queue.place_.number()) {}
+
+}  // namespace leat

@@ -1,0 +1,42 @@
+#include "leat/queue/detail/blocking_queue_waiter.hpp"
+
+#include <stop_token>
+
+#include "leat/queue/queue_base.hpp"
+
+namespace leat::detail {
+
+struct queue_sleeper::stop {
+  queue_sleeper* self;
+  void operator()() const noexcept { cancel(*self); }
+};
+
+queue_sleeper::queue_sleeper(queue_base& queue, role r, void* items, std::size_t count,
+                             const std::source_location& where) noexcept
+    : queue_waiter(queue, r, items, count, where) {
+  run_ = &queue_sleeper::unpark;
+}
+
+void queue_sleeper::unpark(work_item& item) noexcept {
+  static_cast<queue_sleeper&>(item).parker_.unpark();
+}
+
+void queue_sleeper::sleep(const wait_limit* limit) {
+  if (stop_requested(limit)) {
+    outcome_ = queue_outcome::cancelled;
+    return;
+  }
+  const thread_place::blocked here(*this);
+  if (queue_.begin(*this)) return;
+  // Which a stop made meanwhile calls at once.
+  const std::stop_callback of_thread(thread_place::stop_token(), stop{this});
+  const std::stop_callback of_limit(limit ? limit->stop() : std::stop_token(), stop{this});
+  if (parker_.park_until(limit ? limit->deadline() : no_deadline)) return;
+  if (queue_.abandon(*this)) {
+    outcome_ = queue_outcome::late;
+  } else {
+    parker_.park();  // it has ended together with the time: its wake-up is on the way
+  }
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,464 @@
+#include "leat/queue/queue_base.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "leat/async/detail/thread_record.hpp"
+#include "leat/async/scheduler.hpp"
+#include "leat/async/task_context.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/error.hpp"
+#include "leat/queue/detail/queue_weight.hpp"
+#include "leat/queue/memory_budget.hpp"
+
+namespace leat {
+
+// ------------------------------------------------------------------------------------ construction
+
+queue_base::queue_base(const queue_options& options, const traits& t)
+    : floor_(t.floor),
+      capacity_(options.capacity),
+      whole_batches_(t.whole_batches),
+      weighed_(t.weighed),
+      budget_(options.budget),
+      plain_push_(!options.budget),
+      plain_pop_(!options.budget),
+      low_mark_(options.capacity / 2),
+      max_weight_(options.max_weight),
+      close_marker_(*this, detail::queue_waiter::role::close, nullptr, 0,
+                    std::source_location::current()),
+      name_(options.name) {
+  const auto refuse = [this](const char* why) {
+    throw failure(errc::invalid_argument, "queue '" + name_ + "': " + why);
+  };
+  if (capacity_ == 0) refuse("a capacity of 0 lets nothing in; use 1 or more");
+  if (max_weight_ == 0) refuse("a max_weight of 0 lets nothing in; use 1 or more");
+  if (!weighed_ && (max_weight_ != unbounded || budget_)) {
+    refuse("max_weight and a budget need a weigher: name one with the type of the queue");
+  }
+  if (budget_) budget_->join(*this, floor_ > 0);
+  place_.add();
+}
+
+queue_base::~queue_base() {
+  place_.remove();
+  work_list woken;
+  {
+    const change_lock lock(*this);
+    if (!poppers_.empty() || (!pushers_.empty() && pushers_.first() != &close_marker_)) {
+      destroyed_while_awaited();
+    }
+    LEAT_ASSERT(idle_runners_ == 0,
+                "a queue was destroyed before a queue_runner that fills it: make the queue first");
+    if (budget_) leave_budget(woken);
+  }
+  wake_all(woken);
+}
+
+// ---------------------------------------------------------------------------------- the two lines
+
+void queue_base::remove(detail::queue_waiter& w) noexcept {
+  if (w.is_push()) {
+    pushers_.remove(w);
+    entering_ -= w.count_ - w.moved_;
+    return;
+  }
+  poppers_.remove(w);
+  if (!holds_items(w)) return;
+  held_ -= w.moved_;
+  held_limit_ -= w.count_;
+}
+
+void queue_base::leave_line(detail::queue_waiter& w, detail::queue_outcome outcome,
+                            work_list& woken) noexcept {
+  remove(w);
+  if (w.role_ == detail::queue_waiter::role::close) return;
+  w.outcome_ = outcome;
+  if (w.is_push() && w.home_ && w.home_ != scheduler::current()) held_back_ = true;
+  woken.push_back(w);
+}
+
+// Puts all that a pop has moved back into storage, where there is room for it. `weight_of_one`: the
+// weight of its item, of a single pop.
+void queue_base::restore(detail::queue_waiter& w, std::size_t weight_of_one) noexcept {
+  const std::size_t weight = give_back(w, weight_of_one);
+  if (weighed_) count_weight_returned(weight);
+  size_ += w.moved_;
+  returned_ += w.moved_;
+  w.moved_ = 0;
+}
+
+// Puts back what an unfinished pop holds.
+void queue_base::return_held(detail::queue_waiter& w) noexcept {
+  if (w.role_ == detail::queue_waiter::role::pop || w.moved_ == 0) return;
+  if (holds_items(w)) held_ -= w.moved_;
+  restore(w, 0);
+}
+
+// As many items at a time as there is room for; of weighed ones one, since each may be too heavy.
+bool queue_base::serve_push(detail::queue_waiter& w) noexcept {
+  while (w.moved_ < w.count_) {
+    if (!has_room_for(w)) return false;
+    const std::size_t fitting = weighed_ ? 1 : std::min(w.count_ - w.moved_, capacity_ - size_);
+    accept(w, fitting);
+    if (weighed_) count_weight_stored(weight_of_next(w));
+    w.moved_ += fitting;
+    entering_ -= fitting;
+    count_stored(fitting);
+  }
+  return true;
+}
+
+bool queue_base::serve_pop(detail::queue_waiter& w) noexcept {
+  const bool short_one_will_do = closed_ && w.role_ == detail::queue_waiter::role::pop_up_to;
+  if (whole_batches_ && !short_one_will_do && size_ < floor_ + w.count_) return false;
+  while (w.moved_ < w.count_) {
+    if (!has_item()) return false;
+    const std::size_t there = weighed_ ? 1 : std::min(w.count_ - w.moved_, size_ - floor_);
+    const std::size_t weight = deliver(w, there);
+    if (weighed_) count_weight_taken(weight);
+    w.moved_ += there;
+    size_ -= there;
+    if (holds_items(w)) held_ += there;
+  }
+  return true;
+}
+
+// An operation of a select has to win before a single item moves, unless it may be done in part:
+// true when it may go on. It has left the line when something else has won.
+bool queue_base::wins(detail::queue_waiter& w) noexcept {
+  if (w.claim()) return true;
+  remove(w);
+  return false;
+}
+
+void queue_base::close_now(work_list& woken, detail::queue_outcome for_pushes) noexcept {
+  closed_ = true;
+  close_pending_ = false;
+  floor_ = 0;  // what is inside may be drained
+  while (detail::queue_waiter* w = pushers_.first()) {
+    if (wins(*w)) leave_line(*w, for_pushes, woken);
+  }
+}
+
+// What has gone in of a run stays in: it goes in as there is room, and wins when all of it is in.
+// False: it waits on.
+bool queue_base::serve_selected_push(detail::queue_waiter& w, work_list& woken) noexcept {
+  const bool is_run = w.is_run();
+  if (is_run ? !serve_push(w) : !has_room_for(w)) return false;
+  if (!wins(w)) return true;
+  if (!is_run) static_cast<void>(serve_push(w));
+  leave_line(w, detail::queue_outcome::done, woken);
+  return true;
+}
+
+work_list queue_base::serve_lines() noexcept {
+  work_list woken;
+  for (bool moved = true; moved;) {
+    moved = false;  // by a pop: only that makes room for pushes
+    while (detail::queue_waiter* w = pushers_.first()) {
+      if (w->role_ == detail::queue_waiter::role::close) {
+        close_now(woken, detail::queue_outcome::closed);
+        break;
+      }
+      if (w->selected_) {
+        if (!serve_selected_push(*w, woken)) break;
+        continue;
+      }
+      if (!serve_push(*w)) break;
+      leave_line(*w, detail::queue_outcome::done, woken);
+    }
+    while (detail::queue_waiter* w = poppers_.first()) {
+      const bool single = w->role_ == detail::queue_waiter::role::pop;
+      if (w->selected_ && single) {
+        if (!has_item() && !closed_) break;
+        if (!wins(*w)) continue;
+      }
+      const std::size_t before = w->moved_;
+      const bool done = serve_pop(*w);
+      moved = moved || w->moved_ != before;
+      if (!done && !closed_) {
+        if (!never_together(*w)) break;
+        if (wins(*w)) leave_line(*w, detail::queue_outcome::exhausted, woken);
+        continue;
+      }
+      if (w->selected_ && !single && !w->claim()) {  // a batch gives back, others may take that
+        return_held(*w);
+        remove(*w);
+        continue;
+      }
+      if (!done && !(w->role_ == detail::queue_waiter::role::pop_up_to && w->moved_ > 0)) {
+        return_held(*w);  // the next one in line may be content with what came back
+        leave_line(*w, cause_ ? detail::queue_outcome::failed : detail::queue_outcome::closed,
+                   woken);
+        continue;
+      }
+      leave_line(*w, detail::queue_outcome::done, woken);
+    }
+  }
+  settle();
+  return woken;
+}
+
+namespace {
+
+task_id running_task() noexcept {
+  const context* const c = scheduler::current_task();
+  return c ? c->id() : detail::thread_place::current_id();
+}
+
+}  // namespace
+
+void queue_base::hand_to(detail::queue_waiter& pop) noexcept {
+  pushing_.remember(running_task());
+  ++pushed_;
+  if (peak_ == 0) peak_ = 1;
+  poppers_.remove(pop);
+  if (poppers_.empty()) settle();
+  pop.set_done();
+}
+
+void queue_base::admit(detail::queue_waiter& push) noexcept {
+  popping_.remember(running_task());
+  count_stored();
+  --entering_;
+  pushers_.remove(push);
+  push.set_done();
+  if (push.home_ && push.home_ != scheduler::current()) held_back_ = true;
+  if (pushers_.empty()) settle();
+}
+
+work_list queue_base::serve_after_push() noexcept {
+  pushing_.remember(running_task());
+  return serve();
+}
+
+work_list queue_base::serve_after_pop() noexcept {
+  popping_.remember(running_task());
+  return serve();
+}
+
+// ---------------------------------------------------------------------------- beginning and ending
+
+// An operation allocates in its own name only: whatever others do on its behalf later must not
+// fail.
+void queue_base::reserve_for(const detail::queue_waiter& w) {
+  const std::size_t held = held_limit_ + (holds_items(w) ? w.count_ : 0);
+  if (has_memory_for(held)) return;
+  const std::size_t entering = entering_ + (w.is_push() ? w.count_ : 0);
+  const std::size_t inside = std::max({size_, floor_, std::min(capacity_, size_ + entering)});
+  reserve_at_least(inside + held);
+}
+
+// A push is about to bring its items.
+void queue_base::expect(detail::queue_waiter& w) noexcept {
+  entering_ += w.count_;
+  if (budget_) take_ticket(w);
+}
+
+void queue_base::refuse_impossible(const detail::queue_waiter& w) const {
+  if (w.is_push() || w.count_ <= 1) return;
+  const auto what = "pop of " + std::to_string(w.count_) + " items from queue '" + name_ + "'";
+  if (w.count_ > capacity_) {
+    throw failure(errc::invalid_argument,
+                  what + " of capacity " + std::to_string(capacity_) +
+                      ": it gives a batch whole, so that many are never there together");
+  }
+  if (budget_) {
+    throw failure(errc::invalid_argument,
+                  what +
+                      ": it gives a batch whole, and while the first items wait for the others "
+                      "they keep memory that the others, or other queues of its budget, may "
+                      "wait for; take the items one by one, or with a try");
+  }
+}
+
+// The usual wait: a push or pop of one item, by the thread that owns the lock, that has to wait and
+// lets nobody else go on. False: nothing has happened, and it takes the way that serves the lines.
+bool queue_base::line_up_as_owner(detail::queue_waiter& w) noexcept LEAT_NO_ANALYSIS {
+  if (weighed_ || !mutex_.try_lock_as_owner()) return false;
+  bool waits = false;
+  if (w.is_push() && w.count_ == 1) {
+    waits = size_ >= capacity_ && !closed_ && has_memory_for(held_limit_);
+    if (waits) {
+      pushing_.remember(w.task());
+      pushers_.push_back(w);
+      ++entering_;
+      ++push_waits_;
+    }
+  } else if (w.role_ == detail::queue_waiter::role::pop) {
+    waits = size_ <= floor_ && !closed_ && !close_pending_;
+    if (waits) {
+      popping_.remember(w.task());
+      poppers_.push_back(w);
+      ++pop_waits_;
+    }
+  }
+  if (waits) plain_push_ = plain_pop_ = false;
+  mutex_.unlock(true);
+  return waits;
+}
+
+bool queue_base::begin_slowly(detail::queue_waiter& w) {
+  if (whole_batches_) refuse_impossible(w);
+  if (weighed_ && w.is_push()) weigh(w);
+  work_list woken;
+  bool waits = true;
+  {
+    const change_lock lock(*this);
+    detail::waiter_list& line = w.is_push() ? pushers_ : poppers_;
+    (w.is_push() ? pushing_ : popping_).remember(w.task());
+    if (w.is_push() && closed_) {
+      w.outcome_ = cause_ ? detail::queue_outcome::failed : detail::queue_outcome::closed;
+      static_cast<void>(w.claim());
+      waits = false;
+    } else {
+      reserve_for(w);
+      if (holds_items(w)) held_limit_ += w.count_;
+      if (w.is_push()) expect(w);
+      const bool first = line.empty();
+      line.push_back(w);
+      if (first) woken = serve_except(w);  // behind others it cannot go on yet
+      waits = w.linked_;
+      if (waits) ++(w.is_push() ? push_waits_ : pop_waits_);
+    }
+  }
+  wake_all(woken);
+  return !waits;
+}
+
+bool queue_base::attempt(detail::queue_waiter& w, std::size_t wanted) {
+  if (weighed_ && w.is_push()) weigh(w);
+  work_list woken;
+  {
+    const change_lock lock(*this);
+    if (w.is_push()) {
+      if (closed_ || !pushers_.empty()) return true;
+      reserve_for(w);
+      expect(w);
+      for (std::size_t before = w.count_; before != w.moved_;) {  // who pops makes room for more
+        before = w.moved_;
+        static_cast<void>(serve_push(w));
+        work_list others = serve();
+        woken.append(others);
+      }
+      entering_ -= w.count_ - w.moved_;
+    } else {
+      const std::size_t above = size_ - std::min(size_, floor_);
+      const std::size_t there = above > 0 || !has_item() ? above : 1;
+      if (!poppers_.empty() || there == 0) return true;
+      if (there < wanted && w.role_ == detail::queue_waiter::role::pop_many) return true;
+      const std::size_t taken = std::min(wanted, there);
+      if (taken > w.count_) return false;
+      w.count_ = taken;
+      static_cast<void>(serve_pop(w));
+      if (holds_items(w)) held_ -= w.moved_;
+      woken = serve();
+    }
+  }
+  wake_all(woken);
+  return true;
+}
+
+// Serves everybody; if `w` itself is done it is not to be woken: its coroutine does not sleep yet.
+work_list queue_base::serve_except(detail::queue_waiter& w) noexcept {
+  work_list others;
+  work_list woken = serve();
+  while (work_item* item = woken.pop_front()) {
+    if (item != &w) others.push_back(*item);
+  }
+  return others;
+}
+
+template <bool Wake, bool BegunToo>
+bool queue_base::leave_early(detail::queue_waiter& w) noexcept {
+  work_list woken;
+  {
+    const change_lock lock(*this);
+    if (!w.linked_ || (!BegunToo && w.moved_ > 0)) return false;
+    const bool was_first = w.previous_ == nullptr;
+    if (!w.is_push()) return_held(w);
+    work_list self;
+    leave_line(w, detail::queue_outcome::cancelled, self);
+    if (Wake) woken.append(self);
+    if (was_first || budget_) {
+      work_list others = serve();  // those behind it move up
+      woken.append(others);
+    }
+  }
+  wake_all(woken);
+  return true;
+}
+
+bool queue_base::cancel(detail::queue_waiter& w) noexcept { return leave_early<true>(w); }
+bool queue_base::cancel_unless_begun(detail::queue_waiter& w) noexcept {
+  return leave_early<true, false>(w);
+}
+bool queue_base::abandon(detail::queue_waiter& w) noexcept { return leave_early<false>(w); }
+
+bool queue_base::close() noexcept {
+  work_list woken;
+  {
+    const change_lock lock(*this);
+    if (closed_ || close_pending_) return false;
+    close_pending_ = true;
+    pushers_.push_back(close_marker_);
+    woken = serve();
+  }
+  wake_all(woken);
+  return true;
+}
+
+work_list queue_base::close_and_serve(detail::queue_outcome for_pushes) noexcept {
+  work_list woken;
+  if (!closed_) close_now(woken, for_pushes);
+  work_list others = serve();
+  woken.append(others);
+  return woken;
+}
+
+void queue_base::close_and_cancel() noexcept {
+  work_list woken;
+  {
+    const change_lock lock(*this);
+    woken = close_and_serve(detail::queue_outcome::cancelled);
+  }
+  wake_all(woken);
+}
+
+void queue_base::fail(std::exception_ptr cause) noexcept {
+  LEAT_ASSERT(cause, "a queue was told to fail without a cause: use close_and_cancel()");
+  work_list woken;
+  {
+    const change_lock lock(*this);
+    if (cause_) return;  // the first cause counts
+    cause_ = std::move(cause);
+    woken = close_and_serve(detail::queue_outcome::failed);
+  }
+  wake_all(woken);
+}
+
+// ------------------------------------------------------------------------------------- wake-ups
+
+// A task that waits for items is woken by the first one. A task that waited for room is not in a
+// hurry: its item is in. If it lives on another thread its wake-up is held back until the queue has
+// drained to half, or this turn ends: then one trip to the other thread serves many items.
+void queue_base::wake_one(detail::queue_waiter& w) noexcept {
+  scheduler* const here = scheduler::current();
+  if (w.is_push() && here && w.home() && w.home() != here) {
+    here->wake_later(w);
+  } else {
+    w.wake();
+  }
+}
+
+void queue_base::wake_all(work_list& woken) noexcept {
+  while (work_item* item = woken.pop_front()) wake_one(*static_cast<detail::queue_waiter*>(item));
+}
+
+void queue_base::flush_held_back() noexcept {
+  if (scheduler* const here = scheduler::current()) here->flush_wakeups();
+}
+
+}  // namespace leat

@@ -1,0 +1,37 @@
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "async/dump/dump_printers.hpp"
+#include "base/exception_in_flight.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/queue/queue_base.hpp"
+
+namespace leat {
+
+// The lock that the destructor holds keeps the waiters, and so their tasks, where they are.
+void queue_base::destroyed_while_awaited() const noexcept LEAT_NO_ANALYSIS {
+  std::fprintf(stderr,
+               "leat: queue '%s' was destroyed while somebody waits on it: close it and join "
+               "those who use it first\n",
+               name_.c_str());
+  detail::print_exception_in_flight();
+  try {
+    for (const detail::waiter_list* line : {&pushers_, &poppers_}) {
+      for (const detail::queue_waiter* w = line->first(); w; w = w->following_) {
+        if (w == &close_marker_) continue;
+        detail::queue_operation operation = w->operation();
+        if (const context* const task = w->waiting_task()) operation.name = detail::name_of(*task);
+        std::fprintf(stderr, "  %s\n", detail::to_text(operation).c_str());
+      }
+    }
+  } catch (...) {
+    std::fputs("  no memory to list who waits\n", stderr);
+  }
+  if (detail::assertion_note) std::fprintf(stderr, "leat: %s\n", detail::assertion_note);
+  std::abort();
+}
+
+}  // namespace leat

@@ -1,0 +1,160 @@
+// What a queue says of itself.
+
+#include "leat/queue/queue_statistics.hpp"
+
+#include <cstddef>
+#include <exception>
+#include <ostream>
+#include <string>
+
+#include "async/dump/process_snapshot.hpp"
+#include "base/append_text.hpp"
+#include "leat/async/wait_target.hpp"
+#include "leat/queue/memory_budget.hpp"
+#include "leat/queue/queue_base.hpp"
+
+namespace leat {
+
+std::size_t queue_base::size() const noexcept {
+  const detail::biased_lock lock(mutex_);
+  return size_;
+}
+
+bool queue_base::is_closed() const noexcept {
+  const detail::biased_lock lock(mutex_);
+  return closed_;
+}
+
+std::size_t queue_base::moved_by(const detail::queue_waiter& w) const noexcept {
+  const detail::biased_lock lock(mutex_);
+  return w.moved_;
+}
+
+void queue_base::expect_runner() noexcept {
+  const detail::biased_lock lock(mutex_);
+  ++idle_runners_;
+}
+
+void queue_base::runner_settled() noexcept {
+  const detail::biased_lock lock(mutex_);
+  --idle_runners_;
+}
+
+bool queue_base::awaits_runner() const noexcept {
+  const detail::biased_lock lock(mutex_);
+  return idle_runners_ > 0;
+}
+
+void queue_base::inspect(const detail::queue_waiter& w, wait_object& object) const {
+  object.type = "queue";
+  object.name = name_;
+  if (capacity_ != unbounded) object.capacity = capacity_;
+  object.asked = w.count_;
+  const detail::biased_lock lock(mutex_);
+  object.size = size_;
+  object.closed = closed_;
+  object.done = w.moved_;
+  if (w.linked_) object.partners = (w.is_push() ? popping_ : pushing_).all();
+}
+
+std::exception_ptr queue_base::failure_cause() const noexcept {
+  const detail::biased_lock lock(mutex_);
+  return cause_;
+}
+
+queue_statistics queue_base::statistics() const noexcept {
+  const detail::biased_lock lock(mutex_);
+  queue_statistics s = counts_now();
+  s.size = stored();
+  return s;
+}
+
+queue_statistics queue_base::counts() const noexcept {
+  if (mutex_.never_locked()) {
+    queue_statistics unused;
+    unused.capacity = capacity_;
+    unused.weighed = weighed_;
+    unused.max_weight = max_weight_;
+    return unused;
+  }
+  const detail::biased_lock lock(mutex_);
+  return counts_now();
+}
+
+queue_statistics queue_base::counts_now() const noexcept {
+  queue_statistics s;
+  s.size = size_;
+  s.capacity = capacity_;
+  s.min_left = floor_;
+  s.peak_size = peak_;
+  s.waiting_pushes = pushers_.size() - (close_pending_ ? 1 : 0);
+  s.waiting_pops = poppers_.size();
+  if (const detail::queue_waiter* w = poppers_.first()) {
+    s.awaited = whole_batches_ ? w->count_ : 1;
+    if (holds_items(*w)) s.held = w->moved_;  // only the first one has any
+  }
+  s.pushed = pushed_;
+  s.popped = pushed_ - size_ - held_;
+  s.returned = returned_;
+  s.push_waits = push_waits_;
+  s.pop_waits = pop_waits_;
+  s.closed = closed_;
+  if (weighed_) add_weights_to(s);
+  return s;
+}
+
+void queue_base::describe(std::ostream& out) const {
+  std::string text;
+  append_to(text);
+  out << text;
+}
+
+void queue_base::append_to(std::string& text) const {
+  const queue_statistics s = counts();
+  detail::append(text, "queue '", name_, "' (", s.size);
+  if (s.capacity != unbounded) detail::append(text, " of ", s.capacity);
+  if (weighed_) detail::append(text, ", weight ", s.weight);
+  if (s.max_weight != unbounded) detail::append(text, " of ", s.max_weight);
+  text += s.closed ? ", closed)" : ")";
+  if (!budget_) return;
+  text += ", ";
+  budget_->append_to(text);
+}
+
+// ----------------------------------------------------------------------------------- for a dump
+
+std::size_t queue_base::waiting_now() const noexcept { return pushers_.size() + poppers_.size(); }
+
+// Allocates nothing: state.waiting has room for as many as wait now.
+void queue_base::list_now(detail::queue_state& state) const noexcept {
+  state.size = size_;
+  state.closed = closed_;
+  state.close_waits = close_pending_;
+  for (const detail::queue_waiter* w = pushers_.first(); w; w = w->following_) {
+    if (w != &close_marker_) state.waiting.push_back(w->operation());
+  }
+  for (const detail::queue_waiter* w = poppers_.first(); w; w = w->following_) {
+    state.waiting.push_back(w->operation());
+  }
+}
+
+bool queue_base::report(const void* queue, detail::live_queue::access how,
+                        detail::queue_state& state) LEAT_NO_ANALYSIS {
+  const auto& q = *static_cast<const queue_base*>(queue);
+  const bool only_as_owner = how == detail::live_queue::access::as_owner;
+  for (bool listed = q.mutex_.never_locked() && !only_as_owner; !listed;) {
+    if (only_as_owner && !q.mutex_.try_lock_as_owner()) return false;
+    const bool owner = only_as_owner || q.mutex_.lock();
+    const std::size_t waiting = q.waiting_now();
+    listed = waiting <= state.waiting.capacity();
+    if (listed) q.list_now(state);
+    q.mutex_.unlock(owner);
+    if (!listed) state.waiting.reserve(waiting + waiting / 2);  // not under the lock
+  }
+  state.name = q.name_;
+  q.append_to(state.words);
+  if (q.capacity_ != unbounded) state.capacity = q.capacity_;
+  return true;
+}
+
+}  // namespace leat

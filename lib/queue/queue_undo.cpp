@@ -1,0 +1,56 @@
+// Giving back what a pop has received that has ended.
+
+#include <algorithm>
+#include <exception>
+#include <new>
+
+#include "leat/queue/memory_budget.hpp"
+#include "leat/queue/queue_base.hpp"
+
+namespace leat {
+
+// Gives back what a pop has moved that has ended. Errors: std::bad_alloc, and what the weigher
+// throws; then nothing has happened.
+void queue_base::take_back(detail::queue_waiter& w) {
+  const bool single = w.role_ == detail::queue_waiter::role::pop;
+  const std::size_t weight_of_one = weighed_ && single ? weigh_taken(w) : 0;
+  work_list woken;
+  {
+    const change_lock lock(*this);
+    // Those that wait to come in, and have memory already, then come in beside what is given back.
+    const std::size_t back = size_ + w.moved_;
+    reserve(std::max(back, std::min(capacity_, back + entering_)) + held_limit_);
+    restore(w, weight_of_one);
+    woken = serve();
+  }
+  wake_all(woken);
+}
+
+void queue_base::undo(detail::queue_waiter& w) noexcept {
+  if (!w.has_items()) return;
+  try {
+    take_back(w);
+    w.outcome_ = detail::queue_outcome::cancelled;
+  } catch (...) {
+    // It stays done.
+  }
+}
+
+bool queue_base::undo_or_fail(detail::queue_waiter& w) noexcept {
+  undo(w);
+  if (!w.has_items()) return true;
+  fail(std::make_exception_ptr(std::bad_alloc()));
+  return false;
+}
+
+void queue_base::put_back(void* batch, std::size_t count) noexcept {
+  detail::queue_waiter holder(*this, detail::queue_waiter::role::pop_many, batch, count);
+  holder.moved_ = count;
+  try {
+    take_back(holder);
+  } catch (...) {
+    fail(std::current_exception());
+  }
+}
+
+}  // namespace leat

@@ -1,0 +1,156 @@
+#include "leat/queue/detail/queue_waiter.hpp"
+
+#include <ostream>
+#include <string>
+
+#include "async/dump/process_snapshot.hpp"
+#include "base/append_text.hpp"
+#include "base/error_text.hpp"
+#include "leat/async/detail/select_state.hpp"
+#include "leat/async/detail/thread_record.hpp"
+#include "leat/async/task_context.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/error.hpp"
+#include "leat/queue/detail/blocking_queue_waiter.hpp"
+#include "leat/queue/partial_push.hpp"
+#include "leat/queue/queue_base.hpp"
+
+namespace leat::detail {
+
+const wait::kind queue_waiter::push_kind{"push to", &queue_waiter::cancel, &queue_waiter::describe,
+                                         &queue_waiter::inspect};
+const wait::kind queue_waiter::pop_kind{"pop from", &queue_waiter::cancel, &queue_waiter::describe,
+                                        &queue_waiter::inspect};
+
+void queue_waiter::cancel(wait& w) noexcept {
+  auto& self = static_cast<queue_waiter&>(w);
+  self.queue_.cancel(self);
+}
+
+bool queue_waiter::abandon() noexcept {
+  const bool alive = is_queue_alive();
+  if (alive && queue_.abandon(*this)) return true;
+  take_wakeup_back();
+  return alive ? queue_.undo_or_fail(*this) : !has_items();
+}
+
+bool queue_waiter::undo_unread() noexcept {
+  if (!has_items()) return true;
+  return is_queue_alive() && queue_.undo_or_fail(*this);
+}
+
+void queue_waiter::describe(const wait& w, std::ostream& out) {
+  std::string text;
+  static_cast<const queue_waiter&>(w).append_object_to(text);
+  out << text;
+}
+
+void queue_waiter::inspect(const wait& w, wait_object& object) {
+  const auto& self = static_cast<const queue_waiter&>(w);
+  self.queue_.inspect(self, object);
+}
+
+const context* queue_waiter::waiting_task() const noexcept {
+  if (!selected_) return context_;
+  return static_cast<const selected_queue_waiter&>(*this).selection_.task();
+}
+
+task_id queue_waiter::other_task() const noexcept {
+  const context* const c = waiting_task();
+  return c ? c->id() : thread_place::id_if_blocked_on(*this);
+}
+
+selected_queue_waiter::selected_queue_waiter(queue_base& queue, role r, void* items,
+                                             std::size_t count, selection& s, int index,
+                                             const std::source_location& where) noexcept
+    : queue_waiter(queue, r, items, count, where), selection_(s), index_(index) {
+  selected_ = true;
+  run_ = [](work_item& item) noexcept {
+    static_cast<selected_queue_waiter&>(item).selection_.wake();
+  };
+}
+
+queue_operation queue_waiter::operation() const noexcept {
+  using waiter = queue_operation::waiter;
+  queue_operation o;
+  o.is_push = is_push();
+  o.selected = selected_;
+  o.wait = static_cast<const leat::wait*>(this);
+  o.at = where();
+  o.asked = count_;
+  o.done = moved_;
+  if (const context* const c = waiting_task()) {
+    o.task = c->id();
+  } else if (selected_ || resumes_coroutine()) {
+    o.who = waiter::coroutine;
+  } else {
+    o.who = run_ == &queue_sleeper::unpark ? waiter::thread : waiter::handler;
+  }
+  return o;
+}
+
+bool queue_waiter::claim_selection() noexcept {
+  auto& self = static_cast<selected_queue_waiter&>(*this);
+  return self.selection_.claim(self.index_);
+}
+
+std::error_code queue_waiter::code_of_outcome() const noexcept {
+  switch (outcome_) {
+    case queue_outcome::failed: return to_error_code(queue_.failure_cause());
+    case queue_outcome::exhausted: return make_error_code(errc::resource_exhausted);
+    case queue_outcome::late: return make_error_code(errc::deadline_exceeded);
+    default: return make_error_code(errc::cancelled);
+  }
+}
+
+std::string queue_waiter::text() const {
+  std::string text(what().verb);
+  text.reserve(text.size() + queue_.name().size() + 100);
+  text += ' ';
+  append_object_to(text);
+  return text;
+}
+
+void queue_waiter::append_object_to(std::string& text) const {
+  queue_.append_to(text);
+  if (!is_push() && queue_.awaits_runner()) text += ", a queue_runner of which was never started";
+  if (count_ > 1) append(text, ", ", queue_.moved_by(*this), " of ", count_, " done");
+}
+
+failure queue_waiter::cancelled() const {
+  const std::exception_ptr cause = queue_.failure_cause();
+  if (!cause) return {error(), text()};
+  return {error(), text() + ", which had failed before the stop request: " +
+                       sentence_of(text_of(cause), to_error_code(cause))};
+}
+
+partial_push queue_waiter::partial() const {
+  const std::error_code ec = error();
+  if (outcome_ != queue_outcome::failed) {
+    const char* const why = outcome_ == queue_outcome::late ? ": not done in time" : "";
+    return {ec, text() + why, moved_};
+  }
+  const std::exception_ptr cause = queue_.failure_cause();
+  return {ec, text() + ": " + sentence_of(text_of(cause), ec), moved_, cause};
+}
+
+failure queue_waiter::exhausted() const {
+  return {error(),
+          text() +
+              ": they are never there together, since the next item is too heavy to come in; "
+              "ask for fewer, or allow more weight"};
+}
+
+failure queue_waiter::late() const {
+  return {error(), text() + ": not done in time, nothing has changed"};
+}
+
+void queue_waiter::throw_outcome() const {
+  if (outcome_ == queue_outcome::exhausted) throw exhausted();
+  const bool failed = outcome_ == queue_outcome::failed;
+  if (is_run() && !(failed && moved_ == 0)) throw partial();
+  if (failed) std::rethrow_exception(queue_.failure_cause());
+  throw late();
+}
+
+}  // namespace leat::detail

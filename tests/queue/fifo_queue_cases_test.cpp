@@ -1,0 +1,481 @@
+// FIFOQueue as TensorFlow's users know it: the cases of its behaviour, by their numbers.
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "queue/operation/queue_actors.hpp"
+
+namespace fifo_queue_cases_test {
+
+using namespace std::chrono_literals;
+using queue = leat::fifo_queue<int>;
+using list = std::vector<int>;
+
+// From `first` to `last`, both included, in steps.
+list steps(int first, int last, int step) {
+  list all;
+  for (int i = first; i <= last; i += step) all.push_back(i);
+  return all;
+}
+list tens(int count) { return steps(10, 10 * count, 10); }
+
+LEAT_TEST("fifo_queue E1, E2, E3: items leave as they came, and are counted", "[sync]") {
+  queue q(10);
+  CHECK(q.size() == 0);
+  for (const int i : {10, 20, 30}) co_await q.push(i);
+  CHECK(q.size() == 3);
+  for (const int i : {10, 20, 30}) CHECK(co_await q.pop() == i);
+  CHECK(q.size() == 0);
+
+  using pair = std::pair<int, float>;
+  leat::fifo_queue<pair> pairs(10);
+  for (int i = 1; i <= 3; ++i) co_await pairs.push(pair(5 * i, 10.0F * static_cast<float>(i)));
+  for (int i = 1; i <= 3; ++i) {
+    CHECK(co_await pairs.pop() == pair(5 * i, 10.0F * static_cast<float>(i)));
+  }
+}
+
+LEAT_TEST("fifo_queue E4: runs one behind the other", "[sync]") {
+  queue q(10);
+  list items = tens(4);
+  for (int i = 0; i < 2; ++i) CHECK(co_await q.push_many(items) == 4);
+  CHECK(drain(q) == list{10, 20, 30, 40, 10, 20, 30, 40});
+}
+
+LEAT_TEST("fifo_queue E5, E6: runs and batches of none", "[sync]") {
+  queue q(10);
+  CHECK(co_await q.push_many({}) == 0);
+  for (int i = 0; i < 2; ++i) {
+    CHECK(co_await q.pop_many(0) == list());
+    CHECK(co_await q.pop_up_to(0) == list());
+    if (i == 0) co_await q.push(10);
+  }
+  CHECK(q.size() == 1);
+}
+
+LEAT_TEST("fifo_queue E8, E9: batches are runs of what is inside", "[sync]") {
+  queue q(10);
+  for (const bool up_to : {false, true}) {
+    fill(q, tens(10));
+    for (const list& expected : {steps(10, 40, 10), steps(50, 80, 10)}) {
+      if (up_to) {
+        CHECK(co_await q.pop_up_to(4) == expected);
+      } else {
+        CHECK(co_await q.pop_many(4) == expected);
+      }
+    }
+    CHECK(drain(q) == list{90, 100});
+  }
+}
+
+LEAT_TEST("fifo_queue E19: what is inside drains after the close", "[sync]") {
+  queue q(10);
+  fill(q, tens(4));
+  CHECK(q.close());
+  for (const int i : {10, 20, 30, 40}) CHECK(co_await q.pop() == i);
+  CHECK(co_await q.pop() == std::nullopt);
+}
+
+LEAT_TEST("fifo_queue E20, E21: a pop that waits ends empty at the close", "[sync]") {
+  queue q(10);
+  fill(q, tens(4));
+  actors a(q);
+  std::vector<outcome*> pops;
+  for (int i = 0; i < 5; ++i) pops.push_back(&a.pop());
+  co_await settle();
+  CHECK_FALSE(pops[4]->ended);
+  q.close();
+  co_await a.join();
+  for (int i = 0; i < 4; ++i) CHECK(pops[static_cast<std::size_t>(i)]->items == list{10 * (i + 1)});
+  CHECK(pops[4]->empty);
+}
+
+LEAT_TEST("fifo_queue E22, E23, E26, E28: a batch that cannot be filled ends empty", "[sync]") {
+  for (const std::size_t count : {4U, 3U}) {
+    queue q(10);
+    fill(q, tens(4));
+    actors a(q);
+    const outcome& first = a.pop_many(count);
+    const outcome& second = a.pop_many(count);
+    co_await settle();
+    CHECK_FALSE(second.ended);
+    q.close();
+    co_await a.join();
+    CHECK(first.items.size() == count);
+    CHECK(second.empty);
+    CHECK(drain(q) == (count == 4 ? list{} : list{40}));
+  }
+  queue empty(10);
+  actors a(empty);
+  const outcome& many = a.pop_many(4);
+  const outcome& up_to = a.pop_up_to(4);
+  co_await settle();
+  empty.close();
+  co_await a.join();
+  CHECK(many.empty);
+  CHECK(up_to.empty);
+}
+
+LEAT_TEST("fifo_queue E25: the rest is a short batch at the close", "[sync]") {
+  queue q(10);
+  fill(q, tens(4));
+  actors a(q);
+  const outcome& first = a.pop_up_to(3);
+  const outcome& second = a.pop_up_to(3);
+  co_await settle();
+  CHECK(first.items == list{10, 20, 30});
+  CHECK_FALSE(second.ended);
+  q.close();
+  co_await a.join();
+  CHECK(second.items == list{40});
+}
+
+LEAT_TEST("fifo_queue E29: a closed queue takes nothing in", "[sync]") {
+  queue q(10);
+  fill(q, {7});
+  q.close();
+  CHECK_FALSE(co_await q.push(1));
+  list two = {1, 2};
+  CHECK(co_await q.push_many(two) == 0);
+  CHECK(q.size() == 1);
+}
+
+LEAT_TEST("fifo_queue E31: a run of none does not queue up", "[sync]") {
+  queue q(1);
+  fill(q, {0});
+  actors a(q);
+  a.push(1);
+  co_await settle();
+  CHECK(co_await q.push_many({}) == 0);
+  q.close_and_cancel();
+  co_await a.join();
+}
+
+LEAT_TEST("fifo_queue E32, E33: what waits for room comes behind what is in", "[sync]") {
+  queue q(4);
+  fill(q, tens(4));
+  actors a(q);
+  const outcome& one = a.push(50);
+  co_await settle();
+  CHECK(co_await q.pop() == 10);
+  co_await settle();
+  CHECK(one.ended);
+  const outcome& run = a.push_many({60, 70});
+  co_await settle();
+  CHECK_FALSE(run.ended);
+  for (const int i : {20, 30, 40, 50, 60, 70}) CHECK(co_await q.pop() == i);
+  co_await a.join();
+}
+
+LEAT_TEST("fifo_queue E34: a close takes effect behind the push that waits", "[sync]") {
+  queue q(4);
+  fill(q, {10, 20, 30, 40});
+  actors a(q);
+  const outcome& waiting = a.push(50);
+  co_await settle();
+  CHECK(q.close());
+  CHECK_FALSE(q.is_closed());
+  CHECK_FALSE(waiting.ended);
+  CHECK(co_await q.pop() == 10);
+  co_await settle();
+  CHECK(waiting.accepted);
+  CHECK(q.is_closed());
+  for (const int i : {20, 30, 40, 50}) CHECK(co_await q.pop() == i);
+  CHECK(q.size() == 0);
+  CHECK(co_await q.pop() == std::nullopt);
+  co_await a.join();
+}
+
+LEAT_TEST("fifo_queue E36: a push behind a close that waits ends after the one before it",
+          "[sync]") {
+  queue q(1);
+  fill(q, {1});
+  std::vector<std::string> ended;
+  const auto push_and_note = [](queue& to, int value, std::vector<std::string>& notes) -> task<> {
+    const bool in = co_await to.push(int{value});
+    notes.push_back(std::to_string(value) + (in ? " in" : " refused"));
+    if (to.is_closed()) notes.back() += ", closed";
+  };
+  leat::task_group g;
+  g.spawn(push_and_note(q, 2, ended));
+  co_await settle();
+  CHECK(q.close());
+  g.spawn(push_and_note(q, 3, ended));
+  co_await settle();
+  CHECK_FALSE(q.is_closed());
+  CHECK(ended.empty());
+  CHECK(co_await q.pop() == 1);
+  CHECK(q.is_closed());
+  co_await g.join();
+  CHECK(ended == std::vector<std::string>{"2 in, closed", "3 refused, closed"});
+  CHECK(q.size() == 1);
+  CHECK(drain(q) == list{2});
+}
+
+// There a close is a wait, which fails when it is overtaken. Here it is a word that is taken at
+// once: who closed has its answer, and the queue is closed as it was told to be. QD8
+LEAT_TEST("fifo_queue QD8: a close that waits is overtaken by one that does not", "[sync]") {
+  queue q(1);
+  fill(q, {1});
+  actors a(q);
+  const outcome& waiting = a.push(2);
+  co_await settle();
+  CHECK(q.close());
+  CHECK_FALSE(q.is_closed());
+  const outcome& behind = a.push(3);
+  co_await settle();
+  q.close_and_cancel();
+  CHECK(q.is_closed());
+  CHECK_FALSE(q.close());
+  co_await a.join();
+  CHECK(waiting.cancelled);
+  CHECK(behind.ended);
+  CHECK_FALSE(behind.accepted);
+  CHECK(drain(q) == list{1});
+  CHECK(co_await q.pop() == std::nullopt);
+}
+
+LEAT_TEST("fifo_queue E38: of a run that a close cuts short the first part stays", "[sync]") {
+  queue q(4);
+  fill(q, {1, 2, 3});
+  actors a(q);
+  const outcome& run = a.push_many({50, 60});
+  co_await settle();
+  q.close_and_cancel();
+  co_await a.join();
+  CHECK(run.cancelled);
+  CHECK(run.pushed == 1);
+  const auto batch = co_await q.pop_many(4);
+  CHECK(batch == list{1, 2, 3, 50});
+}
+
+LEAT_TEST("fifo_queue E40: a run of more than the capacity enters as there is room", "[sync]") {
+  queue q(5);
+  actors a(q);
+  const outcome& run = a.push_many(steps(1, 10, 1));
+  co_await settle();
+  for (int i = 1; i <= 5; ++i) {
+    CHECK_FALSE(run.ended);
+    CHECK(q.size() == 5);
+    CHECK(co_await q.pop() == i);
+    co_await settle();
+  }
+  CHECK(run.ended);
+  for (int i = 6; i <= 10; ++i) {
+    CHECK(q.size() == static_cast<std::size_t>(11 - i));
+    CHECK(co_await q.pop() == i);
+  }
+  co_await a.join();
+}
+
+LEAT_TEST("fifo_queue E41: a batch of more than the capacity takes as they come", "[sync]") {
+  queue q(2);
+  actors a(q);
+  const outcome& batch = a.pop_many(4);
+  co_await settle();
+  for (int i = 0; i < 4; ++i) {
+    CHECK_FALSE(batch.ended);
+    CHECK(q.try_push(i));
+    co_await settle();
+  }
+  co_await a.join();
+  CHECK(batch.items == list{0, 1, 2, 3});
+}
+
+// QD30
+LEAT_TEST("fifo_queue E44: who waits behind a batch waits until it is filled", "[sync]") {
+  queue q(10);
+  actors a(q);
+  const outcome& batch = a.pop_many(3);
+  const outcome& single = a.pop();
+  co_await settle();
+  for (int i = 1; i <= 4; ++i) {
+    CHECK_FALSE(single.ended);
+    CHECK(q.try_push(i));
+    co_await settle();
+  }
+  CHECK(batch.items == list{1, 2, 3});
+  CHECK(single.items == list{4});
+  co_await a.join();
+}
+
+LEAT_TEST("fifo_queue E46: the close serves waiting batches one after the other", "[sync]") {
+  queue q(10);
+  actors a(q);
+  const outcome& first = a.pop_up_to(3);
+  const outcome& second = a.pop_up_to(3);
+  const outcome& third = a.pop_up_to(3);
+  co_await settle();
+  fill(q, {1, 2, 3, 4, 5});
+  co_await settle();
+  CHECK(first.items == list{1, 2, 3});
+  q.close();
+  co_await a.join();
+  CHECK(second.items == list{4, 5});
+  CHECK(third.empty);
+}
+
+LEAT_TEST("fifo_queue E47: a run that waits is not broken up by a push behind it", "[sync]") {
+  queue q(2);
+  actors a(q);
+  const outcome& run = a.push_many(steps(1, 5, 1));
+  const outcome& single = a.push(9);
+  co_await settle();
+  const list expected = {1, 2, 3, 4, 5, 9};
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    CHECK(run.ended == (i >= 3));
+    CHECK(single.ended == (i >= 4));
+    CHECK(co_await q.pop() == expected[i]);
+    co_await settle();
+  }
+  co_await a.join();
+}
+
+LEAT_TEST("fifo_queue E48: pushes that wait go in one by one, in order", "[sync]") {
+  queue q(1);
+  fill(q, {0});
+  actors a(q);
+  std::vector<outcome*> pushes;
+  for (int i = 1; i <= 3; ++i) pushes.push_back(&a.push(i));
+  co_await settle();
+  for (int i = 0; i <= 3; ++i) {
+    for (int p = 1; p <= 3; ++p) CHECK(pushes[static_cast<std::size_t>(p - 1)]->ended == (p <= i));
+    CHECK(co_await q.pop() == i);
+    co_await settle();
+  }
+  co_await a.join();
+}
+
+LEAT_TEST("fifo_queue E49: all that waits can be cancelled together", "[sync]") {
+  queue empty(1);
+  queue full(1);
+  fill(full, {0});
+  actors at_empty(empty);
+  actors at_full(full);
+  const outcome* const all[] = {&at_empty.pop(), &at_empty.pop_many(1), &at_full.push(1),
+                                &at_full.push_many({1, 2})};
+  co_await settle();
+  co_await at_empty.cancel();
+  co_await at_full.cancel();
+  for (const outcome* o : all) CHECK(o->cancelled);
+  CHECK(drain(full) == list{0});
+}
+
+LEAT_TEST("fifo_queue E50, E78: a pop that gave up has taken nothing", "[sync]") {
+  queue q(10);
+  for (int i = 0; i < 2; ++i) {
+    bool late = false;
+    try {
+      co_await leat::with_timeout(q.pop(), 10ms);
+    } catch (const leat::failure& e) {
+      late = e.code() == errc::deadline_exceeded;
+    }
+    CHECK(late);
+  }
+  co_await q.push(37);
+  CHECK(co_await q.pop() == 37);
+  actors a(q);
+  a.pop();
+  co_await settle();
+  co_await a.cancel();
+  co_await q.push(33);
+  CHECK(co_await q.pop() == 33);
+}
+
+// QD1
+LEAT_TEST("fifo_queue E53: a batch that gave up has put back what it held", "[sync]") {
+  queue q(10);
+  fill(q, {1, 2, 3});
+  bool late = false;
+  try {
+    co_await leat::with_timeout(q.pop_many(4), 10ms);
+  } catch (const leat::failure& e) {
+    late = e.code() == errc::deadline_exceeded;
+  }
+  CHECK(late);
+  CHECK(q.size() == 3);
+  const auto batch = co_await q.pop_many(3);
+  CHECK(batch == list{1, 2, 3});
+}
+
+LEAT_TEST("fifo_queue E54: an operation that is cancelled before does not look", "[sync]") {
+  for (const bool closed : {false, true}) {
+    queue q(10);
+    if (closed) q.close();
+    leat::task_group g;
+    outcome o;
+    g.spawn(push_one(q, 1, o));
+    g.request_stop();
+    co_await g.join();
+    CHECK(o.cancelled);
+    CHECK(q.size() == 0);
+  }
+}
+
+// QD7
+LEAT_TEST("fifo_queue E55: closes of all kinds, again", "[sync]") {
+  queue q(2);
+  CHECK(q.close());
+  CHECK_FALSE(q.close());
+  q.close_and_cancel();
+  q.close_and_cancel();
+  CHECK(q.is_closed());
+  co_return;
+}
+
+// QD10
+LEAT_TEST("fifo_queue E57: what a batch held may come back above the capacity", "[sync]") {
+  queue q(2);
+  actors a(q);
+  const outcome& batch = a.pop_many(6);
+  const outcome& run = a.push_many(steps(1, 5, 1));
+  co_await settle();
+  CHECK(run.ended);
+  CHECK(q.size() == 0);
+  q.close();
+  co_await a.join();
+  CHECK(batch.empty);
+  CHECK(q.size() == 5);
+  CHECK(co_await q.pop() == 1);
+}
+
+// The end is no error that could say so: how many there were, three for a batch of four, the queue
+// itself tells. QD9
+LEAT_TEST("fifo_queue E60, E61: too few for a batch stay in", "[sync]") {
+  queue q(10);
+  fill(q, {1, 2, 3});
+  actors a(q);
+  const outcome& waiting = a.pop_many(4);
+  co_await settle();
+  q.close();
+  co_await a.join();
+  CHECK(waiting.empty);
+  CHECK(q.size() == 3);
+  CHECK(q.statistics().returned == 3);
+  CHECK(co_await q.pop_many(4) == std::nullopt);
+  CHECK(q.size() == 3);
+  CHECK(drain(q) == list{1, 2, 3});
+}
+
+TEST_CASE("fifo_queue E72: queues share nothing, names or not", "[sync]") {
+  queue q(2, "same");
+  queue q2(2, "same");
+  CHECK(q.try_push(1));
+  CHECK(q2.try_push(2));
+  CHECK(q2.try_pop() == 2);
+  CHECK(q.try_pop() == 1);
+}
+
+TEST_CASE("fifo_queue E81: without a bound everything goes in at once", "[sync]") {
+  queue q(leat::unbounded);
+  list items = numbers(100'000);
+  CHECK(q.wait_push_many(items) == items.size());
+  CHECK(q.size() == 100'000);
+}
+
+}  // namespace fifo_queue_cases_test

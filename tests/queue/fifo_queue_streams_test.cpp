@@ -1,0 +1,122 @@
+// FIFOQueue as TensorFlow's users know it: the cases of its behaviour in which many items go
+// through, by their numbers.
+
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+#include "leat/async/task_group.hpp"
+#include "leat/base/random.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "queue/operation/queue_actors.hpp"
+
+namespace fifo_queue_streams_test {
+
+using queue = leat::fifo_queue<int>;
+using list = std::vector<int>;
+
+TEST_CASE("fifo_queue E62: what ten threads bring one by one comes out", "[sync]") {
+  queue q(10);
+  std::vector<std::jthread> threads;
+  for (int p = 0; p < 10; ++p) threads.emplace_back([&q, p] { CHECK(q.wait_push(p % 7)); });
+  list out;
+  for (int i = 0; i < 10; ++i) out.push_back(*q.wait_pop());
+  threads.clear();
+  CHECK(sorted(out) == list{0, 0, 1, 1, 2, 2, 3, 4, 5, 6});
+  CHECK(q.size() == 0);
+}
+
+TEST_CASE("fifo_queue E63, E64: ten threads bring runs, and ten take batches", "[sync]") {
+  queue q(1000);
+  std::vector<std::jthread> threads;
+  for (int p = 0; p < 10; ++p) {
+    threads.emplace_back([&q, p] {
+      list run(100, p);
+      q.wait_push_many(run);
+    });
+  }
+  threads.clear();
+  const list all = *q.wait_pop_many(1000);
+  for (std::size_t i = 0; i < all.size(); i += 100) {  // each run is unbroken
+    CHECK(std::all_of(all.begin() + static_cast<std::ptrdiff_t>(i),
+                      all.begin() + static_cast<std::ptrdiff_t>(i + 100),
+                      [&](int v) { return v == all[i]; }));
+  }
+  list numbers_in = numbers(1000);
+  q.wait_push_many(numbers_in);
+  std::vector<list> out(10);
+  for (auto& o : out) threads.emplace_back([&] { o = *q.wait_pop_many(100); });
+  threads.clear();
+  list together;
+  for (const auto& o : out) together.insert(together.end(), o.begin(), o.end());
+  CHECK(sorted(together) == numbers(1000));
+}
+
+TEST_CASE("fifo_queue E66: as many pops as pushes leave as many as before", "[sync]") {
+  queue q(50);
+  fill(q, numbers(49));
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 10; ++i) {
+    threads.emplace_back([&q] {
+      for (int k = 0; k < 100; ++k) q.wait_push(k);
+    });
+    threads.emplace_back([&q] {
+      for (int k = 0; k < 100; ++k) static_cast<void>(q.wait_pop());
+    });
+  }
+  threads.clear();
+  CHECK(q.size() == 49);
+}
+
+LEAT_TEST("fifo_queue E67: single pushes and runs of any size keep the order", "[sync]") {
+  queue q(10);
+  leat::task_group g;
+  g.spawn([](queue& to) -> task<> {
+    leat::random_engine random(1);
+    for (int next = 0; next < 250;) {
+      const bool single = random.below(2) == 0;
+      if (single) {
+        co_await to.push(next++);
+        continue;
+      }
+      list run;
+      for (auto n = random.below(21); n > 0 && next < 250; --n) run.push_back(next++);
+      const std::size_t asked = run.size();
+      CHECK(co_await to.push_many(run) == asked);
+    }
+  }(q));
+  for (int i = 0; i < 250; ++i) CHECK(co_await q.pop() == i);
+  co_await g.join();
+  CHECK(q.close());
+  CHECK(q.size() == 0);
+}
+
+LEAT_TEST("fifo_queue E68: single pops and batches of any size keep the order", "[sync]") {
+  queue q(10);
+  leat::task_group g;
+  g.spawn([](queue& to) -> task<> {
+    list run = numbers(250);
+    CHECK(co_await to.push_many(run) == 250);
+  }(q));
+  list out;
+  leat::random_engine random(2);
+  std::size_t largest = 0;
+  while (out.size() < 250) {
+    const bool single = random.below(2) == 0;
+    if (single) {
+      out.push_back(*co_await q.pop());
+      continue;
+    }
+    const std::size_t count = std::min<std::size_t>(random.below(21), 250 - out.size());
+    const auto batch = co_await q.pop_many(count);
+    REQUIRE(batch);
+    CHECK(batch->size() == count);
+    largest = std::max(largest, count);
+    out.insert(out.end(), batch->begin(), batch->end());
+  }
+  co_await g.join();
+  CHECK(out == numbers(250));
+  CHECK(largest > q.capacity());
+}
+
+}  // namespace fifo_queue_streams_test

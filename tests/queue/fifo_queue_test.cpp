@@ -1,0 +1,299 @@
+#include "leat/queue/fifo_queue.hpp"
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/base/error.hpp"
+#include "support/foreign_coroutine.hpp"
+#include "support/leat_test.hpp"
+
+namespace fifo_queue_test {
+
+using leat::task;
+
+task<> produce(leat::fifo_queue<int>& q, int count) {
+  for (int i = 0; i < count; ++i) co_await q.push(int{i});
+  q.close();
+}
+
+task<> pop_into(leat::fifo_queue<int>& q, std::vector<int>& out) {
+  for (;;) {
+    const auto item = co_await q.pop();
+    if (!item) co_return;
+    out.push_back(*item);
+  }
+}
+
+task<> take_batch(leat::fifo_queue<int>& q, std::size_t n, std::vector<std::vector<int>>& out) {
+  const auto batch = co_await q.pop_many(n);
+  if (batch) out.push_back(*batch);
+}
+
+LEAT_TEST("fifo_queue: items leave in the order in which they entered", "[sync]") {
+  leat::fifo_queue<int> q(3);
+  std::vector<int> out;
+  leat::task_group g;
+  g.spawn(produce(q, 100));
+  g.spawn(pop_into(q, out));
+  co_await g.join();
+  CHECK(out.size() == 100);
+  CHECK(std::is_sorted(out.begin(), out.end()));
+}
+
+LEAT_TEST("fifo_queue: a run pushed as one is not broken up", "[sync]") {
+  leat::fifo_queue<int> q(2);
+  struct pusher {
+    static task<> run(leat::fifo_queue<int>& q, int first) {
+      std::vector<int> items = {first, first + 1, first + 2, first + 3};
+      co_await q.push_many(items);
+    }
+  };
+  leat::task_group g;
+  for (int i = 0; i < 5; ++i) g.spawn(pusher::run(q, i * 10));
+  std::vector<int> out;
+  for (int i = 0; i < 20; ++i) {
+    const auto item = co_await q.pop();
+    out.push_back(*item);
+  }
+  co_await g.join();
+  for (std::size_t i = 0; i < 20; i += 4) {
+    CHECK(out[i] % 10 == 0);
+    CHECK(out[i + 3] == out[i] + 3);
+  }
+}
+
+LEAT_TEST("fifo_queue: waiting batches are filled one after the other", "[sync]") {
+  leat::fifo_queue<int> q(10);
+  std::vector<std::vector<int>> batches;
+  leat::task_group g;
+  g.spawn(take_batch(q, 3, batches));
+  g.spawn(take_batch(q, 1, batches));
+  co_await leat::this_task::yield();
+  for (int i = 1; i <= 4; ++i) co_await q.push(int{i});
+  co_await g.join();
+  CHECK(batches == std::vector<std::vector<int>>{{1, 2, 3}, {4}});
+}
+
+LEAT_TEST("fifo_queue: what a cancelled batch held goes back to the front", "[sync]") {
+  leat::fifo_queue<int> q(10);
+  std::vector<std::vector<int>> batches;
+  leat::task_group g;
+  g.spawn(take_batch(q, 5, batches));
+  co_await leat::this_task::yield();
+  for (int i = 1; i <= 3; ++i) co_await q.push(int{i});
+  g.request_stop();
+  co_await g.join();
+  co_await q.push(4);
+  const auto all = co_await q.pop_many(4);
+  CHECK(*all == std::vector<int>{1, 2, 3, 4});
+}
+
+LEAT_TEST("fifo_queue: without a bound everything fits", "[sync]") {
+  leat::fifo_queue<int> q(leat::unbounded);
+  std::vector<int> items(100'000, 1);
+  const std::size_t in = co_await q.push_many(items);
+  CHECK(in == 100'000);
+  CHECK(q.size() == 100'000);
+  q.close();
+}
+
+TEST_CASE("fifo_queue: blocking calls meet tasks of another thread", "[sync]") {
+  leat::fifo_queue<int> q(4);
+  std::jthread producer([&] { leat::sync_wait(produce(q, 1000)); });
+  int expected = 0;
+  for (;;) {
+    const auto item = q.wait_pop();
+    if (!item) break;
+    CHECK(*item == expected++);
+  }
+  CHECK(expected == 1000);
+}
+
+TEST_CASE("fifo_queue: a refused wait_push leaves the value with its owner", "[sync]") {
+  leat::fifo_queue<std::string> q(1);
+  q.close();
+  std::string value = "still here";
+  CHECK_FALSE(q.wait_push(std::move(value)));
+  CHECK(value == "still here");  // NOLINT(bugprone-use-after-move): that is the promise
+}
+
+TEST_CASE("fifo_queue: to fail without a cause ends the process with a sentence", "[sync]") {
+  const std::string said = leat_test::last_words([] { leat::fifo_queue<int>(1).fail(nullptr); });
+  CHECK(said.find("fail without a cause") != said.npos);
+}
+
+LEAT_TEST("fifo_queue: a push_many that meets a failure of any type says its words", "[sync]") {
+  const auto told = [](std::exception_ptr cause) -> task<std::string> {
+    leat::fifo_queue<int> q(1, "q");
+    std::string what;
+    leat::task_group g;
+    g.spawn([](leat::fifo_queue<int>& to, std::string& text) -> task<> {
+      std::vector<int> items(3);
+      try {
+        co_await to.push_many(items);
+      } catch (const leat::partial_push& e) {
+        text = e.what();
+      }
+    }(q, what));
+    co_await leat::this_task::yield();
+    q.fail(cause);
+    co_await g.join();
+    co_return what;
+  };
+  const std::string done = "push to queue 'q' (1 of 1, closed), 1 of 3 done: ";
+  CHECK(co_await told(std::make_exception_ptr(std::runtime_error("disk on fire"))) ==
+        done + "disk on fire: unknown error");
+  CHECK(co_await told(std::make_exception_ptr(7)) ==
+        done + "something that is no std::exception: unknown error");
+}
+
+LEAT_TEST("fifo_queue: a push_many that meets a failure half way says how many went in", "[sync]") {
+  leat::fifo_queue<int> q(2);
+  std::size_t in = 0;
+  bool caused = false;
+  std::string what;
+  leat::task_group g;
+  g.spawn(
+      [](leat::fifo_queue<int>& to, std::size_t& count, bool& cause, std::string& text) -> task<> {
+        std::vector<int> items(5);
+        try {
+          co_await to.push_many(items);
+        } catch (const leat::partial_push& e) {
+          count = e.count();
+          cause = e.cause() != nullptr && e.code() == leat::errc::data_loss;
+          text = e.what();
+        }
+      }(q, in, caused, what));
+  for (int i = 0; i < 5; ++i) co_await leat::this_task::yield();
+  q.fail(std::make_exception_ptr(leat::failure(leat::errc::data_loss, "damaged")));
+  co_await g.join();
+  CHECK(in == 2);
+  CHECK(caused);
+  CHECK(what == "push to queue '' (2 of 2, closed), 2 of 5 done: damaged: data loss");
+  CHECK(q.size() == 2);
+}
+
+LEAT_TEST("fifo_queue: of bool", "[sync]") {
+  leat::fifo_queue<bool> q(4);
+  bool items[] = {true, false, true};
+  co_await q.push_many(items);
+  leat::task_group g;
+  g.spawn([](leat::fifo_queue<bool>& all) -> task<> { co_await all.pop_many(4); }(q));
+  for (int i = 0; i < 5; ++i) co_await leat::this_task::yield();
+  g.request_stop();  // what it holds goes back in order
+  co_await g.join();
+  const auto back = co_await q.pop_many(3);
+  REQUIRE(back);
+  CHECK(*back == std::vector<bool>{true, false, true});
+}
+
+LEAT_TEST("fifo_queue: a batch too large for memory is an error, and leaves nothing", "[sync]") {
+  leat::fifo_queue<int> q(4);
+  leat::context& self = co_await leat::this_task::get_context();
+  const std::size_t too_many[] = {SIZE_MAX, SIZE_MAX / sizeof(int) - 1};
+  for (const std::size_t count : too_many) {
+    bool refused = false;
+    try {
+      co_await q.pop_many(count);
+    } catch (const std::bad_alloc&) {
+      refused = true;
+    }
+    CHECK(refused);
+    CHECK(self.waiting() == nullptr);
+  }
+  CHECK(q.statistics().waiting_pops == 0);
+  co_await q.push(1);
+  const auto item = co_await q.pop();
+  CHECK(item == 1);
+}
+
+LEAT_TEST("fifo_queue: batches that never have to wait let others run", "[sync]") {
+  leat::fifo_queue<int> q(64);
+  int turns = 0;
+  bool done = false;
+  leat::task_group g;
+  g.spawn([](leat::fifo_queue<int>& both, bool& ended) -> task<> {
+    std::vector<int> items(8);
+    for (int i = 0; i < 5000; ++i) {
+      co_await both.push_many(items);
+      co_await both.pop_many(8);
+    }
+    ended = true;
+  }(q, done));
+  while (!done) {
+    ++turns;
+    co_await leat::this_task::yield();
+  }
+  co_await g.join();
+  CHECK(turns > 10);
+}
+
+TEST_CASE("fifo_queue: a coroutine destroyed between the end of its pop and its turn is caught",
+          "[sync]") {
+  // A coroutine of another kind; a leat task cannot be destroyed there.
+  const auto pop = [](leat::fifo_queue<int>& q) -> leat_test::foreign_coroutine {
+    co_await q.pop();
+  };
+  const std::string said = leat_test::last_words([&] {
+    leat::sim::run([](auto body) -> task<> {
+      leat::fifo_queue<int> q(1);
+      const leat_test::foreign_coroutine f = body(q);
+      co_await q.push(1);  // the pop has its item, and waits for its turn
+      f.handle.destroy();
+    }(pop));
+  });
+  CHECK(said.find("destroyed after its wait had ended") != said.npos);
+}
+
+TEST_CASE("fifo_queue: to destroy one on which somebody waits ends the process with a sentence",
+          "[sync]") {
+  const std::string pop = leat_test::last_words([] {
+    leat::sim::virtual_scheduler s;
+    leat::task_group g;
+    leat::fifo_queue<int> q(1, "numbers");
+    std::vector<int> out;
+    g.spawn_on(s, pop_into(q, out), "taker");
+    s.run_now();
+  });
+  CHECK(pop.find("queue 'numbers' was destroyed while somebody waits on it") != pop.npos);
+  CHECK(pop.find("\n  pop of taker, at ") != pop.npos);
+  const std::string push = leat_test::last_words([] {
+    leat::sim::virtual_scheduler s;
+    leat::task_group g;
+    leat::fifo_queue<int> q(1);
+    g.spawn_on(s, produce(q, 5));
+    s.run_now();
+  });
+  CHECK(push.find("queue '' was destroyed while somebody waits on it") != push.npos);
+  CHECK(push.find("\n  push of task spawned at fifo_queue_test.cpp:") != push.npos);
+}
+
+TEST_CASE("fifo_queue: to await an operation twice ends the process with a sentence", "[sync]") {
+  const auto pop_twice = [](bool with_items) {
+    return leat_test::last_words([&] {
+      leat::sim::run([](bool there) -> task<> {
+        leat::fifo_queue<int> q(2);
+        if (there) co_await produce(q, 2);
+        leat::task_group g;
+        if (!there) g.spawn(produce(q, 2));
+        auto next = q.pop();
+        co_await next;
+        co_await next;
+        co_await g.join();
+      }(with_items));
+    });
+  };
+  CHECK(pop_twice(true).find("a queue operation was awaited already: make a new one") !=
+        std::string::npos);
+  CHECK(pop_twice(false).find("a queue operation was awaited already: make a new one") !=
+        std::string::npos);
+}
+
+}  // namespace fifo_queue_test

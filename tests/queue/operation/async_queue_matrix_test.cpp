@@ -1,0 +1,396 @@
+// Every verb of a queue with every kind of completion token, in every state of the queue.
+
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <asio/bind_allocator.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/bind_executor.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/error.hpp>
+#include <asio/experimental/as_tuple.hpp>
+#include <asio/io_context.hpp>
+#include <asio/strand.hpp>
+#include <asio/use_awaitable.hpp>
+#include <asio/use_future.hpp>
+
+#include "leat/base/error.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "support/counting_allocator.hpp"
+#include "support/leat_test.hpp"
+
+namespace async_queue_matrix_test {
+
+using queue = leat::fifo_queue<int>;
+using batch = std::optional<std::vector<int>>;
+constexpr std::size_t capacity = 2;
+
+// ------------------------------------------------------------------------------------- the verbs
+
+// A verb: how to begin it, whether it puts in or takes out, how many items it moves in all, and how
+// many a result tells of.
+
+struct push {
+  static constexpr bool puts_in = true;
+  static constexpr std::size_t moves = 1;
+  using result = bool;
+  template <class Token>
+  static auto start(queue& q, Token&& token) {
+    return q.async_push(7, std::forward<Token>(token));
+  }
+  static std::size_t moved(const result& in) { return in ? 1 : 0; }
+};
+
+struct push_many {
+  static constexpr bool puts_in = true;
+  static constexpr std::size_t moves = 3;  // more than the capacity
+  using result = std::size_t;
+  template <class Token>
+  static auto start(queue& q, Token&& token) {
+    static int items[3];
+    return q.async_push_many(items, std::forward<Token>(token));
+  }
+  static std::size_t moved(const result& count) { return count; }
+};
+
+struct pop {
+  static constexpr bool puts_in = false;
+  static constexpr std::size_t moves = 1;
+  using result = std::optional<int>;
+  template <class Token>
+  static auto start(queue& q, Token&& token) {
+    return q.async_pop(std::forward<Token>(token));
+  }
+  static std::size_t moved(const result& item) { return item ? 1 : 0; }
+};
+
+struct takes_a_batch {
+  static constexpr bool puts_in = false;
+  static constexpr std::size_t moves = 3;
+  using result = batch;
+  static std::size_t moved(const result& items) { return items ? items->size() : 0; }
+};
+
+struct pop_many : takes_a_batch {
+  template <class Token>
+  static auto start(queue& q, Token&& token) {
+    return q.async_pop_many(3, std::forward<Token>(token));
+  }
+};
+
+struct pop_up_to : takes_a_batch {
+  template <class Token>
+  static auto start(queue& q, Token&& token) {
+    return q.async_pop_up_to(3, std::forward<Token>(token));
+  }
+};
+
+// ------------------------------------------------------------------------------------- the tokens
+
+// What a program sees of an operation that has ended.
+template <class Verb>
+struct seen {
+  bool ended = false;
+  std::error_code ec;
+  typename Verb::result result{};
+};
+
+// A token: begins the operation, and lets see how it ends once the context has run. All can be
+// cancelled through `slot`.
+
+struct callback {
+  static constexpr bool sees = true;
+  template <class Verb>
+  static void start(asio::io_context& io, queue& q, asio::cancellation_slot slot, seen<Verb>& s) {
+    Verb::start(q, asio::bind_cancellation_slot(slot, asio::bind_executor(io, note(s))));
+  }
+  template <class Verb>
+  static auto note(seen<Verb>& s) {
+    return [&s](std::error_code ec, typename Verb::result r) {
+      CHECK_FALSE(s.ended);
+      s.ended = true;
+      s.ec = ec;
+      s.result = std::move(r);
+    };
+  }
+};
+
+struct on_a_strand {
+  static constexpr bool sees = true;
+  template <class Verb>
+  static void start(asio::io_context& io, queue& q, asio::cancellation_slot slot, seen<Verb>& s) {
+    const auto strand = asio::make_strand(io);
+    const auto inner = callback::note(s);
+    Verb::start(q, asio::bind_cancellation_slot(
+                       slot, asio::bind_executor(strand, [strand, inner](std::error_code ec,
+                                                                         typename Verb::result r) {
+                         CHECK(strand.running_in_this_thread());
+                         inner(ec, std::move(r));
+                       })));
+  }
+};
+
+struct with_an_allocator {
+  static constexpr bool sees = true;
+  template <class Verb>
+  static void start(asio::io_context& io, queue& q, asio::cancellation_slot slot, seen<Verb>& s) {
+    static int live;
+    static int total;
+    live = total = 0;
+    const auto inner = callback::note(s);
+    Verb::start(
+        q,
+        asio::bind_allocator(
+            leat_test::counting_allocator<std::byte>(live, total),
+            asio::bind_cancellation_slot(
+                slot, asio::bind_executor(io, [inner](std::error_code ec, typename Verb::result r) {
+                  CHECK(live == 0);  // given back before the handler is called
+                  CHECK(total > 0);
+                  inner(ec, std::move(r));
+                }))));
+  }
+};
+
+// The result of a throwing token.
+template <class Verb, class Get>
+void catch_into(seen<Verb>& s, Get&& get) {
+  try {
+    s.result = get();
+  } catch (const std::system_error& e) {
+    s.ec = e.code();
+  }
+  s.ended = true;
+}
+
+struct use_future {
+  static constexpr bool sees = true;
+  template <class Verb>
+  static void start(asio::io_context&, queue& q, asio::cancellation_slot slot, seen<Verb>& s) {
+    // The token's handler has an executor of its own, in which the promise is kept.
+    auto future = std::make_shared<std::future<typename Verb::result>>(
+        Verb::start(q, asio::bind_cancellation_slot(slot, asio::use_future)));
+    waiting = [future, &s] { catch_into(s, [&] { return future->get(); }); };
+  }
+  static inline std::function<void()> waiting;
+};
+
+struct use_awaitable {
+  static constexpr bool sees = true;
+  template <class Verb>
+  static void start(asio::io_context& io, queue& q, asio::cancellation_slot slot, seen<Verb>& s) {
+    asio::co_spawn(io, body<Verb>(q, s), asio::bind_cancellation_slot(slot, asio::detached));
+  }
+  template <class Verb>
+  static asio::awaitable<void> body(queue& q, seen<Verb>& s) {
+    co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+    try {
+      s.result = co_await Verb::start(q, asio::use_awaitable);
+    } catch (const std::system_error& e) {
+      s.ec = e.code();
+    }
+    s.ended = true;
+  }
+};
+
+struct as_tuple {
+  static constexpr bool sees = true;
+  template <class Verb>
+  static void start(asio::io_context& io, queue& q, asio::cancellation_slot slot, seen<Verb>& s) {
+    asio::co_spawn(io, body<Verb>(q, s), asio::bind_cancellation_slot(slot, asio::detached));
+  }
+  template <class Verb>
+  static asio::awaitable<void> body(queue& q, seen<Verb>& s) {
+    co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+    std::tie(s.ec, s.result) =
+        co_await Verb::start(q, asio::experimental::as_tuple(asio::use_awaitable));
+    s.ended = true;
+  }
+};
+
+struct detached {
+  static constexpr bool sees = false;
+  template <class Verb>
+  static void start(asio::io_context& io, queue& q, asio::cancellation_slot slot, seen<Verb>&) {
+    Verb::start(q, asio::bind_cancellation_slot(slot, asio::bind_executor(io, asio::detached)));
+  }
+};
+
+// ------------------------------------------------------------------------------------- the matrix
+
+template <class Verb, class Token>
+struct combination {
+  using verb = Verb;
+  using token = Token;
+};
+template <class Verb>
+using with_every_token = std::tuple<combination<Verb, callback>, combination<Verb, on_a_strand>,
+                                    combination<Verb, with_an_allocator>,
+                                    combination<Verb, use_future>, combination<Verb, use_awaitable>,
+                                    combination<Verb, as_tuple>, combination<Verb, detached>>;
+using matrix = decltype(std::tuple_cat(with_every_token<push>(), with_every_token<push_many>(),
+                                       with_every_token<pop>(), with_every_token<pop_many>(),
+                                       with_every_token<pop_up_to>()));
+
+// One operation on a queue in which it has to wait: a full one for what puts in, an empty one for
+// what takes out.
+template <class Combination>
+struct run {
+  using verb = typename Combination::verb;
+  using token = typename Combination::token;
+
+  run() {
+    use_future::waiting = nullptr;
+    if (verb::puts_in) fill();
+  }
+
+  void start() {
+    token::start(io, q, signal.slot(), s);
+    io.poll();  // an awaitable begins in it
+  }
+
+  // To the end of the operation; with use_future, which is not in the context, too.
+  void finish() {
+    io.restart();
+    io.run();
+    if (use_future::waiting) std::exchange(use_future::waiting, nullptr)();
+    CHECK(s.ended == token::sees);
+    CHECK(q.statistics().waiting_pushes == 0);
+    CHECK(q.statistics().waiting_pops == 0);
+  }
+
+  void fill() {
+    while (q.try_push(0)) {
+    }
+  }
+
+  [[nodiscard]] std::size_t waiting() const {
+    return q.statistics().waiting_pushes + q.statistics().waiting_pops;
+  }
+
+  queue q{capacity, "q"};
+  asio::io_context io;
+  asio::cancellation_signal signal;
+  seen<verb> s;
+};
+
+TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: at once", "[sync]", matrix) {
+  run<TestType> r;
+  using verb = typename TestType::verb;
+  // There is room, or there are items: for one of the batches of three the others come meanwhile.
+  if (verb::puts_in) {
+    while (r.q.try_pop()) {
+    }
+  } else {
+    r.fill();
+  }
+  r.start();
+  if (verb::moves > capacity) CHECK((verb::puts_in ? r.q.try_pop().has_value() : r.q.try_push(0)));
+  r.finish();
+  if (!TestType::token::sees) return;
+  CHECK_FALSE(r.s.ec);
+  CHECK(verb::moved(r.s.result) == verb::moves);
+}
+
+TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: after a wait", "[sync]", matrix) {
+  run<TestType> r;
+  using verb = typename TestType::verb;
+  r.start();
+  CHECK(r.waiting() == 1);
+  for (std::size_t i = 0; i < verb::moves; ++i) {
+    CHECK(r.waiting() == 1);
+    CHECK((verb::puts_in ? r.q.try_pop().has_value() : r.q.try_push(0)));
+  }
+  r.finish();
+  CHECK(r.q.size() == (verb::puts_in ? capacity : 0));
+  if (!TestType::token::sees) return;
+  CHECK_FALSE(r.s.ec);
+  CHECK(verb::moved(r.s.result) == verb::moves);
+}
+
+TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: a close ends the wait", "[sync]",
+                        matrix) {
+  run<TestType> r;
+  using verb = typename TestType::verb;
+  r.start();
+  r.q.close_and_cancel();
+  r.finish();
+  CHECK(r.q.size() == (verb::puts_in ? capacity : 0));
+  if (!TestType::token::sees) return;
+  CHECK((verb::puts_in ? r.s.ec == leat::errc::cancelled : !r.s.ec));
+  CHECK(verb::moved(r.s.result) == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: closed before", "[sync]", matrix) {
+  run<TestType> r;
+  r.q.close_and_cancel();
+  r.start();
+  CHECK(r.waiting() == 0);
+  r.finish();
+  if (!TestType::token::sees) return;
+  CHECK_FALSE(r.s.ec);
+  CHECK(TestType::verb::moved(r.s.result) == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: a failure is seen", "[sync]", matrix) {
+  run<TestType> r;
+  r.start();
+  r.q.fail(std::make_exception_ptr(leat::failure(leat::errc::data_loss, "damaged")));
+  r.finish();
+  if (!TestType::token::sees) return;
+  CHECK(r.s.ec == leat::errc::data_loss);
+  CHECK(TestType::verb::moved(r.s.result) == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: cancelled half way", "[sync]",
+                        matrix) {
+  run<TestType> r;
+  using verb = typename TestType::verb;
+  r.start();
+  const bool half = verb::moves > 1;
+  if (half) CHECK((verb::puts_in ? r.q.try_pop().has_value() : r.q.try_push(0)));
+  const bool leaves_a_part = std::is_same_v<verb, push_many>;
+  r.signal.emit(leaves_a_part ? asio::cancellation_type::partial : asio::cancellation_type::total);
+  r.finish();
+  // What takes out has given back; what a push of many has put in stays in, and it says how many.
+  CHECK(r.q.size() == (verb::puts_in ? capacity : half ? 1 : 0));
+  if (!TestType::token::sees) return;
+  CHECK(r.s.ec == asio::error::operation_aborted);
+  CHECK(r.s.ec == leat::errc::cancelled);
+  const bool tells = leaves_a_part && !std::is_same_v<typename TestType::token, use_future> &&
+                     !std::is_same_v<typename TestType::token, use_awaitable>;
+  CHECK(verb::moved(r.s.result) == (tells ? 1 : 0));  // what throws an error code has no result
+}
+
+TEMPLATE_LIST_TEST_CASE("queue: every verb with every token: a total cancellation leaves no part",
+                        "[sync]", matrix) {
+  run<TestType> r;
+  using verb = typename TestType::verb;
+  r.start();
+  const bool begun = GENERATE(false, true) && verb::moves > 1;
+  if (begun) CHECK((verb::puts_in ? r.q.try_pop().has_value() : r.q.try_push(0)));
+  r.signal.emit(asio::cancellation_type::total);
+  const bool goes_on = begun && verb::puts_in;
+  CHECK(r.waiting() == (goes_on ? 1 : 0));
+  if (goes_on) {
+    r.signal.emit(asio::cancellation_type::total);
+    while (r.waiting() == 1) CHECK(r.q.try_pop());
+  }
+  r.finish();
+  CHECK(r.q.size() == (verb::puts_in ? capacity : begun ? 1 : 0));
+  if (!TestType::token::sees) return;
+  CHECK(r.s.ec == (goes_on ? std::error_code() : asio::error::operation_aborted));
+  CHECK(verb::moved(r.s.result) == (goes_on ? verb::moves : 0));
+}
+
+}  // namespace async_queue_matrix_test

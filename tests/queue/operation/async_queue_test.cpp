@@ -1,0 +1,325 @@
+// Queues through Asio's completion tokens: on which executor, in whose memory, how cancelled.
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <variant>
+#include <vector>
+
+#include <asio/bind_allocator.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/bind_executor.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/error.hpp>
+#include <asio/experimental/awaitable_operators.hpp>
+#include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+#include <asio/use_future.hpp>
+
+#include "leat/base/error.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "support/counting_allocator.hpp"
+#include "support/leat_test.hpp"
+
+namespace async_queue_test {
+
+TEST_CASE("fifo_queue: async_pop with use_future", "[sync]") {
+  leat::fifo_queue<int> q(4);
+  auto f = q.async_pop(asio::use_future);
+  q.wait_push(7);
+  CHECK(f.get() == 7);
+}
+
+TEST_CASE("fifo_queue: a cancelled async_pop ends as Asio's programs expect", "[sync]") {
+  leat::fifo_queue<int> q(4);
+  asio::io_context io;
+  asio::cancellation_signal stop;
+  std::error_code result;
+  q.async_pop(asio::bind_cancellation_slot(
+      stop.slot(),
+      asio::bind_executor(io.get_executor(), [&](std::error_code ec, auto) { result = ec; })));
+  stop.emit(asio::cancellation_type::total);
+  io.run();
+  CHECK(result == asio::error::operation_aborted);
+  CHECK(result == leat::errc::cancelled);
+}
+
+TEST_CASE("fifo_queue: a cancellation of no type ends nothing", "[sync]") {
+  leat::fifo_queue<int> q(4);
+  asio::io_context io;
+  asio::cancellation_signal stop;
+  std::optional<int> waited;
+  std::optional<int> found;
+  const auto pop_into = [&](std::optional<int>& out) {
+    q.async_pop(asio::bind_cancellation_slot(
+        stop.slot(), asio::bind_executor(io.get_executor(),
+                                         [&](std::error_code, std::optional<int> v) { out = v; })));
+    stop.emit(asio::cancellation_type::none);
+  };
+  pop_into(waited);
+  q.wait_push(1);
+  io.run();
+  CHECK(waited == 1);
+  q.wait_push(2);
+  pop_into(found);
+  io.restart();
+  io.run();
+  CHECK(found == 2);
+}
+
+TEST_CASE("fifo_queue: a context that ends first takes undelivered results with it", "[sync]") {
+  leat::fifo_queue<int> q(4);
+  const auto kept = std::make_shared<int>(0);
+  {
+    asio::io_context io;
+    q.async_push(1, asio::bind_executor(io.get_executor(), [kept](std::error_code, bool) {}));
+    q.async_pop(asio::bind_executor(io.get_executor(), [kept](std::error_code, auto) {}));
+    CHECK(kept.use_count() == 3);
+  }
+  CHECK(kept.use_count() == 1);
+}
+
+TEST_CASE("fifo_queue: async operations in asio::awaitable", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  asio::io_context io;
+  std::vector<int> out;
+  asio::co_spawn(
+      io,
+      [&]() -> asio::awaitable<void> {
+        for (int i = 0; i < 5; ++i) co_await q.async_push(int{i}, asio::use_awaitable);
+        q.close();
+      },
+      asio::detached);
+  asio::co_spawn(
+      io,
+      [&]() -> asio::awaitable<void> {
+        for (;;) {
+          const auto item = co_await q.async_pop(asio::use_awaitable);
+          if (!item) co_return;
+          out.push_back(*item);
+        }
+      },
+      asio::detached);
+  io.run();
+  CHECK(out == std::vector<int>{0, 1, 2, 3, 4});
+}
+
+TEST_CASE("fifo_queue: a handler never runs inside the call that completes it", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  asio::io_context io;
+  bool called = false;
+  q.async_pop(asio::bind_executor(io, [&](std::error_code ec, std::optional<int> item) {
+    CHECK_FALSE(ec);
+    CHECK(item == 3);
+    called = true;
+  }));
+  CHECK(q.try_push(3));
+  CHECK_FALSE(called);
+  io.run();  // stays until then: the operation counts as work
+  CHECK(called);
+}
+
+TEST_CASE("fifo_queue: a cancellation slot ends an async_pop, which took nothing", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  asio::io_context io;
+  asio::cancellation_signal signal;
+  std::error_code result;
+  q.async_pop(asio::bind_cancellation_slot(
+      signal.slot(), asio::bind_executor(io, [&](std::error_code ec, std::optional<int> item) {
+        result = ec;
+        CHECK_FALSE(item);
+      })));
+  asio::post(io, [&] { signal.emit(asio::cancellation_type::total); });
+  io.run();
+  CHECK(result == leat::errc::cancelled);
+  CHECK(q.try_push(3));
+  CHECK(q.try_pop() == 3);
+}
+
+TEST_CASE("fifo_queue: a cancellation after the end of an async_pop does nothing", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  asio::io_context io;
+  asio::cancellation_signal signal;
+  int calls = 0;
+  CHECK(q.try_push(3));
+  q.async_pop(asio::bind_cancellation_slot(
+      signal.slot(), asio::bind_executor(io, [&](std::error_code ec, std::optional<int> item) {
+        CHECK_FALSE(ec);
+        CHECK(item == 3);
+        ++calls;
+        signal.emit(asio::cancellation_type::total);
+      })));
+  io.run();
+  signal.emit(asio::cancellation_type::total);
+  CHECK(calls == 1);
+}
+
+TEST_CASE("fifo_queue: an async_pop's memory is the handler's, and free when the handler runs",
+          "[sync]") {
+  leat::fifo_queue<int> q(1);
+  asio::io_context io;
+  int live = 0;
+  int total = 0;
+  int live_in_handler = -1;
+  q.async_pop(asio::bind_allocator(
+      leat_test::counting_allocator<std::byte>(live, total),
+      asio::bind_executor(io,
+                          [&](std::error_code, std::optional<int>) { live_in_handler = live; })));
+  CHECK(live == 1);
+  CHECK(q.try_push(1));
+  io.run();
+  CHECK(live_in_handler == 0);
+  CHECK(total > 0);
+}
+
+TEST_CASE("fifo_queue: a cancellation between the end of a pop and its handler gives all back",
+          "[sync]") {
+  leat::fifo_queue<int> q(2);
+  asio::io_context io;
+  asio::cancellation_signal signal;
+  int cancelled = 0;
+  const auto note = [&](std::error_code ec, const auto& result) {
+    CHECK_FALSE(result);
+    cancelled += ec == leat::errc::cancelled ? 1 : 0;
+  };
+  const auto token = [&] {
+    return asio::bind_cancellation_slot(signal.slot(), asio::bind_executor(io, note));
+  };
+  const auto race = [&] {
+    signal.emit(asio::cancellation_type::total);
+    signal.emit(asio::cancellation_type::total);
+    io.run();
+    io.restart();
+  };
+  CHECK(q.try_push(1));
+  CHECK(q.try_push(2));
+  q.async_pop(token());
+  CHECK(q.try_push(3));  // there is room already
+  race();
+  CHECK(q.size() == 3);
+  q.async_pop_many(2, token());
+  race();
+  q.async_pop_up_to(2, token());
+  q.close();
+  race();
+  CHECK(cancelled == 3);
+  for (int i = 1; i <= 3; ++i) CHECK(q.try_pop() == i);
+  CHECK(q.statistics().popped == 3);
+  CHECK(q.statistics().returned == 5);
+}
+
+TEST_CASE("fifo_queue: an item that goes back serves who waits", "[sync]") {
+  leat::fifo_queue<int> q(2);
+  asio::io_context io;
+  asio::cancellation_signal signal;
+  std::optional<int> got;
+  CHECK(q.try_push(3));
+  q.async_pop(asio::bind_cancellation_slot(
+      signal.slot(), asio::bind_executor(io, [&](std::error_code ec, std::optional<int>) {
+        CHECK(ec == leat::errc::cancelled);
+      })));
+  q.async_pop(asio::bind_executor(io, [&](std::error_code ec, std::optional<int> item) {
+    CHECK_FALSE(ec);
+    got = item;
+  }));
+  signal.emit(asio::cancellation_type::total);
+  io.run();
+  CHECK(got == 3);
+}
+
+TEST_CASE("fifo_queue: a push that is in stays in, whatever is cancelled afterwards", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  asio::io_context io;
+  asio::cancellation_signal signal;
+  bool done = false;
+  q.async_push(3, asio::bind_cancellation_slot(
+                      signal.slot(), asio::bind_executor(io, [&](std::error_code ec, bool in) {
+                        CHECK_FALSE(ec);
+                        done = in;
+                      })));
+  signal.emit(asio::cancellation_type::total);
+  io.run();
+  CHECK(done);
+  CHECK(q.try_pop() == 3);
+}
+
+TEST_CASE("fifo_queue: Asio's pop || timer loses nothing", "[sync]") {
+  using namespace asio::experimental::awaitable_operators;
+  leat::fifo_queue<int> q(16);
+  asio::io_context io;
+  std::vector<int> out;
+  constexpr int count = 2000;
+  asio::co_spawn(
+      io,
+      [&]() -> asio::awaitable<void> {
+        for (int i = 0; i < count; ++i) co_await q.async_push(int{i}, asio::use_awaitable);
+        q.close();
+      },
+      asio::detached);
+  asio::co_spawn(
+      io,
+      [&]() -> asio::awaitable<void> {
+        asio::steady_timer timer(io);
+        for (;;) {
+          timer.expires_after(std::chrono::microseconds(1));
+          const auto first =
+              co_await (q.async_pop(asio::use_awaitable) || timer.async_wait(asio::use_awaitable));
+          if (first.index() == 1) continue;
+          if (!std::get<0>(first)) co_return;
+          out.push_back(*std::get<0>(first));
+        }
+      },
+      asio::detached);
+  io.run();
+  CHECK(out.size() == count);
+  CHECK(std::is_sorted(out.begin(), out.end()));
+}
+
+TEST_CASE("fifo_queue: async operations on a failed queue get the code of the cause", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  asio::io_context io;
+  std::vector<std::error_code> codes;
+  const auto note_pop = [&](std::error_code ec, std::optional<int> item) {
+    codes.push_back(ec);
+    CHECK_FALSE(item);
+  };
+  const auto note_push = [&](std::error_code ec, bool in) {
+    codes.push_back(ec);
+    CHECK_FALSE(in);
+  };
+  q.async_pop(asio::bind_executor(io, note_pop));  // waits
+  q.fail(std::make_exception_ptr(leat::failure(leat::errc::data_loss, "damaged")));
+  q.fail(std::make_exception_ptr(leat::failure(leat::errc::aborted, "the second cause")));
+  q.async_pop(asio::bind_executor(io, note_pop));
+  q.async_push(1, asio::bind_executor(io, note_push));
+  io.run();
+  CHECK(codes.size() == 3);
+  for (const std::error_code& ec : codes) CHECK(ec == leat::errc::data_loss);
+}
+
+TEST_CASE("fifo_queue: async operations on a closed queue end without an error", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  q.close();
+  asio::io_context io;
+  int calls = 0;
+  q.async_push(1, asio::bind_executor(io, [&](std::error_code ec, bool in) {
+                 CHECK_FALSE(ec);
+                 CHECK_FALSE(in);
+                 ++calls;
+               }));
+  q.async_pop(asio::bind_executor(io, [&](std::error_code ec, std::optional<int> item) {
+    CHECK_FALSE(ec);
+    CHECK_FALSE(item);
+    ++calls;
+  }));
+  io.run();
+  CHECK(calls == 2);
+}
+
+}  // namespace async_queue_test

@@ -1,0 +1,382 @@
+// The face that blocks, in every verb of every queue: within a limit, and in a coordinator's
+// thread. On real threads.
+
+#include "leat/queue/blocking_operations.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <optional>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "leat/async/wait_limit.hpp"
+#include "leat/queue/partial_push.hpp"
+#include "leat/sync/coordinator.hpp"
+#include "queue/queue_kinds.hpp"
+
+namespace queue_blocking_test {
+
+using namespace std::chrono_literals;
+using leat::wait_limit;
+using queue_kinds::capacity;
+using queue_kinds::matrix;
+
+// Of what runs in another thread nothing is checked there: Catch is for one thread at a time.
+template <class Call>
+std::error_code code_of(Call call) {
+  try {
+    call();
+  } catch (const leat::failure& e) {
+    return e.code();
+  }
+  return {};
+}
+
+const auto is_over = [] { return std::chrono::steady_clock::now(); };
+
+// One operation on a queue in which it has to wait, and how it ended.
+template <class Combination>
+struct operation : queue_kinds::waiting_operation<Combination> {
+  using base = queue_kinds::waiting_operation<Combination>;
+  using kind = typename Combination::kind;
+  using verb = typename Combination::verb;
+  using base::ec;
+  using base::ended;
+  using base::moved;
+  using base::q;
+  using base::with;
+
+  template <class... Limit>
+  void run(const Limit&... limit) {
+    try {
+      moved = verb::template moved<kind>(verb::template block<kind>(q, with, limit...));
+    } catch (const leat::partial_push& e) {
+      ec = e.code();
+      moved = e.count();
+      told_count = true;
+    } catch (const leat::failure& e) {
+      ec = e.code();
+    }
+    ended = true;
+  }
+
+  void until_it_waits() const {
+    while (this->waiting() == 0) std::this_thread::yield();
+  }
+
+  void is_undone(errc code, std::size_t helped) const {
+    base::is_undone(code, helped);
+    CHECK(told_count == base::in_parts);
+  }
+
+  bool told_count = false;
+};
+
+// ---- A stop.
+
+TEMPLATE_LIST_TEST_CASE("blocking: every verb: a stop before it, and it is not tried", "[sync]",
+                        matrix) {
+  std::stop_source stop;
+  stop.request_stop();
+  for (const bool with_time : {false, true}) {
+    operation<TestType> o;
+    o.make_way();
+    const std::size_t before = o.q.size();
+    if (with_time) {
+      o.run(wait_limit(stop.get_token(), 1h));
+    } else {
+      o.run(stop.get_token());
+    }
+    CHECK(o.ended);
+    CHECK(o.ec == leat::make_error_code(errc::cancelled));
+    CHECK(o.moved == 0);
+    CHECK(o.q.size() == before);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("blocking: every verb: a stop while it waits", "[sync]", matrix) {
+  for (const bool with_time : {false, true}) {
+    operation<TestType> o;
+    std::stop_source stop;
+    std::jthread thread([&] {
+      if (with_time) {
+        o.run(wait_limit(stop.get_token(), 24h));
+      } else {
+        o.run(stop.get_token());
+      }
+    });
+    o.until_it_waits();
+    const bool half = operation<TestType>::verb::moves > 1;
+    if (half) CHECK(o.help());
+    stop.request_stop();
+    thread.join();
+    o.is_undone(errc::cancelled, half ? 1 : 0);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("blocking: every verb: done within its limits, and a stop after it",
+                        "[sync]", matrix) {
+  using verb = typename operation<TestType>::verb;
+  for (const bool at_once : {true, false}) {
+    operation<TestType> o;
+    if (at_once) o.make_way();
+    std::stop_source stop;
+    std::jthread thread([&] { o.run(wait_limit(stop.get_token(), 24h)); });
+    if (!at_once) {
+      o.until_it_waits();
+      for (std::size_t i = 0; i < verb::moves; ++i) CHECK(o.help());
+    }
+    while (!o.ended) {
+      if (at_once && verb::moves > capacity) static_cast<void>(o.help());
+      std::this_thread::yield();
+    }
+    stop.request_stop();
+    thread.join();
+    CHECK_FALSE(o.ec);
+    CHECK(o.moved == verb::moves);
+  }
+}
+
+// ---- A time.
+
+TEMPLATE_LIST_TEST_CASE("blocking: every verb: a time that is over, or runs out", "[sync]",
+                        matrix) {
+  for (const int which : {0, 1, 2, 3}) {
+    for (const bool half : {false, true}) {
+      if (half && operation<TestType>::verb::moves == 1) continue;
+      operation<TestType> o;
+      if (half) CHECK(o.help());
+      if (which == 0) o.run(is_over());
+      if (which == 1) o.run(-1s);
+      if (which == 2) o.run(1ms);
+      if (which == 3) o.run(wait_limit(std::stop_source().get_token(), is_over() + 1ms));
+      o.is_undone(errc::deadline_exceeded, half ? 1 : 0);
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("blocking: every verb: a time that is over keeps nobody from what is there",
+                        "[sync]", matrix) {
+  using verb = typename operation<TestType>::verb;
+  operation<TestType> o;
+  o.make_way();
+  o.run(is_over());
+  if (verb::moves > capacity) {  // what there is room for
+    CHECK(o.ec == leat::make_error_code(errc::deadline_exceeded));
+    CHECK(o.moved == capacity);
+  } else {
+    CHECK_FALSE(o.ec);
+    CHECK(o.moved == verb::moves);
+  }
+}
+
+TEST_CASE("blocking: without end is a limit too", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  std::optional<int> item;
+  std::jthread thread([&] { item = q.wait_pop(leat::no_deadline); });
+  while (q.statistics().waiting_pops == 0) std::this_thread::yield();
+  CHECK(q.try_push(3));
+  thread.join();
+  CHECK(item == 3);
+}
+
+TEST_CASE("blocking: a span that nanoseconds cannot tell is for ever, or over", "[sync]") {
+  CHECK(leat::wait_limit(std::chrono::hours::max()).deadline() == leat::no_deadline);
+  CHECK(leat::wait_limit(std::chrono::seconds::max()).deadline() == leat::no_deadline);
+  CHECK(leat::wait_limit(std::chrono::nanoseconds::max()).deadline() == leat::no_deadline);
+  CHECK(leat::wait_limit({}, std::chrono::years(10'000)).deadline() == leat::no_deadline);
+  const auto now = std::chrono::steady_clock::now();
+  CHECK(leat::wait_limit(std::chrono::seconds::min()).deadline() < now);
+  CHECK(leat::wait_limit(std::chrono::hours(1)).deadline() >= now + std::chrono::hours(1));
+}
+
+TEST_CASE("blocking: ends of the queue are what they are within a limit", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  CHECK(q.wait_push(1, 24h));
+  q.close();
+  CHECK_FALSE(q.wait_push(2, 24h));
+  CHECK(q.wait_pop(24h) == 1);
+  CHECK_FALSE(q.wait_pop(24h));
+  CHECK_FALSE(q.wait_pop_many(1, 24h));
+  q.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "damaged")));
+  CHECK_THROWS_WITH(q.wait_pop_up_to(1, 24h), Catch::StartsWith("damaged"));
+}
+
+// ---- What is told.
+
+template <class Call>
+std::string told(Call call) {
+  try {
+    call();
+  } catch (const leat::failure& e) {
+    return e.what();
+  }
+  return {};
+}
+
+TEST_CASE("blocking: what ended it is told, and how much of a push of many is in", "[sync]") {
+  leat::fifo_queue<int> q(2, "q");
+  std::vector<int> run = {1, 2, 3};
+  CHECK(told([&] { q.wait_pop(is_over()); }) ==
+        "pop from queue 'q' (0 of 2): not done in time, nothing has changed: " +
+            leat::make_error_code(errc::deadline_exceeded).message());
+  CHECK(told([&] { q.wait_push_many(run, is_over()); }) ==
+        "push to queue 'q' (2 of 2), 2 of 3 done: not done in time: " +
+            leat::make_error_code(errc::deadline_exceeded).message());
+  std::stop_source stop;
+  stop.request_stop();
+  CHECK(told([&] { q.wait_push(4, stop.get_token()); }) ==
+        "push to queue 'q' (2 of 2): " + leat::make_error_code(errc::cancelled).message());
+}
+
+TEST_CASE("blocking: a push that ends early has not moved its item", "[sync]") {
+  leat::fifo_queue<std::string> q(1);
+  CHECK(q.wait_push("first"));
+  std::string item = "an item that is too long for a small string";
+  CHECK_THROWS_AS(q.wait_push(std::move(item), is_over()), leat::failure);
+  CHECK(item == "an item that is too long for a small string");
+  std::vector<std::string> run = {item, item};
+  CHECK(q.wait_pop() == "first");
+  CHECK_THROWS_AS(q.wait_push_many(run, 1ms), leat::partial_push);
+  CHECK(run == std::vector<std::string>{"", item});
+}
+
+// ---- Who waits behind.
+
+TEST_CASE("blocking: who waits behind one that was stopped is served", "[sync]") {
+  leat::fifo_queue<int> q(4);
+  CHECK(q.wait_push(1));
+  std::stop_source stop;
+  std::error_code ec;
+  std::jthread first([&] { ec = code_of([&] { q.wait_pop_many(2, stop.get_token()); }); });
+  while (q.statistics().waiting_pops == 0) std::this_thread::yield();
+  std::optional<int> item;
+  std::jthread behind([&] { item = q.wait_pop(24h); });
+  while (q.statistics().waiting_pops < 2) std::this_thread::yield();
+  stop.request_stop();
+  behind.join();
+  first.join();
+  CHECK(ec == errc::cancelled);
+  CHECK(item == 1);
+}
+
+// ---- Against each other: an item goes to one place, whoever is first.
+
+TEST_CASE("blocking: a stop and a time against an item: it is here or there", "[sync]") {
+  for (int round = 0; round < 300; ++round) {
+    leat::fifo_queue<int> q(1);
+    std::optional<int> item;
+    std::stop_source stop;
+    const bool with_time = round % 2 == 0;
+    std::error_code ec;
+    std::jthread popper([&] {
+      ec = code_of([&] {
+        item = with_time ? q.wait_pop(wait_limit(stop.get_token(), 50us))
+                         : q.wait_pop(stop.get_token());
+      });
+    });
+    std::jthread stopper([&] { stop.request_stop(); });
+    CHECK(q.wait_push(round));
+    popper.join();
+    CHECK(item.has_value() == !ec);
+    CHECK(q.size() == (item ? 0 : 1));
+    CHECK(q.statistics().waiting_pops == 0);
+  }
+}
+
+// ---- A thread of a coordinator.
+
+TEMPLATE_LIST_TEST_CASE("blocking: every verb: a coordinator's stop reaches its threads", "[sync]",
+                        matrix) {
+  for (const bool limited : {false, true}) {
+    operation<TestType> o;
+    leat::coordinator c;
+    c.start_thread("worker", [&](const std::stop_token&) {
+      if (limited) {
+        o.run(24h);
+      } else {
+        o.run();
+      }
+    });
+    o.until_it_waits();
+    const bool half = operation<TestType>::verb::moves > 1;
+    if (half) CHECK(o.help());
+    c.request_stop();
+    c.wait_join({.grace = 1h});
+    o.is_undone(errc::cancelled, half ? 1 : 0);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("blocking: every verb: behind a coordinator's stop it is not tried",
+                        "[sync]", matrix) {
+  operation<TestType> o;
+  o.make_way();
+  const std::size_t before = o.q.size();
+  leat::coordinator c;
+  c.request_stop();
+  c.start_thread("worker", [&](const std::stop_token&) { o.run(); });
+  c.wait_join({.grace = 1h});
+  CHECK(o.ended);
+  CHECK(o.ec == leat::make_error_code(errc::cancelled));
+  CHECK(o.moved == 0);
+  CHECK(o.q.size() == before);
+}
+
+TEST_CASE("coordinator: a thread whose wait the stop has ended is no error", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  leat::coordinator c;
+  c.start_thread("reader", [&](const std::stop_token&) {
+    while (q.wait_pop()) {
+    }
+  });
+  while (q.statistics().waiting_pops == 0) std::this_thread::yield();
+  c.request_stop();
+  c.wait_join({.grace = 1h});
+  CHECK(c.secondary_errors().empty());
+}
+
+TEST_CASE("coordinator: the error of one thread ends the waits of the others", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  leat::coordinator c;
+  c.start_thread("reader", [&](const std::stop_token&) { q.wait_pop(); });
+  c.start_thread("failing", [&](const std::stop_token&) {
+    while (q.statistics().waiting_pops == 0) std::this_thread::yield();
+    throw std::runtime_error("from a thread");
+  });
+  CHECK_THROWS_WITH(c.wait_join({.grace = 1h}), "from a thread");
+  CHECK(c.secondary_errors().empty());
+}
+
+TEST_CASE("coordinator: a thread that was started elsewhere waits with its own token", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  leat::coordinator c;
+  std::error_code ec;
+  std::jthread thread(
+      [&](const std::stop_token& stop) { ec = code_of([&] { q.wait_pop(stop); }); });
+  c.register_thread(std::move(thread), "foreign");
+  while (q.statistics().waiting_pops == 0) std::this_thread::yield();
+  c.request_stop();
+  c.wait_join({.grace = 1h});
+  CHECK(ec == errc::cancelled);
+}
+
+TEST_CASE("coordinator: it does not reach a thread that is none of its own", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  leat::coordinator c;
+  std::optional<int> item;
+  c.start_thread("reader",
+                 [&](const std::stop_token&) { std::jthread own([&] { item = q.wait_pop(); }); });
+  while (q.statistics().waiting_pops == 0) std::this_thread::yield();
+  c.request_stop();
+  CHECK(q.try_push(5));
+  c.wait_join({.grace = 1h});
+  CHECK(item == 5);
+}
+
+}  // namespace queue_blocking_test

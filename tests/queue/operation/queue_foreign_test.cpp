@@ -1,0 +1,167 @@
+#include <coroutine>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "queue/operation/queue_operations.hpp"
+#include "support/foreign_coroutine.hpp"
+
+// Queues awaited in a coroutine that is none of leat's.
+
+namespace queue_foreign_test {
+
+using leat_test::foreign_coroutine;
+
+foreign_coroutine pop_into(leat::fifo_queue<int>& q, std::optional<int>& to, bool& ended) {
+  to = co_await q.pop();
+  ended = true;
+}
+
+foreign_coroutine push_two(leat::fifo_queue<int>& q, int& pushed) {
+  for (int i = 1; i <= 2; ++i) {
+    const bool in = co_await q.push(int{i});
+    if (in) pushed = i;
+  }
+}
+
+foreign_coroutine pop_batch(leat::fifo_queue<int>& q, std::size_t count) {
+  static_cast<void>(co_await q.pop_many(count));
+}
+
+foreign_coroutine pop_until_error(leat::fifo_queue<int>& q, std::string& what) {
+  try {
+    static_cast<void>(co_await q.pop());
+  } catch (const leat::failure& e) {
+    what = e.what();
+  }
+}
+
+foreign_coroutine pop_until_stop(leat::fifo_queue<int>& q, std::stop_token token, int& sum,
+                                 bool& cancelled) {
+  try {
+    for (;;) sum += (co_await leat::with_stop(q.pop(), token)).value();
+  } catch (const leat::failure& e) {
+    cancelled = e.code() == errc::cancelled;
+  }
+}
+
+foreign_coroutine nap(bool& ended) {
+  co_await leat::sleep_for(std::chrono::milliseconds(1));
+  ended = true;
+}
+
+LEAT_TEST("queue: a foreign coroutine pops what is there at once", "[sync]") {
+  leat::fifo_queue<int> q(2);
+  CHECK(q.try_push(7));
+  std::optional<int> item;
+  bool ended = false;
+  const foreign_coroutine f = pop_into(q, item, ended);
+  CHECK(ended);
+  CHECK(item == 7);
+  f.handle.destroy();
+  co_return;
+}
+
+LEAT_TEST("queue: a foreign coroutine that waits is resumed in a turn of its own", "[sync]") {
+  leat::fifo_queue<int> q(2);
+  std::optional<int> item;
+  bool ended = false;
+  const foreign_coroutine f = pop_into(q, item, ended);
+  CHECK(q.statistics().waiting_pops == 1);
+  CHECK(q.try_push(7));
+  CHECK_FALSE(ended);
+  co_await settle();
+  CHECK(ended);
+  CHECK(item == 7);
+  f.handle.destroy();
+}
+
+LEAT_TEST("queue: a foreign coroutine waits for room", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  int pushed = 0;
+  const foreign_coroutine f = push_two(q, pushed);
+  CHECK(pushed == 1);
+  CHECK(q.try_pop() == 1);
+  co_await settle();
+  CHECK(pushed == 2);
+  CHECK(q.try_pop() == 2);
+  f.handle.destroy();
+}
+
+LEAT_TEST("queue: a foreign coroutine that waits sees the cause of a failure", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  std::string what;
+  const foreign_coroutine f = pop_until_error(q, what);
+  q.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "a.txt is damaged")));
+  co_await settle();
+  CHECK(what.find("a.txt is damaged") != what.npos);
+  f.handle.destroy();
+}
+
+LEAT_TEST("queue: a foreign coroutine is stopped by a token, and has lost nothing", "[sync]") {
+  leat::fifo_queue<int> q(2);
+  std::stop_source source;
+  int sum = 0;
+  bool cancelled = false;
+  const foreign_coroutine f = pop_until_stop(q, source.get_token(), sum, cancelled);
+  CHECK(q.try_push(1));
+  CHECK(q.try_push(2));
+  co_await settle();
+  CHECK(sum == 3);
+  source.request_stop();
+  CHECK(q.try_push(4));  // before the coroutine goes on: it has been cancelled and takes nothing
+  co_await settle();
+  CHECK(cancelled);
+  CHECK(sum == 3);
+  CHECK(q.try_pop() == 4);
+  f.handle.destroy();
+}
+
+LEAT_TEST("queue: a coroutine destroyed while it waits leaves the line to those behind", "[sync]") {
+  leat::fifo_queue<int> q(4);
+  std::optional<int> never;
+  bool ended = false;
+  const foreign_coroutine first = pop_into(q, never, ended);
+  outcome second;
+  leat::task_group g;
+  g.spawn(pop_one(q, second));
+  co_await settle();
+  first.handle.destroy();
+  CHECK(q.statistics().waiting_pops == 1);
+  CHECK(co_await q.push(7));
+  co_await g.join();
+  CHECK(second.items == std::vector<int>{7});
+  CHECK_FALSE(ended);
+}
+
+LEAT_TEST("queue: a batch destroyed while it waits gives back what it held", "[sync]") {
+  leat::fifo_queue<int> q(4);
+  const foreign_coroutine f = pop_batch(q, 3);
+  CHECK(q.try_push(1));
+  CHECK(q.try_push(2));
+  CHECK(q.size() == 0);
+  f.handle.destroy();
+  CHECK(q.size() == 2);
+  CHECK(q.try_pop() == 1);
+  CHECK(q.try_pop() == 2);
+  co_await settle();
+}
+
+LEAT_TEST("sleep: a foreign coroutine sleeps, and may be destroyed asleep", "[sync]") {
+  bool ended = false;
+  bool never = false;
+  const foreign_coroutine f = nap(ended);
+  const foreign_coroutine gone = nap(never);
+  gone.handle.destroy();
+  co_await leat::sleep_for(std::chrono::milliseconds(2));
+  CHECK(ended);
+  CHECK_FALSE(never);
+  f.handle.destroy();
+}
+
+}  // namespace queue_foreign_test

@@ -1,0 +1,348 @@
+// Every verb of every queue within a limit: with_timeout, with_deadline and with_stop. However it
+// is ended, nothing is lost, and a push of many says how much of it is in.
+
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <system_error>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "leat/async/as_tuple.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/queue/partial_push.hpp"
+#include "queue/operation/queue_actors.hpp"
+#include "queue/queue_kinds.hpp"
+#include "queue/weight/weighed_queues.hpp"
+
+namespace queue_limits_test {
+
+using namespace std::chrono_literals;
+using queue_kinds::matrix;
+
+enum class limit { timeout, deadline, stop };
+constexpr limit all_limits[] = {limit::timeout, limit::deadline, limit::stop};
+
+// One operation on a queue in which it has to wait, and how it ended within a limit.
+template <class Combination>
+struct operation : queue_kinds::waiting_operation<Combination> {
+  using kind = typename Combination::kind;
+  using verb = typename Combination::verb;
+  using queue_kinds::waiting_operation<Combination>::in_parts;
+
+  static task<> within(operation& o, limit l) {
+    std::error_code ec;
+    decltype(verb::template start<kind>(o.q, o.with).await_resume()) value{};
+    if (l == limit::timeout) {
+      std::tie(ec, value) =
+          co_await leat::as_tuple(leat::with_timeout(verb::template start<kind>(o.q, o.with), 1s));
+    } else if (l == limit::deadline) {
+      leat::scheduler& home = co_await leat::this_task::get_scheduler();
+      const leat::time_point until = home.now() + 1s;
+      std::tie(ec, value) = co_await leat::as_tuple(
+          leat::with_deadline(verb::template start<kind>(o.q, o.with), until));
+    } else {
+      const std::stop_token token = o.stop.get_token();
+      std::tie(ec, value) =
+          co_await leat::as_tuple(leat::with_stop(verb::template start<kind>(o.q, o.with), token));
+    }
+    o.note(ec, verb::template moved<kind>(value));
+  }
+  // The same with exceptions.
+  static task<> throwing(operation& o) {
+    try {
+      const auto value = co_await leat::with_timeout(verb::template start<kind>(o.q, o.with), 1s);
+      o.note({}, verb::template moved<kind>(value));
+    } catch (const leat::partial_push& e) {
+      CHECK(in_parts);
+      o.note(e.code(), e.count());
+    } catch (const leat::failure& e) {
+      CHECK_FALSE(in_parts);
+      o.note(e.code(), 0);
+    }
+  }
+
+  std::stop_source stop;
+};
+
+TEMPLATE_LIST_TEST_CASE("limits: every verb: ended half way or before", "[sync]", matrix) {
+  on_virtual_time([]() -> task<> {
+    using verb = typename TestType::verb;
+    for (const limit l : all_limits) {
+      for (const bool half : {false, true}) {
+        if (half && verb::moves == 1) continue;
+        operation<TestType> o;
+        leat::task_group g;
+        g.spawn(operation<TestType>::within(o, l));
+        co_await settle();
+        CHECK(o.waiting() == 1);
+        if (half) CHECK(o.help());
+        co_await settle();
+        CHECK_FALSE(o.ended);
+        if (l == limit::stop) o.stop.request_stop();
+        co_await g.join();
+        o.is_undone(l == limit::stop ? errc::cancelled : errc::deadline_exceeded, half ? 1 : 0);
+      }
+    }
+  });
+}
+
+TEMPLATE_LIST_TEST_CASE("limits: every verb: ended by an exception", "[sync]", matrix) {
+  on_virtual_time([]() -> task<> {
+    const bool half = TestType::verb::moves > 1;
+    for (const bool stopped : {false, true}) {
+      operation<TestType> o;
+      leat::task_group g;
+      g.spawn(operation<TestType>::throwing(o));
+      co_await settle();
+      if (half) CHECK(o.help());
+      if (stopped) g.request_stop();
+      co_await g.join();
+      o.is_undone(stopped ? errc::cancelled : errc::deadline_exceeded, half ? 1 : 0);
+    }
+  });
+}
+
+TEMPLATE_LIST_TEST_CASE("limits: every verb: the stop of its own task, before and half way",
+                        "[sync]", matrix) {
+  on_virtual_time([]() -> task<> {
+    for (const limit l : all_limits) {
+      for (const bool before : {true, false}) {
+        operation<TestType> o;
+        leat::task_group g;
+        g.spawn(operation<TestType>::within(o, l));
+        const bool half = !before && TestType::verb::moves > 1;
+        if (!before) co_await settle();
+        if (half) CHECK(o.help());
+        g.request_stop();
+        co_await g.join();
+        o.is_undone(errc::cancelled, half ? 1 : 0);
+      }
+    }
+  });
+}
+
+TEMPLATE_LIST_TEST_CASE("limits: every verb: done in time", "[sync]", matrix) {
+  on_virtual_time([]() -> task<> {
+    using verb = typename TestType::verb;
+    for (const limit l : all_limits) {
+      operation<TestType> o;
+      leat::task_group g;
+      g.spawn(operation<TestType>::within(o, l));
+      co_await settle();
+      for (std::size_t i = 0; i < verb::moves; ++i) {
+        CHECK(o.help());
+        co_await settle();
+      }
+      co_await g.join();
+      CHECK_FALSE(o.ec);
+      CHECK(o.moved == verb::moves);
+      CHECK(o.waiting() == 0);
+    }
+  });
+}
+
+TEMPLATE_LIST_TEST_CASE("limits: every verb: a closed queue is no error, a failed one is", "[sync]",
+                        matrix) {
+  on_virtual_time([]() -> task<> {
+    using verb = typename TestType::verb;
+    for (const limit l : all_limits) {
+      for (const bool fails : {false, true}) {
+        operation<TestType> o;
+        leat::task_group g;
+        g.spawn(operation<TestType>::within(o, l));
+        co_await settle();
+        const bool half = verb::puts_in && verb::moves > 1;
+        if (half) CHECK(o.help());
+        if (fails) {
+          o.q.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "damaged")));
+        } else {
+          o.q.close_and_cancel();
+        }
+        co_await g.join();
+        CHECK(o.ended);
+        CHECK(o.ec == (fails           ? leat::make_error_code(errc::data_loss)
+                       : verb::puts_in ? leat::make_error_code(errc::cancelled)
+                                       : std::error_code()));
+        CHECK(o.moved == (half ? 1 : 0));
+        o.ended = false;
+        co_await operation<TestType>::within(o, l);
+        CHECK(o.ended);
+        CHECK(o.ec == (fails && (verb::puts_in || o.q.size() == 0)
+                           ? leat::make_error_code(errc::data_loss)
+                           : std::error_code()));
+      }
+    }
+  });
+}
+
+// ---- A push of many.
+
+task<> send(leat::fifo_queue<int>& q, std::vector<int> run, std::stop_token token, std::size_t& in,
+            std::error_code& ec) {
+  std::tie(ec, in) = co_await leat::as_tuple(leat::with_stop(q.push_many(run), token));
+}
+
+LEAT_TEST("with_stop: a push_many whose last item goes in behind the stop is done", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  CHECK(q.try_push(0));
+  std::stop_source stop;
+  std::size_t in = 0;
+  std::error_code ec;
+  leat::task_group g;
+  const std::vector<int> run = {1, 2};
+  g.spawn(send(q, run, stop.get_token(), in, ec));
+  co_await settle();
+  stop.request_stop();  // the task goes on in its next turn
+  CHECK(q.try_pop() == 0);
+  CHECK(q.try_pop() == 1);
+  co_await g.join();
+  CHECK_FALSE(ec);
+  CHECK(in == 2);
+  CHECK(q.try_pop() == 2);
+  CHECK(q.statistics().waiting_pushes == 0);
+}
+
+LEAT_TEST("with_stop: who waits behind a push_many that was stopped goes in", "[sync]") {
+  leat::fifo_queue<int> q(2);
+  std::stop_source stop;
+  std::size_t in = 0;
+  std::error_code ec;
+  leat::task_group g;
+  const std::vector<int> run = {1, 2, 3, 4};
+  g.spawn(send(q, run, stop.get_token(), in, ec));
+  co_await settle();
+  outcome behind;
+  g.spawn(push_one(q, 5, behind));
+  co_await settle();
+  CHECK(q.try_pop() == 1);
+  stop.request_stop();
+  co_await settle();
+  CHECK(ec == errc::cancelled);
+  CHECK(in == 3);
+  CHECK_FALSE(behind.ended);
+  CHECK(q.try_pop() == 2);
+  co_await g.join();
+  CHECK(behind.accepted);
+  CHECK(drain(q) == std::vector<int>{3, 5});
+}
+
+LEAT_TEST("with_stop: a close lets a push_many in that waits", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  std::stop_source stop;
+  std::size_t in = 0;
+  std::error_code ec;
+  leat::task_group g;
+  const std::vector<int> run = {1, 2, 3};
+  g.spawn(send(q, run, stop.get_token(), in, ec));
+  co_await settle();
+  q.close();
+  CHECK(q.try_pop() == 1);
+  CHECK_FALSE(q.is_closed());
+  CHECK(q.try_pop() == 2);
+  CHECK(q.is_closed());
+  co_await g.join();
+  CHECK_FALSE(ec);
+  CHECK(in == 3);
+}
+
+LEAT_TEST("with_stop: behind a stop no item of a push_many goes in; an empty one is done",
+          "[sync]") {
+  leat::fifo_queue<int> q(2);
+  std::stop_source stop;
+  stop.request_stop();
+  std::size_t in = 9;
+  std::error_code ec;
+  const std::vector<int> run = {1};
+  co_await send(q, run, stop.get_token(), in, ec);
+  CHECK(ec == errc::cancelled);
+  CHECK(in == 0);
+  CHECK(q.size() == 0);
+  const std::vector<int> none;
+  co_await send(q, none, stop.get_token(), in, ec);
+  CHECK_FALSE(ec);
+}
+
+LEAT_TEST("with_timeout: a push_many that is late says how many are in", "[sync]") {
+  leat::fifo_queue<int> q(2, "q");
+  std::vector<int> run = {1, 2, 3};
+  std::string what;
+  std::size_t in = 0;
+  try {
+    co_await leat::with_timeout(q.push_many(run), 10ms);
+  } catch (const leat::partial_push& e) {
+    what = e.what();
+    in = e.count();
+    CHECK(e.code() == errc::deadline_exceeded);
+    CHECK_FALSE(e.cause());
+  }
+  CHECK(in == 2);
+  CHECK(what.find("push to queue 'q' (2 of 2), 2 of 3 done: not done in time") == 0);
+}
+
+LEAT_TEST("with_timeout: a push_many of weighed items, in part and too heavy", "[sync]") {
+  auto q = weighed_fifo::make({.max_weight = 5});
+  std::vector<int> run = {2, 3, 1};
+  const auto [late, in] = co_await leat::as_tuple(leat::with_timeout(q.push_many(run), 10ms));
+  CHECK(late == errc::deadline_exceeded);
+  CHECK(in == 2);
+  CHECK(q.statistics().weight == 5);
+  std::vector<int> heavy = {1, 6};
+  const auto [refused, none] =
+      co_await leat::as_tuple(leat::with_timeout(q.push_many(heavy), 10ms));
+  CHECK(refused == errc::resource_exhausted);
+  CHECK(none == 0);
+  bool thrown = false;
+  try {
+    co_await leat::with_timeout(q.push_many(heavy), 10ms);
+  } catch (const leat::failure& e) {
+    thrown = e.code() == errc::resource_exhausted;
+  }
+  CHECK(thrown);
+  CHECK(q.statistics().waiting_pushes == 0);
+}
+
+LEAT_TEST("queue: a push_many of one item that is cancelled says that it is not in", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  CHECK(q.try_push(0));
+  for (const bool limited : {false, true}) {
+    outcome o;
+    leat::task_group g;
+    const std::vector<int> run = {1};
+    if (limited) {
+      std::size_t in = 9;
+      std::error_code ec;
+      g.spawn(send(q, run, std::stop_token(), in, ec));
+      co_await settle();
+      g.request_stop();
+      co_await g.join();
+      CHECK(ec == errc::cancelled);
+      CHECK(in == 0);
+    } else {
+      g.spawn(push_all(q, run, o));  // knows partial_push alone
+      co_await settle();
+      g.request_stop();
+      co_await g.join();
+      CHECK(o.cancelled);
+      CHECK(o.pushed == 0);
+    }
+  }
+}
+
+// What select() refuses, when it is compiled.
+template <class Operation>
+constexpr bool in_parts = leat::detail::done_in_parts<Operation>;
+using queue = leat::fifo_queue<int>;
+using span = std::span<int>;
+static_assert(in_parts<decltype(std::declval<queue&>().push_many(span()))>);
+static_assert(!in_parts<decltype(std::declval<queue&>().push(1))>);
+static_assert(!in_parts<decltype(std::declval<queue&>().pop_many(1))>);
+static_assert(!in_parts<decltype(leat::sleep_for(1s))>);
+
+}  // namespace queue_limits_test

@@ -1,0 +1,259 @@
+#include <algorithm>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include <asio/bind_executor.hpp>
+#include <asio/io_context.hpp>
+
+#include "leat/async/task_group.hpp"
+#include "leat/queue/basic_queue.hpp"
+#include "queue/operation/queue_operations.hpp"
+
+// Room in the storage: an operation asks for it when it begins, so that nothing has to be allocated
+// when others let it go on; and nobody asks for more than can be needed.
+
+namespace queue_memory_test {
+
+struct room {
+  std::size_t reserved = 0;  // the most that was asked for
+  bool refuse = false;       // no memory from now on
+  bool overrun = false;      // more was stored than that
+};
+
+// First in, first out, in exactly as much room as was asked for.
+class exact_order {
+ public:
+  static constexpr bool whole_batches = false;
+  static constexpr bool may_be_passed_by = true;
+  explicit exact_order(room& r) : room_(r) {}
+  void reserve(std::size_t count) {
+    if (room_.refuse && count > room_.reserved) throw std::bad_alloc();
+    room_.reserved = std::max(room_.reserved, count);
+  }
+  [[nodiscard]] bool has_room() const noexcept { return size() < room_.reserved; }
+  [[nodiscard]] std::size_t size() const noexcept { return items_.size(); }
+  void store(int&& value) noexcept {
+    room_.overrun |= !has_room();
+    items_.push_back(value);
+  }
+  void take(int* to) noexcept {
+    std::construct_at(to, items_.front());
+    items_.pop_front();
+  }
+  void give_back(int&& value) noexcept {
+    room_.overrun |= !has_room();
+    items_.push_front(value);
+  }
+
+ private:
+  room& room_;
+  std::deque<int> items_;
+};
+
+struct exact_queue : leat::basic_queue<int, exact_order> {
+  exact_queue(std::size_t capacity, room& r)
+      : basic_queue({.capacity = capacity, .name = "exact"}, 0, {}, r) {}
+};
+
+constexpr std::size_t large = 1'000'000;  // not allocated at once
+
+TEST_CASE("queue: a small one has its room from the beginning, a large one takes it as needed",
+          "[sync]") {
+  room at_once;
+  exact_queue small(64 * 1024 / sizeof(int), at_once);
+  CHECK(at_once.reserved == small.capacity());
+  room later;
+  exact_queue bigger(64 * 1024 / sizeof(int) + 1, later);
+  CHECK(later.reserved == 0);
+}
+
+TEST_CASE("queue: single pushes make room for one item more", "[sync]") {
+  room r;
+  exact_queue q(large, r);
+  for (std::size_t i = 1; i <= 3; ++i) {
+    CHECK(q.try_push(1));
+    CHECK(r.reserved == i);
+  }
+  CHECK(q.try_pop() == 1);
+  CHECK(q.try_push(1));
+  CHECK(r.reserved == 3);
+  CHECK_FALSE(r.overrun);
+}
+
+LEAT_TEST("queue: a run makes room for itself beside what is inside", "[sync]") {
+  room r;
+  exact_queue q(large, r);
+  CHECK(q.try_push(1));
+  auto run = numbers(10);
+  const std::size_t in = co_await q.push_many(run);
+  CHECK(in == 10);
+  CHECK(r.reserved == 11);
+  CHECK_FALSE(r.overrun);
+}
+
+LEAT_TEST("queue: a run beyond the capacity makes room for the capacity", "[sync]") {
+  room r;
+  exact_queue q(20'000, r);
+  outcome o;
+  leat::task_group g;
+  g.spawn(push_all(q, numbers(50'000), o));
+  co_await settle();
+  CHECK(q.size() == 20'000);
+  for (int i = 0; i < 50'000; ++i) static_cast<void>(co_await q.pop());
+  co_await g.join();
+  CHECK(o.pushed == 50'000);
+  CHECK(r.reserved == 20'000);
+  CHECK_FALSE(r.overrun);
+}
+
+LEAT_TEST("queue: a batch that waits has room to give back what it holds", "[sync]") {
+  room r;
+  exact_queue q(4, r);
+  outcome batch;
+  outcome refill;
+  leat::task_group waiting;
+  waiting.spawn(pop_some(q, 6, false, batch));
+  co_await settle();
+  auto five = numbers(5);
+  co_await q.push_many(five);  // all of it goes to the batch
+  waiting.request_stop();
+  leat::task_group g;
+  g.spawn(push_all(q, numbers(4), refill));
+  co_await waiting.join();
+  CHECK(batch.cancelled);
+  CHECK(q.size() >= 5);
+  for (int i = 0; i < 5; ++i) CHECK(co_await q.pop() == i);
+  co_await g.join();
+  CHECK(refill.pushed == 4);
+  CHECK(q.size() == 4);
+  CHECK(r.reserved <= 4 + 6);
+  CHECK_FALSE(r.overrun);
+}
+
+LEAT_TEST("queue: two batches that hold can both give back", "[sync]") {
+  room r;
+  exact_queue q(2, r);
+  outcome first;
+  outcome second;
+  leat::task_group g;
+  g.spawn(pop_some(q, 5, false, first));
+  g.spawn(pop_some(q, 3, true, second));
+  co_await settle();
+  auto four = numbers(4);
+  co_await q.push_many(four);
+  g.request_stop();
+  co_await g.join();
+  CHECK(first.cancelled);
+  CHECK(second.cancelled);
+  CHECK(q.size() == 4);
+  CHECK(r.reserved <= 2 + 5 + 3);
+  CHECK_FALSE(r.overrun);
+}
+
+LEAT_TEST("queue: batches that have ended leave no claim to room", "[sync]") {
+  room r;
+  exact_queue q(4, r);
+  for (int i = 0; i < 100; ++i) {
+    const bool fewer = i % 2 == 0;
+    outcome o;
+    leat::task_group g;
+    g.spawn(pop_some(q, 3, fewer, o));
+    co_await settle();
+    if (i % 3 == 0) {
+      g.request_stop();
+    } else {
+      auto three = numbers(3);
+      co_await q.push_many(three);
+    }
+    co_await g.join();
+  }
+  CHECK(q.size() == 0);
+  CHECK(r.reserved <= 4 + 3);
+  CHECK_FALSE(r.overrun);
+}
+
+LEAT_TEST("queue: pushes that wait have room when it becomes free", "[sync]") {
+  room r;
+  exact_queue q(20'000, r);
+  auto most = numbers(19'999);
+  co_await q.push_many(most);
+  std::vector<outcome> outcomes(3);
+  leat::task_group g;
+  g.spawn(push_all(q, numbers(3), outcomes[0]));
+  g.spawn(push_one(q, 1, outcomes[1]));
+  g.spawn(pop_some(q, 20'003, false, outcomes[2]));
+  co_await g.join();
+  CHECK(outcomes[2].items.size() == 20'003);
+  CHECK(r.reserved <= 20'000 + 20'003);
+  CHECK_FALSE(r.overrun);
+}
+
+LEAT_TEST("queue: without a bound a push asks for its own room only", "[sync]") {
+  room r;
+  exact_queue q(leat::unbounded, r);
+  auto run = numbers(10);
+  co_await q.push_many(run);
+  CHECK(r.reserved == 10);
+  CHECK(co_await q.push(1));
+  CHECK(r.reserved == 11);
+  CHECK_FALSE(r.overrun);
+}
+
+LEAT_TEST("queue: an operation without memory throws, and has not happened", "[sync]") {
+  room r{.refuse = true};
+  exact_queue q(large, r);
+  leat::context& self = co_await leat::this_task::get_context();
+  CHECK_THROWS_AS(q.try_push(1), std::bad_alloc);
+  int refused = 0;
+  try {
+    auto run = numbers(3);
+    co_await q.push_many(run);
+  } catch (const std::bad_alloc&) {
+    ++refused;
+  }
+  CHECK(self.waiting() == nullptr);
+  try {
+    static_cast<void>(co_await q.pop_many(3));
+  } catch (const std::bad_alloc&) {
+    ++refused;
+  }
+  CHECK(self.waiting() == nullptr);
+  CHECK(refused == 2);
+  const auto s = q.statistics();
+  CHECK(s.size == 0);
+  CHECK(s.waiting_pops == 0);
+  CHECK(s.waiting_pushes == 0);
+  r.refuse = false;
+  CHECK(co_await q.push(1));
+  CHECK(co_await q.pop() == 1);
+  CHECK(r.reserved == 1);
+}
+
+TEST_CASE("queue: an async_push without memory ends with an error", "[sync]") {
+  room r{.refuse = true};
+  exact_queue q(large, r);
+  asio::io_context io;
+  std::error_code result;
+  q.async_push(1, asio::bind_executor(io, [&](std::error_code ec, bool in) {
+                 result = ec;
+                 CHECK_FALSE(in);
+               }));
+  CHECK_FALSE(result);
+  io.run();
+  CHECK(result == errc::resource_exhausted);
+  CHECK(q.size() == 0);
+}
+
+LEAT_TEST("queue: a batch has all its room from the beginning", "[sync]") {
+  leat::fifo_queue<int> q(8);
+  auto five = numbers(5);
+  co_await q.push_many(five);
+  const auto batch = co_await q.pop_many(5);
+  REQUIRE(batch);
+  CHECK(batch->capacity() == 5);
+}
+
+}  // namespace queue_memory_test

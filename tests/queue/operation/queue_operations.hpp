@@ -1,0 +1,124 @@
+#pragma once
+
+// Queues to test, and operations on them that run in tasks of their own.
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "leat/async/task.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/error.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/queue/priority_queue.hpp"
+#include "leat/queue/random_shuffle_queue.hpp"
+#include "support/leat_test.hpp"
+
+using leat::errc;
+using leat::task;
+
+struct fifo {
+  using queue = leat::fifo_queue<int>;
+  static queue make(std::size_t capacity) { return queue(capacity, "q"); }
+};
+struct shuffled {
+  using queue = leat::random_shuffle_queue<int>;
+  static queue make(std::size_t capacity) {
+    return queue({.capacity = capacity, .seed = 7, .name = "q"});
+  }
+};
+
+struct prioritized {
+  using queue = leat::priority_queue<int>;
+  static queue make(std::size_t capacity) { return queue(capacity, "q"); }
+};
+using all_queues = std::tuple<fifo, shuffled, prioritized>;
+// Those that take items for a batch as they come.
+using holding_queues = std::tuple<fifo, shuffled>;
+
+inline std::vector<int> numbers(int count) {
+  std::vector<int> all(static_cast<std::size_t>(count));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+template <class Range>
+std::vector<int> sorted(const Range& range) {
+  std::vector<int> copy(range.begin(), range.end());
+  std::sort(copy.begin(), copy.end());
+  return copy;
+}
+
+// What became of one operation that runs in a task of its own.
+struct outcome {
+  bool ended = false;
+  bool cancelled = false;
+  std::size_t pushed = 0;  // push_many
+  bool accepted = false;   // push
+  bool empty = false;      // pop, pop_many
+  std::vector<int> items;  // pop, pop_many
+};
+
+template <class Queue>
+task<> push_one(Queue& q, int value, outcome& o) {
+  try {
+    o.accepted = co_await q.push(std::move(value));
+  } catch (const leat::failure& e) {
+    o.cancelled = e.code() == errc::cancelled;
+  }
+  o.ended = true;
+}
+
+template <class Queue>
+task<> push_all(Queue& q, std::vector<int> values, outcome& o) {
+  try {
+    o.pushed = co_await q.push_many(values);
+  } catch (const leat::partial_push& e) {
+    o.cancelled = true;
+    o.pushed = e.count();
+  }
+  o.ended = true;
+}
+
+template <class Queue>
+task<> pop_one(Queue& q, outcome& o) {
+  try {
+    const auto item = co_await q.pop();
+    if (item) o.items.push_back(*item);
+    o.empty = !item;
+  } catch (const leat::failure& e) {
+    o.cancelled = e.code() == errc::cancelled;
+  }
+  o.ended = true;
+}
+
+template <class Queue>
+task<> pop_some(Queue& q, std::size_t count, bool fewer_at_end, outcome& o) {
+  try {
+    std::optional<std::vector<int>> batch;
+    if (fewer_at_end) {
+      batch = co_await q.pop_up_to(count);
+    } else {
+      batch = co_await q.pop_many(count);
+    }
+    if (batch) o.items = *batch;
+    o.empty = !batch;
+  } catch (const leat::failure& e) {
+    o.cancelled = e.code() == errc::cancelled;
+  }
+  o.ended = true;
+}
+
+// Lets every task that can run do so.
+inline task<> settle() {
+  for (int i = 0; i < 8; ++i) co_await leat::this_task::yield();
+}
+
+template <class Body>
+void on_virtual_time(Body body) {
+  leat::sim::run(body());
+}

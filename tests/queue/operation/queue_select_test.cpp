@@ -1,0 +1,314 @@
+// Queue operations in a select: the winner moves, nothing else does.
+
+#include "leat/queue/detail/queue_select_branch.hpp"
+
+#include <chrono>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "leat/async/as_tuple.hpp"
+#include "leat/async/task_group.hpp"
+#include "queue/operation/queue_operations.hpp"
+
+namespace queue_select_test {
+
+using namespace std::chrono_literals;
+
+LEAT_TEST("select: of two queues the one that has something", "[sync]") {
+  leat::fifo_queue<int> a(2, "a");
+  leat::fifo_queue<std::string> b(2, "b");
+  co_await b.push("text");
+  const auto first = co_await leat::select(a.pop(), b.pop());
+  REQUIRE(first.index() == 1);
+  CHECK(std::get<1>(first) == "text");
+  CHECK(b.size() == 0);
+  co_await a.push(1);
+  co_await b.push("more");
+  const auto second = co_await leat::select(a.pop(), b.pop());  // both could: the first in the list
+  REQUIRE(second.index() == 0);
+  CHECK(std::get<0>(second) == 1);
+  CHECK(b.size() == 1);
+}
+
+LEAT_TEST("select: a waiting one takes the first item that comes, from one queue only", "[sync]") {
+  leat::fifo_queue<int> a(2, "a");
+  leat::fifo_queue<int> b(2, "b");
+  leat::task_group group;
+  std::size_t index = 9;
+  group.spawn([](auto& x, auto& y, std::size_t& out) -> task<> {
+    const auto r = co_await leat::select(x.pop(), y.pop());
+    out = r.index();
+  }(a, b, index));
+  co_await settle();
+  CHECK(a.statistics().waiting_pops == 1);
+  CHECK(b.statistics().waiting_pops == 1);
+  CHECK(b.try_push(1));
+  CHECK(a.try_push(2));  // before the task goes on: it has won at b and takes nothing here
+  co_await group.join();
+  CHECK(index == 1);
+  CHECK(a.size() == 1);
+  CHECK(b.size() == 0);
+  CHECK(a.statistics().waiting_pops == 0);
+}
+
+LEAT_TEST("select: who waits behind one that has lost is served", "[sync]") {
+  leat::fifo_queue<int> a(2, "a");
+  leat::fifo_queue<int> b(2, "b");
+  leat::task_group group;
+  group.spawn([](auto& x, auto& y) -> task<> { co_await leat::select(x.pop(), y.pop()); }(a, b));
+  co_await settle();
+  outcome behind;
+  group.spawn(pop_one(a, behind));
+  co_await settle();
+  CHECK(b.try_push(1));
+  CHECK(a.try_push(2));
+  co_await group.join();
+  CHECK(behind.items == std::vector<int>{2});
+}
+
+LEAT_TEST("select: pushes, of which one goes in", "[sync]") {
+  leat::fifo_queue<int> a(1, "a");
+  leat::fifo_queue<int> b(1, "b");
+  co_await a.push(0);
+  co_await b.push(0);
+  leat::task_group group;
+  group.spawn([](auto& x, auto& y) -> task<> {
+    const auto r = co_await leat::select(x.push(1), y.push(2));
+    CHECK(r.index() == 1);
+    CHECK(std::get<1>(r));
+  }(a, b));
+  co_await settle();
+  CHECK(b.try_pop() == 0);
+  CHECK(a.try_pop() == 0);
+  co_await group.join();
+  CHECK(a.size() == 0);
+  CHECK(b.try_pop() == 2);
+}
+
+LEAT_TEST("select: a close is an end that wins", "[sync]") {
+  leat::fifo_queue<int> a(1, "a");
+  leat::fifo_queue<int> full(1, "full");
+  co_await full.push(0);
+  leat::task_group group;
+  group.spawn([](auto& x) -> task<> {
+    const auto r = co_await leat::select(leat::sleep_for(1h), x.pop());
+    REQUIRE(r.index() == 1);
+    CHECK_FALSE(std::get<1>(r).has_value());
+  }(a));
+  group.spawn([](auto& x) -> task<> {
+    const auto r = co_await leat::select(leat::sleep_for(1h), x.push(1));
+    REQUIRE(r.index() == 1);
+    CHECK(std::get<1>(r));  // a close lets waiting pushes in
+  }(full));
+  co_await settle();
+  a.close();
+  full.close();
+  CHECK(full.try_pop() == 0);
+  co_await group.join();
+  const auto closed = co_await leat::select(full.push(2), leat::sleep_for(1h));
+  REQUIRE(closed.index() == 0);
+  CHECK_FALSE(std::get<0>(closed));
+}
+
+LEAT_TEST("select: a queue that fails throws its cause", "[sync]") {
+  leat::fifo_queue<int> a(1, "a");
+  leat::task_group group;
+  group.spawn([](auto& x) -> task<> {
+    bool thrown = false;
+    try {
+      co_await leat::select(leat::sleep_for(1h), x.pop());
+    } catch (const leat::failure& e) {
+      thrown = e.code() == errc::data_loss;
+    }
+    CHECK(thrown);
+  }(a));
+  co_await settle();
+  a.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "cause")));
+  co_await group.join();
+}
+
+TEMPLATE_LIST_TEST_CASE("with_timeout: a pop that is late has taken nothing", "[sync]",
+                        all_queues) {
+  on_virtual_time([]() -> task<> {
+    auto q = TestType::make(4);
+    for (int i = 0; i < 2; ++i) {
+      bool late = false;
+      try {
+        co_await leat::with_timeout(q.pop(), 10ms);
+      } catch (const leat::failure& e) {
+        late = e.code() == errc::deadline_exceeded;
+        CHECK(std::string(e.what()).find("pop from queue 'q'") == 0);
+      }
+      CHECK(late);
+    }
+    CHECK(q.try_push(37));
+    const auto item = co_await leat::with_timeout(q.pop(), 10ms);
+    CHECK(item == 37);
+  });
+}
+
+TEMPLATE_LIST_TEST_CASE("with_timeout: a batch that is late gives back what it holds", "[sync]",
+                        all_queues) {
+  on_virtual_time([]() -> task<> {
+    auto q = TestType::make(4);
+    std::vector<int> items = numbers(3);
+    co_await q.push_many(items);
+    bool late = false;
+    try {
+      co_await leat::with_timeout(q.pop_many(4), 10ms);
+    } catch (const leat::failure& e) {
+      late = e.code() == errc::deadline_exceeded;
+    }
+    CHECK(late);
+    CHECK(q.size() == 3);
+    const auto all = co_await q.pop_many(3);
+    REQUIRE(all);
+    CHECK(sorted(*all) == numbers(3));
+  });
+}
+
+// ---- A select or a limit that a function returns owns its operations.
+
+using text_queue = leat::fifo_queue<std::string>;
+
+auto pop_soon(text_queue& q) { return leat::with_timeout(q.pop(), 5ms); }
+auto batch_soon(text_queue& q) { return leat::with_timeout(q.pop_many(2), 5ms); }
+auto push_soon(text_queue& q, const std::string& value) {
+  return leat::with_timeout(q.push(value), 5ms);
+}
+auto push_all_soon(text_queue& q, std::span<std::string> values) {
+  return leat::with_timeout(q.push_many(values), 5ms);
+}
+auto pop_any(text_queue& a, text_queue& b) { return leat::select(a.pop(), b.pop()); }
+auto try_to_pop(text_queue& q) { return leat::as_tuple(pop_soon(q)); }
+auto told_pop(text_queue& q) { return leat::as_tuple(q.pop()); }
+auto told_push(text_queue& q, const std::string& value) { return leat::as_tuple(q.push(value)); }
+
+LEAT_TEST("with_timeout: a function can return it, and a select, with any queue operation",
+          "[sync]") {
+  const std::string long_text(100, 'x');
+  text_queue a(2, "a");
+  text_queue b(2, "b");
+  auto push = push_soon(a, std::string(long_text));
+  auto told = told_push(b, std::string(long_text));
+  auto pop = pop_soon(a);
+  auto late = try_to_pop(a);
+  auto any = pop_any(a, b);
+  leat_test::overwrite_stack();
+  const bool in = co_await push;
+  CHECK(in);
+  const auto [none, also_in] = co_await told;
+  CHECK((!none && also_in));
+  const auto item = co_await pop;
+  CHECK(item == long_text);
+  const auto [ec, nothing] = co_await late;
+  CHECK(ec == errc::deadline_exceeded);
+  CHECK_FALSE(nothing);
+  const auto first = co_await any;
+  REQUIRE(first.index() == 1);
+  CHECK(std::get<1>(first) == long_text);
+  CHECK(a.statistics().waiting_pops + b.statistics().waiting_pops == 0);
+}
+
+auto push_two_soon(text_queue& q, std::string last) {
+  return leat::with_timeout(q.push_many({"one", std::move(last)}), 5ms);
+}
+
+LEAT_TEST("with_timeout: owns the items of a push_many in braces", "[sync]") {
+  text_queue q(2, "q");
+  auto push = push_two_soon(q, std::string(100, 'x'));
+  leat_test::overwrite_stack();
+  const std::size_t count = co_await push;
+  CHECK(count == 2);
+  CHECK(q.try_pop() == "one");
+  CHECK(q.try_pop() == std::string(100, 'x'));
+}
+
+LEAT_TEST("with_timeout: one that a function returns waits, and gives back what it held",
+          "[sync]") {
+  text_queue q(2, "q");
+  leat::task_group group;
+  group.spawn([](text_queue& to) -> task<> {
+    co_await leat::sleep_for(1ms);
+    co_await to.push("one");
+    co_await leat::sleep_for(10ms);
+    co_await to.push("two");
+    co_await to.push("three");
+  }(q));
+  auto pop = told_pop(q);
+  auto batch = batch_soon(q);
+  leat_test::overwrite_stack();
+  const auto [ec, one] = co_await pop;
+  CHECK(one == "one");
+  std::error_code late;
+  try {
+    co_await batch;
+  } catch (const leat::failure& e) {
+    late = e.code();
+  }
+  CHECK(late == errc::deadline_exceeded);
+  co_await group.join();
+  std::vector<std::string> more{"four", "five"};
+  auto run = push_all_soon(q, more);
+  leat_test::overwrite_stack();
+  std::size_t pushed = 9;
+  try {
+    co_await run;
+  } catch (const leat::partial_push& e) {
+    pushed = e.count();
+  }
+  CHECK(pushed == 0);
+  CHECK(q.size() == 2);
+}
+
+LEAT_TEST("select: a batch that loses at its last item gives all back to who waits behind",
+          "[sync]") {
+  leat::fifo_queue<int> a(4, "a");
+  leat::fifo_queue<int> b(4, "b");
+  leat::task_group group;
+  std::size_t index = 9;
+  group.spawn([](auto& x, auto& y, std::size_t& out) -> task<> {
+    const auto r = co_await leat::select(x.pop_many(2), y.pop());
+    out = r.index();
+  }(a, b, index));
+  co_await settle();
+  outcome behind;
+  group.spawn(pop_some(a, 2, false, behind));
+  co_await settle();
+  const bool in = co_await a.push(1);
+  CHECK(in);
+  CHECK(b.try_push(5));
+  const bool last = co_await a.push(2);  // would complete the batch, which has lost at b
+  CHECK(last);
+  co_await group.join();
+  CHECK(index == 1);
+  CHECK(behind.items == std::vector<int>{1, 2});
+}
+
+LEAT_TEST("select: a stop leaves no trace in any line", "[sync]") {
+  leat::fifo_queue<int> a(1, "a");
+  leat::fifo_queue<int> b(1, "b");
+  co_await b.push(0);
+  leat::task_group group;
+  bool cancelled = false;
+  group.spawn([](auto& x, auto& y, bool& out) -> task<> {
+    try {
+      co_await leat::select(x.pop(), y.push(1), leat::sleep_for(1h));
+    } catch (const leat::failure& e) {
+      out = e.code() == errc::cancelled;
+    }
+  }(a, b, cancelled));
+  co_await settle();
+  group.request_stop();
+  co_await group.join();
+  CHECK(cancelled);
+  CHECK(a.statistics().waiting_pops == 0);
+  CHECK(b.statistics().waiting_pushes == 0);
+  CHECK(b.try_pop() == 0);
+  CHECK(b.size() == 0);
+}
+
+}  // namespace queue_select_test

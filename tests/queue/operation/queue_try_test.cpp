@@ -1,0 +1,160 @@
+// The batch operations that never wait.
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leat/async/task_group.hpp"
+#include "queue/operation/queue_operations.hpp"
+
+namespace queue_try_test {
+struct counted_item {
+  int value;
+  static inline std::function<void()> before_memory = {};
+};
+}  // namespace queue_try_test
+
+// The memory of a batch, and what happens just before it is there.
+template <>
+struct std::allocator<queue_try_test::counted_item> {
+  using value_type = queue_try_test::counted_item;
+  value_type* allocate(std::size_t n) {
+    if (auto f = std::exchange(queue_try_test::counted_item::before_memory, {})) f();
+    return static_cast<value_type*>(::operator new(n * sizeof(value_type)));
+  }
+  void deallocate(value_type* p, std::size_t) noexcept { ::operator delete(p); }
+  friend bool operator==(const allocator&, const allocator&) { return true; }
+};
+
+namespace queue_try_test {
+
+TEST_CASE("queue: try_pop_up_to takes what comes in while it gets its memory", "[sync]") {
+  struct smaller {
+    bool operator()(const counted_item& a, const counted_item& b) const {
+      return a.value < b.value;
+    }
+  };
+  leat::priority_queue<counted_item, smaller> q(4);
+  CHECK(q.try_push(counted_item{5}));
+  counted_item::before_memory = [&q] { CHECK(q.try_push(counted_item{3})); };
+  const auto both = q.try_pop_up_to(2);  // there was never a moment with 3 alone
+  REQUIRE(both);
+  REQUIRE(both->size() == 2);
+  CHECK(both->at(0).value == 3);
+  CHECK(both->at(1).value == 5);
+}
+
+TEMPLATE_LIST_TEST_CASE("queue: try_push_many puts in what there is room for", "[sync]",
+                        all_queues) {
+  auto q = TestType::make(4);
+  std::vector<int> items = numbers(6);
+  CHECK(q.try_push_many(items) == 4);
+  CHECK(q.try_push_many(items) == 0);
+  CHECK(q.size() == 4);
+  const auto all = q.try_pop_many(4);
+  REQUIRE(all);
+  CHECK(sorted(*all) == numbers(4));
+  CHECK(q.try_push_many({}) == 0);
+  CHECK(q.statistics().pushed == 4);
+}
+
+TEST_CASE("queue: try_push_many leaves with their owner what did not go in", "[sync]") {
+  leat::fifo_queue<std::string> q(1);
+  std::vector<std::string> items{"first", "second"};
+  CHECK(q.try_push_many(items) == 1);
+  CHECK(items[1] == "second");
+  CHECK(q.try_pop() == "first");
+}
+
+TEMPLATE_LIST_TEST_CASE("queue: try_push_many to who waits is more than the capacity", "[sync]",
+                        holding_queues) {
+  on_virtual_time([]() -> task<> {
+    auto q = TestType::make(2);
+    leat::task_group g;
+    outcome batch;
+    outcome single;
+    g.spawn(pop_some(q, 5, false, batch));
+    g.spawn(pop_one(q, single));
+    co_await settle();
+    std::vector<int> items = numbers(10);
+    CHECK(q.try_push_many(items) == 8);
+    CHECK(q.size() == 2);
+    co_await g.join();
+    CHECK(batch.items.size() == 5);
+    CHECK(single.items.size() == 1);
+  });
+}
+
+TEMPLATE_LIST_TEST_CASE("queue: try batches never overtake a line", "[sync]", all_queues) {
+  on_virtual_time([]() -> task<> {
+    auto q = TestType::make(2);
+    leat::task_group g;
+    outcome batch;
+    g.spawn(pop_some(q, 2, false, batch));
+    co_await settle();
+    CHECK(q.try_push(1));
+    CHECK_FALSE(q.try_pop_many(1));
+    CHECK_FALSE(q.try_pop_up_to(1));
+    CHECK(q.try_push(2));
+    co_await g.join();
+    CHECK(sorted(batch.items) == std::vector<int>{1, 2});
+
+    std::vector<int> two = numbers(2);
+    CHECK(q.try_push_many(two) == 2);
+    outcome push;
+    g.spawn(push_all(q, numbers(3), push));
+    co_await settle();
+    CHECK(q.try_push_many(two) == 0);
+    CHECK(q.try_pop_many(2));  // lets two of the three in
+    CHECK(q.try_push_many(two) == 0);
+    CHECK(q.try_pop_up_to(5).value().size() == 2);
+    co_await g.join();
+    CHECK(push.pushed == 3);
+    CHECK(q.try_push_many(two) == 1);
+  });
+}
+
+TEMPLATE_LIST_TEST_CASE("queue: try_pop_many takes all it was asked for, or none", "[sync]",
+                        all_queues) {
+  auto q = TestType::make(4);
+  std::vector<int> items = numbers(3);
+  CHECK(q.try_push_many(items) == 3);
+  CHECK_FALSE(q.try_pop_many(4));
+  CHECK_FALSE(q.try_pop_many(SIZE_MAX));
+  CHECK(q.size() == 3);
+  CHECK(q.try_pop_many(0).value().empty());
+  CHECK(q.try_pop_many(2).value().size() == 2);
+  CHECK(q.statistics().returned == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("queue: try_pop_up_to takes what is there", "[sync]", all_queues) {
+  auto q = TestType::make(4);
+  CHECK_FALSE(q.try_pop_up_to(1));
+  CHECK(q.try_pop_up_to(0).value().empty());
+  std::vector<int> items = numbers(3);
+  CHECK(q.try_push_many(items) == 3);
+  CHECK(q.try_pop_up_to(2).value().size() == 2);
+  CHECK(q.try_pop_up_to(SIZE_MAX).value().size() == 1);
+  CHECK(q.try_push(7));
+  q.close();
+  CHECK(q.try_push_many(items) == 0);
+  CHECK(q.try_pop_up_to(5).value() == std::vector<int>{7});
+  CHECK_FALSE(q.try_pop_up_to(5));
+}
+
+TEST_CASE("random_shuffle_queue: the try batches leave the minimum in, until the close", "[sync]") {
+  leat::random_shuffle_queue<int> q({.capacity = 10, .min_after_dequeue = 2, .seed = 7});
+  std::vector<int> items = numbers(5);
+  CHECK(q.try_push_many(items) == 5);
+  CHECK_FALSE(q.try_pop_many(4));
+  CHECK(q.try_pop_up_to(5).value().size() == 3);
+  CHECK_FALSE(q.try_pop_up_to(5));
+  q.close();
+  CHECK(q.try_pop_up_to(5).value().size() == 2);
+}
+
+}  // namespace queue_try_test

@@ -1,0 +1,364 @@
+// What a dump tells of waits on queues and owners, and of those that wait for each other.
+
+#include <regex>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/sim/world.hpp"
+#include "leat/sync/coordinator.hpp"
+#include "leat/sync/queue_runner.hpp"
+#include "support/dump.hpp"
+#include "support/leat_test.hpp"
+#include "support/refusal.hpp"
+
+namespace queue_waits_test {
+
+using namespace std::chrono_literals;
+using leat::coordinator;
+using leat::fifo_queue;
+using leat::task;
+using leat::task_group;
+using leat_test::contains;
+using leat_test::dump;
+
+const std::string in_this_file = R"( at queue_waits_test\.cpp:\d+ in )";  // for an expression
+
+// What a stop ends is no error here.
+task<void> stop_and_join(task_group& group) {
+  group.request_stop();
+  try {
+    co_await group.join();
+  } catch (const leat::failure&) {
+  }
+}
+
+// Fills faster than it empties: two in, one out.
+task<void> greedy(fifo_queue<int>& into, fifo_queue<int>& from) {
+  for (bool open = true; open;) {
+    co_await into.push(1);
+    open = co_await into.push(2);
+    const auto answer = co_await from.pop();
+    open = open && answer.has_value();
+  }
+}
+
+task<void> echo(fifo_queue<int>& from, fifo_queue<int>& into) {
+  while (const auto item = co_await from.pop()) {
+    const bool pushed = co_await into.push(*item);
+    if (!pushed) co_return;
+  }
+}
+
+constexpr const char* the_cycle =
+    "these probably wait for each other: 'b' (push to queue 'q2' (2 of 2)) -> "
+    "'a' (push to queue 'q1' (2 of 2)) -> 'b'";
+
+LEAT_TEST("dump: names who waits for each other through full queues", "[sync]") {
+  fifo_queue<int> q1(2, "q1"), q2(2, "q2");
+  task_group group;
+  group.spawn(greedy(q1, q2), "a");
+  group.spawn(echo(q1, q2), "b");
+  co_await leat::sleep_for(1s);
+  const std::string text = dump();
+  const std::string json = dump(leat::dump_format::json);
+  co_await stop_and_join(group);
+  INFO(text);
+  CHECK(contains(text, the_cycle));
+  CHECK(contains(json, R"("cycles":[{"certain":false,"members":[)"));
+  CHECK(contains(json,
+                 R"("object":{"type":"queue","name":"q1","size":2,"capacity":2,"asked":1,"done":0,)"
+                 R"("closed":false})"));
+}
+
+LEAT_TEST("dump: E61 a batch tells how many it wants and how many it has", "[sync]") {
+  fifo_queue<int> q(10, "q");
+  task_group g;
+  bool ended_empty = false;
+  g.spawn([](fifo_queue<int>& from, bool& empty) -> task<void> {
+    empty = !co_await from.pop_many(4);
+  }(q, ended_empty));
+  for (int i = 0; i < 3; ++i) {
+    CHECK(q.try_push(i));
+    co_await leat::this_task::yield();
+  }
+  const std::string text = dump();
+  const std::string json = dump(leat::dump_format::json);
+  INFO(text);
+  INFO(json);
+  CHECK(contains(text, "pop from queue 'q' (0 of 10), 3 of 4 done"));
+  CHECK(contains(json, R"("asked":4,"done":3)"));
+  q.close();
+  co_await g.join();
+  CHECK(ended_empty);
+  CHECK(q.size() == 3);
+}
+
+LEAT_TEST("dump: nobody is stuck when somebody else has served before", "[sync]") {
+  fifo_queue<int> q1(2, "q1"), q2(2, "q2");
+  task_group group;
+  group.spawn(
+      [](fifo_queue<int>& from) -> task<void> {
+        co_await from.pop();
+        co_await leat::sleep_for(1h);
+      }(q1),
+      "c");
+  co_await leat::this_task::yield();  // c waits at q1, and is known there
+  group.spawn(greedy(q1, q2), "a");
+  group.spawn(echo(q1, q2), "b");
+  co_await leat::sleep_for(1s);
+  const std::string text = dump();
+  co_await stop_and_join(group);
+  INFO(text);
+  CHECK(contains(text, "a: push to queue 'q1' (2 of 2)"));
+  CHECK(contains(text, "b: push to queue 'q2' (2 of 2)"));
+  CHECK_FALSE(contains(text, "wait for each other"));
+}
+
+LEAT_TEST("dump: nobody is stuck when somebody else has fed before", "[sync]") {
+  const bool feeder_first = GENERATE(true, false);  // it waits for room; a waits for it
+  const bool feeder_lives = GENERATE(true, false);
+  fifo_queue<int> q1(1, "q1"), q2(1, "q2");
+  task_group group;
+  const auto feed = [](fifo_queue<int>& to, bool lives) -> task<void> {
+    co_await to.push(1);
+    co_await to.push(2);
+    if (lives) co_await leat::sleep_for(1h);
+  };
+  const auto consume = [](fifo_queue<int>& from, fifo_queue<int>& to) -> task<void> {
+    co_await from.pop();
+    co_await from.pop();
+    co_await to.push(3);
+    co_await from.pop();
+    co_await from.pop();
+  };
+  if (feeder_first) {
+    group.spawn(feed(q1, feeder_lives), "feeder");
+    co_await leat::this_task::yield();
+  }
+  group.spawn(
+      [](fifo_queue<int>& from, fifo_queue<int>& to) -> task<void> {
+        co_await from.pop();
+        co_await to.push(4);
+        co_await from.pop();
+      }(q2, q1),
+      "b");
+  group.spawn(consume(q1, q2), "a");
+  co_await leat::this_task::yield();
+  if (!feeder_first) group.spawn(feed(q1, feeder_lives), "feeder");
+  co_await leat::sleep_for(1s);
+  const std::string text = dump();
+  co_await stop_and_join(group);
+  INFO("the feeder comes first: " << feeder_first << ", lives on: " << feeder_lives);
+  INFO(text);
+  CHECK(contains(text, "a: pop from queue 'q1' (0 of 1)"));
+  CHECK(contains(text, "b: pop from queue 'q2' (0 of 1)"));
+  CHECK(contains(text, "wait for each other") == !feeder_lives);
+}
+
+LEAT_TEST("dump: who was served and is about to go on is not stuck", "[sync]") {
+  fifo_queue<int> q1(2, "q1"), q2(2, "q2");
+  task_group group;
+  group.spawn(greedy(q1, q2), "a");
+  group.spawn(echo(q1, q2), "b");
+  co_await leat::sleep_for(1s);
+  const auto taken = q1.try_pop();  // lets a go on, in its next turn
+  const std::string text = dump();
+  co_await stop_and_join(group);
+  INFO(text);
+  CHECK(taken);
+  CHECK_FALSE(contains(text, "wait for each other"));
+}
+
+TEST_CASE("world: a deadlock names who waits for each other", "[sync]") {
+  leat::sim::world w(1, {.threads = 2});
+  std::string what;
+  try {
+    w.run([](leat::sim::world& here) -> task<> {
+      fifo_queue<int> q1(2, "q1"), q2(2, "q2");
+      task_group group;
+      group.spawn_on(here.thread(0), greedy(q1, q2), "a");
+      group.spawn_on(here.thread(1), echo(q1, q2), "b");
+      co_await group.join();
+    });
+  } catch (const leat::sim::deadlock& e) {
+    what = e.what();
+  }
+  INFO(what);
+  CHECK(contains(what, "these probably wait for each other: "));
+  CHECK(contains(what, "'a' (push to queue 'q1' (2 of 2)) -> 'b' (push to queue 'q2' (2 of 2))") !=
+        contains(what,
+                 "'b' (push to queue 'q2' (2 of 2)) -> 'a' (push to queue 'q1' (2 of 2)) -> 'b'"));
+}
+
+TEST_CASE("coordinator: a dump tells what threads block on, and that it is each other", "[sync]") {
+  fifo_queue<int> q1(1, "q1"), q2(1, "q2");
+  coordinator c({.name = "training"});
+  const auto pop_then_fill = [](fifo_queue<int>& from, fifo_queue<int>& into) {
+    if (from.wait_pop()) {
+      while (into.wait_push(1)) {
+      }
+    }
+  };
+  c.start_thread("left", [&](const std::stop_token&) { pop_then_fill(q2, q1); });
+  c.start_thread("right", [&](const std::stop_token&) { pop_then_fill(q1, q2); });
+  // Who pops is known of those that waited for it.
+  while (q1.statistics().waiting_pops == 0 || q2.statistics().waiting_pops == 0) {
+    std::this_thread::yield();
+  }
+  REQUIRE(q1.try_push(0));
+  const auto stuck = [](const fifo_queue<int>& q) {
+    const auto now = q.statistics();
+    return now.popped == 1 && now.waiting_pushes == 1;
+  };
+  while (!stuck(q1) || !stuck(q2)) {
+    std::this_thread::yield();
+  }
+  const std::string text = dump();
+  c.request_stop();
+  c.wait_join({.grace = 1h});
+  INFO(text);
+  CHECK(contains(text, "coordinator 'training', 0 tasks, 2 threads\n"));
+  CHECK(contains(text, "  thread left: push to queue 'q1' (1 of 1), at queue_waits_test.cpp:"));
+  CHECK(contains(text, "  thread right: push to queue 'q2' (1 of 1), at queue_waits_test.cpp:"));
+  CHECK(contains(text, "these probably wait for each other: "));
+  CHECK(contains(text,
+                 "'left' (push to queue 'q1' (1 of 1)) -> 'right' (push to queue 'q2' (1 of 1))") !=
+        contains(text,
+                 "'right' (push to queue 'q2' (1 of 1)) -> 'left' (push to queue 'q1' (1 of 1)) -> "
+                 "'right'"));
+}
+
+TEST_CASE("coordinator: threads that block on an owner are told by their own lines", "[sync]") {
+  leat::runtime rt;
+  leat::scheduler& home = rt.get_scheduler();
+  fifo_queue<int> open(1, "open"), fed(1, "fed"), also_fed(1, "also fed");
+  const auto pop = [](fifo_queue<int>& q) -> task<void> { co_await q.pop(); };
+  const auto produce = [&open]() -> task<bool> { co_return (co_await open.pop()).has_value(); };
+  coordinator other({.name = "other"});
+  other.spawn_on(home, pop(open));
+  task_group group("some");
+  group.spawn_on(home, pop(open));
+  leat::queue_runner started(fed), runner(also_fed);
+  started.add(produce);
+  runner.add(produce);
+  const leat::queue_run run = started.start(group, home);
+  coordinator c({.name = "training"});
+  c.start_thread("a", [&](const std::stop_token&) { other.wait_join(); });
+  c.start_thread("b", [&](const std::stop_token&) { other.block_for_stop(); });
+  c.start_thread("c", [&](const std::stop_token&) { group.wait_join(); });
+  c.start_thread("d", [&](const std::stop_token&) { rt.block_on(pop(open)); });
+  c.start_thread("e", [&](const std::stop_token&) { runner.wait_run(home); });
+  c.start_thread("f", [&](const std::stop_token&) { run.wait_join(); });
+  std::string text;
+  do {
+    std::this_thread::yield();
+    text = dump();
+  } while (contains(text, "running"));
+  other.request_stop();
+  open.close();
+  c.wait_join();
+  group.wait_join();
+  INFO(text);
+  const auto told = [&](const std::string& thread_and_wait) {
+    return std::regex_search(text, std::regex("  thread " + thread_and_wait + "," + in_this_file));
+  };
+  CHECK(told("a: join coordinator 'other', 1 task live"));
+  CHECK(told("b: wait for a stop of coordinator 'other'"));
+  CHECK(told("c: join task group 'some', 2 tasks live"));
+  CHECK(told("d: join runtime, 1 task live"));
+  CHECK(told("e: join task group 'queue_runner also fed', 1 task live"));
+  CHECK(told("f: pop from queue 'the end of queue_runner fed' \\(0 of 1\\)"));
+}
+
+LEAT_TEST("dump: a wait for a stop is told as one, and not as a join", "[sync]") {
+  coordinator c({.name = "training"}), other({.name = "other"});
+  c.spawn([](coordinator& o) -> task<void> { co_await o.wait_for_stop(); }(other), "waiter");
+  co_await leat::this_task::yield();
+  const std::string text = dump();
+  other.request_stop();
+  co_await c.join();
+  INFO(text);
+  CHECK(
+      contains(text, "  waiter: wait for a stop of coordinator 'other', at queue_waits_test.cpp:"));
+}
+
+TEST_CASE("coordinator: where a registered thread waits is not known", "[sync]") {
+  fifo_queue<int> q(1, "q");
+  coordinator c({.name = "training"});
+  c.register_thread(std::jthread([&q] { q.wait_pop(); }), "registered");
+  while (q.statistics().waiting_pops == 0) std::this_thread::yield();
+  const std::string text = dump();
+  const std::string json = dump(leat::dump_format::json);
+  c.request_stop();
+  std::string late;
+  try {
+    c.wait_join({.grace = 0s});
+  } catch (const leat::stragglers_error& e) {
+    late = e.what();
+  }
+  q.close();
+  c.wait_join();
+  INFO(text);
+  INFO(json);
+  INFO(late);
+  CHECK(contains(text, "\n  thread registered: not known: it was started elsewhere\n"));
+  CHECK(contains(late, "\n  thread registered: not known: it was started elsewhere"));
+  CHECK(contains(json, R"("name":"registered","state":"unknown","wait":null})"));
+}
+
+LEAT_TEST("coordinator: a late join names who waits for whom in spite of the stop", "[sync]") {
+  fifo_queue<int> q1(2, "q1"), q2(2, "q2");
+  coordinator c({.name = "training"});
+  const auto shield = [](task<void> body, std::string name) -> task<void> {
+    task_group inner(leat::shielded, "inner");
+    inner.spawn(std::move(body), name);
+    co_await inner.join();
+  };
+  c.spawn(shield(greedy(q1, q2), "a"), "outer a");
+  c.spawn(shield(echo(q1, q2), "b"), "outer b");
+  co_await leat::sleep_for(1s);
+  c.request_stop();
+  std::string what;
+  try {
+    co_await c.join({.grace = 1s});
+  } catch (const leat::stragglers_error& e) {
+    what = e.what();
+  }
+  q1.close_and_cancel();
+  q2.close_and_cancel();
+  try {
+    co_await c.join();
+  } catch (const leat::failure&) {
+  }
+  INFO(what);
+  CHECK(contains(what, the_cycle));
+}
+
+LEAT_TEST("fifo_queue: an operation after a stop names the error of its queue", "[sync]") {
+  leat::fifo_queue<int> q(1, "images");
+  q.fail(std::make_exception_ptr(std::runtime_error("disk 3 is gone")));
+  leat::task_group group;
+  std::string what;
+  std::error_code code;
+  group.spawn([](leat::fifo_queue<int>& queue, std::string& w, std::error_code& c) -> task<> {
+    try {
+      co_await queue.pop();
+    } catch (const leat::failure& e) {
+      w = e.what();
+      c = e.code();
+    }
+  }(q, what, code));
+  group.request_stop();
+  co_await group.join();
+  CHECK(code == leat::errc::cancelled);
+  CHECK(what.find("had failed before the stop request: disk 3 is gone") != what.npos);
+}
+
+}  // namespace queue_waits_test

@@ -1,0 +1,253 @@
+// What a dump tells of queues and of every form of operation that waits on them.
+
+#include <atomic>
+#include <optional>
+#include <regex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <asio/bind_executor.hpp>
+#include <asio/io_context.hpp>
+
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/queue/padding_fifo_queue.hpp"
+#include "leat/queue/priority_queue.hpp"
+#include "leat/queue/random_shuffle_queue.hpp"
+#include "leat/queue/tensor_queue.hpp"
+#include "leat/sim/world.hpp"
+#include "leat/sync/coordinator.hpp"
+#include "support/dump.hpp"
+#include "support/foreign_coroutine.hpp"
+#include "support/leat_test.hpp"
+#include "support/refusal.hpp"
+
+namespace queues_in_dump_test {
+
+using namespace std::chrono_literals;
+using leat::fifo_queue;
+using leat::task;
+using leat::task_group;
+using leat_test::contains;
+using leat_test::dump;
+
+// A line of an operation, below its queue.
+bool has_operation(const std::string& text, const std::string& queue, const std::string& what) {
+  return std::regex_search(
+      text, std::regex("(^|\n)queue '" + queue + "' \\([^\n]*\n(  [^\n]*\n)*?  " + what +
+                       ", at queues_in_dump_test\\.cpp:\\d+ in "));
+}
+
+TEST_CASE("dump: lists queues on which nobody waits, with fill and state", "[sync]") {
+  fifo_queue<int> requests(4, "requests"), without_limit(leat::unbounded, "log"), over(2, "over");
+  REQUIRE(requests.try_push(1));
+  REQUIRE(requests.try_push(2));
+  over.close();
+  const std::string text = dump();
+  INFO(text);
+  CHECK(contains(text,
+                 "queue 'requests' (2 of 4)\nqueue 'log' (0)\nqueue 'over' (0 of 2, closed)\n"));
+}
+
+TEST_CASE("dump: lists queues of every kind", "[sync]") {
+  leat::priority_queue<int> priority(3, "priority");
+  leat::random_shuffle_queue<int> shuffle(
+      {.capacity = 5, .min_after_dequeue = 2, .name = "shuffle"});
+  leat::padding_fifo_queue padding(6, {{leat::dtype::int64, {leat::unknown_dimension}, "x"}},
+                                   "padding");
+  leat::tensor_queue<fifo_queue<leat::tensor_tuple>> tensors({{leat::dtype::int64, {}, "x"}}, 7U,
+                                                             "tensors");
+  const std::string text = dump();
+  INFO(text);
+  for (const char* line : {"queue 'priority' (0 of 3)\n", "queue 'shuffle' (0 of 5)\n",
+                           "queue 'padding' (0 of 6, weight 0)\n", "queue 'tensors' (0 of 7)\n"}) {
+    CHECK(contains(text, line));
+  }
+}
+
+TEST_CASE("dump: a queue that has gone is not in it", "[sync]") {
+  {
+    const fifo_queue<int> gone(4, "gone");
+  }
+  CHECK_FALSE(contains(dump(), "gone"));
+}
+
+TEST_CASE("dump: tells of Asio handlers that wait", "[sync]") {
+  asio::io_context context;
+  fifo_queue<int> replies(4, "replies"), full(1, "full");
+  REQUIRE(full.try_push(1));
+  int ended = 0;
+  replies.async_pop(
+      asio::bind_executor(context, [&](std::error_code, std::optional<int>) { ++ended; }));
+  full.async_push(2, asio::bind_executor(context, [&](std::error_code, bool) { ++ended; }));
+  const std::string text = dump();
+  replies.close();
+  full.close_and_cancel();
+  context.run();
+  INFO(text);
+  CHECK(contains(text, "queue 'replies' (0 of 4), 1 operation waits\n"));
+  CHECK(has_operation(text, "replies", "pop of an Asio handler"));
+  CHECK(has_operation(text, "full", "push of an Asio handler"));
+  CHECK(ended == 2);
+}
+
+task<> pop_two(fifo_queue<int>& q) { co_await q.pop_many(2); }
+task<> choose(fifo_queue<int>& q) { co_await leat::select(q.pop(), leat::sleep_for(1h)); }
+
+LEAT_TEST("dump: tells of tasks and coroutines that wait on a queue", "[sync]") {
+  fifo_queue<int> q(4, "lines"), idle(4, "idle");
+  task_group group("readers");
+  REQUIRE(q.try_push(1));
+  group.spawn(pop_two(q), "reader 0");
+  group.spawn(choose(q), "chooser");
+  const leat_test::foreign_coroutine stranger =
+      [](fifo_queue<int>& from) -> leat_test::foreign_coroutine { co_await from.pop(); }(idle);
+  co_await leat::this_task::yield();
+  const std::string text = dump();
+  group.request_stop();
+  idle.close();
+  try {
+    co_await group.join();
+  } catch (const leat::failure&) {
+  }
+  while (!stranger.handle.done()) co_await leat::this_task::yield();
+  stranger.handle.destroy();
+  INFO(text);
+  CHECK(contains(text, "queue 'lines' (0 of 4), 2 operations wait\n"));
+  CHECK(std::regex_search(text, std::regex("\n  pop of reader 0, at [^\n]*, 1 of 2 done\n")));
+  CHECK(std::regex_search(text, std::regex("\n  pop of chooser, at [^\n]*, in a select\n")));
+  CHECK(has_operation(text, "idle", "pop of a coroutine"));
+}
+
+TEST_CASE("dump: tells of threads that wait on a queue", "[sync]") {
+  fifo_queue<int> work(4, "work"), other(4, "other");
+  leat::coordinator c({.name = "training"});
+  c.start_thread("writer", [&](const std::stop_token&) { work.wait_pop(); });
+  std::thread plain([&] { other.wait_pop(); });
+  while (work.statistics().waiting_pops == 0 || other.statistics().waiting_pops == 0) {
+    std::this_thread::yield();
+  }
+  const std::string text = dump();
+  other.close();
+  plain.join();
+  c.request_stop();
+  c.wait_join();
+  INFO(text);
+  CHECK(has_operation(text, "work", "pop of thread writer"));
+  CHECK(has_operation(text, "other", "pop of a thread"));
+}
+
+TEST_CASE("dump: says of a queue that its close waits", "[sync]") {
+  asio::io_context context;
+  fifo_queue<int> q(1, "ending");
+  REQUIRE(q.try_push(1));
+  q.async_push(2, asio::bind_executor(context, [](std::error_code, bool) {}));
+  q.close();
+  const std::string text = dump();
+  const std::string json = dump(leat::dump_format::json);
+  q.close_and_cancel();
+  context.run();
+  INFO(text);
+  CHECK(
+      contains(text, "queue 'ending' (1 of 1), a close waits for the pushes, 1 operation waits\n"));
+  CHECK(contains(json, R"("closed":false,"close_waits":true,)"));
+}
+
+TEST_CASE("dump: in JSON it lists queues and their operations", "[sync]") {
+  asio::io_context context;
+  fifo_queue<int> q(4, "replies"), log(leat::unbounded, "log");
+  q.async_pop(asio::bind_executor(context, [](std::error_code, std::optional<int>) {}));
+  const std::string json = dump(leat::dump_format::json);
+  q.close();
+  context.run();
+  INFO(json);
+  CHECK(contains(json,
+                 R"j("queues":[{"name":"replies","words":"queue 'replies' (0 of 4)","size":0,)j"
+                 R"j("capacity":4,"closed":false,"close_waits":false,"waiting":[{"verb":"pop",)j"
+                 R"j("waiter":"handler","name":"","id":null,"select":false,"at":{)j"));
+  CHECK(contains(json,
+                 R"j("asked":1,"done":0}]},{"name":"log","words":"queue 'log' (0)","size":0,)j"
+                 R"j("capacity":null,"closed":false,"close_waits":false,"waiting":[]})j"));
+}
+
+LEAT_TEST("dump: a scope's own report lists no queues", "[sync]") {
+  fifo_queue<int> q(4, "lines");
+  leat::coordinator c({.name = "late"});
+  c.spawn(
+      [](fifo_queue<int>& from) -> task<> {
+        while (co_await from.pop()) {
+        }
+      }(q),
+      "reader");
+  co_await leat::this_task::yield();
+  const auto reports = c.report();
+  q.close();
+  co_await c.join();
+  REQUIRE(reports.size() == 1);
+  CHECK_FALSE(contains(reports[0].position, "\nqueue"));
+}
+
+// Queues come and go on two threads, with operations that wait, while a third one dumps.
+TEST_CASE("dump: is taken while queues are made and destroyed", "[sync]") {
+  std::atomic<bool> enough{false};
+  const auto make_queues = [&enough] {
+    asio::io_context context;
+    while (!enough) {
+      fifo_queue<int> q(2, "short-lived");
+      static_cast<void>(q.try_push(1));
+      q.async_pop_many(
+          2, asio::bind_executor(context, [](std::error_code, std::optional<std::vector<int>>) {}));
+      q.close();
+      context.run();
+      context.restart();
+    }
+  };
+  std::thread one(make_queues), two(make_queues);
+  bool seen = false;
+  for (int i = 0; i < 300 || !seen; ++i) seen = contains(dump(), "queue 'short-lived' (") || seen;
+  enough = true;
+  one.join();
+  two.join();
+  CHECK(seen);
+}
+
+// Which queues a dump lists, and what simulated threads do meanwhile, depends on the seed only.
+TEST_CASE("dump: in a simulation it is a function of the seed", "[sync]") {
+  const auto dumps_of = [](std::uint64_t seed) {
+    std::string dumps;
+    leat::sim::world w(seed, {.threads = 2, .pre_emption = 1});
+    w.run([&dumps](leat::sim::world& in) -> task<> {
+      fifo_queue<int> shared(2, "shared");
+      task_group group("threads");
+      group.spawn_on(in.thread(1), [](fifo_queue<int>& into) -> task<> {
+        for (int i = 0; i < 8; ++i) {
+          fifo_queue<int> own(1, "own");
+          co_await own.push(i);
+          co_await into.push(i);
+        }
+        into.close();
+      }(shared));
+      while (co_await shared.pop()) {
+        std::ostringstream out;
+        leat::dump(out, 0s);
+        dumps += out.str().substr(out.str().find("queue '"));
+      }
+      co_await group.join();
+    });
+    return dumps;
+  };
+  std::string all;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const std::string once = dumps_of(seed);
+    CHECK(once == dumps_of(seed));
+    all += once;
+  }
+  CHECK(contains(all, "queue 'shared' (1 of 2)\nqueue 'own' ("));
+}
+
+}  // namespace queues_in_dump_test

@@ -1,0 +1,381 @@
+#include "leat/queue/padding_fifo_queue.hpp"
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "queue/tensors.hpp"
+#include "support/leat_test.hpp"
+#include "support/refusal.hpp"
+
+// Which elements are let in and what a batch of them is. The ids are those of the case table that
+// was made from TensorFlow's own tests.
+
+namespace padding_fifo_queue_test {
+
+using leat::dtype;
+using leat::element_spec;
+using leat::padding_fifo_queue;
+using leat::shape;
+using leat::tensor;
+using leat::tensor_tuple;
+using leat_test::contains;
+using leat_test::refusal;
+
+using batch = std::optional<tensor_tuple>;
+
+// What a push of an element, or of a batch of them, is refused with.
+std::string refused(padding_fifo_queue& q, tensor_tuple element) {
+  return refusal([&] { return q.try_push(std::move(element)); });
+}
+std::string run_refused(padding_fifo_queue& q, tensor_tuple elements) {
+  return refusal([&] { return q.wait_push_many(std::move(elements)); });
+}
+
+template <std::same_as<int>... Values>
+tensor row(Values... values) {
+  return tensor::of({1, static_cast<std::int64_t>(sizeof...(values))}, {values...});
+}
+
+// Six elements of growing width.
+void fill_with_growing(padding_fifo_queue& q) {
+  CHECK(q.try_push(tensor_tuple(texts("a"), row(1))));
+  CHECK(q.try_push(tensor_tuple(texts("ab"), row(2))));
+  CHECK(q.try_push(tensor_tuple(texts("abc"), row(3))));
+  CHECK(q.try_push(tensor_tuple(texts("abc", "d"), row(1, 2))));
+  CHECK(q.try_push(tensor_tuple(texts("abc", "d", "e"), row(1, 2, 3))));
+  CHECK(q.try_push(tensor_tuple(texts("abc", "d", "e", "f"), row(1, 2, 3, 4))));
+}
+
+element_spec growing() {
+  return element_spec(
+      {{.type = dtype::string, .shape = {any}}, {.type = dtype::int32, .shape = {1, any}}});
+}
+
+void check_growing_batch(const batch& five) {
+  REQUIRE(five);
+  CHECK((*five)[0] == tensor::of({5, 3}, {"a", "", "", "ab", "", "", "abc", "", "", "abc", "d", "",
+                                          "abc", "d", "e"}));
+  CHECK((*five)[1] == tensor::of({5, 1, 3}, {1, 0, 0, 2, 0, 0, 3, 0, 0, 1, 2, 0, 1, 2, 3}));
+}
+
+LEAT_TEST("padding_fifo_queue: a batch is padded, an element is not", "[sync]") {  // G1
+  padding_fifo_queue q(10, growing());
+  fill_with_growing(q);
+  const batch five = co_await q.pop_many(5);
+  check_growing_batch(five);
+  const batch last = co_await q.pop();
+  REQUIRE(last);
+  CHECK((*last)[0].shape() == shape{4});
+  CHECK((*last)[1].shape() == shape{1, 4});
+}
+
+LEAT_TEST("padding_fifo_queue: so is one of up to as many, on an open queue", "[sync]") {  // G2
+  padding_fifo_queue q(10, growing());
+  fill_with_growing(q);
+  const batch five = co_await q.pop_up_to(5);
+  check_growing_batch(five);
+}
+
+LEAT_TEST("padding_fifo_queue: an empty batch has unknown dimensions of 0", "[sync]") {  // G4
+  padding_fifo_queue q(10, spec_of(dtype::int32, {any}));
+  for (int i = 0; i < 2; ++i) {
+    const batch none = co_await q.pop_many(0);
+    const batch up_to_none = co_await q.pop_up_to(0);
+    CHECK((*none)[0].shape() == shape{0, 0});
+    CHECK(none == up_to_none);
+    CHECK(q.size() == static_cast<std::size_t>(i));
+    CHECK(q.try_push(one(ints(1))));
+  }
+}
+
+TEST_CASE("padding_fifo_queue: the rank of each component must be known", "[sync]") {  // G5
+  // A component has one shape or none; to give too few of them cannot be written.
+  const element_spec without({{.type = dtype::int32, .shape = {2}}, {.type = dtype::int32}});
+  CHECK(contains(refusal([&] { return padding_fifo_queue(10, without, "pad").size(); }),
+                 "queue 'pad': batches need specified shapes, and the shape of component 1"));
+  CHECK(contains(refusal([] { return padding_fifo_queue(0, scalars(), "pad").size(); }),
+                 "a capacity of 0"));  // E79
+}
+
+TEST_CASE("padding_fifo_queue: another shape is refused, and nothing changes", "[sync]") {  // G6
+  const element_spec spec(
+      {{.type = dtype::int32, .shape = {2, 2}}, {.type = dtype::int32, .shape = {any, 3}}});
+  padding_fifo_queue q(10, spec, "q");
+  CHECK(
+      contains(refused(q, tensor_tuple(tensor(dtype::int32, {2, 2}), tensor(dtype::int32, {3, 4}))),
+               "queue 'q': Shape mismatch in tuple component 1. Expected [?,3], got [3,4]"));
+  CHECK(contains(run_refused(q, tensor_tuple(tensor(dtype::int32, {2, 2, 2}),
+                                             tensor(dtype::int32, {2, 3, 4}))),
+                 "queue 'q': Shape mismatch in tuple component 1. Expected [2,?,3], got [2,3,4]"));
+  CHECK(q.size() == 0);
+  CHECK(q.statistics().pushed == 0);
+}
+
+LEAT_TEST("padding_fifo_queue: a close gives back what a batch held, in order", "[sync]") {  // G9
+  const element_spec spec(
+      {{.type = dtype::int32, .shape = {}}, {.type = dtype::float32, .shape = {}}});
+  padding_fifo_queue q(10, spec);
+  bool empty = false;
+  leat::task_group g;
+  g.spawn([](padding_fifo_queue& from, bool& none) -> leat::task<> {
+    const batch four = co_await from.pop_many(4);
+    none = !four;
+  }(q, empty));
+  co_await leat::this_task::yield();  // it waits now
+  for (int i = 1; i <= 3; ++i) {
+    CHECK(q.try_push(tensor_tuple(tensor::scalar(i), tensor::scalar(0.5F))));
+  }
+  CHECK(q.size() == 0);
+  q.close();
+  co_await g.join();
+  CHECK(empty);
+  for (int i = 1; i <= 3; ++i) {
+    const batch element = co_await q.pop();
+    REQUIRE(element);
+    CHECK((*element)[0].value<int>() == i);
+  }
+}
+
+LEAT_TEST("padding_fifo_queue: equal elements are not padded, of any rank", "[sync]") {  // G11
+  padding_fifo_queue q(10, spec_of(dtype::int32, {4, any, 4, any}));
+  tensor element(dtype::int32, {4, 4, 4, 4});
+  int next = 0;
+  for (int& value : element.mutable_values<int>()) value = next++;
+  for (int i = 0; i < 10; ++i) CHECK(q.try_push(one(element)));
+  const batch ten = co_await q.pop_many(10);
+  REQUIRE(ten);
+  CHECK((*ten)[0] == leat::stack(std::vector<tensor>(10, element)));
+
+  // Beyond the original.
+  padding_fifo_queue deep(4, spec_of(dtype::int32, {any, 1, any, 1, 1, any}));
+  CHECK(deep.try_push(one(tensor::of({1, 1, 1, 1, 1, 2}, {1, 2}))));
+  CHECK(deep.try_push(one(tensor::of({1, 1, 2, 1, 1, 1}, {3, 4}))));
+  const batch two = co_await deep.pop_many(2);
+  REQUIRE(two);
+  CHECK((*two)[0] == tensor::of({2, 1, 1, 2, 1, 1, 2}, {1, 2, 0, 0, 3, 0, 4, 0}));
+}
+
+LEAT_TEST("padding_fifo_queue: the rest is false, or the empty string", "[sync]") {  // G13
+  const element_spec spec(
+      {{.type = dtype::boolean, .shape = {any}}, {.type = dtype::string, .shape = {any}}});
+  padding_fifo_queue q(10, spec);
+  CHECK(q.try_push(tensor_tuple(tensor::of<bool>({1}, {true}), texts("a"))));
+  CHECK(q.try_push(tensor_tuple(tensor::of<bool>({2}, {true, true}), texts("b", "c"))));
+  const batch two = co_await q.pop_many(2);
+  REQUIRE(two);
+  CHECK((*two)[0] == tensor::of<bool>({2, 2}, {true, false, true, true}));
+  CHECK((*two)[1] == tensor::of({2, 2}, {"a", "", "b", "c"}));
+}
+
+LEAT_TEST("padding_fifo_queue: an element without values is all padding", "[sync]") {  // G14
+  padding_fifo_queue q(10, spec_of(dtype::int32, {any}));
+  CHECK(q.try_push(one(ints())));
+  CHECK(q.try_push(one(ints(1))));
+  const batch two = co_await q.pop_many(2);
+  REQUIRE(two);
+  CHECK((*two)[0] == tensor::of({2, 1}, {0, 1}));
+}
+
+// For G15 see queue_registry.
+TEST_CASE("padding_fifo_queue: who has one can ask whether another spec agrees", "[sync]") {
+  const padding_fifo_queue q(10, spec_of(dtype::int32, {any}));
+  CHECK(q.spec().compatible(spec_of(dtype::int32, {3})));
+  CHECK_FALSE(q.spec().compatible(spec_of(dtype::int32, {2, 2})));
+}
+
+LEAT_TEST("padding_fifo_queue: a known dimension beside an unknown one", "[sync]") {  // G16
+  padding_fifo_queue q(10, spec_of(dtype::int32, {any, 3}));
+  CHECK(q.try_push(one(tensor(dtype::int32, {5, 3}))));
+  const batch element = co_await q.pop();
+  REQUIRE(element);
+  CHECK((*element)[0].shape() == shape{5, 3});
+}
+
+// ---- With all dimensions known: FIFOQueue with shapes (G3).
+
+LEAT_TEST("padding_fifo_queue: an empty batch, and a batch of an empty queue", "[sync]") {
+  padding_fifo_queue q(10, scalars());
+  CHECK(co_await q.push_many(run_of(0, 0)) == 0);  // E5
+  CHECK(q.size() == 0);
+  for (std::size_t stored = 0; stored < 2; ++stored) {  // E6
+    const batch none = co_await q.pop_many(0);
+    const batch up_to_none = co_await q.pop_up_to(0);
+    CHECK(none == run_of(0, 0));
+    CHECK(up_to_none == run_of(0, 0));
+    CHECK(q.size() == stored);
+    CHECK(q.try_push(one(10)));
+  }
+  q.close_and_cancel();
+  CHECK(co_await q.push_many(run_of(0, 0)) == 0);
+}
+
+LEAT_TEST("padding_fifo_queue: batches in the order of entry", "[sync]") {
+  for (const bool up_to : {false, true}) {  // E8, E9
+    padding_fifo_queue q(10, scalars());
+    CHECK(co_await q.push_many(run_of(10, 10)) == 10);
+    for (const int first : {10, 14}) {
+      batch four;
+      if (up_to) {
+        four = co_await q.pop_up_to(4);
+      } else {
+        four = co_await q.pop_many(4);
+      }
+      CHECK(four == run_of(first, 4));
+    }
+    q.close();
+    const batch rest = co_await q.pop_up_to(4);
+    CHECK(rest == run_of(18, 2));
+    const batch end = co_await q.pop_up_to(4);
+    CHECK_FALSE(end);
+  }
+}
+
+LEAT_TEST("padding_fifo_queue: components keep together", "[sync]") {  // E10
+  const element_spec spec(
+      {{.type = dtype::int32, .shape = {}}, {.type = dtype::int32, .shape = {2}}});
+  padding_fifo_queue q(10, spec);
+  for (int i = 0; i < 10; ++i) {
+    CHECK(q.try_push(tensor_tuple(tensor::scalar(i), ints(i, -i))));
+  }
+  for (int first = 0; first < 8; first += 4) {
+    const batch four = co_await q.pop_many(4);
+    REQUIRE(four);
+    CHECK((*four)[0].shape() == shape{4});
+    CHECK((*four)[1].shape() == shape{4, 2});
+    for (std::size_t i = 0; i < 4; ++i) {
+      const int expected = first + static_cast<int>(i);
+      CHECK((*four)[0].values<int>()[i] == expected);
+      CHECK((*four)[1].values<int>()[2 * i + 1] == -expected);
+    }
+  }
+  const batch element = co_await q.pop();
+  CHECK(element == tensor_tuple(tensor::scalar(8), ints(8, -8)));
+}
+
+TEST_CASE("padding_fifo_queue: a shape that differs is refused", "[sync]") {  // E11
+  const element_spec spec(
+      {{.type = dtype::int32, .shape = {2, 2}}, {.type = dtype::int32, .shape = {3, 3}}});
+  padding_fifo_queue q(10, spec);
+  CHECK(
+      contains(refused(q, tensor_tuple(tensor(dtype::int32, {2, 2}), tensor(dtype::int32, {3, 4}))),
+               "Expected [3,3], got [3,4]"));
+  CHECK(q.size() == 0);
+}
+
+TEST_CASE("padding_fifo_queue: components of different lengths are refused", "[sync]") {  // E13
+  const leat::component_spec scalar{.type = dtype::int32, .shape = {}};
+  padding_fifo_queue q(10, element_spec({scalar, scalar, scalar}));
+  CHECK(contains(run_refused(q, tensor_tuple(ints(1, 2, 3), ints(1, 2), ints(1, 2, 3))),
+                 "same size in dimension 0. Component 1 has 2, component 0 has 3"));
+  CHECK(q.size() == 0);
+}
+
+TEST_CASE("padding_fifo_queue: another number or type of components is refused", "[sync]") {  // E15
+  const element_spec spec(
+      {{.type = dtype::int32, .shape = {}}, {.type = dtype::float32, .shape = {}}});
+  padding_fifo_queue q(10, spec);
+  CHECK(contains(refused(q, one(1)), "2 components was expected, not of 1"));
+  CHECK(contains(refused(q, tensor_tuple(tensor::scalar(1), tensor::scalar(1))),
+                 "component 1. Expected float32, got int32"));
+}
+
+// ---- By weight.
+
+LEAT_TEST("padding_fifo_queue: elements weigh the bytes of their values, without the padding",
+          "[sync]") {
+  padding_fifo_queue q(spec_of(dtype::int32, {any}),
+                       leat::queue_options{.capacity = 10, .max_weight = 20, .name = "q"});
+  CHECK(q.try_push(one(ints(1, 2, 3))));
+  CHECK(q.try_push(one(ints(4))));
+  CHECK(q.statistics().weight == 16);
+  CHECK_FALSE(q.try_push(one(ints(5, 6))));
+  CHECK(contains(refusal([&] { return q.try_push(one(ints(1, 2, 3, 4, 5, 6))); },
+                         leat::errc::resource_exhausted),
+                 "an item of weight 24 is heavier than the max_weight of 20"));
+  const batch two = co_await q.pop_many(2);
+  REQUIRE(two);
+  CHECK((*two)[0] == tensor::of({2, 3}, {1, 2, 3, 4, 0, 0}));
+  CHECK(q.statistics().weight == 0);
+  CHECK(q.try_push(one(ints(5, 6))));
+}
+
+TEST_CASE("padding_fifo_queue: a max_weight of 0 is refused", "[sync]") {
+  CHECK(contains(
+      refusal([] {
+        return padding_fifo_queue(scalars(), {.capacity = 1, .max_weight = 0, .name = "q"}).size();
+      }),
+      "a max_weight of 0"));
+}
+
+// ---- With names.
+
+element_spec f_i_s() {
+  return element_spec({{.type = dtype::float32, .shape = {}, .name = "f"},
+                       {.type = dtype::int32, .shape = {}, .name = "i"},
+                       {.type = dtype::string, .shape = {}, .name = "s"}});
+}
+
+tensor_tuple i_s_f(int i, const char* s, float f) {
+  return tensor_tuple::named(
+      {{"i", tensor::scalar(i)}, {"s", tensor::scalar(s)}, {"f", tensor::scalar(f)}});
+}
+
+TEST_CASE("padding_fifo_queue: names must be exactly those of the spec", "[sync]") {  // E16
+  padding_fifo_queue q(10, f_i_s());
+  const tensor i = tensor::scalar(1);
+  const tensor s = tensor::scalar("a");
+  const tensor f = tensor::scalar(1.0F);
+  CHECK(contains(refused(q, tensor_tuple(f, i, s)), "given were none"));
+  CHECK(contains(refused(q, tensor_tuple::named({})), "given were none"));
+  CHECK(contains(refused(q, tensor_tuple::named({{"x", i}})), "given were 'x'"));
+  CHECK(contains(refused(q, tensor_tuple::named({{"i", i}, {"s", s}})), "given were 'i', 's'"));
+  CHECK(contains(refused(q, tensor_tuple::named({{"f", f}, {"i", i}, {"s", s}, {"x", i}})),
+                 "must have the names 'f', 'i', 's'; given were 'f', 'i', 's', 'x'"));
+  CHECK(q.size() == 0);
+}
+
+LEAT_TEST("padding_fifo_queue: elements and batches go in and out by name", "[sync]") {  // E17
+  padding_fifo_queue q(10, f_i_s());
+  const tensor_tuple kept = i_s_f(125, "cc", 30);
+  co_await q.push(i_s_f(123, "aa", 10));
+  co_await q.push(i_s_f(124, "bb", 20));
+  co_await q.push(kept);
+  auto more = tensor_tuple::named(
+      {{"f", tensor::of<float>({2}, {40, 50})}, {"i", ints(126, 127)}, {"s", texts("dd", "ee")}});
+  const std::size_t in = co_await q.push_many(std::move(more));
+  CHECK(in == 2);
+
+  const batch first = co_await q.pop();
+  REQUIRE(first);
+  CHECK((*first)["i"].value<int>() == 123);
+  CHECK((*first)["s"].strings()[0] == "aa");
+  const batch second = co_await q.pop_many(2);
+  REQUIRE(second);
+  CHECK((*second)["i"] == ints(124, 125));
+  CHECK((*second)["s"] == texts("bb", "cc"));
+  const batch third = co_await q.pop_many(2);
+  REQUIRE(third);
+  CHECK((*third)["i"] == ints(126, 127));
+  CHECK((*third)["f"] == tensor::of<float>({2}, {40, 50}));
+}
+
+TEST_CASE("padding_fifo_queue: names are refused where the spec has none", "[sync]") {  // E18
+  padding_fifo_queue q(10, scalars());
+  CHECK(contains(refused(q, tensor_tuple::named({{"a", tensor::scalar(12)}})),
+                 "the components have names, 'a', and should have none"));
+}
+
+TEST_CASE("padding_fifo_queue: a negative count is refused", "[sync]") {  // E80
+  padding_fifo_queue q(10, scalars());
+  const auto minus_one = static_cast<std::size_t>(-1);
+  CHECK(contains(refusal([&] { return q.wait_pop_many(minus_one); }), "negative"));
+  CHECK(contains(refusal([&] { return q.wait_pop_up_to(minus_one); }), "negative"));
+}
+
+}  // namespace padding_fifo_queue_test

@@ -1,0 +1,187 @@
+#include "leat/queue/priority_queue.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "leat/async/task_group.hpp"
+#include "leat/base/random.hpp"
+#include "queue/operation/queue_operations.hpp"
+
+namespace priority_queue_test {
+
+struct job {
+  std::int64_t priority = 0;
+  int payload = 0;
+};
+struct by_priority {
+  bool operator()(const job& a, const job& b) const { return a.priority < b.priority; }
+};
+using jobs = leat::priority_queue<job, by_priority>;
+
+LEAT_TEST("priority_queue: the smallest comes first", "[sync]") {
+  leat::priority_queue<int> q(100);
+  std::vector<int> in = {3, -1, 0, -100};
+  co_await q.push_many(in);
+  CHECK(co_await q.pop() == -100);
+  CHECK(co_await q.pop() == -1);
+  q.close();
+}
+
+LEAT_TEST("priority_queue: of equal ones the first that came", "[sync]") {
+  jobs q(100);
+  for (int i = 0; i < 5; ++i) co_await q.push(job{7, i});
+  const auto all = co_await q.pop_many(5);
+  for (int i = 0; i < 5; ++i) CHECK((*all)[static_cast<std::size_t>(i)].payload == i);
+}
+
+LEAT_TEST("priority_queue: a comparison of the user's own", "[sync]") {
+  leat::priority_queue<int, std::greater<int>> q(10);
+  std::vector<int> in = {1, 3, 2};
+  co_await q.push_many(in);
+  const auto batch_1 = co_await q.pop_many(3);
+  CHECK(batch_1 == std::vector<int>{3, 2, 1});
+}
+
+LEAT_TEST("priority_queue: batches and single pops are ascending over all", "[sync]") {
+  leat::random_engine random(1);
+  leat::priority_queue<int> q(1000);
+  std::vector<int> in(1000);
+  for (int& i : in) i = static_cast<int>(random.below(50));
+  std::vector<int> expected = sorted(in);
+  co_await q.push_many(in);
+  std::vector<int> out;
+  for (int i = 0; i < 5; ++i) {
+    const auto batch = co_await q.pop_many(100);
+    out.insert(out.end(), batch->begin(), batch->end());
+  }
+  while (out.size() < 1000) {
+    const auto item = co_await q.pop();
+    out.push_back(*item);
+  }
+  CHECK(out == expected);
+}
+
+LEAT_TEST("priority_queue: a waiting batch is served before a single pop behind it", "[sync]") {
+  leat::priority_queue<int> q(10);
+  outcome batch;
+  outcome single;
+  leat::task_group g;
+  g.spawn(pop_some(q, 2, false, batch));
+  co_await settle();
+  g.spawn(pop_one(q, single));
+  co_await settle();
+  co_await q.push(5);
+  co_await settle();
+  CHECK_FALSE(batch.ended);
+  CHECK_FALSE(single.ended);
+  co_await q.push(1);
+  co_await settle();
+  CHECK(batch.items == std::vector<int>{1, 5});
+  CHECK_FALSE(single.ended);
+  co_await q.push(0);
+  co_await g.join();
+  CHECK(single.items == std::vector<int>{0});
+}
+
+LEAT_TEST("priority_queue: a batch is the smallest that are there together", "[sync]") {
+  leat::priority_queue<int> q(10);
+  outcome batch;
+  leat::task_group g;
+  g.spawn(pop_some(q, 3, false, batch));
+  co_await settle();
+  co_await q.push(9);
+  co_await q.push(8);
+  CHECK(q.size() == 2);  // nothing is held for the batch
+  std::vector<int> in = {7, 1, 2};
+  co_await q.push_many(in);
+  co_await g.join();
+  CHECK(batch.items == std::vector<int>{1, 2, 7});
+  CHECK(q.size() == 2);
+}
+
+LEAT_TEST("priority_queue: a batch of more than the capacity is refused at once", "[sync]") {
+  leat::priority_queue<int> q(3, "small");
+  for (const bool up_to : {false, true}) {
+    std::string what;
+    try {
+      if (up_to) {
+        co_await q.pop_up_to(4);
+      } else {
+        co_await q.pop_many(4);
+      }
+    } catch (const leat::failure& e) {
+      CHECK(e.code() == errc::invalid_argument);
+      what = e.what();
+    }
+    CHECK(what.find("'small' of capacity 3") != std::string::npos);
+  }
+  std::vector<int> in = {3, 1, 2};
+  co_await q.push_many(in);
+  const auto batch_2 = co_await q.pop_many(3);
+  CHECK(batch_2 == std::vector<int>{1, 2, 3});
+}
+
+LEAT_TEST("priority_queue: closed, too few for a batch stay in, and pop_up_to takes them",
+          "[sync]") {
+  leat::priority_queue<int> q(10);
+  std::vector<int> in = {3, 1, 2};
+  co_await q.push_many(in);
+  q.close();
+  const auto none = co_await q.pop_many(4);
+  CHECK_FALSE(none);
+  CHECK(q.size() == 3);
+  const auto batch_3 = co_await q.pop_up_to(4);
+  CHECK(batch_3 == std::vector<int>{1, 2, 3});
+  const auto end = co_await q.pop_up_to(3);
+  CHECK_FALSE(end);
+}
+
+LEAT_TEST("priority_queue: an open queue keeps pop_up_to waiting until all are there", "[sync]") {
+  leat::priority_queue<int> q(10);
+  std::vector<int> in = {1, 2, 3};
+  co_await q.push_many(in);
+  outcome batch;
+  leat::task_group g;
+  g.spawn(pop_some(q, 4, true, batch));
+  co_await settle();
+  CHECK_FALSE(batch.ended);
+  co_await q.push(0);
+  co_await g.join();
+  CHECK(batch.items == std::vector<int>{0, 1, 2, 3});
+}
+
+LEAT_TEST("priority_queue: a batch that is cancelled has taken nothing", "[sync]") {
+  leat::priority_queue<int> q(4);
+  std::vector<int> in = {4, 2, 3};
+  co_await q.push_many(in);
+  outcome batch;
+  leat::task_group g;
+  g.spawn(pop_some(q, 4, false, batch));
+  co_await settle();
+  g.request_stop();
+  co_await g.join();
+  CHECK(batch.cancelled);
+  CHECK(q.statistics().popped == 0);
+  const auto batch_4 = co_await q.pop_many(3);
+  CHECK(batch_4 == std::vector<int>{2, 3, 4});
+}
+
+LEAT_TEST("priority_queue: what waits for room enters in order of arrival, and is sorted inside",
+          "[sync]") {
+  leat::priority_queue<int> q(2);
+  outcome o;
+  leat::task_group g;
+  const std::vector<int> in = {5, 4, 3, 2, 1};
+  g.spawn(push_all(q, in, o));
+  co_await settle();
+  CHECK(co_await q.pop() == 4);  // of 5 and 4; then 3 enters
+  CHECK(co_await q.pop() == 3);
+  CHECK(co_await q.pop() == 2);
+  CHECK(co_await q.pop() == 1);
+  CHECK(co_await q.pop() == 5);
+  co_await g.join();
+}
+
+}  // namespace priority_queue_test

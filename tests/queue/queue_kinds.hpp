@@ -1,0 +1,236 @@
+#pragma once
+
+// Every kind of queue and every verb, for what holds of all of them.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <system_error>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/base/error.hpp"
+#include "leat/queue/padding_fifo_queue.hpp"
+#include "leat/queue/tensor_priority_queue.hpp"
+#include "queue/operation/queue_operations.hpp"
+#include "queue/tensors.hpp"
+#include "support/effort.hpp"
+
+namespace queue_kinds {
+
+using leat::tensor_tuple;
+
+// ------------------------------------------------------------------------------------ the queues
+
+constexpr std::size_t capacity = 4;
+constexpr std::size_t run_length = 6;    // more than fits
+constexpr std::size_t batch_length = 3;  // less
+
+template <class Queues>
+struct of_numbers {
+  using queue = typename Queues::queue;
+  using item = int;
+  using run = std::vector<int>;
+  static queue make() { return Queues::make(capacity); }
+  static item make_item() { return 7; }
+  static run make_run() { return run(run_length, 7); }
+  static std::size_t count(const std::vector<int>& batch) { return batch.size(); }
+};
+
+template <class Queue, leat::dtype type>
+struct of_tensors {
+  using queue = Queue;
+  using item = tensor_tuple;
+  using run = tensor_tuple;
+  static queue make() { return queue(capacity, spec_of(type, {}), "q"); }
+  static item make_item() { return item(leat::tensor(type, {})); }
+  static run make_run() { return run(leat::tensor(type, {run_length})); }
+  static std::size_t count(const tensor_tuple& batch) {
+    return static_cast<std::size_t>(batch[0].shape()[0]);
+  }
+};
+
+// ------------------------------------------------------------------------------------- the verbs
+
+// A verb: the operation, awaited and blocked on, whether it puts in or takes out, and how many
+// items it moves in all. The items stay where they are until the case is over.
+
+template <class Kind>
+struct with_items {
+  typename Kind::item item = Kind::make_item();
+  typename Kind::run run = Kind::make_run();
+};
+
+struct push {
+  static constexpr bool puts_in = true;
+  static constexpr std::size_t moves = 1;
+  template <class Kind>
+  static auto start(typename Kind::queue& q, with_items<Kind>& with) {
+    return q.push(std::move(with.item));
+  }
+  template <class Kind, class... Limit>
+  static auto block(typename Kind::queue& q, with_items<Kind>& with, const Limit&... limit) {
+    return q.wait_push(std::move(with.item), limit...);
+  }
+  template <class Kind>
+  static std::size_t moved(bool in) {
+    return in ? 1 : 0;
+  }
+};
+
+struct push_copy : push {
+  template <class Kind>
+  static auto start(typename Kind::queue& q, const with_items<Kind>& with) {
+    return q.push(with.item);
+  }
+  template <class Kind, class... Limit>
+  static auto block(typename Kind::queue& q, const with_items<Kind>& with, const Limit&... limit) {
+    return q.wait_push(with.item, limit...);
+  }
+};
+
+struct push_many {
+  static constexpr bool puts_in = true;
+  static constexpr std::size_t moves = run_length;
+  template <class Kind>
+  static auto start(typename Kind::queue& q, with_items<Kind>& with) {
+    return q.push_many(with.run);
+  }
+  template <class Kind, class... Limit>
+  static auto block(typename Kind::queue& q, with_items<Kind>& with, const Limit&... limit) {
+    return q.wait_push_many(with.run, limit...);
+  }
+  template <class Kind>
+  static std::size_t moved(std::size_t count) {
+    return count;
+  }
+};
+
+struct pop {
+  static constexpr bool puts_in = false;
+  static constexpr std::size_t moves = 1;
+  template <class Kind>
+  static auto start(typename Kind::queue& q, with_items<Kind>&) {
+    return q.pop();
+  }
+  template <class Kind, class... Limit>
+  static auto block(typename Kind::queue& q, with_items<Kind>&, const Limit&... limit) {
+    return q.wait_pop(limit...);
+  }
+  template <class Kind>
+  static std::size_t moved(const std::optional<typename Kind::item>& item) {
+    return item ? 1 : 0;
+  }
+};
+
+struct takes_a_batch {
+  static constexpr bool puts_in = false;
+  static constexpr std::size_t moves = batch_length;
+  template <class Kind, class Batch>
+  static std::size_t moved(const std::optional<Batch>& batch) {
+    return batch ? Kind::count(*batch) : 0;
+  }
+};
+
+struct pop_many : takes_a_batch {
+  template <class Kind>
+  static auto start(typename Kind::queue& q, with_items<Kind>&) {
+    return q.pop_many(batch_length);
+  }
+  template <class Kind, class... Limit>
+  static auto block(typename Kind::queue& q, with_items<Kind>&, const Limit&... limit) {
+    return q.wait_pop_many(batch_length, limit...);
+  }
+};
+
+struct pop_up_to : takes_a_batch {
+  template <class Kind>
+  static auto start(typename Kind::queue& q, with_items<Kind>&) {
+    return q.pop_up_to(batch_length);
+  }
+  template <class Kind, class... Limit>
+  static auto block(typename Kind::queue& q, with_items<Kind>&, const Limit&... limit) {
+    return q.wait_pop_up_to(batch_length, limit...);
+  }
+};
+
+// ---------------------------------------------------------------------------------- an operation
+
+// A verb on a queue in which it has to wait: a full one for what puts in, an empty one for what
+// takes out. How it ended; another thread may wait for that.
+template <class Combination>
+struct waiting_operation {
+  using kind = typename Combination::kind;
+  using verb = typename Combination::verb;
+  static constexpr bool in_parts = std::is_same_v<verb, push_many>;
+
+  waiting_operation() {
+    if (verb::puts_in) fill();
+  }
+
+  void fill() {
+    while (q.try_push(kind::make_item())) {
+    }
+  }
+  void empty() {
+    while (q.try_pop()) {
+    }
+  }
+  // So that it need not wait, unless it is more than fits.
+  void make_way() { verb::puts_in ? empty() : fill(); }
+  // Lets it move an item.
+  [[nodiscard]] bool help() {
+    return verb::puts_in ? q.try_pop().has_value() : q.try_push(kind::make_item());
+  }
+  [[nodiscard]] std::size_t waiting() const {
+    return q.statistics().waiting_pushes + q.statistics().waiting_pops;
+  }
+
+  void note(std::error_code e, std::size_t count) {
+    ec = e;
+    moved = count;
+    ended = true;
+  }
+  // As if it had never begun, apart from the part of a push of many, which was helped so often.
+  void is_undone(leat::errc code, std::size_t helped) const {
+    CHECK(ended);
+    CHECK(ec == leat::make_error_code(code));
+    CHECK(moved == (in_parts ? helped : 0));
+    CHECK(waiting() == 0);
+    CHECK(q.size() == (!verb::puts_in ? helped : in_parts ? capacity : capacity - helped));
+  }
+
+  typename kind::queue q = kind::make();
+  with_items<kind> with;
+  std::atomic<bool> ended{false};
+  std::error_code ec;
+  std::size_t moved = 0;
+};
+
+// ------------------------------------------------------------------------------------- the matrix
+
+template <class Kind, class Verb>
+struct combination {
+  using kind = Kind;
+  using verb = Verb;
+};
+template <class Kind>
+using with_every_verb =
+    std::tuple<combination<Kind, push>, combination<Kind, push_copy>, combination<Kind, push_many>,
+               combination<Kind, pop>, combination<Kind, pop_many>, combination<Kind, pop_up_to>>;
+using fifos = decltype(std::tuple_cat(
+    with_every_verb<of_numbers<fifo>>(),
+    with_every_verb<of_tensors<leat::padding_fifo_queue, leat::dtype::int32>>()));
+using other_orders = decltype(std::tuple_cat(
+    with_every_verb<of_numbers<shuffled>>(), with_every_verb<of_numbers<prioritized>>(),
+    with_every_verb<of_tensors<leat::tensor_priority_queue, leat::dtype::int64>>()));
+// The verbs are the same code whatever the order, and to compile that takes a slow build long.
+using matrix = decltype(std::tuple_cat(
+    fifos(), std::conditional_t<leat_test::slow_build, std::tuple<>, other_orders>()));
+
+}  // namespace queue_kinds

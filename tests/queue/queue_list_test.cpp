@@ -1,0 +1,93 @@
+#include "leat/queue/queue_list.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leat/base/random.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/queue/padding_fifo_queue.hpp"
+#include "queue/tensors.hpp"
+#include "support/leat_test.hpp"
+#include "support/refusal.hpp"
+
+namespace queue_list_test {
+
+using leat::dtype;
+using leat::element_spec;
+using leat::padding_fifo_queue;
+using leat::partial_shape;
+using leat::queue_list;
+using leat_test::contains;
+using leat_test::refusal;
+
+// The shape that queues of these have in common.
+partial_shape common(std::vector<partial_shape> shapes) {
+  std::vector<std::unique_ptr<padding_fifo_queue>> queues;
+  std::vector<padding_fifo_queue*> pointers;
+  for (partial_shape& s : shapes) {
+    queues.push_back(std::make_unique<padding_fifo_queue>(1, spec_of(dtype::int32, std::move(s))));
+    pointers.push_back(queues.back().get());
+  }
+  return queue_list(std::move(pointers)).spec()[0].shape;
+}
+
+std::string list_refused(const element_spec& a, const element_spec& b) {
+  padding_fifo_queue first(1, a);
+  padding_fifo_queue second(1, b);
+  return refusal([&] { return queue_list(std::vector{&first, &second}).count(); });
+}
+
+LEAT_TEST("queue_list: the queue is chosen at run time", "[sync]") {  // E73
+  std::vector<std::unique_ptr<leat::fifo_queue<int>>> queues;
+  std::vector<leat::fifo_queue<int>*> pointers;
+  for (std::size_t i = 0; i < 10; ++i) {
+    queues.push_back(std::make_unique<leat::fifo_queue<int>>(10 + i));
+    pointers.push_back(queues.back().get());
+  }
+  const queue_list list(pointers);
+  CHECK(list.count() == 10);
+  leat::random_engine random(1);
+  for (int i = 0; i < 20; ++i) {
+    const auto index = static_cast<std::int64_t>(random.below(10));
+    co_await list.at(index).push(10);
+    CHECK(queues[static_cast<std::size_t>(index)]->size() == 1);
+    CHECK(co_await list.at(index).pop() == 10);
+  }
+}
+
+TEST_CASE("queue_list: an index that is none is refused when it is used", "[sync]") {  // E74
+  leat::fifo_queue<int> a(1);
+  leat::fifo_queue<int> b(1);
+  const queue_list list(std::vector{&a, &b});
+  CHECK(&list.at(0) == &a);
+  CHECK(&list.at(1) == &b);
+  CHECK(contains(refusal([&] { return list.at(3).size(); }), "index 3 is not in [0, 2)"));
+  CHECK(contains(refusal([&] { return list.at(2).size(); }), "index 2 is not in [0, 2)"));
+  CHECK(contains(refusal([&] { return list.at(-1).size(); }), "index -1 is not in [0, 2)"));
+}
+
+TEST_CASE("queue_list: what the queues' shapes have in common", "[sync]") {  // E75
+  CHECK(common({{1}, {2}}) == partial_shape{any});
+  CHECK(common({{1, 1}, {1, 2}}) == partial_shape{1, any});
+  CHECK(common({{any, 1}, {1, any}}) == partial_shape{any, any});
+  CHECK(common({{1}, {1}, {1}}) == partial_shape{1});
+  CHECK(common({{1}, {any}, {1}}) == partial_shape{any});
+  CHECK(common({{1}, {1, 1}}) == partial_shape::unknown_rank());
+}
+
+TEST_CASE("queue_list: no queue, a null one, other types or names are refused", "[sync]") {  // E77
+  using queue = leat::fifo_queue<int>;
+  CHECK(contains(refusal([] { return queue_list(std::vector<queue*>()).count(); }),
+                 "one queue or more"));
+  CHECK(contains(refusal([] { return queue_list(std::vector<queue*>{nullptr}).count(); }),
+                 "one of them is null"));
+  const element_spec named({{.type = dtype::int32, .shape = {}, .name = "a"}});
+  CHECK(contains(list_refused(scalars(), spec_of(dtype::int64, {})), "number, types or names"));
+  CHECK(contains(list_refused(scalars(), named), "number, types or names"));
+  CHECK(list_refused(named, named).empty());
+}
+
+}  // namespace queue_list_test

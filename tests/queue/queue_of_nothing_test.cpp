@@ -1,0 +1,272 @@
+// Operations on no items: every face of every queue succeeds at once, whatever was stopped.
+
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <optional>
+#include <stop_token>
+#include <system_error>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/bind_executor.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/io_context.hpp>
+
+#include "leat/async/as_tuple.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/wait_limit.hpp"
+#include "leat/sync/coordinator.hpp"
+#include "queue/queue_kinds.hpp"
+
+namespace queue_of_nothing_test {
+
+using namespace std::chrono_literals;
+using queue_kinds::of_numbers;
+using queue_kinds::of_tensors;
+
+template <class Kind>
+auto no_items() {
+  if constexpr (std::is_same_v<typename Kind::item, int>) {
+    return typename Kind::run();
+  } else {
+    return typename Kind::run(leat::tensor(Kind::make_item()[0].type(), {0}));
+  }
+}
+
+// ------------------------------------------------------------------------------------- the verbs
+
+// Each in every face; true: it has succeeded, with nothing.
+
+struct push_many {
+  template <class Kind>
+  static auto start(typename Kind::queue& q, typename Kind::run& none) {
+    return q.push_many(none);
+  }
+  template <class Kind, class... Limit>
+  static auto block(typename Kind::queue& q, typename Kind::run& none, const Limit&... limit) {
+    return q.wait_push_many(none, limit...);
+  }
+  template <class Kind, class Token>
+  static void begin(typename Kind::queue& q, typename Kind::run& none, Token&& token) {
+    q.async_push_many(none, std::forward<Token>(token));
+  }
+  template <class Kind>
+  static bool attempt(typename Kind::queue& q, typename Kind::run& none) {
+    return is_nothing<Kind>(q.try_push_many(none));
+  }
+  template <class Kind>
+  static bool is_nothing(std::size_t moved) {
+    return moved == 0;
+  }
+};
+
+struct takes_a_batch {
+  template <class Kind, class Batch>
+  static bool is_nothing(const std::optional<Batch>& batch) {
+    return batch && Kind::count(*batch) == 0;
+  }
+};
+
+struct pop_many : takes_a_batch {
+  template <class Kind>
+  static auto start(typename Kind::queue& q, typename Kind::run&) {
+    return q.pop_many(0);
+  }
+  template <class Kind, class... Limit>
+  static auto block(typename Kind::queue& q, typename Kind::run&, const Limit&... limit) {
+    return q.wait_pop_many(0, limit...);
+  }
+  template <class Kind, class Token>
+  static void begin(typename Kind::queue& q, typename Kind::run&, Token&& token) {
+    q.async_pop_many(0, std::forward<Token>(token));
+  }
+  template <class Kind>
+  static bool attempt(typename Kind::queue& q, typename Kind::run&) {
+    return is_nothing<Kind>(q.try_pop_many(0));
+  }
+};
+
+struct pop_up_to : takes_a_batch {
+  template <class Kind>
+  static auto start(typename Kind::queue& q, typename Kind::run&) {
+    return q.pop_up_to(0);
+  }
+  template <class Kind, class... Limit>
+  static auto block(typename Kind::queue& q, typename Kind::run&, const Limit&... limit) {
+    return q.wait_pop_up_to(0, limit...);
+  }
+  template <class Kind, class Token>
+  static void begin(typename Kind::queue& q, typename Kind::run&, Token&& token) {
+    q.async_pop_up_to(0, std::forward<Token>(token));
+  }
+  template <class Kind>
+  static bool attempt(typename Kind::queue& q, typename Kind::run&) {
+    return is_nothing<Kind>(q.try_pop_up_to(0));
+  }
+};
+
+template <class Kind>
+using with_every_verb =
+    std::tuple<queue_kinds::combination<Kind, push_many>, queue_kinds::combination<Kind, pop_many>,
+               queue_kinds::combination<Kind, pop_up_to>>;
+using matrix = decltype(std::tuple_cat(
+    with_every_verb<of_numbers<fifo>>(), with_every_verb<of_numbers<shuffled>>(),
+    with_every_verb<of_numbers<prioritized>>(),
+    with_every_verb<of_tensors<leat::padding_fifo_queue, leat::dtype::int32>>(),
+    with_every_verb<of_tensors<leat::tensor_priority_queue, leat::dtype::int64>>()));
+
+// ------------------------------------------------------------------------------------ the queues
+
+enum class state { empty, full, closed, failed };
+constexpr state all_states[] = {state::empty, state::full, state::closed, state::failed};
+
+template <class Kind>
+void bring(typename Kind::queue& q, state s) {
+  if (s == state::full) {
+    while (q.try_push(Kind::make_item())) {
+    }
+  }
+  if (s == state::closed) q.close();
+  if (s == state::failed) q.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "gone")));
+}
+
+// ------------------------------------------------------------------------------------- the cases
+
+// How many of the awaited forms succeed; each is one statement.
+template <class Combination>
+task<> await_all(typename Combination::kind::queue& q, int& successes) {
+  using kind = typename Combination::kind;
+  using verb = typename Combination::verb;
+  auto none = no_items<kind>();
+  const auto count = [&successes](std::error_code ec, const auto& result) {
+    successes += !ec && verb::template is_nothing<kind>(result) ? 1 : 0;
+  };
+  {
+    const auto [ec, result] = co_await leat::as_tuple(verb::template start<kind>(q, none));
+    count(ec, result);
+  }
+  {
+    const auto result = co_await verb::template start<kind>(q, none);
+    count({}, result);
+  }
+  {
+    const auto [ec, result] =
+        co_await leat::as_tuple(leat::with_timeout(verb::template start<kind>(q, none), 1s));
+    count(ec, result);
+  }
+  {
+    const auto [ec, result] = co_await leat::as_tuple(
+        leat::with_deadline(verb::template start<kind>(q, none), leat::time_point::min()));
+    count(ec, result);
+  }
+  std::stop_source stopped;
+  stopped.request_stop();
+  const std::stop_token token = stopped.get_token();
+  {
+    const auto [ec, result] =
+        co_await leat::as_tuple(leat::with_stop(verb::template start<kind>(q, none), token));
+    count(ec, result);
+  }
+}
+constexpr int awaited_forms = 5;
+
+TEMPLATE_LIST_TEST_CASE("no items: awaited, in a task that was asked to stop or not", "[sync]",
+                        matrix) {
+  for (const state s : all_states) {
+    for (const bool stopped : {false, true}) {
+      CAPTURE(static_cast<int>(s), stopped);
+      int successes = 0;
+      on_virtual_time([&]() -> task<> {
+        typename TestType::kind::queue q = TestType::kind::make();
+        bring<typename TestType::kind>(q, s);
+        const std::size_t before = q.size();
+        leat::task_group g;
+        g.spawn(await_all<TestType>(q, successes));
+        if (stopped) g.request_stop();
+        co_await g.join();
+        CHECK(q.size() == before);
+      });
+      CHECK(successes == awaited_forms);
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("no items: blocking, of a thread or with a limit that was stopped",
+                        "[sync]", matrix) {
+  using kind = typename TestType::kind;
+  using verb = typename TestType::verb;
+  for (const state s : all_states) {
+    CAPTURE(static_cast<int>(s));
+    typename kind::queue q = kind::make();
+    bring<kind>(q, s);
+    auto none = no_items<kind>();
+    int successes = 0;
+    const auto block_all = [&](const std::stop_token& stop) {
+      const auto count = [&](const auto& result) {
+        successes += verb::template is_nothing<kind>(result) ? 1 : 0;
+      };
+      count(verb::template block<kind>(q, none));
+      count(verb::template block<kind>(q, none, leat::wait_limit(stop)));
+      count(verb::template block<kind>(q, none, leat::wait_limit(leat::time_point::min())));
+    };
+    std::stop_source stopped;
+    stopped.request_stop();
+    block_all(stopped.get_token());
+    leat::coordinator coord;
+    coord.start_thread("stopped", [&](const std::stop_token& stop) {
+      while (!stop.stop_requested()) std::this_thread::yield();
+      block_all(stop);
+    });
+    coord.request_stop();
+    coord.wait_join();
+    CHECK(coord.secondary_errors().empty());
+    CHECK(successes == 6);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("no items: with a token that is cancelled, and tried", "[sync]", matrix) {
+  using kind = typename TestType::kind;
+  using verb = typename TestType::verb;
+  for (const state s : all_states) {
+    CAPTURE(static_cast<int>(s));
+    typename kind::queue q = kind::make();
+    bring<kind>(q, s);
+    auto none = no_items<kind>();
+    CHECK(verb::template attempt<kind>(q, none));
+    asio::io_context io;
+    asio::cancellation_signal cancel;
+    int successes = 0;
+    verb::template begin<kind>(
+        q, none,
+        asio::bind_cancellation_slot(
+            cancel.slot(), asio::bind_executor(io, [&](std::error_code ec, const auto& result) {
+              successes += !ec && verb::template is_nothing<kind>(result) ? 1 : 0;
+            })));
+    cancel.emit(asio::cancellation_type::total);
+    io.run();
+    CHECK(successes == 1);
+  }
+}
+
+LEAT_TEST("no items: of several operations the one on none, in a task that was asked to stop",
+          "[sync]") {
+  leat::fifo_queue<int> q(1);
+  REQUIRE(q.try_push(1));
+  std::size_t won = 0;
+  leat::task_group g;
+  g.spawn([](leat::fifo_queue<int>& from, std::size_t& index) -> task<> {
+    const auto first = co_await leat::select(from.pop(), from.pop_many(0), leat::sleep_for(1s));
+    index = first.index();
+  }(q, won));
+  g.request_stop();
+  co_await g.join();
+  CHECK(won == 1);
+  CHECK(q.size() == 1);
+}
+
+}  // namespace queue_of_nothing_test

@@ -1,0 +1,286 @@
+#include "leat/queue/queue_statistics.hpp"
+
+#include <optional>
+#include <sstream>
+#include <string>
+
+#include "leat/async/task_group.hpp"
+#include "queue/operation/queue_operations.hpp"
+
+// What queues count, and how they and their waiting operations are described.
+
+namespace queue_statistics_test {
+
+std::string described(const leat::queue_base& q) {
+  std::ostringstream out;
+  q.describe(out);
+  return std::move(out).str();
+}
+
+// Ends a waiting operation by a stop of its group and gives what it threw.
+template <class Operation>
+task<std::string> cancelled(Operation operation) {
+  std::string what;
+  leat::task_group g;
+  g.spawn([](auto run, std::string& said) -> task<> {
+    try {
+      co_await run();
+    } catch (const leat::failure& e) {
+      said = e.what();
+    }
+  }(operation, what));
+  co_await settle();
+  g.request_stop();
+  co_await g.join();
+  co_return what;
+}
+
+TEST_CASE("queue_statistics: begin with nothing", "[sync]") {
+  const leat::queue_statistics s;
+  CHECK(s.size == 0);
+  CHECK(s.capacity == 0);
+  CHECK(s.min_left == 0);
+  CHECK(s.peak_size == 0);
+  CHECK(s.waiting_pushes == 0);
+  CHECK(s.waiting_pops == 0);
+  CHECK(s.held == 0);
+  CHECK(s.pushed == 0);
+  CHECK(s.popped == 0);
+  CHECK(s.returned == 0);
+  CHECK(s.push_waits == 0);
+  CHECK(s.pop_waits == 0);
+  CHECK_FALSE(s.closed);
+}
+
+LEAT_TEST("queue_statistics: an item that a waiting pop gets was in the queue", "[sync]") {
+  leat::fifo_queue<int> q(3);
+  std::optional<int> got;
+  leat::task_group g;
+  g.spawn([](leat::fifo_queue<int>& from, std::optional<int>& item) -> task<> {
+    item = co_await from.pop();
+  }(q, got));
+  co_await settle();
+  co_await q.push(7);
+  co_await g.join();
+  CHECK(got == 7);
+  const auto s = q.statistics();
+  CHECK(s.peak_size == 1);
+  CHECK(s.pushed == 1);
+  CHECK(s.popped == 1);
+  CHECK(s.pop_waits == 1);
+  CHECK(s.size == 0);
+}
+
+TEST_CASE("queue_statistics: of a fresh queue", "[sync]") {
+  const auto s = fifo::make(3).statistics();
+  CHECK(s.size == 0);
+  CHECK(s.capacity == 3);
+  CHECK(s.peak_size == 0);
+  CHECK(s.waiting_pushes == 0);
+  CHECK(s.waiting_pops == 0);
+  CHECK(s.pushed == 0);
+  CHECK(s.popped == 0);
+  CHECK(s.returned == 0);
+  CHECK(s.push_waits == 0);
+  CHECK(s.pop_waits == 0);
+  CHECK_FALSE(s.closed);
+}
+
+TEMPLATE_TEST_CASE("queue_statistics: what a waiting batch holds has not come out", "[sync]", fifo,
+                   shuffled) {
+  on_virtual_time([]() -> task<> {
+    auto q = TestType::make(4);
+    for (int round = 1; round <= 2; ++round) {  // the second round finds no trace of the first
+      outcome o;
+      leat::task_group g;
+      g.spawn(pop_some(q, 3, false, o));
+      co_await settle();
+      CHECK(co_await q.push(1));
+      CHECK(co_await q.push(2));
+      co_await settle();
+      const auto before = q.statistics();
+      CHECK(before.size == 0);
+      CHECK(before.held == 2);
+      CHECK(before.pushed == before.popped + 2);
+      CHECK(before.waiting_pops == 1);
+      CHECK(before.popped == 3 * static_cast<std::size_t>(round - 1));
+      CHECK(co_await q.push(3));
+      co_await g.join();
+      const auto after = q.statistics();
+      CHECK(after.waiting_pops == 0);
+      CHECK(after.held == 0);
+      CHECK(after.pop_waits == static_cast<std::size_t>(round));
+      CHECK(after.popped == 3 * static_cast<std::size_t>(round));
+      CHECK(after.returned == 0);
+    }
+  });
+}
+
+TEMPLATE_TEST_CASE("queue_statistics: what a cancelled batch held has come back", "[sync]", fifo,
+                   shuffled) {
+  on_virtual_time([]() -> task<> {
+    auto q = TestType::make(4);
+    for (std::size_t round = 1; round <= 2; ++round) {
+      outcome o;
+      leat::task_group g;
+      g.spawn(pop_some(q, 5, false, o));
+      co_await settle();
+      if (round == 1) {
+        CHECK(co_await q.push(1));
+        CHECK(co_await q.push(2));
+      }
+      co_await settle();
+      CHECK(q.size() == 0);
+      g.request_stop();
+      co_await g.join();
+      const auto s = q.statistics();
+      CHECK(s.size == 2);
+      CHECK(s.held == 0);
+      CHECK(s.pushed == 2);
+      CHECK(s.popped == 0);
+      CHECK(s.returned == 2 * round);
+    }
+  });
+}
+
+TEMPLATE_TEST_CASE("queue_statistics: a batch that a close ends gives back what it held", "[sync]",
+                   fifo, shuffled) {
+  on_virtual_time([]() -> task<> {
+    auto q = TestType::make(4);
+    outcome o;
+    leat::task_group g;
+    g.spawn(pop_some(q, 3, false, o));
+    co_await settle();
+    CHECK(co_await q.push(1));
+    q.close();
+    co_await g.join();
+    const auto s = q.statistics();
+    CHECK(o.empty);
+    CHECK(s.size == 1);
+    CHECK(s.popped == 0);
+    CHECK(s.returned == 1);
+    CHECK(s.closed);
+  });
+}
+
+TEMPLATE_TEST_CASE("queue_statistics: a close that waits is no push", "[sync]", fifo, shuffled) {
+  on_virtual_time([]() -> task<> {
+    auto q = TestType::make(1);
+    CHECK(co_await q.push(1));
+    outcome o;
+    leat::task_group g;
+    g.spawn(push_one(q, 2, o));
+    co_await settle();
+    CHECK(q.close());
+    auto s = q.statistics();
+    CHECK(s.waiting_pushes == 1);
+    CHECK(s.push_waits == 1);
+    CHECK_FALSE(s.closed);
+    CHECK_FALSE(q.close());  // one waits already
+    CHECK(co_await q.pop());
+    co_await g.join();
+    s = q.statistics();
+    CHECK(o.accepted);
+    CHECK(s.waiting_pushes == 0);
+    CHECK(s.closed);
+    CHECK(s.peak_size == 1);
+  });
+}
+
+LEAT_TEST("queue_statistics: operations that need not wait are no waits", "[sync]") {
+  auto q = fifo::make(4);
+  std::vector<int> two{1, 2};
+  const std::size_t in = co_await q.push_many(two);
+  CHECK(in == 2);
+  const auto out = co_await q.pop_many(2);
+  CHECK(out == std::vector<int>{1, 2});
+  const auto s = q.statistics();
+  CHECK(s.push_waits == 0);
+  CHECK(s.pop_waits == 0);
+  CHECK(s.peak_size == 2);
+  CHECK(s.popped == 2);
+}
+
+TEST_CASE("queue_statistics: the minimum is lifted by the close", "[sync]") {
+  leat::random_shuffle_queue<int> q({.capacity = 4, .min_after_dequeue = 2, .seed = 1});
+  CHECK(q.statistics().min_left == 2);
+  q.close();
+  CHECK(q.statistics().min_left == 0);
+}
+
+LEAT_TEST("queue: describe tells name, fill and whether it is closed", "[sync]") {
+  leat::fifo_queue<int> q(4, "lines");
+  CHECK(co_await q.push(1));
+  CHECK(described(q) == "queue 'lines' (1 of 4)");
+  CHECK(q.capacity() == 4);
+  q.close();
+  CHECK(described(q) == "queue 'lines' (1 of 4, closed)");
+  CHECK(described(leat::fifo_queue<int>(leat::unbounded, "all")) == "queue 'all' (0)");
+}
+
+LEAT_TEST("queue: a cancelled operation tells on what it waited and how far it was", "[sync]") {
+  leat::fifo_queue<int> q(2, "lines");
+  const std::string pop = co_await cancelled([&q]() -> task<> { co_await q.pop(); });
+  CHECK(pop.find("pop from queue 'lines' (0 of 2)") != pop.npos);
+  CHECK(pop.find("done") == pop.npos);
+  std::vector<int> three{1, 2, 3};
+  const std::string push = co_await cancelled([&]() -> task<> { co_await q.push_many(three); });
+  CHECK(push.find("push to queue 'lines' (2 of 2), 2 of 3 done") != push.npos);
+}
+
+LEAT_TEST("queue: a push that fails or is cancelled with nothing in is not partial", "[sync]") {
+  for (const bool fails : {true, false}) {
+    leat::fifo_queue<int> q(1);
+    CHECK(q.try_push(1));
+    bool partial = true;
+    bool partial_run = false;
+    errc code = errc::unknown;
+    leat::task_group g;
+    g.spawn([](auto& to, bool& is_partial, errc& what) -> task<> {
+      try {
+        co_await to.push(2);
+      } catch (const leat::failure& e) {
+        is_partial = dynamic_cast<const leat::partial_push*>(&e) != nullptr;
+        what = e.code() == errc::data_loss ? errc::data_loss : errc::cancelled;
+      }
+    }(q, partial, code));
+    g.spawn([](auto& to, bool& is_partial) -> task<> {
+      std::vector<int> two{3, 4};
+      try {
+        co_await to.push_many(two);
+      } catch (const leat::failure& e) {
+        is_partial = dynamic_cast<const leat::partial_push*>(&e) != nullptr;
+      }
+    }(q, partial_run));
+    co_await settle();
+    if (fails) {
+      q.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "a.txt is damaged")));
+    } else {
+      q.close_and_cancel();
+    }
+    co_await g.join();
+    CHECK_FALSE(partial);
+    CHECK(code == (fails ? errc::data_loss : errc::cancelled));
+    CHECK(partial_run != fails);  // a failure with nothing in is the cause itself
+  }
+}
+
+LEAT_TEST("queue: a run of which one item is in is partial when the queue fails", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  std::size_t in = 0;
+  leat::task_group g;
+  g.spawn([](auto& to, std::size_t& count) -> task<> {
+    std::vector<int> two{3, 4};
+    try {
+      co_await to.push_many(two);
+    } catch (const leat::partial_push& e) {
+      count = e.count();
+    }
+  }(q, in));
+  co_await settle();
+  q.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "a.txt is damaged")));
+  co_await g.join();
+  CHECK(in == 1);
+}
+
+}  // namespace queue_statistics_test

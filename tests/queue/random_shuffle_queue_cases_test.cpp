@@ -1,0 +1,214 @@
+// RandomShuffleQueue as TensorFlow's users know it: the cases of its behaviour, by their numbers.
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "leat/base/error.hpp"
+#include "leat/queue/random_shuffle_queue.hpp"
+#include "queue/operation/queue_actors.hpp"
+#include "support/refusal.hpp"
+
+namespace random_shuffle_queue_cases_test {
+
+using queue = leat::random_shuffle_queue<int>;
+using list = std::vector<int>;
+
+leat::shuffle_options options(std::size_t capacity, std::size_t minimum, std::uint64_t seed = 7) {
+  return {.capacity = capacity, .min_after_dequeue = minimum, .seed = seed, .name = "q"};
+}
+
+list joined(const std::initializer_list<list>& parts) {
+  list all;
+  for (const list& p : parts) all.insert(all.end(), p.begin(), p.end());
+  return sorted(all);
+}
+
+LEAT_TEST("random_shuffle_queue F1: it is counted", "[sync]") {
+  queue q(options(10, 5));
+  CHECK(q.size() == 0);
+  co_await q.push(1);
+  CHECK(q.size() == 1);
+}
+
+LEAT_TEST("random_shuffle_queue F2: all come out, each once", "[sync]") {
+  queue q(options(10, 0));
+  fill(q, numbers(10));
+  list out;
+  for (int i = 0; i < 10; ++i) out.push_back((co_await q.pop()).value());
+  CHECK(sorted(out) == numbers(10));
+}
+
+LEAT_TEST("random_shuffle_queue F3, F4: the minimum is void after the close", "[sync]") {
+  for (const bool wait : {false, true}) {
+    queue q(options(10, 2));
+    fill(q, numbers(4));
+    list out;
+    for (int i = 0; i < 2; ++i) out.push_back((co_await q.pop()).value());
+    actors a(q);
+    const outcome* third = nullptr;
+    if (wait) {
+      third = &a.pop();
+      co_await settle();
+      CHECK_FALSE(third->ended);
+    }
+    q.close();
+    co_await a.join();
+    if (third) out.insert(out.end(), third->items.begin(), third->items.end());
+    while (const auto item = co_await q.pop()) out.push_back(*item);
+    CHECK(sorted(out) == numbers(4));
+  }
+}
+
+LEAT_TEST("random_shuffle_queue F5: too few for a batch stay in", "[sync]") {
+  queue q(options(10, 0));
+  fill(q, numbers(4));
+  actors a(q);
+  const outcome& first = a.pop_many(3);
+  const outcome& second = a.pop_many(3);
+  co_await settle();
+  q.close();
+  co_await a.join();
+  CHECK(first.items.size() == 3);
+  CHECK(second.empty);
+  CHECK(joined({first.items, drain(q)}) == numbers(4));
+}
+
+LEAT_TEST("random_shuffle_queue F7: a batch holds what may go, down to the minimum", "[sync]") {
+  queue q(options(10, 2));
+  fill(q, numbers(4));
+  actors a(q);
+  const outcome& batch = a.pop_many(3);
+  co_await settle();
+  CHECK(q.size() == 2);
+  CHECK(q.try_push(4));
+  co_await a.join();
+  CHECK(batch.items.size() == 3);
+  CHECK(q.size() == 2);
+}
+
+LEAT_TEST("random_shuffle_queue F9: the close completes a batch that the minimum held up",
+          "[sync]") {
+  queue q(options(10, 5));
+  fill(q, numbers(7));
+  actors a(q);
+  const outcome& batch = a.pop_many(5);
+  co_await settle();
+  CHECK(q.size() == 5);
+  CHECK_FALSE(batch.ended);
+  q.close();
+  co_await a.join();
+  CHECK(batch.items.size() == 5);
+  CHECK(q.size() == 2);
+}
+
+LEAT_TEST("random_shuffle_queue F10, F12, F13: what waits for room is not chosen yet", "[sync]") {
+  queue q(options(4, 0));
+  fill(q, {10, 20, 30, 40});
+  actors a(q);
+  const outcome& push = a.push(50);
+  co_await settle();
+  q.close();
+  CHECK_FALSE(q.is_closed());
+  const int first = (co_await q.pop()).value();
+  CHECK(first != 50);
+  co_await a.join();
+  CHECK(push.accepted);
+  CHECK(q.is_closed());
+  CHECK_FALSE(co_await q.push(60));
+  CHECK(joined({{first}, drain(q)}) == list{10, 20, 30, 40, 50});
+
+  queue runs(options(4, 0));
+  fill(runs, {1, 2, 3});
+  actors b(runs);
+  const outcome& run = b.push_many({50, 60});
+  co_await settle();
+  CHECK(runs.size() == 4);
+  CHECK_FALSE(run.ended);
+  runs.close();
+  CHECK_FALSE(runs.is_closed());
+  co_await runs.pop();
+  co_await b.join();
+  CHECK(run.pushed == 2);
+  list more = {7};
+  CHECK(co_await runs.push_many(more) == 0);
+}
+
+LEAT_TEST("random_shuffle_queue F14, F16: seeds give orders of their own", "[sync]") {
+  std::set<list> orders;
+  for (const std::uint64_t seed : {1729U, 87'539'319U}) {
+    queue q(options(10, 5, seed));
+    fill(q, {1, 2, 3, 4, 5, 1, 2, 3, 4, 5});
+    orders.insert((co_await q.pop_many(5)).value());
+    CHECK(q.size() == 5);
+    CHECK_FALSE(q.try_pop());  // the minimum
+    q.close();
+    orders.insert((co_await q.pop_many(5)).value());
+  }
+  CHECK(orders.size() == 4);
+  std::set<list> unseeded;
+  for (int i = 0; i < 2; ++i) {
+    queue q({.capacity = 1000});
+    fill(q, numbers(1000));
+    unseeded.insert((co_await q.pop_many(1000)).value());
+  }
+  CHECK(unseeded.size() == 2);
+}
+
+TEST_CASE("random_shuffle_queue F19: minimums that cannot be", "[sync]") {
+  constexpr auto minus_one = static_cast<std::size_t>(-1);
+  for (const std::size_t minimum : {minus_one, std::size_t{5}, std::size_t{6}}) {
+    const std::string said = leat_test::refusal([&] { return queue(options(5, minimum)).size(); });
+    CHECK(leat_test::contains(said, "queue 'q': min_after_dequeue (" + std::to_string(minimum) +
+                                        ") must be below the capacity (5)"));
+  }
+  queue q(options(minus_one, 0));
+  fill(q, numbers(100'000));
+  CHECK(q.size() == 100'000);
+  CHECK(q.statistics().capacity == leat::unbounded);
+  CHECK(sorted(drain(q)) == numbers(100'000));
+}
+
+LEAT_TEST("random_shuffle_queue F21: a pop waits for more than the minimum", "[sync]") {
+  queue q(options(10, 2));
+  fill(q, numbers(3));
+  co_await q.pop();
+  actors a(q);
+  const outcome& second = a.pop();
+  co_await settle();
+  CHECK_FALSE(second.ended);
+  CHECK(q.try_push(3));
+  co_await a.join();
+  CHECK(second.items.size() == 1);
+}
+
+LEAT_TEST("random_shuffle_queue F23: a batch that is cancelled puts back what it held", "[sync]") {
+  queue q(options(10, 0));
+  fill(q, numbers(3));
+  actors a(q);
+  const outcome& batch = a.pop_many(4);
+  co_await settle();
+  CHECK(q.size() == 0);
+  co_await a.cancel();
+  CHECK(batch.cancelled);
+  CHECK(q.size() == 3);
+  CHECK(sorted((co_await q.pop_many(3)).value()) == numbers(3));
+}
+
+TEST_CASE("random_shuffle_queue F24: each item is as likely as any other", "[sync]") {
+  std::map<int, int> times;
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    queue q(options(10, 0, seed));
+    fill(q, numbers(10));
+    ++times[q.try_pop().value()];
+  }
+  CHECK(times.size() == 10);
+  for (const auto& [item, count] : times) {
+    CHECK(count >= 60);
+    CHECK(count <= 140);
+  }
+}
+
+}  // namespace random_shuffle_queue_cases_test

@@ -1,0 +1,111 @@
+#include "leat/queue/random_shuffle_queue.hpp"
+
+#include <array>
+#include <numeric>
+#include <vector>
+
+#include "leat/async/task_group.hpp"
+#include "support/leat_test.hpp"
+
+namespace random_shuffle_queue_test {
+
+using leat::task;
+
+std::vector<int> drawn(std::uint64_t seed) {
+  leat::random_shuffle_queue<int> q({.capacity = 10, .min_after_dequeue = 5, .seed = seed});
+  std::vector<int> items(10);
+  std::iota(items.begin(), items.end(), 0);
+  q.wait_push_many(items);
+  return *q.wait_pop_many(5);
+}
+
+task<> pop_one(leat::random_shuffle_queue<int>& q, bool& done) {
+  co_await q.pop();
+  done = true;
+}
+
+TEST_CASE("random_shuffle_queue: a minimum at or above the capacity is refused", "[sync]") {
+  using queue = leat::random_shuffle_queue<int>;
+  CHECK_THROWS_AS(queue({.capacity = 4, .min_after_dequeue = 4}), leat::failure);
+  CHECK_THROWS_AS(queue({.capacity = 4, .min_after_dequeue = 9}), leat::failure);
+  CHECK_NOTHROW(queue({.capacity = leat::unbounded, .min_after_dequeue = 9}));
+}
+
+TEST_CASE("random_shuffle_queue: options that name no capacity are refused", "[sync]") {
+  CHECK_THROWS_WITH(leat::random_shuffle_queue<int>({.seed = 1}),
+                    Catch::Contains("a capacity of 0 lets nothing in"));
+  CHECK_THROWS_WITH(leat::random_shuffle_queue<int>({.capacity = 1, .min_after_dequeue = 1}),
+                    Catch::Contains("must be below the capacity"));
+  leat::random_shuffle_queue<int> q({.capacity = 1, .seed = 1});  // no minimum
+  CHECK(q.statistics().min_left == 0);
+  CHECK(q.try_push(1));
+  CHECK(q.try_pop() == 1);
+}
+
+LEAT_TEST("random_shuffle_queue: the minimum stays in while the queue is open", "[sync]") {
+  leat::random_shuffle_queue<int> q({.capacity = 10, .min_after_dequeue = 2, .seed = 1});
+  for (int i = 0; i < 3; ++i) co_await q.push(int{i});
+  co_await q.pop();
+  bool done = false;
+  leat::task_group g;
+  g.spawn(pop_one(q, done));
+  co_await leat::this_task::yield();
+  CHECK_FALSE(done);
+  CHECK(q.size() == 2);
+  co_await q.push(9);
+  co_await g.join();
+  CHECK(done);
+}
+
+// What six items come out as, of which the first is taken alone: by a pop that has waited for it or
+// by one that finds it.
+task<std::vector<int>> drawn_after_the_first(bool pop_waits) {
+  leat::random_shuffle_queue<int> q({.capacity = 10, .seed = 3});
+  bool done = false;
+  leat::task_group g;
+  if (pop_waits) g.spawn(pop_one(q, done));
+  co_await leat::this_task::yield();
+  co_await q.push(0);
+  if (!pop_waits) g.spawn(pop_one(q, done));
+  co_await g.join();
+  std::vector<int> items{1, 2, 3, 4, 5};
+  co_await q.push_many(items);
+  co_return *co_await q.pop_many(5);
+}
+
+LEAT_TEST("random_shuffle_queue: the order does not depend on who waits", "[sync]") {
+  const auto waited = co_await drawn_after_the_first(true);
+  const auto found = co_await drawn_after_the_first(false);
+  CHECK(waited == found);
+}
+
+LEAT_TEST("random_shuffle_queue: close lifts the minimum", "[sync]") {
+  leat::random_shuffle_queue<int> q({.capacity = 10, .min_after_dequeue = 5, .seed = 1});
+  for (int i = 0; i < 5; ++i) co_await q.push(int{i});
+  CHECK_FALSE(q.try_pop());
+  q.close();
+  for (int i = 0; i < 5; ++i) {
+    const auto item = co_await q.pop();
+    CHECK(item);
+  }
+  const auto end = co_await q.pop();
+  CHECK_FALSE(end);
+}
+
+TEST_CASE("random_shuffle_queue: a seed decides the order", "[sync]") {
+  CHECK(drawn(1) == drawn(1));
+  CHECK(drawn(1) != drawn(2));
+  CHECK(drawn(1) == std::vector<int>{5, 6, 7, 3, 2});  // on every compiler and platform
+}
+
+TEST_CASE("random_shuffle_queue: each item is equally likely", "[sync]") {
+  std::array<int, 10> count{};
+  for (std::uint64_t seed = 0; seed < 1000; ++seed)
+    ++count[static_cast<std::size_t>(drawn(seed)[0])];
+  for (const int n : count) {
+    CHECK(n > 60);
+    CHECK(n < 140);
+  }
+}
+
+}  // namespace random_shuffle_queue_test

@@ -1,0 +1,142 @@
+#include "leat/queue/tensor_priority_queue.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "leat/queue/memory_budget.hpp"
+#include "leat/queue/padding_fifo_queue.hpp"
+#include "leat/queue/priority_queue.hpp"
+#include "queue/tensors.hpp"
+#include "support/leat_test.hpp"
+#include "support/refusal.hpp"
+
+namespace tensor_priority_queue_test {
+
+using leat::dtype;
+using leat::element_spec;
+using leat::tensor;
+using leat::tensor_priority_queue;
+using leat::tensor_tuple;
+using leat_test::contains;
+using leat_test::refusal;
+
+element_spec with_payload(leat::partial_shape payload = {}) {
+  return element_spec(
+      {{.type = dtype::int64, .shape = {}}, {.type = dtype::string, .shape = std::move(payload)}});
+}
+
+tensor_tuple job(std::int64_t priority, const char* payload) {
+  return tensor_tuple(tensor::scalar(priority), tensor::scalar(payload));
+}
+
+template <class... Values>
+tensor priorities(Values... values) {
+  return tensor::of<std::int64_t>({static_cast<std::int64_t>(sizeof...(values))}, {values...});
+}
+
+template <class Queue, class Value>
+concept accepts = requires(Queue& q, Value value) { q.try_push(std::move(value)); };
+
+LEAT_TEST("tensor_priority_queue: the smallest priority first, then the first that came",
+          "[sync]") {
+  tensor_priority_queue q(10, with_payload());
+  tensor_tuple run(priorities(3, -1, 3, 0), texts("d", "a", "e", "b"));
+  const std::size_t in = co_await q.push_many(std::move(run));
+  CHECK(in == 4);
+  co_await q.push(job(1, "c"));
+  const auto first = co_await q.pop();
+  CHECK(first == job(-1, "a"));
+  const auto rest = co_await q.pop_many(4);
+  CHECK(rest == tensor_tuple(priorities(0, 1, 3, 3), texts("b", "c", "d", "e")));
+}
+
+TEST_CASE("tensor_priority_queue: a priority that is none is refused", "[sync]") {  // H15
+  tensor_priority_queue q(2000, with_payload());
+  CHECK(contains(
+      refusal([&] { return q.wait_push_many(tensor_tuple(texts("1", "2"), texts("a", "b"))); }),
+      "component 0. Expected int64, got string"));
+  CHECK(contains(
+      refusal([&] { return q.wait_push(tensor_tuple(priorities(1, 2), tensor::scalar("a"))); }),
+      "component 0. Expected [], got [2]"));
+  CHECK(contains(refusal([&] {
+                   return q.wait_push_many(
+                       tensor_tuple(tensor(dtype::int64, {2, 2}), texts("a", "b")));
+                 }),
+                 "component 0. Expected [2], got [2,2]"));
+  CHECK(q.size() == 0);
+}
+
+TEST_CASE(
+    "tensor_priority_queue: without shapes there are no batches, and the priority is a scalar",
+    "[sync]") {  // H17
+  tensor_priority_queue q(10, element_spec({{.type = dtype::int64}, {.type = dtype::string}}));
+  CHECK(contains(refusal([&] { return q.wait_pop_many(0); }), "batches need specified shapes"));
+  CHECK(contains(
+      refusal([&] { return q.wait_push(tensor_tuple(priorities(1, 2), tensor::scalar("a"))); }),
+      "must be a scalar"));
+  CHECK(q.wait_push(job(1, "a")));
+}
+
+TEST_CASE("tensor_priority_queue: a spec without a priority is refused", "[sync]") {
+  for (const element_spec& spec : {scalars(), spec_of(dtype::int64, {any})}) {
+    CHECK(contains(refusal([&] { return tensor_priority_queue(10, spec, "jobs").size(); }),
+                   "queue 'jobs': the first component is the priority and must be an int64"));
+  }
+}
+
+LEAT_TEST("tensor_priority_queue: elements weigh the bytes of their values", "[sync]") {
+  const std::size_t light = job(1, "a").size();
+  const std::size_t heavy = job(1, "a payload that is longer than that").size();
+  REQUIRE(light < heavy);
+  tensor_priority_queue q(
+      with_payload(),
+      leat::queue_options{.capacity = 10, .max_weight = light + heavy, .name = "q"});
+  CHECK(q.try_push(job(2, "a payload that is longer than that")));
+  CHECK(q.try_push(job(1, "a")));
+  CHECK(q.statistics().weight == light + heavy);
+  CHECK_FALSE(q.try_push(job(0, "b")));
+  const auto first = co_await q.pop();
+  CHECK(first == job(1, "a"));
+  CHECK(q.statistics().weight == heavy);
+  CHECK(q.try_push(job(0, "b")));
+}
+
+TEST_CASE("tensor_priority_queue: with a budget there are no batches but those of a try",
+          "[sync]") {
+  leat::memory_budget ram(1000, "ram");
+  tensor_priority_queue q(with_payload(), {.capacity = 10, .budget = &ram, .name = "q"});
+  leat::padding_fifo_queue other(spec_of(dtype::int32, {any}),
+                                 {.capacity = 10, .budget = &ram, .name = "other"});
+  CHECK(q.wait_push_many(tensor_tuple(priorities(2, 1), texts("b", "a"))) == 2);
+  CHECK(ram.used() == q.statistics().weight);
+  const std::int64_t rest = static_cast<std::int64_t>(1000 - ram.used()) / 4;
+  CHECK_FALSE(other.try_push(one(tensor(dtype::int32, {rest + 1}))));
+  CHECK(contains(refusal([&] { return q.wait_pop_many(2); }), "it gives a batch whole"));
+  CHECK(contains(refusal([&] { return q.wait_pop_up_to(2); }), "it gives a batch whole"));
+  CHECK(q.try_pop_many(2) == tensor_tuple(priorities(1, 2), texts("a", "b")));
+  CHECK(ram.used() == 0);
+  CHECK(other.try_push(one(tensor(dtype::int32, {rest + 1}))));
+}
+
+TEST_CASE("tensor_priority_queue: of a C++ type the compiler refuses such a priority", "[sync]") {
+  struct typed_job {
+    std::int64_t priority;
+    std::string payload;
+  };
+  struct smaller {
+    bool operator()(const typed_job& a, const typed_job& b) const {
+      return a.priority < b.priority;
+    }
+  };
+  using typed = leat::priority_queue<typed_job, smaller>;  // H15, H17
+  STATIC_REQUIRE(accepts<typed, typed_job>);
+  STATIC_REQUIRE_FALSE(accepts<typed, std::pair<std::string, std::string>>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<decltype(typed_job::priority), std::string>);
+}
+
+}  // namespace tensor_priority_queue_test

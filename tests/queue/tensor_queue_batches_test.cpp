@@ -1,0 +1,329 @@
+// Batches of tensors, in the face that never waits and in that of Asio, of queues that weigh and of
+// queues that do not.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/bind_executor.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/error.hpp>
+#include <asio/io_context.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/error.hpp"
+#include "leat/queue/element_byte_size.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/queue/tensor_queue.hpp"
+#include "queue/tensors.hpp"
+#include "support/leat_test.hpp"
+#include "support/refusal.hpp"
+
+namespace tensor_queue_batches_test {
+
+using leat::dtype;
+using leat::element_spec;
+using leat::task;
+using leat::tensor;
+using leat::tensor_tuple;
+using leat_test::contains;
+using leat_test::refusal;
+using batch = std::optional<tensor_tuple>;
+
+using plain = leat::tensor_queue<leat::fifo_queue<tensor_tuple>>;
+using weighed = leat::tensor_queue<leat::fifo_queue<tensor_tuple, leat::size_of_element>>;
+using queues = std::tuple<plain, weighed>;
+
+task<> settle() {
+  for (int i = 0; i < 8; ++i) co_await leat::this_task::yield();
+}
+
+// Together they would be padded to [2, 2^40, 2^40].
+constexpr std::int64_t large = std::int64_t{1} << 40;
+tensor_tuple tall() { return one(tensor(dtype::int32, {large, 0})); }
+tensor_tuple wide() { return one(tensor(dtype::int32, {0, large})); }
+
+// ---- The face that never waits.
+
+TEMPLATE_LIST_TEST_CASE("tensor_queue: try_push_many puts in what there is room for", "[sync]",
+                        queues) {
+  TestType q(scalars(), std::size_t{4});
+  const tensor_tuple six = run_of(0, 6);
+  CHECK(q.try_push_many(run_of(0, 0)) == 0);
+  CHECK(q.try_push_many(six) == 4);
+  CHECK(q.try_push_many(six) == 0);
+  CHECK(six == run_of(0, 6));
+  CHECK(q.statistics().pushed == 4);
+  CHECK(q.try_pop_many(4) == run_of(0, 4));
+  CHECK(q.statistics().weight == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("tensor_queue: try_pop_many takes all or nothing", "[sync]", queues) {
+  TestType q(scalars(), std::size_t{4});
+  CHECK(q.try_push_many(run_of(0, 3)) == 3);
+  CHECK_FALSE(q.try_pop_many(4));
+  CHECK(q.size() == 3);
+  CHECK(q.try_pop_many(2) == run_of(0, 2));
+  q.close();
+  CHECK(q.try_push_many(run_of(3, 1)) == 0);
+  CHECK_FALSE(q.try_pop_many(2));
+  CHECK(q.try_pop_many(1) == run_of(2, 1));
+  CHECK_FALSE(q.try_pop_many(1));
+  CHECK(q.try_pop_many(0) == run_of(0, 0));
+}
+
+TEMPLATE_LIST_TEST_CASE("tensor_queue: try_pop_up_to takes what is there", "[sync]", queues) {
+  TestType q(scalars(), std::size_t{8});
+  CHECK_FALSE(q.try_pop_up_to(4));
+  CHECK(q.try_push_many(run_of(0, 7)) == 7);
+  CHECK(q.try_pop_up_to(4) == run_of(0, 4));
+  CHECK(q.try_pop_up_to(4) == run_of(4, 3));
+  CHECK(q.try_pop_up_to(0) == run_of(0, 0));
+  CHECK_FALSE(q.try_pop_up_to(1));
+}
+
+TEST_CASE("tensor_queue: try batches that can never be are refused", "[sync]") {
+  plain q(scalars(), std::size_t{4}, "q");
+  const auto minus_one = static_cast<std::size_t>(-1);
+  CHECK(contains(refusal([&] { return q.try_push_many(one(texts("a"))); }),
+                 "queue 'q': Type mismatch"));
+  CHECK(contains(refusal([&] { return q.try_pop_many(minus_one); }), "negative"));
+  CHECK(contains(refusal([&] { return q.try_pop_up_to(minus_one); }), "negative"));
+  CHECK(q.size() == 0);
+
+  plain without(element_spec({{.type = dtype::int32}}), std::size_t{4});
+  CHECK(without.try_push_many(run_of(0, 2)) == 2);
+  CHECK(contains(refusal([&] { return without.try_pop_many(2); }), "need specified shapes"));
+  CHECK(contains(refusal([&] { return without.try_pop_up_to(2); }), "need specified shapes"));
+  CHECK(without.size() == 2);
+}
+
+TEST_CASE("tensor_queue: try_push_many by weight", "[sync]") {
+  weighed q(element_spec({{.type = dtype::int32, .shape = {any}}}),
+            leat::queue_options{.capacity = 100, .max_weight = 20, .name = "q"});
+  CHECK(q.try_push_many(one(tensor(dtype::int32, {4, 2}))) == 2);
+  CHECK(q.statistics().weight == 16);
+  CHECK(contains(refusal([&] { return q.try_push_many(one(tensor(dtype::int32, {1, 6}))); },
+                         leat::errc::resource_exhausted),
+                 "heavier than the max_weight of 20"));
+  CHECK(q.statistics().weight == 16);
+  CHECK(q.try_pop_up_to(9) == one(tensor(dtype::int32, {2, 2})));
+  CHECK(q.statistics().weight == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("tensor_queue: a try that cannot be made a batch has taken nothing",
+                        "[sync]", queues) {
+  TestType q(spec_of(dtype::int32, {any, any}), std::size_t{4});
+  CHECK(q.try_push(tall()));
+  CHECK(q.try_push(wide()));
+  CHECK(q.try_push(tall()));
+  CHECK(contains(refusal([&] { return q.try_pop_many(2); }), "more values"));
+  CHECK(contains(refusal([&] { return q.try_pop_up_to(9); }), "more values"));
+  CHECK(q.size() == 3);
+  CHECK(q.statistics().popped == 0);
+  CHECK(q.try_pop() == tall());
+  CHECK(q.try_pop() == wide());
+}
+
+LEAT_TEST("tensor_queue: try batches never overtake a line", "[sync]") {
+  plain q(scalars(), std::size_t{2});
+  leat::task_group g;
+  batch three;
+  g.spawn([](plain& from, batch& out) -> task<> { out = co_await from.pop_many(3); }(q, three));
+  co_await settle();
+  CHECK(q.try_push_many(run_of(0, 2)) == 2);  // held for the batch
+  CHECK_FALSE(q.try_pop_many(1));
+  CHECK_FALSE(q.try_pop_up_to(1));
+  CHECK(q.try_push_many(run_of(2, 9)) == 3);
+  co_await g.join();
+  CHECK(three == run_of(0, 3));
+
+  bool in = false;
+  g.spawn([](plain& to, bool& done) -> task<> { done = co_await to.push(one(5)); }(q, in));
+  co_await settle();
+  CHECK(q.try_push_many(run_of(7, 1)) == 0);
+  CHECK(q.try_pop_up_to(9) == run_of(3, 2));  // the push that waited goes in behind them
+  co_await g.join();
+  CHECK(in);
+  CHECK(q.try_pop() == one(5));
+}
+
+// ---- The face of Asio.
+
+// What a handler was given.
+template <class Result>
+struct seen {
+  int calls = 0;
+  std::error_code ec;
+  Result result{};
+
+  auto handler(asio::io_context& io) {
+    return asio::bind_executor(io, [this](std::error_code error, Result value) {
+      ++calls;
+      ec = error;
+      result = std::move(value);
+    });
+  }
+};
+
+TEMPLATE_LIST_TEST_CASE("tensor_queue: async batches with callbacks", "[sync]", queues) {
+  TestType q(scalars(), std::size_t{2});
+  asio::io_context io;
+  seen<batch> out;
+  seen<std::size_t> in;
+  seen<batch> rest;
+  seen<batch> end;
+  q.async_pop_many(5, out.handler(io));
+  q.async_push_many(run_of(0, 7), in.handler(io));
+  q.close();
+  q.async_pop_up_to(4, rest.handler(io));
+  q.async_pop_many(1, end.handler(io));
+  io.run();
+  CHECK(out.calls + in.calls + rest.calls + end.calls == 4);
+  CHECK_FALSE((out.ec || in.ec || rest.ec || end.ec));
+  CHECK(out.result == run_of(0, 5));
+  CHECK(in.result == 7);
+  CHECK(rest.result == run_of(5, 2));
+  CHECK_FALSE(end.result);
+  CHECK(q.statistics().weight == 0);
+}
+
+template <class Queue>
+asio::awaitable<void> push_runs(Queue& q) {
+  for (int first = 0; first < 12; first += 4) {
+    const std::size_t in = co_await q.async_push_many(run_of(first, 4), asio::use_awaitable);
+    CHECK(in == 4);
+  }
+  q.close();
+}
+
+template <class Queue>
+asio::awaitable<void> pop_batches(Queue& q, std::vector<batch>& out) {
+  batch first = co_await q.async_pop_many(5, asio::use_awaitable);
+  out.push_back(std::move(first));
+  for (;;) {
+    batch next = co_await q.async_pop_up_to(5, asio::use_awaitable);
+    if (!next) co_return;
+    out.push_back(std::move(next));
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("tensor_queue: async batches with use_awaitable", "[sync]", queues) {
+  TestType q(scalars(), std::size_t{2});
+  asio::io_context io;
+  std::vector<batch> out;
+  asio::co_spawn(io, push_runs(q), asio::detached);
+  asio::co_spawn(io, pop_batches(q, out), asio::detached);
+  io.run();
+  CHECK(out == std::vector<batch>{run_of(0, 5), run_of(5, 5), run_of(10, 2)});
+  CHECK(q.statistics().weight == 0);
+}
+
+// use_awaitable begins an operation when it is awaited, long after the call.
+template <class Queue>
+asio::awaitable<void> await_later(Queue& q, batch& out) {
+  auto pop = q.async_pop_many(3, asio::use_awaitable);
+  auto push = q.async_push_many(run_of(0, 3), asio::use_awaitable);
+  CHECK(q.size() == 0);
+  const std::size_t in = co_await std::move(push);
+  CHECK(in == 3);
+  out = co_await std::move(pop);
+}
+
+TEMPLATE_LIST_TEST_CASE("tensor_queue: an async batch keeps what it was given until it begins",
+                        "[sync]", queues) {
+  TestType q(scalars(), std::size_t{4});
+  asio::io_context io;
+  batch out;
+  asio::co_spawn(io, await_later(q, out), asio::detached);
+  io.run();
+  CHECK(out == run_of(0, 3));
+}
+
+TEMPLATE_LIST_TEST_CASE("tensor_queue: a cancelled async batch", "[sync]", queues) {
+  TestType q(scalars(), std::size_t{2});
+  asio::io_context io;
+  SECTION("that waits gives back what it held") {
+    asio::cancellation_signal stop;
+    seen<batch> out;
+    q.async_pop_many(3, asio::bind_cancellation_slot(stop.slot(), out.handler(io)));
+    CHECK(q.try_push_many(run_of(0, 2)) == 2);
+    CHECK(q.size() == 0);
+    stop.emit(asio::cancellation_type::total);
+    io.run();
+    CHECK(out.calls == 1);
+    CHECK(out.ec == asio::error::operation_aborted);
+    CHECK_FALSE(out.result);
+    CHECK(q.try_pop_many(2) == run_of(0, 2));
+  }
+  SECTION("whose handler has not been called gives back all") {
+    asio::cancellation_signal stop;
+    seen<batch> out;
+    CHECK(q.try_push_many(run_of(0, 2)) == 2);
+    q.async_pop_up_to(2, asio::bind_cancellation_slot(stop.slot(), out.handler(io)));
+    CHECK(q.size() == 0);
+    stop.emit(asio::cancellation_type::total);
+    io.run();
+    CHECK(out.ec == asio::error::operation_aborted);
+    CHECK_FALSE(out.result);
+    CHECK(q.try_pop_many(2) == run_of(0, 2));
+  }
+  SECTION("of a push leaves in what is in, and tells how much") {
+    asio::cancellation_signal stop;
+    seen<std::size_t> in;
+    q.async_push_many(run_of(0, 5), asio::bind_cancellation_slot(stop.slot(), in.handler(io)));
+    stop.emit(asio::cancellation_type::partial);
+    io.run();
+    CHECK(in.ec == asio::error::operation_aborted);
+    CHECK(in.result == 2);
+    CHECK(q.try_pop_up_to(9) == run_of(0, 2));
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("tensor_queue: an async batch that cannot be made is back in the queue",
+                        "[sync]", queues) {
+  TestType q(spec_of(dtype::int32, {any, any}), std::size_t{4});
+  CHECK(q.try_push(tall()));
+  CHECK(q.try_push(wide()));
+  asio::io_context io;
+  seen<batch> out;
+  seen<batch> up_to;
+  q.async_pop_many(2, out.handler(io));
+  io.run();
+  CHECK(out.ec == leat::errc::invalid_argument);
+  CHECK_FALSE(out.result);
+  io.restart();
+  q.async_pop_up_to(2, up_to.handler(io));
+  io.run();
+  CHECK(up_to.ec == leat::errc::invalid_argument);
+  CHECK(q.try_pop() == tall());
+  CHECK(q.try_pop() == wide());
+}
+
+TEST_CASE("tensor_queue: async batches that can never be are refused by the call", "[sync]") {
+  plain q(scalars(), std::size_t{4}, "q");
+  asio::io_context io;
+  seen<std::size_t> in;
+  seen<batch> out;
+  const auto minus_one = static_cast<std::size_t>(-1);
+  const auto push = [&] { q.async_push_many(one(texts("a")), in.handler(io)); };
+  const auto pop = [&] { q.async_pop_many(minus_one, out.handler(io)); };
+  const auto pop_some = [&] { q.async_pop_up_to(minus_one, out.handler(io)); };
+  CHECK(contains(refusal([&] { return push(), 0; }), "queue 'q': Type mismatch"));
+  CHECK(contains(refusal([&] { return pop(), 0; }), "negative"));
+  CHECK(contains(refusal([&] { return pop_some(), 0; }), "negative"));
+  io.run();
+  CHECK(in.calls + out.calls == 0);
+}
+
+}  // namespace tensor_queue_batches_test

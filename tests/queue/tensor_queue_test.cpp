@@ -1,0 +1,353 @@
+#include "leat/queue/tensor_queue.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <asio/bind_executor.hpp>
+#include <asio/io_context.hpp>
+
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/error.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/queue/padding_fifo_queue.hpp"
+#include "leat/queue/random_shuffle_queue.hpp"
+#include "leat/sync/coordinator.hpp"
+#include "leat/sync/queue_runner.hpp"
+#include "queue/tensors.hpp"
+#include "support/leat_test.hpp"
+#include "support/refusal.hpp"
+
+namespace tensor_queue_test {
+
+using leat::dtype;
+using leat::element_spec;
+using leat::padding_fifo_queue;
+using leat::task;
+using leat::tensor;
+using leat::tensor_tuple;
+using leat_test::contains;
+using leat_test::refusal;
+
+using batch = std::optional<tensor_tuple>;
+using without_shapes = leat::tensor_queue<leat::fifo_queue<tensor_tuple>>;
+
+template <class Queue, class Value>
+concept accepts = requires(Queue& q, Value value) { q.try_push(std::move(value)); };
+
+task<> settle() {
+  for (int i = 0; i < 8; ++i) co_await leat::this_task::yield();
+}
+
+task<> push_numbers(padding_fifo_queue& q, int first, int count, std::size_t& in) {
+  try {
+    in = co_await q.push_many(run_of(first, count));
+  } catch (const leat::partial_push& e) {
+    in = e.count() + 1000;
+  }
+}
+
+task<> pop_batch(padding_fifo_queue& q, std::size_t count, batch& out) {
+  out = co_await q.pop_many(count);
+}
+
+// ---- Without shapes.
+
+LEAT_TEST("tensor_queue: without shapes elements go through, and empty batches", "[sync]") {
+  without_shapes q(element_spec({{.type = dtype::int32}}), 10U);
+  CHECK(co_await q.push_many(run_of(0, 0)) == 0);  // E5
+  CHECK(q.size() == 0);
+  CHECK(q.try_push(one(1)));
+  CHECK(q.try_push(one(ints(1, 2))));
+  const batch first = co_await q.pop();
+  const batch second = co_await q.pop();
+  CHECK(first == one(1));
+  CHECK(second == one(ints(1, 2)));
+}
+
+TEST_CASE("tensor_queue: a batch needs shapes, also one of none", "[sync]") {  // E7
+  without_shapes q(element_spec({{.type = dtype::int32}}), 10U, "q");
+  CHECK(contains(refusal([&] { return q.wait_pop_many(0); }),
+                 "queue 'q': batches need specified shapes"));
+  CHECK(contains(refusal([&] { return q.wait_pop_up_to(0); }), "batches need specified shapes"));
+}
+
+TEST_CASE("tensor_queue: without shapes lengths are compared all the same", "[sync]") {  // E14
+  without_shapes q(element_spec({{.type = dtype::int32}, {.type = dtype::int32}}), 10U);
+  CHECK(contains(refusal([&] { return q.wait_push_many(tensor_tuple(ints(1, 2), ints(1))); }),
+                 "same size in dimension 0"));
+  CHECK(q.size() == 0);
+}
+
+TEST_CASE("tensor_queue: of a C++ type the compiler refuses what is none", "[sync]") {  // E15
+  using typed = leat::fifo_queue<std::pair<int, float>>;
+  STATIC_REQUIRE(accepts<typed, std::pair<int, float>>);
+  STATIC_REQUIRE_FALSE(accepts<typed, int>);
+  STATIC_REQUIRE_FALSE(accepts<typed, std::pair<int, std::string>>);
+}
+
+// ---- Around other orders.
+
+LEAT_TEST("tensor_queue: around a random_shuffle_queue", "[sync]") {
+  using shuffled = leat::tensor_queue<leat::random_shuffle_queue<tensor_tuple>>;
+  shuffled q(scalars(), leat::shuffle_options{.capacity = 100, .seed = 3, .name = "q"});
+  CHECK(co_await q.push_many(run_of(0, 100)) == 100);
+  const batch all = co_await q.pop_many(100);
+  REQUIRE(all);
+  const auto values = (*all)[0].values<int>();
+  std::vector<int> drawn(values.begin(), values.end());
+  CHECK_FALSE(std::is_sorted(drawn.begin(), drawn.end()));
+  std::sort(drawn.begin(), drawn.end());
+  CHECK(one(int_vector(drawn)) == run_of(0, 100));
+}
+
+// ---- The contract of the core, through this.
+
+LEAT_TEST("tensor_queue: a run waits for room and stays in one piece", "[sync]") {
+  padding_fifo_queue q(2, scalars());
+  std::size_t first = 0;
+  std::size_t second = 0;
+  leat::task_group g;
+  g.spawn(push_numbers(q, 0, 5, first));
+  g.spawn(push_numbers(q, 10, 2, second));
+  co_await settle();
+  CHECK(q.size() == 2);
+  CHECK(q.statistics().waiting_pushes == 2);
+  const batch all = co_await q.pop_many(7);
+  co_await g.join();
+  CHECK(first == 5);
+  CHECK(second == 2);
+  CHECK(all == one(ints(0, 1, 2, 3, 4, 10, 11)));
+}
+
+LEAT_TEST("tensor_queue: a run cancelled half way leaves in what is in", "[sync]") {
+  padding_fifo_queue q(2, scalars());
+  std::size_t in = 0;
+  leat::task_group g;
+  g.spawn(push_numbers(q, 0, 5, in));
+  co_await settle();
+  q.close_and_cancel();
+  co_await g.join();
+  CHECK(in == 1002);
+  const batch left = co_await q.pop_up_to(5);
+  CHECK(left == run_of(0, 2));
+}
+
+LEAT_TEST("tensor_queue: what a cancelled batch held is in front again", "[sync]") {
+  padding_fifo_queue q(4, spec_of(dtype::int32, {any}));
+  batch out;
+  leat::task_group g;
+  g.spawn(pop_batch(q, 3, out));
+  co_await settle();
+  CHECK(q.try_push(one(ints(1))));
+  CHECK(q.try_push(one(ints(2, 2))));
+  g.request_stop();
+  co_await g.join();
+  CHECK_FALSE(out);
+  CHECK(q.try_push(one(ints())));
+  const batch three = co_await q.pop_many(3);
+  REQUIRE(three);
+  CHECK((*three)[0] == tensor::of({3, 2}, {1, 0, 2, 2, 0, 0}));
+  CHECK(q.statistics().returned == 2);
+}
+
+LEAT_TEST("tensor_queue: a batch that loses a select has taken nothing", "[sync]") {
+  padding_fifo_queue q(4, scalars());
+  CHECK(q.try_push(one(1)));
+  bool late = false;
+  try {
+    co_await leat::with_timeout(q.pop_many(2), std::chrono::seconds(1));
+  } catch (const leat::failure& e) {
+    late = e.code() == leat::errc::deadline_exceeded;
+  }
+  CHECK(late);
+  CHECK(q.size() == 1);
+  CHECK(q.try_push(one(2)));
+  const auto in_time = co_await leat::with_timeout(q.pop_many(2), std::chrono::seconds(1));
+  REQUIRE(in_time);
+  CHECK(*in_time == run_of(1, 2));
+}
+
+LEAT_TEST("tensor_queue: a push to a closed queue is refused and keeps its element", "[sync]") {
+  padding_fifo_queue q(4, scalars());
+  CHECK(q.close());
+  CHECK_FALSE(q.close());
+  CHECK(q.is_closed());
+  tensor_tuple element = one(5);
+  CHECK_FALSE(co_await q.push(std::move(element)));
+  CHECK(element == one(5));  // NOLINT(bugprone-use-after-move): that is the promise
+  CHECK_FALSE(q.try_push(element));
+}
+
+LEAT_TEST("tensor_queue: after a failure batches throw its cause", "[sync]") {
+  padding_fifo_queue q(4, scalars());
+  q.fail(std::make_exception_ptr(leat::failure(leat::errc::data_loss, "damaged")));
+  CHECK(q.failure_cause());
+  std::error_code code;
+  try {
+    co_await q.pop_many(1);
+  } catch (const leat::failure& e) {
+    code = e.code();
+  }
+  CHECK(code == leat::errc::data_loss);
+}
+
+// ---- A batch that is too large to be made.
+
+constexpr std::int64_t large = std::int64_t{1} << 40;
+
+// Together they would be padded to [2, 2^40, 2^40].
+tensor_tuple tall() { return one(tensor(dtype::int32, {large, 0})); }
+tensor_tuple wide() { return one(tensor(dtype::int32, {0, large})); }
+
+// First in, first out, without memory when it is told so.
+class refusing_order : public leat::detail::ring_order<tensor_tuple> {
+ public:
+  explicit refusing_order(const bool& refuse) : refuse_(refuse) {}
+  void reserve(std::size_t count) {
+    if (refuse_) throw std::bad_alloc();
+    ring_order::reserve(count);
+  }
+
+ private:
+  const bool& refuse_;
+};
+
+struct refusing_queue : leat::basic_queue<tensor_tuple, refusing_order> {
+  using options_type = leat::queue_options;
+  static constexpr const char* kind = "refusing_queue";
+  refusing_queue(std::size_t capacity, const bool& refuse)
+      : basic_queue({.capacity = capacity, .name = "refusing"}, 0, leat::unweighed(), refuse) {}
+};
+
+template <class Queue>
+task<> pop_too_large(Queue& q, std::string& error) {
+  try {
+    co_await q.pop_many(2);
+  } catch (const leat::failure& e) {
+    error = e.what();
+  }
+}
+
+LEAT_TEST("tensor_queue: elements that cannot be made a batch are in front again", "[sync]") {
+  padding_fifo_queue q(3, spec_of(dtype::int32, {any, any}));
+  CHECK(q.try_push(tall()));
+  CHECK(q.try_push(wide()));
+  CHECK(q.try_push(tall()));
+  std::string error;
+  leat::task_group g;
+  g.spawn(pop_too_large(q, error));
+  g.spawn(pop_too_large(q, error));
+  co_await g.join();
+  CHECK(contains(error, "more values than 64 bits can count"));
+  CHECK(q.size() == 3);
+  CHECK(q.statistics().popped == 0);
+  CHECK_FALSE(q.failure_cause());
+  CHECK(q.try_pop() == tall());
+  CHECK(q.try_pop() == wide());
+}
+
+LEAT_TEST("tensor_queue: elements that can neither be made a batch nor go back fail the queue",
+          "[sync]") {
+  bool refuse = false;
+  leat::tensor_queue<refusing_queue> q(spec_of(dtype::int32, {any, any}), 3U, refuse);
+  std::string error;
+  leat::task_group g;
+  g.spawn(pop_too_large(q, error));
+  co_await settle();
+  refuse = true;
+  CHECK(q.try_push(tall()));
+  CHECK(q.try_push(wide()));
+  co_await g.join();
+  CHECK(contains(error, "more values"));
+  CHECK(leat::to_error_code(q.failure_cause()) == leat::errc::resource_exhausted);
+  CHECK(q.is_closed());
+}
+
+// ---- The other faces.
+
+TEST_CASE("tensor_queue: the faces that never wait", "[sync]") {
+  padding_fifo_queue q(1, scalars(), "one");
+  const tensor_tuple first = one(1);
+  CHECK(q.try_push(first));
+  CHECK_FALSE(q.try_push(one(2)));
+  CHECK(q.try_pop() == first);
+  CHECK_FALSE(q.try_pop());
+  CHECK(q.name() == "one");
+  CHECK(q.capacity() == 1);
+  std::ostringstream text;
+  q.describe(text);
+  CHECK(text.str() == "queue 'one' (0 of 1, weight 0)");
+}
+
+TEST_CASE("tensor_queue: the faces that block a thread", "[sync]") {
+  padding_fifo_queue q(3, scalars());
+  std::jthread producer([&] {
+    const tensor_tuple first = one(0);
+    CHECK(q.wait_push(first));
+    CHECK(q.wait_push(one(1)));
+    CHECK(q.wait_push_many(run_of(2, 8)) == 8);
+    q.close();
+  });
+  CHECK(q.wait_pop() == one(0));
+  CHECK(q.wait_pop_many(4) == run_of(1, 4));
+  CHECK(q.wait_pop_up_to(100) == run_of(5, 5));
+  CHECK_FALSE(q.wait_pop_many(1));
+}
+
+TEST_CASE("tensor_queue: the faces for Asio", "[sync]") {
+  padding_fifo_queue q(1, scalars());
+  asio::io_context io;
+  batch out;
+  q.async_pop(asio::bind_executor(io, [&](std::error_code ec, batch element) {
+    CHECK_FALSE(ec);
+    out = std::move(element);
+  }));
+  bool in = false;
+  q.async_push(one(3), asio::bind_executor(io, [&](std::error_code ec, bool accepted) {
+                 CHECK_FALSE(ec);
+                 in = accepted;
+               }));
+  io.run();
+  CHECK(in);
+  CHECK(out == one(3));
+  CHECK(contains(refusal([&] {
+                   q.async_push(one(ints(1)),
+                                asio::bind_executor(io, [](std::error_code, bool) {}));
+                   return 0;
+                 }),
+                 "Expected [], got [1]"));
+}
+
+LEAT_TEST("tensor_queue: a queue_runner keeps it filled and closes it", "[sync]") {
+  padding_fifo_queue q(2, spec_of(dtype::int32, {any}), "numbers");
+  int next = 0;
+  leat::queue_runner runner(q);
+  struct producer {
+    static task<bool> step(padding_fifo_queue& to, int& i) {
+      if (i == 3) co_return false;
+      ++i;
+      co_return co_await to.push(one(int_vector(std::vector<int>(static_cast<std::size_t>(i), i))));
+    }
+  };
+  runner.add([&] { return producer::step(q, next); });
+  leat::coordinator coord;
+  runner.start(coord);
+  const batch all = co_await q.pop_up_to(10);
+  co_await coord.join();
+  REQUIRE(all);
+  CHECK((*all)[0] == tensor::of({3, 3}, {1, 0, 0, 2, 2, 0, 3, 3, 3}));
+}
+
+}  // namespace tensor_queue_test

@@ -1,0 +1,452 @@
+// Capacity by weight: the contract that all queues share.
+
+#include "leat/queue/detail/queue_weight.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <asio/bind_executor.hpp>
+#include <asio/io_context.hpp>
+
+#include "leat/async/select.hpp"
+#include "leat/async/task_group.hpp"
+#include "queue/weight/weighed_queues.hpp"
+
+namespace queue_weight_test {
+
+using namespace std::chrono_literals;
+
+std::string described(const leat::queue_base& q) {
+  std::ostringstream out;
+  q.describe(out);
+  return std::move(out).str();
+}
+
+template <class F>
+std::string refusal(F f) {
+  try {
+    f();
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == errc::resource_exhausted);
+    return e.what();
+  }
+  return {};
+}
+
+TEMPLATE_LIST_TEST_CASE("queue: a push waits for weight", "[sync]", weighed_queues) {
+  on_virtual_time([]() -> task<> {
+    auto q = TestType::make({.max_weight = 10});
+    CHECK(q.try_push(6));
+    CHECK(q.try_push(4));
+    outcome o;
+    leat::task_group g;
+    g.spawn(push_one(q, 1, o));
+    co_await settle();
+    CHECK_FALSE(o.ended);
+    CHECK(q.size() == 2);
+    CHECK(co_await q.pop());
+    co_await g.join();
+    CHECK(o.accepted);
+    CHECK(q.size() == 2);
+  });
+}
+
+TEMPLATE_LIST_TEST_CASE("queue: items count by number and by weight", "[sync]", weighed_queues) {
+  auto q = TestType::make({.max_weight = 10, .capacity = 2});
+  CHECK(q.try_push(1));
+  CHECK_FALSE(q.try_push(10));
+  CHECK(q.try_push(1));
+  CHECK_FALSE(q.try_push(1));  // room by weight, none by number
+  CHECK(q.try_pop());
+  CHECK(q.try_push(9));
+  CHECK(q.statistics().weight == 10);
+}
+
+TEMPLATE_LIST_TEST_CASE("queue: an item that never fits is refused at once by every face", "[sync]",
+                        weighed_queues) {
+  auto q = TestType::make({.max_weight = 10});
+  std::vector<int> run{1, 11, 2};
+  const std::string why = refusal([&] { static_cast<void>(q.try_push(11)); });
+  CHECK(why.find("queue 'q'") != why.npos);
+  CHECK(why.find("weight 11") != why.npos);
+  CHECK(why.find("max_weight of 10") != why.npos);
+  CHECK_FALSE(refusal([&] { static_cast<void>(q.try_push_many(run)); }).empty());
+  CHECK_FALSE(refusal([&] { q.wait_push(11); }).empty());
+  CHECK_FALSE(refusal([&] { q.wait_push_many(run); }).empty());
+  asio::io_context io;
+  std::error_code one;
+  std::error_code many;
+  std::size_t in = 9;
+  q.async_push(11, asio::bind_executor(io, [&](std::error_code ec, bool) { one = ec; }));
+  q.async_push_many(run, asio::bind_executor(io, [&](std::error_code ec, std::size_t count) {
+                      many = ec;
+                      in = count;
+                    }));
+  io.run();
+  CHECK(one == errc::resource_exhausted);
+  CHECK(many == errc::resource_exhausted);
+  CHECK(in == 0);
+  on_virtual_time([&q, &run]() -> task<> {
+    int refused = 0;
+    try {
+      static_cast<void>(co_await q.push(11));
+    } catch (const leat::failure&) {
+      ++refused;
+    }
+    try {
+      static_cast<void>(co_await q.push_many(run));
+    } catch (const leat::failure& e) {
+      ++refused;
+      CHECK(dynamic_cast<const leat::partial_push*>(&e) == nullptr);
+    }
+    try {
+      static_cast<void>(co_await leat::select(q.push(11), q.pop()));
+    } catch (const leat::failure&) {
+      ++refused;
+    }
+    CHECK(refused == 3);
+  });
+  CHECK(run == std::vector<int>{1, 11, 2});
+  const auto s = q.statistics();
+  CHECK(s.pushed == 0);
+  CHECK(s.weight == 0);
+  CHECK(s.push_waits == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("queue: an item as heavy as the maximum goes in alone", "[sync]",
+                        weighed_queues) {
+  auto q = TestType::make({.max_weight = 10});
+  CHECK(q.try_push(10));
+  CHECK_FALSE(q.try_push(1));
+  CHECK(q.try_pop() == 10);
+  CHECK(q.statistics().weight == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("queue: a heavy push that waits holds up lighter ones behind it", "[sync]",
+                        weighed_queues) {
+  on_virtual_time([]() -> task<> {
+    auto q = TestType::make({.max_weight = 10});
+    CHECK(q.try_push(5));
+    outcome heavy;
+    outcome light;
+    leat::task_group first;
+    leat::task_group second;
+    first.spawn(push_one(q, 6, heavy));
+    co_await settle();
+    second.spawn(push_one(q, 1, light));
+    co_await settle();
+    CHECK_FALSE(light.ended);
+    CHECK_FALSE(q.try_push(1));
+    first.request_stop();  // the light one moves up as soon as the heavy one is gone
+    co_await first.join();
+    co_await second.join();
+    CHECK(heavy.cancelled);
+    CHECK(light.accepted);
+    CHECK(q.statistics().weight == 6);
+  });
+}
+
+TEMPLATE_LIST_TEST_CASE("queue: a run enters item by item as weight allows", "[sync]",
+                        weighed_queues) {
+  on_virtual_time([]() -> task<> {
+    auto q = TestType::make({.max_weight = 10});
+    outcome run;
+    leat::task_group g;
+    g.spawn(push_all(q, {6, 4, 7, 3, 9}, run));
+    co_await settle();
+    CHECK(q.size() == 2);
+    int sum = 0;
+    for (int i = 0; i < 5; ++i) {
+      const auto item = co_await q.pop();
+      REQUIRE(item);
+      sum += *item;
+      CHECK(q.statistics().weight <= 10);
+    }
+    co_await g.join();
+    CHECK(run.pushed == 5);
+    CHECK(sum == 29);
+    CHECK(q.statistics().weight == 0);
+    CHECK(q.statistics().peak_weight == 10);
+  });
+}
+
+TEMPLATE_LIST_TEST_CASE("queue: try_push_many adds what fits by weight", "[sync]", weighed_queues) {
+  auto q = TestType::make({.max_weight = 10});
+  std::vector<int> run{6, 4, 1};
+  CHECK(q.try_push_many(run) == 2);
+  CHECK(run[2] == 1);
+  CHECK(q.statistics().weight == 10);
+  const auto all = q.try_pop_up_to(3);
+  REQUIRE(all);
+  CHECK(sorted(*all) == std::vector<int>{4, 6});
+  CHECK(q.statistics().weight == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE(
+    "queue: what a batch holds weighs nothing, and may come back beyond the "
+    "maximum",
+    "[sync]", weighed_holding_queues) {
+  on_virtual_time([]() -> task<> {
+    auto q = TestType::make({.max_weight = 10});
+    outcome batch;
+    outcome waiting;
+    leat::task_group g;
+    leat::task_group pushes;
+    g.spawn(pop_some(q, 4, false, batch));
+    co_await settle();
+    for (const int item : {8, 7}) CHECK(co_await q.push(int{item}));
+    CHECK(q.statistics().weight == 0);
+    g.request_stop();
+    co_await g.join();
+    CHECK(batch.cancelled);
+    auto s = q.statistics();
+    CHECK(s.weight == 15);
+    CHECK(s.returned_weight == 15);
+    CHECK(s.peak_weight == 15);
+    CHECK_FALSE(q.try_push(1));
+    pushes.spawn(push_one(q, 2, waiting));
+    co_await settle();
+    CHECK_FALSE(waiting.ended);
+    CHECK(co_await q.pop());
+    co_await pushes.join();
+    CHECK(waiting.accepted);
+    CHECK(q.size() == 2);
+    CHECK(q.statistics().weight <= 10);
+  });
+}
+
+TEMPLATE_LIST_TEST_CASE("queue: each item is weighed once, wherever it waits and comes back",
+                        "[sync]", weighed_holding_queues) {
+  on_virtual_time([]() -> task<> {
+    static int weighings;
+    struct counting {
+      std::size_t operator()(int item) const {
+        ++weighings;
+        return static_cast<std::size_t>(item);
+      }
+    };
+    weighings = 0;
+    leat::fifo_queue<int, counting> q({.capacity = 2, .max_weight = 10, .name = "q"});
+    outcome batch;
+    outcome run;
+    leat::task_group g;
+    g.spawn(pop_some(q, 6, false, batch));
+    co_await settle();
+    g.spawn(push_all(q, {9, 8, 7}, run));
+    co_await settle();
+    CHECK(q.size() == 0);
+    g.request_stop();
+    co_await g.join();
+    CHECK(q.size() == 3);
+    leat::task_group late;
+    outcome waits;
+    late.spawn(push_one(q, 5, waits));
+    co_await settle();
+    CHECK_FALSE(waits.ended);
+    while (q.try_pop()) co_await settle();
+    co_await late.join();
+    CHECK(weighings == 4);
+  });
+}
+
+TEST_CASE("queue: what the weigher throws the push throws, and nothing has happened", "[sync]") {
+  struct fragile {
+    std::size_t operator()(const std::string& s) const {
+      if (s.empty()) throw std::domain_error("an empty line");
+      return s.size();
+    }
+  };
+  leat::fifo_queue<std::string, fragile> q({.capacity = 4, .max_weight = 10, .name = "q"});
+  std::vector<std::string> run{"a", "", "b"};
+  CHECK_THROWS_AS(q.try_push(std::string()), std::domain_error);
+  CHECK_THROWS_AS(q.wait_push_many(run), std::domain_error);
+  CHECK(run == std::vector<std::string>{"a", "", "b"});
+  asio::io_context io;
+  std::error_code ec;
+  q.async_push("", asio::bind_executor(io, [&](std::error_code e, bool) { ec = e; }));
+  io.run();
+  CHECK(ec == errc::unknown);
+  on_virtual_time([&q]() -> task<> {
+    bool thrown = false;
+    try {
+      static_cast<void>(co_await q.push(std::string()));
+    } catch (const std::domain_error&) {
+      thrown = true;
+    }
+    CHECK(thrown);
+  });
+  CHECK(q.statistics().pushed == 0);
+  CHECK(q.try_push(std::string("fine")));
+}
+
+TEMPLATE_LIST_TEST_CASE("queue: statistics and describe tell weight and count", "[sync]",
+                        weighed_queues) {
+  auto q = TestType::make({.max_weight = 10, .capacity = 4}, "lines");
+  CHECK(q.try_push(3));
+  CHECK(q.try_push(4));
+  CHECK(q.try_pop());
+  CHECK(q.try_push(1));
+  const auto s = q.statistics();
+  CHECK(s.size == 2);
+  CHECK((s.weight == 4 || s.weight == 5));
+  CHECK(s.max_weight == 10);
+  CHECK(s.peak_weight == 7);
+  const std::string weight = std::to_string(s.weight);
+  CHECK(described(q) == "queue 'lines' (2 of 4, weight " + weight + " of 10)");
+  q.close();
+  CHECK(described(q) == "queue 'lines' (2 of 4, weight " + weight + " of 10, closed)");
+  auto open = TestType::make({.capacity = leat::unbounded}, "all");
+  CHECK(described(open) == "queue 'all' (0, weight 0)");
+}
+
+TEST_CASE("queue: a bound by weight needs a weigher and lets something in", "[sync]") {
+  CHECK_THROWS_AS(leat::fifo_queue<int>({.capacity = 1, .max_weight = 5}), leat::failure);
+  CHECK_THROWS_AS(weighed_fifo::make({.max_weight = 0}), leat::failure);
+  CHECK_THROWS_AS(weighed_fifo::make({.max_weight = 5, .capacity = 0}), leat::failure);
+  const auto plain = leat::fifo_queue<int>({.capacity = 3, .name = "q"}).statistics();
+  CHECK(plain.capacity == 3);
+  CHECK(plain.max_weight == leat::unbounded);
+}
+
+LEAT_TEST("queue: a queue bounded by weight alone makes room for all that wait", "[sync]") {
+  auto q = weighed_fifo::make({.max_weight = 100'000, .capacity = leat::unbounded});
+  CHECK(q.try_push(100'000));
+  outcome runs[20];
+  leat::task_group g;
+  for (outcome& o : runs) g.spawn(push_all(q, std::vector<int>(1000, 5), o));
+  co_await settle();
+  CHECK(q.size() == 1);
+  CHECK(q.try_pop());  // all of them come in, in one go
+  co_await g.join();
+  CHECK(q.size() == 20'000);
+  CHECK(q.statistics().weight == 100'000);
+}
+
+LEAT_TEST("select: a push that waits for weight loses, and those behind it move up", "[sync]") {
+  auto q = weighed_fifo::make({.max_weight = 10});
+  CHECK(q.try_push(5));
+  outcome light;
+  leat::task_group g;
+  bool timed_out = false;
+  g.spawn([](auto& to, bool& late) -> task<> {
+    try {
+      static_cast<void>(co_await leat::with_timeout(to.push(6), 1ms));
+    } catch (const leat::failure& e) {
+      late = e.code() == errc::deadline_exceeded;
+    }
+  }(q, timed_out));
+  co_await settle();
+  g.spawn(push_one(q, 1, light));
+  co_await settle();
+  CHECK_FALSE(light.ended);
+  co_await g.join();
+  CHECK(timed_out);
+  CHECK(light.accepted);
+  CHECK(q.statistics().weight == 6);
+}
+
+LEAT_TEST("random_shuffle_queue: the minimum gives way where weight keeps items out", "[sync]") {
+  auto q = weighed_shuffled::make({.max_weight = 10}, "q", 3);
+  std::vector<int> two{5, 5};
+  CHECK(q.try_push_many(two) == 2);
+  CHECK_FALSE(q.try_pop());
+  outcome pop;
+  outcome next;
+  outcome push;
+  leat::task_group g;
+  g.spawn(pop_one(q, pop));
+  g.spawn(pop_one(q, next));
+  co_await settle();
+  CHECK_FALSE(pop.ended);
+  g.spawn(push_one(q, 1, push));
+  co_await settle();
+  CHECK(push.accepted);
+  CHECK(pop.items.size() == 1);
+  CHECK_FALSE(next.ended);  // the push is in: the minimum counts again
+  CHECK(q.size() == 2);
+  q.close();
+  co_await g.join();
+  CHECK(next.items.size() == 1);
+}
+
+LEAT_TEST("random_shuffle_queue: below the minimum a try has one item at a time", "[sync]") {
+  auto q = weighed_shuffled::make({.max_weight = 10}, "q", 4);
+  std::vector<int> three{3, 3, 3};
+  CHECK(q.try_push_many(three) == 3);
+  outcome push;
+  leat::task_group g;
+  g.spawn(push_one(q, 7, push));
+  co_await settle();
+  CHECK_FALSE(q.try_pop_many(2));
+  const auto some = q.try_pop_up_to(3);
+  REQUIRE(some);
+  CHECK(some->size() == 1);
+  CHECK_FALSE(push.ended);
+  CHECK(q.try_pop());
+  co_await g.join();
+  CHECK(push.accepted);
+  CHECK_FALSE(q.try_pop());
+  q.close();
+}
+
+LEAT_TEST("priority_queue: a batch too heavy to be there together ends as exhausted", "[sync]") {
+  auto q = weighed_prioritized::make({.max_weight = 10}, "jobs");
+  std::string why;
+  outcome run;
+  leat::task_group g;
+  g.spawn([](auto& from, std::string& text) -> task<> {
+    try {
+      static_cast<void>(co_await from.pop_many(3));
+    } catch (const leat::failure& e) {
+      CHECK(e.code() == errc::resource_exhausted);
+      text = e.what();
+    }
+  }(q, why));
+  co_await settle();
+  g.spawn(push_all(q, {4, 4, 4}, run));
+  co_await settle();
+  CHECK(why.find("pop from queue 'jobs' (2 of 100, weight 8 of 10)") != why.npos);
+  CHECK(why.find("0 of 3 done") != why.npos);
+  const auto two = co_await q.pop_many(2);
+  CHECK(two == std::vector<int>{4, 4});
+  co_await g.join();
+  CHECK(run.pushed == 3);
+}
+
+TEST_CASE("priority_queue: a batch too heavy ends as exhausted through Asio, too", "[sync]") {
+  auto q = weighed_prioritized::make({.max_weight = 10}, "jobs");
+  CHECK(q.try_push(6));
+  asio::io_context io;
+  std::error_code ec;
+  q.async_pop_up_to(2, asio::bind_executor(io, [&](std::error_code e, auto) { ec = e; }));
+  q.async_push(6, asio::bind_executor(io, [](std::error_code, bool) {}));
+  io.run_one();
+  CHECK(ec == errc::resource_exhausted);
+  CHECK(q.try_pop() == 6);
+  io.run();
+  CHECK(q.try_pop() == 6);
+}
+
+TEST_CASE("queue: weights between threads", "[sync]") {
+  auto q = weighed_fifo::make({.max_weight = 10, .capacity = 3});
+  std::size_t heaviest = 0;
+  long sum = 0;
+  std::jthread producer([&q] {
+    for (int i = 0; i < 2000; ++i) q.wait_push(1 + i % 10);
+    q.close();
+  });
+  while (const auto item = q.wait_pop()) {
+    sum += *item;
+    heaviest = std::max(heaviest, q.statistics().weight);
+  }
+  CHECK(sum == 11'000);
+  CHECK(heaviest <= 10);
+}
+
+}  // namespace queue_weight_test

@@ -1,0 +1,50 @@
+#pragma once
+
+// Queues that weigh, to test: an item is a number that weighs as much as it says.
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <tuple>
+
+#include "leat/queue/memory_budget.hpp"
+#include "queue/operation/queue_operations.hpp"
+
+struct by_value {
+  std::size_t operator()(int item) const { return static_cast<std::size_t>(item); }
+};
+
+struct weighed_limits {
+  std::size_t max_weight = leat::unbounded;
+  leat::memory_budget* budget = nullptr;
+  std::size_t capacity = 100;
+};
+
+struct weighed_fifo {
+  using queue = leat::fifo_queue<int, by_value>;
+  static queue make(const weighed_limits& l, const std::string& name = "q") {
+    return queue(
+        {.capacity = l.capacity, .max_weight = l.max_weight, .budget = l.budget, .name = name});
+  }
+};
+struct weighed_shuffled {
+  using queue = leat::random_shuffle_queue<int, by_value>;
+  static queue make(const weighed_limits& l, const std::string& name = "q",
+                    std::size_t minimum = 0) {
+    return queue({.capacity = l.capacity,
+                  .min_after_dequeue = minimum,
+                  .seed = 7,
+                  .name = name,
+                  .max_weight = l.max_weight,
+                  .budget = l.budget});
+  }
+};
+struct weighed_prioritized {
+  using queue = leat::priority_queue<int, std::less<int>, by_value>;
+  static queue make(const weighed_limits& l, const std::string& name = "q") {
+    return queue(
+        {.capacity = l.capacity, .max_weight = l.max_weight, .budget = l.budget, .name = name});
+  }
+};
+using weighed_queues = std::tuple<weighed_fifo, weighed_shuffled, weighed_prioritized>;
+using weighed_holding_queues = std::tuple<weighed_fifo, weighed_shuffled>;

@@ -1,0 +1,187 @@
+// Queues of tensors that are bounded by what their elements weigh.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/error.hpp"
+#include "leat/queue/element_byte_size.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/queue/memory_budget.hpp"
+#include "leat/queue/priority_queue.hpp"
+#include "leat/queue/random_shuffle_queue.hpp"
+#include "leat/queue/tensor_queue.hpp"
+#include "queue/tensors.hpp"
+#include "support/leat_test.hpp"
+#include "support/refusal.hpp"
+
+namespace weighed_tensor_queue_test {
+
+using leat::dtype;
+using leat::element_spec;
+using leat::size_of_element;
+using leat::task;
+using leat::tensor;
+using leat::tensor_tuple;
+using leat_test::contains;
+using leat_test::refusal;
+using batch = std::optional<tensor_tuple>;
+
+// Of equal ones the first that came.
+struct all_equal {
+  bool operator()(const tensor_tuple&, const tensor_tuple&) const noexcept { return false; }
+};
+
+using fifo = leat::tensor_queue<leat::fifo_queue<tensor_tuple, size_of_element>>;
+using shuffled = leat::tensor_queue<leat::random_shuffle_queue<tensor_tuple, size_of_element>>;
+using prioritized =
+    leat::tensor_queue<leat::priority_queue<tensor_tuple, all_equal, size_of_element>>;
+using queues = std::tuple<fifo, shuffled, prioritized>;
+
+template <class Queue>
+typename Queue::options_type limits(std::size_t max_weight, leat::memory_budget* budget = nullptr) {
+  typename Queue::options_type o;
+  o.capacity = 100;
+  o.max_weight = max_weight;
+  o.budget = budget;
+  o.name = "q";
+  return o;
+}
+
+task<> settle() {
+  for (int i = 0; i < 8; ++i) co_await leat::this_task::yield();
+}
+
+task<> push_run(fifo& q, tensor_tuple run, std::size_t& in) {
+  in = co_await q.push_many(std::move(run));
+}
+
+task<> pop_three(fifo& q, bool& none) {
+  const batch three = co_await q.pop_many(3);
+  none = !three;
+}
+
+TEMPLATE_LIST_TEST_CASE("tensor_queue: that weighs, batches go in and out with their weights",
+                        "[sync]", queues) {
+  TestType q(scalars(), limits<TestType>(1000));
+  CHECK(q.wait_push_many(run_of(0, 5)) == 5);
+  const tensor_tuple kept = one(5);
+  CHECK(q.try_push(kept));
+  CHECK(q.statistics().weight == 6 * sizeof(int));
+  const batch four = q.wait_pop_many(4);
+  REQUIRE(four);
+  CHECK((*four)[0].shape() == leat::shape{4});
+  CHECK(q.statistics().weight == 2 * sizeof(int));
+  q.close();
+  const batch rest = q.wait_pop_up_to(4);
+  REQUIRE(rest);
+  int sum = 0;
+  for (const int v : (*four)[0].values<int>()) sum += v;
+  for (const int v : (*rest)[0].values<int>()) sum += v;
+  CHECK(sum == 15);
+  CHECK(q.statistics().weight == 0);
+  CHECK_FALSE(q.wait_pop_many(1));
+}
+
+LEAT_TEST("tensor_queue: that weighs, a copy is pushed and waits for its weight", "[sync]") {
+  fifo q(spec_of(dtype::int32, {any}), limits<fifo>(8));
+  const tensor_tuple pair = one(ints(1, 2));
+  const bool first = co_await q.push(pair);
+  CHECK(first);
+  leat::task_group g;
+  bool in = false;
+  g.spawn([](fifo& to, const tensor_tuple& element, bool& done) -> task<> {
+    done = co_await to.push(element);
+  }(q, pair, in));
+  co_await settle();
+  CHECK_FALSE(in);
+  CHECK(q.statistics().entering_weight == 8);
+  const batch out = co_await q.pop();
+  CHECK(out == pair);
+  co_await g.join();
+  CHECK(in);
+}
+
+LEAT_TEST("tensor_queue: that weighs, a run waits for weight", "[sync]") {
+  fifo q(scalars(), limits<fifo>(2 * sizeof(int)));
+  std::size_t in = 0;
+  leat::task_group g;
+  g.spawn(push_run(q, run_of(0, 5), in));
+  co_await settle();
+  CHECK(q.size() == 2);
+  const batch all = co_await q.pop_many(5);
+  co_await g.join();
+  CHECK(in == 5);
+  CHECK(all == run_of(0, 5));
+  CHECK(q.statistics().peak_weight == 2 * sizeof(int));
+}
+
+LEAT_TEST("tensor_queue: that weighs, a cancelled batch gives its weight back", "[sync]") {
+  fifo q(spec_of(dtype::int32, {any}), limits<fifo>(100));
+  bool none = false;
+  leat::task_group g;
+  g.spawn(pop_three(q, none));
+  co_await settle();
+  CHECK(q.try_push(one(ints(1))));
+  CHECK(q.try_push(one(ints(2, 2))));
+  CHECK(q.statistics().weight == 0);
+  q.close();
+  co_await g.join();
+  CHECK(none);
+  CHECK(q.statistics().weight == 12);
+  CHECK(q.statistics().returned_weight == 12);
+  CHECK(q.try_pop() == one(ints(1)));
+  CHECK(q.statistics().weight == 8);
+}
+
+TEST_CASE("tensor_queue: that weighs, what cannot be made a batch is back with its weight",
+          "[sync]") {
+  const std::int64_t large = std::int64_t{1} << 40;
+  const leat::shape tall{large, 0};
+  const leat::shape wide{0, large};
+  const element_spec spec(
+      {{.type = dtype::int32, .shape = {any, any}}, {.type = dtype::int32, .shape = {any}}});
+  fifo q(spec, limits<fifo>(100));
+  CHECK(q.try_push(tensor_tuple(tensor(dtype::int32, tall), ints(1))));
+  CHECK(q.try_push(tensor_tuple(tensor(dtype::int32, wide), ints(1, 2))));
+  CHECK(contains(refusal([&] { return q.wait_pop_many(2); }), "more values"));
+  CHECK(q.size() == 2);
+  CHECK(q.statistics().weight == 12);
+  const batch first = q.try_pop();
+  REQUIRE(first);
+  CHECK((*first)[1] == ints(1));
+  CHECK(q.statistics().weight == 8);
+}
+
+TEST_CASE("tensor_queue: that weighs, a batch with an element too heavy is refused whole",
+          "[sync]") {
+  fifo q(element_spec({{.type = dtype::string, .shape = {}}}), limits<fifo>(1000));
+  const std::string heavy(2000, 'x');
+  CHECK(contains(refusal([&] { return q.wait_push_many(one(texts("light", heavy))); },
+                         leat::errc::resource_exhausted),
+                 "heavier than the max_weight of 1000"));
+  CHECK(q.size() == 0);
+  CHECK(q.wait_push_many(one(texts("light", "too"))) == 2);
+}
+
+TEST_CASE("tensor_queue: that weighs, several share a budget", "[sync]") {
+  leat::memory_budget ram(4 * sizeof(int), "ram");
+  fifo a(scalars(), limits<fifo>(leat::unbounded, &ram));
+  shuffled b(scalars(), limits<shuffled>(leat::unbounded, &ram));
+  CHECK(a.wait_push_many(run_of(0, 3)) == 3);
+  std::jthread producer([&] { CHECK(b.wait_push_many(run_of(10, 2)) == 2); });
+  CHECK(b.wait_pop_many(1));
+  CHECK(a.wait_pop_many(3) == run_of(0, 3));
+  producer.join();
+  CHECK(b.wait_pop());
+  CHECK(ram.used() == 0);
+  CHECK(ram.statistics().peak <= 4 * sizeof(int));
+}
+
+}  // namespace weighed_tensor_queue_test
