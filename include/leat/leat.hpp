@@ -79,6 +79,15 @@
 #include "leat/codec/tfrecord/tfrecord_index.hpp"
 
 // Queues, and who fills and stops them
+#include "leat/coordination/coordinator.hpp"
+#include "leat/coordination/enqueue_operation.hpp"
+#include "leat/coordination/looper.hpp"
+#include "leat/coordination/name_scope.hpp"
+#include "leat/coordination/queue_runner.hpp"
+#include "leat/coordination/queue_runner_collection.hpp"
+#include "leat/coordination/queue_runner_def.hpp"
+#include "leat/coordination/queue_runner_handle.hpp"
+#include "leat/coordination/queue_runner_resolver.hpp"
 #include "leat/queue/basic_queue.hpp"
 #include "leat/queue/blocking_operations.hpp"
 #include "leat/queue/element_byte_size.hpp"
@@ -95,15 +104,6 @@
 #include "leat/queue/random_shuffle_queue.hpp"
 #include "leat/queue/tensor_priority_queue.hpp"
 #include "leat/queue/tensor_queue.hpp"
-#include "leat/sync/coordinator.hpp"
-#include "leat/sync/enqueue_operation.hpp"
-#include "leat/sync/looper.hpp"
-#include "leat/sync/name_scope.hpp"
-#include "leat/sync/queue_run.hpp"
-#include "leat/sync/queue_runner.hpp"
-#include "leat/sync/queue_runner_def.hpp"
-#include "leat/sync/queue_runner_registry.hpp"
-#include "leat/sync/runner_collection.hpp"
 
 // Files and records
 #include "leat/io/backend/file_backend.hpp"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "leat/async/scheduler.hpp"
-#include "leat/sync/looper.hpp"
+#include "leat/coordination/looper.hpp"
 #include "train/supervisor_parts.hpp"
 
 namespace leat {

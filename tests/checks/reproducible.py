@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 # With assertions, places of calls, coroutines, and what stands in headers.
-SOURCES = ['base/frame_allocator.cpp', 'io/file/atomic_file.cpp', 'sync/queue_runner_def.cpp']
+SOURCES = ['base/frame_allocator.cpp', 'io/file/atomic_file.cpp', 'coordination/queue_runner_def.cpp']
 
 
 def compiled(command, prefix, folder):

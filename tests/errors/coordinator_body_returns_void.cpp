@@ -1,6 +1,6 @@
 // expect: with_coordinator() needs a body that returns a task: write [&](leat::coordinator& coord)
 // expect: -> leat::task<> { ...; co_return; }
-#include "leat/sync/coordinator.hpp"
+#include "leat/coordination/coordinator.hpp"
 
 leat::task<> some_work();
 leat::task<> run() {

@@ -2,7 +2,7 @@
 // expect: asio::io_context
 #include <asio/io_context.hpp>
 
-#include "leat/sync/coordinator.hpp"
+#include "leat/coordination/coordinator.hpp"
 
 void run(leat::coordinator& coord, asio::io_context& io) {
   coord.spawn_on(io, []() -> leat::task<> { co_return; });

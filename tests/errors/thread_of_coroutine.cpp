@@ -3,7 +3,7 @@
 // expect: leat::sync_wait(
 #include <stop_token>
 
-#include "leat/sync/coordinator.hpp"
+#include "leat/coordination/coordinator.hpp"
 
 void run(leat::coordinator& coord) {
   coord.start_thread("worker", [](std::stop_token) -> leat::task<> { co_return; });

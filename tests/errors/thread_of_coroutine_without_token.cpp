@@ -1,5 +1,5 @@
 // expect: a thread runs a plain function, and this one is a coroutine
-#include "leat/sync/coordinator.hpp"
+#include "leat/coordination/coordinator.hpp"
 
 leat::task<int> work();
 void run(leat::coordinator& coord) { coord.start_thread("worker", work); }

@@ -1,7 +1,7 @@
 // Any bytes: a definition comes out or the bytes are refused; what comes out is written and read as
 // the same, and no prefix or scope makes another one of it.
 
-#include "leat/sync/queue_runner_def.hpp"
+#include "leat/coordination/queue_runner_def.hpp"
 
 #include <cstdlib>
 #include <optional>

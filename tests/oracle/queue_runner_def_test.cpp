@@ -1,7 +1,7 @@
 // leat::queue_runner_def beside protobuf's own reader and writer: the same bytes, the same meaning,
 // and the same refusals.
 
-#include "leat/sync/queue_runner_def.hpp"
+#include "leat/coordination/queue_runner_def.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "leat/async/this_task.hpp"
+#include "leat/coordination/coordinator.hpp"
 #include "leat/pipeline/tensor_batcher.hpp"
-#include "leat/sync/coordinator.hpp"
 #include "leat/tensor/batch_spec.hpp"
 
 namespace batching {

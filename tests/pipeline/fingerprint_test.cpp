@@ -12,13 +12,13 @@
 #include "leat/base/bytes.hpp"
 #include "leat/base/random.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
+#include "leat/coordination/coordinator.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/batcher.hpp"
 #include "leat/pipeline/input_producer.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/queue/random_shuffle_queue.hpp"
 #include "leat/sim/world.hpp"
-#include "leat/sync/coordinator.hpp"
 #include "support/temp_dir.hpp"
 
 namespace fingerprint_test {

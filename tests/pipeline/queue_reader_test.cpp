@@ -7,10 +7,10 @@
 
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
+#include "leat/coordination/coordinator.hpp"
+#include "leat/coordination/queue_runner.hpp"
 #include "leat/pipeline/batcher.hpp"
 #include "leat/pipeline/input_producer.hpp"
-#include "leat/sync/coordinator.hpp"
-#include "leat/sync/queue_runner.hpp"
 #include "pipeline/queue_reader_support.hpp"
 
 namespace queue_reader_test {

@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "leat/coordination/coordinator.hpp"
 #include "leat/pipeline/range_input_producer.hpp"
 #include "leat/pipeline/tensor_batcher.hpp"
-#include "leat/sync/coordinator.hpp"
 #include "pipeline/batching.hpp"
 #include "support/leat_test.hpp"
 

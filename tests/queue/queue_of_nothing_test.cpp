@@ -20,7 +20,7 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/wait_limit.hpp"
-#include "leat/sync/coordinator.hpp"
+#include "leat/coordination/coordinator.hpp"
 #include "queue/queue_kinds.hpp"
 
 namespace queue_of_nothing_test {

@@ -13,9 +13,9 @@
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
+#include "leat/coordination/coordinator.hpp"
 #include "leat/io/file/file.hpp"
 #include "leat/queue/fifo_queue.hpp"
-#include "leat/sync/coordinator.hpp"
 #include "support/leat_test.hpp"
 
 namespace world_test {

@@ -12,8 +12,8 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
+#include "leat/coordination/coordinator.hpp"
 #include "leat/pipeline/tensor_batcher.hpp"
-#include "leat/sync/coordinator.hpp"
 #include "simulation/scenarios.hpp"
 #include "support/error_texts.hpp"
 

@@ -10,9 +10,9 @@
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
+#include "leat/coordination/coordinator.hpp"
+#include "leat/coordination/queue_runner.hpp"
 #include "leat/queue/fifo_queue.hpp"
-#include "leat/sync/coordinator.hpp"
-#include "leat/sync/queue_runner.hpp"
 #include "simulation/scenarios.hpp"
 #include "support/error_texts.hpp"
 

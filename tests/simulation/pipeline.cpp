@@ -6,10 +6,10 @@
 
 #include "leat/async/sleep.hpp"
 #include "leat/base/error.hpp"
+#include "leat/coordination/coordinator.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/batcher.hpp"
 #include "leat/pipeline/input_producer.hpp"
-#include "leat/sync/coordinator.hpp"
 #include "simulation/scenarios.hpp"
 
 namespace simulation {

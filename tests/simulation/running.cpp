@@ -8,10 +8,10 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
+#include "leat/coordination/coordinator.hpp"
+#include "leat/coordination/looper.hpp"
+#include "leat/coordination/queue_runner.hpp"
 #include "leat/queue/fifo_queue.hpp"
-#include "leat/sync/coordinator.hpp"
-#include "leat/sync/looper.hpp"
-#include "leat/sync/queue_runner.hpp"
 #include "simulation/scenarios.hpp"
 #include "support/error_texts.hpp"
 

@@ -1,5 +1,5 @@
 // Loops of a supervisor: cases 41 to 43 of how TensorFlow's behaves, by their numbers. Those of the
-// looper itself are in sync/looper_test.cpp.
+// looper itself are in coordination/looper_test.cpp.
 
 #include <chrono>
 #include <functional>

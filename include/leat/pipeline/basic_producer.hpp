@@ -14,13 +14,13 @@
 #include "leat/async/this_task.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/base/random.hpp"
+#include "leat/coordination/coordinator.hpp"
+#include "leat/coordination/queue_runner.hpp"
 #include "leat/pipeline/detail/known_producers.hpp"
 #include "leat/pipeline/limit_epochs.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/queue/queue_fullness.hpp"
 #include "leat/queue/queue_registry.hpp"
-#include "leat/sync/coordinator.hpp"
-#include "leat/sync/queue_runner.hpp"
 
 namespace leat {
 

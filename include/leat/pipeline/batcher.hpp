@@ -18,6 +18,8 @@
 #include "leat/base/braced.hpp"
 #include "leat/base/clock.hpp"
 #include "leat/base/error.hpp"
+#include "leat/coordination/coordinator.hpp"
+#include "leat/coordination/queue_runner.hpp"
 #include "leat/pipeline/detail/known_producers.hpp"
 #include "leat/pipeline/detail/starvation.hpp"
 #include "leat/queue/fifo_queue.hpp"
@@ -26,8 +28,6 @@
 #include "leat/queue/queue_options.hpp"
 #include "leat/queue/queue_statistics.hpp"
 #include "leat/queue/random_shuffle_queue.hpp"
-#include "leat/sync/coordinator.hpp"
-#include "leat/sync/queue_runner.hpp"
 
 namespace leat {
 

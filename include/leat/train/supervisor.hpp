@@ -15,8 +15,8 @@
 #include "leat/async/task.hpp"
 #include "leat/base/braced.hpp"
 #include "leat/codec/event/event.hpp"
-#include "leat/sync/coordinator.hpp"
-#include "leat/sync/queue_run.hpp"
+#include "leat/coordination/coordinator.hpp"
+#include "leat/coordination/queue_runner_handle.hpp"
 #include "leat/train/session.hpp"
 #include "leat/train/supervisor_options.hpp"
 

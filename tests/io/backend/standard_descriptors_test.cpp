@@ -14,8 +14,8 @@
 #include "leat/async/dump/dump_on_request.hpp"
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/bytes.hpp"
+#include "leat/coordination/coordinator.hpp"
 #include "leat/io/file/file.hpp"
-#include "leat/sync/coordinator.hpp"
 #include "support/child_process.hpp"
 #include "support/temp_dir.hpp"
 

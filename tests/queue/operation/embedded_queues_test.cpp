@@ -9,8 +9,8 @@
 #include "leat/async/loop/runtime.hpp"
 #include "leat/async/select.hpp"
 #include "leat/async/sleep.hpp"
+#include "leat/coordination/coordinator.hpp"
 #include "leat/queue/fifo_queue.hpp"
-#include "leat/sync/coordinator.hpp"
 #include "support/descriptors.hpp"
 
 namespace embedded_queues_test {

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "leat/async/wait_limit.hpp"
+#include "leat/coordination/coordinator.hpp"
 #include "leat/queue/partial_push.hpp"
-#include "leat/sync/coordinator.hpp"
 #include "queue/queue_kinds.hpp"
 
 namespace queue_blocking_test {

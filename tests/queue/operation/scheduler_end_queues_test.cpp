@@ -23,8 +23,8 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/this_task.hpp"
+#include "leat/coordination/coordinator.hpp"
 #include "leat/queue/fifo_queue.hpp"
-#include "leat/sync/coordinator.hpp"
 #include "support/leat_test.hpp"
 #include "support/loops.hpp"
 

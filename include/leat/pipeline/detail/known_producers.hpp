@@ -3,7 +3,7 @@
 #include <chrono>
 #include <string>
 
-#include "leat/sync/queue_runner.hpp"
+#include "leat/coordination/queue_runner.hpp"
 
 namespace leat::detail {
 

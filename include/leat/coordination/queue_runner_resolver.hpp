@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "leat/async/task.hpp"
+#include "leat/coordination/enqueue_operation.hpp"
+#include "leat/queue/queue_base.hpp"
+
+namespace leat {
+
+/// What the names in a queue_runner_def stand for: queues and operations, given by the program.
+///
+/// There is no registry but those that a program makes and passes. The queues must live as long as
+/// the runners that were made of it; the operations are copied.
+///
+/// Thread safety: distinct-safe.
+class queue_runner_registry {
+ public:
+  /// Adds a queue under its own name. Errors: already_exists; invalid_argument without a name.
+  void add_queue(queue_base& queue);
+
+  /// Adds an enqueue operation; see queue_runner::add(). Errors: as add_queue().
+  template <class Operation>
+  void add_enqueue(std::string name, Operation operation) {
+    add_step(std::move(name), as_enqueue_operation(std::move(operation)));
+  }
+
+  /// Adds an operation that closes or cancels. Errors: as add_queue().
+  void add_close(std::string name, std::function<task<void>()> operation);
+
+  /// What a name stands for. Errors: not_found, naming it.
+  [[nodiscard]] queue_base& find_queue(std::string_view name) const;
+  [[nodiscard]] const enqueue_operation& find_enqueue(std::string_view name) const;
+
+  /// The same; an empty name is no operation.
+  [[nodiscard]] named_operation find_close(std::string_view name) const;
+
+ private:
+  void add_step(std::string name, enqueue_operation step);
+
+  std::map<std::string, queue_base*, std::less<>> queues_;
+  std::map<std::string, enqueue_operation, std::less<>> steps_;
+  std::map<std::string, std::function<task<void>()>, std::less<>> closes_;
+};
+
+}  // namespace leat

@@ -1,0 +1,373 @@
+#include "leat/coordination/coordinator.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <iterator>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "async/live_tasks_text.hpp"
+#include "base/error_text.hpp"
+#include "base/thread_not_started.hpp"
+#include "coordination/root_cause.hpp"
+#include "leat/async/detail/thread_record.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat {
+
+// A thread that join() waits for; every live one is held in the scope.
+struct coordinator::thread_entry {
+  thread_entry(task_id id, std::string name, std::stop_source own_stop)
+      : place(std::in_place, id, std::move(name), own_stop.stop_possible()),
+        stop(std::move(own_stop)) {}
+
+  std::optional<detail::thread_place> place;  // until it ends
+  std::stop_source stop;                      // of a thread that was started elsewhere
+  std::atomic<bool> ended{false};
+  std::jthread thread;  // last: it uses the others
+};
+
+coordinator::coordinator(coordinator_options options)
+    : task_scope("coordinator", options.name, scheduler::current_task()),
+      clean_(options.clean_stop_errors) {
+  on_stop_.emplace(get_stop_token(), forward{this});
+}
+
+coordinator::~coordinator() {
+  // Here, while they can still say how they end. Threads are no tasks: they are joined below.
+  if (live_tasks() != 0) [[unlikely]]
+    detail::scope_destroyed(*this);
+  // The threads' own destructors join; everybody has to be asked to stop first.
+  if (!is_idle()) request_scope_stop();
+  on_stop_.reset();
+  {
+    std::vector<std::unique_ptr<thread_entry>> threads;  // joined outside of the lock
+    const detail::lock_guard lock(state_mutex_);
+    threads.swap(threads_);
+  }
+  tell_unread();
+}
+
+bool coordinator::is_clean(const std::exception_ptr& error) const noexcept {
+  return detail::is_one_of(error, clean_);
+}
+
+// ------------------------------------------------------------------------------ who is coordinated
+
+void coordinator::spawn(task<void> t, std::string_view name, std::source_location where) {
+  scheduler* s = scheduler::current();
+  LEAT_ASSERT(s != nullptr, "spawn outside a scheduler: use spawn_on");
+  spawn_on(*s, std::move(t), name, where);
+}
+
+void coordinator::task_failed(std::exception_ptr error) noexcept { thread_ended(std::move(error)); }
+
+// After the stop the end of a wait as cancelled is what was asked for.
+bool coordinator::was_stopped(const std::exception_ptr& error) const noexcept {
+  return stop_requested() && to_error_code(error) == errc::cancelled;
+}
+
+void coordinator::body_failed(std::exception_ptr error) {
+  if (!was_stopped(error)) request_stop(detail::root_cause(error));
+}
+
+task<bool> coordinator::stop_on_exception(task<void> body) {
+  std::exception_ptr error;
+  try {
+    co_await std::move(body);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (error) body_failed(error);
+  co_return !error;
+}
+
+void coordinator::thread_ended(std::exception_ptr error) noexcept {
+  if (!error || was_stopped(error)) return;
+  error = detail::root_cause(error);
+  try {
+    request_stop(error);
+  } catch (...) {  // joined already: nobody is left who could be told, but it is not forgotten
+    const detail::lock_guard lock(state_mutex_);
+    keep_secondary(std::move(error));
+  }
+}
+
+// Several tasks may have met the same failure, such as the cause of a failed queue.
+void coordinator::keep_secondary(std::exception_ptr error) {
+  if (error == error_) return;
+  if (std::find(secondary_.begin(), secondary_.end(), error) != secondary_.end()) return;
+  secondary_.push_back(std::move(error));
+  secondary_read_ = false;
+}
+
+// No error ends without a word: those that nobody has asked for are told at the end.
+void coordinator::tell_unread() noexcept {
+  std::vector<std::exception_ptr> unread;
+  {
+    const detail::lock_guard lock(state_mutex_);
+    if (!secondary_read_) unread.swap(secondary_);
+  }
+  for (const std::exception_ptr& error : unread) {
+    std::fprintf(stderr, "leat: coordinator%s%s: also failed, and nobody asked: ",
+                 name().empty() ? "" : " ", name().c_str());
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "%s\n", e.what());
+    } catch (...) {
+      std::fputs("an exception of unknown type\n", stderr);
+    }
+  }
+}
+
+void coordinator::start_thread(std::string name, std::function<void(std::stop_token)> body) {
+  if (!body) {
+    throw failure(errc::invalid_argument, "thread '" + name + "' has no body; give it what to run");
+  }
+  run_thread(std::move(name), std::stop_source(std::nostopstate), std::move(body));
+}
+
+void coordinator::register_thread(std::jthread thread, std::string name) {
+  const std::stop_source stop = thread.get_stop_source();
+  auto shared = std::make_shared<std::jthread>(std::move(thread));
+  run_thread(std::move(name), stop, [shared](const std::stop_token&) {
+    if (shared->joinable()) shared->join();
+  });
+}
+
+void coordinator::run_thread(std::string name, std::stop_source stop,
+                             std::function<void(std::stop_token)> body) {
+  add_thread(std::move(name), std::move(stop), std::move(body));
+  // The stop callbacks ran before the thread was in the list, or they have found it there.
+  if (stop_requested()) stop_threads();
+}
+
+failure coordinator::not_started(const std::string& thread, std::error_code code) const {
+  const std::string of = name().empty() ? "a coordinator" : "coordinator '" + name() + "'";
+  return {code, detail::thread_not_started("thread '" + thread + "' of " + of)};
+}
+
+void coordinator::add_thread(std::string name, std::stop_source stop,
+                             std::function<void(std::stop_token)> body) {
+  const std::string title = name;
+  auto entry = std::make_unique<thread_entry>(next_id(), std::move(name), std::move(stop));
+  thread_entry& e = *entry;
+  hold();
+  std::vector<std::unique_ptr<thread_entry>> ended;  // joined outside of the lock
+  try {
+    const detail::lock_guard lock(state_mutex_);
+    ended.reserve(threads_.size());
+    const auto dead = std::partition(threads_.begin(), threads_.end(),
+                                     [](const auto& t) { return !t->ended.load(); });
+    std::move(dead, threads_.end(), std::back_inserter(ended));
+    threads_.erase(dead, threads_.end());
+    threads_.push_back(std::move(entry));
+    try {
+      e.thread = std::jthread([this, &e, round = get_stop_token(), body = std::move(body)] {
+        std::exception_ptr error;
+        try {
+          const detail::thread_place::occupied here(*e.place, round);
+          body(round);
+        } catch (...) {
+          error = std::current_exception();
+        }
+        e.place.reset();
+        // What its stop has ended, taken back since or not.
+        if (round.stop_requested() && to_error_code(error) == errc::cancelled) error = nullptr;
+        thread_ended(std::move(error));
+        e.ended = true;
+        release();
+      });
+    } catch (const std::system_error& error) {
+      threads_.pop_back();
+      throw not_started(title, error.code());
+    } catch (...) {
+      threads_.pop_back();
+      throw;
+    }
+  } catch (...) {
+    release();
+    throw;
+  }
+}
+
+// ------------------------------------------------------------------------------------------- stop
+
+void coordinator::request_stop(std::exception_ptr error) {
+  const bool is_clean_error = error && is_clean(error);
+  if (is_clean_error) error = nullptr;
+  {
+    const detail::lock_guard lock(state_mutex_);
+    if (joined_ && error) std::rethrow_exception(error);
+    if (decided_) {
+      if (error) keep_secondary(std::move(error));
+      return;
+    }
+    decided_ = true;
+    by_clean_error_ = is_clean_error;
+    error_ = std::move(error);
+  }
+  request_scope_stop();
+}
+
+// Threads that were started elsewhere have a stop of their own. Its callbacks are user code and may
+// call the coordinator, so the request is made without the lock, and the list may change meanwhile.
+void coordinator::stop_threads() noexcept {
+  const auto may_be_stopped = [](const std::unique_ptr<thread_entry>& t) {
+    return t->stop.stop_possible() && !t->stop.stop_requested();
+  };
+  for (;;) {
+    std::stop_source stop(std::nostopstate);
+    {
+      const detail::lock_guard lock(state_mutex_);
+      const auto next = std::find_if(threads_.begin(), threads_.end(), may_be_stopped);
+      if (next == threads_.end()) return;
+      stop = (*next)->stop;
+    }
+    stop.request_stop();
+  }
+}
+
+task<bool> coordinator::wait_for_stop(time_span limit, std::source_location where) {
+  scheduler& home = co_await this_task::get_scheduler();
+  if (should_stop()) co_return true;
+  try {
+    co_await wait_until(stopped, deadline_after(home.now(), limit), where);
+  } catch (const failure&) {
+    if (!should_stop()) throw;
+  }
+  co_return should_stop();
+}
+
+bool coordinator::block_for_stop(time_span limit, std::source_location where) {
+  block_until(stopped, deadline_after(std::chrono::steady_clock::now(), limit), where);
+  return should_stop();
+}
+
+bool coordinator::stopped_by_clean_error() const noexcept {
+  const detail::lock_guard lock(state_mutex_);
+  return by_clean_error_;
+}
+
+void coordinator::clear_stop() {
+  tell_unread();
+  {
+    const detail::lock_guard lock(state_mutex_);
+    joined_ = false;
+    decided_ = by_clean_error_ = false;
+    error_ = nullptr;
+    secondary_.clear();
+  }
+  on_stop_.reset();
+  reset_stop();
+  on_stop_.emplace(get_stop_token(), forward{this});
+}
+
+// ------------------------------------------------------------------------------------------- join
+
+namespace {
+
+time_point end_of_grace(const join_options& options, time_point now) {
+  return deadline_after(now, std::max<duration>(options.grace, duration::zero()));
+}
+
+}  // namespace
+
+task<void> coordinator::join(join_options options, std::source_location where) {
+  scheduler& home = co_await this_task::get_scheduler();
+  const time_point stop_at = deadline_after(home.now(), options.stop_after);
+  bool in_time = false;
+  try {
+    in_time = co_await wait_until(idle | stopped, stop_at, where);
+  } catch (const std::bad_alloc&) {  // no memory for the timer: join() must keep its limit
+  }
+  if (!in_time) request_stop();
+  bool all_ended = in_time && is_idle();
+  std::exception_ptr late;
+  if (!all_ended) {
+    try {
+      all_ended = co_await wait_until(idle, end_of_grace(options, home.now()), where);
+      if (!all_ended) late = stragglers_of(options);
+    } catch (...) {
+      late = std::current_exception();  // no memory for the timer or the message
+    }
+    if (options.wait_for_stragglers) co_await wait_until(idle, no_deadline, where);
+  }
+  finish_join(std::move(late));
+}
+
+void coordinator::wait_join(const join_options& options, std::source_location where) {
+  const time_point stop_at = deadline_after(std::chrono::steady_clock::now(), options.stop_after);
+  const bool in_time = block_until(idle | stopped, stop_at, where);
+  if (!in_time) request_stop();
+  bool all_ended = in_time && is_idle();
+  std::exception_ptr late;
+  if (!all_ended) {
+    try {
+      const time_point end = end_of_grace(options, std::chrono::steady_clock::now());
+      all_ended = block_until(idle, end, where);
+      if (!all_ended) late = stragglers_of(options);
+    } catch (...) {
+      late = std::current_exception();
+    }
+    if (options.wait_for_stragglers) block_until(idle, no_deadline, where);
+  }
+  finish_join(std::move(late));
+}
+
+// An error that names those who are left after the grace; null when nobody is, or may be.
+std::exception_ptr coordinator::stragglers_of(const join_options& options) const {
+  std::string who = detail::where_all_are_of(*this);
+  if (who.empty()) return nullptr;  // they have ended while they were asked
+  who.pop_back();                   // the end of the last line
+  const std::string text = (name().empty() ? "a coordinator" : "coordinator '" + name() + "'") +
+                           " stopped with tasks or threads still running when the grace period "
+                           "was over:\n" +
+                           who;
+  const bool told_only = options.ignore_live_threads;
+  if (told_only || options.wait_for_stragglers) std::fprintf(stderr, "leat: %s\n", text.c_str());
+  if (told_only) return nullptr;
+  return std::make_exception_ptr(stragglers_error(errc::deadline_exceeded, text));
+}
+
+void coordinator::finish_join(std::exception_ptr late) {
+  std::exception_ptr error;
+  {
+    const detail::lock_guard lock(state_mutex_);
+    joined_ = true;
+    error = error_ ? error_ : late;
+    if (error_ && late) keep_secondary(late);
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+bool coordinator::joined() const noexcept {
+  const detail::lock_guard lock(state_mutex_);
+  return joined_;
+}
+
+void coordinator::raise_requested_exception() const {
+  std::exception_ptr error;
+  {
+    const detail::lock_guard lock(state_mutex_);
+    error = error_;
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+std::vector<std::exception_ptr> coordinator::secondary_errors() const {
+  const detail::lock_guard lock(state_mutex_);
+  secondary_read_ = true;
+  return secondary_;
+}
+
+void coordinator::add_secondary_error(std::exception_ptr error) {
+  const detail::lock_guard lock(state_mutex_);
+  keep_secondary(std::move(error));
+}
+
+}  // namespace leat

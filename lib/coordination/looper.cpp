@@ -1,0 +1,80 @@
+#include "leat/coordination/looper.hpp"
+
+#include <utility>
+
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/error.hpp"
+
+namespace leat {
+namespace {
+
+// The points in time at which the body is due.
+class schedule {
+ public:
+  schedule(time_point begin, const looper_options& options) noexcept
+      : next_(begin),
+        interval_(options.interval.value_or(duration::zero())),
+        skips_(options.missed == missed_points::skip) {}
+
+  [[nodiscard]] time_point next() const noexcept { return next_; }
+
+  void called(time_point now) noexcept {
+    next_ = deadline_after(next_, interval_);
+    if (!skips_ || next_ >= now || interval_ == duration::zero()) return;
+    const duration past = (now - next_) % interval_;
+    next_ = past == duration::zero() ? now : deadline_after(now, interval_ - past);
+  }
+
+ private:
+  time_point next_;
+  const duration interval_;
+  const bool skips_;
+};
+
+task<void> run_body(const std::function<task<void>()>& body, const looper_options& options) {
+  scheduler& home = co_await this_task::get_scheduler();
+  schedule due(home.now(), options);
+  while (!co_await this_task::stop_requested()) {
+    task<void> one_call = body();
+    co_await detail::unseen<void>{std::move(one_call)};
+    due.called(home.now());
+    if (due.next() > home.now()) {
+      co_await sleep_until(due.next());
+    } else {
+      co_await this_task::yield();
+    }
+  }
+}
+
+task<void> run_loop(std::function<task<void>()> body, looper_options options) {
+  if (options.start_loop) co_await std::as_const(options).start_loop();
+  std::exception_ptr error;
+  try {
+    task<void> calls = run_body(body, options);
+    co_await detail::unseen<void>{std::move(calls)};
+  } catch (...) {
+    error = std::current_exception();
+  }
+  const bool stopped = co_await this_task::stop_requested();
+  const bool cut_short = stopped && to_error_code(error) == errc::cancelled;
+  if (error && !cut_short) std::rethrow_exception(error);
+  if (!options.stop_loop) co_return;
+  task_group in_spite_of_the_stop(shielded, "stop_loop");
+  in_spite_of_the_stop.spawn(std::as_const(options).stop_loop(), "stop_loop");
+  co_await in_spite_of_the_stop.join();
+}
+
+}  // namespace
+
+task<void> looper(std::function<task<void>()> body, looper_options options) {
+  if (!body) throw failure(errc::invalid_argument, "a looper has no body; give it what to run");
+  if (options.interval && *options.interval < duration::zero()) {
+    throw failure(errc::invalid_argument,
+                  "the interval of a looper is below 0; give 0 for calls back to back");
+  }
+  return run_loop(std::move(body), std::move(options));
+}
+
+}  // namespace leat

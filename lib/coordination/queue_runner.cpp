@@ -1,0 +1,136 @@
+#include "leat/coordination/queue_runner.hpp"
+
+#include <utility>
+
+#include "coordination/queue_runner_handle.hpp"
+
+namespace leat {
+
+detail::queue_runner_plan::queue_runner_plan(queue_base& q, queue_runner_options o)
+    : queue(q), options(std::move(o)) {
+  if (options.queue_closed_errors.empty()) {
+    throw failure(errc::invalid_argument,
+                  name() +
+                      ": queue_closed_errors is empty; give at least one error that means the "
+                      "end of input");
+  }
+  for (const errc e : options.queue_closed_errors) {
+    if (e >= errc::cancelled && e <= errc::unauthenticated) continue;
+    throw failure(errc::invalid_argument, name() + ": " + std::to_string(static_cast<int>(e)) +
+                                              " in queue_closed_errors is no error; give those of "
+                                              "leat::errc");
+  }
+}
+
+queue_runner::queue_runner(queue_base& queue, queue_runner_options options)
+    : plan_(std::make_shared<detail::queue_runner_plan>(queue, std::move(options))) {
+  queue.expect_runner();
+}
+
+queue_runner::~queue_runner() {
+  const queue_run last = last_run();
+  if (last) {
+    last.state_->forget_stop();
+  } else {
+    plan_->queue.runner_settled();
+  }
+}
+
+void queue_runner::add_step(enqueue_operation step, std::string name, scheduler* home) {
+  LEAT_ASSERT(running() == 0, "an operation was added to a queue_runner that runs");
+  if (name.empty()) name = "enqueue " + std::to_string(plan_->producers.size());
+  plan_->producers.push_back({std::move(step), std::move(name), home});
+}
+
+void queue_runner::require_operations() const {
+  if (!plan_->producers.empty()) return;
+  throw failure(errc::invalid_argument, name() + ": no enqueue operation; add() one first");
+}
+
+// ------------------------------------------------------------------------------------------ start
+
+queue_run queue_runner::start(coordinator& coord) {
+  return start_in({.coord = &coord}, scheduler::current());
+}
+
+queue_run queue_runner::start(coordinator& coord, scheduler& home) {
+  return start_in({.coord = &coord}, &home);
+}
+
+queue_run queue_runner::start(task_group& group) {
+  return start_in({.group = &group}, scheduler::current());
+}
+
+queue_run queue_runner::start(task_group& group, scheduler& home) {
+  return start_in({.group = &group}, &home);
+}
+
+queue_run queue_runner::start_in(const detail::run_owner& owner, scheduler* home) {
+  LEAT_ASSERT(home != nullptr, "queue_runner::start outside a scheduler: name one");
+  require_operations();
+  const queue_run fresh(std::make_shared<detail::queue_run_state>(plan_, owner));
+  queue_run previous;
+  {
+    const detail::lock_guard lock(mutex_);
+    if (last_.running() != 0) return {};
+    previous = std::exchange(last_, fresh);  // counts as running from now on
+  }
+  try {
+    detail::queue_run_state::start(fresh.state_, *home);
+  } catch (...) {
+    const detail::lock_guard lock(mutex_);
+    last_ = std::move(previous);
+    throw;
+  }
+  if (previous) {
+    previous.state_->forget_stop();
+  } else {
+    plan_->queue.runner_settled();
+  }
+  return fresh;
+}
+
+namespace {
+
+[[noreturn]] void throw_running(const std::string& name) {
+  throw failure(errc::failed_precondition, name + " runs already; wait for the end of that run");
+}
+
+}  // namespace
+
+task<void> queue_runner::run(std::source_location where) {
+  task_group group(name());
+  std::exception_ptr error;
+  try {
+    if (!start(group)) throw_running(name());
+  } catch (...) {
+    error = std::current_exception();
+  }
+  co_await group.join(where);
+  if (error) std::rethrow_exception(error);
+}
+
+void queue_runner::wait_run(scheduler& home, std::source_location where) {
+  task_group group(name());
+  std::exception_ptr error;
+  try {
+    if (!start(group, home)) throw_running(name());
+  } catch (...) {
+    error = std::current_exception();
+  }
+  group.wait_join(where);
+  if (error) std::rethrow_exception(error);
+}
+
+// ------------------------------------------------------------------------------------ what it says
+
+queue_run queue_runner::last_run() const {
+  const detail::lock_guard lock(mutex_);
+  return last_;
+}
+
+std::string queue_runner::name() const { return plan_->name(); }
+
+const std::string& queue_runner::queue_name() const noexcept { return plan_->queue.name(); }
+
+}  // namespace leat

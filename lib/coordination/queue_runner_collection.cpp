@@ -1,0 +1,61 @@
+#include "leat/coordination/queue_runner_collection.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "leat/coordination/name_scope.hpp"
+
+namespace leat {
+
+void runner_collection::add(queue_runner& runner, std::string_view list) {
+  std::vector<queue_runner*>& in = lists_[std::string(list)];
+  if (std::find(in.begin(), in.end(), &runner) == in.end()) in.push_back(&runner);
+}
+
+std::vector<queue_runner*> runner_collection::runners(std::string_view list,
+                                                      std::string_view scope) const {
+  std::vector<queue_runner*> found;
+  const auto at = lists_.find(list);
+  if (at == lists_.end()) return found;
+  for (queue_runner* r : at->second) {
+    if (name_in_scope(r->queue_name(), scope)) found.push_back(r);
+  }
+  return found;
+}
+
+template <class Start>
+std::vector<queue_run> runner_collection::start_each(std::string_view list, Start start) const {
+  const std::vector<queue_runner*> all = runners(list);
+  if (all.empty()) {
+    const std::string name(list);
+    std::fprintf(stderr,
+                 "leat: the list '%s' has no queue runner: nothing was started; add() them "
+                 "first\n",
+                 name.c_str());
+  }
+  for (const queue_runner* r : all) r->require_operations();
+  std::vector<queue_run> runs;
+  runs.reserve(all.size());
+  for (queue_runner* r : all) runs.push_back(start(*r));
+  return runs;
+}
+
+std::vector<queue_run> runner_collection::start(coordinator& coord, std::string_view list) const {
+  return start_each(list, [&](queue_runner& r) { return r.start(coord); });
+}
+
+std::vector<queue_run> runner_collection::start(coordinator& coord, scheduler& home,
+                                                std::string_view list) const {
+  return start_each(list, [&](queue_runner& r) { return r.start(coord, home); });
+}
+
+std::vector<queue_run> runner_collection::start(task_group& group, std::string_view list) const {
+  return start_each(list, [&](queue_runner& r) { return r.start(group); });
+}
+
+std::vector<queue_run> runner_collection::start(task_group& group, scheduler& home,
+                                                std::string_view list) const {
+  return start_each(list, [&](queue_runner& r) { return r.start(group, home); });
+}
+
+}  // namespace leat

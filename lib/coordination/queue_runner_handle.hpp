@@ -1,0 +1,108 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "leat/base/detail/mutex.hpp"
+#include "leat/coordination/queue_runner.hpp"
+#include "leat/queue/fifo_queue.hpp"
+
+namespace leat::detail {
+
+// What all starts of a runner have in common. Fixed while it runs.
+struct queue_runner_plan {
+  struct producer {
+    enqueue_operation step;
+    std::string name;
+    scheduler* home;  // null: that of the start
+  };
+
+  queue_runner_plan(queue_base& q, queue_runner_options o);
+  [[nodiscard]] std::string name() const {
+    return queue.name().empty() ? "queue_runner" : "queue_runner " + queue.name();
+  }
+
+  queue_base& queue;
+  const queue_runner_options options;
+  std::vector<producer> producers;
+};
+
+// Whose the tasks of a start are: one of the two.
+struct run_owner {
+  coordinator* coord = nullptr;
+  task_group* group = nullptr;
+
+  void spawn_on(scheduler& s, task<void> t, const std::string& name) const {
+    coord ? coord->spawn_on(s, std::move(t), name) : group->spawn_on(s, std::move(t), name);
+  }
+  [[nodiscard]] std::stop_token get_stop_token() const {
+    return coord ? coord->get_stop_token() : group->get_stop_token();
+  }
+  // The error that has stopped it; null for none.
+  [[nodiscard]] std::exception_ptr stop_error() const noexcept;
+};
+
+// One start of a runner. Shared by its tasks, the runner and the user: a task that has closed the
+// queue may still be on its way out when the others are gone.
+class queue_run_state {
+ public:
+  queue_run_state(std::shared_ptr<const queue_runner_plan> plan, const run_owner& owner);
+
+  // Starts the tasks. Throws: none of them will run an operation.
+  static void start(const std::shared_ptr<queue_run_state>& self, scheduler& home);
+
+  [[nodiscard]] std::size_t running() const noexcept;
+  [[nodiscard]] std::vector<std::exception_ptr> errors() const;
+  [[nodiscard]] std::exception_ptr first_error() const noexcept;
+  void rethrow_first() const;
+
+  // The queue must not be touched from now on: the runner goes, or starts anew.
+  void forget_stop() noexcept { on_stop_.reset(); }
+
+  // An event is a queue without items: its pop ends when it is closed.
+  using event = fifo_queue<std::monostate>;
+  event first_enqueues;  // each operation has run once; fails with what one failed with
+  event ended;           // no producer is left
+
+ private:
+  struct cancel_queue {
+    queue_run_state* self;
+    void operator()() const noexcept;
+  };
+  using producer = queue_runner_plan::producer;
+
+  static task<void> produce(std::shared_ptr<queue_run_state> self, const producer& p);
+  static task<void> cancel_after_stop(std::shared_ptr<queue_run_state> self);
+  task<void> repeat(const producer& p, bool& first);
+  task<void> close_queue(bool failed);
+  [[nodiscard]] std::exception_ptr as_error(std::exception_ptr error, bool stopped) const noexcept;
+  void producer_failed(const std::exception_ptr& error, bool stopped) noexcept;
+  void keep_secondary(std::exception_ptr error);
+  void keep(std::exception_ptr error) noexcept;
+  void count_first_enqueue() noexcept;
+  [[nodiscard]] bool is_last_out() noexcept;
+  void last_is_out() noexcept;
+  void abandon(std::size_t never_spawned) noexcept;
+
+  const std::shared_ptr<const queue_runner_plan> plan_;
+  const run_owner owner_;
+  event go_;  // all tasks are there
+
+  mutable mutex mutex_;
+  std::size_t running_ LEAT_GUARDED_BY(mutex_);
+  std::size_t before_first_enqueue_ LEAT_GUARDED_BY(mutex_);
+  std::vector<std::exception_ptr> errors_ LEAT_GUARDED_BY(mutex_);
+  std::atomic<bool> abandoned_{false};        // the start has failed
+  std::atomic<bool> ended_by_itself_{false};  // no stop has to cancel the queue any more
+  // A stop ends every wait in the queue, also of others than our tasks.
+  std::optional<std::stop_callback<cancel_queue>> on_stop_;
+};
+
+}  // namespace leat::detail

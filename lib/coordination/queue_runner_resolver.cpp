@@ -1,0 +1,58 @@
+#include "leat/coordination/queue_runner_resolver.hpp"
+
+#include "leat/base/error.hpp"
+
+namespace leat {
+namespace {
+
+template <class Map, class Value>
+void add_to(Map& map, const char* kind, std::string name, Value value) {
+  if (name.empty()) {
+    throw failure(errc::invalid_argument,
+                  std::string("a ") + kind + " without a name cannot be registered");
+  }
+  const auto [at, added] = map.try_emplace(std::move(name), std::move(value));
+  if (!added) {
+    throw failure(errc::already_exists, std::string(kind) + " '" + at->first +
+                                            "' is registered already; give it another name");
+  }
+}
+
+template <class Map>
+const auto& find_in(const Map& map, const char* kind, std::string_view name) {
+  const auto at = map.find(name);
+  if (at == map.end()) {
+    throw failure(errc::not_found,
+                  std::string(kind) + " '" + std::string(name) + "' is not in the registry");
+  }
+  return at->second;
+}
+
+}  // namespace
+
+void queue_runner_registry::add_queue(queue_base& queue) {
+  add_to(queues_, "queue", queue.name(), &queue);
+}
+
+void queue_runner_registry::add_step(std::string name, enqueue_operation step) {
+  add_to(steps_, "enqueue operation", std::move(name), std::move(step));
+}
+
+void queue_runner_registry::add_close(std::string name, std::function<task<void>()> operation) {
+  add_to(closes_, "close operation", std::move(name), std::move(operation));
+}
+
+queue_base& queue_runner_registry::find_queue(std::string_view name) const {
+  return *find_in(queues_, "queue", name);
+}
+
+const enqueue_operation& queue_runner_registry::find_enqueue(std::string_view name) const {
+  return find_in(steps_, "enqueue operation", name);
+}
+
+named_operation queue_runner_registry::find_close(std::string_view name) const {
+  if (name.empty()) return {};
+  return {std::string(name), find_in(closes_, "close operation", name)};
+}
+
+}  // namespace leat

@@ -1,0 +1,383 @@
+// The coordinator as TensorFlow's users know it: the cases of its behaviour, by their numbers.
+//
+// A39, a task that is registered twice and given to join() too, cannot be: spawn() takes a task
+// over and join() is given none, so that a coordinator has each task once. The same of threads.
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/error.hpp"
+#include "leat/coordination/coordinator.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "support/leat_test.hpp"
+
+namespace coordinator_cases_test {
+
+using namespace std::chrono_literals;
+using leat::coordinator;
+using leat::errc;
+using leat::join_options;
+using leat::task;
+
+std::exception_ptr error(const std::string& what) {
+  return std::make_exception_ptr(std::runtime_error(what));
+}
+std::exception_ptr end_of_input() {
+  return std::make_exception_ptr(leat::failure(errc::out_of_range, "end of input"));
+}
+
+struct derived_end : leat::failure {
+  derived_end() : leat::failure(errc::out_of_range, "a special end") {}
+};
+
+task<> nap(leat::duration d) { co_await leat::sleep_for(d); }
+
+// Goes on for ten seconds whatever is asked of it.
+task<> deaf(leat::duration d = 10s) {
+  leat::task_group g(leat::shielded, "deaf");
+  g.spawn(nap(d));
+  co_await g.join();
+}
+
+task<> report_after(leat::duration d, std::exception_ptr e, coordinator& c) {
+  co_await leat::sleep_for(d);
+  c.request_stop(e);
+}
+
+// What join() throws, empty for nothing, and when.
+struct joined {
+  std::string what;
+  leat::duration after{};
+};
+
+task<joined> join(coordinator& c, join_options options) {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = home.now();
+  joined j;
+  try {
+    co_await c.join(options);
+  } catch (const std::exception& e) {
+    j.what = e.what();
+  }
+  j.after = home.now() - begin;
+  co_return j;
+}
+
+task<joined> join(coordinator& c) { return join(c, join_options()); }
+
+// The coordinator's last join, for those that were late on purpose.
+task<> join_the_late(coordinator& c) {
+  c.clear_stop();
+  co_await c.join();
+}
+
+LEAT_TEST("coordinator A1: the flag, and a wait that polls it", "[sync]") {
+  coordinator c;
+  CHECK_FALSE(c.should_stop());
+  CHECK_FALSE(co_await c.wait_for_stop(10ms));
+  c.request_stop();
+  CHECK(c.should_stop());
+  CHECK(co_await c.wait_for_stop(10ms));
+}
+
+LEAT_TEST("coordinator A2, D1: a wait ends with the request of another", "[sync]") {
+  coordinator c;
+  c.spawn(report_after(100ms, nullptr, c));
+  CHECK_FALSE(co_await c.wait_for_stop(99ms));
+  CHECK(co_await c.wait_for_stop(50ms));
+  CHECK(c.should_stop());
+  co_await c.join();
+}
+
+// QD16
+LEAT_TEST("coordinator A3, A4, A31, A36: join waits for the natural end, which is no stop",
+          "[sync]") {
+  coordinator c;
+  for (const leat::duration d : {10ms, 300ms, 10ms}) c.spawn(nap(d));
+  const joined j = co_await join(c);
+  CHECK(j.what.empty());
+  CHECK(j.after == 300ms);
+  CHECK(c.live_tasks() == 0);
+  CHECK_FALSE(c.should_stop());
+  CHECK(c.joined());
+}
+
+LEAT_TEST("coordinator A6, A8: who is late is named after the grace", "[sync]") {
+  for (const leat::duration grace : {leat::duration(1), leat::duration(1s)}) {
+    coordinator c;
+    c.spawn(report_after(0ms, nullptr, c));
+    c.spawn(deaf(), "t2");
+    const joined j = co_await join(c, {.grace = grace});
+    CHECK(j.what.find("threads still running") != j.what.npos);
+    CHECK(j.what.find("t2") != j.what.npos);
+    CHECK(j.after >= grace);
+    CHECK(j.after < 2s);
+    co_await join_the_late(c);
+  }
+}
+
+LEAT_TEST("coordinator A9: who is late can be ignored", "[sync]") {
+  coordinator c;
+  c.spawn(report_after(0ms, nullptr, c));
+  c.spawn(deaf(), "t2");
+  const joined j = co_await join(c, {.grace = 1s, .ignore_live_threads = true});
+  CHECK(j.what.empty());
+  CHECK(j.after == 1s);
+  CHECK(c.joined());
+  co_await join_the_late(c);
+}
+
+TEST_CASE("coordinator A9: who is late and ignored is told on standard error", "[sync]") {
+  const std::string said = leat_test::last_words([] {
+    leat::sim::run([]() -> task<> {
+      coordinator c;
+      c.spawn(nap(0ms), "t1");
+      c.spawn(deaf(), "t2");
+      c.request_stop();
+      const joined j = co_await join(c, {.grace = 1s, .ignore_live_threads = true});
+      if (j.what.empty()) std::fputs("returned\n", stderr);
+      std::abort();
+    }());
+  });
+  INFO(said);
+  const std::size_t told = said.find("t2: join task group 'deaf'");
+  REQUIRE(told != said.npos);
+  CHECK(said.find("t1") == said.npos);  // it has ended
+  CHECK(said.find("returned\n") > told);
+}
+
+LEAT_TEST("coordinator A10: the first error is the one that is thrown", "[sync]") {
+  coordinator c;
+  c.spawn(report_after(1ms, error("First"), c));
+  c.spawn([]() -> task<> {
+    leat::task_group g(leat::shielded);
+    g.spawn(nap(2ms));
+    co_await g.join();
+    throw std::runtime_error("Too late");
+  }());
+  const joined j = co_await join(c);
+  CHECK(j.what == "First");
+  CHECK(c.secondary_errors().size() == 1);
+}
+
+LEAT_TEST("coordinator A12, A13: an error of a clean type stops and is not thrown", "[sync]") {
+  coordinator c;
+  c.spawn(report_after(1ms, end_of_input(), c));
+  const joined j = co_await join(c);
+  CHECK(j.what.empty());
+  CHECK(c.should_stop());
+
+  coordinator own({.clean_stop_errors = {errc::invalid_argument}});
+  own.spawn(report_after(
+      1ms, std::make_exception_ptr(leat::failure(errc::invalid_argument, "value")), own));
+  const joined k = co_await join(own);
+  CHECK(k.what.empty());
+}
+
+// QD26
+LEAT_TEST("coordinator A15: an empty list means that no error is clean", "[sync]") {
+  coordinator c({.clean_stop_errors = {}});
+  c.request_stop(end_of_input());
+  const joined j = co_await join(c);
+  CHECK(j.what.find("end of input") != j.what.npos);
+}
+
+LEAT_TEST("coordinator A16: an error derived from a clean one is clean", "[sync]") {
+  coordinator c;
+  c.request_stop(std::make_exception_ptr(derived_end()));
+  const joined j = co_await join(c);
+  CHECK(j.what.empty());
+}
+
+LEAT_TEST("coordinator A17: after clear_stop nothing of the first error is left", "[sync]") {
+  coordinator c;
+  c.spawn(report_after(1ms, error("First"), c));
+  const joined first = co_await join(c);
+  CHECK(first.what == "First");
+  c.clear_stop();
+  c.spawn(report_after(1ms, error("Second"), c));
+  const joined second = co_await join(c);
+  CHECK(second.what == "Second");
+  CHECK(c.secondary_errors().empty());
+}
+
+// QD19
+LEAT_TEST("coordinator A18, A21: after the join errors are thrown to their reporter", "[sync]") {
+  coordinator c;
+  co_await c.join();
+  CHECK_THROWS_WITH(c.request_stop(error("Too late")), "Too late");
+  CHECK_FALSE(c.should_stop());
+  c.request_stop(end_of_input());
+  CHECK(c.should_stop());
+}
+
+LEAT_TEST("coordinator A20, A38: after clear_stop they are recorded again", "[sync]") {
+  coordinator c;
+  co_await c.join();
+  c.clear_stop();
+  CHECK_FALSE(c.joined());
+  c.request_stop(error("After clear"));
+  const joined j = co_await join(c);
+  CHECK(j.what == "After clear");
+}
+
+// QD11
+LEAT_TEST("coordinator A23: behind a clean stop errors are secondary", "[sync]") {
+  coordinator c;
+  c.request_stop(end_of_input());
+  c.request_stop(error("late"));
+  const joined j = co_await join(c);
+  CHECK(j.what.empty());
+  CHECK(c.secondary_errors().size() == 1);
+}
+
+LEAT_TEST("coordinator A24, A25, D6: the recorded error is thrown every time", "[sync]") {
+  coordinator c;
+  c.request_stop(error("a"));
+  c.request_stop(error("b"));
+  for (int i = 0; i < 2; ++i) CHECK_THROWS_WITH(c.raise_requested_exception(), "a");
+  CHECK(c.should_stop());
+  CHECK_FALSE(c.joined());
+  for (int i = 0; i < 2; ++i) {
+    const joined j = co_await join(c);
+    CHECK(j.what == "a");
+  }
+}
+
+LEAT_TEST("coordinator A27: a recorded error is thrown before who is late", "[sync]") {
+  coordinator c;
+  c.spawn(deaf());
+  c.request_stop(error("boom"));
+  const joined j = co_await join(c, {.grace = 200ms});
+  CHECK(j.what == "boom");
+  CHECK(j.after == 200ms);
+  co_await join_the_late(c);
+}
+
+LEAT_TEST("coordinator A29: a grace below nothing is none", "[sync]") {
+  coordinator c;
+  c.spawn(deaf());
+  c.request_stop();
+  const joined j = co_await join(c, {.grace = -1s});
+  CHECK(j.what.find("still running") != j.what.npos);
+  CHECK(j.after == 0ms);
+  co_await join_the_late(c);
+}
+
+LEAT_TEST("coordinator A30: an error while join waits is thrown by that join", "[sync]") {
+  coordinator c;
+  c.spawn(nap(10h));
+  c.spawn(report_after(200ms, error("late"), c));
+  const joined j = co_await join(c);
+  CHECK(j.what == "late");
+  CHECK(j.after == 200ms);
+}
+
+LEAT_TEST("coordinator A33: stop_on_exception of a body that ends well requests nothing",
+          "[sync]") {
+  coordinator c;
+  CHECK(c.stop_on_exception([] {}));
+  CHECK(co_await c.stop_on_exception(nap(1ms)));
+  CHECK_FALSE(c.should_stop());
+}
+
+LEAT_TEST("coordinator: what the body of stop_on_exception throws is the stop", "[sync]") {
+  for (const bool waits : {false, true}) {
+    coordinator c;
+    if (waits) {
+      const std::string what = "x";
+      const bool well = co_await c.stop_on_exception([&what]() -> task<> {
+        co_await leat::sleep_for(1ms);
+        throw std::runtime_error(what);
+      });
+      CHECK_FALSE(well);
+    } else {
+      CHECK_FALSE(c.stop_on_exception([] { throw std::runtime_error("x"); }));
+    }
+    CHECK(c.should_stop());
+    const joined j = co_await join(c);
+    CHECK(j.what == "x");
+  }
+}
+
+LEAT_TEST("coordinator: a clean error of a body is swallowed, and stops", "[sync]") {
+  coordinator c;
+  CHECK_FALSE(c.stop_on_exception([] { std::rethrow_exception(end_of_input()); }));
+  CHECK(c.should_stop());
+  const joined j = co_await join(c);
+  CHECK(j.what.empty());
+}
+
+LEAT_TEST("coordinator: a body that the stop has cancelled has not failed", "[sync]") {
+  coordinator c;
+  leat::fifo_queue<int> q(1);
+  c.spawn([](coordinator& coord, leat::fifo_queue<int>& queue) -> task<> {
+    const bool well = co_await coord.stop_on_exception(
+        [&queue]() -> task<> { static_cast<void>(co_await queue.pop()); });
+    CHECK_FALSE(well);
+  }(c, q));
+  c.spawn(report_after(1ms, nullptr, c));
+  co_await c.join();
+  CHECK(c.secondary_errors().empty());
+}
+
+LEAT_TEST("coordinator A34: after the join the error leaves stop_on_exception", "[sync]") {
+  coordinator c;
+  co_await c.join();
+  CHECK_THROWS_WITH(c.stop_on_exception([] { throw std::runtime_error("k"); }), "k");
+  CHECK_THROWS_WITH(co_await c.stop_on_exception([]() -> task<> {
+    co_await leat::sleep_for(1ms);
+    throw std::runtime_error("k");
+  }),
+                    "k");
+}
+
+LEAT_TEST("coordinator A37: a wait of no time or less polls", "[sync]") {
+  coordinator c;
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = home.now();
+  CHECK_FALSE(co_await c.wait_for_stop(0s));
+  CHECK_FALSE(co_await c.wait_for_stop(-5s));
+  CHECK(home.now() == begin);
+}
+
+TEST_CASE("coordinator: any number of tasks and threads wait for the stop", "[sync]") {
+  leat::runtime rt({.threads = 2});
+  coordinator c;
+  std::vector<std::jthread> threads;
+  std::atomic<int> woken = 0;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] { woken += c.block_for_stop() ? 1 : 0; });
+    c.spawn_on(rt.get_scheduler(static_cast<std::size_t>(i % 2)),
+               [](coordinator& coord, std::atomic<int>& count) -> task<> {
+                 const bool stopped = co_await coord.wait_for_stop();
+                 count += stopped ? 1 : 0;
+               }(c, woken));
+  }
+  c.request_stop();
+  c.wait_join();
+  threads.clear();
+  CHECK(woken == 8);
+}
+
+LEAT_TEST("coordinator: a task spawned while join waits is waited for", "[sync]") {  // QD18
+  coordinator c;
+  c.spawn([](coordinator& coord) -> task<> {
+    co_await leat::sleep_for(1ms);
+    coord.spawn(nap(1s), "later");
+  }(c));
+  const joined j = co_await join(c);
+  CHECK(j.after == 1ms + 1s);
+}
+
+}  // namespace coordinator_cases_test

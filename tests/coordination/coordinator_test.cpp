@@ -1,0 +1,488 @@
+#include "leat/coordination/coordinator.hpp"
+
+#include <atomic>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "support/leat_test.hpp"
+
+namespace coordinator_test {
+
+using namespace std::chrono_literals;
+using leat::errc;
+using leat::task;
+
+task<> nap(leat::duration d) { co_await leat::sleep_for(d); }
+
+task<> fail_after(leat::duration d, std::string what) {
+  co_await leat::sleep_for(d);
+  throw std::runtime_error(what);
+}
+
+task<> end_of_input() {
+  co_await leat::this_task::yield();
+  throw leat::failure(errc::out_of_range, "no more");
+}
+
+task<> stop_after(leat::coordinator& c, leat::duration d) {
+  co_await leat::sleep_for(d);
+  c.request_stop();
+}
+
+// Ignores every request to stop, until the time has come: it joins what nobody else knows of.
+task<> stubborn(leat::duration d) {
+  leat::task_group g(leat::shielded, "secret");
+  g.spawn(nap(d));
+  co_await g.join();
+}
+
+task<> pop_forever(leat::fifo_queue<int>& q) { co_await q.pop(); }
+
+// What join() throws; empty for nothing.
+task<std::string> joined(leat::coordinator& c, leat::join_options options = {}) {
+  std::string what;
+  try {
+    co_await c.join(options);
+  } catch (const std::exception& e) {
+    what = e.what();
+  }
+  co_return what;
+}
+
+LEAT_TEST("with_coordinator: what the body starts has ended behind it", "[sync]") {
+  int ended = 0;
+  co_await leat::with_coordinator([&](leat::coordinator& coord) -> task<> {
+    for (int i = 0; i < 3; ++i) {
+      coord.spawn([](int& n) -> task<> {
+        co_await leat::sleep_for(1s);
+        ++n;
+      }(ended));
+    }
+    co_return;
+  });
+  CHECK(ended == 3);
+}
+
+LEAT_TEST("with_coordinator: the body's error stops the others and is thrown", "[sync]") {
+  bool stopped = false;
+  std::string what;
+  try {
+    co_await leat::with_coordinator(
+        [&](leat::coordinator& coord) -> task<> {
+          coord.spawn([](leat::coordinator& c, bool& seen) -> task<> {
+            seen = co_await c.wait_for_stop();
+          }(coord, stopped));
+          co_await leat::sleep_for(1ms);
+          throw leat::failure(errc::data_loss, "broken");
+        },
+        "scope");
+  } catch (const leat::failure& e) {
+    what = e.what();
+  }
+  CHECK(stopped);
+  CHECK(what.find("broken") == 0);
+}
+
+LEAT_TEST("with_coordinator: an error of a task stops the body", "[sync]") {
+  bool reached = false;
+  std::string what;
+  try {
+    co_await leat::with_coordinator([&](leat::coordinator& coord) -> task<> {
+      coord.spawn([]() -> task<> {
+        co_await leat::sleep_for(1ms);
+        throw leat::failure(errc::aborted, "task");
+      }());
+      co_await leat::sleep_for(1h);
+      reached = true;
+    });
+  } catch (const leat::failure& e) {
+    what = e.what();
+  }
+  CHECK_FALSE(reached);
+  CHECK(what.find("task") == 0);
+}
+
+LEAT_TEST("with_coordinator: who is late is waited for, and then thrown", "[sync]") {
+  bool ended = false;
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = home.now();
+  const leat::coordinator_options options{.name = "scope"};
+  const leat::join_options joining{.grace = 1s};
+  std::string what;
+  try {
+    co_await leat::with_coordinator(
+        [&](leat::coordinator& coord) -> task<> {
+          coord.spawn(
+              [](bool& done) -> task<> {
+                leat::task_group inner(leat::shielded, "inner");
+                inner.spawn([]() -> task<> { co_await leat::sleep_for(10s); }());
+                co_await inner.join();
+                done = true;
+              }(ended),
+              "slow");
+          coord.request_stop();
+          co_return;
+        },
+        options, joining);
+  } catch (const leat::stragglers_error& e) {
+    what = e.what();
+  }
+  CHECK(ended);
+  CHECK(home.now() - begin == 10s);
+  CHECK(what.find("slow") != std::string::npos);
+}
+
+LEAT_TEST("coordinator: a fresh one is asked by nobody to stop", "[sync]") {
+  leat::coordinator c;
+  CHECK_FALSE(c.should_stop());
+  const bool stopped = co_await c.wait_for_stop(10ms);
+  CHECK_FALSE(stopped);
+  c.request_stop();
+  CHECK(c.should_stop());
+  const bool again = co_await c.wait_for_stop(10ms);
+  CHECK(again);
+}
+
+LEAT_TEST("coordinator: wait_for_stop ends with the request", "[sync]") {
+  leat::coordinator c;
+  c.spawn(stop_after(c, 20ms));
+  leat::scheduler& s = co_await leat::this_task::get_scheduler();
+  const auto begin = s.now();
+  const bool early = co_await c.wait_for_stop(10ms);
+  CHECK_FALSE(early);
+  const bool stopped = co_await c.wait_for_stop();
+  CHECK(stopped);
+  CHECK(s.now() - begin == 20ms);
+  co_await c.join();
+}
+
+LEAT_TEST("coordinator: join waits for the natural end, which is no stop", "[sync]") {
+  leat::coordinator c;
+  leat::scheduler& s = co_await leat::this_task::get_scheduler();
+  const auto begin = s.now();
+  c.spawn(nap(10ms));
+  c.spawn(nap(300ms));
+  co_await c.join();
+  CHECK(s.now() - begin == 300ms);  // at once, not at the next poll
+  CHECK_FALSE(c.should_stop());
+  CHECK(c.joined());
+}
+
+LEAT_TEST("coordinator: the first error stops the others and is thrown", "[sync]") {
+  leat::coordinator c;
+  c.spawn(nap(10h));
+  c.spawn(fail_after(10ms, "First"));
+  c.spawn(fail_after(20ms, "Too late"));
+  const std::string what = co_await joined(c);
+  CHECK(what == "First");
+  const std::string again = co_await joined(c);
+  CHECK(again == "First");
+}
+
+LEAT_TEST("coordinator: an error of a clean type is a plain stop", "[sync]") {
+  leat::coordinator c;
+  c.spawn(end_of_input());
+  c.spawn(nap(10h));
+  const std::string what = co_await joined(c);
+  CHECK(what.empty());
+  CHECK(c.should_stop());
+}
+
+LEAT_TEST("coordinator: an empty list of clean types means none", "[sync]") {
+  leat::coordinator c({.clean_stop_errors = {}});
+  c.spawn(end_of_input());
+  const std::string what = co_await joined(c);
+  CHECK(what.find("no more") != std::string::npos);
+}
+
+LEAT_TEST("coordinator: the first request decides, later errors are secondary", "[sync]") {
+  leat::coordinator c;
+  c.request_stop();
+  c.request_stop(std::make_exception_ptr(std::runtime_error("late")));
+  const std::string what = co_await joined(c);
+  CHECK(what.empty());
+  CHECK(c.secondary_errors().size() == 1);
+}
+
+TEST_CASE("coordinator: secondary errors that nobody reads are told once", "[sync]") {
+  const auto said_by = [](bool read) {
+    return leat_test::last_words([read] {
+      leat::sim::run([](bool ask) -> task<> {
+        leat::coordinator c({.name = "c"});
+        c.request_stop();
+        c.request_stop(std::make_exception_ptr(std::runtime_error("late")));
+        co_await c.join();
+        if (ask) CHECK(c.secondary_errors().size() == 1);
+        c.clear_stop();
+      }(read));
+      std::fputs("the end\n", stderr);
+      std::abort();
+    });
+  };
+  CHECK(said_by(true) == "the end\n");
+  CHECK(said_by(false) == "leat: coordinator c: also failed, and nobody asked: late\nthe end\n");
+}
+
+LEAT_TEST("coordinator: an error after join is thrown to its reporter", "[sync]") {
+  leat::coordinator c;
+  co_await c.join();
+  CHECK_THROWS_AS(c.request_stop(std::make_exception_ptr(std::runtime_error("late"))),
+                  std::runtime_error);
+  CHECK_FALSE(c.should_stop());
+  c.request_stop();
+  CHECK(c.should_stop());
+}
+
+LEAT_TEST("coordinator: clear_stop makes it as new", "[sync]") {
+  leat::coordinator c;
+  c.spawn(fail_after(1ms, "First"));
+  std::string what = co_await joined(c);
+  CHECK(what == "First");
+  c.clear_stop();
+  CHECK_FALSE(c.should_stop());
+  CHECK_FALSE(c.joined());
+  c.spawn(fail_after(1ms, "Second"));
+  what = co_await joined(c);
+  CHECK(what == "Second");
+}
+
+LEAT_TEST("coordinator: a late join names who is late, where and on what", "[sync]") {
+  leat::coordinator c({.name = "training"});
+  leat::scheduler& s = co_await leat::this_task::get_scheduler();
+  c.spawn(stubborn(10s), "straggler");
+  c.request_stop();
+  const auto begin = s.now();
+  const std::string what = co_await joined(c, {.grace = 1s});
+  CHECK(s.now() - begin >= 1s);
+  CHECK(s.now() - begin < 2s);
+  CHECK(what.find("still running") != std::string::npos);
+  CHECK(what.find("straggler") != std::string::npos);
+  CHECK(what.find("training") != std::string::npos);
+  CHECK(what.find("join task group 'secret'") != std::string::npos);
+  CHECK(what.find("coordinator_test.cpp:") != std::string::npos);
+  co_await c.join({.grace = 20s, .ignore_live_threads = true});
+}
+
+LEAT_TEST("coordinator: stragglers can be ignored", "[sync]") {
+  leat::coordinator c;
+  c.spawn(stubborn(10s));
+  c.request_stop();
+  const std::string what = co_await joined(c, {.grace = 1s, .ignore_live_threads = true});
+  CHECK(what.empty());
+  co_await c.join({.grace = 20s});
+}
+
+LEAT_TEST("coordinator: a recorded error hides stragglers", "[sync]") {
+  leat::coordinator c;
+  c.spawn(stubborn(10s));
+  c.request_stop(std::make_exception_ptr(std::runtime_error("boom")));
+  const std::string what = co_await joined(c, {.grace = 200ms});
+  CHECK(what == "boom");
+  const std::string again = co_await joined(c, {.grace = 20s});
+  CHECK(again == "boom");
+}
+
+LEAT_TEST("coordinator: beside a recorded error the stragglers are secondary", "[sync]") {
+  leat::coordinator c;
+  c.spawn(stubborn(10s), "late one");
+  c.request_stop(std::make_exception_ptr(std::runtime_error("boom")));
+  const std::string what = co_await joined(c, {.grace = 200ms});
+  CHECK(what == "boom");
+  const auto secondary = c.secondary_errors();
+  REQUIRE(secondary.size() == 1);
+  try {
+    std::rethrow_exception(secondary.front());
+  } catch (const leat::stragglers_error& e) {
+    CHECK(std::string(e.what()).find("late one") != std::string::npos);
+  }
+  const std::string again = co_await joined(c);
+  CHECK(again == "boom");
+}
+
+task<> rethrow(std::exception_ptr error) {
+  co_await leat::this_task::yield();
+  std::rethrow_exception(error);
+}
+
+LEAT_TEST("coordinator: the same failure met by several tasks is kept once", "[sync]") {
+  leat::coordinator c;
+  const auto shared = std::make_exception_ptr(std::runtime_error("shared"));
+  for (int i = 0; i < 3; ++i) c.spawn(rethrow(shared));
+  c.spawn(rethrow(std::make_exception_ptr(std::runtime_error("other"))));
+  const std::string what = co_await joined(c);
+  CHECK(what == "shared");
+  CHECK(c.secondary_errors().size() == 1);
+}
+
+// With a real thread, so on real time.
+TEST_CASE("coordinator: one that is made in a task is stopped with it", "[sync]") {
+  struct inside {
+    static task<> run(bool& seen, bool& thread_stopped) {
+      leat::coordinator c;
+      std::jthread elsewhere([&thread_stopped](std::stop_token stop) {
+        while (!stop.stop_requested()) std::this_thread::yield();
+        thread_stopped = true;
+      });
+      c.register_thread(std::move(elsewhere), "elsewhere");
+      c.spawn(nap(1000h));
+      c.spawn(wait_for_stop_of(c, seen));
+      co_await c.join();
+    }
+    static task<> wait_for_stop_of(leat::coordinator& c, bool& seen) {
+      seen = co_await c.wait_for_stop();
+    }
+  };
+  bool seen = false;
+  bool thread_stopped = false;
+  leat::sync_wait([](bool& s, bool& t) -> task<> {
+    leat::task_group outer;
+    outer.spawn(inside::run(s, t));
+    co_await leat::sleep_for(5ms);
+    outer.request_stop();
+    co_await outer.join();
+  }(seen, thread_stopped));
+  CHECK(thread_stopped);
+}
+
+LEAT_TEST("coordinator: a task of its own cannot join it", "[sync]") {
+  leat::coordinator c({.name = "ring"});
+  std::string what;
+  c.spawn([](leat::coordinator& mine, std::string& said) -> task<> {
+    said = co_await joined(mine);
+  }(c, what));
+  co_await c.join();
+  CHECK(what.find("a task of coordinator 'ring' joins it") != std::string::npos);
+}
+
+LEAT_TEST("coordinator: a stop ends the waits of its tasks", "[sync]") {
+  leat::coordinator c;
+  leat::fifo_queue<int> q(1);
+  c.spawn(pop_forever(q));
+  c.spawn(nap(10h));
+  c.spawn(stop_after(c, 5ms));
+  const std::string what = co_await joined(c);
+  CHECK(what.empty());
+  CHECK(q.statistics().waiting_pops == 0);
+}
+
+LEAT_TEST("coordinator: the recorded error can be raised as often as wanted", "[sync]") {
+  leat::coordinator c;
+  CHECK_NOTHROW(c.raise_requested_exception());
+  c.request_stop(std::make_exception_ptr(std::runtime_error("boom")));
+  CHECK_THROWS_WITH(c.raise_requested_exception(), "boom");
+  CHECK_THROWS_WITH(c.raise_requested_exception(), "boom");
+  const std::string what = co_await joined(c);
+  CHECK(what == "boom");
+  c.clear_stop();
+  CHECK_NOTHROW(c.raise_requested_exception());
+}
+
+LEAT_TEST("coordinator: wait_for_stop is cancelled with the task that waits", "[sync]") {
+  leat::coordinator c;
+  leat::task_group g;
+  bool cancelled = false;
+  g.spawn([](leat::coordinator& of, bool& said) -> task<> {
+    try {
+      static_cast<void>(co_await of.wait_for_stop());
+    } catch (const leat::failure& e) {
+      said = e.code() == errc::cancelled;
+    }
+  }(c, cancelled));
+  co_await leat::sleep_for(1ms);
+  g.request_stop();
+  co_await g.join();
+  CHECK(cancelled);
+  CHECK_FALSE(c.should_stop());
+}
+
+LEAT_TEST("coordinator: a cancellation that nobody asked for is an error", "[sync]") {
+  leat::coordinator c;
+  c.spawn([]() -> task<> {
+    co_await leat::this_task::yield();
+    throw leat::failure(errc::cancelled, "by itself");
+  }());
+  const std::string what = co_await joined(c);
+  CHECK(what.find("by itself") != std::string::npos);
+}
+
+LEAT_TEST("coordinator: tasks that a stop has cancelled have not failed", "[sync]") {
+  leat::coordinator c;
+  c.spawn(nap(10h));
+  c.spawn(nap(10h));
+  c.spawn(stop_after(c, 1ms));
+  const std::string what = co_await joined(c);
+  CHECK(what.empty());
+  CHECK(c.secondary_errors().empty());
+}
+
+TEST_CASE("coordinator: the same error requested twice after the first is kept once", "[sync]") {
+  leat::coordinator c;
+  c.request_stop();
+  const auto late = std::make_exception_ptr(std::runtime_error("late"));
+  c.request_stop(late);
+  c.request_stop(late);
+  c.request_stop(std::make_exception_ptr(std::runtime_error("other")));
+  CHECK(c.secondary_errors().size() == 2);
+  c.clear_stop();
+  CHECK(c.secondary_errors().empty());
+}
+
+LEAT_TEST("coordinator: neither a clean error nor the recorded one is secondary", "[sync]") {
+  leat::coordinator c;
+  const auto first = std::make_exception_ptr(std::runtime_error("first"));
+  c.request_stop(first);
+  c.request_stop(first);
+  c.request_stop();
+  c.request_stop(std::make_exception_ptr(leat::failure(errc::out_of_range, "no more")));
+  CHECK(c.secondary_errors().empty());
+  const std::string what = co_await joined(c);
+  CHECK(what == "first");
+}
+
+LEAT_TEST("coordinator: a clean error after the join is thrown to nobody", "[sync]") {
+  leat::coordinator c;
+  co_await c.join();
+  CHECK_NOTHROW(
+      c.request_stop(std::make_exception_ptr(leat::failure(errc::out_of_range, "no more"))));
+  CHECK(c.should_stop());
+}
+
+// QD17
+LEAT_TEST("coordinator: the grace begins when the stop is requested", "[sync]") {
+  leat::coordinator c;
+  leat::scheduler& s = co_await leat::this_task::get_scheduler();
+  c.spawn(stubborn(10s), "straggler");
+  c.spawn(stop_after(c, 3s));
+  const auto begin = s.now();
+  const std::string what = co_await joined(c, {.grace = 1s});
+  CHECK(s.now() - begin == 4s);
+  CHECK(what.find("straggler") != std::string::npos);
+  co_await c.join({.grace = 20s});
+}
+
+LEAT_TEST("coordinator: tasks that end within the grace are not late", "[sync]") {
+  leat::coordinator c;
+  leat::scheduler& s = co_await leat::this_task::get_scheduler();
+  c.spawn(stubborn(5s));
+  c.request_stop();
+  const auto begin = s.now();
+  const std::string what = co_await joined(c, {.grace = 10s});
+  CHECK(what.empty());
+  CHECK(s.now() - begin == 5s);
+}
+
+TEST_CASE("coordinator: to spawn outside a scheduler ends the process with a sentence", "[sync]") {
+  const std::string said = leat_test::last_words([] {
+    leat::coordinator c;
+    c.spawn(nap(1ms));
+  });
+  CHECK(said.find("spawn outside a scheduler") != said.npos);
+}
+
+}  // namespace coordinator_test

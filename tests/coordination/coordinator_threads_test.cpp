@@ -1,0 +1,365 @@
+#include "leat/coordination/coordinator.hpp"
+
+#include <pthread.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/base/detail/sanitizers.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "support/leat_test.hpp"
+
+// The threads of a coordinator; real ones, so on real time. Its tasks: coordinator_test.cpp.
+
+namespace coordinator_threads_test {
+
+using namespace std::chrono_literals;
+using leat::errc;
+
+TEST_CASE("coordinator: threads are joined, their errors count", "[sync]") {
+  leat::coordinator c;
+  std::atomic<bool> stopped{false};
+  c.start_thread("waiter", [&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) std::this_thread::yield();
+    stopped = true;
+  });
+  c.start_thread("failing",
+                 [](const std::stop_token&) { throw std::runtime_error("from a thread"); });
+  CHECK_THROWS_WITH(c.wait_join(), "from a thread");
+  CHECK(stopped);
+}
+
+TEST_CASE("coordinator: the body of a thread may do without the stop token", "[sync]") {
+  leat::coordinator c;
+  leat::fifo_queue<int> q(1);
+  std::atomic<bool> stopped{false};
+  c.start_thread("waiter", [&] {
+    try {
+      static_cast<void>(q.wait_pop());
+    } catch (const leat::failure& e) {
+      stopped = e.code() == errc::cancelled;
+    }
+  });
+  c.request_stop();
+  c.wait_join();
+  CHECK(stopped);
+}
+
+TEST_CASE("coordinator: a thread that was started elsewhere is stopped and joined", "[sync]") {
+  leat::coordinator c;
+  std::atomic<bool> ended{false};
+  c.register_thread(std::jthread([&](const std::stop_token& stop) {
+                      while (!stop.stop_requested()) std::this_thread::yield();
+                      ended = true;
+                    }),
+                    "foreign");
+  c.request_stop();
+  c.wait_join();
+  CHECK(ended);
+}
+
+TEST_CASE("coordinator: a thread that is late is named", "[sync]") {
+  std::atomic<bool> go{false};
+  leat::coordinator c;
+  c.start_thread("slow worker", [&](const std::stop_token&) {
+    while (!go) std::this_thread::yield();
+  });
+  c.request_stop();
+  CHECK_THROWS_WITH(c.wait_join({.grace = 10ms}), Catch::Contains("slow worker"));
+  go = true;
+  c.wait_join();
+}
+
+TEST_CASE("coordinator: an OS thread blocks for the stop, or until its limit", "[sync]") {
+  leat::coordinator c;
+  CHECK_FALSE(c.block_for_stop(1ms));
+  c.start_thread("stopper", [&c](const std::stop_token&) { c.request_stop(); });
+  CHECK(c.block_for_stop());
+  c.wait_join();
+}
+
+TEST_CASE("coordinator: wait_join waits for the natural end, which is no stop", "[sync]") {
+  leat::coordinator c;
+  std::atomic<bool> ended{false};
+  c.start_thread("short", [&](const std::stop_token&) { ended = true; });
+  c.wait_join();
+  CHECK(ended);
+  CHECK_FALSE(c.should_stop());
+  CHECK(c.joined());
+}
+
+TEST_CASE("coordinator: a late join names the threads that live, and only these", "[sync]") {
+  std::atomic<bool> go{false};
+  std::atomic<bool> quick_ended{false};
+  leat::coordinator c;
+  c.start_thread("quick one", [&](const std::stop_token&) { quick_ended = true; });
+  while (!quick_ended) std::this_thread::yield();
+  c.start_thread("slow one", [&](const std::stop_token&) {
+    while (!go) std::this_thread::yield();
+  });
+  c.start_thread("slow two", [&](const std::stop_token&) {
+    while (!go) std::this_thread::yield();
+  });
+  c.request_stop();
+  std::string what;
+  try {
+    c.wait_join({.grace = 100ms});
+  } catch (const leat::stragglers_error& e) {
+    what = e.what();
+    CHECK(e.code() == errc::deadline_exceeded);
+  }
+  CHECK(what.find("slow one") != std::string::npos);
+  CHECK(what.find("slow two") != std::string::npos);
+  CHECK(what.find("quick one") == std::string::npos);
+  go = true;
+  c.wait_join();
+}
+
+TEST_CASE("coordinator: a thread's error after the join is secondary, not lost", "[sync]") {
+  std::atomic<bool> go{false};
+  leat::coordinator c;
+  c.start_thread("late", [&](const std::stop_token&) {
+    while (!go) std::this_thread::yield();
+    throw std::runtime_error("late");
+  });
+  c.request_stop();
+  c.wait_join({.grace = 1ms, .ignore_live_threads = true});
+  CHECK(c.secondary_errors().empty());
+  go = true;
+  c.wait_join();
+  CHECK(c.secondary_errors().size() == 1);
+}
+
+// D6
+TEST_CASE("coordinator: a thread that is registered after the stop is stopped at once", "[sync]") {
+  leat::coordinator c;
+  c.request_stop();
+  std::atomic<bool> ended{false};
+  c.register_thread(std::jthread([&](const std::stop_token& stop) {
+                      while (!stop.stop_requested()) std::this_thread::yield();
+                      ended = true;
+                    }),
+                    "newcomer");
+  c.wait_join({.grace = 60s});
+  CHECK(ended);
+}
+
+TEST_CASE("coordinator: a registered thread is not stopped before the others are", "[sync]") {
+  leat::coordinator c;
+  std::jthread worker([](const std::stop_token& stop) {
+    while (!stop.stop_requested()) std::this_thread::yield();
+  });
+  const std::stop_token seen = worker.get_stop_token();
+  c.register_thread(std::move(worker), "worker");
+  CHECK_FALSE(seen.stop_requested());
+  c.request_stop();
+  CHECK(seen.stop_requested());
+  c.wait_join();
+}
+
+TEST_CASE("coordinator: a thread that nobody started can be registered", "[sync]") {
+  leat::coordinator c;
+  c.register_thread(std::jthread(), "none");
+  c.wait_join();
+  CHECK(c.secondary_errors().empty());
+}
+
+TEST_CASE("coordinator: a thread without a body is refused", "[sync]") {
+  leat::coordinator c;
+  CHECK_THROWS_WITH(c.start_thread("idle", {}), Catch::StartsWith("thread 'idle' has no body"));
+  c.request_stop();
+  c.wait_join();
+}
+
+TEST_CASE("coordinator: the stop of its threads works again after clear_stop", "[sync]") {
+  leat::coordinator c;
+  std::atomic<int> ended{0};
+  for (int round = 1; round <= 2; ++round) {
+    c.register_thread(std::jthread([&](const std::stop_token& stop) {
+                        while (!stop.stop_requested()) std::this_thread::yield();
+                        ++ended;
+                      }),
+                      "foreign");
+    CHECK(ended == round - 1);
+    c.request_stop();
+    c.wait_join({.grace = 60s});
+    CHECK(ended == round);
+    c.clear_stop();
+  }
+}
+
+TEST_CASE("coordinator: a thread that joins its own coordinator is told so", "[sync]") {
+  leat::coordinator c({.name = "ring"});
+  const bool stopped = GENERATE(false, true);
+  std::string said;
+  c.start_thread("self", [&](const std::stop_token&) {
+    if (stopped) c.request_stop();
+    try {
+      c.wait_join();
+    } catch (const leat::failure& e) {
+      if (e.code() != errc::failed_precondition) throw;
+      said = e.what();
+    }
+  });
+  c.wait_join();
+  CHECK(said.find("a thread of coordinator 'ring' joins it, and would wait for itself") == 0);
+}
+
+TEST_CASE("coordinator: its end stops the threads that are left, and joins them", "[sync]") {
+  std::atomic<bool> ended{false};
+  {
+    leat::coordinator c;
+    c.start_thread("left", [&](const std::stop_token& stop) {
+      while (!stop.stop_requested()) std::this_thread::yield();
+      ended = true;
+    });
+  }
+  CHECK(ended);
+}
+
+TEST_CASE("coordinator: no limit and no grace is too long, in whatever unit", "[sync]") {
+  leat::coordinator c;
+  std::atomic<int> stopped{0};
+  c.start_thread("waits", [&](const std::stop_token&) {
+    if (c.block_for_stop(std::chrono::seconds::max())) ++stopped;
+  });
+  leat::sim::run([](leat::coordinator& all, std::atomic<int>& seen) -> leat::task<> {
+    leat::coordinator own;
+    own.spawn([](leat::coordinator& o, std::atomic<int>& n) -> leat::task<> {
+      if (co_await o.wait_for_stop(std::chrono::years(10'000))) ++n;
+      co_await leat::sleep_for(1h);
+    }(own, seen));
+    own.spawn([](leat::coordinator& o) -> leat::task<> {
+      leat::task_group last(leat::shielded, "last");
+      last.spawn([]() -> leat::task<> { co_await leat::sleep_for(1h); }());
+      co_await leat::sleep_for(1min);
+      o.request_stop();
+      co_await last.join();
+    }(own));
+    co_await own.join({.grace = std::chrono::hours::max()});
+    all.request_stop();
+  }(c, stopped));
+  c.wait_join({.grace = std::chrono::hours::max()});
+  CHECK(stopped == 2);
+}
+
+TEST_CASE("coordinator: what a stop ends in a thread left behind is no error of the next round",
+          "[sync]") {
+  leat::coordinator c;
+  leat::fifo_queue<int> q(1);
+  std::atomic<bool> cleared{false};
+  std::atomic<bool> cancelled{false};
+  c.start_thread("left behind", [&](const std::stop_token&) {
+    while (!cleared) std::this_thread::yield();
+    try {
+      q.wait_pop();
+    } catch (const leat::failure& e) {
+      cancelled = e.code() == errc::cancelled;
+      throw;
+    }
+  });
+  c.request_stop();
+  c.wait_join({.grace = 0s, .ignore_live_threads = true});
+  c.clear_stop();
+  cleared = true;
+  c.wait_join();
+  CHECK(cancelled);
+  CHECK_FALSE(c.should_stop());
+  CHECK(c.secondary_errors().empty());
+}
+
+TEST_CASE("coordinator: another error of a thread left behind stops the next round", "[sync]") {
+  leat::coordinator c;
+  std::atomic<bool> cleared{false};
+  c.start_thread("left behind", [&](const std::stop_token&) {
+    while (!cleared) std::this_thread::yield();
+    throw std::runtime_error("late");
+  });
+  c.request_stop();
+  c.wait_join({.grace = 0s, .ignore_live_threads = true});
+  c.clear_stop();
+  cleared = true;
+  CHECK_THROWS_WITH(c.wait_join(), "late");
+  CHECK(c.should_stop());
+}
+
+TEST_CASE("coordinator: the callback of a thread registered after a stop may call it", "[sync]") {
+  leat::coordinator coord;
+  coord.request_stop();
+  std::atomic<bool> ready{false};
+  std::atomic<int> called{0};
+  std::jthread thread([&](const std::stop_token& stop) {
+    const std::stop_callback callback(stop, [&] {
+      coord.request_stop();
+      static_cast<void>(coord.secondary_errors());
+      ++called;
+    });
+    ready = true;
+    while (!stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+  while (!ready) std::this_thread::yield();
+  coord.register_thread(std::move(thread), "mine");
+  coord.wait_join();
+  CHECK(called == 1);
+}
+
+TEST_CASE("coordinator: a stop reaches threads that its callbacks register", "[sync]") {
+  leat::coordinator coord;
+  std::atomic<int> ended{0};
+  const auto until_stopped = [&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ++ended;
+  };
+  std::jthread first(until_stopped);
+  const std::stop_callback callback(first.get_stop_token(), [&] {
+    coord.register_thread(std::jthread(until_stopped), "second");
+  });
+  coord.register_thread(std::move(first), "first");
+  coord.request_stop();
+  coord.wait_join();
+  CHECK(ended == 2);
+}
+
+TEST_CASE("coordinator: a thread that cannot be started is named, with what to do", "[sync]") {
+  if (LEAT_ASAN || LEAT_TSAN) return;  // they have memory of their own
+  const std::string said = leat_test::last_words([] {
+    leat::coordinator coord({.name = "svc"});
+    pthread_attr_t large;  // larger than the stacks that the C library keeps
+    ::pthread_attr_init(&large);
+    ::pthread_attr_setstacksize(&large, std::size_t{256} << 20);
+    ::pthread_setattr_default_np(&large);
+    const rlimit no_more{1 << 20, 1 << 20};
+    ::setrlimit(RLIMIT_AS, &no_more);
+    try {
+      coord.start_thread("exporter", [](const std::stop_token&) {});
+    } catch (const std::system_error& e) {
+      std::fprintf(stderr, "%s\n", e.what());
+      std::abort();
+    }
+  });
+  INFO(said);
+  CHECK(said.find("thread 'exporter' of coordinator 'svc' cannot be started; raise") == 0);
+}
+
+TEST_CASE("coordinator: wait_join() with stop_after stops what does not end", "[sync]") {
+  leat::coordinator coord;
+  coord.start_thread("poller", [](const std::stop_token& stop) {
+    while (!stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+  coord.wait_join({.stop_after = std::chrono::milliseconds(5)});
+  CHECK(coord.should_stop());
+}
+
+}  // namespace coordinator_threads_test

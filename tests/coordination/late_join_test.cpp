@@ -1,0 +1,185 @@
+// What a join tells of those who are left when the grace period is over.
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <regex>
+#include <string>
+#include <thread>
+
+#include "async/live_tasks_text.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/coordination/coordinator.hpp"
+#include "leat/coordination/looper.hpp"
+#include "leat/coordination/queue_runner.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "support/dump.hpp"
+#include "support/leat_test.hpp"
+#include "support/refusal.hpp"
+
+namespace late_join_test {
+
+using namespace std::chrono_literals;
+using leat::coordinator;
+using leat::fifo_queue;
+using leat::task;
+using leat::task_group;
+using leat_test::contains;
+using leat_test::dump;
+
+const std::string in_this_file = R"( at late_join_test\.cpp:\d+ in )";  // for an expression
+
+TEST_CASE("coordinator: a late join tells what threads block on", "[sync]") {
+  std::atomic<bool> go{false};
+  coordinator other({.name = "other"});
+  other.start_thread("busy", [&](const std::stop_token&) {
+    while (!go) std::this_thread::yield();
+  });
+  coordinator c({.name = "training"});
+  c.start_thread("joiner", [&](const std::stop_token&) { other.wait_join(); });
+  while (!contains(dump(), "thread joiner: join")) std::this_thread::yield();
+  c.request_stop();
+  std::string what;
+  try {
+    c.wait_join({.grace = 0s});
+  } catch (const leat::stragglers_error& e) {
+    what = e.what();
+  }
+  go = true;
+  c.wait_join();
+  INFO(what);
+  CHECK(contains(what, "  thread joiner: join coordinator 'other'"));
+  CHECK(std::count(what.begin(), what.end(), '\n') == 1);  // one laggard, and no empty line
+}
+
+task<void> pop_in_two_steps(fifo_queue<int>& q) { co_await q.pop(); }
+
+// What a join says of those whom the stop of `c` does not end.
+task<std::string> told_when_late(coordinator& c) {
+  c.request_stop();
+  std::string what;
+  try {
+    co_await c.join({.grace = 1s});
+  } catch (const leat::stragglers_error& e) {
+    what = e.what();
+  }
+  co_return what;
+}
+
+// How the task of a laggard's group is told that is in pop_in_two_steps(), awaited once.
+std::string popping(const std::string& task, const std::string& queue) {
+  return "\n      " + task + ": pop from queue '" + queue + R"(' \(0 of 3\),)" + in_this_file +
+         "[^\n]*pop_in_two_steps, for 1.000 s\n        awaited" + in_this_file;
+}
+
+LEAT_TEST("coordinator: a late join tells the chain and the groups of a laggard", "[sync]") {
+  fifo_queue<int> q(3, "never");
+  coordinator c({.name = "training"});
+  c.spawn(
+      [](fifo_queue<int>& from) -> task<void> {
+        task_group inner(leat::shielded, "inner");
+        inner.spawn([](fifo_queue<int>& f) -> task<void> { co_await pop_in_two_steps(f); }(from),
+                    "leaf");
+        co_await inner.join();
+      }(q),
+      "laggard");
+  co_await leat::this_task::yield();
+  const std::string what = co_await told_when_late(c);
+  q.close();
+  co_await c.join();
+  INFO(what);
+  const std::regex told("\n  laggard: join task group 'inner', 1 task live," + in_this_file +
+                        "[^\n]*\n    task group 'inner', 1 task" + popping("leaf", "never"));
+  CHECK(std::regex_search(what, told));
+}
+
+LEAT_TEST("coordinator: a late join tells where the stop_loop of a looper waits", "[sync]") {
+  fifo_queue<int> q(3, "answers");
+  coordinator c({.name = "training"});
+  leat::looper_options options;
+  options.interval = 1h;
+  options.stop_loop = [&q]() -> task<void> { co_await pop_in_two_steps(q); };
+  c.spawn(leat::looper([]() -> task<void> { co_return; }, options), "saver");
+  co_await leat::this_task::yield();
+  const std::string what = co_await told_when_late(c);
+  q.close();
+  co_await c.join();
+  INFO(what);
+  CHECK(contains(what, "\n  saver: join task group 'stop_loop', 1 task live, at looper.cpp:"));
+  CHECK(std::regex_search(what, std::regex(popping("stop_loop", "answers"))));
+}
+
+LEAT_TEST("coordinator: a late join tells where the cancel_op of a runner waits", "[sync]") {
+  fifo_queue<int> q(3, "answers"), fed(1, "fed");
+  leat::queue_runner_options options;
+  options.cancel_op = {"say goodbye", [&q]() -> task<void> { co_await pop_in_two_steps(q); }};
+  leat::queue_runner runner(fed, options);
+  runner.add([&fed]() -> task<bool> { co_return co_await fed.push(1); });
+  coordinator c({.name = "training"});
+  runner.start(c);
+  co_await leat::this_task::yield();
+  const std::string what = co_await told_when_late(c);
+  q.close();
+  co_await c.join();
+  fed.close_and_cancel();
+  INFO(what);
+  CHECK(contains(what,
+                 "close_on_stop: join task group 'queue_runner fed', 1 task live, at queue_run"));
+  CHECK(std::regex_search(what, std::regex(popping("say goodbye", "answers"))));
+}
+
+LEAT_TEST("coordinator: a group that has outlived its maker makes no join late", "[sync]") {
+  fifo_queue<int> q(3, "never");
+  std::optional<task_group> left_behind;
+  std::string of_nobody, of_one;
+  coordinator c({.name = "training"});
+  c.spawn([](std::optional<task_group>& group, fifo_queue<int>& from) -> task<void> {
+    group.emplace(leat::shielded, "left behind");
+    group->spawn(pop_in_two_steps(from), "leaf");
+    co_return;
+  }(left_behind, q));
+  co_await leat::this_task::yield();
+  co_await leat::this_task::yield();
+  of_nobody = leat::detail::where_all_are_of(c);
+  c.spawn([](task_group& group) -> task<void> { co_await group.join(); }(*left_behind), "joiner");
+  co_await leat::this_task::yield();
+  of_one = leat::detail::where_all_are_of(c);
+  q.close();
+  co_await c.join();
+  INFO(of_one);
+  CHECK(of_nobody.empty());
+  CHECK(
+      contains(of_one, "  joiner: join task group 'left behind', 1 task live, at late_join_test."));
+  CHECK(contains(of_one, "\n  task group 'left behind', 1 task\n    leaf: pop from queue 'never'"));
+}
+
+// Awaits a group that no stop reaches, three calls deep.
+task<void> third_call(task_group*& made) {
+  task_group deaf(leat::shielded, "deaf");
+  made = &deaf;
+  deaf.spawn([]() -> task<void> { co_await leat::sleep_for(1h); }());
+  co_await deaf.join();
+}
+task<void> second_call(task_group*& made) { co_await third_call(made); }
+task<void> first_call(task_group*& made) { co_await second_call(made); }
+
+LEAT_TEST("coordinator: a late join names a laggard by all who await in it", "[sync]") {
+  coordinator c({.name = "training"});
+  task_group* running = nullptr;
+  c.spawn([](task_group*& made) -> task<void> { co_await first_call(made); }(running), "laggard");
+  co_await leat::this_task::yield();
+  const std::string what = co_await told_when_late(c);
+  running->request_stop();
+  co_await c.join();
+  INFO(what);
+  const std::string& here = in_this_file;
+  const std::regex chain("\n  laggard: join task group 'deaf', 1 task live," + here +
+                         "[^\n]*third_call, for [^\n]*\n +awaited" + here +
+                         "[^\n]*second_call\n +awaited" + here + "[^\n]*first_call\n +awaited" +
+                         here + "[^\n]*\n");
+  CHECK(std::regex_search(what, chain));
+}
+
+}  // namespace late_join_test

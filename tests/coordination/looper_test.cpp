@@ -1,0 +1,348 @@
+#include "leat/coordination/looper.hpp"
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/coordination/coordinator.hpp"
+#include "support/leat_test.hpp"
+
+namespace looper_test {
+
+using namespace std::chrono_literals;
+using leat::errc;
+using leat::task;
+using milliseconds = std::vector<std::chrono::milliseconds>;
+
+// When what ran, in time since the beginning.
+struct diary {
+  explicit diary(leat::scheduler& s) : home(s), begin(s.now()) {}
+
+  leat::scheduler& home;
+  const leat::time_point begin;
+  milliseconds starts;
+  milliseconds calls;
+  milliseconds stops;
+
+  void note(milliseconds& in) const {
+    in.push_back(std::chrono::duration_cast<std::chrono::milliseconds>(home.now() - begin));
+  }
+};
+
+task<> note_start(diary& d) {
+  d.note(d.starts);
+  co_return;
+}
+task<> note_stop(diary& d) {
+  d.note(d.stops);
+  co_return;
+}
+
+// Notes the call, takes its time, and in the last of `calls` calls asks for the stop.
+struct body {
+  diary& seen;
+  leat::coordinator& coord;
+  std::size_t calls;
+  std::vector<leat::duration> takes{};
+
+  task<> operator()() const { return run(*this); }
+
+  static task<> run(const body& b) {
+    const std::size_t n = b.seen.calls.size();
+    b.seen.note(b.seen.calls);
+    if (n + 1 == b.calls) b.coord.request_stop();
+    if (n < b.takes.size()) co_await leat::sleep_for(b.takes[n]);
+  }
+};
+
+leat::looper_options hooks(diary& d, std::optional<leat::duration> interval) {
+  leat::looper_options options;
+  options.interval = interval;
+  options.start_loop = [&d] { return note_start(d); };
+  options.stop_loop = [&d] { return note_stop(d); };
+  return options;
+}
+
+task<std::string> joined(leat::coordinator& c) {
+  std::string what;
+  try {
+    co_await c.join();
+  } catch (const std::exception& e) {
+    what = e.what();
+  }
+  co_return what;
+}
+
+// B1
+LEAT_TEST("looper: interval 0 runs its body until the body stops the coordinator", "[sync]") {
+  leat::coordinator coord;
+  int n = 3;
+  int calls = 0;
+  coord.spawn(leat::looper(
+      [&]() -> task<> {
+        ++calls;
+        if (n == 0) {
+          coord.request_stop();
+        } else {
+          --n;
+        }
+        co_return;
+      },
+      {.interval = 0s}));
+  co_await coord.join();
+  CHECK(n == 0);
+  CHECK(calls == 4);
+}
+
+// B2
+LEAT_TEST("looper: calls come at fixed points, the first at once, the hooks around them",
+          "[sync]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  diary seen(home);
+  leat::coordinator coord;
+  coord.spawn(leat::looper(body{seen, coord, 3, {30ms, 99ms}}, hooks(seen, 100ms)));
+  co_await coord.join();
+  CHECK(seen.starts == milliseconds{0ms});
+  CHECK(seen.calls == milliseconds{0ms, 100ms, 200ms});
+  CHECK(seen.stops == milliseconds{200ms});
+}
+
+LEAT_TEST("looper: the schedule begins when start_loop is over", "[sync]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  diary seen(home);
+  leat::coordinator coord;
+  leat::looper_options options = hooks(seen, 100ms);
+  options.start_loop = []() -> task<> { co_await leat::sleep_for(7ms); };
+  coord.spawn(leat::looper(body{seen, coord, 2}, options));
+  co_await coord.join();
+  CHECK(seen.calls == milliseconds{7ms, 107ms});
+}
+
+// QD25; case 41 of a supervisor.
+LEAT_TEST("looper: what was missed is caught up back to back", "[sync]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  diary seen(home);
+  leat::coordinator coord;
+  coord.spawn(leat::looper(body{seen, coord, 5, {250ms}}, hooks(seen, 100ms)));
+  co_await coord.join();
+  CHECK(seen.calls == milliseconds{0ms, 250ms, 250ms, 300ms, 400ms});
+}
+
+// QD25; case 41.
+LEAT_TEST("looper: or what was missed is left out", "[sync]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  diary seen(home);
+  leat::coordinator coord;
+  leat::looper_options options = hooks(seen, 100ms);
+  options.missed = leat::missed_points::skip;
+  coord.spawn(leat::looper(body{seen, coord, 5, {250ms, 100ms, 200ms, 50ms}}, options));
+  co_await coord.join();
+  // A call that ends at a point is in time for it: 300 + 100, 400 + 200.
+  CHECK(seen.calls == milliseconds{0ms, 300ms, 400ms, 600ms, 700ms});
+}
+
+LEAT_TEST("looper: without a fault nothing drifts in a thousand calls", "[sync]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  diary seen(home);
+  leat::coordinator coord;
+  const std::vector<leat::duration> takes(1000, 3ms);
+  coord.spawn(leat::looper(body{seen, coord, 1000, takes}, hooks(seen, 10ms)));
+  co_await coord.join();
+  CHECK(seen.calls.size() == 1000);
+  CHECK(seen.calls.back() == 9990ms);
+}
+
+// B4; case 42.
+LEAT_TEST("looper: an error of the body reaches the coordinator, and stop_loop does not run",
+          "[sync]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  diary seen(home);
+  leat::coordinator coord;
+  coord.spawn(leat::looper(
+      []() -> task<> {
+        co_await leat::this_task::yield();
+        throw std::runtime_error("x");
+      },
+      hooks(seen, 100ms)));
+  const std::string what = co_await joined(coord);
+  CHECK(what == "x");
+  CHECK(seen.starts.size() == 1);
+  CHECK(seen.stops.empty());
+}
+
+LEAT_TEST("looper: an error of a hook reaches the coordinator", "[sync]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  diary seen(home);
+  const auto fail = []() -> task<> {
+    co_await leat::this_task::yield();
+    throw std::runtime_error("hook");
+  };
+  for (const bool at_start : {true, false}) {
+    leat::coordinator coord;
+    leat::looper_options options = hooks(seen, std::nullopt);
+    (at_start ? options.start_loop : options.stop_loop) = fail;
+    const std::size_t before = seen.calls.size();
+    coord.spawn(leat::looper(body{seen, coord, before + 1}, options));
+    const std::string what = co_await joined(coord);
+    // The stop that the body asked for came first: what stop_loop throws is secondary.
+    CHECK(what == (at_start ? "hook" : ""));
+    CHECK(coord.secondary_errors().size() == (at_start ? 0 : 1));
+    CHECK(seen.calls.size() == before + (at_start ? 0 : 1));
+  }
+  CHECK(seen.stops.empty());
+}
+
+// Case 42.
+LEAT_TEST("looper: an error of a clean type is a clean stop", "[sync]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  diary seen(home);
+  leat::coordinator coord;
+  coord.spawn(leat::looper(
+      []() -> task<> {
+        co_await leat::this_task::yield();
+        throw leat::failure(errc::out_of_range, "no more");
+      },
+      hooks(seen, 100ms)));
+  const std::string what = co_await joined(coord);
+  CHECK(what.empty());
+  CHECK(coord.should_stop());
+  CHECK(seen.stops.empty());
+}
+
+// B6
+LEAT_TEST("looper: without an interval calls are back to back, and others have their turn",
+          "[sync]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  diary seen(home);
+  leat::coordinator coord;
+  int turns = 0;
+  coord.spawn(leat::looper(body{seen, coord, 5}, hooks(seen, std::nullopt)));
+  coord.spawn([](leat::coordinator& c, int& n) -> task<> {
+    for (; !c.should_stop(); ++n) co_await leat::this_task::yield();
+  }(coord, turns));
+  co_await coord.join();
+  CHECK(seen.calls == milliseconds(5, 0ms));
+  CHECK(seen.stops == milliseconds{0ms});
+  CHECK(turns >= 4);
+}
+
+// B7: that the owner is a coordinator, or a group, is a matter of types.
+TEST_CASE("looper: no body and a negative interval are refused at once", "[sync]") {
+  const auto code_of = [](auto make) {
+    try {
+      static_cast<void>(make());
+    } catch (const leat::failure& e) {
+      return e.code();
+    }
+    return std::error_code();
+  };
+  CHECK(code_of([] { return leat::looper(nullptr); }) == errc::invalid_argument);
+  CHECK(code_of([] { return leat::looper([]() -> task<> { co_return; }, {.interval = -1ms}); }) ==
+        errc::invalid_argument);
+  CHECK(code_of([] { return leat::looper([]() -> task<> { co_return; }); }) == std::error_code());
+}
+
+// B8: to make one and to spawn it is one step; the coordinator knows it before it has run.
+LEAT_TEST("looper: the coordinator knows it from spawn on", "[sync]") {
+  leat::coordinator coord;
+  int calls = 0;
+  {
+    task<> never_spawned = leat::looper([&]() -> task<> {
+      ++calls;
+      co_return;
+    });
+    CHECK(coord.live_tasks() == 0);
+  }
+  coord.spawn(leat::looper([&]() -> task<> {
+                ++calls;
+                co_return;
+              }),
+              "saver");
+  CHECK(calls == 0);
+  CHECK(coord.live_tasks() == 1);
+  CHECK(coord.report().at(0).name == "saver");
+  coord.request_stop();
+  co_await coord.join();
+  CHECK(calls == 0);
+}
+
+// Case 43.
+LEAT_TEST("looper: after a stop there is no call, but both hooks run", "[sync]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  diary seen(home);
+  leat::coordinator coord;
+  coord.request_stop();
+  coord.spawn(leat::looper(body{seen, coord, 5}, hooks(seen, 100ms)));
+  co_await coord.join();
+  CHECK(seen.starts == milliseconds{0ms});
+  CHECK(seen.calls.empty());
+  CHECK(seen.stops == milliseconds{0ms});
+}
+
+// B10
+LEAT_TEST("looper: a stop in the middle of the interval ends it at once", "[sync]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  diary seen(home);
+  leat::coordinator coord;
+  coord.spawn(leat::looper(body{seen, coord, 100}, hooks(seen, 10s)));
+  co_await leat::sleep_for(1s);
+  coord.request_stop();
+  co_await coord.join();
+  CHECK(seen.calls == milliseconds{0ms});
+  CHECK(seen.stops == milliseconds{1000ms});
+}
+
+LEAT_TEST("looper: a stop ends what the body waits for; stop_loop may wait all the same",
+          "[sync]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  diary seen(home);
+  leat::coordinator coord;
+  leat::looper_options options = hooks(seen, 10s);
+  options.stop_loop = [&seen]() -> task<> {
+    co_await leat::sleep_for(5ms);
+    seen.note(seen.stops);
+  };
+  coord.spawn(leat::looper(body{seen, coord, 100, {1h}}, options));
+  co_await leat::sleep_for(1s);
+  coord.request_stop();
+  co_await coord.join();
+  CHECK(seen.calls == milliseconds{0ms});
+  CHECK(seen.stops == milliseconds{1005ms});
+}
+
+// B11: what a subclass overrides there are the callables here; the hooks alone make a looper.
+LEAT_TEST("looper: runs on schedule in a task group too", "[sync]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  diary seen(home);
+  leat::task_group group;
+  group.spawn(leat::looper(
+      [&seen]() -> task<> {
+        seen.note(seen.calls);
+        co_return;
+      },
+      hooks(seen, 1s)));
+  co_await leat::sleep_for(2500ms);
+  group.request_stop();
+  co_await group.join();
+  CHECK(seen.calls == milliseconds{0ms, 1000ms, 2000ms});
+  CHECK(seen.stops == milliseconds{2500ms});
+}
+
+LEAT_TEST("looper: no interval is too long, in whatever unit", "[sync]") {
+  leat::coordinator coord;
+  int calls = 0;
+  const auto call = [&calls]() -> task<> {
+    ++calls;
+    co_return;
+  };
+  coord.spawn(leat::looper(call, {.interval = std::chrono::seconds::max()}));
+  co_await leat::sleep_for(1h);
+  coord.request_stop();
+  co_await coord.join();
+  CHECK(calls == 1);
+}
+
+}  // namespace looper_test

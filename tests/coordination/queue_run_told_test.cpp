@@ -1,0 +1,240 @@
+// What one is told of runners and of those who wait for them.
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "coordination/runner_steps.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/coordination/coordinator.hpp"
+#include "leat/coordination/queue_runner.hpp"
+#include "support/dump.hpp"
+#include "support/leat_test.hpp"
+
+namespace queue_run_told_test {
+
+using namespace runner_steps;
+using namespace std::chrono_literals;
+
+const std::string never_started = ", a queue_runner of which was never started";
+
+LEAT_TEST("queue_runner: who waits for one that was never started is told so", "[sync]") {
+  number_queue q(4, "lines");
+  int n = 0;
+  leat::queue_runner runner(q);
+  runner.add([&] { return count(n, 3); });
+  leat::task_group consumers;
+  consumers.spawn(pop(q));
+  co_await leat::this_task::yield();
+  const std::string text = leat_test::dump();
+  INFO(text);
+  CHECK(text.find("pop from queue 'lines' (0 of 4)" + never_started) != text.npos);
+  const std::string late = co_await said_by(
+      [](number_queue& from) -> task<> { co_await leat::with_timeout(from.pop(), 1s); }(q));
+  CHECK(late.find(never_started) != late.npos);
+
+  leat::task_group group;
+  runner.start(group);
+  const std::string started = leat_test::dump();
+  CHECK(started.find("pop from queue 'lines' (0 of 4), at") != started.npos);
+  co_await group.join();
+  co_await consumers.join();
+}
+
+LEAT_TEST("queue_runner: of two, one that was never started is told though the other has run",
+          "[sync]") {
+  number_queue q(4, "lines");
+  int n = 0;
+  leat::queue_runner one(q);
+  leat::queue_runner two(q);
+  one.add([&] { return count(n, 30); });
+  two.add([&] { return count(n, 30); });
+  leat::task_group group;
+  one.start(group);
+  leat::task_group consumers;
+  consumers.spawn(pop(q));
+  co_await leat::this_task::yield();
+  std::string text = leat_test::dump();
+  CHECK(text.find(never_started) != text.npos);
+  two.start(group);
+  text = leat_test::dump();
+  CHECK(text.find(never_started) == text.npos);
+  co_await group.join();
+  co_await consumers.join();
+}
+
+LEAT_TEST("queue_runner: of one that is gone without a start nobody is told", "[sync]") {
+  number_queue q(4, "lines");
+  leat::task_group consumers;
+  consumers.spawn(pop(q));
+  co_await leat::this_task::yield();
+  {
+    const leat::queue_runner dropped(q);
+    CHECK(leat_test::dump().find(never_started) != std::string::npos);
+    leat::queue_runner_def unknown;
+    unknown.queue_name = "lines";
+    unknown.enqueue_op_names = {"reader"};
+    leat::queue_runner_registry names;
+    names.add_queue(q);
+    CHECK_THROWS_WITH(leat::queue_runner(unknown, names), Catch::Contains("reader"));
+  }
+  CHECK(leat_test::dump().find(never_started) == std::string::npos);
+  q.close();
+  co_await consumers.join();
+}
+
+TEST_CASE("queue_runner: a queue that is destroyed before it ends the process with a sentence",
+          "[sync]") {
+  const std::string said = leat_test::last_words([] {
+    auto q = std::make_unique<number_queue>(4, "lines");
+    const leat::queue_runner runner(*q);
+    q.reset();
+  });
+  CHECK(said.find("a queue was destroyed before a queue_runner that fills it") != said.npos);
+}
+
+TEST_CASE("queue_runner: a program stuck for want of a start ends with a sentence of it",
+          "[sync]") {
+  std::string what;
+  number_queue q(4, "lines");
+  leat::queue_runner runner(q);
+  try {
+    leat::sim::run(pop(q));
+  } catch (const leat::sim::deadlock& e) {
+    what = e.what();
+  }
+  CHECK(what.find("pop from queue 'lines' (0 of 4)" + never_started) != what.npos);
+}
+
+TEST_CASE("dump: a thread of a coordinator waits for a queue_runner that was never started",
+          "[sync]") {
+  number_queue q(4, "lines");
+  leat::queue_runner runner(q);
+  leat::coordinator coord;
+  coord.start_thread("trainer", [&q](const std::stop_token&) { q.wait_pop(); });
+  while (q.statistics().waiting_pops == 0) std::this_thread::yield();
+  const std::string text = leat_test::dump();
+  INFO(text);
+  CHECK(text.find("thread trainer: pop from queue 'lines' (0 of 4)" + never_started) != text.npos);
+  coord.request_stop();
+  coord.wait_join();
+}
+
+// What stands on standard error behind the join of 256 producers, of which `step` is one.
+template <class Step>
+std::string said_by_256(Step step) {
+  return leat_test::last_words([step] {
+    leat::sim::run([](Step each) -> task<> {
+      number_queue q(4, "lines");
+      leat::queue_runner runner(q);
+      for (int i = 0; i < 256; ++i) {
+        runner.add([&q, each, i] { return each(q, i); });
+      }
+      leat::coordinator coord({.name = "c"});
+      runner.start(coord);
+      const std::string what = co_await said_by([](leat::coordinator& c) -> task<> {
+        co_await leat::sleep_for(2s);
+        c.request_stop();
+        co_await c.join();
+      }(coord));
+      std::fprintf(stderr, "thrown: %s\n", what.c_str());
+      coord.clear_stop();
+    }(step));
+    std::abort();
+  });
+}
+
+task<bool> push_one_item(number_queue& q, int i) { co_return co_await q.push(int{i}); }
+
+task<bool> push_a_run(number_queue& q, int i) {
+  std::vector<int> run(7, i);
+  const std::size_t in = co_await q.push_many(run);
+  co_return in == run.size();
+}
+
+// The last one fails when all others wait.
+template <auto Step>
+task<bool> fail_or(number_queue& q, int i) {
+  if (i < 255) return Step(q, i);
+  return [](std::string what) -> task<bool> {
+    co_await leat::sleep_for(1s);
+    throw std::runtime_error(what);
+  }("disk full");
+}
+
+TEST_CASE("queue_runner: where one of 256 fails, one error is told", "[sync]") {
+  CHECK(said_by_256(&fail_or<&push_one_item>) == "thrown: disk full\n");
+  CHECK(said_by_256(&fail_or<&push_a_run>) == "thrown: disk full\n");
+}
+
+// QD31
+TEST_CASE("queue_runner: an orderly end is silent", "[sync]") {
+  CHECK(said_by_256(&push_one_item) == "thrown: \n");
+  CHECK(said_by_256(&push_a_run) == "thrown: \n");
+  CHECK(said_by_256([](number_queue&, int) -> task<bool> { co_return false; }) == "thrown: \n");
+}
+
+LEAT_TEST("coordinator: a run cut short by a failure elsewhere is told as that failure", "[sync]") {
+  for (const bool own_scope : {false, true}) {
+    number_queue q(4, "lines");
+    leat::coordinator coord;
+    const auto push_runs = [](number_queue& to) -> task<> { co_await push_a_run(to, 1); };
+    if (own_scope) {
+      coord.spawn([](leat::coordinator& c, task<> t) -> task<> {
+        co_await c.stop_on_exception(std::move(t));
+      }(coord, push_runs(q)));
+    } else {
+      coord.spawn(push_runs(q));
+    }
+    co_await leat::this_task::yield();
+    co_await leat::this_task::yield();
+    CHECK(q.size() == 4);
+    q.fail(std::make_exception_ptr(std::runtime_error("disk full")));
+    const std::string what =
+        co_await said_by([](leat::coordinator& c) -> task<> { co_await c.join(); }(coord));
+    CHECK(what == "disk full");
+    CHECK(coord.secondary_errors().empty());
+  }
+}
+
+LEAT_TEST("queue_runner: a run cut short hands on the failure that did it", "[sync]") {
+  number_queue failed(4, "failed");
+  number_queue q(4, "lines");
+  leat::queue_runner runner(q);
+  runner.add([&] { return push_a_run(failed, 1); });
+  leat::task_group group;
+  runner.start(group);
+  co_await leat::this_task::yield();
+  co_await leat::this_task::yield();
+  failed.fail(std::make_exception_ptr(std::runtime_error("disk full")));
+  const std::string joined = co_await said_by(join(group));
+  CHECK(joined.find("4 of 7 done") != joined.npos);  // what became of this run
+  const std::string popped = co_await said_by(pop(q));
+  CHECK(popped == "disk full");
+}
+
+TEST_CASE("coordinator: threads whose waits end with the stop have not failed", "[sync]") {
+  number_queue q(1, "lines");
+  leat::coordinator coord;
+  for (int i = 0; i < 4; ++i) {
+    coord.start_thread("producer", [&q](const std::stop_token&) {
+      while (q.wait_push(1)) {
+      }
+    });
+  }
+  while (q.statistics().waiting_pushes < 4) std::this_thread::yield();
+  coord.request_stop(std::make_exception_ptr(std::runtime_error("disk full")));
+  q.close_and_cancel();
+  CHECK_THROWS_WITH(coord.wait_join(), "disk full");
+  CHECK(coord.secondary_errors().empty());
+}
+
+}  // namespace queue_run_told_test

@@ -1,0 +1,253 @@
+// Runs of a queue_runner without a coordinator: waiting for them, and stopping them.
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "coordination/runner_steps.hpp"
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/coordination/queue_runner.hpp"
+#include "leat/coordination/queue_runner_handle.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "support/error_texts.hpp"
+#include "support/leat_test.hpp"
+
+namespace queue_run_waits_test {
+
+using namespace runner_steps;
+using leat_test::error_texts;
+using namespace std::chrono_literals;
+
+// D11
+LEAT_TEST("queue_run: who waits for the first enqueues has a time limit, and the tasks go on",
+          "[sync]") {
+  number_queue q0(3);
+  number_queue q1(3);
+  leat::queue_runner runner(q1);
+  runner.add([&] { return move_one(q0, q1); });
+  leat::task_group group;
+  const leat::queue_run run = runner.start(group);
+  std::error_code ec;
+  try {
+    co_await run.first_enqueues(1ms);
+  } catch (const leat::failure& e) {
+    ec = e.code();
+  }
+  CHECK(ec == errc::deadline_exceeded);
+  CHECK(run.running() == 1);
+  co_await q0.push(1);
+  co_await run.first_enqueues(1ms);
+  CHECK(q1.size() == 1);
+  q0.close();
+  co_await group.join();
+  co_await run.first_enqueues(0ms);
+}
+
+LEAT_TEST("queue_run: no limit for the first enqueues is too long, in whatever unit", "[sync]") {
+  number_queue q(30);
+  int n = 0;
+  leat::queue_runner runner(q);
+  runner.add([&]() -> task<bool> {
+    co_await leat::sleep_for(1s);
+    co_await push_next(q, n);
+    co_return false;
+  });
+  leat::task_group group;
+  const leat::queue_run run = runner.start(group);
+  co_await run.first_enqueues(std::chrono::seconds::max());
+  CHECK(q.size() == 1);
+  co_await group.join();
+}
+
+LEAT_TEST("queue_run: the first enqueues are over when each operation has run once", "[sync]") {
+  number_queue q(30);
+  int n = 0;
+  leat::queue_runner runner(q);
+  runner.add([&]() -> task<bool> {
+    co_await leat::sleep_for(1s);
+    co_return co_await push_next(q, n);
+  });
+  runner.add([&]() -> task<bool> {
+    co_await leat::sleep_for(3s);
+    co_return false;
+  });
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = home.now();
+  leat::task_group group;
+  const leat::queue_run run = runner.start(group);
+  co_await run.first_enqueues();
+  CHECK(home.now() - begin == 3s);
+  CHECK(run.running() == 1);
+  group.request_stop();
+  co_await group.join();
+}
+
+LEAT_TEST("queue_run: an operation that fails at its first try is told, a later error is not",
+          "[sync]") {
+  number_queue q(30);
+  leat::task_group group;
+  leat::queue_runner early(q);
+  early.add([] { return fail_with(errc::out_of_range); });
+  std::error_code ec;
+  try {
+    co_await early.start(group).first_enqueues();
+  } catch (const leat::failure& e) {
+    ec = e.code();
+  }
+  CHECK(ec == errc::out_of_range);
+  co_await group.join();
+
+  number_queue other(30);
+  int n = 0;
+  leat::queue_runner late(other);
+  late.add([&] { return count(n, 1); });
+  const leat::queue_run run = late.start(group);
+  co_await group.join();
+  co_await run.first_enqueues();
+  CHECK(n == 1);
+}
+
+LEAT_TEST("queue_run: a wait for the first enqueues ends with a stop", "[sync]") {
+  number_queue q0(3);
+  number_queue q1(3);
+  leat::queue_runner runner(q1);
+  runner.add([&] { return move_one(q0, q1); });
+  std::error_code ec;
+  leat::task_group group;
+  const leat::queue_run run = runner.start(group);
+  group.request_stop();  // before any operation has begun
+  try {
+    co_await run.first_enqueues();
+  } catch (const leat::failure& e) {
+    ec = e.code();
+  }
+  CHECK(ec == errc::cancelled);
+  co_await group.join();
+  CHECK(run.exceptions_raised().empty());
+}
+
+// D12: what closing the session does to the operations there, failing a queue does here.
+LEAT_TEST("queue_run: join waits until the operations end, and says of what", "[sync]") {
+  number_queue q0(3);
+  number_queue q1(3);
+  leat::queue_runner runner(q1);
+  runner.add([&] { return move_one(q0, q1); });
+  leat::task_group group;
+  leat::task_group waiting;
+  const leat::queue_run run = runner.start(group);
+  bool ended = false;
+  std::error_code ec;
+  waiting.spawn([](leat::queue_run r, bool& e, std::error_code& code) -> task<> {
+    try {
+      co_await r.join();
+    } catch (const leat::failure& f) {
+      code = f.code();
+    }
+    e = true;
+  }(run, ended, ec));
+  co_await q0.push(1);
+  co_await leat::sleep_for(10s);
+  CHECK_FALSE(ended);
+  CHECK(q1.size() == 1);
+  q0.fail(std::make_exception_ptr(leat::failure(errc::cancelled, "session closed")));
+  co_await waiting.join();
+  CHECK(ended);
+  CHECK(ec == errc::cancelled);
+  co_await said_by(join(group));
+}
+
+LEAT_TEST("queue_run: a stop of the group ends it without an error, and cancels the queue",
+          "[sync]") {
+  number_queue q0(3);
+  number_queue q1(3);
+  leat::queue_runner runner(q1);
+  runner.add([&] { return move_one(q0, q1); });
+  leat::task_group group;
+  const leat::queue_run run = runner.start(group);
+  co_await q0.push(1);
+  co_await leat::sleep_for(1s);
+  group.request_stop();
+  co_await group.join();
+  CHECK(run.exceptions_raised().empty());
+  CHECK(q1.is_closed());
+  CHECK(q1.size() == 1);
+}
+
+LEAT_TEST("queue_run: a stop runs the cancel_op, out of its reach and once", "[sync]") {
+  number_queue q(1);
+  int n = 0;
+  int cancelled = 0;
+  leat::queue_runner_options options;
+  options.cancel_op.run = [&]() -> task<> {
+    co_await leat::sleep_for(1s);
+    ++cancelled;
+  };
+  leat::queue_runner runner(q, options);
+  runner.add([&] { return push_next(q, n); });
+  leat::task_group group;
+  runner.start(group);
+  co_await leat::sleep_for(1s);
+  group.request_stop();
+  co_await group.join();
+  CHECK(cancelled == 1);
+  CHECK_FALSE(q.is_closed());
+}
+
+LEAT_TEST("queue_run: a cancel_op that fails leaves a closed queue, and is told", "[sync]") {
+  number_queue q(1);
+  int n = 0;
+  leat::queue_runner_options options;
+  options.cancel_op.run = [] { return fail("cancel"); };
+  leat::queue_runner runner(q, options);
+  runner.add([&] { return push_next(q, n); });
+  leat::task_group group;
+  const leat::queue_run run = runner.start(group);
+  co_await leat::sleep_for(1s);
+  group.request_stop();
+  const std::string what = co_await said_by(join(group));
+  CHECK(what == "cancel");
+  CHECK(error_texts(run.exceptions_raised()) == std::vector<std::string>{"cancel"});
+  CHECK(q.is_closed());
+}
+
+LEAT_TEST("queue_run: run() ends with the task that called it", "[sync]") {
+  number_queue q(1);
+  int n = 0;
+  leat::queue_runner runner(q);
+  runner.add([&] { return push_next(q, n); });
+  leat::task_group group;
+  group.spawn(runner.run());
+  co_await leat::sleep_for(1s);
+  CHECK(runner.running() == 1);
+  group.request_stop();
+  co_await group.join();
+  CHECK(runner.running() == 0);
+  CHECK(q.is_closed());
+}
+
+TEST_CASE("queue_run: an OS thread starts, waits and joins", "[sync]") {
+  leat::runtime threads({.threads = 1});
+  number_queue q(100);
+  int n = 0;
+  leat::queue_runner runner(q);
+  runner.add([&] { return count(n, 30); });
+  runner.wait_run(threads.get_scheduler());
+  CHECK(n == 30);
+  runner.last_run().wait_join();
+
+  leat::queue_runner failing(q);
+  failing.add([] { return fail("boom"); });
+  std::string what;
+  try {
+    failing.wait_run(threads.get_scheduler());
+  } catch (const std::exception& e) {
+    what = e.what();
+  }
+  CHECK(what == "boom");
+  CHECK_THROWS_WITH(failing.last_run().wait_join(), "boom");
+}
+
+}  // namespace queue_run_waits_test

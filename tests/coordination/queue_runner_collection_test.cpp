@@ -1,0 +1,147 @@
+#include "leat/coordination/queue_runner_collection.hpp"
+
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "leat/async/this_task.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "support/leat_test.hpp"
+
+namespace queue_runner_collection_test {
+
+using leat::errc;
+using leat::task;
+
+task<> count(int& n, int limit) {
+  co_await leat::this_task::yield();
+  if (n == limit) throw leat::failure(errc::out_of_range, "limit");
+  ++n;
+}
+
+// A queue with a runner whose only operation counts.
+struct counting {
+  explicit counting(std::string name) : queue(10, std::move(name)) {
+    runner.add([this] { return count(n, 3); }, "op");
+  }
+  leat::fifo_queue<int> queue;
+  leat::queue_runner runner{queue};
+  int n = 0;
+};
+
+template <class Owner>
+concept can_own = requires(leat::runner_collection& c, Owner& o) { c.start(o); };
+
+// C24
+static_assert(can_own<leat::coordinator> && can_own<leat::task_group>);
+static_assert(!can_own<int>);
+
+// C23
+LEAT_TEST("runner_collection: starts its runners in order, for a coordinator and for a group",
+          "[sync]") {
+  counting a("a");
+  counting b("b");
+  leat::runner_collection all;
+  all.add(b.runner);
+  all.add(a.runner);
+  CHECK(all.runners() == std::vector<leat::queue_runner*>{&b.runner, &a.runner});
+  leat::coordinator coord;
+  const auto runs = all.start(coord);
+  CHECK(runs.size() == 2);
+  CHECK(coord.live_tasks() == 2);
+  co_await coord.join();
+  CHECK(a.n + b.n == 6);
+  CHECK(runs.at(0).exceptions_raised().empty());
+
+  a.n = 0;
+  leat::task_group group;
+  CHECK(all.start(group).size() == 2);
+  co_await group.join();
+  CHECK(a.n == 3);
+}
+
+// C26
+LEAT_TEST("runner_collection: an empty list starts nothing, and the result is empty", "[sync]") {
+  counting a("a");
+  leat::runner_collection all;
+  all.add(a.runner, "others");
+  leat::coordinator coord;
+  CHECK(all.start(coord).empty());
+  CHECK(all.start(coord, "no such list").empty());
+  CHECK(coord.live_tasks() == 0);
+  CHECK(all.start(coord, "others").size() == 1);
+  co_await coord.join();
+  CHECK(a.n == 3);
+}
+
+// C26
+TEST_CASE("runner_collection: an empty list is warned of", "[sync]") {
+  const std::string said = leat_test::last_words([] {
+    leat::sim::virtual_scheduler s;
+    leat::coordinator coord;
+    leat::runner_collection().start(coord, s, "mine");
+    std::abort();
+  });
+  CHECK(said.find("the list 'mine' has no queue runner") != said.npos);
+}
+
+// C27
+LEAT_TEST("runner_collection: a runner that was added twice is started once", "[sync]") {
+  counting a("a");
+  leat::runner_collection all;
+  all.add(a.runner);
+  all.add(a.runner);
+  leat::coordinator coord;
+  const auto runs = all.start(coord);
+  CHECK(runs.size() == 1);
+  CHECK(runs.at(0));
+  CHECK(coord.live_tasks() == 1);
+  const auto again = all.start(coord);
+  CHECK(again.size() == 1);
+  CHECK_FALSE(again.at(0));
+  CHECK(coord.live_tasks() == 1);
+  co_await coord.join();
+}
+
+// C28
+TEST_CASE("runner_collection: shows those in a scope", "[sync]") {
+  counting in("scope/queue");
+  counting out("scopes/queue");
+  leat::runner_collection all;
+  all.add(in.runner);
+  all.add(out.runner);
+  CHECK(in.runner.queue_name() == "scope/queue");
+  CHECK(all.runners(leat::runner_collection::default_list, "scope") ==
+        std::vector<leat::queue_runner*>{&in.runner});
+  CHECK(all.runners(leat::runner_collection::default_list, "sco").empty());
+  CHECK(all.runners().size() == 2);
+}
+
+TEST_CASE("runner_collection: with one that has no operation none is started", "[sync]") {
+  leat::sim::virtual_scheduler s;
+  counting good("good");
+  leat::fifo_queue<int> q(1, "bad");
+  leat::queue_runner bad(q);
+  leat::runner_collection all;
+  all.add(good.runner);
+  all.add(bad);
+  leat::coordinator coord;
+  leat::task_group group;
+  CHECK_THROWS_AS(all.start(coord, s), leat::failure);
+  CHECK_THROWS_AS(all.start(group, s), leat::failure);
+  CHECK(good.runner.running() == 0);
+}
+
+// C25
+TEST_CASE("runner_collection: outside a scheduler one has to be named", "[sync]") {
+  const std::string said = leat_test::last_words([] {
+    counting a("a");
+    leat::runner_collection all;
+    all.add(a.runner);
+    leat::coordinator coord;
+    all.start(coord);
+  });
+  CHECK(said.find("queue_runner::start outside a scheduler: name one") != said.npos);
+}
+
+}  // namespace queue_runner_collection_test

@@ -1,0 +1,283 @@
+// Runs of a queue_runner without a coordinator, owned by a task group or by run(): how they end.
+
+#include "leat/coordination/queue_runner_handle.hpp"
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "coordination/runner_steps.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/coordination/queue_runner.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "support/error_texts.hpp"
+#include "support/leat_test.hpp"
+
+namespace queue_runner_handle_test {
+
+using namespace runner_steps;
+using leat_test::error_texts;
+
+task<> nothing() { co_return; }
+
+// C1
+LEAT_TEST("queue_run: an operation runs until its input ends; no error is kept", "[sync]") {
+  number_queue q(10, "q");
+  int n = 0;
+  leat::queue_runner runner(q);
+  runner.add([&] { return count(n, 3); }, "op");
+  leat::task_group group;
+  const leat::queue_run run = runner.start(group);
+  CHECK(run);
+  CHECK(group.live_tasks() == 1);
+  CHECK(group.report().at(0).name == "queue_runner q op");
+  co_await run.join();
+  CHECK(n == 3);
+  CHECK(run.exceptions_raised().empty());
+  CHECK(run.running() == 0);
+  CHECK(q.is_closed());
+  co_await group.join();
+}
+
+// C2, C3
+LEAT_TEST("queue_run: several operations end each in its time, and the close_op runs once, last",
+          "[sync]") {
+  number_queue q(10);
+  int a = 0;
+  int b = 0;
+  std::vector<int> closed;
+  leat::queue_runner_options options;
+  options.close_op.run = [&]() -> task<> {
+    closed.push_back(a + b);
+    co_return;
+  };
+  leat::queue_runner runner(q, options);
+  runner.add([&] { return count(a, 3); });
+  runner.add([&] { return count(b, 30); });
+  co_await runner.run();
+  CHECK(a == 3);
+  CHECK(b == 30);
+  CHECK(closed == std::vector<int>{33});
+  CHECK_FALSE(q.is_closed());  // the close_op stands for it
+  CHECK(runner.last_run().exceptions_raised().empty());
+}
+
+// C4
+LEAT_TEST("queue_run: an operation that fails ends alone; all errors are kept, the first thrown",
+          "[sync]") {
+  number_queue q(10);
+  int n = 0;
+  leat::queue_runner runner(q);
+  runner.add([] { return fail("one"); });
+  runner.add([] { return fail("two"); });
+  runner.add([&] { return count(n, 30); });
+  const std::string what = co_await said_by(runner.run());
+  const auto errors = error_texts(runner.last_run().exceptions_raised());
+  CHECK(errors.size() == 2);
+  CHECK(what == errors.at(0));
+  CHECK(n == 30);
+}
+
+// C5
+LEAT_TEST("queue_run: an operation between two queues hands the end on", "[sync]") {
+  number_queue q0(3);
+  number_queue q1(30);
+  leat::queue_runner runner(q1);
+  runner.add([&] { return move_one(q0, q1); });
+  leat::task_group group;
+  const leat::queue_run run = runner.start(group);
+  co_await q0.push(10);
+  co_await q0.push(10);
+  q0.close();
+  co_await run.join();
+  CHECK(run.exceptions_raised().empty());
+  CHECK(*co_await q1.pop() == 10);
+  CHECK(*co_await q1.pop() == 10);
+  CHECK_FALSE(co_await q1.pop());
+  co_await group.join();
+}
+
+// C9: a session there is a start here; the one who closes when it is stopped is a task where there
+// is a cancel_op.
+LEAT_TEST("queue_run: each start has as many tasks, also those of a coordinator", "[sync]") {
+  for (const bool own_cancel : {false, true}) {
+    number_queue q(3);
+    int n = 0;
+    leat::queue_runner_options options;
+    if (own_cancel) options.cancel_op = {"cancel", [] { return nothing(); }};
+    leat::queue_runner runner(q, options);
+    runner.add([&] { return count(n, 3); });
+    leat::coordinator first;
+    leat::coordinator second;
+    for (leat::coordinator* const coord : {&first, &second}) {
+      n = 0;
+      const leat::queue_run run = runner.start(*coord);
+      CHECK(run.running() == 1);
+      CHECK(coord->live_tasks() == (own_cancel ? 2 : 1));
+      co_await coord->join();
+      CHECK(run.exceptions_raised().empty());
+      CHECK(n == 3);
+    }
+    leat::task_group group;
+    n = 0;
+    CHECK(runner.start(group).running() == 1);
+    CHECK(group.live_tasks() == (own_cancel ? 2 : 1));
+    co_await group.join();
+  }
+}
+
+// C10, QD14
+LEAT_TEST("queue_run: a second start while it runs is told so", "[sync]") {
+  number_queue q(3);
+  int n = 0;
+  leat::queue_runner runner(q);
+  runner.add([&] { return count(n, 3); });
+  leat::task_group group;
+  CHECK_FALSE(runner.last_run());
+  CHECK(runner.start(group));
+  const leat::queue_run second = runner.start(group);
+  CHECK_FALSE(second);
+  CHECK(second.running() == 0);
+  CHECK(second.exceptions_raised().empty());
+  co_await second.join();
+  co_await second.first_enqueues();
+  second.wait_join();
+  CHECK(runner.running() == 1);
+  const std::string what = co_await said_by(runner.run());
+  CHECK(what.find("runs already") != what.npos);
+  co_await group.join();
+  CHECK(n == 3);
+}
+
+// C15
+LEAT_TEST("queue_run: cancelled is an error unless it was said to mean the end", "[sync]") {
+  number_queue q(3);
+  leat::queue_runner runner(q);
+  runner.add([] { return fail_with(errc::cancelled); });
+  leat::task_group group;
+  const leat::queue_run run = runner.start(group);
+  const std::string what = co_await said_by(run.join());
+  CHECK(what.find("failed") == 0);
+  CHECK(run.exceptions_raised().size() == 1);
+  const std::string joined = co_await said_by(join(group));
+  CHECK(joined == what);
+}
+
+// C16
+LEAT_TEST("queue_run: several errors may mean the end", "[sync]") {
+  number_queue q(3);
+  int closed = 0;
+  leat::queue_runner_options options{.queue_closed_errors = {errc::out_of_range, errc::cancelled}};
+  options.close_op.run = [&]() -> task<> {
+    ++closed;
+    co_return;
+  };
+  leat::queue_runner runner(q, options);
+  runner.add([] { return fail_with(errc::cancelled); });
+  co_await runner.run();
+  CHECK(runner.last_run().exceptions_raised().empty());
+  CHECK(closed == 1);
+}
+
+// C20, QD29
+LEAT_TEST("queue_run: a close_op that fails is kept behind the others, and the queue passes it on",
+          "[sync]") {
+  for (const bool with_error : {false, true}) {
+    number_queue q(3);
+    leat::queue_runner_options options;
+    options.close_op.run = [] { return fail("close"); };
+    leat::queue_runner runner(q, options);
+    int n = 0;
+    runner.add([&] { return count(n, 30); });
+    if (with_error) runner.add([] { return fail("first"); });
+    const std::string what = co_await said_by(runner.run());
+    CHECK(what == (with_error ? "first" : "close"));
+    CHECK(error_texts(runner.last_run().exceptions_raised()) ==
+          (with_error ? std::vector<std::string>{"first", "close"}
+                      : std::vector<std::string>{"close"}));
+    const std::string seen = co_await said_by(pop(q));
+    CHECK(seen == what);
+  }
+}
+
+// QD13
+LEAT_TEST("queue_run: when the last producer dies of an error the queue drains and then tells it",
+          "[sync]") {
+  number_queue q(10);
+  int n = 0;
+  leat::queue_runner runner(q);
+  runner.add([&]() -> task<> {
+    if (n == 2) throw std::runtime_error("boom");
+    co_await push_next(q, n);
+  });
+  const std::string what = co_await said_by(runner.run());
+  CHECK(what == "boom");
+  CHECK(*co_await q.pop() == 0);
+  CHECK(*co_await q.pop() == 1);
+  const std::string seen = co_await said_by(pop(q));
+  CHECK(seen == "boom");
+}
+
+// QD13
+LEAT_TEST("queue_run: the last error runs the cancel_op, an end behind an error the close_op",
+          "[sync]") {
+  for (const bool last_fails : {true, false}) {
+    number_queue q(3);
+    int n = 0;
+    std::string ran;
+    leat::queue_runner_options options;
+    options.close_op.run = [&]() -> task<> {
+      ran += "close";
+      co_return;
+    };
+    options.cancel_op.run = [&]() -> task<> {
+      ran += "cancel";
+      co_return;
+    };
+    leat::queue_runner runner(q, options);
+    runner.add([&] { return count(n, last_fails ? 0 : 30); });
+    runner.add([last_fails]() -> task<> {
+      for (int i = 0; i < 10 && last_fails; ++i) co_await leat::this_task::yield();
+      throw std::runtime_error("boom");
+    });
+    const std::string what = co_await said_by(runner.run());
+    CHECK(what == "boom");
+    CHECK(ran == (last_fails ? "cancel" : "close"));
+    const std::string seen = co_await said_by(pop(q));
+    CHECK(seen == "boom");
+  }
+}
+
+// C33, QD15
+LEAT_TEST("queue_run: each start keeps its own errors", "[sync]") {
+  number_queue q(3);
+  leat::queue_runner runner(q);
+  bool fails = true;
+  runner.add([&]() -> task<bool> {
+    if (fails) throw std::runtime_error("first");
+    co_return false;
+  });
+  co_await said_by(runner.run());
+  const leat::queue_run first = runner.last_run();
+  fails = false;
+  co_await runner.run();
+  CHECK(error_texts(first.exceptions_raised()) == std::vector<std::string>{"first"});
+  CHECK(runner.last_run().exceptions_raised().empty());
+}
+
+LEAT_TEST("queue_run: a record of a start outlives its runner", "[sync]") {
+  leat::queue_run run;
+  leat::task_group group;
+  {
+    number_queue q(3);
+    leat::queue_runner runner(q);
+    runner.add([] { return fail("gone"); });
+    run = runner.start(group);
+    co_await said_by(join(group));
+  }
+  CHECK(error_texts(run.exceptions_raised()) == std::vector<std::string>{"gone"});
+  group.request_stop();  // must not reach the queue
+}
+
+}  // namespace queue_runner_handle_test

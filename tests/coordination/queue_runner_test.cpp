@@ -1,0 +1,499 @@
+#include "leat/coordination/queue_runner.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "support/dump.hpp"
+#include "support/leat_test.hpp"
+
+namespace queue_runner_test {
+
+using leat::errc;
+using leat::task;
+
+// Pushes the numbers from `next` to `limit`, then says that its input has ended.
+struct counter {
+  leat::fifo_queue<int>& queue;
+  int limit;
+  int next = 0;
+
+  task<bool> step() {
+    if (next == limit) co_return false;
+    const bool in = co_await queue.push(int{next});
+    ++next;
+    co_return in;
+  }
+};
+
+task<void> throwing_step(int& calls) {
+  co_await leat::this_task::yield();
+  if (++calls == 3) throw leat::failure(errc::out_of_range, "end");
+}
+
+task<bool> broken_step() {
+  co_await leat::this_task::yield();
+  throw std::runtime_error("boom");
+}
+
+task<std::vector<int>> drain(leat::fifo_queue<int>& q) {
+  std::vector<int> out;
+  for (;;) {
+    const auto item = co_await q.pop();
+    if (!item) break;
+    out.push_back(*item);
+  }
+  co_return out;
+}
+
+// C2, D5, QD12, QD27, QD28
+LEAT_TEST("queue_runner: the last producer to end closes the queue", "[sync]") {
+  leat::fifo_queue<int> q(4, "numbers");
+  counter a{q, 3};
+  counter b{q, 30};
+  leat::queue_runner runner(q);
+  runner.add([&] { return a.step(); });
+  runner.add([&] { return b.step(); });
+  leat::coordinator coord;
+  CHECK(runner.start(coord));
+  const auto out = co_await drain(q);
+  co_await coord.join();  // returns although nobody asked for a stop
+  CHECK(out.size() == 33);
+  CHECK(a.next == 3);
+  CHECK(b.next == 30);
+  CHECK(runner.running() == 0);
+  CHECK_FALSE(coord.should_stop());
+}
+
+LEAT_TEST("queue_runner: an operation may end by an error that means closed", "[sync]") {
+  leat::fifo_queue<int> q(4);
+  int calls = 0;
+  leat::queue_runner runner(q);
+  runner.add([&] { return throwing_step(calls); });
+  leat::coordinator coord;
+  runner.start(coord);
+  co_await coord.join();
+  CHECK(calls == 3);
+  CHECK(q.is_closed());
+}
+
+// C7, C19
+LEAT_TEST("queue_runner: a failing operation stops all and tells the consumer why", "[sync]") {
+  leat::fifo_queue<int> q(4);
+  counter a{q, 1000};
+  leat::queue_runner runner(q);
+  runner.add([&] { return a.step(); });
+  runner.add([] { return broken_step(); });
+  leat::coordinator coord;
+  runner.start(coord);
+  std::string joined;
+  try {
+    co_await coord.join();
+  } catch (const std::exception& e) {
+    joined = e.what();
+  }
+  CHECK(joined == "boom");
+  CHECK(runner.last_run().exceptions_raised().empty());
+  std::string seen;
+  try {
+    co_await drain(q);
+  } catch (const std::exception& e) {
+    seen = e.what();
+  }
+  CHECK(seen == "boom");
+}
+
+LEAT_TEST("queue_runner: a stop ends producers that wait in a full queue", "[sync]") {
+  leat::fifo_queue<int> q(2);
+  counter a{q, 1000};
+  leat::queue_runner runner(q);
+  runner.add([&] { return a.step(); });
+  leat::coordinator coord;
+  runner.start(coord);
+  for (int i = 0; i < 10; ++i) co_await leat::this_task::yield();
+  CHECK(q.size() == 2);
+  coord.request_stop();
+  co_await coord.join();
+  CHECK(q.is_closed());
+  CHECK(q.size() == 2);
+}
+
+// C10
+LEAT_TEST("queue_runner: a second start while it runs starts nothing", "[sync]") {
+  leat::fifo_queue<int> q(2);
+  counter a{q, 3};
+  leat::queue_runner runner(q);
+  runner.add([&] { return a.step(); });
+  leat::coordinator coord;
+  CHECK(runner.start(coord));
+  CHECK_FALSE(runner.start(coord));
+  const auto out = co_await drain(q);
+  CHECK(out == std::vector<int>{0, 1, 2});
+  co_await coord.join();
+}
+
+// C21, C22
+TEST_CASE("queue_runner: nothing to run and no closed error are refused", "[sync]") {
+  leat::fifo_queue<int> q(2);
+  leat::queue_runner runner(q);
+  leat::coordinator coord;
+  leat::sim::virtual_scheduler s;
+  CHECK_THROWS_AS(runner.start(coord, s), leat::failure);
+  CHECK_THROWS_AS(leat::queue_runner(q, {.queue_closed_errors = {}}), leat::failure);
+  const leat::queue_runner_options no_error{.queue_closed_errors = {errc::aborted, errc{}}};
+  CHECK_THROWS_AS(leat::queue_runner(q, no_error), leat::failure);
+}
+
+// C25
+TEST_CASE("queue_runner: misuse ends the process with a sentence", "[sync]") {
+  const std::string outside = leat_test::last_words([] {
+    leat::fifo_queue<int> q(2);
+    leat::queue_runner runner(q);
+    runner.add([] { return broken_step(); });
+    leat::coordinator coord;
+    runner.start(coord);
+  });
+  CHECK(outside.find("queue_runner::start outside a scheduler") != outside.npos);
+  const std::string late = leat_test::last_words([] {
+    leat::sim::virtual_scheduler s;
+    leat::fifo_queue<int> q(2);
+    leat::coordinator coord;
+    leat::queue_runner runner(q);
+    runner.add([] { return broken_step(); });
+    runner.start(coord, s);
+    runner.add([] { return broken_step(); });
+  });
+  CHECK(late.find("added to a queue_runner that runs") != late.npos);
+}
+
+TEST_CASE("queue_runner: an operation runs on its own scheduler, the others on the given one",
+          "[sync]") {
+  leat::sim::virtual_scheduler given;
+  leat::sim::virtual_scheduler own;
+  std::vector<leat::scheduler*> ran;
+  const auto note = [](std::vector<leat::scheduler*>& to) -> task<bool> {
+    to.push_back(leat::scheduler::current());
+    co_return false;
+  };
+  leat::fifo_queue<int> q(2, "numbers");
+  leat::coordinator coord;
+  leat::queue_runner runner(q);
+  runner.add([&] { return note(ran); }, "first", &own);
+  runner.add([&] { return note(ran); });
+  CHECK(runner.running() == 0);
+  CHECK(runner.start(coord, given));
+  CHECK(runner.running() == 2);
+  std::vector<std::string> names;
+  for (const auto& r : coord.report()) names.push_back(r.name);
+  std::sort(names.begin(), names.end());
+  CHECK(names ==
+        std::vector<std::string>{"queue_runner numbers enqueue 1", "queue_runner numbers first"});
+  own.run_until_idle();
+  CHECK(ran == std::vector<leat::scheduler*>{&own});
+  CHECK_FALSE(q.is_closed());
+  given.run_until_idle();
+  CHECK(ran == std::vector<leat::scheduler*>{&own, &given});
+  CHECK(q.is_closed());
+  CHECK(runner.running() == 0);
+}
+
+LEAT_TEST("queue_runner: one that has ended is not stopped with the coordinator", "[sync]") {
+  leat::fifo_queue<int> q(2);
+  leat::coordinator coord;
+  {
+    counter a{q, 0};
+    leat::queue_runner runner(q, {.queue_closed_errors = {errc::aborted}});
+    runner.add([&] { return a.step(); });
+    runner.start(coord);
+    co_await coord.join();
+  }
+  CHECK(q.is_closed());
+  coord.request_stop();  // must not reach the queue through a runner that is gone
+}
+
+// Starts a runner that never ends by itself beside a task that fails; what its consumer hears.
+template <class Owner>
+task<std::string> end_beside_failure(Owner& owner) {
+  leat::fifo_queue<int> q(10);
+  leat::queue_runner runner(q);
+  counter a{q, 2};
+  runner.add([&] { return a.step(); });
+  runner.add([]() -> task<bool> {
+    co_await leat::sleep_for(std::chrono::hours(1));
+    co_return true;
+  });
+  runner.start(owner);
+  owner.spawn([]() -> task<> {
+    co_await leat::sleep_for(std::chrono::seconds(1));
+    throw leat::failure(errc::data_loss, "a file is damaged");
+  }());
+  int items = 0;
+  std::string end = "the end";
+  try {
+    while (co_await q.pop()) ++items;
+  } catch (const leat::failure& e) {
+    end = std::to_string(items) + " items, " + e.what();
+  }
+  try {
+    co_await owner.join();
+  } catch (const leat::failure&) {
+  }
+  co_return end;
+}
+
+LEAT_TEST("queue_runner: an error elsewhere is why its queue has ended, too", "[sync]") {
+  leat::coordinator coord;
+  leat::task_group group;
+  const std::string coordinated = co_await end_beside_failure(coord);
+  const std::string grouped = co_await end_beside_failure(group);
+  CHECK(coordinated.find("2 items, a file is damaged") == 0);
+  CHECK(grouped == coordinated);
+}
+
+LEAT_TEST("queue_runner: a stop cancels pushes of others that wait in its queue", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  leat::coordinator coord;
+  leat::queue_runner runner(q);
+  counter a{q, 1000};
+  runner.add([&] { return a.step(); });
+  runner.start(coord);
+  bool cancelled = false;
+  leat::task_group others;
+  others.spawn([](leat::fifo_queue<int>& to, bool& said) -> task<> {
+    try {
+      co_await to.push(7);
+    } catch (const leat::failure& e) {
+      said = e.code() == errc::cancelled;
+    }
+  }(q, cancelled));
+  for (int i = 0; i < 10; ++i) co_await leat::this_task::yield();
+  coord.request_stop();
+  co_await coord.join();
+  co_await others.join();
+  CHECK(cancelled);
+}
+
+LEAT_TEST("queue_runner: no operation begins after the stop", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  leat::coordinator coord;
+  leat::queue_runner runner(q);
+  int calls = 0;
+  runner.add([&calls]() {
+    return [](int& n) -> task<bool> {
+      ++n;
+      co_await leat::this_task::yield();
+      co_return n < 1000;
+    }(calls);
+  });
+  runner.start(coord);
+  for (int i = 0; i < 10; ++i) co_await leat::this_task::yield();
+  const int before = calls;
+  CHECK(before > 1);
+  coord.request_stop();
+  co_await coord.join();
+  CHECK(calls <= before + 1);  // the one that was under way
+}
+
+// C6
+LEAT_TEST("queue_runner: started after the stop it runs nothing, but its cancel_op", "[sync]") {
+  leat::fifo_queue<int> q(4, "q");
+  counter a{q, 3};
+  int cancelled = 0;
+  leat::queue_runner_options options;
+  options.cancel_op.run = [&]() -> task<> {
+    ++cancelled;
+    co_return;
+  };
+  leat::queue_runner runner(q, options);
+  runner.add([&] { return a.step(); }, "op");
+  leat::coordinator coord;
+  coord.request_stop();
+  runner.start(coord);
+  std::vector<std::string> names;
+  for (const auto& r : coord.report()) names.push_back(r.name);
+  std::sort(names.begin(), names.end());
+  CHECK(names == std::vector<std::string>{"queue_runner q close_on_stop", "queue_runner q op"});
+  co_await coord.join();
+  CHECK(a.next == 0);
+  CHECK(cancelled == 1);
+}
+
+// C19
+LEAT_TEST("queue_runner: an error runs the cancel_op while another waits in the full queue",
+          "[sync]") {
+  leat::fifo_queue<int> q(1);
+  counter a{q, 1000};
+  int cancelled = 0;
+  leat::queue_runner_options options;
+  options.cancel_op.run = [&]() -> task<> {
+    ++cancelled;
+    co_return;
+  };
+  leat::queue_runner runner(q, options);
+  runner.add([&] { return a.step(); });
+  runner.add([] { return broken_step(); });
+  leat::coordinator coord;
+  runner.start(coord);
+  std::string what;
+  try {
+    co_await coord.join();
+  } catch (const std::exception& e) {
+    what = e.what();
+  }
+  CHECK(what == "boom");
+  CHECK(cancelled == 1);
+  CHECK(runner.last_run().exceptions_raised().empty());
+}
+
+LEAT_TEST("queue_runner: the cancel_op runs also when the only producer fails", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  int cancelled = 0;
+  leat::queue_runner_options options;
+  options.cancel_op.run = [&]() -> task<> {
+    ++cancelled;
+    co_return;
+  };
+  leat::queue_runner runner(q, options);
+  runner.add([] { return broken_step(); });
+  leat::coordinator coord;
+  runner.start(coord);
+  CHECK_THROWS_AS(co_await coord.join(), std::runtime_error);
+  CHECK(cancelled == 1);
+}
+
+// QD12
+LEAT_TEST("queue_runner: with a cancel_op too a natural end lets the coordinator be joined",
+          "[sync]") {
+  leat::fifo_queue<int> q(10);
+  counter a{q, 3};
+  int cancelled = 0;
+  leat::queue_runner_options options;
+  options.cancel_op.run = [&]() -> task<> {
+    ++cancelled;
+    co_return;
+  };
+  leat::queue_runner runner(q, options);
+  runner.add([&] { return a.step(); });
+  leat::coordinator coord;
+  runner.start(coord);
+  co_await coord.join();
+  CHECK_FALSE(coord.should_stop());
+  CHECK(q.is_closed());
+  coord.request_stop();
+  co_await coord.join();
+  CHECK(cancelled == 0);
+}
+
+// C20, QD29
+LEAT_TEST("queue_runner: a close_op that fails is a secondary error, and the queue passes it on",
+          "[sync]") {
+  leat::fifo_queue<int> q(10);
+  counter a{q, 2};
+  leat::queue_runner_options options;
+  options.close_op.run = []() -> task<> { throw std::runtime_error("close"); };
+  leat::queue_runner runner(q, options);
+  runner.add([&] { return a.step(); });
+  leat::coordinator coord;
+  runner.start(coord);
+  co_await coord.join();
+  CHECK(coord.secondary_errors().size() == 1);
+  CHECK(*co_await q.pop() == 0);
+  CHECK(*co_await q.pop() == 1);
+  CHECK_THROWS_WITH(co_await q.pop(), "close");
+}
+
+LEAT_TEST("queue_runner: a close_op that a stop cuts short is no error", "[sync]") {
+  leat::fifo_queue<int> q(10);
+  counter a{q, 2};
+  leat::queue_runner_options options;
+  options.close_op.run = []() -> task<> { co_await leat::sleep_for(std::chrono::hours(1)); };
+  leat::queue_runner runner(q, options);
+  runner.add([&] { return a.step(); });
+  leat::coordinator coord;
+  runner.start(coord);
+  co_await leat::sleep_for(std::chrono::seconds(1));
+  CHECK(runner.running() == 1);  // a queue that is not closed yet is not left to itself
+  CHECK_FALSE(runner.start(coord));
+  coord.request_stop();
+  co_await coord.join();
+  CHECK(coord.secondary_errors().empty());
+  CHECK(q.is_closed());
+}
+
+// C35
+LEAT_TEST("queue_runner: what fails after an early join is kept, and the runner can start again",
+          "[sync]") {
+  leat::fifo_queue<int> q(10);
+  bool fails = true;
+  leat::queue_runner runner(q);
+  runner.add([&]() -> task<bool> {
+    if (!fails) co_return false;
+    leat::task_group out_of_reach(leat::shielded);
+    out_of_reach.spawn([]() -> task<> { co_await leat::sleep_for(std::chrono::hours(1)); }());
+    co_await out_of_reach.join();
+    throw std::runtime_error("late");
+  });
+  leat::coordinator coord;
+  runner.start(coord);
+  co_await leat::sleep_for(std::chrono::seconds(1));
+  CHECK(leat_test::dump().find("queue_run.cpp") == std::string::npos);  // the library's own
+  coord.request_stop();
+  co_await coord.join({.grace = std::chrono::seconds(1), .ignore_live_threads = true});
+  CHECK(runner.running() == 1);
+  co_await runner.last_run().join();
+  CHECK(runner.running() == 0);
+  co_await coord.join();
+  CHECK(coord.secondary_errors().size() == 1);
+  coord.clear_stop();
+  fails = false;
+  CHECK(runner.start(coord));
+  co_await coord.join();
+}
+
+// D2, D3
+LEAT_TEST("queue_runner: two of them end with one stop and are joined", "[sync]") {
+  leat::fifo_queue<int> first(1);
+  leat::fifo_queue<int> second(1);
+  counter a{first, 1000};
+  counter b{second, 1000};
+  leat::queue_runner one(first);
+  leat::queue_runner two(second);
+  one.add([&] { return a.step(); });
+  two.add([&] { return b.step(); });
+  leat::coordinator coord;
+  one.start(coord);
+  two.start(coord);
+  co_await leat::sleep_for(std::chrono::seconds(1));
+  coord.request_stop();
+  const int before = a.next + b.next;
+  CHECK(before == 2);
+  co_await leat::sleep_for(std::chrono::seconds(1));
+  CHECK(a.next + b.next == before);
+  co_await coord.join();
+  CHECK(one.running() + two.running() == 0);
+}
+
+// D4
+LEAT_TEST("queue_runner: of several ends the one that is no clean one is thrown", "[sync]") {
+  leat::fifo_queue<int> q(1);
+  leat::queue_runner runner(q, {.queue_closed_errors = {errc::aborted}});
+  for (const errc e : {errc::invalid_argument, errc::cancelled, errc::out_of_range}) {
+    runner.add([e]() -> task<bool> { throw leat::failure(e, "end"); });
+  }
+  leat::coordinator coord({.clean_stop_errors = {errc::cancelled, errc::out_of_range}});
+  runner.start(coord);
+  std::error_code ec;
+  try {
+    co_await coord.join();
+  } catch (const leat::failure& e) {
+    ec = e.code();
+  }
+  CHECK(ec == errc::invalid_argument);
+}
+
+}  // namespace queue_runner_test
