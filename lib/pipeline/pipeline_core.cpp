@@ -9,9 +9,9 @@
 #include "leat/async/this_task.hpp"
 #include "leat/base/assert.hpp"
 #include "leat/base/error.hpp"
+#include "leat/input/detail/producer_list.hpp"
 #include "leat/io/file/match_files.hpp"
 #include "leat/io/index/tfrecord_index_file.hpp"
-#include "leat/pipeline/detail/known_producers.hpp"
 
 namespace leat {
 

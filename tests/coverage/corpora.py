@@ -65,7 +65,7 @@ TARGETS = {
         'io/index/indexed_reader_state.cpp': [],
         'io/index/reshard_epoch.cpp': [],
         'pipeline/choice_of_state.cpp': [],
-        'pipeline/reader_state.cpp': [],
+        'input/reader_state.cpp': [],
         'pipeline/stage_state.cpp': ['of_number', 'of_word', 'of_bytes'],  # constants
     },
     'sequence_example': {

@@ -1,7 +1,7 @@
 // expect: a queue moves its elements, and moving one must not throw
 #include <utility>
 
-#include "leat/pipeline/batcher.hpp"
+#include "leat/input/batcher.hpp"
 
 struct job {
   job(job&&) noexcept {}

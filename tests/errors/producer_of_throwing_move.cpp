@@ -1,5 +1,5 @@
 // expect: a queue moves its elements, and moving one must not throw
-#include "leat/pipeline/input_producer.hpp"
+#include "leat/input/input_producer.hpp"
 
 struct job {
   job() = default;

@@ -20,11 +20,11 @@
 #include "fuzz/saved_pipelines.hpp"
 #include "leat/base/detail/sanitizers.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
+#include "leat/input/queue_reader.hpp"
 #include "leat/io/index/indexed_reader.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/io/writer/tfrecord_appender.hpp"
-#include "leat/pipeline/queue_reader.hpp"
 
 #if LEAT_ASAN
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*,

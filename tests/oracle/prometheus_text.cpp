@@ -3,7 +3,7 @@
 #include <chrono>
 #include <iostream>
 
-#include "leat/pipeline/batcher.hpp"
+#include "leat/input/batcher.hpp"
 #include "leat/pipeline/prometheus_text.hpp"
 
 namespace {

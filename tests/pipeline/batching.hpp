@@ -11,7 +11,7 @@
 
 #include "leat/async/this_task.hpp"
 #include "leat/coordination/coordinator.hpp"
-#include "leat/pipeline/tensor_batcher.hpp"
+#include "leat/input/tensor_batcher.hpp"
 #include "leat/tensor/batch_spec.hpp"
 
 namespace batching {

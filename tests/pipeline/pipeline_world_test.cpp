@@ -14,7 +14,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
 #include "leat/coordination/coordinator.hpp"
-#include "leat/pipeline/range_input_producer.hpp"
+#include "leat/input/range_input_producer.hpp"
 #include "leat/pipeline/read_queue.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/sim/world.hpp"

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "input/few_files.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/pipeline/read_indexed.hpp"
 #include "pipeline/dealing.hpp"
-#include "pipeline/few_files.hpp"
 
 namespace resume_any_test {
 

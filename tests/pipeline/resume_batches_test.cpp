@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "input/few_files.hpp"
 #include "leat/codec/checksum/crc32c.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/pipeline/read_indexed.hpp"
 #include "pipeline/dealing.hpp"
-#include "pipeline/few_files.hpp"
 #include "support/error_of.hpp"
 #include "support/refusal.hpp"
 

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "input/few_files.hpp"
 #include "leat/async/loop/runtime.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "pipeline/dealing.hpp"
-#include "pipeline/few_files.hpp"
 #include "support/error_of.hpp"
 #include "support/refusal.hpp"
 

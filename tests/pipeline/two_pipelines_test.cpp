@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "leat/coordination/coordinator.hpp"
-#include "leat/pipeline/range_input_producer.hpp"
-#include "leat/pipeline/tensor_batcher.hpp"
+#include "leat/input/range_input_producer.hpp"
+#include "leat/input/tensor_batcher.hpp"
 #include "pipeline/batching.hpp"
 #include "support/leat_test.hpp"
 

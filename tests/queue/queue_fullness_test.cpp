@@ -1,7 +1,7 @@
 #include "leat/queue/queue_fullness.hpp"
 
-#include "leat/pipeline/batcher.hpp"
-#include "leat/pipeline/tensor_batcher.hpp"
+#include "leat/input/batcher.hpp"
+#include "leat/input/tensor_batcher.hpp"
 #include "leat/queue/tensor_queue.hpp"
 #include "support/leat_test.hpp"
 

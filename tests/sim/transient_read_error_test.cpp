@@ -15,6 +15,7 @@
 #include <catch2/catch.hpp>
 
 #include "leat/base/error.hpp"
+#include "leat/input/queue_reader.hpp"
 #include "leat/io/index/indexed_reader.hpp"
 #include "leat/io/index/tfrecord_file.hpp"
 #include "leat/io/reader/fixed_length_reader.hpp"
@@ -23,7 +24,6 @@
 #include "leat/io/reader/whole_file_reader.hpp"
 #include "leat/io/reader/whole_files.hpp"
 #include "leat/io/writer/tfrecord_writer.hpp"
-#include "leat/pipeline/queue_reader.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/sim/world.hpp"
 #include "leat/train/event_reader.hpp"

@@ -13,7 +13,7 @@
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
 #include "leat/coordination/coordinator.hpp"
-#include "leat/pipeline/tensor_batcher.hpp"
+#include "leat/input/tensor_batcher.hpp"
 #include "simulation/scenarios.hpp"
 #include "support/error_texts.hpp"
 

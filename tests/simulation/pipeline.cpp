@@ -7,9 +7,9 @@
 #include "leat/async/sleep.hpp"
 #include "leat/base/error.hpp"
 #include "leat/coordination/coordinator.hpp"
+#include "leat/input/batcher.hpp"
+#include "leat/input/input_producer.hpp"
 #include "leat/io/reader/line_reader.hpp"
-#include "leat/pipeline/batcher.hpp"
-#include "leat/pipeline/input_producer.hpp"
 #include "simulation/scenarios.hpp"
 
 namespace simulation {

@@ -7,11 +7,11 @@
 
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
+#include "leat/input/batcher.hpp"
+#include "leat/input/input_producer.hpp"
 #include "leat/io/file/match_files.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
-#include "leat/pipeline/batcher.hpp"
-#include "leat/pipeline/input_producer.hpp"
 #include "soak/world.hpp"
 #include "support/error_texts.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "leat/async/retry.hpp"
 #include "leat/async/task_group.hpp"
-#include "leat/pipeline/input_producer.hpp"
+#include "leat/input/input_producer.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/queue/random_shuffle_queue.hpp"
 #include "train/supervised.hpp"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/pipeline/detail/pop_from_producer.hpp"
+#include "leat/input/detail/pop_from_producer.hpp"
 #include "leat/pipeline/detail/stage.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/pipeline/pipeline_options.hpp"

@@ -1,0 +1,164 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "leat/async/task.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/braced.hpp"
+#include "leat/base/random.hpp"
+#include "leat/coordination/coordinator.hpp"
+#include "leat/coordination/queue_runner.hpp"
+#include "leat/input/detail/producer_list.hpp"
+#include "leat/input/limit_epochs.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/queue/queue_fullness.hpp"
+#include "leat/queue/queue_registry.hpp"
+
+namespace leat {
+
+/// How a producer goes over its items.
+struct producer_options {
+  std::optional<std::int64_t> num_epochs = {};  ///< times, 1 or more; none: again and again
+  bool shuffle = true;                          ///< a new order in each epoch
+  std::optional<std::uint64_t> seed = {};       ///< of the orders; none: others each time
+  std::size_t capacity = 32;                    ///< of the queue, in items, or `unbounded`
+  braced<std::string> name = "input_producer";  ///< of the queue, for messages and reports
+  /// Where the queue is to be found by its name, by those who read it and other producers; must
+  /// outlive this one. Null: the queue is its own.
+  queue_registry* shared = nullptr;
+  named_operation cancel_op = {};  ///< see queue_runner_options::cancel_op
+};
+
+namespace detail {
+
+// How many rows wait for room at a time: in memory a second time.
+[[nodiscard]] inline std::size_t rows_at_a_time(std::size_t capacity) noexcept {
+  return std::min<std::size_t>(capacity, 64);
+}
+
+// In which order each epoch goes over its items: a function of seed, epoch and number of items.
+class producer_order {
+ public:
+  // Errors: invalid_argument, see basic_producer.
+  explicit producer_order(const producer_options& options);
+
+  // Begins the next epoch, of so many items; false: there is none.
+  [[nodiscard]] bool begin_epoch(std::size_t items);
+
+  [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
+  // The item at a place in the order. Precondition: place < items.
+  [[nodiscard]] std::size_t operator[](std::size_t place) const noexcept {
+    return order_.empty() ? place : order_[place];
+  }
+
+ private:
+  epoch_limit limit_;
+  const bool shuffle_;
+  const random_engine random_;
+  std::uint64_t epoch_ = 0;
+  std::vector<std::size_t> order_;  // empty: as they stand
+};
+
+[[nodiscard]] failure closed_by_others(const std::string& producer, std::uint64_t epoch,
+                                       std::size_t place, std::size_t items);
+// Errors: invalid_argument for none; `what` are the items.
+void require_items(std::size_t count, const std::string& producer, std::string_view what);
+
+}  // namespace detail
+
+/// Puts items into a queue, epoch by epoch, each in full before the next begins; what all producers
+/// have in common.
+///
+/// The order of epoch e is a function of (seed, e), the same on every platform, and shuffles
+/// uniformly, within the epoch. The items may be more than the capacity: the producer waits for
+/// room and goes on. After the last epoch the queue is closed; what is in it stays. A stop of the
+/// coordinator closes it with cancel.
+///
+/// A producer that fails fails its queue: who reads it has the error as the cause of the end.
+///
+/// Producers of the same options that share a queue by its name fill it together, each with its own
+/// epochs. The first one that has done its epochs closes it, and those that have not fail then: no
+/// item is missing unnoticed.
+///
+/// Lives until the coordinator was joined. Thread safety: as queue_runner; the queue is
+/// shared-safe.
+/// Cost: 8 bytes an item to shuffle. Items are made as they are needed, some at a time: a list's
+///       all at once, of rows up to 64 and no more than the capacity.
+template <class T>
+class basic_producer {
+ public:
+  using value_type = typename detail::element_of_queue<T>::type;
+
+  basic_producer(const basic_producer&) = delete;
+  basic_producer& operator=(const basic_producer&) = delete;
+
+  /// Starts filling the queue on the scheduler that runs now, or on `home`.
+  void start(coordinator& coord) { runner_.start(coord); }
+  void start(coordinator& coord, scheduler& home) { runner_.start(coord, home); }
+
+  /// What fills the queue, to be started in other ways: in a task group, with other runners.
+  [[nodiscard]] queue_runner& runner() noexcept { return runner_; }
+
+  [[nodiscard]] fifo_queue<T>& queue() noexcept { return *queue_; }
+
+  /// How full the queue is now. Thread safety: shared-safe.
+  [[nodiscard]] leat::fullness fullness() const { return queue_fullness(*queue_); }
+
+ protected:
+  // Errors: invalid_argument for num_epochs below 1, a capacity of 0, an unbounded queue without
+  // num_epochs, or a shared queue that differs.
+  explicit basic_producer(const producer_options& options)
+      : order_(options),
+        shared_(options.shared != nullptr),
+        queue_(shared_ ? options.shared->get<fifo_queue<T>>(
+                             {.capacity = options.capacity, .name = options.name})
+                       : std::make_shared<fifo_queue<T>>(options.capacity, options.name)),
+        runner_(*queue_, {.cancel_op = options.cancel_op}) {}
+  ~basic_producer() = default;
+
+  // What is run again and again, an epoch each time: gives run_epoch().
+  template <class Step>
+  void run(Step step) {
+    runner_.add(std::move(step), "epochs");
+  }
+
+  // One epoch of `count` items, of which make(i) is one; so many at a time wait for room. False:
+  // there is no epoch, or the queue is closed.
+  template <class Make>
+  task<bool> run_epoch(std::size_t count, std::size_t at_a_time, Make make) {
+    if (!order_.begin_epoch(count)) co_return false;
+    std::vector<T> some;
+    for (std::size_t place = 0; place < count;) {
+      some.clear();
+      const std::size_t end = place + std::min(at_a_time, count - place);
+      for (std::size_t i = place; i < end; ++i) some.push_back(make(order_[i]));
+      place += co_await queue_->push_many(some);
+      if (place == end) continue;
+      const bool stopped = co_await this_task::stop_requested();
+      if (!shared_ || stopped) co_return false;
+      throw detail::closed_by_others(queue_->name(), order_.epoch(), place, count);
+    }
+    co_return true;
+  }
+
+  void require_items(std::size_t count, std::string_view what) const {
+    detail::require_items(count, queue_->name(), what);
+  }
+
+ private:
+  detail::producer_order order_;
+  const bool shared_;
+  const std::shared_ptr<fifo_queue<T>> queue_;
+  queue_runner runner_;
+  const detail::known_producer known_{runner_, *queue_};
+};
+
+}  // namespace leat

@@ -1,0 +1,267 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "leat/async/select.hpp"
+#include "leat/async/task.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/wait_limit.hpp"
+#include "leat/base/batch_remainder.hpp"
+#include "leat/base/braced.hpp"
+#include "leat/base/clock.hpp"
+#include "leat/base/error.hpp"
+#include "leat/coordination/coordinator.hpp"
+#include "leat/coordination/queue_runner.hpp"
+#include "leat/input/detail/producer_list.hpp"
+#include "leat/input/detail/starvation.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/queue/memory_budget.hpp"
+#include "leat/queue/queue_fullness.hpp"
+#include "leat/queue/queue_options.hpp"
+#include "leat/queue/queue_statistics.hpp"
+#include "leat/queue/random_shuffle_queue.hpp"
+
+namespace leat {
+
+/// How items are batched; max_weight and budget are for batchers with a weigher.
+struct batch_options {
+  std::size_t batch_size = 0;
+  std::size_t capacity = 32;           ///< of the queue, in items
+  remainder last = remainder::keep;    ///< keep: the last batch may be smaller
+  braced<std::string> name = "batch";  ///< of the queue, for messages and reports
+  std::size_t max_weight = unbounded;  ///< of all items in the queue
+  memory_budget* budget = nullptr;     ///< shared with other queues; must outlive them
+  /// How long next() waits for a batch before it fails with deadline_exceeded, and says what the
+  /// batcher has and who should feed it; it takes nothing in that case. None: no limit, except 60 s
+  /// for sources and producers that were never started.
+  std::optional<time_span> patience = {};
+};
+
+/// How items are shuffled and batched; as batch_options.
+struct shuffle_batch_options {
+  std::size_t batch_size = 0;
+  std::size_t capacity = 0;           ///< of the queue, in items
+  std::size_t min_after_dequeue = 0;  ///< items that stay in while the input lasts
+  std::optional<std::uint64_t> seed = {};
+  remainder last = remainder::keep;
+  braced<std::string> name = "shuffle_batch";
+  std::size_t max_weight = unbounded;
+  memory_budget* budget = nullptr;
+  std::optional<time_span> patience = {};
+};
+
+/// Collects items from enqueue operations and gives them out in batches; what batch and
+/// shuffle_batch have in common.
+///
+/// add() the operations that push into queue(), start() them, then take batches until none comes.
+/// When the last operation has ended the queue closes, and what is left is drained.
+///
+/// Lives until the coordinator or group was joined. Thread safety: as queue_runner; next() is
+/// shared-safe.
+template <class Queue>
+class basic_batcher {
+ public:
+  using value_type = typename Queue::value_type;
+
+  basic_batcher(const basic_batcher&) = delete;
+  basic_batcher& operator=(const basic_batcher&) = delete;
+
+  /// Adds an operation that fills the queue; see queue_runner::add().
+  template <class Operation>
+  void add(Operation operation, std::string name = {}, scheduler* home = nullptr) {
+    runner_.add(std::move(operation), std::move(name), home);
+    ++by_.operations;
+  }
+
+  /// Starts the operations on the scheduler that runs now, or on `home`.
+  void start(coordinator& coord) { start_on(coord); }
+  void start(coordinator& coord, scheduler& home) { start_on(coord, home); }
+  /// The same without a coordinator. What an operation fails with next() throws, once the others
+  /// have ended and what they gave was taken.
+  void start(task_group& group) { start_on(group); }
+  void start(task_group& group, scheduler& home) { start_on(group, home); }
+
+  /// The next batch. Empty: the input has ended.
+  /// Errors: cancelled; what befell an enqueue operation; deadline_exceeded, when the patience has
+  ///         ended or, if no patience is set, when nothing has arrived for 60 s and start() was
+  ///         never called, or a task waits for a producer that was never started.
+  [[nodiscard]] task<std::optional<std::vector<value_type>>> next(
+      std::source_location where = std::source_location::current()) {
+    if (patience_) return next_within(*patience_, where);
+    if (may_starve()) return next_if_started(where);
+    return next_of_all(where);
+  }
+
+  /// Like next(), but blocks an OS thread, and ignores the patience: pass a limit instead. Without
+  /// one it fails with deadline_exceeded as next() does if no patience is set.
+  std::optional<std::vector<value_type>> wait_next(
+      std::source_location where = std::source_location::current()) {
+    return may_starve() ? wait_for_start(detail::patience_for_start, where) : wait_for_all(where);
+  }
+  /// Within a limit; see blocking_face.
+  std::optional<std::vector<value_type>> wait_next(
+      const wait_limit& limit, std::source_location where = std::source_location::current()) {
+    return wait_for_all(limit, where);
+  }
+
+  /// Items that were left over at the end, with remainder::drop; 0 before the end.
+  [[nodiscard]] std::size_t dropped() const noexcept {
+    return last_ == remainder::drop && queue_.is_closed() && queue_.size() < batch_size_
+               ? queue_.size()
+               : 0;
+  }
+
+  [[nodiscard]] Queue& queue() noexcept { return queue_; }
+  [[nodiscard]] std::size_t batch_size() const noexcept { return batch_size_; }
+
+  /// How full the queue is now. Thread safety: shared-safe.
+  [[nodiscard]] leat::fullness fullness() const { return queue_fullness(queue_); }
+
+ protected:
+  template <class Options, class... Arguments>
+  explicit basic_batcher(const Options& o, Arguments&&... arguments)
+      : batch_size_(checked(o.batch_size, o.name)),
+        last_(o.last),
+        patience_(o.patience),
+        queue_(std::forward<Arguments>(arguments)...),
+        runner_(queue_) {
+    if (patience_) detail::check_patience(queue_, *patience_);
+  }
+  ~basic_batcher() = default;
+
+  // The next batch. Fails if none comes within `patience`, and sources or producers for which it
+  // waits were never started; either may be started meanwhile.
+  std::optional<std::vector<value_type>> wait_for_start(duration patience,
+                                                        std::source_location where) {
+    try {
+      return wait_for_all(patience, where);
+    } catch (const std::system_error& e) {
+      if (e.code() != errc::deadline_exceeded || queue_.failure_cause()) throw;
+    }
+    if (starves()) throw detail::starvation(queue_, batch_size_, patience, by_);
+    return wait_for_all(where);
+  }
+
+ private:
+  static std::size_t checked(std::size_t batch_size, const std::string& name) {
+    if (batch_size > 0 && batch_size <= PTRDIFF_MAX) return batch_size;
+    throw failure(errc::invalid_argument,
+                  "'" + name + "': batch_size must be 1 or more, not " +
+                      std::to_string(static_cast<std::ptrdiff_t>(batch_size)));
+  }
+
+  template <class... Where>
+  void start_on(Where&... where) {
+    runner_.start(where...);
+    by_.started = true;
+  }
+
+  task<std::optional<std::vector<value_type>>> next_of_all(std::source_location where) {
+    if (last_ == remainder::keep) co_return co_await queue_.pop_up_to(batch_size_, where);
+    co_return co_await queue_.pop_many(batch_size_, where);
+  }
+
+  template <class... How>
+  std::optional<std::vector<value_type>> wait_for_all(const How&... how) {
+    return last_ == remainder::keep ? queue_.wait_pop_up_to(batch_size_, how...)
+                                    : queue_.wait_pop_many(batch_size_, how...);
+  }
+
+  bool may_starve() {
+    if (by_.operations == 0) return false;
+    return !by_.started || (!was_fed() && !detail::producers_not_started().empty());
+  }
+
+  // True once something was pushed, or the queue was closed.
+  bool was_fed() noexcept {
+    // Relaxed: it only says how to wait.
+    if (fed_.load(std::memory_order_relaxed)) return true;
+    const queue_statistics s = queue_.statistics();
+    if (s.pushed == 0 && !s.closed) return false;
+    fed_.store(true, std::memory_order_relaxed);
+    return true;
+  }
+
+  // Sources that were never started deliver nothing, nor do those that wait for a producer that was
+  // never started.
+  bool starves() {
+    const bool started = by_.started || runner_.last_run();
+    return !started || (!was_fed() && detail::waits_for_unstarted_producer());
+  }
+
+  // As wait_for_start().
+  task<std::optional<std::vector<value_type>>> next_if_started(std::source_location where) {
+    try {
+      co_return co_await next_within(detail::patience_for_start, where);
+    } catch (const std::system_error& e) {
+      if (e.code() != errc::deadline_exceeded || queue_.failure_cause() || starves()) throw;
+    }
+    co_return co_await next_of_all(where);
+  }
+
+  // What a source failed with may be a deadline too.
+  task<std::optional<std::vector<value_type>>> next_within(duration patience,
+                                                           std::source_location where) {
+    try {
+      if (last_ == remainder::keep) {
+        co_return co_await with_timeout(queue_.pop_up_to(batch_size_, where), patience, where);
+      }
+      co_return co_await with_timeout(queue_.pop_many(batch_size_, where), patience, where);
+    } catch (const std::system_error& e) {
+      if (e.code() != errc::deadline_exceeded || queue_.failure_cause()) throw;
+    }
+    throw detail::starvation(queue_, batch_size_, patience, by_);
+  }
+
+  const std::size_t batch_size_;
+  const remainder last_;
+  const std::optional<time_span> patience_;
+  detail::feeders by_;
+  std::atomic<bool> fed_ = false;  // what was_fed() found
+  Queue queue_;
+  queue_runner runner_;
+};
+
+/// Batches in the order in which the items come. Source: tf.train.batch.
+template <class T, queue_weigher<T> Weigh = unweighed>
+class batch final : public basic_batcher<fifo_queue<T, Weigh>> {
+ public:
+  /// Errors: invalid_argument for a batch size or a capacity of 0, or a weight without a weigher.
+  explicit batch(const batch_options& o, Weigh weigh = {})
+      : basic_batcher<fifo_queue<T, Weigh>>(o,
+                                            queue_options{.capacity = o.capacity,
+                                                          .max_weight = o.max_weight,
+                                                          .budget = o.budget,
+                                                          .name = o.name},
+                                            std::move(weigh)) {}
+};
+
+/// Batches of items drawn at random from those in the queue. Source: tf.train.shuffle_batch.
+///
+/// Recommended capacity: min_after_dequeue + (enqueue operations + a few) * batch_size.
+template <class T, queue_weigher<T> Weigh = unweighed>
+class shuffle_batch final : public basic_batcher<random_shuffle_queue<T, Weigh>> {
+ public:
+  /// Errors: invalid_argument for a batch size or a capacity of 0, a minimum not below the
+  ///         capacity, or a weight without a weigher.
+  explicit shuffle_batch(const shuffle_batch_options& o, Weigh weigh = {})
+      : basic_batcher<random_shuffle_queue<T, Weigh>>(
+            o,
+            shuffle_options{.capacity = o.capacity,
+                            .min_after_dequeue = o.min_after_dequeue,
+                            .seed = o.seed,
+                            .name = o.name,
+                            .max_weight = o.max_weight,
+                            .budget = o.budget},
+            std::move(weigh)) {}
+};
+
+}  // namespace leat

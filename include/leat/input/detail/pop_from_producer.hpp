@@ -1,0 +1,55 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <concepts>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "leat/async/select.hpp"
+#include "leat/async/task.hpp"
+#include "leat/base/clock.hpp"
+#include "leat/base/error.hpp"
+#include "leat/input/detail/producer_list.hpp"
+#include "leat/queue/queue_base.hpp"
+
+namespace leat::detail {
+
+/// Removes the next item from a queue. Without a time limit, unless the queue's producer was never
+/// started: such a queue stays empty indefinitely. `reader` and `item` are for the message, which
+/// begins with "reader 'a': no file name for 60 s".
+///
+/// Errors:       those of the queue's pop(); deadline_exceeded if the producer is not started
+///               for 60 s.
+/// Cancellation: total; nor does the time limit remove anything.
+template <class Item, class Queue>
+[[nodiscard]] task<std::optional<Item>> pop_from_producer(Queue& queue, const std::string& reader,
+                                                          std::string_view item,
+                                                          std::source_location where) {
+  if constexpr (std::derived_from<Queue, queue_base>) {
+    if (!unstarted_producer_of(queue).empty()) {
+      try {
+        co_return co_await with_timeout(queue.pop(where), patience_for_start, where);
+      } catch (const std::system_error& e) {
+        if (e.code() != errc::deadline_exceeded || queue.failure_cause()) throw;
+      }
+      const std::string unstarted = unstarted_producer_of(queue);
+      if (!unstarted.empty()) {
+        throw failure(errc::deadline_exceeded,
+                      reader + ": no " + std::string(item) + " for 60 s: " + unstarted);
+      }
+    }
+  }
+  co_return co_await queue.pop(where);
+}
+
+/// How long a call waits first that follows `failures` consecutive failed ones, two or more.
+[[nodiscard]] inline duration pause_after(unsigned failures) noexcept {
+  constexpr unsigned most_doublings = 10;
+  return std::chrono::milliseconds(1) * (1 << std::min(failures - 2, most_doublings));
+}
+
+}  // namespace leat::detail

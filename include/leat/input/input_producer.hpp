@@ -1,0 +1,73 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "leat/async/task.hpp"
+#include "leat/input/basic_producer.hpp"
+
+namespace leat {
+
+/// Something that finds a list of items when it is called: gives task<std::vector<T>>.
+template <class F, class T>
+concept item_finder =
+    std::copy_constructible<F> && std::invocable<F&> &&
+    std::same_as<std::remove_cvref_t<std::invoke_result_t<F&>>, task<std::vector<T>>>;
+
+/// Puts the items of a list into a queue, epoch by epoch; see basic_producer.
+///
+///     leat::string_input_producer names({"a.txt", "b.txt"}, {.num_epochs = 2, .seed = 17});
+///     names.start(coord);
+///     while (auto name = co_await names.queue().pop()) ...
+///
+/// For the rows of arrays see tensor_input_producer and slice_input_producer.
+///
+/// Source: tf.train.input_producer.
+template <class T>
+  requires std::copy_constructible<T>
+class input_producer final : public basic_producer<T> {
+ public:
+  /// Errors: invalid_argument for no items, and as basic_producer: num_epochs below 1, a capacity
+  ///         of 0, an unbounded queue without num_epochs, a shared queue that differs.
+  explicit input_producer(std::vector<T> items, const producer_options& options = {})
+      : basic_producer<T>(options), items_(std::move(items)) {
+    this->require_items(items_.size(), "the list of items");
+    this->run([this] { return epoch(); });
+  }
+
+  /// The same with a list that is found when the first epoch begins, such as match_filenames_once.
+  ///
+  /// What `find` throws the producer fails with; with invalid_argument when it finds no items.
+  template <class Find>
+    requires(!std::same_as<Find, input_producer> && item_finder<Find, T>)
+  explicit input_producer(Find find, const producer_options& options = {})
+      : basic_producer<T>(options), find_(std::move(find)) {
+    this->run([this] { return epoch(); });
+  }
+
+  /// How many items there are; 0 as long as the list is not found.
+  [[nodiscard]] std::size_t items() const noexcept { return items_.size(); }
+
+ private:
+  task<bool> epoch() {
+    if (items_.empty()) {
+      items_ = co_await find_();
+      this->require_items(items_.size(), "the list of items that was found");
+    }
+    const auto item = [this](std::size_t i) { return items_[i]; };
+    co_return co_await this->run_epoch(items_.size(), items_.size(), item);
+  }
+
+  std::vector<T> items_;
+  std::function<task<std::vector<T>>()> find_;
+};
+
+/// Produces strings, such as filenames. Source: tf.train.string_input_producer.
+using string_input_producer = input_producer<std::string>;
+
+}  // namespace leat

@@ -1,0 +1,394 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <initializer_list>
+#include <memory>
+#include <new>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "leat/async/sleep.hpp"
+#include "leat/async/task.hpp"
+#include "leat/base/detail/exclusive_use.hpp"
+#include "leat/base/error.hpp"
+#include "leat/input/detail/pop_from_producer.hpp"
+#include "leat/input/reader_state.hpp"
+#include "leat/io/backend/file_backend.hpp"
+#include "leat/io/reader/corruption.hpp"
+#include "leat/io/reader/quarantine_log.hpp"
+#include "leat/io/reader/record_batch.hpp"
+#include "leat/queue/fifo_queue.hpp"
+
+namespace leat {
+
+/// A record with its key, as readers of TensorFlow give it, and its place.
+struct keyed_record {
+  std::string key;  ///< path and place: "a.tfrecord:48", "a.txt:7"; see the reader's key()
+  std::string value;
+  std::size_t path_size = 0;  ///< bytes of the key, which begins with the path
+  std::uint64_t offset = 0;   ///< as record_position::offset
+  std::uint64_t index = 0;    ///< as record_position::index
+
+  /// Where it stands. The path is a part of `key`, and lives as long as that stays as it is.
+  [[nodiscard]] record_position position() const noexcept {
+    return {std::string_view(key).substr(0, path_size), offset, index};
+  }
+  friend bool operator==(const keyed_record&, const keyed_record&) = default;
+};
+
+/// Reads the records of the files whose names come out of a queue, file after file.
+///
+///     leat::queue_reader<leat::line_reader> reader(producer.queue());
+///     while (auto record = co_await reader.read()) use(record->key, record->value);
+///
+/// The end of the input is the end of the queue: closed and drained. A file without records is
+/// passed over. A name that cannot be opened is an error that names it; the next call goes on with
+/// the next name, as TensorFlow does, or, with corruption_policy::skip_file, this one does after a
+/// report. What is not the file's fault (an option out of range, too few descriptors or too little
+/// memory, a stop) is an error under every policy, and the next call tries the same name again.
+/// Damage is the corruption policy's matter; its limit counts over all files.
+///
+/// Some errors repeat and some do not, as basic_record_reader::read_batch() lists them. After a
+/// transient error, such as EIO, the next call continues at the same record; this includes EIO
+/// while a file is opened, unless skip_file leaves that file out. Corruption under
+/// corruption_policy::fail repeats with every call, so a loop that logs errors and continues never
+/// ends there: set another policy, or end the loop. Such a loop does not spin: from the second
+/// consecutive error on, a call first waits, 1 ms and twice as long each time, at most 1 s.
+///
+/// If the producer that fills the queue was never started, a call that has waited for a name for
+/// 60 s fails with deadline_exceeded. The message names the producer and the missing call.
+///
+/// A read that is stopped has consumed nothing: a name that it has taken is opened by the next
+/// call, and what was read of the file is delivered by it. So who is stopped and starts anew with
+/// the same reader gets each record once, and a state that is saved in between misses none.
+///
+/// Its place can be saved at any time and restored in another reader, in the middle of a file too:
+/// the state holds the place behind the last record that was delivered.
+///
+/// `Reader` is tfrecord_reader, line_reader, fixed_length_reader, whole_file_reader or
+/// identity_reader; `Queue` any queue of strings.
+///
+/// Thread safety: thread-bound to one scheduler, one operation at a time; the counters are
+///                shared-safe and never wait.
+/// Source: ReaderBase.
+template <class Reader, class Queue = fifo_queue<std::string>>
+class queue_reader {
+ public:
+  using options_type = typename Reader::options_type;
+  using batch_type = typename Reader::batch_type;
+
+  /// `name` is what errors call it; the queue must outlive the reader.
+  explicit queue_reader(Queue& files, options_type options = {}, std::string name = "queue_reader")
+      : files_(files), options_(std::move(options)), name_(std::move(name)) {}
+  queue_reader(const queue_reader&) = delete;
+  queue_reader& operator=(const queue_reader&) = delete;
+
+  /// The next record. Empty: the queue is closed and drained, and the last file is read.
+  ///
+  /// Errors:       those of Reader::open() and Reader::read_batch(), and of the queue's pop().
+  /// Cancellation: total: neither a name nor a record is lost.
+  /// Cost:         a copy of the record; read_batch() does without.
+  [[nodiscard]] task<std::optional<keyed_record>> read(
+      std::source_location where = std::source_location::current()) {
+    const detail::one_at_a_time::use use(in_use_);
+    if (!co_await fill(where)) co_return std::nullopt;
+    keyed_record record = next_record();
+    took_one();
+    co_return record;
+  }
+
+  /// Up to `count` records, all of one file: fewer at its end. Empty: as read(); a count of 0 gives
+  /// an empty list and touches nothing.
+  ///
+  /// Records that were read are given whatever comes behind them: an error, want of memory too, is
+  /// that of the next call. A stop ends the list there, and is no error of the next call.
+  ///
+  /// Errors:       as read(); invalid_argument for a negative count, that is one above PTRDIFF_MAX.
+  /// Cancellation: total: neither a name nor a record is lost.
+  [[nodiscard]] task<std::optional<std::vector<keyed_record>>> read_up_to(
+      std::size_t count, std::source_location where = std::source_location::current()) {
+    const detail::one_at_a_time::use use(in_use_);
+    std::vector<keyed_record> records;
+    check_count(count);
+    if (count == 0) co_return records;
+    if (!co_await fill(where)) co_return std::nullopt;
+    do {
+      add_to(records, count);
+      if (records.size() == count || next_ < batch_.size() || !reader_) break;
+      try {
+        co_await read_more(where);
+      } catch (...) {
+        keep_error();
+      }
+    } while (next_ < batch_.size());
+    co_return records;
+  }
+
+  /// Replaces the contents of `batch` by the next records, all of one file, without a copy. False:
+  /// as read().
+  [[nodiscard]] task<bool> read_batch(
+      batch_type& batch, std::source_location where = std::source_location::current()) {
+    const detail::one_at_a_time::use use(in_use_);
+    batch.clear();
+    if (!co_await fill(where)) co_return false;
+    std::swap(batch, batch_);
+    batch.drop_front(next_);
+    took(batch.size());
+    batch_.clear();
+    next_ = 0;
+    co_return true;
+  }
+
+  /// Forgets the current file, with the rest of it, and all counts. The queue is not touched.
+  void reset() { go_to({}); }
+
+  /// Where this reader stands, for restore_state(): behind the last record that was delivered. Not
+  /// while an operation is under way.
+  [[nodiscard]] std::string serialize_state() const { return state().to_bytes(); }
+
+  /// Goes on where another reader stood; the queue is not touched. The current file is opened by
+  /// the next read, which fails with failed_precondition if its size or time has changed.
+  ///
+  /// Errors: invalid_argument for bytes that are no state; then nothing has changed.
+  void restore_state(std::string_view bytes) { go_to(reader_state::from_bytes(bytes, name_)); }
+
+  [[nodiscard]] std::uint64_t num_records_produced() const noexcept { return produced_; }
+  /// Files whose end was seen: that of a whole file with its record, else by the read behind the
+  /// last one.
+  [[nodiscard]] std::uint64_t num_work_units_completed() const noexcept { return finished_; }
+  /// Reports of damage, and of names that could not be opened; goes on in who is given the state.
+  [[nodiscard]] std::uint64_t reports() const noexcept { return reports_; }
+  /// Bytes at the ends of files that are no whole record, where that may be, as
+  /// reader_statistics::left_over; of the files whose end was seen.
+  [[nodiscard]] std::uint64_t left_over() const noexcept { return left_over_; }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+ private:
+  // Sees to it that a record is there; false at the end of the input.
+  task<bool> fill(std::source_location where) {
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+    if (next_ < batch_.size()) co_return true;
+    if (failures_ > 1) co_await sleep_for(detail::pause_after(failures_), where);
+    try {
+      const bool more = co_await refill(where);
+      failures_ = 0;
+      co_return more;
+    } catch (const std::system_error& e) {
+      if (e.code() != errc::cancelled) ++failures_;
+      throw;
+    } catch (...) {
+      ++failures_;
+      throw;
+    }
+  }
+
+  task<bool> refill(std::source_location where) {
+    while (next_ == batch_.size()) {
+      if (reader_) {
+        co_await read_more(where);
+      } else if (pending_) {
+        co_await open_pending(where);
+      } else {
+        std::optional<std::string> path =
+            co_await detail::pop_from_producer<std::string>(files_, name_, "file name", where);
+        if (!path) co_return false;
+        current_work_ = std::move(*path);
+        pending_ = true;
+      }
+    }
+    co_return true;
+  }
+
+  task<void> read_more(std::source_location where) {
+    batch_.clear();
+    next_ = 0;
+    const bool more = co_await reader_->read_batch(batch_, where);
+    reports_ = reader_->statistics().reports;
+    if (!more) finish_file();
+  }
+
+  // What has gone wrong is for the next call: this one has records to give. A stop is not: nothing
+  // was lost by it, and the next call may be another task's.
+  void keep_error() noexcept {
+    std::exception_ptr error = std::current_exception();
+    if (to_error_code(error) != errc::cancelled) error_ = std::move(error);
+  }
+
+  void check_count(std::size_t count) const {
+    if (count <= PTRDIFF_MAX) return;
+    throw failure(errc::invalid_argument, name_ + ": read_up_to: the count is " +
+                                              std::to_string(static_cast<std::ptrdiff_t>(count)) +
+                                              ", must be 0 or more");
+  }
+
+  void finish_file() {
+    left_over_ += reader_->statistics().left_over;
+    reader_.reset();
+    finished_ = started_.load();
+  }
+
+  // A copy, which may fail for want of memory: the record is taken when it is there.
+  [[nodiscard]] keyed_record next_record() const {
+    const record_position place = batch_.position(next_);
+    const auto& value = batch_[next_];
+    return {Reader::key(place),
+            std::string(reinterpret_cast<const char*>(value.data()), value.size()),
+            place.path.size(), place.offset, place.index};
+  }
+
+  void took_one() {
+    ++next_;
+    took(1);
+  }
+
+  // The records of the batch, up to `count` of them; fewer where there is no memory for more.
+  void add_to(std::vector<keyed_record>& records, std::size_t count) {
+    try {
+      while (next_ < batch_.size() && records.size() < count) {
+        records.push_back(next_record());
+        took_one();
+      }
+    } catch (const std::bad_alloc&) {
+      if (records.empty()) throw;
+    }
+  }
+
+  void took(std::size_t count) {
+    produced_ += count;
+    if constexpr (Reader::one_record_a_file) finish_file();
+  }
+
+  // A name that was taken stays pending until its file is open, or has failed to be.
+  task<void> open_pending(std::source_location where) {
+    std::exception_ptr failed;
+    try {
+      std::unique_ptr<Reader> opened = co_await Reader::open(current_work_, options_, where);
+      opened->count_reports(reports_);
+      if (resume_) go_to_place(*opened, *resume_);
+      reader_ = std::move(opened);
+    } catch (...) {
+      failed = std::current_exception();
+    }
+    if (failed && (resume_ || !is_of_file(to_error_code(failed)))) std::rethrow_exception(failed);
+    if (failed) co_return co_await leave_out(failed);
+    if (!resume_) ++started_;
+    resume_.reset();
+    pending_ = false;
+  }
+
+  // True: an error that speaks of this file, so that another may be in order. Else it speaks of how
+  // files are to be read, or of what the process is short of.
+  [[nodiscard]] bool is_of_file(const std::error_code& code) const noexcept {
+    const auto is_one_of = [&code](std::initializer_list<errc> all) {
+      return std::ranges::any_of(all, [&code](errc e) { return code == e; });
+    };
+    if (is_one_of({errc::cancelled, errc::resource_exhausted, errc::unavailable})) return false;
+    // A device may answer the next time.
+    if (code == std::errc::io_error) {
+      return options_.corruption.policy == corruption_policy::skip_file;
+    }
+    if (code.category() != error_category()) return true;  // the system's, such as ENAMETOOLONG
+    return current_work_.find('\0') != std::string::npos ||
+           is_one_of({errc::not_found, errc::permission_denied, errc::failed_precondition,
+                      errc::data_loss});
+  }
+
+  void go_to_place(Reader& reader, const reader_place& place) const {
+    const file_status now = reader.status();
+    const bool was_open = place.file_size != 0 || place.modified_ns != 0;
+    if (!was_open) return;
+    if (now.size != place.file_size || now.modified_ns != place.modified_ns) {
+      throw failure(errc::failed_precondition,
+                    name_ + ": cannot go on in " + current_work_ +
+                        ": the file has changed since the state was saved: " +
+                        std::to_string(place.file_size) + " bytes then, " +
+                        std::to_string(now.size) + " now" +
+                        (now.size == place.file_size ? ", and another time" : ""));
+    }
+    reader.seek(place.offset, place.index);
+  }
+
+  // A file that cannot be opened: throws, or reports it.
+  task<void> leave_out(std::exception_ptr failed) {
+    const corruption_options& o = options_.corruption;
+    if (o.policy != corruption_policy::skip_file || reports_ >= o.max_reports) {
+      pending_ = false;
+      std::rethrow_exception(failed);
+    }
+    const corruption_report report = detail::report_of_file(current_work_, failed);
+    pending_ = false;
+    ++reports_;
+    if (o.on_report) o.on_report(report);
+    if (o.log) co_await o.log->add(report);
+  }
+
+  [[nodiscard]] reader_state state() const {
+    reader_state s{.work_started = started_,
+                   .work_finished = finished_,
+                   .num_records_produced = produced_,
+                   .current_work = current_work_,
+                   .reports = reports_,
+                   .left_over = left_over_};
+    if (reader_) {
+      s.reports = reader_->statistics().reports;  // also of a read that has failed since
+      // Behind the last record the place may be behind what is left over, too.
+      if (next_ == batch_.size()) s.left_over += reader_->statistics().left_over;
+      const record_position next =
+          next_ < batch_.size() ? batch_.position(next_) : reader_->position();
+      const file_status file = reader_->status();
+      s.at = {next.offset, next.index, file.size, file.modified_ns};
+    } else if (resume_) {
+      s.at = resume_;
+    } else if (pending_) {
+      ++s.work_started;
+      s.at.emplace();
+    }
+    return s;
+  }
+
+  void go_to(reader_state s) {
+    const detail::one_at_a_time::use use(in_use_);
+    reader_.reset();
+    batch_.clear();
+    next_ = 0;
+    error_ = nullptr;
+    failures_ = 0;
+    started_ = s.work_started;
+    finished_ = s.work_finished;
+    produced_ = s.num_records_produced;
+    reports_ = s.reports;
+    left_over_ = s.left_over;
+    current_work_ = std::move(s.current_work);
+    pending_ = s.at.has_value();
+    resume_ = s.at;
+  }
+
+  Queue& files_;
+  const options_type options_;
+  const std::string name_;
+  detail::one_at_a_time in_use_;
+  std::unique_ptr<Reader> reader_;  // of the current file, while it is not finished
+  batch_type batch_;                // its last records; from next_ on they are not delivered
+  std::size_t next_ = 0;
+  std::string current_work_;
+  bool pending_ = false;                // the current file is to be opened
+  std::optional<reader_place> resume_;  // where to go on in it
+  std::exception_ptr error_;            // for the next call
+  unsigned failures_ = 0;               // consecutive calls that failed
+  std::atomic<std::uint64_t> started_{0};
+  std::atomic<std::uint64_t> finished_{0};
+  std::atomic<std::uint64_t> produced_{0};
+  std::atomic<std::uint64_t> reports_{0};
+  std::atomic<std::uint64_t> left_over_{0};
+};
+
+}  // namespace leat

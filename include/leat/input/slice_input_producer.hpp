@@ -1,0 +1,35 @@
+#pragma once
+
+#include "leat/input/basic_producer.hpp"
+#include "leat/tensor/element_spec.hpp"
+#include "leat/tensor/tensor_tuple.hpp"
+
+namespace leat {
+
+/// Produces elements of a row from each of several columns, epoch by epoch; see basic_producer.
+/// Rows of one index stay together, whatever the order.
+///
+///     auto data = leat::tensor_tuple::named({{"image", images}, {"label", labels}});
+///     leat::slice_input_producer samples(data, {.num_epochs = 10});
+///
+/// An element has the names of the columns.
+///
+/// Cost: the columns are shared with those who gave them; an element is a copy of its rows.
+/// Source: tf.train.slice_input_producer.
+class slice_input_producer final : public basic_producer<tensor_tuple> {
+ public:
+  /// Errors: invalid_argument for no columns or no rows, for a column without dimension 0 or with
+  ///         another number of rows than the first one, and as basic_producer.
+  explicit slice_input_producer(tensor_tuple columns, const producer_options& options = {});
+
+  /// What the elements are.
+  [[nodiscard]] const element_spec& spec() const noexcept { return spec_; }
+
+ private:
+  [[nodiscard]] tensor_tuple element(std::size_t row) const;
+
+  const tensor_tuple columns_;
+  const element_spec spec_;
+};
+
+}  // namespace leat

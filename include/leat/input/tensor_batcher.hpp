@@ -1,0 +1,381 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "leat/async/task.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/wait_limit.hpp"
+#include "leat/base/batch_remainder.hpp"
+#include "leat/base/braced.hpp"
+#include "leat/coordination/coordinator.hpp"
+#include "leat/input/batcher.hpp"
+#include "leat/input/detail/retained_elements.hpp"
+#include "leat/input/element_source.hpp"
+#include "leat/queue/detail/ticket_lock.hpp"
+#include "leat/queue/element_byte_size.hpp"
+#include "leat/queue/memory_budget.hpp"
+#include "leat/queue/queue_base.hpp"
+#include "leat/queue/queue_statistics.hpp"
+#include "leat/tensor/batch_spec.hpp"
+#include "leat/tensor/column_batch.hpp"
+#include "leat/tensor/tensor_tuple.hpp"
+
+namespace leat {
+
+/// How elements are batched.
+struct tensor_batch_options {
+  std::size_t batch_size = 0;
+  std::size_t capacity = 32;           ///< of the queue, in elements; may be below batch_size
+  bool dynamic_pad = false;            ///< unknown dimensions become the largest of a batch
+  remainder last = remainder::keep;    ///< keep: the last batch may be smaller
+  std::size_t max_size = unbounded;    ///< bytes of all elements in the queue
+  memory_budget* budget = nullptr;     ///< of bytes, shared with other queues; must outlive this
+  braced<std::string> name = "batch";  ///< for messages and reports
+  /// How long next() waits for a batch before it fails with deadline_exceeded, and says what the
+  /// batcher has and who should feed it; nothing is taken then. None: for ever.
+  std::optional<time_span> patience = {};
+};
+
+/// How elements are shuffled and batched; as tensor_batch_options.
+struct tensor_shuffle_batch_options {
+  std::size_t batch_size = 0;
+  std::size_t capacity = 0;
+  std::size_t min_after_dequeue = 0;  ///< elements that stay in while the input lasts
+  std::optional<std::uint64_t> seed = {};
+  bool dynamic_pad = false;
+  remainder last = remainder::keep;
+  std::size_t max_size = unbounded;
+  memory_budget* budget = nullptr;
+  braced<std::string> name = "shuffle_batch";
+  std::optional<time_span> patience = {};
+};
+
+/// Collects elements, from sources or by hand, and gives them out as batches of columns; what
+/// tensor_batch and tensor_shuffle_batch have in common.
+///
+///     leat::tensor_batch samples(decoder.spec(), {.batch_size = 128});
+///     samples.add([&] { return next_sample(reader, decoder); });
+///     samples.start(coord);
+///     while (auto batch = co_await samples.next()) learn((*batch)["image"], (*batch)["label"]);
+///
+/// Sources: add() one and run it in several tasks, or several, each its own; their specs are joined
+/// by merge() or relax(). Each element is checked when it enters. When the last source has ended
+/// the queue closes, and what is left is drained. What a source fails with next() throws, once what
+/// came before was given out.
+///
+/// Fed by hand it is pushed to and closed by the program.
+///
+/// Lives until the coordinator or group was joined. Thread safety: thread-bound until it was
+/// started; then next(), pushes and close() are shared-safe.
+/// Cost: an element is allocated when it enters and freed when its batch is made, one allocation
+///       for each component; a batch is one for each component and one pass over the values.
+template <class Batcher>
+class basic_tensor_batcher {
+ public:
+  basic_tensor_batcher(const basic_tensor_batcher&) = delete;
+  basic_tensor_batcher& operator=(const basic_tensor_batcher&) = delete;
+
+  /// Adds a source of elements; see element_source. It is called by one task or several until it
+  /// gives nothing: then each of them ends after what it is about to get.
+  ///
+  /// Errors: invalid_argument, for options that make no sense.
+  template <element_source Source>
+  void add(Source source, source_options how = {}) {
+    if (how.name.empty()) how.name = "source " + std::to_string(sources_);
+    const std::string owner = owner_ + ", " + how.name;
+    constexpr bool filters = std::same_as<source_result<Source>, std::optional<maybe_element>>;
+    detail::check_source(how, filters, owner);
+    const std::size_t tasks = how.tasks;
+    const auto shared = std::make_shared<feed<Source>>(std::move(source), std::move(how), owner);
+    for (std::size_t i = 0; i < tasks; ++i) {
+      const std::string suffix = tasks > 1 ? ", task " + std::to_string(i) : std::string();
+      rows_.add([this, shared] { return run(*shared); }, shared->how.name + suffix,
+                shared->how.home);
+    }
+    ++sources_;
+  }
+
+  /// Starts the sources on the scheduler that runs now, or on `home`.
+  /// Errors: invalid_argument when there is none; std::bad_alloc: then none runs.
+  void start(coordinator& coord) { rows_.start(coord); }
+  void start(coordinator& coord, scheduler& home) { rows_.start(coord, home); }
+  /// The same without a coordinator: a source that fails ends alone, the others go on.
+  void start(task_group& group) { rows_.start(group); }
+  void start(task_group& group, scheduler& home) { rows_.start(group, home); }
+
+  /// Adds an element by hand, waiting until there is room. False: closed.
+  ///
+  /// Errors:       invalid_argument for one that does not match the spec; cancelled; see
+  ///               basic_queue::push().
+  /// Cancellation: total.
+  [[nodiscard]] task<bool> push(tensor_tuple element,
+                                std::source_location where = std::source_location::current()) {
+    spec_.check(element, owner_);
+    co_return co_await rows_.queue().push(std::move(element), where);
+  }
+
+  /// Adds the elements of a batch in one unbroken run. Gives how many went in: fewer than there are
+  /// when the queue was closed meanwhile. Of a batch of none that is 0, at once and always.
+  ///
+  /// Errors:       the same; see basic_queue::push_many().
+  /// Cancellation: partial: what is in stays in, the rest never enters.
+  [[nodiscard]] task<std::size_t> push_many(
+      tensor_tuple batch, std::source_location where = std::source_location::current()) {
+    std::vector<tensor_tuple> rows = spec_.rows(std::move(batch), std::nullopt, owner_);
+    co_return co_await rows_.queue().push_many(rows, where);
+  }
+
+  /// push() and push_many() for an OS thread, which they block, within a limit or without; see
+  /// blocking_face.
+  bool wait_push(tensor_tuple element,
+                 std::source_location where = std::source_location::current()) {
+    spec_.check(element, owner_);
+    return rows_.queue().wait_push(std::move(element), where);
+  }
+  bool wait_push(tensor_tuple element, const wait_limit& limit,
+                 std::source_location where = std::source_location::current()) {
+    spec_.check(element, owner_);
+    return rows_.queue().wait_push(std::move(element), limit, where);
+  }
+  std::size_t wait_push_many(tensor_tuple batch,
+                             std::source_location where = std::source_location::current()) {
+    std::vector<tensor_tuple> rows = spec_.rows(std::move(batch), std::nullopt, owner_);
+    return rows_.queue().wait_push_many(rows, where);
+  }
+  std::size_t wait_push_many(tensor_tuple batch, const wait_limit& limit,
+                             std::source_location where = std::source_location::current()) {
+    std::vector<tensor_tuple> rows = spec_.rows(std::move(batch), std::nullopt, owner_);
+    return rows_.queue().wait_push_many(rows, limit, where);
+  }
+
+  /// No more input: what is inside is given out. For who feeds by hand; sources do it themselves.
+  bool close() noexcept { return rows_.queue().close(); }
+
+  /// The next batch, waiting until it is full, or, with remainder::keep, the input has ended.
+  /// Empty: the input has ended.
+  ///
+  /// Errors:       cancelled; what befell a source; when there is no memory for the batch
+  ///               std::bad_alloc (or invalid_argument where 64 bits cannot count it): the next
+  ///               call tries again with the same elements; deadline_exceeded, when the patience
+  ///               has ended or, if no patience is set, when nothing has arrived for 60 s and
+  ///               start() was never called, or a task waits for a producer that was never started.
+  /// Cancellation: total.
+  [[nodiscard]] task<std::optional<batch_columns>> next(
+      std::source_location where = std::source_location::current()) {
+    detail::held_batches::batch elements = held_.take();
+    if (!elements.empty()) co_return batch_of(elements);
+    elements.emplace_back();  // before they are taken: to keep them needs no memory then
+    auto taken = co_await rows_.next(where);
+    co_return batch_of(elements, std::move(taken));
+  }
+
+  /// The same for an OS thread, which it blocks, within a limit or without, whatever the patience;
+  /// see blocking_face. Without a limit it fails with deadline_exceeded as next() does if no
+  /// patience is set.
+  std::optional<batch_columns> wait_next(
+      std::source_location where = std::source_location::current()) {
+    return block_for_next(where);
+  }
+  std::optional<batch_columns> wait_next(
+      const wait_limit& limit, std::source_location where = std::source_location::current()) {
+    return block_for_next(limit, where);
+  }
+
+  /// Elements that were left over at the end, with remainder::drop; 0 before the end.
+  [[nodiscard]] std::size_t dropped() const noexcept { return rows_.dropped(); }
+
+  [[nodiscard]] const batch_spec& spec() const noexcept { return spec_; }
+  [[nodiscard]] std::size_t batch_size() const noexcept { return rows_.batch_size(); }
+  [[nodiscard]] const std::string& name() const noexcept { return queue().name(); }
+  /// How full the queue is now, under TensorFlow's tag. Thread safety: shared-safe.
+  [[nodiscard]] leat::fullness fullness() const { return rows_.fullness(); }
+  /// The queue between the sources and the batches: for its statistics, to close or to fail it.
+  [[nodiscard]] queue_base& queue() noexcept { return rows_.queue(); }
+  [[nodiscard]] const queue_base& queue() const noexcept { return rows_.queue(); }
+
+ protected:
+  /// The form says the rest in the options of its Batcher.
+  template <class Options>
+  basic_tensor_batcher(batch_spec spec, bool dynamic_pad, const Options& options)
+      : spec_(std::move(spec)), owner_("batcher '" + options.name + "'"), rows_(options) {
+    spec_.check_batchable(dynamic_pad, owner_);
+  }
+  ~basic_tensor_batcher() = default;
+
+ private:
+  template <class... How>
+  std::optional<batch_columns> block_for_next(const How&... how) {
+    detail::held_batches::batch elements = held_.take();
+    if (!elements.empty()) return batch_of(elements);
+    elements.emplace_back();
+    return batch_of(elements, rows_.wait_next(how...));
+  }
+
+  // What the tasks of one source share.
+  template <class Source>
+  struct feed {
+    feed(Source s, source_options h, std::string o)
+        : source(std::move(s)), how(std::move(h)), owner(std::move(o)), line(how.tasks) {}
+
+    Source source;
+    const source_options how;
+    const std::string owner;  // for messages
+    detail::ticket_line line;
+    bool ended = false;
+  };
+
+  struct let_next_go {
+    detail::ticket_line& line;
+    const std::size_t ticket;
+    ~let_next_go() { line.let_next(ticket); }
+  };
+
+  // One step of a source's task: false when there is no more.
+  template <class Source>
+  task<bool> run(feed<Source>& f) {
+    if (f.ended) return result(false);
+    return f.how.ordered ? run_in_turn(f) : run_freely(f);
+  }
+  static task<bool> result(bool more) { co_return more; }
+
+  template <class Source>
+  task<bool> run_freely(feed<Source>& f) {
+    auto got = co_await f.source();
+    co_return co_await enter(f, std::move(got));
+  }
+
+  template <class Source>
+  task<bool> run_in_turn(feed<Source>& f) {
+    const std::size_t ticket = f.line.take();
+    source_result<Source> got;
+    std::exception_ptr error;
+    try {
+      got = co_await f.source();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    std::exception_ptr stopped;
+    try {
+      co_await f.line.wait_for(ticket);
+    } catch (...) {
+      stopped = std::current_exception();
+    }
+    if (stopped) std::rethrow_exception(error ? error : stopped);  // nobody's turn comes any more
+    const let_next_go when_in{f.line, ticket};
+    if (error) std::rethrow_exception(error);
+    co_return co_await enter(f, std::move(got));
+  }
+
+  template <class Source>
+  task<bool> enter(feed<Source>& f, std::optional<tensor_tuple> got) {
+    if (!got) return end(f);
+    if (f.how.enqueue_many) return enter_all(spec_.rows(std::move(*got), std::nullopt, f.owner));
+    return enter_one(std::move(*got), f.owner);
+  }
+
+  template <class Source>
+  task<bool> enter(feed<Source>& f, std::optional<maybe_element> got) {
+    if (!got) return end(f);
+    const detail::wanted_rows wanted = detail::wanted(*got, f.how, f.owner);
+    if (!wanted.any) return result(true);
+    if (!f.how.enqueue_many) return enter_one(std::move(got->element), f.owner);
+    return enter_all(spec_.rows(std::move(got->element), wanted.each, f.owner));
+  }
+
+  template <class Source>
+  task<bool> end(feed<Source>& f) {
+    f.ended = true;
+    return result(false);
+  }
+
+  task<bool> enter_one(tensor_tuple element, const std::string& owner) {
+    spec_.check(element, owner);
+    co_return co_await rows_.queue().push(std::move(element));
+  }
+  task<bool> enter_all(std::vector<tensor_tuple> rows) {
+    const std::size_t in = co_await rows_.queue().push_many(rows);
+    co_return in == rows.size();
+  }
+
+  std::optional<batch_columns> batch_of(detail::held_batches::batch& room,
+                                        std::optional<std::vector<tensor_tuple>> taken) {
+    if (!taken) {
+      room = held_.take();  // the last ones, perhaps
+    } else {
+      room.front() = std::move(*taken);
+    }
+    return batch_of(room);
+  }
+  std::optional<batch_columns> batch_of(detail::held_batches::batch& elements) {
+    if (elements.empty()) return std::nullopt;
+    try {
+      return spec_.stack(elements.front());
+    } catch (...) {
+      held_.give_back(elements);
+      throw;
+    }
+  }
+
+  const batch_spec spec_;
+  const std::string owner_;  // "batcher 'name'", for messages
+  detail::held_batches held_;
+  std::size_t sources_ = 0;
+  Batcher rows_;  // last: its tasks use the others
+};
+
+/// Batches of elements in the order in which they come: of each source that in which it gives them.
+///
+///     leat::batch_spec spec({{.type = leat::dtype::int64, .shape = {}}});
+///     leat::tensor_batch numbers(spec, {.batch_size = 32});
+///
+/// Source: tf.train.batch, batch_join, maybe_batch, maybe_batch_join.
+class tensor_batch final : public basic_tensor_batcher<batch<tensor_tuple, size_of_element>> {
+ public:
+  /// Errors: invalid_argument, before anything runs: a batch size or a capacity of 0, a dense
+  ///         column of unknown rank, or without dynamic_pad of unknown dimensions.
+  tensor_batch(batch_spec spec, const tensor_batch_options& o)
+      : basic_tensor_batcher(std::move(spec), o.dynamic_pad,
+                             batch_options{.batch_size = o.batch_size,
+                                           .capacity = o.capacity,
+                                           .last = o.last,
+                                           .name = o.name,
+                                           .max_weight = o.max_size,
+                                           .budget = o.budget,
+                                           .patience = o.patience}) {}
+};
+
+/// Batches of elements drawn at random from those in the queue.
+///
+/// Recommended capacity: min_after_dequeue + (tasks + a few) * batch_size. With a seed and one task
+/// in all the order is the same each time.
+///
+/// Source: tf.train.shuffle_batch, shuffle_batch_join, maybe_shuffle_batch,
+/// maybe_shuffle_batch_join; dynamic_pad is leat's.
+class tensor_shuffle_batch final
+    : public basic_tensor_batcher<shuffle_batch<tensor_tuple, size_of_element>> {
+ public:
+  /// Errors: as tensor_batch, and for a minimum that is not below the capacity.
+  tensor_shuffle_batch(batch_spec spec, const tensor_shuffle_batch_options& o)
+      : basic_tensor_batcher(std::move(spec), o.dynamic_pad,
+                             shuffle_batch_options{.batch_size = o.batch_size,
+                                                   .capacity = o.capacity,
+                                                   .min_after_dequeue = o.min_after_dequeue,
+                                                   .seed = o.seed,
+                                                   .last = o.last,
+                                                   .name = o.name,
+                                                   .max_weight = o.max_size,
+                                                   .budget = o.budget,
+                                                   .patience = o.patience}) {}
+};
+
+}  // namespace leat

@@ -1,0 +1,51 @@
+#include "leat/input/basic_producer.hpp"
+
+#include <numeric>
+
+#include "leat/base/error.hpp"
+
+namespace leat::detail {
+namespace {
+
+std::string quoted(const std::string& name) { return "producer '" + name + "'"; }
+
+}  // namespace
+
+producer_order::producer_order(const producer_options& options)
+    : limit_(options.num_epochs, quoted(options.name)),
+      shuffle_(options.shuffle),
+      random_(seed_or_entropy(options.seed)) {
+  if (options.num_epochs || options.capacity != unbounded) return;
+  throw failure(errc::invalid_argument, quoted(options.name) +
+                                            ": without num_epochs it would fill all memory; give "
+                                            "it a capacity");
+}
+
+bool producer_order::begin_epoch(std::size_t items) {
+  const std::optional<std::uint64_t> epoch = limit_.next();
+  if (!epoch) return false;
+  epoch_ = *epoch;
+  if (!shuffle_) return true;
+  order_.resize(items);
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  random_engine random = random_.stream(epoch_);
+  shuffle(order_.begin(), order_.end(), random);
+  return true;
+}
+
+failure closed_by_others(const std::string& producer, std::uint64_t epoch, std::size_t place,
+                         std::size_t items) {
+  return {errc::aborted, quoted(producer) +
+                             ": another user of the shared queue has closed it before item " +
+                             std::to_string(place) + " of " + std::to_string(items) + " in epoch " +
+                             std::to_string(epoch) +
+                             "; give this producer a name of its own, or both no num_epochs"};
+}
+
+void require_items(std::size_t count, const std::string& producer, std::string_view what) {
+  if (count > 0) return;
+  throw failure(errc::invalid_argument,
+                quoted(producer) + ": " + std::string(what) + " is empty; nothing can be produced");
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,27 @@
+#include "leat/input/in_memory_source.hpp"
+
+#include <utility>
+
+#include "leat/base/error.hpp"
+
+namespace leat {
+
+preloaded::preloaded(const batch_spec& spec, tensor_tuple columns,
+                     std::optional<std::uint64_t> num_epochs)
+    : rows_(spec.rows(std::move(columns), std::nullopt, "preloaded")), epochs_left_(num_epochs) {
+  if (rows_.empty()) throw failure(errc::invalid_argument, "preloaded: the columns have no rows");
+  if (num_epochs == std::uint64_t{0}) {
+    throw failure(errc::invalid_argument, "preloaded: 0 epochs; std::nullopt is for no limit");
+  }
+}
+
+task<std::optional<tensor_tuple>> preloaded::operator()() {
+  if (next_ == rows_.size()) {
+    next_ = 0;
+    if (epochs_left_) --*epochs_left_;
+  }
+  if (epochs_left_ == std::uint64_t{0}) co_return std::nullopt;
+  co_return rows_[next_++];
+}
+
+}  // namespace leat

@@ -1,0 +1,102 @@
+#include "leat/input/reader_state.hpp"
+
+#include <protozero/exception.hpp>
+#include <protozero/pbf_reader.hpp>
+#include <protozero/pbf_writer.hpp>
+
+#include "leat/base/error.hpp"
+
+namespace leat {
+namespace {
+
+enum field : protozero::pbf_tag_type {
+  started = 1,
+  finished = 2,
+  produced = 3,
+  current = 4,
+  offset = 5,
+  index_in_file = 6,
+  file_size = 7,
+  modified = 8,
+  reported = 9,
+  left = 10,
+};
+
+// What is wrong with a state; null when nothing is.
+const char* fault_of(const reader_state& s) noexcept {
+  if (s.work_started < s.work_finished) return "more files are finished than were begun";
+  const std::uint64_t open = s.work_started - s.work_finished;
+  if (open > 1) return "more than one file is being read";
+  if (open == 1 && !s.at) return "a file is being read, and it does not say where";
+  if (open == 0 && s.at) return "a place in a file, and none is being read";
+  if (open == 1 && s.current_work.empty()) return "a file without a name is being read";
+  return nullptr;
+}
+
+void read_field(protozero::pbf_reader& message, reader_state& s) {
+  const auto number = message.tag();
+  const auto place = [&]() -> reader_place& { return s.at ? *s.at : s.at.emplace(); };
+  if (number == current && message.wire_type() == protozero::pbf_wire_type::length_delimited) {
+    s.current_work = message.get_string();
+    return;
+  }
+  if (message.wire_type() != protozero::pbf_wire_type::varint) {
+    throw protozero::unknown_pbf_wire_type_exception();
+  }
+  const std::uint64_t value = message.get_uint64();
+  // Nobody counts so far; the time may be before 1970.
+  if (value > INT64_MAX && number != modified) throw protozero::invalid_tag_exception();
+  switch (number) {
+    case started: s.work_started = value; break;
+    case finished: s.work_finished = value; break;
+    case produced: s.num_records_produced = value; break;
+    case offset: place().offset = value; break;
+    case index_in_file: place().index = value; break;
+    case file_size: place().file_size = value; break;
+    case modified: place().modified_ns = static_cast<std::int64_t>(value); break;
+    case reported: s.reports = value; break;
+    case left: s.left_over = value; break;
+    default: throw protozero::invalid_tag_exception();
+  }
+}
+
+}  // namespace
+
+std::string reader_state::to_bytes() const {
+  std::string bytes;
+  protozero::pbf_writer message(bytes);
+  const auto add = [&](field f, std::uint64_t value) {
+    if (value != 0) message.add_uint64(f, value);
+  };
+  add(started, work_started);
+  add(finished, work_finished);
+  add(produced, num_records_produced);
+  if (!current_work.empty()) message.add_string(current, current_work);
+  if (at) {
+    message.add_uint64(offset, at->offset);  // also 0: it says that there is a place
+    add(index_in_file, at->index);
+    add(file_size, at->file_size);
+    add(modified, static_cast<std::uint64_t>(at->modified_ns));
+  }
+  add(reported, reports);
+  add(left, left_over);
+  return bytes;
+}
+
+reader_state reader_state::from_bytes(std::string_view bytes, std::string_view reader) {
+  reader_state s;
+  const char* fault = nullptr;
+  try {
+    protozero::pbf_reader message(bytes.data(), bytes.size());
+    while (message.next()) read_field(message, s);
+    fault = fault_of(s);
+  } catch (const protozero::exception&) {
+    fault = "its bytes are no state of a reader";
+  }
+  if (!fault && s.to_bytes() != bytes) fault = "its bytes are not as a reader writes them";
+  if (!fault) return s;
+  throw failure(errc::invalid_argument,
+                std::string(reader) + ": the state cannot be restored: " + fault);
+}
+
+}  // namespace leat

@@ -1,0 +1,212 @@
+#include "leat/input/batcher.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/input/range_input_producer.hpp"
+#include "support/leat_test.hpp"
+#include "support/refusal.hpp"
+
+namespace batcher_test {
+
+using leat::task;
+
+struct counter {
+  int limit;
+  int next = 0;
+
+  template <class Queue>
+  task<bool> step(Queue& queue) {
+    if (next == limit) co_return false;
+    const bool in = co_await queue.push(int{next});
+    ++next;
+    co_return in;
+  }
+};
+
+template <class Batcher>
+task<std::vector<std::vector<int>>> batches_of(Batcher& b) {
+  std::vector<std::vector<int>> all;
+  for (;;) {
+    auto batch = co_await b.next();
+    if (!batch) break;
+    all.push_back(std::move(*batch));
+  }
+  co_return all;
+}
+
+LEAT_TEST("batch: items in order, the last batch may be smaller", "[pipeline]") {
+  leat::batch<int> b({.batch_size = 4, .capacity = 3});
+  counter c{10};
+  b.add([&] { return c.step(b.queue()); });
+  leat::coordinator coord;
+  b.start(coord);
+  const auto all = co_await batches_of(b);
+  co_await coord.join();
+  CHECK(all == std::vector<std::vector<int>>{{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9}});
+  CHECK(b.dropped() == 0);
+}
+
+LEAT_TEST("batch: what is dropped at the end is counted", "[pipeline]") {
+  leat::batch<int> b({.batch_size = 4, .last = leat::remainder::drop});
+  counter c{10};
+  b.add([&] { return c.step(b.queue()); });
+  leat::coordinator coord;
+  b.start(coord);
+  const auto all = co_await batches_of(b);
+  co_await coord.join();
+  CHECK(all.size() == 2);
+  CHECK(b.dropped() == 2);
+}
+
+LEAT_TEST("shuffle_batch: every item once, not in order, from several operations", "[pipeline]") {
+  leat::shuffle_batch<int> b({.batch_size = 8, .capacity = 32, .min_after_dequeue = 16, .seed = 1});
+  std::vector<counter> counters(3, counter{100});
+  for (auto& c : counters) b.add([&b, &c] { return c.step(b.queue()); });
+  leat::coordinator coord;
+  b.start(coord);
+  const auto batches = co_await batches_of(b);
+  co_await coord.join();
+  std::vector<int> all;
+  for (const auto& batch : batches) all.insert(all.end(), batch.begin(), batch.end());
+  CHECK_FALSE(std::is_sorted(all.begin(), all.end()));
+  std::sort(all.begin(), all.end());
+  REQUIRE(all.size() == 300);
+  for (std::size_t i = 0; i < 300; ++i) REQUIRE(all[i] == static_cast<int>(i / 3));
+}
+
+TEST_CASE("batch: a thread waits for the next one within a limit", "[pipeline]") {
+  using namespace std::chrono_literals;
+  for (const leat::remainder last : {leat::remainder::keep, leat::remainder::drop}) {
+    leat::batch<int> b({.batch_size = 2, .last = last});
+    CHECK(b.queue().wait_push(1));
+    CHECK_THROWS_AS(b.wait_next(1ms), leat::failure);
+    CHECK(b.queue().size() == 1);
+    CHECK(b.queue().wait_push(2));
+    CHECK(b.wait_next(24h) == std::vector<int>{1, 2});
+  }
+}
+
+TEST_CASE("shuffle_batch: what makes no sense is refused", "[pipeline]") {
+  CHECK_THROWS_AS(leat::shuffle_batch<int>({.batch_size = 0, .capacity = 4}), leat::failure);
+  CHECK_THROWS_AS(
+      leat::shuffle_batch<int>({.batch_size = 2, .capacity = 4, .min_after_dequeue = 4}),
+      leat::failure);
+  CHECK_THROWS_AS(leat::batch<int>({.batch_size = 2, .capacity = 0}), leat::failure);
+}
+
+// The next element of a producer's queue.
+task<bool> forward(leat::range_input_producer& from, leat::fifo_queue<int>& into) {
+  const auto number = co_await from.queue().pop();
+  if (!number) co_return false;
+  co_return co_await into.push(static_cast<int>(*number));
+}
+
+LEAT_TEST("batch: a source that waits for a producer that was never started is named after 60 s",
+          "[pipeline]") {
+  leat::batch<int> b({.batch_size = 2, .name = "pairs"});
+  leat::range_input_producer numbers(4, {.num_epochs = 1, .shuffle = false, .name = "numbers"});
+  b.add([&] { return forward(numbers, b.queue()); });
+  leat::coordinator coord;
+  b.start(coord);
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = home.now();
+  std::string said;
+  try {
+    co_await b.next();
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == leat::errc::deadline_exceeded);
+    said = e.what();
+  }
+  INFO(said);
+  CHECK(leat_test::contains(said, "batcher 'pairs': no batch for 60"));
+  CHECK(leat_test::contains(said, "never started: producer 'numbers': call start(coordinator)"));
+  CHECK(home.now() - begin == std::chrono::seconds(60));
+  numbers.start(coord);
+  const std::vector<std::vector<int>> expected{{0, 1}, {2, 3}};
+  CHECK(co_await batches_of(b) == expected);
+  co_await coord.join();
+}
+
+// A batcher whose wait_next() waits for less than 60 s for what was never started.
+struct impatient_batch : leat::basic_batcher<leat::fifo_queue<int>> {
+  explicit impatient_batch(leat::batch_options o)
+      : basic_batcher(o, leat::queue_options{.capacity = o.capacity, .name = o.name}) {}
+
+  std::optional<std::vector<int>> wait_briefly() {
+    return wait_for_start(std::chrono::milliseconds(20), std::source_location::current());
+  }
+  std::string starvation() {
+    try {
+      static_cast<void>(wait_briefly());
+    } catch (const leat::failure& e) {
+      CHECK(e.code() == leat::errc::deadline_exceeded);
+      return e.what();
+    }
+    return "no error";
+  }
+};
+
+TEST_CASE("batch: a thread that waits for what was never started is told", "[pipeline]") {
+  impatient_batch b({.batch_size = 2, .name = "pairs"});
+  leat::range_input_producer numbers(4, {.num_epochs = 1, .shuffle = false, .name = "numbers"});
+  b.add([&] { return forward(numbers, b.queue()); });
+  CHECK(
+      leat_test::contains(b.starvation(),
+                          "batcher 'pairs': no batch for 0.020000 s, and 0 of the 2 elements that "
+                          "it takes: its sources were never started: call start()"));
+  leat::runtime rt({.threads = 1});
+  leat::coordinator coord;
+  b.start(coord, rt.get_scheduler());
+  while (numbers.queue().statistics().waiting_pops == 0) std::this_thread::yield();
+  CHECK(leat_test::contains(b.starvation(), "never started: producer 'numbers'"));
+  numbers.start(coord, rt.get_scheduler());
+  CHECK((b.wait_briefly() == std::vector<int>{0, 1}));
+  CHECK((b.wait_next() == std::vector<int>{2, 3}));
+  CHECK_FALSE(b.wait_next().has_value());
+  leat::sync_wait(coord.join());
+}
+
+TEST_CASE("batch: a thread waits on for a slow source", "[pipeline]") {
+  impatient_batch b({.batch_size = 2});
+  leat::range_input_producer unused(4, {.num_epochs = 1, .shuffle = false, .name = "unused"});
+  counter c{2};
+  bool slept = false;
+  b.add([&]() -> task<bool> {
+    if (!slept) co_await leat::sleep_for(std::chrono::milliseconds(100));
+    slept = true;
+    co_return co_await c.step(b.queue());
+  });
+  leat::runtime rt({.threads = 1});
+  leat::coordinator coord;
+  b.start(coord, rt.get_scheduler());
+  CHECK((b.wait_briefly() == std::vector<int>{0, 1}));
+  leat::sync_wait(coord.join());
+}
+
+LEAT_TEST("batch: a source that takes longer than 60 s is no error", "[pipeline]") {
+  leat::batch<int> b({.batch_size = 2});
+  leat::range_input_producer unused(4, {.num_epochs = 1, .shuffle = false, .name = "unused"});
+  counter c{2};
+  b.add([&]() -> task<bool> {
+    co_await leat::sleep_for(std::chrono::seconds(100));
+    co_return co_await c.step(b.queue());
+  });
+  leat::coordinator coord;
+  b.start(coord);
+  const std::vector<std::vector<int>> expected{{0, 1}};
+  CHECK(co_await batches_of(b) == expected);
+  co_await coord.join();
+}
+
+}  // namespace batcher_test

@@ -1,0 +1,278 @@
+// How a pipeline of a limited number of epochs ends: section 11 of the specification. A producer of
+// names, readers that share an example queue, a trainer.
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "leat/async/sleep.hpp"
+#include "leat/base/error.hpp"
+#include "leat/input/input_producer.hpp"
+#include "leat/input/queue_reader.hpp"
+#include "leat/io/reader/line_reader.hpp"
+#include "leat/sim/world.hpp"
+#include "support/leat_test.hpp"
+#include "support/outcome_of.hpp"
+#include "support/refusal.hpp"
+
+namespace clean_shutdown_test {
+
+using namespace std::chrono_literals;
+using leat::errc;
+using leat::task;
+using leat::sim::world;
+using leat_test::contains;
+using leat_test::outcome_of;
+using names = std::vector<std::string>;
+using lines = leat::queue_reader<leat::line_reader>;
+
+constexpr std::size_t minimum = 5;  // examples that stay in the queue while it is open
+
+task<> join(leat::coordinator& coord) { co_await coord.join(); }
+
+struct shape_of_it {
+  std::size_t files;
+  std::size_t readers;
+  std::int64_t epochs = 1;
+};
+
+// What the stages share; the examples are lines.
+class input {
+ public:
+  input(world& w, const shape_of_it& shape) : world_(w) {
+    for (std::size_t f = 0; f < shape.files; ++f) {
+      std::string text;
+      for (std::uint64_t i = 0, n = w.random().below(8); i < n; ++i) {
+        const std::string line = std::to_string(f) + "." + std::to_string(i);
+        text += line + "\n";
+        expected[line] = shape.epochs;
+      }
+      paths.push_back("/in/" + std::to_string(f));
+      w.files().write_file(paths.back(), text);
+    }
+    producer = std::make_unique<leat::string_input_producer>(
+        paths,
+        leat::producer_options{.num_epochs = shape.epochs,
+                               .seed = w.random()(),
+                               .capacity = 1 + static_cast<std::size_t>(w.random().below(4))});
+    for (std::size_t i = 0; i < shape.readers; ++i) {
+      readers.push_back(std::make_unique<lines>(producer->queue()));
+      runner.add([this, i] { return read_one(*readers[i]); }, "reader " + std::to_string(i),
+                 &w.thread(i % w.threads()));
+    }
+    w.watch(producer->queue());
+    w.watch(examples);
+  }
+  ~input() { world_.unwatch(); }
+
+  leat::queue_run start(leat::coordinator& coord) {
+    producer->start(coord, world_.thread(world_.threads() - 1));
+    return runner.start(coord);
+  }
+
+  // All that the trainer gets until it hears of the end.
+  task<> train() {
+    for (;;) {
+      auto line = co_await examples.pop();
+      if (!line) break;
+      ++trained[*line];
+    }
+  }
+
+  names paths;
+  std::map<std::string, std::int64_t> expected;
+  std::map<std::string, std::int64_t> trained;
+  std::unique_ptr<leat::string_input_producer> producer;
+  leat::random_shuffle_queue<std::string> examples{
+      {.capacity = 12, .min_after_dequeue = minimum, .seed = 1, .name = "examples"}};
+  std::vector<std::unique_ptr<lines>> readers;
+  leat::queue_runner runner{examples};
+
+ private:
+  task<bool> read_one(lines& reader) {
+    auto record = co_await reader.read();
+    if (!record) co_return false;
+    co_return co_await examples.push(std::move(record->value));
+  }
+
+  world& world_;
+};
+
+// Runs `body` under some seeds with 1 to 16 readers.
+template <class Body>
+void under_seeds(std::uint64_t seeds, Body body) {
+  for (std::size_t readers = 1; readers <= 16; ++readers) {
+    for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+      world w(seed * 16 + readers, {.threads = 1 + seed % 3});
+      w.watch_frames();
+      w.run([&](world& here) -> task<> { co_await body(here, readers); });
+    }
+  }
+}
+
+TEST_CASE("clean shutdown: limited epochs end by themselves, every line of each epoch trained",
+          "[pipeline]") {
+  under_seeds(20, [](world& w, std::size_t readers) -> task<> {
+    const shape_of_it shape{1 + static_cast<std::size_t>(w.random().below(5)), readers, 3};
+    input in(w, shape);
+    leat::coordinator coord;
+    const leat::queue_run run = in.start(coord);
+    co_await in.train();  // a normal end, not an error
+    REQUIRE((in.trained == in.expected));
+    co_await run.join();  // the last one ends a moment behind the end that the trainer saw
+    REQUIRE(run.running() == 0);
+    REQUIRE_FALSE(coord.should_stop());
+    co_await coord.join();
+    REQUIRE(in.producer->queue().is_closed());
+    REQUIRE(in.producer->queue().size() == 0);
+    REQUIRE_FALSE(in.producer->queue().failure_cause());
+    REQUIRE_FALSE(in.examples.failure_cause());
+    REQUIRE(coord.secondary_errors().empty());
+  });
+}
+
+// Nobody trains until the readers have ended: what is in the queue stays, and drains below the
+// minimum.
+TEST_CASE("clean shutdown: what is queued when it ends stays and drains", "[pipeline]") {
+  world w(3);
+  w.run([](world& here) -> task<> {
+    for (std::size_t i = 0; i < 3; ++i) {
+      here.files().write_file("/" + std::to_string(i), "a\nb\n");
+    }
+    leat::coordinator coord;
+    leat::string_input_producer producer(names{"/0", "/1", "/2"}, {.num_epochs = 1});
+    leat::random_shuffle_queue<std::string> examples(
+        {.capacity = 12, .min_after_dequeue = 10, .seed = 1});
+    leat::queue_runner runner(examples);
+    lines reader(producer.queue());
+    runner.add([&]() -> task<bool> {
+      auto record = co_await reader.read();
+      if (!record) co_return false;
+      co_return co_await examples.push(std::move(record->value));
+    });
+    producer.start(coord);
+    runner.start(coord);
+    co_await coord.join();
+    CHECK(producer.queue().is_closed());
+    CHECK(examples.is_closed());
+    CHECK(examples.size() == 6);
+    int left = 0;
+    while (co_await examples.pop()) ++left;
+    CHECK(left == 6);
+  });
+}
+
+TEST_CASE("clean shutdown: Z07 of four readers of one file three end at once, and close nothing",
+          "[pipeline]") {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    world w(seed);
+    w.run([](world& here) -> task<> {
+      input in(here, {1, 4});
+      std::string text;
+      for (int i = 0; i < 30; ++i) text += "0." + std::to_string(i) + "\n";
+      here.files().write_file("/in/0", text);
+      in.expected.clear();
+      for (int i = 0; i < 30; ++i) in.expected["0." + std::to_string(i)] = 1;
+      leat::coordinator coord;
+      const leat::queue_run run = in.start(coord);
+      co_await leat::sleep_for(1h);  // the one that has the file waits for room
+      REQUIRE(run.running() == 1);
+      REQUIRE_FALSE(in.examples.is_closed());
+      REQUIRE(in.examples.size() == 12);
+      co_await in.train();
+      REQUIRE((in.trained == in.expected));
+      REQUIRE(run.running() == 0);
+      co_await coord.join();
+    });
+  }
+}
+
+TEST_CASE("clean shutdown: any other error stops all, and is the trainer's", "[pipeline]") {
+  under_seeds(10, [](world& w, std::size_t readers) -> task<> {
+    const shape_of_it shape{3, readers, 3};
+    input in(w, shape);
+    in.producer->queue().fail(
+        std::make_exception_ptr(leat::failure(errc::permission_denied, "/in is not for you")));
+    leat::coordinator coord;
+    const leat::queue_run run = in.start(coord);
+    const std::string trainer = (co_await outcome_of(in.train())).text;
+    const std::string joined = (co_await outcome_of(join(coord))).text;
+    REQUIRE(contains(trainer, "/in is not for you"));
+    REQUIRE(joined == trainer);
+    REQUIRE(run.running() == 0);
+    REQUIRE(in.trained.empty());
+  });
+}
+
+TEST_CASE("clean shutdown: a missing file stops all, whoever meets it", "[pipeline]") {
+  under_seeds(10, [](world& w, std::size_t readers) -> task<> {
+    const shape_of_it shape{3, readers, 3};
+    input in(w, shape);
+    leat::string_input_producer bad(names{"/missing"}, {.num_epochs = 1});
+    lines one_more(bad.queue());
+    in.runner.add([&]() -> task<bool> { co_return (co_await one_more.read()).has_value(); });
+    leat::coordinator coord;
+    bad.start(coord);
+    const leat::queue_run run = in.start(coord);
+    const std::string trainer = (co_await outcome_of(in.train())).text;
+    const leat_test::outcome joined = co_await outcome_of(join(coord));
+    REQUIRE(joined.code == errc::not_found);
+    REQUIRE(contains(joined.text, "/missing"));
+    REQUIRE(trainer == joined.text);
+    REQUIRE(run.running() == 0);
+    for (const auto& [line, count] : in.trained) REQUIRE(count <= in.expected[line]);
+  });
+}
+
+TEST_CASE("clean shutdown: a stop cancels what waits for room; what is in can be taken",
+          "[pipeline]") {
+  under_seeds(10, [](world& w, std::size_t readers) -> task<> {
+    const shape_of_it shape{4, readers, 1000};
+    input in(w, shape);
+    leat::coordinator coord;
+    const leat::queue_run run = in.start(coord);
+    co_await leat::sleep_for(1us * w.random().below(2000));
+    coord.request_stop();
+    co_await coord.join();
+    REQUIRE(run.running() == 0);
+    REQUIRE(in.producer->queue().is_closed());
+    REQUIRE(in.examples.is_closed());
+    const std::size_t left = in.examples.size();
+    co_await in.train();
+    std::int64_t trained = 0;
+    for (const auto& [line, count] : in.trained) trained += count;
+    REQUIRE(static_cast<std::size_t>(trained) == left);
+  });
+}
+
+// By default only out_of_range means the end of the input.
+TEST_CASE("clean shutdown: to be cancelled by somebody else is no end of the input", "[pipeline]") {
+  world w(1);
+  w.run([](world&) -> task<> {
+    leat::fifo_queue<int> queue(1);
+    leat::queue_runner runner(queue);
+    runner.add([]() -> task<bool> {
+      co_await leat::sleep_for(1s);
+      throw leat::failure(errc::cancelled, "somebody has closed what it pushes into");
+    });
+    leat::coordinator coord;
+    runner.start(coord);
+    errc consumer = {};
+    try {
+      while (co_await queue.pop()) {
+      }
+    } catch (const leat::failure& e) {
+      consumer = static_cast<errc>(e.code().value());
+    }
+    bool failed = false;
+    try {
+      co_await coord.join();
+    } catch (const leat::failure&) {
+      failed = true;
+    }
+    REQUIRE(consumer == errc::cancelled);
+    REQUIRE(failed);
+  });
+}
+
+}  // namespace clean_shutdown_test

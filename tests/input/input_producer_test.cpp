@@ -1,0 +1,335 @@
+// The cases P of the specification that are about lists, and what all producers have in common.
+
+#include "leat/input/input_producer.hpp"
+
+#include <algorithm>
+#include <concepts>
+#include <utility>
+
+#include "input/producing.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/input/match_filenames_once.hpp"
+#include "leat/sim/world.hpp"
+
+using namespace producing;
+using namespace std::chrono_literals;
+using leat::string_input_producer;
+using leat::sim::world;
+
+namespace input_producer_test {
+
+task<names> find(names found) {
+  co_await leat::this_task::yield();
+  co_return found;
+}
+
+task<names> find_none() { return find({}); }
+task<names> find_two() { return find({"x", "y"}); }
+task<names> fail_to_find() {
+  co_await leat::this_task::yield();
+  throw leat::failure(errc::permission_denied, "/secret cannot be listed");
+}
+
+// As a member: a producer is no finder of its own items, which clang asks when it copies one.
+struct training {
+  explicit training(names files) : producer(std::move(files)) {}
+  string_input_producer producer;
+};
+static_assert(!std::copy_constructible<training>);
+
+// ------------------------------------------------------------------------------------ the epochs
+
+LEAT_TEST("string_input_producer: P08 without shuffling each epoch is the list", "[pipeline]") {
+  const names words{"to", "be", "or", "not", "to", "be"};
+  string_input_producer p(words, {.num_epochs = 3, .shuffle = false});
+  const names out = co_await all_of(p);
+  names expected;
+  for (int e = 0; e < 3; ++e) expected.insert(expected.end(), words.begin(), words.end());
+  CHECK(out == expected);
+  CHECK(p.queue().is_closed());
+}
+
+LEAT_TEST("string_input_producer: P09 all orders are equally likely", "[pipeline]") {
+  string_input_producer p({"a", "b", "c"}, {.num_epochs = 600, .seed = 5});
+  const names out = co_await all_of(p);
+  REQUIRE(out.size() == 1800);
+  check_orders(out, 3, 6, 61, 139);
+}
+
+LEAT_TEST("string_input_producer: P16 the queue holds no more than its capacity", "[pipeline]") {
+  names forty;
+  for (int i = 0; i < 40; ++i) forty.push_back(std::to_string(i));
+  string_input_producer p(forty, {.num_epochs = 1, .shuffle = false, .capacity = 3});
+  leat::coordinator coord;
+  p.start(coord);
+  names out;
+  for (;;) {
+    co_await leat::sleep_for(1s);
+    if (out.size() < 37) CHECK(p.queue().size() == 3);
+    auto item = co_await p.queue().pop();
+    if (!item) break;
+    out.push_back(std::move(*item));
+  }
+  co_await coord.join();
+  CHECK(out == forty);
+  CHECK(p.queue().statistics().peak_size == 3);
+}
+
+TEST_CASE("string_input_producer: P17 epochs do not mix, whatever the schedule", "[pipeline]") {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    world w(seed, {.threads = 2});
+    w.run([](world& here) -> task<> {
+      string_input_producer p({"a", "b", "c"},
+                              {.num_epochs = 50, .seed = here.seed(), .capacity = 2});
+      here.watch(p.queue());
+      leat::coordinator coord;
+      p.start(coord, here.thread(1));
+      names out;
+      for (;;) {
+        auto item = co_await p.queue().pop();
+        if (!item) break;
+        out.push_back(std::move(*item));
+      }
+      co_await coord.join();
+      here.unwatch();
+      REQUIRE(out.size() == 150);
+      for (auto at = out.begin(); at != out.end(); at += 3) {
+        std::sort(at, at + 3);
+        REQUIRE((names(at, at + 3) == names{"a", "b", "c"}));
+      }
+    });
+  }
+}
+
+// These orders are the contract: the same with every compiler, on every platform.
+LEAT_TEST("string_input_producer: the order of an epoch is a function of seed and epoch",
+          "[pipeline]") {
+  string_input_producer p({"a", "b", "c", "d", "e"}, {.num_epochs = 4, .seed = 7});
+  const names out = co_await all_of(p);
+  std::string text;
+  for (const std::string& s : out) text += s;
+  CHECK(text == "dbcaeacebdadbecdbeac");
+}
+
+LEAT_TEST("string_input_producer: without a seed the orders are others each time", "[pipeline]") {
+  names many;
+  for (int i = 0; i < 50; ++i) many.push_back(std::to_string(i));
+  string_input_producer a(many, {.num_epochs = 1});
+  string_input_producer b(many, {.num_epochs = 1});
+  const names first = co_await all_of(a);
+  const names second = co_await all_of(b);
+  CHECK(first != second);
+}
+
+LEAT_TEST("string_input_producer: without num_epochs it goes on until it is stopped",
+          "[pipeline]") {
+  string_input_producer p({"a", "b"}, {.shuffle = false, .capacity = 1});
+  leat::coordinator coord;
+  p.start(coord);
+  std::string text;
+  for (int i = 0; i < 101; ++i) text += *co_await p.queue().pop();
+  coord.request_stop();
+  co_await coord.join();
+  CHECK(text.substr(97) == "baba");
+  CHECK(p.queue().is_closed());
+}
+
+LEAT_TEST("input_producer: items of any type that can be copied", "[pipeline]") {
+  leat::input_producer<std::pair<int, std::string>> p({{1, "one"}, {2, "two"}},
+                                                      {.num_epochs = 1, .shuffle = false});
+  const auto out = co_await all_of(p);
+  REQUIRE(out.size() == 2);
+  CHECK(out[1].second == "two");
+}
+
+// --------------------------------------------------------------------------- what is refused
+
+TEST_CASE("string_input_producer: P03, P14 what makes no sense is refused at construction",
+          "[pipeline]") {
+  const auto said = [](names items, const leat::producer_options& options) {
+    return refusal([&] { return string_input_producer(std::move(items), options).items(); });
+  };
+  CHECK(contains(said({}, {.name = "names"}), "producer 'names': the list of items is empty"));
+  CHECK(contains(said({"a"}, {.num_epochs = 0}), "num_epochs is 0"));
+  CHECK(contains(said({"a"}, {.num_epochs = -1}), "num_epochs is -1"));
+  CHECK(contains(said({"a"}, {.capacity = 0}), "capacity"));
+  CHECK(contains(said({"a"}, {.capacity = leat::unbounded}), "without num_epochs"));
+}
+
+LEAT_TEST("string_input_producer: an unbounded queue takes all epochs at once", "[pipeline]") {
+  string_input_producer p({"a", "b"}, {.num_epochs = 100, .capacity = leat::unbounded});
+  leat::coordinator coord;
+  p.start(coord);
+  co_await coord.join();
+  CHECK(p.queue().size() == 200);
+}
+
+// ------------------------------------------------------------------- lists found at run time
+
+LEAT_TEST("string_input_producer: the list may be found at run time", "[pipeline]") {
+  string_input_producer p(find_two, {.num_epochs = 2, .shuffle = false});
+  CHECK(p.items() == 0);
+  const names out = co_await all_of(p);
+  CHECK(out == names{"x", "y", "x", "y"});
+  CHECK(p.items() == 2);
+}
+
+TEST_CASE("string_input_producer: the files of match_filenames_once", "[pipeline]") {
+  world w(1);
+  w.run([](world& here) -> task<> {
+    const leat::match_filenames_once files("/in/*");
+    string_input_producer p(files, {.num_epochs = 1, .shuffle = false});
+    here.files().write_file("/in/b", "");
+    here.files().write_file("/in/a", "");
+    const names out = co_await all_of(p);
+    REQUIRE((out == names{"/in/a", "/in/b"}));
+  });
+}
+
+LEAT_TEST("string_input_producer: C7, D12 an empty list at run time is the consumer's error",
+          "[pipeline]") {
+  string_input_producer p(find_none, {.name = "names"});
+  const end e = co_await end_of(p);
+  CHECK(e.code == errc::invalid_argument);
+  CHECK(contains(e.consumer, "producer 'names': the list of items that was found is empty"));
+  CHECK(e.coordinator == e.consumer);
+}
+
+LEAT_TEST("string_input_producer: so is what the search for the list throws", "[pipeline]") {
+  string_input_producer p(fail_to_find);
+  const end e = co_await end_of(p);
+  CHECK(e.code == errc::permission_denied);
+  CHECK(contains(e.consumer, "/secret"));
+  CHECK(e.coordinator == e.consumer);
+}
+
+LEAT_TEST("string_input_producer: in a task group, without a coordinator", "[pipeline]") {
+  string_input_producer good(find_two, {.num_epochs = 1});
+  string_input_producer bad(find_none, {.num_epochs = 1});
+  co_await good.runner().run();
+  CHECK(good.queue().size() == 2);
+  bool failed = false;
+  try {
+    co_await bad.runner().run();
+  } catch (const leat::failure&) {
+    failed = true;
+  }
+  CHECK(failed);
+  CHECK(bad.queue().failure_cause());
+}
+
+// ----------------------------------------------------------------------------------- the stop
+
+LEAT_TEST("string_input_producer: a stop ends a push that waits, and what is in drains",
+          "[pipeline]") {
+  string_input_producer p({"a", "b", "c"}, {.shuffle = false, .capacity = 2});
+  leat::coordinator coord;
+  p.start(coord);
+  co_await leat::sleep_for(1s);
+  CHECK(p.queue().statistics().waiting_pushes == 1);
+  coord.request_stop();
+  co_await coord.join();
+  names left;
+  for (;;) {
+    auto item = co_await p.queue().pop();
+    if (!item) break;
+    left.push_back(std::move(*item));
+  }
+  CHECK(left == names{"a", "b"});
+}
+
+LEAT_TEST("string_input_producer: cancel_op is run on a stop instead of the closing",
+          "[pipeline]") {
+  int runs = 0;
+  string_input_producer* made = nullptr;
+  const auto cancel = [&]() -> task<> {
+    ++runs;
+    made->queue().close_and_cancel();
+    co_return;
+  };
+  string_input_producer p({"a", "b"}, {.cancel_op = {.name = "my cancel", .run = cancel}});
+  made = &p;
+  leat::coordinator coord;
+  p.start(coord);
+  co_await leat::sleep_for(1s);
+  coord.request_stop();
+  co_await coord.join();
+  CHECK(runs == 1);
+  CHECK(p.queue().is_closed());
+}
+
+// ------------------------------------------------------------------------------- shared queues
+
+TEST_CASE("string_input_producer: P22 producers of one shared name are of one capacity",
+          "[pipeline]") {
+  leat::queue_registry shared;
+  string_input_producer a({"a"}, {.capacity = 32, .name = "names", .shared = &shared});
+  string_input_producer b({"b"}, {.capacity = 32, .name = "names", .shared = &shared});
+  CHECK(&a.queue() == &b.queue());
+  const std::string said = refusal([&] {
+    return string_input_producer({"c"}, {.capacity = 16, .name = "names", .shared = &shared})
+        .items();
+  });
+  CHECK(contains(said, "capacity is 32, not 16"));
+  CHECK(contains(said, "'names'"));
+}
+
+LEAT_TEST("string_input_producer: two fill a shared queue together", "[pipeline]") {
+  leat::queue_registry shared;
+  string_input_producer a({"a"}, {.capacity = 2, .name = "names", .shared = &shared});
+  string_input_producer b({"b"}, {.capacity = 2, .name = "names", .shared = &shared});
+  const auto queue = shared.get<leat::fifo_queue<std::string>>({.capacity = 2, .name = "names"});
+  leat::coordinator coord;
+  a.start(coord);
+  b.start(coord);
+  int of_a = 0;
+  int of_b = 0;
+  for (int i = 0; i < 100; ++i) {
+    const auto item = co_await queue->pop();
+    ++(*item == "a" ? of_a : of_b);
+  }
+  coord.request_stop();
+  co_await coord.join();
+  CHECK(of_a > 10);
+  CHECK(of_b > 10);
+}
+
+LEAT_TEST("string_input_producer: one that another one's end cuts short says so", "[pipeline]") {
+  leat::queue_registry shared;
+  string_input_producer a({"a"}, {.num_epochs = 1, .name = "names", .shared = &shared});
+  string_input_producer b({"b"}, {.num_epochs = 1000, .name = "names", .shared = &shared});
+  leat::coordinator coord;
+  b.start(coord);
+  co_await leat::sleep_for(1s);
+  a.start(coord);
+  std::string consumer;
+  int items = 0;
+  try {
+    while (co_await b.queue().pop()) ++items;
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == errc::aborted);
+    consumer = e.what();
+  }
+  std::string joined;
+  try {
+    co_await coord.join();
+  } catch (const leat::failure& e) {
+    joined = e.what();
+  }
+  CHECK(items < 1001);
+  CHECK(contains(consumer, "producer 'names': another user of the shared queue has closed it"));
+  CHECK(joined == consumer);
+}
+
+// ------------------------------------------------------------------------------------ fullness
+
+LEAT_TEST("string_input_producer: P21 its fullness", "[pipeline]") {
+  string_input_producer p({"a", "b", "c", "d", "e", "f"}, {.num_epochs = 1});
+  leat::coordinator coord;
+  p.start(coord);
+  co_await coord.join();
+  CHECK(p.fullness() == leat::fullness{"input_producer/fraction_of_32_full", 0.1875F});
+}
+
+}  // namespace input_producer_test

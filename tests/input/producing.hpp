@@ -1,0 +1,81 @@
+#pragma once
+
+// What the tests of producers have in common.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leat/base/error.hpp"
+#include "leat/input/basic_producer.hpp"
+#include "support/leat_test.hpp"
+#include "support/refusal.hpp"
+
+namespace producing {
+
+using leat::errc;
+using leat::task;
+using leat_test::contains;
+using leat_test::refusal;
+using names = std::vector<std::string>;
+
+/// All that a producer gives.
+template <class Producer>
+task<std::vector<typename Producer::value_type>> all_of(Producer& p) {
+  leat::coordinator coord;
+  p.start(coord);
+  std::vector<typename Producer::value_type> out;
+  for (;;) {
+    auto item = co_await p.queue().pop();
+    if (!item) break;
+    out.push_back(std::move(*item));
+  }
+  co_await coord.join();
+  co_return out;
+}
+
+/// What a consumer outside the coordinator sees at the end, and what join() says.
+struct end {
+  std::string consumer;
+  std::string coordinator;
+  errc code = {};
+  std::size_t items = 0;
+};
+
+template <class Producer>
+task<end> end_of(Producer& p) {
+  leat::coordinator coord;
+  p.start(coord);
+  end e;
+  try {
+    while (co_await p.queue().pop()) ++e.items;
+  } catch (const leat::failure& f) {
+    e.consumer = f.what();
+    e.code = static_cast<errc>(f.code().value());
+  }
+  try {
+    co_await coord.join();
+  } catch (const leat::failure& f) {
+    e.coordinator = f.what();
+  }
+  co_return e;
+}
+
+/// How often each order of `n` items occurs; checks that all of them do so within the bounds.
+template <class T>
+void check_orders(const std::vector<T>& all, std::size_t n, std::size_t orders, int least,
+                  int most) {
+  std::map<std::vector<T>, int> found;
+  for (auto at = all.begin(); at != all.end(); at += static_cast<long>(n)) {
+    ++found[std::vector<T>(at, at + static_cast<long>(n))];
+  }
+  CHECK(found.size() == orders);
+  for (const auto& [order, count] : found) {
+    CHECK(count >= least);
+    CHECK(count <= most);
+  }
+}
+
+}  // namespace producing

@@ -1,0 +1,289 @@
+// What a reader with a queue of names leaves out, what it does not, and how it counts that.
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <source_location>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "input/queue_reader_support.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/io/file/file.hpp"
+#include "leat/io/reader/fixed_length_reader.hpp"
+
+using namespace queue_reader_test;
+
+namespace queue_reader_damage_test {
+
+leat::line_reader_options skip_files() {
+  leat::line_reader_options options;
+  options.corruption.policy = leat::corruption_policy::skip_file;
+  return options;
+}
+
+TEST_CASE("queue_reader: a wrong option is no damaged file", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    for (const char* name : {"/a", "/b", "/c"}) w.files().write_file(name, "one\n");
+    names_queue q(9);
+    co_await fill(q, "/a /b /c");
+    leat::line_reader_options options = skip_files();
+    options.max_line_size = 0;
+    lines reader(q, options);
+    for (int i = 0; i < 2; ++i) {
+      const std::string said = co_await error_of_read(reader, errc::invalid_argument);
+      CHECK(said.find("/a: max_line_size must be 1 or more") != std::string::npos);
+    }
+    CHECK(reader.reports() == 0);
+    CHECK(q.size() == 2);
+  });
+}
+
+TEST_CASE("queue_reader: a file waits until there are descriptors", "[pipeline]") {
+  leat::sim::world_options few;
+  few.files.max_open_files = 2;  // one that is read, and the one before, which is being closed
+  for (const leat::line_reader_options& options : {leat::line_reader_options{}, skip_files()}) {
+    in_world(
+        [&](world& w) -> task<> {
+          for (const char* name : {"/a", "/b", "/other"}) w.files().write_file(name, "one\n");
+          names_queue q(9);
+          co_await fill(q, "/a /b");
+          lines reader(q, options);
+          leat::file other = co_await leat::file::open("/other", leat::open_mode::read);
+          leat::file another = co_await leat::file::open("/other", leat::open_mode::read);
+          for (int i = 0; i < 2; ++i) {
+            const std::string said = co_await error_of_read(reader, errc::resource_exhausted);
+            CHECK(said.find("/a") != std::string::npos);
+          }
+          co_await other.close();
+          co_await another.close();
+          CHECK(co_await next_key(reader) == "/a:1");
+          CHECK(co_await next_key(reader) == "/b:1");
+          CHECK(co_await next_key(reader) == "the end");
+          CHECK(reader.reports() == 0);
+        },
+        1, few);
+  }
+}
+
+// The first `missing` times there is no memory for one.
+struct large_reader : leat::line_reader {
+  using leat::line_reader::line_reader;
+  static inline int missing = 0;
+
+  static task<std::unique_ptr<large_reader>> open(std::string path, options_type options,
+                                                  std::source_location where) {
+    if (missing > 0) {
+      --missing;
+      throw std::bad_alloc();
+    }
+    leat::file f = co_await leat::file::open(std::move(path), leat::open_mode::read, where);
+    co_return std::make_unique<large_reader>(std::move(f), options);
+  }
+};
+
+TEST_CASE("queue_reader: a file waits until there is memory", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    w.files().write_file("/a", "one\n");
+    names_queue q(9);
+    co_await fill(q, "/a");
+    leat::queue_reader<large_reader> reader(q, skip_files());
+    large_reader::missing = 2;
+    for (int i = 0; i < 2; ++i) {
+      bool threw = false;
+      try {
+        static_cast<void>(co_await reader.read());
+      } catch (const std::bad_alloc&) {
+        threw = true;
+      }
+      CHECK(threw);
+    }
+    CHECK(co_await next_key(reader) == "/a:1");
+    CHECK(reader.reports() == 0);
+  });
+}
+
+// For the key of some records there is no memory, the first time.
+struct keyless_reader : leat::line_reader {
+  using leat::line_reader::line_reader;
+  static inline std::vector<std::uint64_t> missing = {};
+
+  static task<std::unique_ptr<keyless_reader>> open(std::string path, options_type options,
+                                                    std::source_location where) {
+    leat::file f = co_await leat::file::open(std::move(path), leat::open_mode::read, where);
+    co_return std::make_unique<keyless_reader>(std::move(f), options);
+  }
+  static std::string key(const leat::record_position& p) {
+    if (std::erase(missing, p.index) > 0) throw std::bad_alloc();
+    return leat::line_reader::key(p);
+  }
+};
+
+TEST_CASE("queue_reader: read_up_to loses nothing where memory ends half way", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    w.files().write_file("/a", "0\n1\n2\n3\n4\n5\n6\n7\n");
+    names_queue q(9);
+    co_await fill(q, "/a");
+    leat::line_reader_options options;
+    options.read.chunk_size = 4;
+    leat::queue_reader<keyless_reader> reader(q, options);
+    keyless_reader::missing = {0, 3, 6};
+    std::vector<std::string> lists;
+    for (;;) {
+      try {
+        auto some = co_await reader.read_up_to(100);
+        if (!some) break;
+        lists.emplace_back();
+        for (const keyed_record& r : *some) lists.back() += r.value;
+        CHECK(reader.num_records_produced() ==
+              std::stoull("0" + lists.back().substr(lists.back().size() - 1)) + 1);
+      } catch (const std::bad_alloc&) {
+        lists.push_back("no memory");
+      }
+    }
+    CHECK(lists == std::vector<std::string>{"no memory", "012", "345", "67"});
+  });
+}
+
+TEST_CASE("queue_reader: a stop ends what read_up_to gives, and is no error of the next call",
+          "[pipeline]") {
+  int cut = 0;
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    in_world(
+        [&](world& w) -> task<> {
+          w.files().write_file("/a", tfrecord_file(20));
+          names_queue q(1);
+          co_await fill(q, "/a");
+          leat::tfrecord_reader_options options;
+          options.read.chunk_size = 60;
+          tfrecords reader(q, options);
+          std::size_t first = 0;
+          leat::task_group group;
+          group.spawn([](tfrecords& r, std::size_t& count) -> task<> {
+            auto some = co_await r.read_up_to(100);
+            if (some) count = some->size();
+          }(reader, first));
+          co_await leat::sleep_for(std::chrono::microseconds(w.random().below(1000)));
+          group.request_stop();
+          co_await group.join();
+          CHECK(reader.num_records_produced() == first);
+          if (first == 20) co_return;
+          if (first > 0) ++cut;
+          auto rest = co_await reader.read_up_to(100);
+          REQUIRE(rest);
+          CHECK(rest->size() == 20 - first);
+          CHECK(rest->front().index == first);
+        },
+        seed);
+  }
+  CHECK(cut > 0);
+}
+
+TEST_CASE("queue_reader: names that no file can have are left out", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    w.files().write_file("/a", "one\n");
+    names_queue q(9);
+    co_await q.push(std::string("/a\0b", 4));
+    co_await fill(q, "/ /a");
+    lines reader(q, skip_files());
+    CHECK(co_await next_key(reader) == "/a:1");
+    CHECK(co_await next_key(reader) == "the end");
+    CHECK(reader.reports() == 2);
+  });
+}
+
+// Three records, of which the one in the middle is damaged.
+std::string damaged_file() {
+  std::string bytes = tfrecord_file(3);
+  bytes[30] ^= 1;
+  return bytes;
+}
+
+leat::tfrecord_reader_options at_most(std::uint64_t reports) {
+  leat::tfrecord_reader_options options;
+  options.corruption.policy = leat::corruption_policy::resync;
+  options.corruption.max_reports = reports;
+  return options;
+}
+
+TEST_CASE("queue_reader: the limit of reports goes on behind a restore", "[pipeline]") {
+  for (int taken = 1; taken <= 5; ++taken) {
+    in_world([&](world& w) -> task<> {
+      for (const char* name : {"/a", "/b", "/c"}) w.files().write_file(name, damaged_file());
+      names_queue q(9);
+      co_await fill(q, "/a /b /c");
+      tfrecords first(q, at_most(2));
+      for (int i = 0; i < taken; ++i) CHECK(co_await first.read());
+      tfrecords second(q, at_most(2));
+      second.restore_state(first.serialize_state());
+      CHECK(second.reports() == first.reports());
+      CHECK(second.serialize_state() == first.serialize_state());
+      for (int i = taken; i < 5; ++i) CHECK(co_await second.read());
+      CHECK(second.reports() == 2);
+      const std::string said = co_await error_of_read(second, errc::data_loss);
+      CHECK(said.find("/c, record 1") != std::string::npos);
+      CHECK(said.find("2 were left out before") != std::string::npos);
+      second.reset();
+      CHECK(second.reports() == 0);
+    });
+  }
+}
+
+TEST_CASE("queue_reader: files that were missing count behind a restore", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    w.files().write_file("/a", "one\n");
+    names_queue q(9);
+    co_await fill(q, "/missing /a /gone");
+    leat::line_reader_options options = skip_files();
+    options.corruption.max_reports = 1;
+    lines first(q, options);
+    CHECK(co_await next_key(first) == "/a:1");
+    lines second(q, options);
+    second.restore_state(first.serialize_state());
+    CHECK(second.reports() == 1);
+    const std::string said = co_await error_of_read(second, errc::not_found);
+    CHECK(said.find("/gone") != std::string::npos);
+  });
+}
+
+TEST_CASE("queue_reader: bytes that are no whole record are counted over all files", "[pipeline]") {
+  for (std::size_t taken = 0; taken <= 5; ++taken) {
+    in_world([&](world& w) -> task<> {
+      for (const char* name : {"/a", "/b"}) w.files().write_file(name, "abcdefgh");
+      names_queue q(9);
+      co_await fill(q, "/a /b");
+      leat::fixed_length_reader_options options;
+      options.record_size = 3;
+      leat::queue_reader<leat::fixed_length_reader> first(q, options);
+      for (std::size_t i = 0; i < taken; ++i) static_cast<void>(co_await first.read());
+      CHECK(first.left_over() == (taken < 3 ? 0U : taken < 5 ? 2U : 4U));
+      leat::queue_reader<leat::fixed_length_reader> second(q, options);
+      second.restore_state(first.serialize_state());
+      while (co_await second.read()) {
+      }
+      CHECK(second.left_over() == 4);
+    });
+  }
+}
+
+TEST_CASE("queue_reader: what a tolerated tail leaves out is counted", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    const std::string whole = tfrecord_file(2);
+    w.files().write_file("/a", whole.substr(0, whole.size() - 4));
+    names_queue q(9);
+    co_await fill(q, "/a");
+    leat::tfrecord_reader_options options;
+    options.tolerate_truncated_tail = true;
+    tfrecords reader(q, options);
+    CHECK(co_await next_key(reader) == "/a:0");
+    CHECK(co_await next_key(reader) == "the end");
+    CHECK(reader.left_over() == 20);
+    CHECK(reader.reports() == 0);
+  });
+}
+
+}  // namespace queue_reader_damage_test

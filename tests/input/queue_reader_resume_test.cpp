@@ -1,0 +1,232 @@
+// A reader with a queue of names goes on where it, or another one, was.
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "input/queue_reader_support.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/io/reader/fixed_length_reader.hpp"
+#include "support/effort.hpp"
+#include "support/zlib_oracle.hpp"
+
+using namespace queue_reader_test;
+
+namespace queue_reader_resume_test {
+
+// Reads `skip` records with one reader, the rest with another one that is given its state.
+template <class Reader>
+task<names> read_in_two(std::string files, typename Reader::options_type options,
+                        std::size_t skip) {
+  names_queue q(9);
+  co_await fill(q, files);
+  names all;
+  leat::queue_reader<Reader> first(q, options);
+  for (std::size_t i = 0; i < skip; ++i) {
+    auto r = co_await first.read();
+    if (r) all.push_back(r->key + "=" + r->value);
+  }
+  leat::queue_reader<Reader> second(q, options);
+  second.restore_state(first.serialize_state());
+  CHECK(second.serialize_state() == first.serialize_state());
+  for (;;) {
+    auto r = co_await second.read();
+    if (!r) break;
+    all.push_back(r->key + "=" + r->value);
+  }
+  CHECK(second.num_records_produced() == all.size());
+  CHECK(second.num_work_units_completed() == 3);
+  co_return all;
+}
+
+// The files /a, /empty and /b, as they are stored, give `expected` records.
+template <class Reader>
+void check_stored(const std::string& content, const std::string& empty,
+                  typename Reader::options_type options, std::size_t expected) {
+  in_world([&](world& w) -> task<> {
+    for (const char* name : {"/a", "/b"}) w.files().write_file(name, content);
+    w.files().write_file("/empty", empty);
+    const names whole = co_await read_in_two<Reader>("/a /empty /b", options, 0);
+    REQUIRE(whole.size() == expected);
+    for (std::size_t k = 1; k <= whole.size() + 1; ++k) {
+      const names both = co_await read_in_two<Reader>("/a /empty /b", options, k);
+      REQUIRE(both == whole);
+    }
+  });
+}
+
+// Plain and compressed, told and found out.
+template <class Reader>
+void check_resume(const std::string& content, const std::string& empty,
+                  typename Reader::options_type options, std::size_t expected) {
+  using leat::compression;
+  options.read.chunk_size = 50;
+  check_stored<Reader>(content, empty, options, expected);
+  for (const auto format : {compression::none, compression::zlib, compression::gzip}) {
+    const auto stored = [&](const std::string& text) {
+      const bool zlib = format == compression::zlib;
+      if (format == compression::none) return text;
+      return leat_test::zlib_deflated(
+          text, {.window_bits = zlib ? leat_test::zlib_window : leat_test::gzip_window});
+    };
+    options.compression_type = format;
+    check_stored<Reader>(stored(content), stored(empty), options, expected);
+    options.compression_type = std::nullopt;
+    check_stored<Reader>(stored(content), stored(empty), options, expected);
+  }
+}
+
+// R15 otherwise: TensorFlow's readers of lines, of records of one length and of TFRecords refuse.
+TEST_CASE("queue_reader: each format goes on after any record, compressed or not", "[pipeline]") {
+  check_resume<leat::tfrecord_reader>(tfrecord_file(10), "", {}, 20);
+  std::string text;
+  for (int i = 0; i < 12; ++i) text += std::string(static_cast<std::size_t>(3 * i), '.') + "\r\n";
+  check_resume<leat::line_reader>(text + "last", "", {.skip_header_lines = 2}, 22);
+  check_resume<leat::fixed_length_reader>(
+      "HHHHH0123456789012345FF", "HHHHH",
+      {.record_size = 3, .header_size = 5, .footer_size = 2, .hop_size = 2}, 14);
+  check_resume<leat::whole_file_reader>(text, "", {}, 3);
+  check_stored<leat::identity_reader>("", "", {}, 3);
+}
+
+// A state may be saved when a name is taken and its file is not open, or not read.
+template <class Reader>
+void check_stopped_resume(const std::string& content, typename Reader::options_type options,
+                          std::size_t expected) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    in_world(
+        [&](world& w) -> task<> {
+          names_queue q(9);
+          for (const char* name : {"/a", "/b", "/c"}) {
+            w.files().write_file(name, content);
+            co_await q.push(name);
+          }
+          q.close();
+          names found;
+          std::string state;
+          for (bool more = true; more;) {
+            leat::queue_reader<Reader> reader(q, options);
+            if (!state.empty()) reader.restore_state(state);
+            leat::task_group group;
+            group.spawn([](leat::queue_reader<Reader>& r, names& out, bool& again) -> task<> {
+              for (;;) {
+                auto some = co_await r.read_up_to(2);
+                if (!some) break;
+                for (const keyed_record& record : *some) out.push_back(record.key);
+              }
+              again = false;
+            }(reader, found, more));
+            co_await leat::sleep_for(std::chrono::microseconds(50 + w.random().below(900)));
+            group.request_stop();
+            co_await group.join();
+            state = reader.serialize_state();
+          }
+          REQUIRE(found.size() == expected);
+          for (std::size_t i = 1; i < found.size(); ++i) REQUIRE(found[i] != found[i - 1]);
+        },
+        seed, {.files = {.faults = {.short_transfer = 0.3, .interrupted = 0.1, .again = 0.1}}});
+  }
+}
+
+TEST_CASE("queue_reader: stopped and restored in another one, none is lost or given twice",
+          "[pipeline]") {
+  leat::tfrecord_reader_options options;
+  options.read.chunk_size = 60;
+  check_stopped_resume<leat::tfrecord_reader>(tfrecord_file(6), options, 18);
+  options.compression_type = leat::compression::gzip;
+  options.read.chunk_size = 20;
+  check_stopped_resume<leat::tfrecord_reader>(leat_test::zlib_deflated(tfrecord_file(6)), options,
+                                              18);
+  leat::line_reader_options lines_of_10;
+  lines_of_10.read.chunk_size = 15;
+  check_stopped_resume<leat::line_reader>("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", lines_of_10, 30);
+  leat::fixed_length_reader_options pairs{.record_size = 2, .hop_size = 3};
+  pairs.read.chunk_size = 5;
+  check_stopped_resume<leat::fixed_length_reader>("ab.cd.ef.gh.ij", pairs, 15);
+  leat::whole_file_reader_options whole;
+  whole.read.chunk_size = 60;
+  check_stopped_resume<leat::whole_file_reader>(tfrecord_file(6), whole, 3);
+  check_stopped_resume<leat::identity_reader>("", {}, 3);
+}
+
+TEST_CASE("queue_reader: it does not go on in a file that has changed", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    w.files().write_file("/a", tfrecord_file(10));
+    names_queue q(9);
+    co_await fill(q, "/a");
+    tfrecords first(q);
+    static_cast<void>(co_await first.read());
+    tfrecords second(q, {}, "the reader");
+    second.restore_state(first.serialize_state());
+    w.files().write_file("/a", tfrecord_file(11));
+    const std::string said = co_await error_of_read(second, errc::failed_precondition);
+    CHECK(said.find("the reader: cannot go on in /a: the file has changed") != std::string::npos);
+    CHECK(said.find("240 bytes then, 265 now") != std::string::npos);
+  });
+}
+
+// Each way to read, until it is stopped or has read all.
+task<> read_single(tfrecords& reader, names& out, bool& again) {
+  while (auto record = co_await reader.read()) out.push_back(record->key);
+  again = false;
+}
+
+task<> read_lists(tfrecords& reader, names& out, bool& again) {
+  for (;;) {
+    auto some = co_await reader.read_up_to(4);
+    if (!some) break;
+    for (const keyed_record& record : *some) out.push_back(record.key);
+  }
+  again = false;
+}
+
+task<> read_batches(tfrecords& reader, names& out, bool& again) {
+  leat::record_batch batch;
+  while (co_await reader.read_batch(batch)) {
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      out.push_back(leat::tfrecord_reader::key(batch.position(i)));
+    }
+  }
+  again = false;
+}
+
+void check_stopped(task<> (*way)(tfrecords&, names&, bool&)) {
+  names expected;
+  for (const char* name : {"/a:", "/b:", "/c:"}) {
+    for (int i = 0; i < 6; ++i) expected.push_back(name + std::to_string(24 * i));
+  }
+  for (std::uint64_t seed = 0; seed < leat_test::some_of(300); ++seed) {
+    in_world(
+        [&](world& w) -> task<> {
+          names_queue q(9);
+          for (const char* name : {"/a", "/b", "/c"}) {
+            w.files().write_file(name, tfrecord_file(6));
+            co_await q.push(name);
+          }
+          q.close();
+          leat::tfrecord_reader_options options;
+          options.read.chunk_size = 60;
+          tfrecords reader(q, options);
+          names found;
+          for (bool more = true; more;) {
+            leat::task_group group;
+            group.spawn(way(reader, found, more));
+            co_await leat::sleep_for(std::chrono::microseconds(w.random().below(600)));
+            group.request_stop();
+            co_await group.join();
+          }
+          REQUIRE(found == expected);
+          CHECK(reader.num_work_units_completed() == 3);
+        },
+        seed, {.files = {.faults = {.short_transfer = 0.3, .interrupted = 0.1, .again = 0.1}}});
+  }
+}
+
+TEST_CASE("queue_reader: stopped anywhere no name and no record is lost", "[pipeline]") {
+  check_stopped(read_single);
+  check_stopped(read_lists);
+  check_stopped(read_batches);
+}
+
+}  // namespace queue_reader_resume_test

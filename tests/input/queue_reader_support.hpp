@@ -1,0 +1,76 @@
+#pragma once
+
+#include <functional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "leat/input/queue_reader.hpp"
+#include "leat/io/reader/identity_reader.hpp"
+#include "leat/io/reader/line_reader.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
+#include "leat/io/reader/whole_file_reader.hpp"
+#include "leat/sim/world.hpp"
+#include "support/leat_test.hpp"
+
+// What the tests of queue_reader have in common.
+namespace queue_reader_test {
+
+using leat::errc;
+using leat::keyed_record;
+using leat::task;
+using leat::sim::world;
+using names = std::vector<std::string>;
+using names_queue = leat::fifo_queue<std::string>;
+using lines = leat::queue_reader<leat::line_reader>;
+using identities = leat::queue_reader<leat::identity_reader>;
+using wholes = leat::queue_reader<leat::whole_file_reader>;
+using tfrecords = leat::queue_reader<leat::tfrecord_reader>;
+
+// A simulated world with some files.
+inline void in_world(std::function<task<>(world&)> body, std::uint64_t seed = 1,
+                     leat::sim::world_options options = {}) {
+  world w(seed, options);
+  w.run([&](world& here) -> task<> { co_await body(here); });
+}
+
+// Names apart by spaces: g++ 12 knows no lists of strings in a statement with a co_await.
+inline task<> fill(names_queue& q, std::string all, bool close = true) {
+  std::istringstream words(all);
+  for (std::string name; words >> name;) co_await q.push(name);
+  if (close) q.close();
+}
+
+template <class Reader>
+task<std::string> next_value(Reader& reader) {
+  std::optional<keyed_record> r = co_await reader.read();
+  co_return r ? r->value : std::string("the end");
+}
+
+template <class Reader>
+task<std::string> next_key(Reader& reader) {
+  std::optional<keyed_record> r = co_await reader.read();
+  co_return r ? r->key : std::string("the end");
+}
+
+template <class Reader>
+task<std::string> error_of_read(Reader& reader, errc expected) {
+  std::string said = "no error";
+  try {
+    static_cast<void>(co_await reader.read());
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == expected);
+    said = e.what();
+  }
+  co_return said;
+}
+
+inline std::string tfrecord_file(int records) {
+  std::vector<std::byte> bytes;
+  for (int i = 0; i < records; ++i) {
+    leat::append_tfrecord(bytes, leat::as_bytes("record " + std::to_string(i)));
+  }
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace queue_reader_test

@@ -1,0 +1,494 @@
+// The cases C, D, F and parts of H of the specification: readers with a queue of names.
+
+#include "leat/input/queue_reader.hpp"
+
+#include <string>
+#include <vector>
+
+#include "input/queue_reader_support.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/coordination/coordinator.hpp"
+#include "leat/coordination/queue_runner.hpp"
+#include "leat/input/batcher.hpp"
+#include "leat/input/input_producer.hpp"
+
+namespace queue_reader_test {
+
+using namespace queue_reader_test;
+
+// ------------------------------------------------------------------------------ C. the contract
+
+// By their types these cannot be: R09, since a state is one string; R18, since a queue of names has
+// nothing else in it. R15 is decided otherwise: the state of every reader can be saved, see
+// queue_reader_resume_test.cpp.
+
+LEAT_TEST("queue_reader: R01 counts records and files", "[pipeline]") {
+  names_queue q(99);
+  identities reader(q);
+  co_await fill(q, "A B C");
+  CHECK(reader.num_records_produced() == 0);
+  CHECK(reader.num_work_units_completed() == 0);
+  CHECK(q.size() == 3);
+  const auto a = co_await reader.read();
+  CHECK(a->key == "A");
+  CHECK(a->value == "A");
+  CHECK(reader.num_records_produced() == 1);
+  CHECK(co_await next_value(reader) == "B");
+  CHECK(co_await next_value(reader) == "C");
+  CHECK(co_await next_value(reader) == "the end");
+  CHECK(reader.num_work_units_completed() == 3);
+  CHECK(reader.num_records_produced() == 3);
+  CHECK(q.size() == 0);
+}
+
+LEAT_TEST("queue_reader: R02 names may come while it reads", "[pipeline]") {
+  names_queue q(99);
+  identities reader(q);
+  for (int round = 0; round < 3; ++round) {
+    co_await fill(q, "DD EE", round == 2);
+    CHECK(co_await next_value(reader) == "DD");
+    CHECK(co_await next_value(reader) == "EE");
+  }
+  CHECK(co_await next_value(reader) == "the end");
+}
+
+LEAT_TEST("queue_reader: R03, R04 a state is saved and restored; its bytes", "[pipeline]") {
+  names_queue q(99);
+  identities reader(q);
+  co_await fill(q, "X Y Z", false);
+  CHECK(co_await next_value(reader) == "X");
+  const std::string state = reader.serialize_state();
+  CHECK(state == std::string("\x08\x01\x10\x01\x18\x01\x22\x01X"));
+  CHECK(co_await next_value(reader) == "Y");
+  CHECK(co_await next_value(reader) == "Z");
+  co_await fill(q, "Y Z");
+  reader.restore_state(state);
+  CHECK(reader.num_records_produced() == 1);
+  CHECK(co_await next_value(reader) == "Y");
+  CHECK(co_await next_value(reader) == "Z");
+  CHECK(co_await next_value(reader) == "the end");
+  CHECK(reader.num_records_produced() == 3);
+}
+
+TEST_CASE("queue_reader: R05, R07, R10, D17 bytes that are no state change nothing", "[pipeline]") {
+  names_queue q(1);
+  identities reader(q, {}, "my reader");
+  const std::string good("\x08\x01\x10\x01\x18\x01\x22\x01X");
+  reader.restore_state(good);
+  std::vector<std::string> bad = {
+      good.substr(1),
+      good.substr(0, good.size() - 1),
+      good + "ExtraJunk",  // R07
+      "Junk" + good,
+      "\x99" + good.substr(1),
+      "BOGUS" + good.substr(5),
+      std::string("\x08\x02\x10\x01\x18\x01\x22\x01X"),          // R10
+      std::string("\x08\x01\x10\x02\x18\x01\x22\x01X"),          // finished more than begun
+      std::string("\x08\x01\x10\x01\x18\x01\x22\x01X\x28\x05"),  // a place, and no file
+      // The next file would have been counted as none, and the state been refused: 2^64 - 1.
+      "\x08" + std::string(9, '\xff') + "\x01\x10" + std::string(9, '\xff') + "\x01",
+  };
+  for (const std::string& bytes : bad) {
+    try {
+      reader.restore_state(bytes);
+      FAIL("accepted " << Catch::StringMaker<std::string>::convert(bytes));
+    } catch (const leat::failure& e) {
+      CHECK(e.code() == errc::invalid_argument);
+      CHECK(std::string(e.what()).find("my reader") != std::string::npos);
+    }
+    REQUIRE(reader.serialize_state() == good);
+  }
+}
+
+LEAT_TEST("queue_reader: R12 reset forgets the current file, not the queue", "[pipeline]") {
+  names_queue q(99);
+  identities reader(q);
+  co_await fill(q, "X Y Z", false);
+  CHECK(co_await next_value(reader) == "X");
+  CHECK(co_await next_value(reader) == "Y");
+  reader.reset();
+  CHECK(reader.num_records_produced() == 0);
+  CHECK(reader.num_work_units_completed() == 0);
+  CHECK(q.size() == 1);
+  co_await fill(q, "K L");
+  CHECK(co_await next_value(reader) == "Z");
+  CHECK(co_await next_value(reader) == "K");
+}
+
+TEST_CASE("queue_reader: R14, D5 a missing file is an error that names it, then comes the next",
+          "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    w.files().write_file("/good", "one\ntwo\n");
+    names_queue q(9);
+    co_await fill(q, "/missing /good");
+    lines reader(q);
+    const std::string said = co_await error_of_read(reader, errc::not_found);
+    CHECK(said.find("/missing") != std::string::npos);
+    CHECK(co_await next_key(reader) == "/good:1");
+  });
+}
+
+TEST_CASE("queue_reader: a missing file is passed over where the policy says so", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    w.files().write_file("/good", "one\n");
+    names_queue q(9);
+    co_await fill(q, "/missing /good /gone");
+    std::vector<leat::corruption_report> reports;
+    leat::line_reader_options options;
+    options.corruption.policy = leat::corruption_policy::skip_file;
+    options.corruption.on_report = [&](const leat::corruption_report& r) { reports.push_back(r); };
+    lines reader(q, options);
+    CHECK(co_await next_value(reader) == "one");
+    CHECK(co_await next_value(reader) == "the end");
+    REQUIRE(reports.size() == 2);
+    CHECK(reports[0].path == "/missing");
+    CHECK(reports[1].what.find("/gone") != std::string::npos);
+    CHECK(reader.reports() == 2);
+  });
+}
+
+TEST_CASE("queue_reader: the limit of reports counts over all files", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    std::string damaged = tfrecord_file(3);
+    damaged[30] ^= 1;
+    names_queue q(9);
+    for (const char* name : {"/a", "/b", "/c"}) {
+      w.files().write_file(name, damaged);
+      co_await q.push(name);
+    }
+    q.close();
+    leat::tfrecord_reader_options options;
+    options.corruption.policy = leat::corruption_policy::resync;
+    options.corruption.max_reports = 2;
+    tfrecords reader(q, options);
+    for (int i = 0; i < 5; ++i) CHECK(co_await reader.read());
+    CHECK(reader.reports() == 2);
+    const std::string said = co_await error_of_read(reader, errc::data_loss);
+    CHECK(said.find("/c, record 1") != std::string::npos);
+  });
+}
+
+TEST_CASE("queue_reader: R17 the end of a file is counted when it is seen", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    w.files().write_file("/a", "one\ntwo\n");
+    names_queue q(9);
+    co_await fill(q, "/a");
+    lines reader(q);
+    CHECK(co_await next_value(reader) == "one");
+    CHECK(co_await next_value(reader) == "two");
+    CHECK(reader.num_work_units_completed() == 0);
+    CHECK(co_await next_value(reader) == "the end");
+    CHECK(reader.num_work_units_completed() == 1);
+  });
+}
+
+TEST_CASE("queue_reader: R20, K13 read_up_to takes records of one file", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    w.files().write_file("/six", tfrecord_file(6));
+    w.files().write_file("/two", tfrecord_file(2));
+    names_queue q(9);
+    co_await fill(q, "/six /two");
+    tfrecords reader(q);
+    auto none = co_await reader.read_up_to(0);
+    REQUIRE(none);
+    CHECK(none->empty());
+    CHECK(q.size() == 2);
+    std::vector<std::size_t> sizes;
+    for (;;) {
+      auto some = co_await reader.read_up_to(3);
+      if (!some) break;
+      sizes.push_back(some->size());
+    }
+    CHECK(sizes == std::vector<std::size_t>{3, 3, 2});
+    CHECK(reader.num_records_produced() == 8);
+  });
+}
+
+LEAT_TEST("queue_reader: R21 a negative count is refused, and touches nothing", "[pipeline]") {
+  names_queue q(9);
+  co_await fill(q, "A B");
+  identities reader(q, {}, "my reader");
+  for (const std::ptrdiff_t count : {std::ptrdiff_t{-1}, PTRDIFF_MIN}) {
+    std::string said;
+    try {
+      static_cast<void>(co_await reader.read_up_to(static_cast<std::size_t>(count)));
+    } catch (const leat::failure& e) {
+      CHECK(e.code() == errc::invalid_argument);
+      said = e.what();
+    }
+    CHECK(said.find("my reader: read_up_to: the count is " + std::to_string(count)) == 0);
+  }
+  CHECK(q.size() == 2);
+  CHECK(reader.num_records_produced() == 0);
+  CHECK(co_await next_value(reader) == "A");
+}
+
+TEST_CASE("queue_reader: K11 read_up_to gives no more than asked for, and all", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    names expected;
+    for (const char* name : {"/0", "/1"}) {
+      w.files().write_file(name, tfrecord_file(7));
+      for (int i = 0; i < 7; ++i) {
+        expected.push_back(name + (":" + std::to_string(24 * i)) + "=record " + std::to_string(i));
+      }
+    }
+    names_queue q(9);
+    co_await fill(q, "/0 /1");
+    tfrecords reader(q);
+    names found;
+    for (;;) {
+      auto some = co_await reader.read_up_to(3);
+      if (!some) break;
+      CHECK(some->size() <= 3);
+      for (const auto& r : *some) found.push_back(r.key + "=" + r.value);
+    }
+    CHECK(found == expected);
+  });
+}
+
+TEST_CASE("queue_reader: D6 read_up_to gives what it has, and the error with the next call",
+          "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    std::string damaged = tfrecord_file(4);
+    damaged[2 * 24 + 14] ^= 1;
+    w.files().write_file("/a", damaged);
+    names_queue q(9);
+    co_await fill(q, "/a");
+    tfrecords reader(q);
+    auto some = co_await reader.read_up_to(10);
+    REQUIRE(some);
+    CHECK(some->size() == 2);
+    CHECK(reader.num_records_produced() == 2);
+    for (int i = 0; i < 2; ++i) {
+      const std::string said = co_await error_of_read(reader, errc::data_loss);
+      CHECK(said.find("record 2 at offset 48") != std::string::npos);
+    }
+  });
+}
+
+LEAT_TEST("queue_reader: one that waits for a name does not hold up the others", "[pipeline]") {
+  names_queue queues[3] = {names_queue(1), names_queue(1), names_queue(1)};
+  std::string order;
+  leat::task_group group;
+  for (names_queue& q : queues) {
+    group.spawn([](names_queue& from, std::string& out) -> task<> {
+      identities reader(from);
+      out += co_await next_value(reader);
+    }(q, order));
+  }
+  co_await leat::this_task::yield();
+  for (int i = 2; i >= 0; --i) {
+    co_await queues[i].push(std::to_string(i));
+    co_await leat::this_task::yield();
+    co_await leat::this_task::yield();
+  }
+  co_await group.join();
+  CHECK(order == "210");
+}
+
+LEAT_TEST("queue_reader: D14 counts can be asked while it waits for a name", "[pipeline]") {
+  names_queue q(1);
+  identities reader(q);
+  leat::task_group group;
+  group.spawn([](identities& r) -> task<> { CHECK(co_await next_value(r) == "the end"); }(reader));
+  co_await leat::this_task::yield();
+  CHECK(reader.num_records_produced() == 0);
+  q.close();
+  co_await group.join();
+}
+
+// ------------------------------------------------- errors on their way through a whole pipeline
+
+// The records of a file, by way of a queue that a runner fills: up to the end, and why it ended.
+task<std::string> consume(leat::fifo_queue<std::string>& q) {
+  std::string said = "the end";
+  try {
+    while (auto r = co_await q.pop()) static_cast<void>(*r);
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == errc::not_found);
+    said = e.what();
+  }
+  co_return said;
+}
+
+task<bool> read_one(lines& reader, leat::fifo_queue<std::string>& to) {
+  auto r = co_await reader.read();
+  if (!r) co_return false;
+  co_return co_await to.push(std::move(r->value));
+}
+
+TEST_CASE("queue_reader: D12, D13 the consumer hears of a missing file, coordinated or not",
+          "[pipeline]") {
+  for (const bool coordinated : {true, false}) {
+    in_world([&](world& w) -> task<> {
+      w.files().write_file("/good", "one\n");
+      names_queue q(9);
+      co_await fill(q, "/good /missing");
+      lines reader(q);
+      leat::fifo_queue<std::string> to(1);
+      leat::queue_runner runner(to);
+      runner.add([&] { return read_one(reader, to); });
+      leat::coordinator coord;
+      leat::task_group group;
+      if (coordinated) {
+        runner.start(coord);
+      } else {
+        runner.start(group);
+      }
+      const std::string said = co_await consume(to);
+      CHECK(said.find("/missing") != std::string::npos);
+      std::string joined;
+      try {
+        co_await coord.join();
+        co_await group.join();
+      } catch (const leat::failure& e) {
+        joined = e.what();
+      }
+      CHECK(joined == said);
+    });
+  }
+}
+
+// ---------------------------------------------------------------------------------- D. lines
+
+TEST_CASE("queue_reader: T01, T02, T03 lines of two files, with their keys", "[pipeline]") {
+  for (const std::string end : {"\n", "\r\n"}) {
+    for (const std::size_t header : {0U, 1U}) {
+      in_world([&](world& w) -> task<> {
+        names expected;
+        for (int f = 0; f < 2; ++f) {
+          std::string text;
+          for (int i = 0; i < 5; ++i) {
+            const std::string line = std::to_string(f) + ": " + std::to_string(i);
+            text += line + (f == 1 && i == 4 ? "" : end);
+            if (static_cast<std::size_t>(i) < header) continue;
+            expected.push_back("/" + std::to_string(f) + ":" + std::to_string(i + 1) + "=" + line);
+          }
+          w.files().write_file("/" + std::to_string(f), text);
+        }
+        names_queue q(9);
+        co_await fill(q, "/0 /1");
+        lines reader(q, {.skip_header_lines = header});
+        names found;
+        for (;;) {
+          auto r = co_await reader.read();
+          if (!r) break;
+          found.push_back(r->key + "=" + r->value);
+        }
+        CHECK(found == expected);
+      });
+    }
+  }
+}
+
+TEST_CASE("queue_reader: T07, T12 files without records are passed over and counted",
+          "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    w.files().write_file("/empty", "");
+    w.files().write_file("/two", "1\n2\n");
+    w.files().write_file("/seven", "1\n2\n3\n4\n5\n6\n7\n");
+    names_queue q(9);
+    co_await fill(q, "/empty /two /seven");
+    lines reader(q, {.skip_header_lines = 5});
+    CHECK(co_await next_key(reader) == "/seven:6");
+    CHECK(co_await next_key(reader) == "/seven:7");
+    CHECK(co_await next_key(reader) == "the end");
+    CHECK(reader.num_work_units_completed() == 3);
+    CHECK(reader.num_records_produced() == 2);
+  });
+}
+
+// ------------------------------------------------------------------------------ F. whole files
+
+TEST_CASE("queue_reader: W01, W02 whole files", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    const names contents = {"One\na\nb\n", "Two\nC\nD", "Three x, y, z"};
+    names_queue q(9);
+    wholes reader(q);
+    for (std::size_t i = 0; i < 3; ++i) w.files().write_file("/" + std::to_string(i), contents[i]);
+    for (int round = 0; round < 2; ++round) {
+      co_await fill(q, "/0 /1 /2", round == 1);
+      for (std::size_t i = 0; i < 3; ++i) {
+        const auto r = co_await reader.read();
+        CHECK(r->key == "/" + std::to_string(i));
+        CHECK(r->value == contents[i]);
+      }
+    }
+    CHECK(co_await next_value(reader) == "the end");
+  });
+}
+
+TEST_CASE("queue_reader: W05 the state of a reader of whole files in a new one", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    w.files().write_file("/0", "zero");
+    names_queue q(9);
+    co_await fill(q, "/0");
+    wholes first(q);
+    CHECK(co_await next_value(first) == "zero");
+    wholes second(q);
+    second.restore_state(first.serialize_state());
+    CHECK(second.num_records_produced() == 1);
+    CHECK(second.num_work_units_completed() == 1);
+  });
+}
+
+TEST_CASE("queue_reader: a producer that was never started is an error after 60 s", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    w.files().write_file("/a", "one\n");
+    std::vector<std::string> all(1, "/a");
+    leat::producer_options options;
+    options.num_epochs = 1;
+    options.name = "filenames";
+    leat::string_input_producer producer(std::move(all), options);
+    lines reader(producer.queue());
+    const leat::time_point begin = w.now();
+    const std::string said = co_await error_of_read(reader, errc::deadline_exceeded);
+    CHECK(said.find("producer 'filenames' was never started: call its start(coordinator)") !=
+          std::string::npos);
+    CHECK(w.now() - begin >= std::chrono::seconds(60));
+    // Once it is started, the same reader continues.
+    leat::coordinator coord;
+    producer.start(coord);
+    CHECK(co_await next_value(reader) == "one");
+    CHECK(co_await next_value(reader) == "the end");
+    co_await coord.join();
+  });
+}
+
+TEST_CASE("queue_reader: a producer that is started during the wait is no error", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    w.files().write_file("/a", "one\n");
+    std::vector<std::string> all(1, "/a");
+    leat::producer_options options;
+    options.num_epochs = 1;
+    leat::string_input_producer producer(std::move(all), options);
+    leat::coordinator coord;
+    leat::task_group group;
+    group.spawn([](auto& names, leat::coordinator& c) -> task<> {
+      co_await leat::sleep_for(std::chrono::seconds(30));
+      names.start(c);
+    }(producer, coord));
+    lines reader(producer.queue());
+    CHECK(co_await next_value(reader) == "one");
+    co_await group.join();
+    co_await coord.join();
+  });
+}
+
+TEST_CASE("queue_reader: no limit for a queue that others fill", "[pipeline]") {
+  in_world([](world& w) -> task<> {
+    w.files().write_file("/a", "one\n");
+    names_queue names(1, "names");
+    leat::task_group group;
+    group.spawn([](names_queue& q) -> task<> {
+      co_await leat::sleep_for(std::chrono::minutes(5));
+      co_await fill(q, "/a");
+    }(names));
+    lines reader(names);
+    CHECK(co_await next_value(reader) == "one");
+    co_await group.join();
+  });
+}
+
+}  // namespace queue_reader_test

@@ -1,0 +1,415 @@
+#include "leat/input/tensor_batcher.hpp"
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "leat/async/loop/runtime.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/codec/example/example_builder.hpp"
+#include "leat/codec/example/example_parser.hpp"
+#include "leat/input/range_input_producer.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/queue/memory_budget.hpp"
+#include "pipeline/batching.hpp"
+#include "support/leat_test.hpp"
+#include "support/refusal.hpp"
+
+// What batchers of tensors do beyond the cases of TensorFlow's tests.
+
+namespace tensor_batcher_test {
+
+using namespace batching;
+using leat::tensor_batch;
+using leat_test::refusal;
+using namespace std::chrono_literals;
+using sizes = std::vector<std::size_t>;
+
+LEAT_TEST("tensor_batch: what several tasks get enters in the order of their calls", "[pipeline]") {
+  // Call x takes a time of its own.
+  struct slow {
+    std::int64_t next = 0;
+    task<element> operator()() {
+      const std::int64_t x = next++;
+      if (x >= 50) co_return std::nullopt;
+      co_await leat::sleep_for(std::chrono::milliseconds(x * 7919 % 13));
+      co_return one(x);
+    }
+  };
+  for (const std::size_t tasks : {1U, 2U, 8U}) {
+    tensor_batch b(number_spec(), {.batch_size = 7});
+    b.add(slow(), {.tasks = tasks, .ordered = true});
+    const batches all = co_await batches_of(b);
+    CHECK(values_of(all) == from_to(0, 50));
+  }
+  tensor_batch free(number_spec(), {.batch_size = 7});
+  free.add(slow(), {.tasks = 8});
+  const batches all = co_await batches_of(free);
+  CHECK_FALSE(values_of(all) == from_to(0, 50));
+  CHECK(counted(values_of(all)) == counted(from_to(0, 50)));
+}
+
+LEAT_TEST("tensor_batch: an error keeps its place in that order", "[pipeline]") {
+  struct failing {
+    std::int64_t next = 0;
+    task<element> operator()() {
+      const std::int64_t x = next++;
+      if (x == 20) throw leat::failure(leat::errc::data_loss, "record 20");
+      co_await leat::sleep_for(std::chrono::milliseconds(5));
+      co_return one(x);
+    }
+  };
+  tensor_batch b(number_spec(), {.batch_size = 6});
+  b.add(failing(), {.tasks = 4, .ordered = true});
+  leat::coordinator coord;
+  b.start(coord);
+  batches all;
+  std::string said;
+  try {
+    while (auto batch = co_await b.next()) all.push_back(std::move(*batch));
+  } catch (const leat::failure& e) {
+    said = leat_test::sentence_of(e);
+  }
+  CHECK(said == "record 20");
+  CHECK(values_of(all) == from_to(0, 20));
+  CHECK_THROWS_AS(co_await coord.join(), leat::failure);
+}
+
+LEAT_TEST("tensor_batch: an error whose turn does not come is kept", "[pipeline]") {
+  struct failing {
+    int calls = 0;
+    task<element> operator()() {
+      if (calls++ > 0) throw leat::failure(leat::errc::data_loss, "second call");
+      co_await leat::sleep_for(std::chrono::hours(1));
+      co_return std::nullopt;
+    }
+  };
+  tensor_batch b(number_spec(), {.batch_size = 6});
+  b.add(failing(), {.tasks = 2, .ordered = true});
+  leat::coordinator coord;
+  b.start(coord);
+  co_await leat::sleep_for(std::chrono::seconds(1));
+  coord.request_stop();
+  co_await coord.join();
+  CHECK(coord.secondary_errors().size() == 1);
+}
+
+LEAT_TEST("tensor_batch: without a coordinator an error comes to the consumer too", "[pipeline]") {
+  struct failing {
+    task<element> operator()() {
+      co_await leat::this_task::yield();
+      throw leat::failure(leat::errc::not_found, "/data/x is not there");
+    }
+  };
+  tensor_batch b(number_spec(), {.batch_size = 6});
+  b.add(failing());
+  b.add(count_to(8, one));
+  leat::task_group group;
+  b.start(group);
+  std::vector<std::size_t> got;
+  std::string said;
+  try {
+    while (auto batch = co_await b.next()) got.push_back(batch->rows());
+  } catch (const leat::failure& e) {
+    said = leat_test::sentence_of(e);
+  }
+  CHECK(said == "/data/x is not there");
+  CHECK(got == sizes{6, 2});  // the other source went on to its end
+  std::string joined;
+  try {
+    co_await group.join();
+  } catch (const leat::failure& e) {
+    joined = leat_test::sentence_of(e);
+  }
+  CHECK(joined == said);
+}
+
+LEAT_TEST("tensor_batch: no more than so many bytes wait", "[pipeline]") {
+  leat::memory_budget budget(200, "ram");
+  tensor_batch b(number_spec(), {.batch_size = 5, .capacity = 1000, .budget = &budget});
+  b.add(count_to(200, one));
+  const batches all = co_await batches_of(b);
+  CHECK(values_of(all) == from_to(0, 200));
+  CHECK(budget.statistics().peak <= 200);
+  CHECK(budget.statistics().peak > 0);
+
+  tensor_batch small(number_spec(), {.batch_size = 1, .max_size = 4});
+  leat::errc code{};
+  try {
+    static_cast<void>(co_await small.push(one(1)));
+  } catch (const leat::failure& e) {
+    code = static_cast<leat::errc>(e.code().value());
+  }
+  CHECK(code == leat::errc::resource_exhausted);
+}
+
+LEAT_TEST("tensor_batch: elements of which no batch can be made stay", "[pipeline]") {
+  tensor_batch b(batch_spec({{.type = dtype::int64, .shape = {any, any}}}),
+                 {.batch_size = 2, .dynamic_pad = true});
+  const std::int64_t huge = std::int64_t{1} << 40;
+  const tensor_tuple tall(tensor(dtype::int64, {huge, 0}));
+  const tensor_tuple wide(tensor(dtype::int64, {0, huge}));
+  CHECK(co_await b.push(tall));
+  CHECK(co_await b.push(wide));
+  b.close();
+  int refused = 0;
+  for (int i = 0; i < 2; ++i) {
+    try {
+      static_cast<void>(co_await b.next());
+    } catch (const leat::failure& e) {
+      refused += e.code() == leat::errc::invalid_argument ? 1 : 0;
+    }
+  }
+  CHECK(refused == 2);
+}
+
+TEST_CASE("tensor_batch: by hand, in threads", "[pipeline]") {
+  tensor_batch b(number_and_text(), {.batch_size = 4, .capacity = 2});
+  std::thread pushing([&] {
+    CHECK(b.wait_push(pair(0, "a")));
+    const std::vector<std::string> texts(9, "b");
+    CHECK(b.wait_push_many(tensor_tuple(vector_of(from_to(1, 10)),
+                                        tensor::of({9}, std::span<const std::string>(texts)))) ==
+          9);
+    b.close();
+  });
+  batches all;
+  while (auto batch = b.wait_next()) all.push_back(std::move(*batch));
+  pushing.join();
+  CHECK(rows_of(all) == sizes{4, 4, 2});
+  CHECK(values_of(all) == from_to(0, 10));
+  CHECK(refusal([&] { return b.wait_push(one(1)); }) != "");
+}
+
+TEST_CASE("tensor_batch: by hand, in a thread that waits within limits", "[pipeline]") {
+  using namespace std::chrono_literals;
+  tensor_batch b(number_spec(), {.batch_size = 2, .capacity = 2});
+  CHECK(b.wait_push(one(0), 24h));
+  CHECK_THROWS_AS(b.wait_next(1ms), leat::failure);
+  std::size_t in = 9;
+  try {
+    b.wait_push_many(tensor_tuple(vector_of(from_to(1, 3))), 1ms);
+  } catch (const leat::partial_push& e) {
+    in = e.count();
+  }
+  CHECK(in == 1);
+  CHECK_THROWS_AS(b.wait_push(one(2), 1ms), leat::failure);
+  batches all;
+  all.push_back(*b.wait_next(24h));
+  CHECK(b.wait_push_many(tensor_tuple(vector_of(from_to(2, 4))), 24h) == 2);
+  all.push_back(*b.wait_next(24h));
+  CHECK(values_of(all) == from_to(0, 4));
+}
+
+LEAT_TEST("tensor_batch: by hand, into a closed queue", "[pipeline]") {
+  tensor_batch b(number_spec(), {.batch_size = 4});
+  b.close();
+  CHECK_FALSE(co_await b.push(one(1)));
+  const tensor_tuple two(vector_of({1, 2}));
+  const tensor_tuple of_none(vector_of(numbers()));
+  CHECK(co_await b.push_many(two) == 0);
+  CHECK(co_await b.push_many(of_none) == 0);
+  const auto none = co_await b.next();
+  CHECK_FALSE(none);
+}
+
+LEAT_TEST("tensor_batch: from another queue", "[pipeline]") {
+  leat::fifo_queue<tensor_tuple> elements(4);
+  tensor_batch b(number_spec(), {.batch_size = 3});
+  b.add([&] { return elements.pop(); });
+  leat::coordinator coord;
+  b.start(coord);
+  for (int i = 0; i < 4; ++i) CHECK(co_await elements.push(one(i)));
+  elements.close();
+  const batches all = co_await rest_of(b);
+  co_await coord.join();
+  CHECK(columns_of(all) == std::vector<numbers>{{0, 1, 2}, {3}});
+}
+
+LEAT_TEST("tensor_batch: parsed Examples, one by one and all at once", "[pipeline]") {
+  const leat::example_parser parser({{"label", leat::fixed_len_feature{.type = dtype::int64}},
+                                     {"words", leat::var_len_feature{.type = dtype::string}}});
+  std::vector<std::string> records;
+  std::vector<leat::byte_view> views;
+  for (std::int64_t i = 0; i < 5; ++i) {
+    leat::example_builder example;
+    example.add("label", {i});
+    example.add("words", std::vector<std::string_view>(static_cast<std::size_t>(i % 3), "word"));
+    records.push_back(example.serialize());
+  }
+  for (const std::string& r : records) views.push_back(leat::as_bytes(r));
+  const tensor_tuple expected = parser.parse(views).take();
+
+  const batch_spec spec({{.type = dtype::string, .shape = {any}, .name = "words", .sparse = true},
+                         {.type = dtype::int64, .shape = {}, .name = "label"}});
+  tensor_batch b(spec, {.batch_size = 5});
+  for (const leat::byte_view& record : views) {
+    CHECK(co_await b.push(parser.parse_one(record).take()));
+  }
+  CHECK(co_await b.push_many(expected) == 5);
+  for (int i = 0; i < 2; ++i) {
+    const auto batch = co_await b.next();
+    CHECK(batch->components() == expected);
+  }
+}
+
+TEST_CASE("tensor_batch: sources and consumers on several threads", "[pipeline]") {
+  leat::runtime threads({.threads = 3});
+  leat::tensor_shuffle_batch b(
+      number_and_text(), {.batch_size = 16, .capacity = 64, .min_after_dequeue = 32, .seed = 1});
+  auto make = [](std::int64_t x) { return pair(x, std::to_string(x)); };
+  for (std::size_t i = 0; i < 3; ++i) {
+    leat::source_options how;
+    how.tasks = 2;
+    how.ordered = i == 1;
+    how.home = &threads.get_scheduler(i);
+    b.add(count_to(500, make), how);
+  }
+  std::vector<batches> got(3);
+  const auto consume = [](leat::tensor_shuffle_batch& from, batches& all) -> task<> {
+    all = co_await rest_of(from);
+  };
+  const auto run = [&]() -> task<> {
+    leat::coordinator coord;
+    b.start(coord);
+    leat::task_group consumers;
+    for (std::size_t i = 0; i < 3; ++i) {
+      consumers.spawn_on(threads.get_scheduler(i), consume(b, got[i]));
+    }
+    co_await consumers.join();
+    co_await coord.join();
+  };
+  threads.block_on(run());
+  std::map<std::int64_t, int> seen;
+  for (const batches& all : got) {
+    for (const batch_columns& batch : all) {
+      for (std::size_t r = 0; r < batch.rows(); ++r) {
+        const std::int64_t x = batch[0].values<std::int64_t>()[r];
+        CHECK(batch[1].strings()[r] == std::to_string(x));
+        ++seen[x];
+      }
+    }
+  }
+  CHECK(seen.size() == 500);
+  for (const auto& [x, times] : seen) CHECK(times == 3);
+}
+
+LEAT_TEST("tensor_batch: a source that can only be moved", "[pipeline]") {
+  struct owning {
+    std::unique_ptr<std::int64_t> next;
+    task<element> operator()() {
+      if (*next == 3) co_return std::nullopt;
+      co_return one((*next)++);
+    }
+  };
+  tensor_batch b(number_spec(), {.batch_size = 3});
+  b.add(owning{std::make_unique<std::int64_t>(0)});
+  const batches all = co_await batches_of(b);
+  CHECK(values_of(all) == from_to(0, 3));
+}
+
+// What next() says when its patience has ended.
+task<std::string> complaint_of(tensor_batch& b) {
+  try {
+    (void)co_await b.next();
+  } catch (const leat::failure& e) {
+    if (e.code() == leat::errc::deadline_exceeded) co_return leat_test::sentence_of(e);
+  }
+  co_return "";
+}
+
+LEAT_TEST("tensor_batch: one that nobody feeds says so instead of waiting for ever", "[pipeline]") {
+  tensor_batch b(number_spec(), {.batch_size = 4, .name = "samples", .patience = 5s});
+  const std::string hungry =
+      "batcher 'samples': no batch for 5.000000 s, and 0 of the 4 elements that it takes: nobody "
+      "feeds it: push elements, and close() it behind the last";
+  CHECK(co_await complaint_of(b) == hungry);
+  for (std::int64_t i = 0; i < 3; ++i) (void)co_await b.push(one(i));
+  CHECK(leat_test::contains(co_await complaint_of(b), "3 of the 4 elements"));
+  // Nothing was taken, and it goes on.
+  (void)co_await b.push(one(3));
+  b.close();
+  CHECK(values_of(co_await rest_of(b)) == from_to(0, 4));
+}
+
+LEAT_TEST("tensor_batch: patience with sources that were not started, or do not come",
+          "[pipeline]") {
+  struct slow {
+    task<element> operator()() {
+      co_await leat::sleep_for(100s);
+      co_return std::nullopt;
+    }
+  };
+  tensor_batch b(number_spec(), {.batch_size = 4, .patience = 5s});
+  b.add(slow());
+  const std::string unstarted = co_await complaint_of(b);
+  CHECK(leat_test::contains(unstarted, "its sources were never started: call start()"));
+  leat::coordinator coord;
+  b.start(coord);
+  const std::string waiting = co_await complaint_of(b);
+  CHECK(leat_test::contains(waiting, "it waits for its sources"));
+  coord.request_stop();
+  co_await coord.join();
+}
+
+LEAT_TEST("tensor_batch: patience names a producer that was never started", "[pipeline]") {
+  struct source {
+    leat::range_input_producer& from;
+    task<element> operator()() {
+      const auto number = co_await from.queue().pop();
+      if (!number) co_return std::nullopt;
+      co_return one(*number);
+    }
+  };
+  tensor_batch b(number_spec(), {.batch_size = 4, .patience = 5s});
+  leat::range_input_producer count(4, {.num_epochs = 1, .shuffle = false, .name = "count"});
+  leat::range_input_producer started(4, {.name = "others"});
+  b.add(source{count});
+  leat::coordinator coord;
+  b.start(coord);
+  started.start(coord);
+  CHECK(leat_test::contains(co_await complaint_of(b),
+                            "it waits for its sources; never started: "
+                            "producer 'count'"));
+  count.start(coord);
+  CHECK(values_of(co_await rest_of(b)) == from_to(0, 4));
+  coord.request_stop();
+  co_await coord.join();
+}
+
+LEAT_TEST("tensor_batch: the deadline of a source is not that of its patience", "[pipeline]") {
+  struct late {
+    task<element> operator()() {
+      throw leat::failure(leat::errc::deadline_exceeded, "the source is late");
+      co_return std::nullopt;
+    }
+  };
+  tensor_batch b(number_spec(), {.batch_size = 4, .patience = 5s});
+  b.add(late());
+  leat::task_group group;
+  b.start(group);
+  CHECK(co_await complaint_of(b) == "the source is late");
+  std::string joined;
+  try {
+    co_await group.join();
+  } catch (const leat::failure& e) {
+    joined = leat_test::sentence_of(e);
+  }
+  CHECK(joined == "the source is late");
+}
+
+TEST_CASE("tensor_batch: a patience of 0 is refused", "[pipeline]") {
+  CHECK(leat_test::contains(refusal([] {
+                              tensor_batch b(number_spec(),
+                                             {.batch_size = 4, .name = "b", .patience = 0s});
+                              return b.batch_size();
+                            }),
+                            "batcher 'b': give a patience above 0, or none"));
+}
+
+}  // namespace tensor_batcher_test

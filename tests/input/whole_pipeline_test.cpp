@@ -1,0 +1,266 @@
+// The whole way from files to batches, in simulated worlds. The ids are those of the case table.
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "input/queue_reader_support.hpp"
+#include "leat/codec/csv/csv_decoder.hpp"
+#include "leat/input/input_producer.hpp"
+#include "leat/input/queue_reader.hpp"
+#include "pipeline/batching.hpp"
+#include "support/effort.hpp"
+#include "support/refusal.hpp"
+
+namespace whole_pipeline_test {
+
+using batching::batches;
+using batching::numbers;
+using leat::csv_column;
+using leat::dtype;
+using leat::tensor_batch;
+using leat::tensor_tuple;
+using queue_reader_test::in_world;
+using queue_reader_test::task;
+using queue_reader_test::world;
+using line_source = leat::queue_reader<leat::line_reader>;
+using element = std::optional<tensor_tuple>;
+
+// A number and a text, with names.
+const leat::csv_decoder& decoder() {
+  static const leat::csv_decoder one(
+      {csv_column::required(dtype::int64, "x"), csv_column::required(dtype::string, "text")});
+  return one;
+}
+
+// Rows 0, 1, ... , `rows` in each of the files.
+std::vector<std::string> write_files(world& w, int files, int rows) {
+  std::vector<std::string> paths;
+  for (int f = 0; f < files; ++f) {
+    std::string text;
+    for (int i = 0; i < rows; ++i) text += std::to_string(f * rows + i) + ",row\n";
+    paths.push_back("/csv/" + std::to_string(f));
+    w.files().write_file(paths.back(), text);
+  }
+  return paths;
+}
+
+// Decodes one line after the other.
+struct rows {
+  std::shared_ptr<line_source> reader;
+
+  task<element> operator()() {
+    auto line = co_await reader->read();
+    if (!line) co_return std::nullopt;
+    co_return decoder().decode_one(line->value);
+  }
+};
+
+template <class Queue>
+rows read_rows(Queue& names) {
+  return {std::make_shared<line_source>(names)};
+}
+
+leat::producer_options once() { return {.num_epochs = 1, .shuffle = false}; }
+
+numbers sorted(numbers n) {
+  std::sort(n.begin(), n.end());
+  return n;
+}
+
+TEST_CASE("pipeline: files, lines, columns, batches", "[pipeline]") {  // Z01
+  for (std::uint64_t seed = 1; seed <= leat_test::some_of(100); ++seed) {
+    world w(seed);
+    w.watch_frames();
+    w.run([](world& here) -> task<> {
+      leat::string_input_producer names(write_files(here, 3, 4), once());
+      tensor_batch b(decoder().spec(), {.batch_size = 4});
+      b.add(read_rows(names.queue()));
+      leat::coordinator coord;
+      names.start(coord);
+      b.start(coord);
+      const batches all = co_await batching::rest_of(b);
+      co_await coord.join();
+      CHECK(coord.live_tasks() == 0);
+      CHECK(batching::rows_of(all) == std::vector<std::size_t>{4, 4, 4});
+      numbers x;
+      for (const auto& batch : all) {
+        const auto values = batch["x"].values<std::int64_t>();
+        x.insert(x.end(), values.begin(), values.end());
+        CHECK(batch["text"].strings()[3] == "row");
+      }
+      CHECK(x == batching::from_to(0, 12));
+    });
+    CHECK(w.files().open_files() == 0);
+  }
+}
+
+TEST_CASE("pipeline: a file that is not there", "[pipeline]") {  // Z03
+  for (const bool with_coordinator : {true, false}) {
+    for (std::uint64_t seed = 1; seed <= leat_test::some_of(100); ++seed) {
+      world w(seed);
+      w.watch_frames();
+      w.run([with_coordinator](world& here) -> task<> {
+        std::vector<std::string> paths = write_files(here, 3, 4);
+        paths[1] = "/csv/gone";
+        leat::fifo_queue<std::string> names(8, "names");
+        for (const std::string& p : paths) co_await names.push(p);
+        names.close();
+        tensor_batch b(decoder().spec(), {.batch_size = 2});
+        b.add(read_rows(names));
+        leat::coordinator coord;
+        leat::task_group group;
+        if (with_coordinator) {
+          b.start(coord);
+        } else {
+          b.start(group);
+        }
+        std::string said;
+        std::size_t got = 0;
+        try {
+          while (const auto batch = co_await b.next()) got += batch->rows();
+        } catch (const leat::failure& e) {
+          CHECK(e.code() == leat::errc::not_found);
+          said = e.what();
+        }
+        CHECK(got == 4);
+        CHECK(leat_test::contains(said, "/csv/gone"));
+        CHECK(b.queue().is_closed());
+        std::string joined;
+        try {
+          if (with_coordinator) {
+            co_await coord.join();
+          } else {
+            co_await group.join();
+          }
+        } catch (const leat::failure& e) {
+          joined = e.what();
+        }
+        CHECK(joined == said);
+      });
+      CHECK(w.files().open_files() == 0);
+    }
+  }
+}
+
+TEST_CASE("pipeline: a file that is not there ends the producer and the other readers too",
+          "[pipeline]") {  // Z03
+  for (std::uint64_t seed = 1; seed <= leat_test::some_of(100); ++seed) {
+    world w(seed, {.threads = 2});
+    w.watch_frames();
+    w.run([](world& here) -> task<> {
+      std::vector<std::string> paths = write_files(here, 30, 4);
+      paths[1] = "/csv/gone";
+      leat::producer_options few = once();
+      few.capacity = 1;
+      leat::string_input_producer names(std::move(paths), few);
+      tensor_batch b(decoder().spec(), {.batch_size = 2, .capacity = 4});
+      for (std::uint64_t i = 0; i <= here.seed() % 3; ++i) b.add(read_rows(names.queue()));
+      leat::coordinator coord;
+      names.start(coord, here.thread(1));
+      b.start(coord, here.thread(1));
+      std::string cause;
+      try {
+        for (;;) {
+          const auto batch = co_await b.next();
+          if (!batch) break;
+        }
+      } catch (const leat::failure& e) {
+        cause = e.what();
+      }
+      CHECK(leat_test::contains(cause, "/csv/gone"));
+      std::string joined;
+      try {
+        co_await coord.join();
+      } catch (const leat::failure& e) {
+        CHECK(e.code() == leat::errc::not_found);
+        joined = e.what();
+      }
+      CHECK(joined == cause);
+      CHECK(coord.live_tasks() == 0);
+      CHECK(names.queue().is_closed());
+      CHECK(b.queue().is_closed());
+    });
+    CHECK(w.files().open_files() == 0);
+  }
+}
+
+TEST_CASE("pipeline: a consumer that stops after one batch", "[pipeline]") {  // Z05
+  for (std::uint64_t seed = 1; seed <= leat_test::some_of(200); ++seed) {
+    world w(seed, {.threads = 2});
+    w.watch_frames();
+    w.run([](world& here) -> task<> {
+      leat::producer_options for_ever = once();
+      for_ever.num_epochs.reset();
+      leat::string_input_producer names(write_files(here, 3, 40), for_ever);
+      tensor_batch b(decoder().spec(), {.batch_size = 4, .capacity = 8});
+      const std::size_t readers = 1 + here.seed() % 4;
+      for (std::size_t i = 0; i < readers; ++i) b.add(read_rows(names.queue()), {.tasks = 1});
+      leat::coordinator coord;
+      names.start(coord, here.thread(1));
+      b.start(coord, here.thread(1));
+      const auto batch = co_await b.next();
+      CHECK(batch->rows() == 4);
+      coord.request_stop();
+      co_await coord.join();
+      CHECK(coord.live_tasks() == 0);
+      CHECK(names.queue().is_closed());
+      CHECK(b.queue().is_closed());
+    });
+    // The readers ended with their sources.
+    CHECK(w.files().open_files() == 0);
+  }
+}
+
+TEST_CASE("pipeline: more readers than files", "[pipeline]") {  // Z07
+  for (std::uint64_t seed = 1; seed <= leat_test::some_of(100); ++seed) {
+    world w(seed, {.threads = 2});
+    w.watch_frames();
+    w.run([](world& here) -> task<> {
+      leat::string_input_producer names(write_files(here, 1, 30), once());
+      tensor_batch b(decoder().spec(), {.batch_size = 4, .capacity = 4});
+      for (int i = 0; i < 4; ++i) b.add(read_rows(names.queue()));
+      leat::coordinator coord;
+      names.start(coord, here.thread(1));
+      b.start(coord, here.thread(1));
+      const batches all = co_await batching::rest_of(b);
+      co_await coord.join();
+      numbers x;
+      for (const auto& batch : all) {
+        const auto values = batch["x"].values<std::int64_t>();
+        x.insert(x.end(), values.begin(), values.end());
+      }
+      CHECK(x == batching::from_to(0, 30));
+      CHECK(sorted(x).size() == 30);
+    });
+  }
+}
+
+TEST_CASE("pipeline: a shuffled one, with several tasks on one reader", "[pipeline]") {
+  for (std::uint64_t seed = 1; seed <= leat_test::some_of(100); ++seed) {
+    world w(seed, {.threads = 2});
+    w.watch_frames();
+    w.run([](world& here) -> task<> {
+      leat::string_input_producer names(write_files(here, 4, 10), once());
+      leat::tensor_shuffle_batch b(
+          decoder().spec(),
+          {.batch_size = 7, .capacity = 16, .min_after_dequeue = 8, .seed = here.seed()});
+      for (int i = 0; i < 2; ++i) b.add(read_rows(names.queue()));
+      leat::coordinator coord;
+      names.start(coord, here.thread(1));
+      b.start(coord, here.thread(1));
+      const batches all = co_await batching::rest_of(b);
+      co_await coord.join();
+      numbers x;
+      for (const auto& batch : all) {
+        const auto values = batch["x"].values<std::int64_t>();
+        x.insert(x.end(), values.begin(), values.end());
+      }
+      CHECK(sorted(x) == batching::from_to(0, 40));
+    });
+  }
+}
+
+}  // namespace whole_pipeline_test
