@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "leat/base/random.hpp"
-#include "leat/pipeline/detail/file_marks.hpp"
-#include "leat/pipeline/detail/reader_settings.hpp"
-#include "leat/pipeline/detail/run_journal.hpp"
+#include "leat/pipeline/source/detail/reader_settings.hpp"
+#include "leat/pipeline/source/detail/saved_file_versions.hpp"
+#include "leat/pipeline/stage/detail/replay_log.hpp"
 
 namespace leat {
 namespace {

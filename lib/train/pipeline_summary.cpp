@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "pipeline/unique_names.hpp"
+#include "pipeline/metrics/unique_names.hpp"
 
 namespace leat {
 

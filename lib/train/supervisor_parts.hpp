@@ -11,7 +11,7 @@
 #include "async/scope_registry.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/async/task_scope.hpp"
-#include "leat/pipeline/detail/step_observer.hpp"
+#include "leat/pipeline/stage/detail/step_observer.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/train/directory_lock.hpp"
 #include "leat/train/event_writer.hpp"

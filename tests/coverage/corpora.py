@@ -64,9 +64,9 @@ TARGETS = {
     'saved_state': {
         'io/index/indexed_reader_state.cpp': [],
         'io/index/reshard_epoch.cpp': [],
-        'pipeline/choice_of_state.cpp': [],
+        'pipeline/state/match_state.cpp': [],
         'input/reader_state.cpp': [],
-        'pipeline/stage_state.cpp': ['of_number', 'of_word', 'of_bytes'],  # constants
+        'pipeline/state/stage_state.cpp': ['of_number', 'of_word', 'of_bytes'],  # constants
     },
     'sequence_example': {
         'codec/example/sequence_example_parser.cpp': ['sequence_example_parser::sequence_example_parser',

@@ -4,7 +4,7 @@
 #include <iostream>
 
 #include "leat/input/batcher.hpp"
-#include "leat/pipeline/prometheus_text.hpp"
+#include "leat/pipeline/metrics/prometheus_text.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "leat/async/task_group.hpp"
-#include "leat/pipeline/stage_metrics.hpp"
+#include "leat/pipeline/metrics/stage_metrics.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/train/checkpoint_saver_hook.hpp"
 #include "leat/train/event_reader.hpp"

@@ -7,8 +7,8 @@
 
 #include <leat/io/index/record_selection.hpp>
 #include <leat/io/reader/record_batch.hpp>
+#include <leat/pipeline/element/owned_batch.hpp>
 #include <leat/pipeline/pipeline.hpp>
-#include <leat/pipeline/rows.hpp>
 
 #include "inputs.hpp"
 #include "pipeline_plan.hpp"

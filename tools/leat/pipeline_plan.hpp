@@ -16,9 +16,9 @@
 #include <leat/io/reader/line_reader.hpp>
 #include <leat/io/reader/tfrecord_reader.hpp>
 #include <leat/io/reader/whole_file_reader.hpp>
-#include <leat/pipeline/file_source.hpp>
 #include <leat/pipeline/pipeline.hpp>
-#include <leat/pipeline/pipeline_options.hpp>
+#include <leat/pipeline/source/file_source.hpp>
+#include <leat/pipeline/stage/pipeline_options.hpp>
 
 #include "column_batch.hpp"
 #include "section.hpp"

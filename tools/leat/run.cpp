@@ -17,7 +17,7 @@
 #include <leat/io/file/match_files.hpp>
 #include <leat/io/reader/quarantine_log.hpp>
 #include <leat/io/reader/whole_file_reader.hpp>
-#include <leat/pipeline/stage_metrics.hpp>
+#include <leat/pipeline/metrics/stage_metrics.hpp>
 
 #include "batch_sink.hpp"
 #include "composition.hpp"

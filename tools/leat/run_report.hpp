@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <leat/base/clock.hpp>
-#include <leat/pipeline/stage_metrics.hpp>
+#include <leat/pipeline/metrics/stage_metrics.hpp>
 
 #include "inputs.hpp"
 #include "pipeline_plan.hpp"

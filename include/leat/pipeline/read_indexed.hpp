@@ -7,7 +7,7 @@
 #include "leat/io/index/indexed_reader.hpp"
 #include "leat/io/index/record_selection.hpp"
 #include "leat/pipeline/pipeline.hpp"
-#include "leat/pipeline/pipeline_options.hpp"
+#include "leat/pipeline/stage/pipeline_options.hpp"
 
 namespace leat {
 

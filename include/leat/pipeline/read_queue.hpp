@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "leat/input/detail/pop_from_producer.hpp"
-#include "leat/pipeline/detail/stage.hpp"
 #include "leat/pipeline/pipeline.hpp"
-#include "leat/pipeline/pipeline_options.hpp"
+#include "leat/pipeline/stage/detail/stage.hpp"
+#include "leat/pipeline/stage/pipeline_options.hpp"
 
 namespace leat {
 

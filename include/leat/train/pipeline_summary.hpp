@@ -7,7 +7,7 @@
 
 #include "leat/base/clock.hpp"
 #include "leat/codec/event/event.hpp"
-#include "leat/pipeline/stage_metrics.hpp"
+#include "leat/pipeline/metrics/stage_metrics.hpp"
 #include "leat/queue/queue_base.hpp"
 #include "leat/queue/queue_fullness.hpp"
 

@@ -14,7 +14,7 @@
 #include "leat/base/error.hpp"
 #include "leat/codec/event/event.hpp"
 #include "leat/coordination/queue_runner_collection.hpp"
-#include "leat/pipeline/stage_metrics.hpp"
+#include "leat/pipeline/metrics/stage_metrics.hpp"
 #include "leat/queue/queue_base.hpp"
 #include "leat/train/checkpoint_registry.hpp"
 #include "leat/train/event_writer.hpp"

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <atomic>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <ranges>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "leat/base/detail/mutex.hpp"
+#include "leat/pipeline/element/detail/block_bytes.hpp"
+
+namespace leat::detail {
+
+/// What the stages of a pipeline hold, within the limit of pipeline_options::memory_budget.
+///
+/// Two figures. What is held now: a stage that runs ahead does so only while that leaves room. And
+/// what has to fit, however slowly all runs: readers, buffers, one run of each stage that runs
+/// ahead; where that is more than the limit the pipeline is refused, or ends, with the sum.
+///
+/// Shared-safe.
+class held_bytes {
+ public:
+  /// `owner`: of messages. 0: no limit, and nothing is counted.
+  held_bytes(std::size_t limit, std::string owner);
+
+  [[nodiscard]] bool limited() const noexcept { return limit_ > 0; }
+
+  /// So many bytes come, or go.
+  void add(std::int64_t bytes) noexcept {
+    // relaxed: a stage may see this late, and is one run too fast or too slow
+    held_.fetch_add(bytes, std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::size_t held() const noexcept {
+    const std::int64_t bytes = held_.load(std::memory_order_relaxed);
+    return bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
+  }
+  /// Whether so many more fit.
+  [[nodiscard]] bool has_room(std::size_t bytes) const noexcept {
+    const std::size_t now = held();  // once: others change it meanwhile
+    return now <= limit_ && bytes <= limit_ - now;
+  }
+
+  /// A stage cannot do with less than so many bytes, from now on; less than before is no news.
+  /// Errors: resource_exhausted where the limit is below what all of them need, with the list; this
+  /// need counts no more then.
+  void require(const std::string& stage, std::size_t bytes);
+
+ private:
+  struct need {
+    std::string stage;
+    std::size_t bytes;
+  };
+
+  const std::size_t limit_;
+  const std::string owner_;
+  std::atomic<std::int64_t> held_{0};
+  mutex mutex_;
+  std::vector<need> needs_ LEAT_GUARDED_BY(mutex_);
+};
+
+/// So many elements of a size; SIZE_MAX where it is more.
+[[nodiscard]] constexpr std::size_t memory_of(std::size_t elements, std::size_t size) noexcept {
+  return elements > SIZE_MAX / size ? SIZE_MAX : elements * size;
+}
+
+/// What an element has beside itself, as far as it is known: also of lists of such elements, of
+/// any depth. Errors: those of its bytes().
+template <class T>
+[[nodiscard]] std::size_t memory_beside(const T& element) {
+  std::size_t sum = 0;
+  if constexpr (measured<T>) {
+    sum = bytes_of(element);
+  } else if constexpr (std::ranges::sized_range<const T> && !std::is_trivially_copyable_v<T>) {
+    using value = std::ranges::range_value_t<const T>;
+    sum = std::ranges::size(element) * sizeof(value);
+    if constexpr (!std::is_trivially_copyable_v<value> && !std::same_as<value, T>) {
+      for (const value& e : element) sum += memory_beside(e);
+    }
+  }
+  return sum;
+}
+
+/// The memory of a run, as far as it is known: views share that of their reader, and rows have room
+/// for some more than there are. Errors: those of a bytes() of its elements.
+template <class Run>
+[[nodiscard]] std::size_t memory_of(const Run& run) {
+  using value = typename Run::value_type;
+  const std::size_t places = run.size() * sizeof(value);
+  std::size_t bytes = 0;
+  if constexpr (measured<value>) {
+    bytes = bytes_in(run);
+  } else if constexpr (!std::is_trivially_copyable_v<value>) {
+    for (const value& element : run) bytes += memory_beside(element);
+  }
+  return places + bytes + bytes / 8;
+}
+
+}  // namespace leat::detail

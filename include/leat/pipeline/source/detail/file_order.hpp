@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "leat/base/random.hpp"
+#include "leat/pipeline/state/detail/stage_state.hpp"
+
+namespace leat::detail {
+
+/// One of several jobs that share files.
+struct file_share {
+  std::uint64_t rank = 0;
+  std::uint64_t world_size = 1;
+};
+
+/// The files of an epoch that one rank reads, in order, and how many of them it has taken: every
+/// world_size-th of the epoch's order, or those that were dealt to it in the midst of the epoch.
+class file_order {
+ public:
+  /// The share of an epoch, counted from 1, of so many files.
+  void begin(const random_engine& random, bool shuffle, std::uint64_t epoch, std::size_t files,
+             const file_share& share);
+  /// What was dealt, of so many files. Errors: failed_precondition, with the stage, for others.
+  void begin_dealt(dealt_files d, std::size_t files, std::string_view stage);
+  void clear() noexcept;
+
+  [[nodiscard]] bool is_dealt() const noexcept { return dealt_ != nullptr; }
+  /// What was dealt, if it was; never changed.
+  [[nodiscard]] const std::shared_ptr<const dealt_files>& dealt() const noexcept { return dealt_; }
+
+  [[nodiscard]] const std::vector<std::size_t>& files() const noexcept { return files_; }
+  [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
+  [[nodiscard]] bool at_end() const noexcept { return taken_ == files_.size(); }
+  /// Precondition: `taken` is not more than there are.
+  void go_to(std::size_t taken) noexcept { taken_ = taken; }
+
+  /// The i-th file: open where it was begun elsewhere.
+  [[nodiscard]] file_place at(std::size_t i) const;
+  /// The next one. Precondition: not at_end().
+  [[nodiscard]] file_place take() { return at(taken_++); }
+
+  /// Adds the files that were not taken.
+  void add_left(dealt_files& to) const;
+
+ private:
+  std::vector<std::size_t> files_;
+  std::size_t taken_ = 0;
+  std::shared_ptr<const dealt_files> dealt_;
+};
+
+/// What a rank gets of that which others had left: files that were begun first, each of one rank in
+/// turn; then the others.
+[[nodiscard]] dealt_files share_of(const std::vector<dealt_files>& left, const file_share& share);
+
+}  // namespace leat::detail

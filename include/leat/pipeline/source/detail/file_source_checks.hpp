@@ -1,0 +1,49 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "leat/pipeline/source/detail/reader_settings.hpp"
+#include "leat/pipeline/source/file_source.hpp"
+#include "leat/pipeline/stage/detail/pipeline_context.hpp"
+
+namespace leat::detail {
+
+inline constexpr std::size_t most_readers = 1024;
+
+/// The number of reader tasks, or 0 for none: each of the interleaved files has one.
+template <class Reader>
+[[nodiscard]] std::size_t readers_of(const file_source<Reader>& source) noexcept {
+  return source.readers == 0 ? 0 : std::max(source.readers, source.interleave);
+}
+
+/// Refuses what no files could be read by. Errors: invalid_argument, with the stage.
+template <class Reader>
+void check_file_source(const file_source<Reader>& source, const pipeline_core& core) {
+  const std::string& name = source.name;
+  if (source.files.empty()) core.refuse(name, "name at least one file or pattern");
+  if (source.num_epochs == std::uint64_t{0}) {
+    core.refuse(name, "num_epochs is 0: give 1 or more, or none for no end");
+  }
+  if (source.interleave == 0 || source.interleave > most_readers) {
+    core.refuse(name, "let it interleave 1 to 1024 files");
+  }
+  if (source.block == 0) core.refuse(name, "give a block of 1 record or more");
+  if (source.readers > most_readers) core.refuse(name, "take at most 1024 readers");
+  if (source.rank >= source.world_size) core.refuse(name, "the rank must be below world_size");
+  if (source.world_size > 1 && source.shuffle && !source.seed) {
+    core.refuse(name, "give all ranks the same seed, else files are read twice or never");
+  }
+  Reader::check_options(source.reader, core.title_of(name));
+}
+
+/// What its readers take.
+template <class Reader>
+[[nodiscard]] std::size_t least_memory_of(const file_source<Reader>& source) noexcept {
+  const bool ahead = source.readers > 0;
+  return memory_of_readers(source.reader, ahead ? source.readers : source.interleave, ahead);
+}
+
+}  // namespace leat::detail

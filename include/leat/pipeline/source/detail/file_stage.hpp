@@ -1,0 +1,396 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "leat/base/random.hpp"
+#include "leat/io/index/detail/epoch_limits.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
+#include "leat/pipeline/source/detail/file_order.hpp"
+#include "leat/pipeline/source/detail/position_reader.hpp"
+#include "leat/pipeline/source/detail/reader_settings.hpp"
+#include "leat/pipeline/source/detail/source_files.hpp"
+#include "leat/pipeline/source/file_source.hpp"
+#include "leat/pipeline/stage/detail/replay_log.hpp"
+#include "leat/pipeline/stage/detail/stage.hpp"
+
+namespace leat::detail {
+
+/// Reads the records of files, of several in turn; see file_source.
+template <class Reader>
+class file_stage final : public stage<typename Reader::batch_type> {
+ public:
+  using batch = typename Reader::batch_type;
+  using sink = typename stage<batch>::sink;
+
+  file_stage(stage_metrics& metrics, file_source<Reader> source)
+      : stage<batch>(metrics),
+        source_(std::move(source)),
+        initial_(source_.shuffle ? seed_or_entropy(source_.seed) : 0),
+        random_(initial_),
+        open_(source_, metrics) {}
+
+  void start(pipeline_core& core) override {
+    if (source_.readers == 0) {
+      this->metrics().add_task();
+      return;
+    }
+    open_.start(core, source_.readers);
+  }
+  bool has_tasks() const noexcept override { return source_.readers > 0; }
+
+  task<bool> next(batch& run) override {
+    std::optional<at_work> here;  // else the tasks are
+    if (!has_tasks()) here.emplace(this->metrics(), *scheduler::current());
+    begin_run();
+    run.clear();
+    while (run.empty()) {
+      if (closed_ == open_.size()) {
+        const bool more = co_await begin_epoch();
+        if (!more) co_return false;
+      }
+      if (!open_[turn_].ended) co_await take(open_[turn_], run, SIZE_MAX);
+      if (noting_) journal_.last().file = open_[turn_].file;
+      if (run.empty() || left_ == 0) pass_on();
+      if (to_drop_ > 0) drop_front(run);
+      if (run.empty() && at_round()) begin_run_anew();
+    }
+    given_ += run.size();
+    std::size_t bytes = 0;
+    for (const auto& record : run) bytes += record.size();
+    if (noting_) note(run);
+    this->metrics().add(run.size(), bytes);
+    co_return true;
+  }
+
+  std::string obstacle() const override { return {}; }
+  void describe(std::vector<stage_state>& stages) const override {
+    stages.push_back(description());
+  }
+  void save(run_place before, batch_numbers&, std::vector<stage_state>& stages) const override {
+    const place* const at = journal_.find(before.run);
+    stage_state s = description();
+    const auto from = at ? at->round : present_round();
+    s.files = from->state;
+    if (from->dealt) s.files->dealt = *from->dealt;
+    s.files->records = (at ? at->given : given_in_round() + to_drop_) + before.element;
+    s.files->files = open_.files().marks();
+    stages.push_back(std::move(s));
+  }
+  void forget(std::uint64_t run) noexcept override { journal_.forget(run); }
+
+  task<void> restore(std::span<stage_state> stages) override {
+    const stage_state& s = stages.back();
+    if (!s.files) refuse_state(s.name, "its state is not of files");
+    if (s.of_ranks.empty()) co_return co_await take_up(*s.files);
+    co_await deal_anew(s.of_ranks);
+  }
+  void rewind() noexcept override {
+    random_ = initial_;
+    open_.forget();
+    leave();
+  }
+
+  bool note_origins() override {
+    noting_ = true;
+    return true;
+  }
+  void take_origins(std::uint64_t run, std::vector<origin>& all) override {
+    journal_.take_origins(run, all);
+  }
+  task<void> make_again(std::span<const origin> records, sink to) override {
+    while (!records.empty()) {
+      const std::uint32_t file = records.front().file;
+      const auto end =
+          std::ranges::find_if(records, [&](const origin& o) { return o.file != file; });
+      const auto count = static_cast<std::size_t>(end - records.begin());
+      open_.require(file);
+      const std::string& path = open_.files().path(file);
+      places_reader<Reader> reader(path, source_.reader, records.first(count));
+      co_await reader.read(to);
+      records = records.subspan(count);
+    }
+  }
+
+ private:
+  using open_file = typename source_files<Reader>::one;
+
+  struct round_start {
+    files_state state;
+    std::shared_ptr<const dealt_files> dealt;
+  };
+  // Where the stage stood at the beginning of a run, and what that run then gave.
+  struct place {
+    std::shared_ptr<const round_start> round;
+    std::uint64_t given = 0;  // records since
+    std::size_t file = 0;
+    std::vector<origin> origins = {};
+  };
+
+  task<void> find() {
+    constexpr bool of_tfrecords = std::is_same_v<Reader, tfrecord_reader>;
+    constexpr auto find_all = of_tfrecords ? find_tfrecord_files : find_files;
+    std::vector<std::string> paths = co_await find_all(source_.files, this->metrics().name());
+    require_files_for(source_.world_size, paths.size(), this->metrics().name());
+    open_.found(std::move(paths));
+  }
+
+  task<bool> begin_epoch() {
+    if (epoch_ == 0) co_await find();
+    if (epoch_ == source_.num_epochs || nothing_is_left()) {
+      if (to_drop_ > 0) refuse_state(this->metrics().name(), "it is behind the last epoch");
+      co_return false;
+    }
+    if (to_drop_ > 0) require_fewer_to_drop();
+    ++epoch_;
+    begin_order(share_);
+    begin_places();
+    co_return true;
+  }
+
+  // What was had ends in the epoch after the one that it began in, of those that have records.
+  void require_fewer_to_drop() {
+    if (to_drop_ < to_drop_of_epoch_) {
+      refuse_state(this->metrics().name(), "it has had more records than an epoch has");
+    }
+    to_drop_of_epoch_ = to_drop_;
+  }
+
+  void begin_order(const file_share& share) {
+    order_.begin(random_, source_.shuffle, epoch_, open_.files().size(), share);
+  }
+  void begin_places() noexcept {
+    turn_ = closed_ = 0;
+    left_ = source_.block;
+    for (open_file& f : open_) f.ended = false;
+  }
+
+  // Files without records would be read again and again: true when there are no others among those
+  // that may be this rank's.
+  [[nodiscard]] bool nothing_is_left() const {
+    if (epoch_ == 0) return false;
+    const bool others_next = order_.is_dealt() || (source_.shuffle && share_.world_size > 1);
+    return others_next ? open_.all_are_empty() : open_.are_empty(order_.files());
+  }
+
+  // Some records of a file, or of the one that comes in its place; none where no file is left.
+  task<void> take(open_file& f, batch& run, std::size_t most) {
+    while (f.taken == f.read.size()) {
+      if (!f.is_open() && order_.at_end()) {
+        f.ended = true;
+        ++closed_;
+        co_return;
+      }
+      if (!f.is_open()) co_await open_.open_next(f, order_);
+      f.taken = 0;
+      co_await open_.read(f);
+    }
+    if (open_.size() == 1 && f.taken == 0 && f.read.size() <= most) {
+      std::swap(run, f.read);
+      f.read.clear();
+    } else {
+      const std::size_t count = std::min({left_, f.read.size() - f.taken, most});
+      run = f.read.slice(f.taken, count);
+      f.taken += count;
+      left_ -= count;
+    }
+  }
+
+  // The next one's turn.
+  void pass_on() noexcept {
+    turn_ = (turn_ + 1) % open_.size();
+    left_ = source_.block;
+  }
+
+  // ---- Where it stands.
+
+  [[nodiscard]] bool at_round() const noexcept { return turn_ == 0 && left_ == source_.block; }
+  [[nodiscard]] std::uint64_t given_in_round() const noexcept { return at_round() ? 0 : given_; }
+
+  // Before all take their turns.
+  [[nodiscard]] std::shared_ptr<const round_start> present_round() const {
+    if (!at_round()) return round_;
+    files_state s{
+        .seed = random_.seed(), .epoch = epoch_, .next_file = order_.taken(), .closed = closed_};
+    for (const open_file& f : open_) s.places.push_back(open_.place_of(f));
+    return std::make_shared<const round_start>(round_start{std::move(s), order_.dealt()});
+  }
+
+  void begin_run() {
+    if (at_round()) {
+      round_ = present_round();
+      given_ = 0;
+    }
+    journal_.begin({round_, given_ + to_drop_});
+  }
+
+  // The last turns of a round gave nothing: the run begins with the next one.
+  void begin_run_anew() {
+    round_ = present_round();
+    given_ = 0;
+    journal_.last().round = round_;
+    journal_.last().given = to_drop_;
+  }
+
+  void drop_front(batch& run) {
+    const std::uint64_t count = std::min<std::uint64_t>(to_drop_, run.size());
+    run.drop_front(static_cast<std::size_t>(count));
+    to_drop_ -= count;
+    given_ += count;
+  }
+
+  void note(const batch& run) {
+    std::vector<origin>& all = journal_.last().origins;
+    const auto file = static_cast<std::uint32_t>(journal_.last().file);
+    all.reserve(run.size());
+    for (std::size_t i = 0; i < run.size(); ++i) {
+      const record_position at = run.position(i);
+      all.push_back({file, at.offset, at.index, 0});
+    }
+  }
+
+  // Before the first record of the first epoch.
+  void leave() noexcept {
+    open_.close();
+    closed_ = open_.size();
+    epoch_ = to_drop_ = to_drop_of_epoch_ = given_ = turn_ = 0;
+    left_ = source_.block;
+    share_ = {source_.rank, source_.world_size};
+    order_.clear();
+  }
+
+  task<void> take_up(const files_state& s) {
+    const std::string& name = this->metrics().name();
+    if (source_.shuffle) require_seed(name, source_.seed, s.seed);
+    if (source_.num_epochs && s.epoch > *source_.num_epochs) {
+      refuse_state(name, "it is in epoch " + std::to_string(s.epoch) + ", and num_epochs is " +
+                             std::to_string(*source_.num_epochs));
+    }
+    if (s.epoch > most_epochs) {
+      refuse_state(name,
+                   "it is in epoch " + std::to_string(s.epoch) + ", and nobody counts so many");
+    }
+    random_ = random_engine(s.seed);
+    to_drop_ = s.records;
+    if (!s.files.empty() || s.epoch > 0) {
+      if (open_.files().size() == 0) co_await find();
+      co_await open_.files().require(s.files, name);
+    }
+    if (s.epoch > 0) co_await go_on(s);
+  }
+
+  task<void> go_on(const files_state& s) {
+    const std::string& name = this->metrics().name();
+    epoch_ = s.epoch;
+    if (s.dealt) {
+      order_.begin_dealt(*s.dealt, open_.files().size(), name);
+    } else {
+      begin_order(share_);
+    }
+    closed_ = static_cast<std::size_t>(s.closed);
+    const auto ended = std::ranges::count_if(s.places, &file_place::ended);
+    const auto is_both = [](const file_place& p) { return p.open && p.ended; };
+    if (s.places.size() != open_.size() || s.next_file > order_.files().size() ||
+        s.closed != static_cast<std::uint64_t>(ended) || std::ranges::any_of(s.places, is_both)) {
+      refuse_state(name, "its state does not go with its files");
+    }
+    order_.go_to(static_cast<std::size_t>(s.next_file));
+    for (std::size_t i = 0; i < open_.size(); ++i) {
+      const file_place& p = s.places[i];
+      open_[i].ended = p.ended;
+      if (!p.open) continue;
+      open_.require(p.file);
+      co_await open_.open(open_[i], p);
+    }
+  }
+
+  // What ranks had left, with epochs that some had not begun, becomes one epoch, dealt out anew.
+  task<void> deal_anew(const std::vector<files_state>& of_ranks) {
+    std::vector<dealt_files> left(of_ranks.size());
+    std::vector<std::uint64_t> epochs;
+    for (std::size_t i = 0; i < of_ranks.size(); ++i) {
+      leave();
+      share_ = {i, of_ranks.size()};
+      co_await take_up(of_ranks[i]);
+      co_await drop();
+      left[i] = left_of_epoch();
+      epochs.push_back(epoch_);
+    }
+    const std::uint64_t last = std::ranges::max(epochs);
+    for (std::size_t i = 0; i < of_ranks.size(); ++i) {
+      const std::string why = too_far_behind(i, of_ranks.size(), last - epochs[i]);
+      if (!why.empty()) refuse_state(this->metrics().name(), why);
+      for (epoch_ = epochs[i] + 1; epoch_ <= last; ++epoch_) {
+        begin_order({i, of_ranks.size()});
+        order_.add_left(left[i]);
+      }
+    }
+    leave();
+    if (last == 0) co_return;
+    epoch_ = last;
+    order_.begin_dealt(share_of(left, share_), open_.files().size(), this->metrics().name());
+    begin_places();
+  }
+
+  // Reads what the next stage has had.
+  task<void> drop() {
+    batch run;
+    while (to_drop_ > 0) {
+      if (closed_ == open_.size()) (void)co_await begin_epoch();
+      run.clear();
+      if (!open_[turn_].ended) co_await take(open_[turn_], run, to_drop_);
+      to_drop_ -= run.size();
+      if (run.empty() || left_ == 0) pass_on();
+      co_await let_others_run();
+    }
+  }
+
+  [[nodiscard]] dealt_files left_of_epoch() const {
+    dealt_files left;
+    for (const open_file& f : open_) {
+      if (f.is_open()) left.begun.push_back(open_.place_of(f));
+    }
+    order_.add_left(left);
+    return left;
+  }
+
+  [[nodiscard]] stage_state description() const {
+    stage_state s{.kind = std::string(Reader::name),
+                  .name = this->metrics().name(),
+                  .settings = {{"shuffle", source_.shuffle},
+                               {"interleave", source_.interleave},
+                               {"block", source_.block},
+                               {"rank", source_.rank},
+                               {"world_size", source_.world_size}}};
+    add_reader_settings(source_.reader, s.settings);
+    return s;
+  }
+
+  const file_source<Reader> source_;
+  const random_engine initial_;
+  random_engine random_;
+  file_share share_{source_.rank, source_.world_size};  // of another, while its state is read
+  file_order order_;                                    // of this epoch
+  std::uint64_t epoch_ = 0;                             // epochs that have begun
+  source_files<Reader> open_;
+  std::size_t closed_ = open_.size();  // of these
+  std::size_t turn_ = 0;               // whose turn it is
+  std::size_t left_ = source_.block;   // records that it still has to give in this turn
+
+  std::shared_ptr<const round_start> round_;  // when all began to take their turns
+  std::uint64_t given_ = 0;                   // records since
+  std::uint64_t to_drop_ = 0;                 // records that the next stage has had elsewhere
+  std::uint64_t to_drop_of_epoch_ = 0;        // when the epoch began; 0: there were none
+  run_journal<place> journal_;
+  bool noting_ = false;
+};
+
+}  // namespace leat::detail

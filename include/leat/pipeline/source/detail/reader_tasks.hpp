@@ -1,0 +1,204 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leat/async/scheduler.hpp"
+#include "leat/async/task.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/io/file/file.hpp"
+#include "leat/io/reader/corruption.hpp"
+#include "leat/io/reader/quarantine_log.hpp"
+#include "leat/io/reader/record_batch.hpp"
+#include "leat/pipeline/element/detail/block_recycler.hpp"
+#include "leat/pipeline/metrics/stage_metrics.hpp"
+#include "leat/pipeline/stage/detail/pipeline_context.hpp"
+#include "leat/pipeline/state/detail/stage_state.hpp"
+#include "leat/queue/fifo_queue.hpp"
+
+namespace leat::detail {
+
+/// Where a reader stands, and what it has counted.
+struct reader_standing {
+  std::uint64_t offset = 0;  ///< of the next record
+  std::uint64_t index = 0;
+  std::uint64_t reports = 0;
+  std::uint64_t left_over = 0;
+};
+
+template <class Reader>
+[[nodiscard]] reader_standing standing_of(const Reader& reader) {
+  const record_position at = reader.position();
+  return {at.offset, at.index, reader.statistics().reports, reader.statistics().left_over};
+}
+
+/// A reader of a file, from where that goes on.
+template <class Reader>
+[[nodiscard]] task<std::unique_ptr<Reader>> open_at(const std::string& path,
+                                                    const typename Reader::options_type& options,
+                                                    file_place from) {
+  std::unique_ptr<Reader> reader = co_await Reader::open(path, options);
+  if (!from.open) co_return reader;
+  reader->seek(from.offset, from.index);
+  reader->count_reports(from.reports);
+  co_return reader;
+}
+
+/// A file that a task reads ahead of who takes its records.
+template <class Reader>
+struct file_ahead {
+  using batch = typename Reader::batch_type;
+  // What one read gave; nothing at the end. What is said of damage, and an error, come first.
+  struct step {
+    batch run = {};
+    reader_standing after = {};
+    std::vector<corruption_report> reports = {};
+    std::exception_ptr error = {};
+  };
+
+  file_ahead(const std::string& p, const file_place& f) : path(p), from(f), steps(1, p) {}
+
+  const std::string path;
+  const file_place from;
+  file_status status;         ///< known with the first step
+  std::exception_ptr untold;  ///< where a report could not be written
+  fifo_queue<step> steps;
+};
+
+/// Tasks of which each reads one file at a time, in the order in which these were begun, up to two
+/// steps ahead of who takes them. Who has so many files begun as there are tasks, and takes those
+/// that were begun first before others, gets all of them.
+///
+/// Reports of damage are told where the records are taken, in the order of these.
+template <class Reader>
+class reader_tasks {
+ public:
+  using batch = typename Reader::batch_type;
+  using options = typename Reader::options_type;
+  using ahead = file_ahead<Reader>;
+
+  reader_tasks(stage_metrics& metrics, const options& o, std::size_t tasks)
+      : metrics_(metrics),
+        options_(o),
+        silent_(o),
+        tasks_(tasks),
+        files_(tasks, metrics.name() + " to read"),
+        spent_(2 * tasks) {
+    metrics.set_capacity(tasks);
+    silent_.corruption.on_report = {};
+    silent_.corruption.log = {};
+  }
+
+  void start(pipeline_core& core) {
+    for (std::size_t i = 0; i < tasks_; ++i) {
+      metrics_.add_task();
+      core.spawn_worker(work(), metrics_, i);
+    }
+  }
+
+  /// A task begins to read it. Precondition: fewer than there are tasks are begun and not read.
+  /// Errors: what a task has ended with.
+  [[nodiscard]] std::shared_ptr<ahead> begin(const std::string& path, const file_place& from) {
+    auto file = std::make_shared<ahead>(path, from);
+    if (files_.try_push(file)) return file;
+    const std::exception_ptr cause = files_.failure_cause();
+    LEAT_ASSERT(cause, "more files are begun than there are tasks");
+    std::rethrow_exception(cause);
+  }
+
+  /// Replaces the contents of `run` by the next records of a file; false at its end.
+  /// Errors: those of its reader and, behind the records if there are any, of the quarantine log.
+  [[nodiscard]] task<bool> take(ahead& file, batch& run, reader_standing& after) {
+    if (file.untold) std::rethrow_exception(file.untold);
+    spent_.give_back(std::exchange(run, batch()));
+    std::optional<typename ahead::step> s = co_await file.steps.pop();
+    metrics_.add_held(-1);
+    std::swap(run, s->run);
+    after = s->after;
+    const corruption_options& how = options_.corruption;
+    for (const corruption_report& r : s->reports) {
+      if (how.on_report) how.on_report(r);
+      if (!how.log) continue;
+      try {
+        co_await how.log->add(r);
+      } catch (...) {
+        file.untold = std::current_exception();
+      }
+    }
+    if (run.empty() && file.untold) std::rethrow_exception(file.untold);
+    if (s->error) std::rethrow_exception(s->error);
+    co_return !run.empty();
+  }
+
+ private:
+  using report_list = std::vector<corruption_report>;
+
+  // Who waits for a file that nobody reads any more is told why.
+  task<void> work() {
+    std::shared_ptr<ahead> file;
+    std::exception_ptr error;
+    try {
+      for (;;) {
+        std::optional<std::shared_ptr<ahead>> next = co_await files_.pop();
+        if (!next) break;
+        file = std::move(*next);
+        co_await read(*file);
+      }
+    } catch (...) {
+      error = std::current_exception();
+    }
+    if (!error) co_return;
+    if (file) file->steps.fail(error);
+    files_.fail(error);
+    while (const auto left = files_.try_pop()) (*left)->steps.fail(error);
+  }
+
+  task<void> read(ahead& file) {
+    const at_work here(metrics_, *scheduler::current());
+    report_list reports;
+    const options o = options_for(reports);
+    std::unique_ptr<Reader> reader;
+    for (bool more = true; more;) {
+      typename ahead::step s;
+      try {
+        s.run = spent_.take();
+        if (!reader) {
+          reader = co_await open_at<Reader>(file.path, o, file.from);
+          file.status = reader->status();
+        }
+        more = co_await reader->read_batch(s.run);
+        s.after = standing_of(*reader);
+      } catch (...) {
+        s.error = std::current_exception();
+        more = false;
+      }
+      s.reports.swap(reports);
+      const waiting w(metrics_, *scheduler::current(), waiting::for_room);
+      const bool taken = co_await file.steps.push(std::move(s));
+      if (!taken) break;
+      metrics_.add_held(1);
+    }
+  }
+
+  // What cannot be told for want of memory is an error, as a log that cannot be written.
+  [[nodiscard]] options options_for(report_list& reports) const {
+    options o = silent_;
+    o.corruption.on_report = [&reports](const corruption_report& r) { reports.push_back(r); };
+    return o;
+  }
+
+  stage_metrics& metrics_;
+  const options options_;
+  options silent_;
+  const std::size_t tasks_;
+  fifo_queue<std::shared_ptr<ahead>> files_;
+  spent_runs<batch> spent_;
+};
+
+}  // namespace leat::detail

@@ -1,0 +1,175 @@
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <new>
+#include <optional>
+#include <ranges>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "leat/base/detail/is_task.hpp"
+#include "leat/pipeline/element/detail/row_positions.hpp"
+#include "leat/pipeline/state/detail/stage_state.hpp"
+
+namespace leat::detail {
+
+/// What becomes of one element: one, none or one, or any number.
+enum class arity { one, maybe, many };
+
+template <class T>
+struct mapped {
+  using type = T;
+  static constexpr arity how = arity::one;
+};
+template <class T>
+struct mapped<std::optional<T>> {
+  using type = T;
+  static constexpr arity how = arity::maybe;
+};
+
+/// True for a type that must be awaited, and for an optional or a range of such values.
+template <class T>
+constexpr bool holds_awaitable = must_be_awaited<T>;
+template <class T>
+  requires(!must_be_awaited<T>) && requires { typename T::value_type; }
+constexpr bool holds_awaitable<T> = must_be_awaited<typename T::value_type>;
+
+/// Rejects a coroutine as the function of a stage.
+template <class Function, class Element>
+constexpr void require_function() {
+  if constexpr (std::is_invocable_v<const Function&, Element>) {
+    using result = std::remove_cvref_t<std::invoke_result_t<const Function&, Element>>;
+    static_assert(!holds_awaitable<result>,
+                  "map() and flat_map() call a plain function, and this one is a coroutine or "
+                  "returns an operation, which would never run: await it in for_each(), or push "
+                  "its results to a queue in tasks that you spawn() and continue with "
+                  "read_queue()");
+  }
+}
+
+/// What a range gives that a function has made, or only lent.
+template <class Range>
+constexpr bool lends =
+    std::is_lvalue_reference_v<Range> || std::ranges::view<std::remove_cvref_t<Range>>;
+
+/// How many elements were made of each one of a run; empty where that is not asked for, or one.
+using arity_counts = std::vector<std::size_t>;
+
+/// What a function makes of an element, for a container to construct where it will stand.
+template <class Function, class Element>
+struct made_in_place {
+  operator std::invoke_result_t<const Function&, Element>() && {
+    return f(std::forward<Element>(element));
+  }
+  const Function& f;
+  Element&& element;
+};
+
+/// Applies a function to one element; adds what it makes to `out`.
+template <arity How, class Function, class Element, class Out>
+void apply_to(const Function& f, Element&& element, std::vector<Out>& out) {
+  if constexpr (How == arity::one) {
+    // An aggregate has no constructor that might take the conversion for something else.
+    if constexpr (std::is_same_v<std::invoke_result_t<const Function&, Element>, Out> &&
+                  std::is_aggregate_v<Out>) {
+      out.emplace_back(made_in_place<Function, Element>{f, std::forward<Element>(element)});
+    } else {
+      out.push_back(f(std::forward<Element>(element)));
+    }
+  } else if constexpr (How == arity::maybe) {
+    if (auto made = f(std::forward<Element>(element))) out.push_back(std::move(*made));
+  } else {
+    using range = decltype(f(std::forward<Element>(element)));
+    for (auto&& made : f(std::forward<Element>(element))) {
+      if constexpr (lends<range>) {
+        out.push_back(made);
+      } else {
+        out.push_back(std::move(made));
+      }
+    }
+  }
+}
+
+/// Applies a function to the elements of a run. Gives what it threw; `out` has what was made
+/// before, and `counts`, if any, how much of it is of which element.
+template <arity How, class Function, class In, class Out>
+[[nodiscard]] std::exception_ptr apply(const Function& f, In& in, std::vector<Out>& out,
+                                       arity_counts* counts) {
+  std::size_t before = 0;
+  std::size_t at = 0;
+  const auto count = [&] {
+    if (counts) counts->push_back(out.size() - std::exchange(before, out.size()));
+  };
+  try {
+    out.clear();
+    if (counts) counts->reserve(in.size());  // so that to count cannot fail
+    if constexpr (How != arity::many) out.reserve(in.size());
+    for (; at < in.size(); ++at) {
+      auto&& element = *(in.begin() + static_cast<std::ptrdiff_t>(at));
+      apply_to<How>(f, std::move(element), out);
+      if constexpr (How != arity::one) count();
+    }
+    return nullptr;
+  } catch (...) {
+    // What has failed is the last one; where there was no memory to count, there is none.
+    if (counts && counts->size() < counts->capacity()) count();
+    return with_place(in, at);
+  }
+}
+
+/// The function of a stage, asked for whole runs: all else that the stage does depends on the types
+/// of its elements alone, and is compiled once for these.
+template <class In, class Out>
+class run_function {
+ public:
+  virtual ~run_function() = default;
+
+  /// See apply().
+  [[nodiscard]] virtual std::exception_ptr make(In& in, std::vector<Out>& out,
+                                                arity_counts* counts) const = 0;
+  /// Of one element; adds to `out`, and gives what the function threw. Errors: std::bad_alloc.
+  [[nodiscard]] virtual std::exception_ptr make_one(In& in, std::size_t i,
+                                                    std::vector<Out>& out) const = 0;
+};
+
+template <arity How, class In, class Out, class Function>
+class applied_function final : public run_function<In, Out> {
+ public:
+  explicit applied_function(Function f) : function_(std::move(f)) {}
+
+  std::exception_ptr make(In& in, std::vector<Out>& out, arity_counts* counts) const override {
+    return apply<How>(function_, in, out, counts);
+  }
+  std::exception_ptr make_one(In& in, std::size_t i, std::vector<Out>& out) const override {
+    try {
+      auto&& element = *(in.begin() + static_cast<std::ptrdiff_t>(i));
+      apply_to<How>(function_, std::move(element), out);
+      return nullptr;
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (...) {
+      return with_place(in, i);
+    }
+  }
+
+ private:
+  const Function function_;
+};
+
+/// The origins of what was made of a run.
+template <arity How>
+[[nodiscard]] std::vector<origin> origins_of_made(std::span<const origin> of,
+                                                  const arity_counts& counts) {
+  std::vector<origin> all;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    for (std::size_t k = 0; k < counts[i]; ++k) {
+      all.push_back(How == arity::many ? of[i].child(k) : of[i]);
+    }
+  }
+  return all;
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "leat/pipeline/element/detail/ring_buffer.hpp"
+#include "leat/pipeline/state/detail/stage_state.hpp"
+
+namespace leat::detail {
+
+/// The origins of what a shuffle buffer holds, place by place, now and some steps ago.
+///
+/// A buffer is filled; then elements are drawn, and another one comes in their place, or none.
+/// Cost: a few ns and 48 bytes for each step that can be undone.
+class buffer_origins {
+ public:
+  /// Between two steps.
+  struct mark {
+    std::size_t size = 0;
+    std::uint64_t steps = 0;
+  };
+
+  [[nodiscard]] const origin& operator[](std::size_t place) const noexcept { return held_[place]; }
+
+  /// A place is added behind the others.
+  void add(const origin& o) { held_.push_back(o); }
+  /// Another element comes to a place.
+  void replace(std::size_t place, const origin& o) {
+    steps_.push({place, false, held_[place]});
+    held_[place] = o;
+  }
+  /// The last element comes to a place, whose own is drawn.
+  void remove(std::size_t place) {
+    steps_.push({place, true, held_[place]});
+    held_[place] = held_.back();
+    held_.pop_back();
+  }
+
+  [[nodiscard]] std::uint64_t steps() const noexcept { return first_ + steps_.size(); }
+  [[nodiscard]] mark now() const noexcept { return {held_.size(), first_ + steps_.size()}; }
+  /// True: in step n an element left without another one in its place.
+  /// Precondition: that step was made, and is not forgotten.
+  [[nodiscard]] bool removed(std::uint64_t n) const noexcept {
+    return steps_[static_cast<std::size_t>(n - first_)].removed;
+  }
+  /// What was held then. Precondition: it is not forgotten. Cost: O(what is held and was drawn).
+  [[nodiscard]] std::vector<origin> at(const mark& then) const;
+  /// Nobody goes back behind it.
+  void forget(const mark& then) noexcept {
+    for (; first_ < then.steps && !steps_.empty(); ++first_) steps_.pop();
+  }
+
+  void assign(std::vector<origin> held) noexcept {
+    held_ = std::move(held);
+    steps_.clear();
+    first_ = 0;
+  }
+
+ private:
+  struct step {
+    std::size_t place = 0;
+    bool removed = false;
+    origin drawn = {};
+  };
+
+  std::vector<origin> held_;
+  growing_ring<step> steps_;
+  std::uint64_t first_ = 0;  // the number of the first of these
+};
+
+}  // namespace leat::detail

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "leat/async/task.hpp"
+#include "leat/pipeline/element/detail/owned_block.hpp"
+#include "leat/pipeline/element/detail/row_memory.hpp"
+#include "leat/pipeline/element/detail/row_positions.hpp"
+#include "leat/pipeline/element/detail/shuffle_slot.hpp"
+#include "leat/pipeline/stage/detail/stage.hpp"
+#include "leat/pipeline/state/detail/replay_requests.hpp"
+
+namespace leat::detail {
+
+/// Has elements made again by the stage that made them, until all are there. `give` takes a run of
+/// them and their origins, and says to how many of those that want one it has given theirs. False:
+/// some are not made any more. In a class, since g++ 12 warns of the frame of a function template
+/// by itself whose elements are of a type in an unnamed namespace.
+template <class In>
+struct all_elements {
+  template <class Give>
+  [[nodiscard]] static task<bool> make_again(stage<In>& input, std::span<const origin> what,
+                                             Give& give) {
+    wanted_elements left(what);
+    while (!left.empty()) {
+      std::size_t given = 0;
+      const typename stage<In>::sink take = [&](In& in, std::span<const origin> of) {
+        given += give(left, in, of);
+      };
+      const std::vector<origin> records = left.records();
+      co_await input.make_again(records, take);
+      if (given == 0) co_return false;
+      left.forget_given();
+    }
+    co_return true;
+  }
+};
+
+/// A place for an element that nobody can make without another one.
+template <class Element>
+struct empty_place {
+  void put(Element&& e) { element.emplace(std::move(e)); }
+  Element&& take() noexcept { return std::move(*element); }
+  std::optional<Element> element;
+};
+
+/// The places of elements that a stage had of its input before a restore, where they are held
+/// again. One that stood at several, of several epochs, is made once and copied, or as often where
+/// it cannot be.
+template <class In, class Place = typename place_in<owned_run<In>>::type>
+class elements_again {
+ public:
+  using place = Place;
+
+  /// As many places as there are origins; both stay where they are, and `positions`. Rows are put
+  /// into memory from `rows`, if any.
+  elements_again(std::vector<place>& places, std::span<const origin> what,
+                 row_positions<In>& positions, row_memory* rows = nullptr) noexcept
+      : places_(places), what_(what), positions_(positions), rows_(rows) {}
+
+  /// Fills all places; `filled` is called for each one. False: not all elements are made any more.
+  template <class Filled>
+  [[nodiscard]] task<bool> make(stage<In>& input, Filled& filled) {
+    const auto put = [this, &filled](wanted_elements& all, In& in, std::span<const origin> of) {
+      std::size_t given = 0;
+      positions_.begin(in);
+      for (std::size_t i = 0; i < of.size(); ++i) {
+        given += put_one(all, all.who_want(of[i]), in, i, filled);
+      }
+      return given;
+    };
+    co_return co_await all_elements<In>::make_again(input, what_, put);
+  }
+
+ private:
+  // An element to all places that want it, or to one of them where it cannot be copied. Gives to
+  // how many.
+  template <class Filled>
+  std::size_t put_one(wanted_elements& all, wanted_elements::range who, In& in, std::size_t i,
+                      Filled& filled) {
+    using value = typename In::value_type;
+    const auto element = in.begin() + static_cast<std::ptrdiff_t>(i);
+    std::size_t given = 0;
+    if (who.first != who.last) ask_for(&places_[all.place_later(who.first)]);
+    for (std::size_t w = who.first; w != who.last; ++w) {
+      if (!all.wants(w)) continue;
+      ++given;
+      place& p = places_[all.give(w)];
+      bool was_moved = false;
+      if constexpr (requires { p.position(); }) {
+        p.put(*element, positions_.of(in, i), rows_);
+      } else {
+        was_moved = true;
+        if constexpr (std::copy_constructible<value>) was_moved = w + 1 == who.last;
+        if (was_moved) {
+          p.put(std::move(*element));
+        } else if constexpr (std::copy_constructible<value>) {
+          p.put(value(*element));
+        }
+      }
+      filled(p);
+      if (was_moved) break;
+    }
+    return given;
+  }
+
+  std::vector<place>& places_;
+  const std::span<const origin> what_;
+  row_positions<In>& positions_;
+  [[maybe_unused]] row_memory* const rows_;
+};
+
+}  // namespace leat::detail

@@ -1,0 +1,195 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <semaphore>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "leat/async/dump/detail/scope_handover.hpp"
+#include "leat/async/scheduler.hpp"
+#include "leat/async/task.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/error.hpp"
+#include "leat/io/reader/corruption.hpp"
+#include "leat/pipeline/element/detail/memory_use.hpp"
+#include "leat/pipeline/metrics/stage_metrics.hpp"
+#include "leat/pipeline/stage/detail/step_observer.hpp"
+#include "leat/pipeline/stage/pipeline_options.hpp"
+
+namespace leat::detail {
+
+/// What the patterns match, sorted, each file once. Errors: not_found, with the stage, for a
+/// pattern that matches none; those of match_files().
+[[nodiscard]] task<std::vector<std::string>> find_files(std::vector<std::string> patterns,
+                                                        std::string stage);
+/// The same without the indexes of TFRecord files that are found too.
+[[nodiscard]] task<std::vector<std::string>> find_tfrecord_files(std::vector<std::string> patterns,
+                                                                 std::string stage);
+
+/// Refuses fewer files than ranks: one would have nothing to read. Errors: invalid_argument.
+void require_files_for(std::uint64_t ranks, std::size_t files, std::string_view stage);
+
+/// Records of which a restore makes elements again before others have their turn.
+inline constexpr std::size_t restore_share_of_turn = 16;
+
+/// Lets every other task that is ready run first.
+/// Errors: cancelled when the task was asked to stop.
+[[nodiscard]] task<void> let_others_run();
+
+/// A stage, whatever its elements are.
+class any_stage {
+ public:
+  any_stage() = default;
+  any_stage(const any_stage&) = delete;
+  any_stage& operator=(const any_stage&) = delete;
+  virtual ~any_stage() = default;
+
+  /// Destroys the functions of this stage and of those before it that the program passed; a stage
+  /// without its function fails with `cancelled`.
+  /// Precondition: no thread is calling them.
+  virtual void drop_functions() noexcept {}
+};
+
+/// What the stages of a pipeline share: its options and metrics and, once it runs, its tasks.
+///
+/// Thread safety: thread-bound, apart from the metrics.
+class pipeline_core {
+ public:
+  /// Errors: invalid_argument for options that make no sense.
+  explicit pipeline_core(pipeline_options options);
+
+  [[nodiscard]] const pipeline_options& options() const noexcept { return options_; }
+
+  /// Adds a stage behind those that are there, which takes so many bytes at least. Errors:
+  /// invalid_argument for a name that is empty or that another stage has; resource_exhausted where
+  /// the memory_budget is too small. Precondition: the pipeline has not run.
+  stage_metrics& add_stage(std::string name, std::size_t least = 0);
+  /// All of them and, as the last one, the consumer.
+  [[nodiscard]] std::vector<const stage_metrics*> stages() const;
+  [[nodiscard]] stage_metrics& consumer() noexcept { return consumer_; }
+  /// Of the stage that is there for patience's sake, and not among these.
+  [[nodiscard]] stage_metrics& watched() noexcept { return watched_; }
+
+  /// What all stages hold, and may.
+  [[nodiscard]] held_bytes& memory() noexcept { return memory_; }
+
+  /// "pipeline 'train', stage 'shuffle'".
+  [[nodiscard]] std::string title_of(std::string_view stage) const;
+  /// Refuses a declaration: that title, and why.
+  [[noreturn]] void refuse(std::string_view stage, std::string_view why) const;
+
+  /// Makes a callback for reports of corruption do nothing once the pipeline is destroyed.
+  void guard_reports(std::function<void(const corruption_report&)>& on_report);
+
+  /// Errors: failed_precondition, when there is an obstacle to a save or a restore.
+  void require_no(std::string_view obstacle) const;
+
+  /// The pipeline begins to run, in the task of its consumer.
+  void start();
+  [[nodiscard]] bool has_started() const noexcept { return group_.has_value(); }
+  /// True between start() and the end of stop().
+  [[nodiscard]] bool is_running() const noexcept { return consuming_.has_value(); }
+  /// True each few ms: what need not wait for its input, since all of it is in memory, would leave
+  /// no turn to others, such as the services of a supervisor, and would hear no stop.
+  /// Precondition: it runs.
+  [[nodiscard]] bool turn_is_over() noexcept;
+  /// Whether it is, asked between two elements of a run: the clock costs as much as a small element
+  /// and is looked at behind several of those.
+  [[nodiscard]] bool turn_is_over_between() noexcept {
+    return --elements_to_look_ == 0 && look_at_clock();
+  }
+  /// Starts a task of a stage, on the consumer's scheduler or on those of the workers in turn.
+  void spawn(task<void> t, const stage_metrics& stage, std::string_view what);
+  void spawn_worker(task<void> t, const stage_metrics& stage, std::size_t index);
+  /// Elements that were left over, and are not given out.
+  void add_dropped(std::uint64_t count) noexcept { dropped_ += count; }
+  [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
+
+  /// What the consumer is told in the place of `error`: that patience has ended, or that the
+  /// watchdog has failed.
+  [[nodiscard]] std::exception_ptr reason_for(std::exception_ptr error) const noexcept {
+    return stalled_ ? stalled_ : error;
+  }
+
+  /// Who learns of the elements that for_each() processes; may be null.
+  void observe_steps(std::shared_ptr<step_observer> observer) noexcept {
+    observer_ = std::move(observer);
+  }
+  [[nodiscard]] const std::shared_ptr<step_observer>& observer() const noexcept {
+    return observer_;
+  }
+
+  /// for_each() gives elements that are steps.
+  void set_elements_are_steps(bool are_steps) noexcept { elements_are_steps_ = are_steps; }
+
+  /// Returns true if no element may begin: the consumer was asked to stop, or is about to be.
+  [[nodiscard]] bool must_stop_now() const noexcept {
+    if (!observer_) return false;
+    return scheduler::current_task()->stop_requested() ||
+           (elements_are_steps_ && observer_->must_stop());
+  }
+  /// Waits for the steps of others and throws `cancelled`.
+  [[nodiscard]] task<void> stop_before_element() const;
+
+  /// Stops all tasks and waits for their ends. Errors: none of theirs.
+  [[nodiscard]] task<void> stop();
+
+  /// Ends a pipeline that is destroyed while it runs; see ~pipeline(). `last` is the last stage.
+  static void abandon(std::unique_ptr<pipeline_core> core,
+                      std::unique_ptr<any_stage> last) noexcept;
+
+ private:
+  /// Of a stage, at some time.
+  struct look {
+    duration waited;  ///< for input
+    std::uint64_t records;
+  };
+
+  static constexpr duration turn = std::chrono::milliseconds(5);
+
+  [[nodiscard]] bool look_at_clock() noexcept;
+  [[nodiscard]] task<void> watch(duration patience);
+  void abandon_outside_home() noexcept;
+  static void destroy(void* core) noexcept;
+  [[nodiscard]] failure stall(duration patience, const std::vector<look>& before) const;
+
+  const pipeline_options options_;
+  held_bytes memory_;
+  std::vector<std::unique_ptr<stage_metrics>> stages_;
+  stage_metrics consumer_{"consumer"};
+  stage_metrics watched_{"watched"};
+  std::atomic<std::uint64_t> dropped_{0};
+  scheduler* home_ = nullptr;
+  time_point turn_began_;
+  time_point looked_at_;
+  std::size_t elements_a_look_ = 1;
+  std::size_t elements_to_look_ = 1;
+  std::optional<task_group> group_;
+  std::optional<at_work> consuming_;
+  std::shared_ptr<step_observer> observer_;
+  bool elements_are_steps_ = false;
+  std::size_t next_worker_ = 0;  // whose turn it is among options_.workers
+  std::exception_ptr stalled_;
+  // Of a pipeline that was destroyed while it ran.
+  std::unique_ptr<any_stage> last_;
+  std::shared_ptr<bool> may_report_;
+  std::optional<scope_handover> handover_;
+  std::binary_semaphore* destroyed_ = nullptr;
+};
+
+/// Returns the core of a pipeline. Precondition: the pipeline was not moved from.
+[[nodiscard]] inline pipeline_core& core_of(const std::unique_ptr<pipeline_core>& core) {
+  LEAT_ASSERT(core, "a pipeline is used that was moved to another place: use that one");
+  return *core;
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "leat/async/task.hpp"
+#include "leat/pipeline/element/detail/memory_use.hpp"
+#include "leat/pipeline/metrics/stage_metrics.hpp"
+#include "leat/queue/fifo_queue.hpp"
+
+namespace leat::detail {
+
+/// How far a stage runs ahead within the memory of its pipeline: always one run, and more of them
+/// while there is room. So no stage waits for memory that only those behind it can free, and that
+/// wait for it.
+///
+/// One task enters runs, others may make other ones of them, and one takes them out. How large
+/// what is made will be follows from what was made before: of the first run nothing is known, and
+/// there is no second one until it is; and each of those under way that is made larger than any
+/// before is counted when it is made.
+class run_ahead {
+ public:
+  /// `makes`: other runs are made of those that enter.
+  run_ahead(const std::string& stage, bool makes)
+      : stage_(stage), makes_(makes), freed_(1, stage + " memory") {}
+
+  /// Before the stage starts.
+  void begin(held_bytes& memory) noexcept { memory_ = memory.limited() ? &memory : nullptr; }
+  [[nodiscard]] bool limited() const noexcept { return memory_ != nullptr; }
+
+  /// Whether the next run may be asked for.
+  [[nodiscard]] bool has_room() const noexcept {
+    if (!memory_ || runs_.load(std::memory_order_relaxed) == 0) return true;
+    const std::size_t largest = largest_.load(std::memory_order_relaxed);
+    return largest > 0 && memory_->has_room(largest);
+  }
+  /// Waits until a run was taken out. Errors: cancelled.
+  [[nodiscard]] task<void> wait() { static_cast<void>(co_await freed_.pop()); }
+
+  /// A run enters, of so many bytes; with what is going to be made of it, as far as is known.
+  /// Gives what it was counted as. Errors: resource_exhausted; see held_bytes.
+  [[nodiscard]] std::size_t enter(std::size_t bytes) {
+    if (!memory_) return 0;
+    runs_.fetch_add(1, std::memory_order_relaxed);
+    const std::size_t all = bytes + made_.load(std::memory_order_relaxed);
+    memory_->add(static_cast<std::int64_t>(all));
+    // What is made of this one is not known yet: needs do not depend on who is faster.
+    if (makes_) {
+      memory_->require(stage_, bytes);
+    } else {
+      grow(bytes);
+    }
+    return all;
+  }
+  /// What was counted as `before` has become a run of so many bytes.
+  [[nodiscard]] std::size_t change(std::size_t before, std::size_t input, std::size_t output) {
+    if (!memory_) return 0;
+    memory_->add(static_cast<std::int64_t>(output) - static_cast<std::int64_t>(before));
+    std::size_t known = made_.load(std::memory_order_relaxed);
+    while (output > known && !made_.compare_exchange_weak(known, output)) {
+    }
+    grow(input + output);
+    return output;
+  }
+  /// It is taken out.
+  void leave(std::size_t bytes) {
+    if (!memory_) return;
+    memory_->add(-static_cast<std::int64_t>(bytes));
+    runs_.fetch_sub(1, std::memory_order_relaxed);
+    static_cast<void>(freed_.try_push(true));  // or it is told already
+  }
+
+ private:
+  void grow(std::size_t bytes) {
+    std::size_t known = largest_.load(std::memory_order_relaxed);
+    if (bytes <= known) return;
+    const bool first = known == 0;
+    while (bytes > known && !largest_.compare_exchange_weak(known, bytes)) {
+    }
+    memory_->require(stage_, bytes);
+    if (first) static_cast<void>(freed_.try_push(true));  // who has waited for it looks again
+  }
+
+  const std::string stage_;
+  const bool makes_;
+  held_bytes* memory_ = nullptr;
+  // relaxed: figures that make a stage at most one run too fast
+  std::atomic<std::size_t> runs_{0};
+  std::atomic<std::size_t> made_{0};     // the most that was made of one
+  std::atomic<std::size_t> largest_{0};  // of one, with what is made of it
+  fifo_queue<bool> freed_;
+};
+
+}  // namespace leat::detail

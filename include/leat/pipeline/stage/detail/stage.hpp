@@ -1,0 +1,153 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leat/async/scheduler.hpp"
+#include "leat/async/task.hpp"
+#include "leat/pipeline/element/detail/input_block.hpp"
+#include "leat/pipeline/metrics/stage_metrics.hpp"
+#include "leat/pipeline/stage/detail/pipeline_context.hpp"
+#include "leat/pipeline/state/detail/batch_numbers.hpp"
+#include "leat/pipeline/state/detail/stage_state.hpp"
+#include "leat/queue/queue_base.hpp"
+
+namespace leat::detail {
+
+/// A stage of a pipeline: gives elements in runs, as many at a time as suits it. Where one run ends
+/// and the next begins means nothing.
+///
+/// One call a run, so that what an element costs is the stage's work alone.
+///
+/// Runs are numbered from 0. A stage knows where it stood at the beginning of each run until it is
+/// told to forget it: so the stages before may run ahead, and the pipeline can be saved where its
+/// consumer is. What a run was made of is told by origins, where somebody needs them.
+template <class Run>
+class stage : public any_stage {
+ public:
+  using run_type = Run;
+
+  explicit stage(stage_metrics& metrics) noexcept : metrics_(metrics) {}
+  /// Starts the tasks of this stage and of those before it. Once, before the first next().
+  virtual void start(pipeline_core& core) = 0;
+
+  /// Replaces the contents of `run` by the next elements, at least one; false at the end. Not again
+  /// after the end or an error.
+  [[nodiscard]] virtual task<bool> next(Run& run) = 0;
+
+  /// True: this stage, or one before it, has tasks of its own.
+  [[nodiscard]] virtual bool has_tasks() const noexcept { return false; }
+
+  // ---- To go on elsewhere.
+
+  /// Why the pipeline cannot be saved; empty where it can.
+  [[nodiscard]] virtual std::string obstacle() const = 0;
+
+  /// Adds how the stages from the source to this one were declared, those that matter.
+  virtual void describe(std::vector<stage_state>& stages) const = 0;
+  /// Adds their states, as they were before an element. `batches`: those of the last batch() so far
+  /// of which the stages behind need elements again. Precondition: no run of these is forgotten.
+  virtual void save(run_place before, batch_numbers& batches,
+                    std::vector<stage_state>& stages) const = 0;
+  /// Nobody goes back behind the beginning of a run.
+  virtual void forget(std::uint64_t run) noexcept = 0;
+
+  /// Takes up the states of such stages. Before start(). Errors: failed_precondition for files that
+  /// have changed; those of the source; what functions throw. Then rewind().
+  [[nodiscard]] virtual task<void> restore(std::span<stage_state> stages) = 0;
+  /// Back to the beginning, before start().
+  virtual void rewind() noexcept = 0;
+
+  /// From now on origins are asked for; false: there are none.
+  [[nodiscard]] virtual bool note_origins() = 0;
+  /// True: elements are made of batches, and origins are of these.
+  [[nodiscard]] virtual bool comes_of_batches() const noexcept { return false; }
+  /// Hands over those of the elements of a run that was given, and is not forgotten: once.
+  virtual void take_origins(std::uint64_t run, std::vector<origin>& all) = 0;
+
+  /// Takes elements that were made again, and their origins.
+  using sink = std::function<void(Run& run, std::span<const origin> origins)>;
+  /// Makes all elements again that come of some records, or batches, which are in order, each once.
+  [[nodiscard]] virtual task<void> make_again(std::span<const origin> records, sink to) = 0;
+
+  [[nodiscard]] stage_metrics& metrics() const noexcept { return metrics_; }
+
+ protected:
+  /// What work in this scope takes is the stage's.
+  [[nodiscard]] at_work working() const noexcept { return {metrics_, *scheduler::current()}; }
+  /// In this scope the stage waits for others.
+  [[nodiscard]] waiting waits(waiting::kind kind) const noexcept {
+    return {metrics_, *scheduler::current(), kind};
+  }
+
+  /// The next run of the stage before.
+  template <class In>
+  [[nodiscard]] task<bool> pull(stage<In>& input, In& run) {
+    const waiting w = waits(waiting::for_input);
+    co_return co_await input.next(run);
+  }
+  /// The same for a stage that takes elements one by one. Their origins go to `origins`, if any.
+  template <class In>
+  [[nodiscard]] task<bool> pull(stage<In>& input, input_run<In>& in,
+                                std::vector<origin>* origins = nullptr) {
+    const bool more = co_await pull(input, in.renew());
+    if (more) {
+      if (origins) input.take_origins(in.coming(), *origins);
+      in.renewed();
+    } else {
+      in.clear();
+    }
+    co_return more;
+  }
+
+ private:
+  stage_metrics& metrics_;
+};
+
+/// A stage with another one before it, where it does nothing but pass on what it is asked.
+template <class In, class Run>
+class inner_stage : public stage<Run> {
+ public:
+  inner_stage(std::unique_ptr<stage<In>> input, stage_metrics& metrics)
+      : stage<Run>(metrics), input_(std::move(input)) {}
+  /// Until begin_input() there is none before it.
+  explicit inner_stage(stage_metrics& metrics) : stage<Run>(metrics) {}
+
+  void start(pipeline_core& core) override {
+    this->metrics().add_task();
+    input_->start(core);
+  }
+  bool has_tasks() const noexcept override { return input_->has_tasks(); }
+  std::string obstacle() const override { return input_->obstacle(); }
+  bool note_origins() override { return input_->note_origins(); }
+  bool comes_of_batches() const noexcept override { return input_->comes_of_batches(); }
+  void drop_functions() noexcept override {
+    if (input_) input_->drop_functions();
+  }
+
+ protected:
+  [[nodiscard]] stage<In>& input() const noexcept { return *input_; }
+  void begin_input(std::unique_ptr<stage<In>> input) noexcept { input_ = std::move(input); }
+  // It has given all that it will.
+  void end_input() noexcept { input_.reset(); }
+
+ private:
+  std::unique_ptr<stage<In>> input_;
+};
+
+/// Ends a queue of the pipeline: with an error, or as its input has ended.
+inline void end_queue(queue_base& queue, const std::exception_ptr& error) noexcept {
+  if (error) {
+    queue.fail(error);
+  } else {
+    queue.close();
+  }
+}
+
+}  // namespace leat::detail

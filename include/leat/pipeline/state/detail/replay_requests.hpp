@@ -1,0 +1,62 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "leat/pipeline/state/detail/stage_state.hpp"
+
+namespace leat::detail {
+
+/// What a stage had of its input and has to get again: by origins, which place wants which element.
+///
+/// Places are counted in 32 bits, since a state has a byte or more for each in a field whose length
+/// has 32.
+class wanted_elements {
+ public:
+  /// Of all places. `held` stays as it is meanwhile. Errors: std::bad_alloc.
+  explicit wanted_elements(std::span<const origin> held);
+
+  [[nodiscard]] bool empty() const noexcept { return places_.empty(); }
+
+  /// The records of which the elements are made, in order, each once. Errors: std::bad_alloc.
+  [[nodiscard]] std::vector<origin> records() const;
+
+  /// An element of this origin is there: those that want it, from first to last. They come mostly
+  /// in order: who comes next is asked first.
+  struct range {
+    std::size_t first;
+    std::size_t last;
+  };
+  [[nodiscard]] range who_want(const origin& what) noexcept;
+
+  /// True: that one has not got it yet.
+  [[nodiscard]] bool wants(std::size_t i) const noexcept { return !is_there_[i]; }
+  /// It gets it now, at that place.
+  [[nodiscard]] std::size_t give(std::size_t i) noexcept {
+    is_there_[i] = true;
+    return places_[i];
+  }
+
+  /// The place of one that has its turn some steps behind the i-th: it is in no cache.
+  [[nodiscard]] std::size_t place_later(std::size_t i) const noexcept {
+    return places_[std::min(i + far, places_.size() - 1)];
+  }
+
+  /// Those that have not got theirs are left.
+  void forget_given() noexcept;
+
+ private:
+  static constexpr std::size_t far = 8;
+
+  [[nodiscard]] const origin& what(std::size_t i) const noexcept { return held_[places_[i]]; }
+
+  std::span<const origin> held_;
+  std::vector<std::uint32_t> places_;  // by what they want
+  std::vector<bool> is_there_;         // for each of these
+  std::size_t next_ = 0;               // behind those who were found last
+};
+
+}  // namespace leat::detail

@@ -1,0 +1,14 @@
+#include "leat/pipeline/metrics/stage_fullness.hpp"
+
+#include <cstddef>
+
+namespace leat {
+
+std::optional<fullness> queue_fullness(const stage_metrics& stage) {
+  if (stage.capacity() == 0) return std::nullopt;
+  const auto size = static_cast<std::size_t>(stage.held());
+  return queue_fullness(stage.name(),
+                        {.size = size, .capacity = static_cast<std::size_t>(stage.capacity())});
+}
+
+}  // namespace leat

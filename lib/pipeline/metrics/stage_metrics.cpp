@@ -1,0 +1,157 @@
+#include "leat/pipeline/metrics/stage_metrics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+namespace leat {
+namespace {
+
+constexpr double half = 0.5;
+constexpr double close_to_it = 0.1;
+constexpr double nearly_all = 2.0 / 3;
+
+// What a stage did, as shares of the time that its tasks had.
+struct shares {
+  const std::string* name;
+  double input;  // waited for it
+  double room;
+  double busy;
+  double tasks;
+  bool silent;  // nothing is known to have happened in it
+};
+
+shares shares_of(const stage_metrics& s, duration elapsed, std::optional<time_point> now) {
+  const auto tasks = static_cast<double>(std::max<std::uint64_t>(s.tasks(), 1));
+  const double all = static_cast<double>(elapsed.count()) * tasks;
+  const auto share = [all](duration d) {
+    return std::min(1.0, static_cast<double>(d.count()) / all);
+  };
+  const bool known = s.knows_time_at_work();
+  const double input = share(s.waited_for_input(now));
+  const double room = share(s.waited_for_room(now));
+  const double at_work = known ? share(s.time_at_work(now)) : 1;
+  return {.name = &s.name(),
+          .input = input,
+          .room = room,
+          .busy = std::max(0.0, at_work - input - room),
+          .tasks = tasks,
+          .silent = s.records() == 0 && input == 0 && room == 0 && !known};
+}
+
+std::string percent(double x) { return std::to_string(std::lround(100 * x)) + " %"; }
+std::string quoted(const shares& s) { return "'" + *s.name + "'"; }
+
+// "a, b and c"
+template <class Part>
+std::string listed(const std::vector<shares>& all, Part part) {
+  std::string text;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i > 0) text += i + 1 == all.size() ? " and " : ", ";
+    text += part(all[i]);
+  }
+  return text;
+}
+
+// What its neighbours had to wait because of stage `i`; empty where they had not.
+std::string while_others_waited(const std::vector<shares>& all, std::size_t i) {
+  constexpr double worth_telling = 0.01;
+  std::string text;
+  if (i > 0 && all[i - 1].room >= worth_telling) {
+    text += ", while " + quoted(all[i - 1]) + " waited " + percent(all[i - 1].room) + " for room";
+  }
+  if (i + 1 < all.size() && all[i + 1].input >= worth_telling) {
+    text += text.empty() ? ", while " : " and ";
+    text += quoted(all[i + 1]) + " waited " + percent(all[i + 1].input) + " for input";
+  }
+  return text;
+}
+
+std::string one_is_it(const std::vector<shares>& all, std::size_t i) {
+  return "The bottleneck is " + quoted(all[i]) + ": its tasks were busy " + percent(all[i].busy) +
+         " of the time" + while_others_waited(all, i) + ".";
+}
+
+double work_of(const std::vector<shares>& all) {
+  double work = 0;
+  for (const shares& s : all) work += s.busy * s.tasks;
+  return work;
+}
+
+// Tasks that share a thread with those that they wait for seem to wait for them: which of the two
+// it is, no wait tells. Null where none does.
+const shares* who_does_nearly_all(const std::vector<shares>& all) {
+  const double enough = nearly_all * work_of(all);
+  const auto does = [enough](const shares& s) { return enough > 0 && s.busy * s.tasks >= enough; };
+  const auto it = std::find_if(all.begin(), all.end(), does);
+  return it == all.end() ? nullptr : &*it;
+}
+
+// Tasks that compute on one thread are busy in turn only. Then the waits of the others tell: all
+// stages behind the bottleneck are hungry, all before it are held up.
+std::string nobody_is_busy(const std::vector<shares>& all, const shares& busiest) {
+  const shares& first = all.front();
+  const shares& last = all.back();
+  if (first.input >= half) {
+    return "The bottleneck is what feeds " + quoted(first) + ", which waited " +
+           percent(first.input) + " of the time for input.";
+  }
+  if (last.room >= half) {
+    return "The bottleneck is what takes from " + quoted(last) + ", which waited " +
+           percent(last.room) + " of the time for room.";
+  }
+  std::size_t from_the_end = all.size() - 1;
+  while (all[from_the_end].input >= half) --from_the_end;  // not beyond the first, see above
+  std::size_t from_the_start = 0;
+  while (all[from_the_start].room >= half) ++from_the_start;  // nor the last
+  const shares* const s = who_does_nearly_all(all);
+  const bool told = from_the_start == from_the_end && all.size() > 1;
+  if (told && (!s || s == &all[from_the_start])) return one_is_it(all, from_the_start);
+  if (s) {
+    return "The bottleneck is " + quoted(*s) + ": its tasks were busy " +
+           percent(s->busy * s->tasks / work_of(all)) +
+           " of the time that any was, and wait for a thread; more threads let them work at the "
+           "same time.";
+  }
+  return "No stage is the bottleneck: " + quoted(busiest) + ", the busiest, was busy " +
+         percent(busiest.busy) + " of the time; larger queues let stages work at the same time.";
+}
+
+std::string several_are_busy(const std::vector<shares>& those, bool all) {
+  const std::string names = listed(those, quoted);
+  return (all ? "The pipeline is balanced: the tasks of " + names
+              : "The bottlenecks are " + names + ": their tasks") +
+         " were busy " + listed(those, [](const shares& s) { return percent(s.busy); }) +
+         " of the time.";
+}
+
+}  // namespace
+
+std::string verdict(std::span<const stage_metrics* const> stages, duration elapsed,
+                    std::optional<time_point> now) {
+  if (stages.empty()) return "There is no stage to judge.";
+  std::vector<shares> all;
+  if (elapsed > duration(0)) {
+    for (const stage_metrics* s : stages) all.push_back(shares_of(*s, elapsed, now));
+  }
+  const auto is_silent = [](const shares& s) { return s.silent; };
+  if (std::all_of(all.begin(), all.end(), is_silent)) {
+    return "Nothing has run yet: no stage had a record, or waited for one.";
+  }
+  const auto silent = std::find_if(all.begin(), all.end(), is_silent);
+  if (silent != all.end()) {
+    return "The bottleneck is " + quoted(*silent) + ": nothing has gone through it.";
+  }
+  const auto less_busy = [](const shares& a, const shares& b) { return a.busy < b.busy; };
+  const auto busiest = std::max_element(all.begin(), all.end(), less_busy);
+  if (busiest->busy < half) return nobody_is_busy(all, *busiest);
+  std::vector<shares> busy;
+  for (const shares& s : all) {
+    if (s.busy >= busiest->busy - close_to_it) busy.push_back(s);
+  }
+  if (busy.size() > 1) return several_are_busy(busy, busy.size() == all.size());
+  return one_is_it(all, static_cast<std::size_t>(busiest - all.begin()));
+}
+
+}  // namespace leat

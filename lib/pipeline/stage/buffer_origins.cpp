@@ -1,0 +1,25 @@
+#include "leat/pipeline/stage/detail/buffer_origins.hpp"
+
+#include <algorithm>
+
+namespace leat::detail {
+
+// From now back to then. What was filled in between stands at the end.
+std::vector<origin> buffer_origins::at(const mark& then) const {
+  std::vector<origin> held;
+  held.reserve(std::max(held_.size(), then.size));
+  held = held_;
+  for (std::uint64_t i = first_ + steps_.size(); i > then.steps; --i) {
+    const step& s = steps_[static_cast<std::size_t>(i - 1 - first_)];
+    if (s.removed && s.place == held.size()) {
+      held.push_back(s.drawn);
+    } else {
+      if (s.removed) held.push_back(held[s.place]);
+      held[s.place] = s.drawn;
+    }
+  }
+  held.resize(then.size);
+  return held;
+}
+
+}  // namespace leat::detail

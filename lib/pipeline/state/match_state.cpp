@@ -1,0 +1,321 @@
+// Which state a pipeline goes on with: its own, or what others of another number have left.
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "leat/base/error.hpp"
+#include "leat/io/index/indexed_reader_state.hpp"
+#include "leat/pipeline/state/detail/batch_numbers.hpp"
+#include "leat/pipeline/state/detail/stage_state.hpp"
+
+namespace leat::detail {
+namespace {
+
+// One of several that share a source.
+struct rank_of_stage {
+  std::uint64_t rank = 0;
+  std::uint64_t world_size = 1;
+
+  friend bool operator==(const rank_of_stage&, const rank_of_stage&) = default;
+  [[nodiscard]] std::string text() const {
+    return "rank " + std::to_string(rank) + " of " + std::to_string(world_size);
+  }
+};
+
+constexpr std::string_view batch_kind = "batch";
+constexpr std::string_view rank_setting = "rank";
+constexpr std::string_view world_size_setting = "world_size";
+
+// Those of files are among the choices.
+rank_of_stage rank_of(const stage_state& source) {
+  rank_of_stage r{source.rank, source.world_size};
+  for (const setting& s : source.settings) {
+    if (s.name == rank_setting) r.rank = s.value;
+    if (s.name == world_size_setting) r.world_size = s.value;
+  }
+  return r;
+}
+
+std::string list_of(const std::vector<stage_state>& stages) {
+  std::string all;
+  for (const stage_state& s : stages) {
+    if (!all.empty()) all += ", ";
+    all += s.kind + " '" + s.name + "'";
+  }
+  return all;
+}
+
+// Refuses what was declared otherwise, whichever rank it is.
+void require_same(const std::vector<stage_state>& saved, const std::vector<stage_state>& declared,
+                  const std::string& name) {
+  const auto same_stage = [](const stage_state& a, const stage_state& b) {
+    return a.kind == b.kind && a.name == b.name;
+  };
+  if (!std::ranges::equal(saved, declared, same_stage)) {
+    throw failure(errc::invalid_argument, name + ": its stages are " + list_of(declared) +
+                                              ", and were " + list_of(saved) +
+                                              " when the state was saved");
+  }
+  for (std::size_t i = 0; i < saved.size(); ++i) {
+    const auto& then = saved[i].settings;
+    const auto& now = declared[i].settings;
+    for (std::size_t k = 0; k < now.size(); ++k) {
+      const bool known = k < then.size() && then[k].name == now[k].name;
+      if (known && then[k].value == now[k].value) continue;
+      if (known && (now[k].name == rank_setting || now[k].name == world_size_setting)) continue;
+      throw failure(errc::invalid_argument,
+                    name + ", stage '" + saved[i].name + "': " + now[k].name + " is " +
+                        std::to_string(now[k].value) + ", and was " +
+                        (known ? std::to_string(then[k].value) : "unknown") +
+                        " when the state was saved");
+    }
+  }
+}
+
+// Refuses what no stage of its kind has in a state: to pass over it would be to go on without it.
+void require_own_parts(const std::vector<stage_state>& saved, const std::string& name) {
+  constexpr std::string_view inner[] = {"map", "flat_map", "shuffle", batch_kind};
+  for (const stage_state& s : saved) {
+    const auto refuse_if = [&](bool has, const char* what) {
+      if (!has) return;
+      throw failure(errc::invalid_argument, name + ", stage '" + s.name + "': the state has " +
+                                                what + ", which such a stage never has");
+    };
+    const bool by_index = s.kind == "read_indexed";
+    const bool has_reader = !s.reader.empty() || s.seed || !s.marks.empty() || s.rank != 0;
+    refuse_if(!s.begun.empty() && s.kind != "flat_map", "elements that were begun");
+    refuse_if(!s.batches.empty() && s.kind != batch_kind, "batches");
+    refuse_if(s.buffer && s.kind != "shuffle", "a buffer");
+    refuse_if(s.files && (by_index || std::ranges::find(inner, s.kind) != std::end(inner)),
+              "files");
+    refuse_if((has_reader || s.world_size != 1) && !by_index, "a reader by an index");
+  }
+}
+
+// Where the first batch() stands; behind it elements come of batches.
+std::size_t first_batch(const std::vector<stage_state>& stages) {
+  return static_cast<std::size_t>(std::ranges::find(stages, batch_kind, &stage_state::kind) -
+                                  stages.begin());
+}
+
+// Refuses other batches than those of which stages need elements, or in another order.
+void require_own_batches(const std::vector<stage_state>& saved, const std::string& name) {
+  const std::size_t first = first_batch(saved);
+  batch_numbers wanted;
+  for (std::size_t i = saved.size(); i > first; --i) {
+    const stage_state& s = saved[i - 1];
+    const auto require = [&](bool is_so, const char* what) {
+      if (is_so) return;
+      throw failure(errc::invalid_argument,
+                    name + ", stage '" + s.name + "': the state cannot be restored: " + what);
+    };
+    const auto require_next = [&](const origin& o) {
+      require(o.file == 0 && o.offset == 0 && wanted.index_of(o.index) == o.index,
+              "it has elements of a batch that it does not have");
+    };
+    if (s.kind == batch_kind) {
+      require(wanted.all().size() == s.batches.size(),
+              "it has other batches than stages behind it were in the midst of");
+      wanted = {};
+      for (const std::vector<origin>& b : s.batches) {
+        require(b.size() <= s.settings.front().value, "it has a batch of another size");
+        if (i > first + 1) std::ranges::for_each(b, require_next);
+      }
+    } else {
+      for (const begun_element& b : s.begun) require_next(b.what);
+    }
+  }
+}
+
+// Forgets the batches that no stage needs, and counts the others as they are asked for.
+void keep_own_batches(std::vector<stage_state>& stages) {
+  const std::size_t first = first_batch(stages);
+  batch_numbers wanted;
+  for (std::size_t i = stages.size(); i > first; --i) {
+    stage_state& s = stages[i - 1];
+    if (s.kind == batch_kind) {
+      std::vector<std::vector<origin>> kept;
+      const batch_numbers named = std::exchange(wanted, {});
+      for (const std::uint64_t number : named.all()) {
+        kept.push_back(std::move(s.batches[static_cast<std::size_t>(number)]));
+      }
+      s.batches = std::move(kept);
+      if (i == first + 1) break;
+      for (std::vector<origin>& b : s.batches) {
+        for (origin& o : b) o.index = wanted.index_of(o.index);
+      }
+    } else {
+      for (begun_element& b : s.begun) b.what.index = wanted.index_of(b.what.index);
+    }
+  }
+}
+
+// The batches of each stage, those of all ranks one behind the other. What names them counts so.
+std::vector<std::vector<std::vector<origin>>> count_throughout(
+    std::vector<std::vector<stage_state>>& ranks) {
+  std::vector<std::vector<std::vector<origin>>> all(ranks.front().size());
+  for (std::vector<stage_state>& saved : ranks) {
+    std::uint64_t before = 0;  // of the last batch() so far, those of other ranks
+    for (std::size_t i = 0; i < saved.size(); ++i) {
+      for (begun_element& b : saved[i].begun) b.what.index += before;
+      for (std::vector<origin>& b : saved[i].batches) {
+        for (origin& o : b) o.index += before;
+      }
+      if (saved[i].kind != batch_kind) continue;
+      before = all[i].size();
+      std::ranges::move(saved[i].batches, std::back_inserter(all[i]));
+    }
+  }
+  return all;
+}
+
+// Refuses what a stage has of one rank: others get it from the states of all.
+void require_nothing_held(const std::vector<stage_state>& saved, const rank_of_stage& here,
+                          const std::string& name) {
+  for (const stage_state& s : saved) {
+    const bool holds = (s.buffer && !s.buffer->held.empty()) || !s.begun.empty();
+    if (!holds) continue;
+    const rank_of_stage then = rank_of(saved.front());
+    throw failure(errc::failed_precondition,
+                  name + ", stage '" + s.name + "': it has elements of " + then.text() +
+                      ", and this is " + here.text() + ": give restore_ranks() the states of all " +
+                      std::to_string(then.world_size));
+  }
+}
+
+// Refuses ranks of which each has an order of its own: some of what there is has been read by
+// several, and some by none.
+void require_one_seed(const std::vector<std::vector<stage_state>>& ranks, const std::string& name) {
+  const auto seed_of = [](const stage_state& source) {
+    return source.files ? source.files->seed : source.seed;
+  };
+  const stage_state& first = ranks.front().front();
+  for (const auto& saved : ranks) {
+    const stage_state& s = saved.front();
+    if (seed_of(s) == seed_of(first)) continue;
+    throw failure(errc::failed_precondition,
+                  name + ", stage '" + s.name + "': the seed of " + rank_of(s).text() +
+                      " is another one than that of " + rank_of(first).text());
+  }
+}
+
+// What a rank gets of the elements that stages of others had: each of one rank in turn.
+class dealer {
+ public:
+  dealer(const std::vector<std::vector<stage_state>>& ranks, const rank_of_stage& here)
+      : ranks_(ranks), here_(here) {}
+
+  // Of the i-th stage.
+  void deal(std::size_t i, stage_state& to) {
+    to.begun.clear();
+    for (const auto& saved : ranks_) add_share(saved[i].begun, to.begun);
+    if (!to.buffer) return;
+    to.buffer = buffer_state{.is_share = true};
+    for (const auto& saved : ranks_) {
+      if (!saved[i].buffer) refuse_state(to.name, "its state is not of a buffer");
+      to.buffer->draws = std::max(to.buffer->draws, saved[i].buffer->draws);
+      add_share(saved[i].buffer->held, to.buffer->held);
+    }
+    to.buffer->seed = ranks_[here_.rank % ranks_.size()][i].buffer->seed;
+  }
+
+ private:
+  template <class T>
+  void add_share(const std::vector<T>& of, std::vector<T>& to) {
+    for (const T& each : of) {
+      if (next_++ % here_.world_size == here_.rank) to.push_back(each);
+    }
+  }
+
+  const std::vector<std::vector<stage_state>>& ranks_;
+  const rank_of_stage here_;
+  std::uint64_t next_ = 0;
+};
+
+// The states of readers by an index, of all ranks. Who had not begun stands at the beginning.
+void collect_readers(const std::vector<std::vector<stage_state>>& ranks, const std::string& name,
+                     stage_state& to) {
+  const auto is_open = [](const auto& saved) { return !saved.front().reader.empty(); };
+  const auto open = std::ranges::find_if(ranks, is_open);
+  if (open == ranks.end()) return;
+  const stage_state& known = open->front();
+  indexed_reader_state begin =
+      indexed_reader_state::from_bytes(known.reader, name + ", stage '" + to.name + "'");
+  begin.epoch = begin.position = 0;
+  begin.parts.clear();
+  for (const auto& saved : ranks) {
+    to.readers.push_back(is_open(saved) ? saved.front().reader : begin.to_bytes());
+  }
+  to.marks = known.marks;
+}
+
+std::string named(std::string_view pipeline) { return "pipeline '" + std::string(pipeline) + "'"; }
+
+}  // namespace
+
+std::vector<stage_state> state_of(const std::vector<std::string>& one,
+                                  const std::vector<stage_state>& declared,
+                                  std::string_view pipeline) {
+  std::vector<stage_state> saved = stages_from_bytes(one.front(), pipeline);
+  const std::string name = named(pipeline);
+  require_same(saved, declared, name);
+  require_own_parts(saved, name);
+  require_own_batches(saved, name);
+  if (saved.empty()) return saved;
+  const rank_of_stage then = rank_of(saved.front());
+  const rank_of_stage here = rank_of(declared.front());
+  if (then == here) return saved;
+  if (saved.front().files) {
+    throw failure(errc::failed_precondition, name + ", stage '" + saved.front().name +
+                                                 "': this is " + here.text() +
+                                                 ", and the state is of " + then.text() +
+                                                 ": give restore_ranks() the states of all " +
+                                                 std::to_string(then.world_size));
+  }
+  require_nothing_held(saved, here, name);
+  return saved;
+}
+
+std::vector<stage_state> state_of_ranks(const std::vector<std::string>& all,
+                                        const std::vector<stage_state>& declared,
+                                        std::string_view pipeline) {
+  const std::string name = named(pipeline);
+  const rank_of_stage here = rank_of(declared.front());
+  std::vector<std::vector<stage_state>> ranks(all.size());
+  for (const std::string& bytes : all) {
+    std::vector<stage_state> saved = stages_from_bytes(bytes, pipeline);
+    require_same(saved, declared, name);
+    require_own_parts(saved, name);
+    require_own_batches(saved, name);
+    const rank_of_stage then = rank_of(saved.front());
+    if (then.world_size != all.size() || then.rank >= all.size() || !ranks[then.rank].empty()) {
+      throw failure(errc::failed_precondition, name + ": there are " + std::to_string(all.size()) +
+                                                   " states, and one of them is of " + then.text() +
+                                                   ": give that of each rank, once");
+    }
+    ranks[then.rank] = std::move(saved);
+  }
+  if (all.empty()) {
+    throw failure(errc::failed_precondition, name + ": there is no state: give that of each rank");
+  }
+  if (here.world_size == all.size()) return std::move(ranks[here.rank]);
+  require_one_seed(ranks, name);
+  const auto batches = count_throughout(ranks);
+  std::vector<stage_state> merged = ranks.front();
+  collect_readers(ranks, name, merged.front());
+  dealer elements(ranks, here);
+  for (std::size_t i = 0; i < merged.size(); ++i) elements.deal(i, merged[i]);
+  for (std::size_t i = 0; i < merged.size(); ++i) merged[i].batches = batches[i];
+  keep_own_batches(merged);
+  for (const auto& saved : ranks) {
+    const stage_state& s = saved.front();
+    if (s.files) merged.front().of_ranks.push_back(*s.files);
+  }
+  return merged;
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,432 @@
+#include "leat/pipeline/state/detail/stage_state.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <protozero/exception.hpp>
+#include <protozero/pbf_reader.hpp>
+#include <protozero/pbf_writer.hpp>
+
+#include "base/error_text.hpp"
+#include "leat/base/bytes.hpp"
+#include "leat/base/error.hpp"
+#include "leat/codec/checksum/crc32c.hpp"
+
+namespace leat::detail {
+namespace {
+
+using protozero::pbf_reader;
+using protozero::pbf_writer;
+using tag = protozero::pbf_tag_type;
+
+constexpr std::uint64_t version = 1;
+
+// The fields of the messages; docs/formats/pipeline-state.md says what they mean.
+namespace whole {
+constexpr tag version = 1, stage = 2, checksum = 15;
+}
+namespace of_stage {
+constexpr tag kind = 1, name = 2, setting = 3, skipped = 4, files = 5, buffer = 6, reader = 7,
+              seed = 8, rank = 9, world_size = 10, marks = 11, begun = 12, batch = 13;
+}
+namespace of_setting {
+constexpr tag name = 1, value = 2;
+}
+namespace of_files {
+constexpr tag seed = 1, epoch = 2, next_file = 3, closed = 4, records = 5, place = 6, paths = 7,
+              sizes = 8, times = 9, dealt = 10, dealt_begun = 11, dealt_files = 12;
+}
+namespace of_place {
+constexpr tag flags = 1, file = 2, offset = 3, index = 4, reports = 5;
+constexpr std::uint32_t open = 1, ended = 2, any = 4;
+}  // namespace of_place
+namespace of_buffer {
+constexpr tag seed = 1, draws = 2;
+}
+namespace of_origins {  // of a buffer, and of a batch
+constexpr tag files = 3, offsets = 4, indexes = 5, branches = 6;
+}
+
+namespace of_begun {
+constexpr tag file = 1, offset = 2, index = 3, branch = 4, had = 5;
+}
+
+// What stands in front of a field of each kind.
+using wire = protozero::pbf_wire_type;
+constexpr std::uint32_t of_number(tag t) { return protozero::tag_and_type(t, wire::varint); }
+constexpr std::uint32_t of_word(tag t) { return protozero::tag_and_type(t, wire::fixed64); }
+constexpr std::uint32_t of_bytes(tag t) {
+  return protozero::tag_and_type(t, wire::length_delimited);
+}
+
+// One that none of these has. To pass over it would be to go on elsewhere without a word.
+struct unknown_field {};
+
+// Of a stage in the midst of what comes of a batch, with no word of what that was made of.
+struct unknown_batch {
+  std::string stage;
+};
+
+// The checksum is the last field: its tag, and four bytes.
+constexpr std::size_t checksum_size = 5;
+
+// ----------------------------------------------------------------------------------------- writing
+
+void write(pbf_writer to, const file_place& p) {
+  const std::uint32_t flags =
+      (p.open ? of_place::open : 0) | (p.ended ? of_place::ended : 0) | (p.any ? of_place::any : 0);
+  to.add_uint32(of_place::flags, flags);
+  if (!p.open) return;
+  to.add_uint64(of_place::file, p.file);
+  to.add_uint64(of_place::offset, p.offset);
+  to.add_uint64(of_place::index, p.index);
+  if (p.reports > 0) to.add_uint64(of_place::reports, p.reports);
+}
+
+void write(pbf_writer& to, const dealt_files& d) {
+  to.add_uint64(of_files::dealt, 1);
+  for (const file_place& p : d.begun) write(pbf_writer(to, of_files::dealt_begun), p);
+  protozero::packed_field_uint64 files(to, of_files::dealt_files);
+  for (const std::uint64_t f : d.files) files.add_element(f);
+}
+
+void write(pbf_writer& to, const std::vector<file_mark>& all) {
+  {
+    protozero::packed_field_fixed32 paths(to, of_files::paths);
+    for (const file_mark& f : all) paths.add_element(f.path);
+  }
+  {
+    protozero::packed_field_uint64 sizes(to, of_files::sizes);
+    for (const file_mark& f : all) sizes.add_element(f.read ? f.size + 1 : 0);
+  }
+  protozero::packed_field_sfixed64 times(to, of_files::times);
+  for (const file_mark& f : all) times.add_element(f.modified_ns);
+}
+
+void write(pbf_writer to, const files_state& s) {
+  to.add_fixed64(of_files::seed, s.seed);
+  to.add_uint64(of_files::epoch, s.epoch);
+  to.add_uint64(of_files::next_file, s.next_file);
+  to.add_uint64(of_files::closed, s.closed);
+  to.add_uint64(of_files::records, s.records);
+  for (const file_place& p : s.places) write(pbf_writer(to, of_files::place), p);
+  if (s.dealt) write(to, *s.dealt);
+  write(to, s.files);
+}
+
+void write(pbf_writer& to, const std::vector<origin>& all) {
+  bool branches = false;
+  {
+    protozero::packed_field_uint32 files(to, of_origins::files);
+    for (const origin& o : all) {
+      files.add_element(o.file);
+      branches = branches || o.branch != 0;
+    }
+  }
+  {
+    protozero::packed_field_uint64 offsets(to, of_origins::offsets);
+    for (const origin& o : all) offsets.add_element(o.offset);
+  }
+  {
+    protozero::packed_field_uint64 indexes(to, of_origins::indexes);
+    for (const origin& o : all) indexes.add_element(o.index);
+  }
+  if (!branches) return;
+  protozero::packed_field_fixed64 of_each(to, of_origins::branches);
+  for (const origin& o : all) of_each.add_element(o.branch);
+}
+
+void write(pbf_writer to, const buffer_state& s) {
+  to.add_fixed64(of_buffer::seed, s.seed);
+  to.add_uint64(of_buffer::draws, s.draws);
+  write(to, s.held);
+}
+
+void write(pbf_writer to, const begun_element& b) {
+  to.add_uint64(of_begun::file, b.what.file);
+  to.add_uint64(of_begun::offset, b.what.offset);
+  to.add_uint64(of_begun::index, b.what.index);
+  if (b.what.branch != 0) to.add_fixed64(of_begun::branch, b.what.branch);
+  to.add_uint64(of_begun::had, b.had);
+}
+
+void write(pbf_writer to, const stage_state& s) {
+  to.add_string(of_stage::kind, s.kind);
+  to.add_string(of_stage::name, s.name);
+  for (const setting& each : s.settings) {
+    pbf_writer message(to, of_stage::setting);
+    message.add_string(of_setting::name, each.name);
+    message.add_uint64(of_setting::value, each.value);
+  }
+  if (s.files) write(pbf_writer(to, of_stage::files), *s.files);
+  if (s.buffer) write(pbf_writer(to, of_stage::buffer), *s.buffer);
+  if (!s.reader.empty()) to.add_bytes(of_stage::reader, s.reader);
+  if (s.seed) to.add_fixed64(of_stage::seed, *s.seed);
+  if (s.world_size != 1) {
+    to.add_uint64(of_stage::rank, s.rank);
+    to.add_uint64(of_stage::world_size, s.world_size);
+  }
+  for (const begun_element& b : s.begun) write(pbf_writer(to, of_stage::begun), b);
+  for (const std::vector<origin>& b : s.batches) {
+    pbf_writer batch(to, of_stage::batch);
+    write(batch, b);
+  }
+  if (s.marks.empty()) return;
+  pbf_writer marks(to, of_stage::marks);
+  write(marks, s.marks);
+}
+
+// ----------------------------------------------------------------------------------------- reading
+
+// A column of many elements. `put` is called with the index and the value of each.
+template <class Range, class Items, class Put>
+void read_column(const Range& values, Items& items, Put put) {
+  items.resize(std::max(items.size(), values.size()));
+  std::size_t i = 0;
+  for (const auto value : values) put(items[i++], value);
+  if (i != items.size()) throw protozero::invalid_length_exception();
+}
+
+file_place read_place(pbf_reader from) {
+  file_place p;
+  while (from.next()) {
+    switch (from.tag_and_type()) {
+      case of_number(of_place::flags): {
+        const std::uint32_t flags = from.get_uint32();
+        p.open = (flags & of_place::open) != 0;
+        p.ended = (flags & of_place::ended) != 0;
+        p.any = (flags & of_place::any) != 0;
+        break;
+      }
+      case of_number(of_place::file): p.file = from.get_uint64(); break;
+      case of_number(of_place::offset): p.offset = from.get_uint64(); break;
+      case of_number(of_place::index): p.index = from.get_uint64(); break;
+      case of_number(of_place::reports): p.reports = from.get_uint64(); break;
+      default: throw unknown_field();
+    }
+  }
+  return p;
+}
+
+files_state read_files(pbf_reader from) {
+  files_state s;
+  const auto dealt = [&s]() -> dealt_files& { return s.dealt ? *s.dealt : s.dealt.emplace(); };
+  while (from.next()) {
+    switch (from.tag_and_type()) {
+      case of_word(of_files::seed): s.seed = from.get_fixed64(); break;
+      case of_number(of_files::epoch): s.epoch = from.get_uint64(); break;
+      case of_number(of_files::next_file): s.next_file = from.get_uint64(); break;
+      case of_number(of_files::closed): s.closed = from.get_uint64(); break;
+      case of_number(of_files::records): s.records = from.get_uint64(); break;
+      case of_number(of_files::dealt):
+        from.skip();
+        dealt();
+        break;
+      case of_bytes(of_files::dealt_begun):
+        dealt().begun.push_back(read_place(from.get_message()));
+        break;
+      case of_bytes(of_files::dealt_files):
+        read_column(from.get_packed_uint64(), dealt().files, [](auto& f, auto v) { f = v; });
+        break;
+      case of_bytes(of_files::place): s.places.push_back(read_place(from.get_message())); break;
+      case of_bytes(of_files::paths):
+        read_column(from.get_packed_fixed32(), s.files, [](file_mark& f, auto v) { f.path = v; });
+        break;
+      case of_bytes(of_files::sizes):
+        read_column(from.get_packed_uint64(), s.files, [](file_mark& f, auto v) {
+          f.read = v > 0;
+          f.size = v > 0 ? v - 1 : 0;
+        });
+        break;
+      case of_bytes(of_files::times):
+        read_column(from.get_packed_sfixed64(), s.files,
+                    [](file_mark& f, auto v) { f.modified_ns = v; });
+        break;
+      default: throw unknown_field();
+    }
+  }
+  return s;
+}
+
+// One of the columns of origins.
+void read_origins(pbf_reader& from, std::vector<origin>& all) {
+  switch (from.tag_and_type()) {
+    case of_bytes(of_origins::files):
+      return read_column(from.get_packed_uint32(), all, [](origin& o, auto v) { o.file = v; });
+    case of_bytes(of_origins::offsets):
+      return read_column(from.get_packed_uint64(), all, [](origin& o, auto v) { o.offset = v; });
+    case of_bytes(of_origins::indexes):
+      return read_column(from.get_packed_uint64(), all, [](origin& o, auto v) { o.index = v; });
+    case of_bytes(of_origins::branches):
+      return read_column(from.get_packed_fixed64(), all, [](origin& o, auto v) { o.branch = v; });
+    default: throw unknown_field();
+  }
+}
+
+buffer_state read_buffer(pbf_reader from) {
+  buffer_state s;
+  while (from.next()) {
+    switch (from.tag_and_type()) {
+      case of_word(of_buffer::seed): s.seed = from.get_fixed64(); break;
+      case of_number(of_buffer::draws): s.draws = from.get_uint64(); break;
+      default: read_origins(from, s.held);
+    }
+  }
+  return s;
+}
+
+std::vector<origin> read_batch(pbf_reader from) {
+  std::vector<origin> all;
+  while (from.next()) read_origins(from, all);
+  return all;
+}
+
+begun_element read_begun(pbf_reader from) {
+  begun_element b;
+  while (from.next()) {
+    switch (from.tag_and_type()) {
+      case of_number(of_begun::file): b.what.file = from.get_uint32(); break;
+      case of_number(of_begun::offset): b.what.offset = from.get_uint64(); break;
+      case of_number(of_begun::index): b.what.index = from.get_uint64(); break;
+      case of_word(of_begun::branch): b.what.branch = from.get_fixed64(); break;
+      case of_number(of_begun::had): b.had = from.get_uint64(); break;
+      default: throw unknown_field();
+    }
+  }
+  return b;
+}
+
+setting read_setting(pbf_reader from) {
+  setting s;
+  while (from.next()) {
+    switch (from.tag_and_type()) {
+      case of_bytes(of_setting::name): s.name = from.get_string(); break;
+      case of_number(of_setting::value): s.value = from.get_uint64(); break;
+      default: throw unknown_field();
+    }
+  }
+  return s;
+}
+
+stage_state read_stage(pbf_reader from) {
+  stage_state s;
+  while (from.next()) {
+    switch (from.tag_and_type()) {
+      case of_bytes(of_stage::kind): s.kind = from.get_string(); break;
+      case of_bytes(of_stage::name): s.name = from.get_string(); break;
+      case of_bytes(of_stage::setting):
+        s.settings.push_back(read_setting(from.get_message()));
+        break;
+      case of_number(of_stage::skipped): throw unknown_batch{s.name};
+      case of_bytes(of_stage::files): s.files = read_files(from.get_message()); break;
+      case of_bytes(of_stage::buffer): s.buffer = read_buffer(from.get_message()); break;
+      case of_bytes(of_stage::reader): s.reader = from.get_bytes(); break;
+      case of_word(of_stage::seed): s.seed = from.get_fixed64(); break;
+      case of_number(of_stage::rank): s.rank = from.get_uint64(); break;
+      case of_number(of_stage::world_size): s.world_size = from.get_uint64(); break;
+      case of_bytes(of_stage::begun): s.begun.push_back(read_begun(from.get_message())); break;
+      case of_bytes(of_stage::batch): s.batches.push_back(read_batch(from.get_message())); break;
+      case of_bytes(of_stage::marks): s.marks = read_files(from.get_message()).files; break;
+      default: throw unknown_field();
+    }
+  }
+  return s;
+}
+
+}  // namespace
+
+std::string to_bytes(const std::vector<stage_state>& stages) {
+  std::string bytes;
+  pbf_writer to(bytes);
+  to.add_uint64(whole::version, version);
+  for (const stage_state& s : stages) write(pbf_writer(to, whole::stage), s);
+  to.add_fixed32(whole::checksum, crc32c(as_bytes(bytes)));
+  return bytes;
+}
+
+std::vector<stage_state> stages_from_bytes(std::string_view bytes, std::string_view pipeline) {
+  const auto refuse = [&](errc code, const std::string& why) {
+    throw failure(code, "pipeline '" + std::string(pipeline) + "': the state " + why);
+  };
+  std::vector<stage_state> stages;
+  std::uint64_t found = 0;
+  try {
+    if (bytes.size() <= checksum_size) throw protozero::end_of_buffer_exception();
+    const std::string_view content = bytes.substr(0, bytes.size() - checksum_size);
+    pbf_reader end(bytes.data() + content.size(), checksum_size);
+    if (!end.next(whole::checksum, protozero::pbf_wire_type::fixed32)) {
+      throw protozero::invalid_tag_exception();
+    }
+    if (end.get_fixed32() != crc32c(as_bytes(content))) {
+      refuse(errc::data_loss, "is damaged: its checksum is another");
+    }
+    pbf_reader from(content.data(), content.size());
+    while (from.next()) {
+      switch (from.tag_and_type()) {
+        case of_number(whole::version): found = from.get_uint64(); break;
+        case of_bytes(whole::stage): stages.push_back(read_stage(from.get_message())); break;
+        default: throw unknown_field();
+      }
+    }
+  } catch (const protozero::exception&) {
+    refuse(errc::invalid_argument, "cannot be restored: its bytes are none of a pipeline");
+  } catch (const unknown_field&) {
+    if (found == version) {
+      refuse(errc::unimplemented, "has fields that are not known here: a later leat has saved it");
+    }
+  } catch (const unknown_batch& b) {
+    if (found == version) {
+      refuse(errc::unimplemented,
+             "is of an earlier leat, which saved it while stage '" + b.stage +
+                 "' was in the midst of what it makes of a batch, and did not say of what that was "
+                 "made: take one in which it was done with a batch");
+    }
+  }
+  if (found != version) {
+    refuse(errc::unimplemented, "is of version " + std::to_string(found) + ", and only " +
+                                    std::to_string(version) + " is known here");
+  }
+  if (to_bytes(stages) != bytes) {
+    refuse(errc::invalid_argument,
+           "cannot be restored: its bytes are not as a pipeline writes them");
+  }
+  return stages;
+}
+
+void refuse_state(std::string_view stage, std::string_view why) {
+  throw failure(
+      errc::failed_precondition,
+      "stage '" + std::string(stage) + "': the state cannot be restored: " + std::string(why));
+}
+
+void rethrow_of_input(std::string_view pipeline) {
+  std::string why;
+  try {
+    throw;
+  } catch (const std::system_error& e) {
+    if (e.code() != errc::invalid_argument) throw;
+    why = sentence_of(e);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& e) {
+    why = e.what();
+  }
+  std::throw_with_nested(
+      failure(errc::failed_precondition,
+              "pipeline '" + std::string(pipeline) + "' cannot go on from its state: " + why));
+}
+
+void require_seed(std::string_view stage, std::optional<std::uint64_t> given, std::uint64_t saved) {
+  if (!given || *given == saved) return;
+  refuse_state(stage, "the seed is " + std::to_string(*given) + ", and was " +
+                          std::to_string(saved) + " when it was saved");
+}
+
+void refuse_record(const std::string& path, const origin& record) {
+  throw failure(errc::failed_precondition,
+                path + ": record " + std::to_string(record.index) + " at offset " +
+                    std::to_string(record.offset) +
+                    ", which a stage needs again, is not there any more");
+}
+
+}  // namespace leat::detail

@@ -1,0 +1,74 @@
+#include "leat/pipeline/element/detail/shuffle_slot.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <catch2/catch.hpp>
+
+#include "leat/pipeline/element/detail/row_positions.hpp"
+#include "leat/pipeline/element/owned_batch.hpp"
+
+namespace shuffle_slot_test {
+
+using leat::line_rows;
+
+TEST_CASE("shuffle: a place gives back what one large row needed", "[pipeline]") {
+  leat::detail::row_place<std::string_view> place;
+  const std::string large(1'000'000, 'x');
+  const std::string small(100, 'y');
+  place.put(large, {});
+  CHECK(place.take() == large);
+  place.put(small, {});
+  CHECK(place.take() == small);
+  CHECK(place.bytes.capacity() < 1'000);
+}
+
+// Smaller than a word, with a destructor of its own; words that are no addresses.
+struct flag {
+  ~flag() {}
+  bool set = true;
+};
+struct words {
+  std::uintptr_t numbers[40];
+  std::string text;
+};
+
+TEST_CASE("shuffle: any element can be asked for, whatever it is made of", "[pipeline]") {
+  leat::detail::element_place<flag> small;
+  leat::detail::element_place<words> large;
+  std::ranges::fill(large.element.numbers, ~std::uintptr_t{0});
+  large.put({{1, 2, 3}, "text"});
+  for (int i = 0; i < 2; ++i) {
+    leat::detail::ask_for_all(small);
+    leat::detail::ask_for_all(large);
+    small.expect();
+    large.expect();
+  }
+  CHECK(small.take().set);
+  CHECK(large.take().text == "text");
+}
+
+TEST_CASE("row_positions: what keeps paths is kept once, however often it comes again",
+          "[pipeline]") {
+  const auto keeper = std::make_shared<int>();
+  line_rows a;
+  line_rows b;
+  a.keep_paths(keeper);
+  b.keep_paths(std::make_shared<int>());
+  leat::detail::row_positions<line_rows> positions;
+  for (int i = 0; i < 1'000; ++i) {
+    positions.begin(a);
+    positions.begin(b);
+  }
+  CHECK(keeper.use_count() == 3);  // with that of `a`
+  const auto kept = positions.paths();
+  a.keep_paths(nullptr);
+  b.keep_paths(nullptr);
+  CHECK(keeper.use_count() == 2);
+}
+
+}  // namespace shuffle_slot_test

@@ -1,0 +1,103 @@
+// What the stages of a pipeline measure: those that run where they are asked, too.
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/io/reader/line_reader.hpp"
+#include "leat/pipeline/metrics/prometheus_text.hpp"
+#include "leat/pipeline/pipeline.hpp"
+#include "leat/queue/queue_fullness.hpp"
+#include "support/refusal.hpp"
+#include "support/temp_dir.hpp"
+
+namespace pipeline_metrics_test {
+
+using leat::line_reader;
+using leat::line_rows;
+using leat::stage_metrics;
+using leat::task;
+using leat_test::contains;
+
+// 100 lines of 3 bytes.
+std::string write_lines(const temp_dir& dir) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "abc\n";
+  return dir.write("a", text);
+}
+
+std::map<std::string, const stage_metrics*> by_name(const std::vector<const stage_metrics*>& all) {
+  std::map<std::string, const stage_metrics*> named;
+  for (const stage_metrics* s : all) named.emplace(s->name(), s);
+  return named;
+}
+
+std::size_t length(const line_rows& rows) { return rows.bytes(); }
+
+TEST_CASE("pipeline: each stage counts the bytes of what it knows the size of", "[pipeline]") {
+  const temp_dir dir;
+  const std::string path = write_lines(dir);
+  const auto check = [&]() -> task<> {
+    auto p = leat::read_files<line_reader>({.files = {path}})
+                 .shuffle({.capacity = 10, .seed = 1})
+                 .batch({.batch_size = 8})
+                 .map("pass", [](line_rows rows) { return rows; }, {.workers = 2})
+                 .prefetch(2)
+                 .map("length", length);
+    while (true) {
+      const auto one = co_await p.next();
+      if (!one) break;
+    }
+    const auto all = by_name(p.stages());
+    for (const char* const name : {"files", "shuffle", "batch", "pass", "prefetch"}) {
+      INFO(name);
+      CHECK(all.at(name)->knows_bytes());
+      CHECK(all.at(name)->bytes() == 300);
+      CHECK(all.at(name)->held() == 0);
+    }
+    CHECK_FALSE(all.at("length")->knows_bytes());
+    CHECK_FALSE(all.at("consumer")->knows_bytes());
+    const std::string text = leat::prometheus_text(p.stages(), {});
+    CHECK(contains(text, "leat_stage_bytes_total{stage=\"batch\"} 300\n"));
+    CHECK_FALSE(contains(text, "leat_stage_bytes_total{stage=\"length\"}"));
+    // Those that work where they are asked never wait for room.
+    CHECK(contains(text, "leat_stage_room_wait_seconds_total{stage=\"prefetch\"}"));
+    CHECK(contains(text, "leat_stage_room_wait_seconds_total{stage=\"pass\"}"));
+    for (const char* const name : {"files", "shuffle", "batch", "length", "consumer"}) {
+      CHECK_FALSE(contains(text, "room_wait_seconds_total{stage=\"" + std::string(name) + "\"}"));
+    }
+  };
+  leat::sync_wait(check());
+}
+
+TEST_CASE("pipeline: stages that hold elements tell how full they are", "[pipeline]") {
+  const temp_dir dir;
+  const std::string path = write_lines(dir);
+  const auto check = [&]() -> task<> {
+    auto p = leat::read_files<line_reader>({.files = {path}})
+                 .shuffle({.capacity = 20, .seed = 1})
+                 .batch({.batch_size = 8})
+                 .prefetch(4);
+    const auto first = co_await p.next();
+    CHECK(first->size() == 8);
+    const auto all = by_name(p.stages());
+    // The stages before run on until no more fits.
+    while (all.at("prefetch")->held() < 4) co_await leat::this_task::yield();
+    CHECK(queue_fullness(*all.at("prefetch")) ==
+          leat::fullness{"prefetch/fraction_of_4_full", 1.0F});
+    CHECK(queue_fullness(*all.at("shuffle")) ==
+          leat::fullness{"shuffle/fraction_of_20_full", 1.0F});
+    CHECK_FALSE(queue_fullness(*all.at("files")).has_value());
+    CHECK_FALSE(queue_fullness(*all.at("batch")).has_value());
+    co_await p.stop();
+    CHECK(all.at("prefetch")->held() == 0);
+  };
+  leat::sync_wait(check());
+}
+
+}  // namespace pipeline_metrics_test

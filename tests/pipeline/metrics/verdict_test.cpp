@@ -1,0 +1,353 @@
+// verdict() on small pipelines of which one knows what limits them: each stage takes so long for
+// a record, on virtual time.
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <functional>
+
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/pipeline/metrics/stage_metrics.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/sim/world.hpp"
+#include "pipeline/lines_pipeline.hpp"
+#include "support/effort.hpp"
+#include "support/leat_test.hpp"
+#include "support/refusal.hpp"
+#include "support/temp_dir.hpp"
+
+namespace verdict_test {
+
+using namespace std::chrono_literals;
+using leat::stage_metrics;
+using leat::task;
+using leat::waiting;
+using leat::sim::world;
+using leat_test::contains;
+using numbers = leat::fifo_queue<int>;
+
+// How long each stage takes for a record.
+struct pace {
+  leat::duration reader;
+  leat::duration decoder;
+  leat::duration consumer;
+  int records = 200;
+  int decoders = 1;
+  std::size_t capacity = 4;
+};
+
+// Reader, decoders, consumer, and two queues between them.
+class pipeline {
+ public:
+  explicit pipeline(const pace& p) : pace_(p) {}
+
+  task<> run() {
+    leat::scheduler& home = co_await leat::this_task::get_scheduler();
+    const leat::time_point begin = home.now();
+    leat::task_group group;
+    start(group);
+    co_await group.join();
+    elapsed_ = home.now() - begin;
+  }
+
+  void start(leat::task_group& group) {
+    group.spawn(read());
+    for (int i = 0; i < pace_.decoders; ++i) group.spawn(decode());
+    group.spawn(consume());
+  }
+
+  [[nodiscard]] std::string verdict() const { return leat::verdict(stages_, elapsed_); }
+  [[nodiscard]] std::string verdict(leat::duration elapsed, leat::time_point now) const {
+    return leat::verdict(stages_, elapsed, now);
+  }
+
+ private:
+  static task<bool> put(stage_metrics& stage, leat::scheduler& home, numbers& to, int x) {
+    const waiting w(stage, home, waiting::for_room);
+    const bool in = co_await to.push(x);
+    co_return in;
+  }
+  static task<std::optional<int>> take(stage_metrics& stage, leat::scheduler& home, numbers& from) {
+    const waiting w(stage, home, waiting::for_input);
+    const std::optional<int> x = co_await from.pop();
+    co_return x;
+  }
+
+  task<> read() {
+    leat::scheduler& home = co_await leat::this_task::get_scheduler();
+    const leat::at_work here(reader_, home);
+    reader_.add_task();
+    for (int i = 0; i < pace_.records; ++i) {
+      co_await leat::sleep_for(pace_.reader);
+      reader_.add(1, 4);
+      const bool in = co_await put(reader_, home, raw_, i);
+      if (!in) break;
+    }
+    raw_.close();
+  }
+
+  task<> decode() {
+    leat::scheduler& home = co_await leat::this_task::get_scheduler();
+    const leat::at_work here(decoder_, home);
+    decoder_.add_task();
+    for (;;) {
+      const std::optional<int> x = co_await take(decoder_, home, raw_);
+      if (!x) break;
+      co_await leat::sleep_for(pace_.decoder);
+      decoder_.add(1, 4);
+      const bool in = co_await put(decoder_, home, decoded_, *x);
+      if (!in) break;
+    }
+    if (++ended_ == pace_.decoders) decoded_.close();
+  }
+
+  task<> consume() {
+    leat::scheduler& home = co_await leat::this_task::get_scheduler();
+    const leat::at_work here(consumer_, home);
+    consumer_.add_task();
+    for (;;) {
+      const std::optional<int> x = co_await take(consumer_, home, decoded_);
+      if (!x) break;
+      co_await leat::sleep_for(pace_.consumer);
+      consumer_.add(1, 4);
+    }
+  }
+
+  const pace pace_;
+  int ended_ = 0;
+  numbers raw_{pace_.capacity, "raw"};
+  numbers decoded_{pace_.capacity, "decoded"};
+  stage_metrics reader_{"reader"};
+  stage_metrics decoder_{"decoder"};
+  stage_metrics consumer_{"consumer"};
+  const std::array<const stage_metrics*, 3> stages_{&reader_, &decoder_, &consumer_};
+  leat::duration elapsed_{};
+};
+
+task<std::string> verdict_on(pace p) {
+  pipeline all(p);
+  co_await all.run();
+  co_return all.verdict();
+}
+
+LEAT_TEST("verdict: the reader is the bottleneck", "[pipeline]") {
+  const pace of_text{10ms, 2ms, 1ms};
+  const std::string text = co_await verdict_on(of_text);
+  CHECK(text ==
+        "The bottleneck is 'reader': its tasks were busy 100 % of the time, while 'decoder' waited "
+        "80 % for input.");
+}
+
+LEAT_TEST("verdict: the decoder is the bottleneck", "[pipeline]") {
+  const pace of_text{2ms, 10ms, 1ms};
+  const std::string text = co_await verdict_on(of_text);
+  CHECK(text ==
+        "The bottleneck is 'decoder': its tasks were busy 100 % of the time, while 'reader' waited "
+        "77 % for room and 'consumer' waited 90 % for input.");
+}
+
+LEAT_TEST("verdict: the consumer is the bottleneck", "[pipeline]") {
+  const pace of_text{1ms, 2ms, 10ms};
+  const std::string text = co_await verdict_on(of_text);
+  CHECK(text ==
+        "The bottleneck is 'consumer': its tasks were busy 100 % of the time, while 'decoder' "
+        "waited 77 % for room.");
+}
+
+LEAT_TEST("verdict: enough decoders are no bottleneck", "[pipeline]") {
+  const pace p{5ms, 16ms, 1ms, 200, 4};
+  const std::string text = co_await verdict_on(p);
+  CHECK(contains(text, "The bottleneck is 'reader'"));
+  const pace few{5ms, 16ms, 1ms, 200, 2};
+  const std::string slower = co_await verdict_on(few);
+  CHECK(contains(slower, "The bottleneck is 'decoder'"));
+}
+
+LEAT_TEST("verdict: all are busy, or some of them", "[pipeline]") {
+  const pace of_all{5ms, 5ms, 5ms};
+  const std::string all = co_await verdict_on(of_all);
+  CHECK(contains(all, "The pipeline is balanced: the tasks of 'reader', 'decoder' and 'consumer'"));
+  const pace of_two{5ms, 5ms, 1ms};
+  const std::string two = co_await verdict_on(of_two);
+  CHECK(contains(two, "The bottlenecks are 'reader' and 'decoder': their tasks were busy"));
+}
+
+LEAT_TEST("verdict: a stage that ended long ago does not limit the others", "[pipeline]") {
+  const pace p{1ms, 1ms, 10ms, 200, 1, 1000};  // all fits into the queues
+  const std::string text = co_await verdict_on(p);
+  CHECK(text == "The bottleneck is 'consumer': its tasks were busy 100 % of the time.");
+}
+
+TEST_CASE("verdict: the same under any schedule", "[pipeline]") {
+  const auto judged = [](std::uint64_t seed, pace p) {
+    std::string text;
+    world w(seed, {.threads = 1});
+    w.run([&](world&) -> task<> { text = co_await verdict_on(p); });
+    return text;
+  };
+  for (std::uint64_t seed = 0; seed < leat_test::some_of(100); ++seed) {
+    REQUIRE(contains(judged(seed, {10ms, 2ms, 1ms}), "bottleneck is 'reader'"));
+    REQUIRE(contains(judged(seed, {2ms, 10ms, 1ms}), "bottleneck is 'decoder'"));
+    REQUIRE(contains(judged(seed, {1ms, 2ms, 10ms}), "bottleneck is 'consumer'"));
+  }
+}
+
+// ----------------------------------------------------------------- while it runs, or does not
+
+LEAT_TEST("verdict: of a pipeline that is stuck it names who holds it up", "[pipeline]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  pipeline slow({1h, 1ms, 1ms});
+  leat::task_group group;
+  slow.start(group);
+  co_await leat::sleep_for(10s);
+  const std::string text = slow.verdict(10s, home.now());
+  group.request_stop();
+  co_await group.join();
+  CHECK(contains(text, "The bottleneck is 'reader': its tasks were busy 100 %"));
+  CHECK(contains(text, "'decoder' waited 100 % for input"));
+}
+
+TEST_CASE("verdict: what nobody has started is named", "[pipeline]") {
+  stage_metrics reader("reader");
+  stage_metrics consumer("consumer");
+  const stage_metrics* const stages[] = {&reader, &consumer};
+  CHECK(leat::verdict({}, 10s) == "There is no stage to judge.");
+  CHECK(contains(leat::verdict(stages, 10s), "Nothing has run yet"));
+  reader.add_task();
+  consumer.add_task();
+  consumer.add_wait_for_input(9s);
+  CHECK(leat::verdict(stages, 10s) == "The bottleneck is 'reader': nothing has gone through it.");
+  CHECK(contains(leat::verdict(stages, 0s), "Nothing has run yet"));
+}
+
+TEST_CASE("verdict: one stage alone, busy or not", "[pipeline]") {
+  stage_metrics busy("reader");
+  busy.add(10, 10);
+  busy.add_wait_for_input(1s);
+  const stage_metrics* const one[] = {&busy};
+  CHECK(leat::verdict(one, 10s) ==
+        "The bottleneck is 'reader': its tasks were busy 90 % of the time.");
+  busy.add_wait_for_input(6s);
+  CHECK(leat::verdict(one, 10s) ==
+        "The bottleneck is what feeds 'reader', which waited 70 % of the time for input.");
+  stage_metrics full("writer");
+  full.add(10, 10);
+  full.add_wait_for_room(8s);
+  const stage_metrics* const other[] = {&full};
+  CHECK(leat::verdict(other, 10s) ==
+        "The bottleneck is what takes from 'writer', which waited 80 % of the time for room.");
+}
+
+TEST_CASE("verdict: tasks that share a thread are the bottleneck for which others wait",
+          "[pipeline]") {
+  stage_metrics reader("reader");
+  stage_metrics decoder("decoder");
+  stage_metrics consumer("consumer");
+  for (stage_metrics* s : {&reader, &decoder, &consumer}) {
+    s->add(10, 10);
+    s->add_task();
+  }
+  for (int i = 0; i < 3; ++i) decoder.add_task();
+  reader.add_wait_for_room(7s);
+  decoder.add_wait_for_input(15s);  // 25 % of the time of each
+  decoder.add_wait_for_room(15s);
+  consumer.add_wait_for_input(8s);
+  const stage_metrics* const stages[] = {&reader, &decoder, &consumer};
+  CHECK(leat::verdict(stages, 10s) ==
+        "The bottleneck is 'decoder': its tasks were busy 25 % of the time, while 'reader' waited "
+        "70 % for room and 'consumer' waited 80 % for input.");
+}
+
+TEST_CASE("verdict: of tasks that share a thread those that do nearly all of the work",
+          "[pipeline]") {
+  stage_metrics reader("reader");
+  stage_metrics decoder("decoder");
+  stage_metrics consumer("consumer");
+  for (stage_metrics* s : {&reader, &decoder, &consumer}) {
+    s->add(10, 10);
+    s->add_task();
+  }
+  for (int i = 0; i < 3; ++i) decoder.add_task();
+  reader.add_wait_for_room(4s);  // of 10: not so long that it would tell
+  reader.add_wait_for_input(4s);
+  decoder.add_wait_for_input(30s);
+  decoder.add_wait_for_room(3s);
+  consumer.add_wait_for_input(10s);
+  const stage_metrics* const stages[] = {&reader, &decoder, &consumer};
+  CHECK(leat::verdict(stages, 10s) ==
+        "The bottleneck is 'decoder': its tasks were busy 78 % of the time that any was, and wait "
+        "for a thread; more threads let them work at the same time.");
+}
+
+// Computes, and does not only wait.
+struct slowly {
+  leat::duration time;
+
+  leat_test::texts operator()(leat_test::texts lines) const {
+    const auto end = std::chrono::steady_clock::now() + time;
+    while (std::chrono::steady_clock::now() < end) {
+    }
+    return lines;
+  }
+};
+
+task<std::string> verdict_with(std::size_t workers, leat::pipeline_options options, slowly parse,
+                               std::size_t batches) {
+  const temp_dir folder;
+  const std::string path = folder.write("lines", std::string(5 * batches, '\n'));
+  auto p = leat_test::lines_of({.files = {path}}, std::move(options))
+               .batch({.batch_size = 5})
+               .map("parse", parse, {.workers = workers});
+  const leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  const leat::time_point begin = home.now();
+  while (auto next = co_await p.next()) {
+  }
+  const leat::duration elapsed = home.now() - begin;
+  const auto stages = p.stages();
+  co_return leat::verdict(stages, elapsed);
+}
+
+TEST_CASE("verdict: a function that computes is the bottleneck, with any number of workers",
+          "[pipeline]") {
+  const std::size_t workers = GENERATE(0U, 1U, 4U, 8U);
+  const std::size_t threads = GENERATE(0U, 1U, 2U);
+  leat::runtime rt({.threads = std::max<std::size_t>(threads, 1)});
+  leat::pipeline_options options;
+  if (threads > 0) options.workers = leat::schedulers_of(rt);
+  // Where other programs keep the processors busy, a thread that is woken starts late, and a
+  // function that is short beside that is no bottleneck. A longer one must be.
+  std::string text;
+  for (leat::duration time = 200us; time < 20ms; time *= 2) {
+    text = leat::sync_wait(
+        verdict_with(workers, options, {time}, static_cast<std::size_t>(80ms / time)));
+    if (contains(text, "The bottleneck is 'parse'")) break;
+  }
+  INFO(workers << " workers, " << threads << " threads: " << text);
+  CHECK(contains(text, "The bottleneck is 'parse'"));
+}
+
+// The consumer lets others run meanwhile: what they do then is not its own work.
+TEST_CASE("verdict: a function that takes longer than a turn is the bottleneck", "[pipeline]") {
+  const std::size_t workers = GENERATE(1U, 2U);
+  const std::string text = leat::sync_wait(verdict_with(workers, {}, {8ms}, 40));
+  INFO(workers << " workers: " << text);
+  CHECK(contains(text, "The bottleneck is 'parse'"));
+}
+
+TEST_CASE("verdict: where everybody waits for each other no stage is to blame", "[pipeline]") {
+  stage_metrics reader("reader");
+  stage_metrics consumer("consumer");
+  reader.add(10, 10);
+  reader.add_wait_for_room(6s);
+  consumer.add(10, 10);
+  consumer.add_wait_for_input(7s);
+  const stage_metrics* const stages[] = {&reader, &consumer};
+  CHECK(leat::verdict(stages, 10s) ==
+        "No stage is the bottleneck: 'reader', the busiest, was busy 40 % of the time; larger "
+        "queues let stages work at the same time.");
+}
+
+}  // namespace verdict_test

@@ -1,0 +1,234 @@
+// Pipelines of whatever stages, saved anywhere: they go on as they were, or as any number of ranks.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "input/few_files.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
+#include "leat/pipeline/read_indexed.hpp"
+#include "pipeline/source/dealing.hpp"
+
+namespace resume_any_test {
+
+using leat_test::contents;
+using leat_test::few_files;
+using leat_test::go_on;
+using leat_test::go_on_with;
+using leat_test::lines_of_all;
+using leat_test::odd;
+using leat_test::parts;
+using leat_test::read_and_save;
+using leat_test::same;
+using leat_test::text_of_record;
+using leat_test::texts;
+using lines = leat::pipeline<texts>;
+
+// Some come twice.
+texts lines_and_more(const texts& batch) {
+  texts all;
+  for (const std::string& text : batch) {
+    all.push_back(text);
+    if (text.size() % 2 == 1) all.push_back(text + 'd');
+  }
+  return all;
+}
+
+// Ten files of 62 records, one of none.
+leat::task<> write_files(const temp_dir& dir, leat::compression compression) {
+  int next = 10;
+  for (int file = 0; const int records : {7, 3, 0, 11, 1, 9, 5, 16, 8, 2}) {
+    auto writer = co_await leat::tfrecord_writer::open(dir / ("records" + std::to_string(file++)),
+                                                       {.compression_type = compression});
+    for (int i = 0; i < records; ++i) {
+      const std::string record = std::to_string(next++);
+      co_await writer.write(leat::as_bytes(record));
+    }
+    co_await writer.close();
+  }
+}
+
+struct inputs {
+  inputs() {
+    leat::sync_wait(write_files(plain, leat::compression::none));
+    leat::sync_wait(write_files(zipped, leat::compression::gzip));
+  }
+  few_files text;
+  temp_dir plain;
+  temp_dir zipped;
+};
+
+enum class kind { shuffle, map, some, many, prefetch, batch, batches, batch_and_more };
+
+struct stage {
+  kind what;
+  std::uint64_t number;
+};
+
+lines with(lines p, const stage& s, const std::string& id) {
+  const auto n = static_cast<std::size_t>(s.number);
+  const leat::map_options workers{.workers = n % 3 == 0 ? std::size_t{2} : 0};
+  switch (s.what) {
+    case kind::shuffle: {
+      const auto seed = n % 2 == 0 ? std::nullopt : std::optional(s.number);
+      return std::move(p).shuffle({.capacity = 1 + n, .seed = seed, .name = "shuffle" + id});
+    }
+    case kind::map:
+      return std::move(p).map("map" + id, [](std::string t) { return t + 'm'; }, workers);
+    case kind::some: return std::move(p).map("some" + id, odd, workers);
+    case kind::many: return std::move(p).flat_map("many" + id, parts, workers);
+    case kind::prefetch: return std::move(p).prefetch(1 + n % 3, "prefetch" + id);
+    case kind::batch:
+      return std::move(p)
+          .batch({.batch_size = 1 + n % 13, .name = "batch" + id})
+          .flat_map("lines" + id, same, workers);
+    case kind::batches:
+      return std::move(p)
+          .batch({.batch_size = 1 + n % 5, .name = "batch" + id})
+          .batch({.batch_size = 1 + n % 3, .name = "batches" + id})
+          .flat_map("lines" + id, lines_of_all, workers);
+    case kind::batch_and_more: break;
+  }
+  return std::move(p)
+      .batch({.batch_size = 1 + n % 9, .name = "batch" + id})
+      .prefetch(1, "prefetch" + id)
+      .map("same" + id, same, workers)
+      .flat_map("lines" + id, lines_and_more);
+}
+
+// What is declared.
+struct declaration {
+  declaration(const inputs& from, leat::random_engine& random) : in(from) {
+    source = random.below(4);
+    epochs = 1 + random.below(3);
+    shuffle = random.below(2) == 0;
+    run = static_cast<std::size_t>(1 + random.below(12));
+    interleave = static_cast<std::size_t>(1 + random.below(3));
+    bool has_batches = false;
+    for (std::uint64_t n = 1 + random.below(4); n > 0; --n) {
+      auto what = static_cast<kind>(random.below(8));
+      if (has_batches && what == kind::shuffle) what = kind::some;  // batches are not shuffled
+      has_batches = has_batches || what >= kind::batch;
+      stages.push_back({what, random.below(40)});
+    }
+  }
+
+  [[nodiscard]] lines open(std::uint64_t rank, std::uint64_t world_size) const {
+    if (source == 0) {
+      return leat_test::lines_of({.files = {in.text.dir / "lines*"},
+                                  .num_epochs = epochs,
+                                  .shuffle = shuffle,
+                                  .seed = 3,
+                                  .interleave = interleave,
+                                  .block = run,
+                                  .rank = rank,
+                                  .world_size = world_size});
+    }
+    if (source == 1) {
+      return leat::read_files<leat::tfrecord_reader>(
+                 {.files = {in.zipped / "records?"},
+                  .num_epochs = epochs,
+                  .shuffle = shuffle,
+                  .seed = 3,
+                  .interleave = interleave,
+                  .block = run,
+                  .readers = interleave + 1,
+                  .rank = rank,
+                  .world_size = world_size,
+                  .reader = {.compression_type = leat::compression::gzip}})
+          .map("text", text_of_record);
+    }
+    const auto by = source == 2 ? leat::shard_by::records : leat::shard_by::files;
+    return leat::read_indexed({in.plain / "records?"},
+                              {.num_epochs = epochs,
+                               .shuffle = shuffle,
+                               .seed = 5,
+                               .shard = {.rank = rank, .world_size = world_size, .by = by},
+                               .batch_size = run})
+        .map("text", text_of_record);
+  }
+  [[nodiscard]] lines make(std::uint64_t rank, std::uint64_t world_size) const {
+    std::optional<lines> p(open(rank, world_size));
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      lines next = with(std::move(*p), stages[i], std::to_string(i));
+      p.emplace(std::move(next));
+    }
+    return std::move(*p);
+  }
+
+  const inputs& in;
+  std::uint64_t source;
+  std::uint64_t epochs;
+  bool shuffle;
+  std::size_t run;
+  std::size_t interleave;
+  std::vector<stage> stages;
+};
+
+void check_going_on(const declaration& d, leat::random_engine& random) {
+  lines whole = d.make(0, 1);
+  const auto [all, states] = leat::sync_wait(read_and_save(whole));
+  for (int i = 0; i < 8; ++i) {
+    const auto k = static_cast<std::size_t>(random.below(states.size()));
+    INFO("behind " << k << " of " << all.size());
+    lines p = d.make(0, 1);
+    const texts rest = leat::sync_wait(go_on(p, states[k]));
+    REQUIRE((rest == texts(all.begin() + static_cast<std::ptrdiff_t>(k), all.end())));
+  }
+  texts seen;
+  for (std::string state = states[0]; seen.size() < all.size();) {
+    lines p = d.make(0, 1);
+    const auto part = [&]() -> leat::task<std::pair<texts, texts>> {
+      co_await p.restore(state);
+      co_return co_await read_and_save(p, static_cast<std::size_t>(1 + random.below(30)));
+    };
+    const auto [elements, after] = leat::sync_wait(part());
+    seen.insert(seen.end(), elements.begin(), elements.end());
+    state = after.back();
+  }
+  REQUIRE((seen == all));
+}
+
+void check_dealing_anywhere(const declaration& d, leat::random_engine& random) {
+  const texts all = go_on_with(d.make(0, 1), {});
+  texts seen;
+  texts states;
+  const std::uint64_t worlds = 2 + random.below(4);
+  std::string how;
+  for (std::uint64_t i = 1; i <= worlds; ++i) {
+    const std::uint64_t ranks = 1 + random.below(6);
+    texts after(ranks);
+    how += std::to_string(ranks) + " ranks:";
+    for (std::uint64_t rank = 0; rank < ranks; ++rank) {
+      const std::uint64_t most = 1 + all.size() * 2 / (ranks * worlds);
+      const std::size_t count = i == worlds ? SIZE_MAX : random.below(4) * random.below(most) / 2;
+      if (i < worlds) how += ' ' + std::to_string(count);
+      const texts some = go_on_with(d.make(rank, ranks), states, count, &after[rank]);
+      seen.insert(seen.end(), some.begin(), some.end());
+    }
+    how += i < worlds ? ", then " : " the rest";
+    states = std::move(after);
+  }
+  INFO(how);
+  REQUIRE((contents(seen) == contents(all)));
+}
+
+TEST_CASE("resume: whatever the stages, from anywhere, as one or as any number of ranks",
+          "[pipeline]") {
+  const inputs in;
+  const std::uint64_t first = leat_test::seed_of_cases(1);
+  const std::uint64_t cases = leat_test::some_random(leat_test::again() ? 3 : 30);
+  for (std::uint64_t seed = first; seed < first + cases; ++seed) {
+    INFO("LEAT_SEED=" << seed - 1);
+    leat::random_engine random(seed);
+    const declaration d(in, random);
+    check_going_on(d, random);
+    for (int i = 0; i < 4; ++i) check_dealing_anywhere(d, random);
+  }
+}
+
+}  // namespace resume_any_test

@@ -1,0 +1,415 @@
+// Pipelines that are saved in the midst of what flat_map() makes of a batch: that batch is put
+// together again, here or as another rank, and what was had of it does not come again.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "input/few_files.hpp"
+#include "leat/codec/checksum/crc32c.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
+#include "leat/pipeline/read_indexed.hpp"
+#include "pipeline/source/dealing.hpp"
+#include "support/error_of.hpp"
+#include "support/refusal.hpp"
+
+namespace resume_batches_test {
+
+using leat::errc;
+using leat_test::check_dealing_everywhere;
+using leat_test::check_resuming;
+using leat_test::contains;
+using leat_test::contents;
+using leat_test::error_of;
+using leat_test::few_files;
+using leat_test::go_on;
+using leat_test::go_on_with;
+using leat_test::lines_of_all;
+using leat_test::odd;
+using leat_test::parts;
+using leat_test::read_and_save;
+using leat_test::same;
+using leat_test::texts;
+using stages = std::vector<leat::detail::stage_state>;
+
+// Whoever goes on, as one or as another number of ranks.
+template <class Make>
+void check_both(Make make) {
+  check_resuming([&] { return make(0, 1); });
+  check_dealing_everywhere(make);
+}
+
+TEST_CASE("resume: the midst of what a batch became, to any number of ranks", "[pipeline]") {
+  const few_files lines;
+  for (const std::size_t workers : {0U, 2U}) {
+    check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
+      return lines.read(rank, world_size)
+          .batch({.batch_size = 4})
+          .flat_map("lines", same, {.workers = workers});
+    });
+    check_both([&](std::uint64_t rank, std::uint64_t world_size) {
+      return lines.read(rank, world_size)
+          .batch({.batch_size = 7})
+          .prefetch(1)
+          .map("same", same, {.workers = workers})
+          .flat_map("lines", same, {.workers = workers})
+          .map("odd", odd)
+          .flat_map("parts", parts);
+    });
+  }
+}
+
+TEST_CASE("resume: batches of what buffers and functions gave, in their midst", "[pipeline]") {
+  const few_files lines;
+  check_both([&](std::uint64_t rank, std::uint64_t world_size) {  // some lines twice in a batch
+    return lines.read(rank, world_size, 3)
+        .shuffle({.capacity = 60, .seed = 1})
+        .batch({.batch_size = 11})
+        .flat_map("lines", same);
+  });
+  check_both([&](std::uint64_t rank, std::uint64_t world_size) {
+    return lines.read(rank, world_size)
+        .map("odd", odd)
+        .flat_map("parts", parts, {.workers = 2})
+        .shuffle({.capacity = 6, .seed = 4})
+        .batch({.batch_size = 5})
+        .flat_map("lines", same, {.workers = 2})
+        .prefetch(2);
+  });
+  check_resuming([&] {
+    return lines.read(0, 1)
+        .flat_map("parts", parts)
+        .batch({.batch_size = 3})
+        .map("some",
+             [](texts batch) -> std::optional<texts> {
+               if (batch.front().back() == 'b') return std::nullopt;
+               return batch;
+             })
+        .flat_map("lines", same);
+  });
+}
+
+TEST_CASE("resume: batches of batches, in the midst of both", "[pipeline]") {
+  const few_files lines;
+  check_both([&](std::uint64_t rank, std::uint64_t world_size) {
+    return lines.read(rank, world_size)
+        .batch({.batch_size = 3})
+        .batch({.batch_size = 2, .name = "batches"})
+        .flat_map("lines", lines_of_all);
+  });
+  check_both([&](std::uint64_t rank, std::uint64_t world_size) {
+    return lines.read(rank, world_size)
+        .batch({.batch_size = 4})
+        .flat_map("lines", same, {.workers = 2})
+        .batch({.batch_size = 3, .name = "again"})
+        .map("same", same, {.workers = 2})
+        .flat_map("lines again", same)
+        .flat_map("parts", parts);
+  });
+}
+
+TEST_CASE("resume: what was begun of a batch is known while nothing comes of the batches behind",
+          "[pipeline]") {
+  const few_files lines;
+  const auto make = [&] {
+    return lines.read(0, 1)
+        .batch({.batch_size = 4})
+        .flat_map("lines", same)
+        .map("few",
+             [](std::string text) -> std::optional<std::string> {
+               if (text.size() == 3 && text[1] == '2') return std::nullopt;  // five batches
+               return text;
+             })
+        .flat_map("parts", parts)
+        .batch({.batch_size = 7, .name = "again"})
+        .flat_map("lines again", same);
+  };
+  auto whole = make();
+  const auto [all, states] = leat::sync_wait(read_and_save(whole));
+  for (std::size_t k = 0; k < states.size(); k += leat_test::slow_build ? 7 : 1) {
+    auto p = make();
+    const auto rest = [&]() -> leat::task<std::pair<texts, texts>> {
+      co_await p.restore(states[k]);
+      co_return co_await read_and_save(p);
+    };
+    const auto [elements, after] = leat::sync_wait(rest());
+    INFO(k);
+    REQUIRE(elements == texts(all.begin() + static_cast<std::ptrdiff_t>(k), all.end()));
+    for (std::size_t i = k % 8; i < after.size(); i += 8) {
+      auto next = make();
+      REQUIRE(
+          leat::sync_wait(go_on(next, after[i], 20)) ==
+          texts(elements.begin() + static_cast<std::ptrdiff_t>(i),
+                elements.begin() + static_cast<std::ptrdiff_t>(std::min(i + 20, elements.size()))));
+    }
+  }
+}
+
+texts texts_of_rows(const leat::record_rows& rows) {
+  texts all;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const leat::record_position at = rows.position(i);
+    const std::string path(at.path);
+    all.push_back(leat_test::text_of_record(rows[i]) + " in " + path.substr(path.size() - 3) +
+                  " at " + std::to_string(at.index));
+  }
+  return all;
+}
+
+TEST_CASE(
+    "resume: rows of a batch that is put together again are the same, and stand where they "
+    "stood",
+    "[pipeline]") {
+  const temp_dir dir;
+  leat::sync_wait(leat_test::write_record_files(dir, 100, leat::compression::gzip));
+  check_both([&](std::uint64_t rank, std::uint64_t world_size) {
+    return leat::read_files<leat::tfrecord_reader>(
+               {.files = {dir / "records???"},
+                .interleave = 2,
+                .block = 3,
+                .rank = rank,
+                .world_size = world_size,
+                .reader = {.compression_type = leat::compression::gzip}})
+        .batch({.batch_size = 6})
+        .flat_map("rows", texts_of_rows);
+  });
+  const temp_dir plain;
+  leat::sync_wait(leat_test::write_record_files(plain, 60));
+  check_both([&](std::uint64_t rank, std::uint64_t world_size) {
+    return leat::read_indexed({plain / "records???"},
+                              {.num_epochs = 2,
+                               .seed = 5,
+                               .shard = {.rank = rank, .world_size = world_size},
+                               .batch_size = 8})
+        .shuffle({.capacity = 9, .seed = 2})
+        .batch({.batch_size = 6})
+        .flat_map("rows", texts_of_rows, {.workers = 2});
+  });
+}
+
+// Neither copied nor made of nothing.
+struct only_text {
+  explicit only_text(std::string t) : text(std::make_unique<std::string>(std::move(t))) {}
+  std::unique_ptr<std::string> text;
+};
+
+TEST_CASE("resume: batches of elements that can only be moved", "[pipeline]") {
+  const few_files lines;
+  check_both([&](std::uint64_t rank, std::uint64_t world_size) {
+    return lines.read(rank, world_size, 2)
+        .shuffle({.capacity = 70, .seed = 1})
+        .map("only", [](std::string text) { return only_text(std::move(text)); })
+        .batch({.batch_size = 9})
+        .flat_map("lines", [](const std::vector<only_text>& batch) {
+          texts all;
+          for (const only_text& each : batch) all.push_back(*each.text);
+          return all;
+        });
+  });
+}
+
+auto declare(const few_files& lines, std::uint64_t rank = 0, std::uint64_t world_size = 1) {
+  return lines.read(rank, world_size).batch({.batch_size = 4}).flat_map("lines", same);
+}
+
+TEST_CASE("resume: a state has the batches that are needed, and no others", "[pipeline]") {
+  const few_files lines;
+  auto p = declare(lines);
+  const texts states = leat::sync_wait(read_and_save(p)).second;
+  for (std::size_t k = 0; k < states.size(); ++k) {
+    const stages all = leat::detail::stages_from_bytes(states[k], "test");
+    const bool is_in_midst = k % 4 != 0;
+    INFO(k);
+    REQUIRE(all[2].batches.size() == (is_in_midst ? 1 : 0));
+    REQUIRE(all[3].begun.size() == all[2].batches.size());
+    if (is_in_midst) CHECK(all[2].batches[0].size() == 4);
+    auto same_place = declare(lines);
+    const auto saved_again = [&]() -> leat::task<std::string> {
+      co_await same_place.restore(states[k]);
+      co_return same_place.save();
+    };
+    CHECK(leat::sync_wait(saved_again()) == states[k]);
+  }
+  // Of several ranks one gets those that it goes on with.
+  texts of_ranks(3);
+  for (std::uint64_t r = 0; r < 3; ++r) go_on_with(declare(lines, r, 3), {}, 5 + r, &of_ranks[r]);
+  std::size_t held = 0;
+  for (std::uint64_t r = 0; r < 2; ++r) {
+    auto of_two = declare(lines, r, 2);
+    const auto restored = [&]() -> leat::task<std::string> {
+      co_await of_two.restore_ranks(of_ranks);
+      co_return of_two.save();
+    };
+    const stages all = leat::detail::stages_from_bytes(leat::sync_wait(restored()), "test");
+    CHECK(all[2].batches.size() == (r == 0 ? 2 : 1));
+    held += all[2].batches.size();
+  }
+  CHECK(held == 3);
+}
+
+TEST_CASE("resume: a part of a batch goes on where it was given, or to all ranks by all states",
+          "[pipeline]") {
+  const few_files lines({5, 3, 12, 0, 9, 16, 15});
+  texts states(2);
+  for (std::uint64_t r = 0; r < 2; ++r) go_on_with(declare(lines, r, 2), {}, 6, &states[r]);
+  auto other = declare(lines);
+  CHECK(contains(error_of(other.restore(states[0]), errc::failed_precondition),
+                 "give restore_ranks() the states of all 2"));
+  leat::sync_wait(other.stop());
+  const texts rest = go_on_with(declare(lines), states);
+  CHECK(rest.size() == 60 - 12);
+  const texts first(rest.begin(), rest.begin() + 4);  // what is left of both batches comes first
+  auto whole = declare(lines, 0, 2);
+  const texts of_first = leat::sync_wait(read_and_save(whole)).first;
+  CHECK(texts(first.begin(), first.begin() + 2) ==
+        texts(of_first.begin() + 6, of_first.begin() + 8));
+}
+
+TEST_CASE("resume: behind an error in the midst of a batch its rest comes", "[pipeline]") {
+  const few_files lines;
+  bool fails = true;
+  const auto make = [&](std::uint64_t rank, std::uint64_t world_size) {
+    return lines.read(rank, world_size)
+        .batch({.batch_size = 4})
+        .flat_map("lines", same)
+        .flat_map("parts", [&](const std::string& text) {
+          if (fails && text == "102") throw std::runtime_error("a transient lookup");
+          return parts(text);
+        });
+  };
+  std::string state;
+  texts seen;
+  auto p = make(0, 1);
+  const auto read = [&]() -> leat::task<> {
+    while (auto text = co_await p.next()) seen.push_back(std::move(*text));
+  };
+  CHECK_THROWS_AS(leat::sync_wait(read()), std::runtime_error);
+  REQUIRE(seen.size() > 10);
+  state = p.save();
+  fails = false;
+  const texts all = go_on_with(make(0, 1), {});
+  auto rest = make(0, 1);
+  CHECK(leat::sync_wait(go_on(rest, state)) ==
+        texts(all.begin() + static_cast<std::ptrdiff_t>(seen.size()), all.end()));
+  for (std::uint64_t r = 0; r < 3; ++r) {
+    const texts part = go_on_with(make(r, 3), {state});
+    seen.insert(seen.end(), part.begin(), part.end());
+  }
+  CHECK(contents(seen) == contents(all));
+}
+
+TEST_CASE("resume: a batch whose elements are not made any more is refused", "[pipeline]") {
+  const few_files lines;
+  bool leaves_out = false;
+  const auto make = [&] {
+    return lines.read(0, 1)
+        .map("some",
+             [&](std::string text) -> std::optional<std::string> {
+               if (leaves_out && text == "91") return std::nullopt;
+               return text;
+             })
+        .batch({.batch_size = 4})
+        .flat_map("lines", same);
+  };
+  auto first = make();
+  const std::string state = leat::sync_wait(read_and_save(first, 2)).second.back();
+  leaves_out = true;
+  auto p = make();
+  CHECK(contains(error_of(p.restore(state), errc::failed_precondition),
+                 "stage 'batch': the state cannot be restored: an element of a batch, of which a "
+                 "part was had, is not made any more"));
+  leat::sync_wait(p.stop());
+}
+
+TEST_CASE("resume: batches that somebody made up are refused", "[pipeline]") {
+  const few_files lines;
+  const auto declared = [&] {
+    return declare(lines).batch({.batch_size = 3, .name = "again"}).flat_map("lines again", same);
+  };
+  auto p = declared();
+  const stages good =
+      leat::detail::stages_from_bytes(leat::sync_wait(read_and_save(p, 4)).second.back(), "test");
+  REQUIRE(good[2].batches.size() == 2);
+  REQUIRE(good[4].batches.size() == 1);
+  const auto refused = [&](const std::function<void(stages&)>& change, errc code) {
+    stages changed = good;
+    change(changed);
+    auto other = declared();
+    std::string why = error_of(other.restore(leat::detail::to_bytes(changed)), code);
+    leat::sync_wait(other.stop());
+    return why;
+  };
+  const auto check = [&](const std::string& why, const std::function<void(stages&)>& change) {
+    INFO(why);
+    CHECK(contains(refused(change, errc::invalid_argument), "pipeline 'pipeline', " + why));
+  };
+  const std::string lacks =
+      "': the state cannot be restored: it has elements of a batch that it does not have";
+  const std::string others =
+      "': the state cannot be restored: it has other batches than stages behind it were in the "
+      "midst of";
+  const std::string size = "': the state cannot be restored: it has a batch of another size";
+  check("stage 'lines again" + lacks, [](stages& s) { s[5].begun[0].what.index = 1; });
+  check("stage 'lines again" + lacks, [](stages& s) { s[5].begun[0].what.file = 1; });
+  check("stage 'lines again" + lacks, [](stages& s) { s[5].begun[0].what.offset = 1; });
+  check("stage 'again" + lacks, [](stages& s) { s[4].batches[0][0].index = 1; });
+  check("stage 'again" + others, [](stages& s) { s[4].batches.clear(); });
+  check("stage 'again" + others, [](stages& s) { s[4].batches.resize(2, s[4].batches[0]); });
+  check("stage 'batch" + others, [](stages& s) { s[2].batches.pop_back(); });
+  check("stage 'again" + size, [](stages& s) { s[4].batches[0].resize(4, s[4].batches[0][0]); });
+  check("stage 'batch" + size, [](stages& s) { s[2].batches[1].resize(5, s[2].batches[1][0]); });
+  check("stage 'lines': the state has batches, which such a stage never has",
+        [](stages& s) { s[3].batches = s[2].batches; });
+  const std::string begun =
+      "an element of which a part was had is not made any more as it was: a function gives others";
+  for (const std::uint64_t had : {std::uint64_t{4}, std::uint64_t{1} << 60, UINT64_MAX}) {
+    CHECK(contains(refused([&](stages& s) { s[5].begun[0].had = had; }, errc::failed_precondition),
+                   "stage 'lines again': the state cannot be restored: " + begun));
+  }
+  const auto in_batch = [&](auto change) {
+    return refused([&](stages& s) { change(s[2].batches[0][0]); }, errc::failed_precondition);
+  };
+  CHECK(contains(in_batch([](leat::detail::origin& o) { o.file = 99; }), "stage 'files'"));
+  CHECK(contains(in_batch([](leat::detail::origin& o) { o.offset = 1; }), "is not there any more"));
+  CHECK(contains(in_batch([](leat::detail::origin& o) { o.branch = 1; }),
+                 "stage 'batch': the state cannot be restored: an element of a batch, of which a "
+                 "part was had, is not made any more"));
+  CHECK(
+      contains(refused([](stages& s) { s[4].batches[0][0].branch = 1; }, errc::failed_precondition),
+               "stage 'again': the state cannot be restored: an element of a batch"));
+}
+
+TEST_CASE("resume: a state of before that does not say what a batch was made of is refused",
+          "[pipeline]") {
+  const few_files lines;
+  auto p = declare(lines);
+  stages all =
+      leat::detail::stages_from_bytes(leat::sync_wait(read_and_save(p, 4)).second.back(), "test");
+  std::string bytes = leat::detail::to_bytes(all);
+  // The field stood behind the name, in the message of the last stage.
+  const std::string last = std::string("\x12\x11\x0a\x08") + "flat_map\x12\x05lines";
+  const std::size_t at = bytes.rfind(last);
+  REQUIRE(at != std::string::npos);
+  bytes.resize(bytes.size() - 5);
+  REQUIRE(bytes.size() == at + last.size());
+  bytes[at + 1] = '\x13';
+  bytes += "\x20\x02";
+  const std::uint32_t sum = leat::crc32c(leat::as_bytes(bytes));
+  bytes += '\x7d';
+  for (unsigned i = 0; i < 4; ++i) bytes += static_cast<char>(sum >> (8 * i) & 255);
+  auto other = declare(lines);
+  CHECK(contains(error_of(other.restore(bytes), errc::unimplemented),
+                 "pipeline 'pipeline': the state is of an earlier leat, which saved it while stage "
+                 "'lines' was in the midst of what it makes of a batch, and did not say of what "
+                 "that was made: take one in which it was done with a batch"));
+  leat::sync_wait(other.stop());
+}
+
+}  // namespace resume_batches_test

@@ -1,0 +1,281 @@
+// Pipelines of several ranks whose stages hold elements, or are in the midst of some: another
+// number of ranks goes on, and has what is left of them all, each element once.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <semaphore>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "input/few_files.hpp"
+#include "leat/async/loop/runtime.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
+#include "pipeline/source/dealing.hpp"
+#include "support/error_of.hpp"
+#include "support/refusal.hpp"
+
+namespace resume_held_test {
+
+using leat::errc;
+using leat_test::check_dealing_everywhere;
+using leat_test::check_resuming;
+using leat_test::contains;
+using leat_test::contents;
+using leat_test::error_of;
+using leat_test::few_files;
+using leat_test::go_on;
+using leat_test::go_on_with;
+using leat_test::join_rows;
+using leat_test::joined;
+using leat_test::lines_of;
+using leat_test::odd;
+using leat_test::parts;
+using leat_test::read_and_save;
+using leat_test::texts;
+
+std::string join_batch(const texts& batch) { return joined(batch); }
+
+TEST_CASE("resume: what shuffle buffers held is dealt anew", "[pipeline]") {
+  const few_files lines;
+  for (const std::size_t capacity : {1U, 7U, 20U, 500U}) {
+    check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
+      return lines.read(rank, world_size).shuffle({.capacity = capacity, .seed = 1});
+    });
+  }
+}
+
+TEST_CASE("resume: buffers of several epochs, and batches, are dealt anew", "[pipeline]") {
+  const few_files lines;
+  check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
+    return lines.read(rank, world_size, 3)
+        .prefetch(1, "read ahead")
+        .shuffle({.capacity = 25, .seed = 1})
+        .shuffle({.capacity = 6, .name = "again"})
+        .batch({.batch_size = 4})
+        .map("join", join_batch, {.workers = 2})
+        .prefetch(2);
+  });
+}
+
+TEST_CASE("resume: buffers of compressed records are dealt anew", "[pipeline]") {
+  const temp_dir dir;
+  leat::sync_wait(leat_test::write_record_files(dir, 200, leat::compression::gzip));
+  check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
+    return leat::read_files<leat::tfrecord_reader>(
+               {.files = {dir / "records???"},
+                .interleave = 2,
+                .rank = rank,
+                .world_size = world_size,
+                .reader = {.compression_type = leat::compression::gzip}})
+        .shuffle({.capacity = 30, .seed = 9})
+        .batch({.batch_size = 3})
+        .map("join", join_rows);
+  });
+}
+
+TEST_CASE("resume: elements of which one becomes none, or many, are dealt anew", "[pipeline]") {
+  const few_files lines;
+  for (const std::size_t workers : {0U, 2U}) {
+    check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
+      return lines.read(rank, world_size).flat_map("parts", parts, {.workers = workers});
+    });
+    check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
+      return lines.read(rank, world_size).map("odd", odd, {.workers = workers});
+    });
+    check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
+      return lines.read(rank, world_size)
+          .flat_map("parts", parts, {.workers = workers})
+          .map("same", [](std::string text) { return text; })
+          .flat_map("parts of parts", parts)
+          .map("odd", odd, {.workers = workers});
+    });
+  }
+  check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
+    return lines.read(rank, world_size, 2)
+        .map("odd", odd)
+        .flat_map("parts", parts, {.workers = 2})
+        .shuffle({.capacity = 20, .seed = 4})
+        .flat_map("parts of parts", parts)
+        .prefetch(1)
+        .map("odd ones", odd, {.workers = 2})
+        .shuffle({.capacity = 10, .seed = 5, .name = "again"});
+  });
+}
+
+TEST_CASE("resume: what is left of one of many elements goes through all stages", "[pipeline]") {
+  const few_files lines;
+  for (const std::size_t workers : {0U, 2U}) {
+    check_resuming([&] {
+      return lines.read(0, 1, 2)
+          .flat_map("parts", parts, {.workers = workers})
+          .map("odd", odd, {.workers = workers});
+    });
+    check_resuming([&] {
+      return lines.read(0, 1, 2)
+          .flat_map("parts", parts)
+          .flat_map("parts of parts", parts, {.workers = workers})
+          .map("same", [](std::string text) { return text; });
+    });
+    check_resuming([&] {
+      return lines.read(0, 1, 2)
+          .batch({.batch_size = 7})
+          .flat_map("lines", [](const texts& batch) { return batch; }, {.workers = workers})
+          .map("odd", odd)
+          .flat_map("parts", parts);
+    });
+  }
+}
+
+TEST_CASE("resume: a buffer with too much gives that first", "[pipeline]") {
+  const few_files lines;
+  const auto read = [&](std::uint64_t rank, std::uint64_t world_size) {
+    return lines.read(rank, world_size).shuffle({.capacity = 12, .seed = 1});
+  };
+  texts states(3);
+  for (std::uint64_t r = 0; r < 3; ++r) go_on_with(read(r, 3), {}, 2, &states[r]);
+  auto alone = read(0, 1);
+  const auto body = [&]() -> leat::task<> {
+    co_await alone.restore_ranks(states);
+    std::vector<std::size_t> held;
+    for (std::size_t i = 0; i < 30; ++i) {
+      static_cast<void>(co_await alone.next());
+      const auto now = leat::detail::stages_from_bytes(alone.save(), "test");
+      held.push_back(now.back().buffer->held.size());
+    }
+    CHECK(held[0] > 20);
+    CHECK(std::is_sorted(held.rbegin(), held.rend()));
+    CHECK(held.back() == 12);
+    co_await alone.stop();
+  };
+  leat::sync_wait(body());
+}
+
+TEST_CASE("resume: the rest of an element is counted once", "[pipeline]") {
+  const few_files lines;
+  for (const std::size_t workers : {0U, 2U}) {
+    const auto make = [&] {
+      return lines.read(0, 1).flat_map("parts", parts, {.workers = workers});
+    };
+    auto first = make();
+    const std::string state = leat::sync_wait(read_and_save(first, 1)).second.back();
+    auto p = make();
+    const texts rest = leat::sync_wait(go_on(p, state));
+    CHECK(rest.front() == "90b");
+    CHECK(p.stages()[2]->records() == rest.size());
+  }
+}
+
+// Gives its characters until it throws.
+struct half_parts {
+  struct iterator {
+    using value_type = std::string;
+    using difference_type = std::ptrdiff_t;
+    const half_parts* of = nullptr;
+    std::size_t at = 0;
+    std::string operator*() const {
+      if (of->fails && of->text == "100" && at == 2) throw std::runtime_error("a transient lookup");
+      return of->text + char('a' + at);
+    }
+    iterator& operator++() {
+      ++at;
+      return *this;
+    }
+    void operator++(int) { ++at; }
+    bool operator==(const iterator& o) const { return at == o.at; }
+  };
+  using value_type = std::string;
+  [[nodiscard]] iterator begin() const { return {this, 0}; }
+  [[nodiscard]] iterator end() const { return {this, text.size()}; }
+  std::string text;
+  bool fails = false;
+};
+
+TEST_CASE("resume: behind an error in the midst of an element its rest comes", "[pipeline]") {
+  const few_files lines;
+  bool fails = true;
+  const auto make = [&](std::uint64_t rank, std::uint64_t world_size) {
+    return lines.read(rank, world_size).flat_map("half", [&](std::string text) {
+      return half_parts{std::move(text), fails};
+    });
+  };
+  const auto read = [](auto p, std::string state) {
+    texts all;
+    const auto body = [&]() -> leat::task<> {
+      if (!state.empty()) co_await p.restore(state);
+      try {
+        while (auto text = co_await p.next()) all.push_back(std::move(*text));
+      } catch (const std::runtime_error&) {
+        all.push_back("error");
+      }
+      state = p.save();
+    };
+    leat::sync_wait(body());
+    return std::pair(all, state);
+  };
+  const auto [before, state] = read(make(0, 1), "");
+  REQUIRE(before.size() > 3);
+  CHECK(before[before.size() - 2] == "100b");
+  CHECK(before.back() == "error");
+  CHECK(read(make(0, 1), state).first == texts{"error"});
+  fails = false;
+  const texts all = read(make(0, 1), "").first;
+  const auto at = static_cast<std::ptrdiff_t>(before.size() - 1);
+  CHECK(read(make(0, 1), state).first == texts(all.begin() + at, all.end()));
+  texts seen(before.begin(), before.end() - 1);
+  for (std::uint64_t r = 0; r < 2; ++r) {
+    const texts rest = go_on_with(make(r, 2), {state});
+    seen.insert(seen.end(), rest.begin(), rest.end());
+  }
+  CHECK(contents(seen) == contents(all));
+}
+
+TEST_CASE("pipeline: an error in the midst of an element, of workers that give as they get ready",
+          "[pipeline]") {
+  const temp_dir dir;
+  dir.write("a", "1\n");
+  std::string lines;
+  for (int i = 50; i < 150; ++i) lines += std::to_string(i) + '\n';
+  dir.write("b", lines);
+  const leat::runtime rt({.threads = 2});
+  std::binary_semaphore b_is_there(0);
+  const auto half = [&](std::string text) {
+    if (text == "1") b_is_there.acquire();
+    return half_parts{std::move(text), true};
+  };
+  auto p = lines_of({.files = {dir / "?"}},
+                    {.order = leat::ordering::free, .workers = leat::schedulers_of(rt)})
+               .flat_map("half", half, {.workers = 2});
+  texts all;
+  const auto read = [&]() -> leat::task<> {
+    while (auto text = co_await p.next()) {
+      if (all.empty()) b_is_there.release();
+      all.push_back(std::move(*text));
+    }
+  };
+  CHECK_THROWS_AS(leat::sync_wait(read()), std::runtime_error);
+  REQUIRE(all.size() == 102);
+  CHECK(all.front() == "50a");
+  CHECK(all.back() == "100b");
+}
+
+TEST_CASE("resume: a begun element of which less is made is refused", "[pipeline]") {
+  const few_files lines;
+  std::size_t count = 3;
+  const auto make = [&] {
+    return lines.read(0, 1).flat_map("some", [&](const std::string& t) { return texts(count, t); });
+  };
+  auto first = make();
+  const std::string state = leat::sync_wait(read_and_save(first, 5)).second.back();
+  count = 1;
+  auto p = make();
+  CHECK(
+      contains(error_of(p.restore(state), errc::failed_precondition),
+               "stage 'some': the state cannot be restored: an element of which a part was had is "
+               "not made any more as it was"));
+  leat::sync_wait(p.stop());
+}
+
+}  // namespace resume_held_test

@@ -1,0 +1,291 @@
+// Pipelines of read_indexed() that are saved and restored.
+
+#include "leat/pipeline/read_indexed.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "pipeline/source/dealing.hpp"
+#include "support/error_of.hpp"
+#include "support/refusal.hpp"
+
+namespace resume_indexed_test {
+
+using leat::errc;
+using leat_test::check_dealing_everywhere;
+using leat_test::check_resuming;
+using leat_test::contains;
+using leat_test::contents;
+using leat_test::error_of;
+using leat_test::go_on;
+using leat_test::go_on_with;
+using leat_test::join_rows;
+using leat_test::read_and_save;
+using leat_test::text_of_record;
+using leat_test::texts;
+
+TEST_CASE("resume: the file of read_indexed() that has changed is named", "[pipeline]") {
+  const temp_dir dir;
+  leat::sync_wait(leat_test::write_record_files(dir, 200));
+  const auto declare = [&] {
+    return leat::read_indexed({dir / "records???"}, {.num_epochs = 2, .seed = 1, .batch_size = 7})
+        .map("text", leat_test::text_of_record);
+  };
+  auto p = declare();
+  const std::string state = leat::sync_wait(read_and_save(p, 30)).second.back();
+  const auto refused = [&] {
+    auto other = declare();
+    const std::string why = error_of(other.restore(state), errc::failed_precondition);
+    leat::sync_wait(other.stop());
+    return why;
+  };
+  const std::string path = dir / "records103";
+  const auto then = std::filesystem::last_write_time(path);
+  std::filesystem::last_write_time(path, then + std::chrono::seconds(1));
+  CHECK(contains(refused(), "stage 'indexed_reader': the state cannot be restored: '" + path +
+                                "' has changed: it has been written since it was read"));
+  std::filesystem::last_write_time(path, then);
+  {
+    auto other = declare();
+    CHECK(leat::sync_wait(go_on(other, state)).size() == 370);
+  }
+  const std::string other = dir / "records101";
+  const auto size = std::to_string(std::filesystem::file_size(other));
+  std::filesystem::copy_file(path, other, std::filesystem::copy_options::overwrite_existing);
+  CHECK(contains(refused(), "'" + other + "' has changed: it has " +
+                                std::to_string(std::filesystem::file_size(path)) +
+                                " bytes, and had " + size + " when it was read"));
+}
+
+TEST_CASE("resume: what is in the way of read_indexed() is no other declaration", "[pipeline]") {
+  const temp_dir dir;
+  leat::sync_wait(leat_test::write_record_files(dir, 20));
+  const auto declare = [&] {
+    return leat::read_indexed({dir / "records???"}, {.num_epochs = 2, .batch_size = 7})
+        .map("text", leat_test::text_of_record);
+  };
+  auto p = declare();
+  const std::string state = leat::sync_wait(read_and_save(p, 9)).second.back();
+  const std::string path = dir.write("records101.index", "no index, but a note of somebody's");
+  auto other = declare();
+  CHECK(contains(error_of(other.restore(state), errc::failed_precondition),
+                 "pipeline 'pipeline' cannot go on from its state: " + path));
+  leat::sync_wait(other.stop());
+}
+
+TEST_CASE("resume: indexes that read_indexed() has written are not among the files of its pattern",
+          "[pipeline]") {
+  const temp_dir dir;
+  leat::sync_wait(leat_test::write_record_files(dir, 60));
+  const auto declare = [&] {
+    return leat::read_indexed({dir / "*"}, {.num_epochs = 1, .seed = 1, .batch_size = 7})
+        .map("text", text_of_record);
+  };
+  auto p = declare();
+  const auto [all, states] = leat::sync_wait(read_and_save(p));
+  REQUIRE(all.size() == 60);
+  REQUIRE(std::filesystem::exists(dir / "records101.index"));
+  auto other = declare();
+  CHECK(leat::sync_wait(go_on(other, states[20])) == texts(all.begin() + 20, all.end()));
+}
+
+struct few_records {
+  explicit few_records(int count) { leat::sync_wait(leat_test::write_record_files(dir, count)); }
+  [[nodiscard]] auto read(std::uint64_t rank, std::uint64_t world_size,
+                          std::uint64_t num_epochs = 1) const {
+    return leat::read_indexed({dir / "records???"},
+                              {.num_epochs = num_epochs,
+                               .seed = 5,
+                               .shard = {.rank = rank, .world_size = world_size},
+                               .batch_size = 6});
+  }
+  temp_dir dir;
+};
+
+TEST_CASE("resume: ranks of read_indexed() that have unequally many records, in several epochs",
+          "[pipeline]") {
+  const few_records records(62);
+  for (std::uint64_t rank = 0; rank < 3; ++rank) {
+    check_resuming([&] { return records.read(rank, 3, 3).map("text", text_of_record); });
+    check_resuming([&] {  // between the two of a record, the last one of a rank too
+      return records.read(rank, 3, 3).flat_map("twice", [](leat::byte_view r) {
+        return texts(2, text_of_record(r));
+      });
+    });
+  }
+}
+
+// Of records by records, or by files: as they are, and in a buffer and batches.
+template <class Records>
+void check_dealing_of(const Records& records) {
+  for (const std::uint64_t num_epochs : {1U, 3U}) {
+    check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
+      return records.read(rank, world_size, num_epochs).map("text", text_of_record).prefetch(2);
+    });
+  }
+  check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
+    return records.read(rank, world_size, 2)
+        .shuffle({.capacity = 9, .seed = 2})
+        .batch({.batch_size = 4})
+        .map("join", join_rows, {.workers = 2});
+  });
+}
+
+TEST_CASE("resume: what ranks of read_indexed() have left is dealt anew, wherever they stand",
+          "[pipeline]") {
+  const few_records records(62);
+  check_dealing_of(records);
+  check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
+    return records.read(rank, world_size)
+        .flat_map("twice", [](leat::byte_view r) { return texts(2, text_of_record(r)); })
+        .shuffle({.capacity = 5, .seed = 2});
+  });
+}
+
+TEST_CASE("resume: a rank that has not begun has all of its share left", "[pipeline]") {
+  const few_records records(62);
+  const auto make = [&](std::uint64_t rank, std::uint64_t world_size) {
+    return records.read(rank, world_size, 2).map("text", text_of_record);
+  };
+  texts states(2);
+  auto first = make(0, 2);
+  states[0] = first.save();
+  texts seen = go_on_with(make(1, 2), {}, 40, &states[1]);  // in its second epoch
+  for (std::uint64_t r = 0; r < 3; ++r) {
+    const texts rest = go_on_with(make(r, 3), states);
+    CHECK(rest.size() > 20);
+    seen.insert(seen.end(), rest.begin(), rest.end());
+  }
+  CHECK(contents(seen) == contents(go_on_with(make(0, 1), {})));
+}
+
+// Of 62 records some are damaged and left out.
+TEST_CASE("resume: what was left out as damaged is no place of another record", "[pipeline]") {
+  const few_records records(62);
+  {
+    std::fstream file(records.dir / "records103", std::ios::in | std::ios::out | std::ios::binary);
+    for (const int offset : {12, 84, 210, 300}) {
+      file.seekp(offset);
+      file.put('#');
+    }
+  }
+  const auto make = [&](std::uint64_t rank, std::uint64_t world_size) {
+    return leat::read_indexed({records.dir / "records???"},
+                              {.num_epochs = 2,
+                               .seed = 5,
+                               .shard = {.rank = rank, .world_size = world_size},
+                               .batch_size = 7,
+                               .corruption = {.policy = leat::corruption_policy::skip_record}})
+        .map("text", text_of_record);
+  };
+  const texts all = go_on_with(make(0, 1), {});
+  REQUIRE(all.size() < 124);
+  check_resuming([&] { return make(0, 1); });
+  check_dealing_everywhere(make);
+}
+
+// By files, of which each rank has some of its own.
+struct owned_files {
+  owned_files() {
+    const auto write = [this]() -> leat::task<> {
+      int next = 0;
+      for (int file = 0; const int records : {5, 0, 3, 9, 1, 12, 7}) {
+        auto writer =
+            co_await leat::tfrecord_writer::open(dir / ("records" + std::to_string(file++)));
+        for (int i = 0; i < records; ++i) {
+          const std::string record = std::to_string(next++);
+          co_await writer.write(leat::as_bytes(record));
+        }
+        co_await writer.close();
+      }
+    };
+    leat::sync_wait(write());
+  }
+  [[nodiscard]] auto read(std::uint64_t rank, std::uint64_t world_size, std::uint64_t num_epochs,
+                          leat::shard_remainder last = leat::shard_remainder::keep) const {
+    return leat::read_indexed({dir / "records?"}, {.num_epochs = num_epochs,
+                                                   .seed = 5,
+                                                   .shard = {.rank = rank,
+                                                             .world_size = world_size,
+                                                             .by = leat::shard_by::files,
+                                                             .last = last},
+                                                   .batch_size = 4});
+  }
+  temp_dir dir;
+};
+
+TEST_CASE("resume: ranks that read files of their own, in several epochs", "[pipeline]") {
+  const owned_files records;
+  for (std::uint64_t rank = 0; rank < 2; ++rank) {
+    check_resuming([&] { return records.read(rank, 2, 5).map("text", text_of_record); });
+  }
+}
+
+TEST_CASE("resume: what ranks have left of files of their own is dealt anew", "[pipeline]") {
+  const owned_files records;
+  check_dealing_of(records);
+  check_dealing_everywhere([&](std::uint64_t rank, std::uint64_t world_size) {
+    return records.read(rank, world_size, 2)
+        .batch({.batch_size = 5})
+        .flat_map("rows", [](const auto& b) {
+          texts all;
+          for (const leat::byte_view row : b) all.push_back(text_of_record(row));
+          return all;
+        });
+  });
+}
+
+TEST_CASE("resume: ranks of equal size have files of their own, and others go on", "[pipeline]") {
+  const owned_files records;
+  const texts all = contents(go_on_with(records.read(0, 1, 1).map("text", text_of_record), {}));
+  for (const auto last : {leat::shard_remainder::drop, leat::shard_remainder::repeat}) {
+    for (const std::size_t k : {1U, 2U}) {  // each rank has four or more
+      texts states(3);
+      texts seen;
+      for (std::uint64_t r = 0; r < 3; ++r) {
+        const texts had = go_on_with(records.read(r, 3, 1, last).map("text", text_of_record), {},
+                                     k + r % 2, &states[r]);
+        seen.insert(seen.end(), had.begin(), had.end());
+      }
+      std::vector<std::size_t> counts;
+      for (std::uint64_t r = 0; r < 2; ++r) {
+        const texts rest =
+            go_on_with(records.read(r, 2, 1, last).map("text", text_of_record), states);
+        counts.push_back(rest.size());
+        seen.insert(seen.end(), rest.begin(), rest.end());
+      }
+      INFO(k);
+      CHECK(counts[0] == counts[1]);
+      texts once = contents(seen);
+      const auto repeated = std::unique(once.begin(), once.end());
+      if (last == leat::shard_remainder::drop) {
+        CHECK(repeated == once.end());
+        CHECK(once.size() + 1 >= all.size());
+      } else {
+        CHECK(texts(once.begin(), repeated) == all);
+        CHECK(once.size() <= all.size() + 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("resume: one rank's state of files of its own is not that of another number",
+          "[pipeline]") {
+  const owned_files records;
+  const auto make = [&](std::uint64_t rank, std::uint64_t world_size) {
+    return records.read(rank, world_size, 1).map("text", text_of_record);
+  };
+  std::string state;
+  go_on_with(make(1, 2), {}, 3, &state);
+  auto p = make(0, 1);
+  CHECK(contains(error_of(p.restore(state), errc::failed_precondition),
+                 "indexed_reader: cannot go on: the state is in the middle of an epoch whose files "
+                 "are shared by 2 ranks, here by 1: give restore_ranks() the states of all 2"));
+  leat::sync_wait(p.stop());
+}
+
+}  // namespace resume_indexed_test

@@ -1,0 +1,317 @@
+// Pipelines of several ranks that are saved: another number of ranks goes on, or is refused.
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leat/io/reader/tfrecord_reader.hpp"
+#include "leat/pipeline/read_indexed.hpp"
+#include "pipeline/source/dealing.hpp"
+#include "support/effort.hpp"
+#include "support/error_of.hpp"
+#include "support/refusal.hpp"
+
+namespace resume_ranks_test {
+
+using leat::errc;
+using leat_test::check_dealing;
+using leat_test::contains;
+using leat_test::error_of;
+using leat_test::go_on;
+using leat_test::go_on_with;
+using leat_test::join_rows;
+using leat_test::joined;
+using leat_test::lines_of;
+using leat_test::parts_of;
+using leat_test::read_and_save;
+using leat_test::sorted;
+using leat_test::text_of_record;
+using leat_test::texts;
+using leat_test::write_record_files;
+
+// Of which ranks read 10 batches each, then others go on.
+template <class Make>
+void check_ranks(std::uint64_t before, std::uint64_t behind, Make make) {
+  auto alone = make(0, 1);
+  const std::string all = joined(leat::sync_wait(leat_test::read_all(alone)));
+  std::string seen;
+  std::string state;
+  for (std::uint64_t rank = 0; rank < before; ++rank) {
+    auto p = make(rank, before);
+    const auto [elements, states] = leat::sync_wait(read_and_save(p, 10));
+    seen += joined(elements) + ',';
+    state = states.back();
+  }
+  for (std::uint64_t rank = 0; rank < behind; ++rank) {
+    auto p = make(rank, behind);
+    seen += joined(leat::sync_wait(go_on(p, state))) + ',';
+  }
+  CHECK(sorted(parts_of(seen)) == sorted(parts_of(all)));
+}
+
+TEST_CASE("resume: too few files for the ranks are no other declaration", "[pipeline]") {
+  const temp_dir dir;
+  for (const char* name : {"a", "b"}) dir.write(name, "1\n2\n3\n");
+  const auto declare = [&] { return lines_of({.files = {dir / "*"}, .rank = 0, .world_size = 2}); };
+  auto p = declare();
+  const std::string state = leat::sync_wait(read_and_save(p, 2)).second.back();
+  std::filesystem::remove(dir / "b");  // such as on a disk that is not mounted yet
+  auto other = declare();
+  CHECK(contains(error_of(other.restore(state), errc::failed_precondition),
+                 "cannot go on from its state: stage 'files': 1 files for 2 ranks"));
+  leat::sync_wait(other.stop());
+}
+
+TEST_CASE("resume: ranks of another number go on with the same records", "[pipeline]") {
+  const temp_dir dir;
+  leat::sync_wait(write_record_files(dir, 1000));
+  const auto ranks_of = [&](std::uint64_t rank, std::uint64_t world_size) {
+    return leat::read_indexed({dir / "records???"},
+                              {.num_epochs = 1,
+                               .seed = 5,
+                               .shard = {.rank = rank, .world_size = world_size},
+                               .batch_size = 6});
+  };
+  for (const auto& [before, behind] : {std::pair{2, 3}, {2, 1}, {1, 4}, {3, 2}}) {
+    check_ranks(static_cast<std::uint64_t>(before), static_cast<std::uint64_t>(behind),
+                [&](std::uint64_t rank, std::uint64_t world_size) {
+                  return ranks_of(rank, world_size)
+                      .batch({.batch_size = 4})
+                      .map("join", join_rows)
+                      .prefetch(2);
+                });
+    // A batch ends in the midst of what a function has made of a run.
+    check_ranks(static_cast<std::uint64_t>(before), static_cast<std::uint64_t>(behind),
+                [&](std::uint64_t rank, std::uint64_t world_size) {
+                  return ranks_of(rank, world_size)
+                      .map("text", text_of_record, {.workers = 2})
+                      .map("again", [](std::string text) { return text; })
+                      .batch({.batch_size = 4})
+                      .map("join", [](const texts& batch) { return joined(batch); });
+                });
+  }
+}
+
+TEST_CASE("resume: what a stage holds of a rank, another one gets from the states of all",
+          "[pipeline]") {
+  const temp_dir dir;
+  leat::sync_wait(write_record_files(dir, 1000));
+  const auto ranks_of = [&](std::uint64_t rank, std::uint64_t world_size) {
+    return leat::read_indexed(
+        {dir / "records???"},
+        {.num_epochs = 1, .seed = 5, .shard = {.rank = rank, .world_size = world_size}});
+  };
+  const auto shuffled = [&](std::uint64_t rank, std::uint64_t world_size) {
+    return ranks_of(rank, world_size)
+        .shuffle({.capacity = 10, .seed = 1})
+        .map("text", text_of_record);
+  };
+  const auto words = [&](std::uint64_t rank, std::uint64_t world_size) {
+    return ranks_of(rank, world_size).flat_map("twice", [](leat::byte_view record) {
+      return texts(2, text_of_record(record));
+    });
+  };
+  auto first = shuffled(0, 2);
+  const std::string state = leat::sync_wait(read_and_save(first, 70)).second.back();
+  for (const auto& [rank, world_size] : {std::pair{1U, 2U}, {0U, 3U}, {0U, 1U}}) {
+    auto p = shuffled(rank, world_size);
+    const std::string why = error_of(p.restore(state), errc::failed_precondition);
+    CHECK(contains(why, "stage 'shuffle': it has elements of rank 0 of 2, and this is rank " +
+                            std::to_string(rank) + " of " + std::to_string(world_size) +
+                            ": give restore_ranks() the states of all 2"));
+    leat::sync_wait(p.stop());
+  }
+  auto same = shuffled(0, 2);
+  CHECK(leat::sync_wait(go_on(same, state)).size() == 430);
+
+  auto twice = words(0, 2);
+  const texts states = leat::sync_wait(read_and_save(twice, 3)).second;
+  auto p = words(1, 2);
+  CHECK(contains(error_of(p.restore(states.back()), errc::failed_precondition),
+                 "stage 'twice': it has elements of rank 0 of 2"));
+  leat::sync_wait(p.stop());
+}
+
+// ------------------------------------------------------------------------- files shared by ranks
+
+struct sharing {
+  bool shuffle = false;
+  std::size_t interleave = 1;
+  std::uint64_t num_epochs = 1;
+};
+
+TEST_CASE("resume: files are dealt anew to another number of ranks", "[pipeline]") {
+  const temp_dir dir;
+  leat_test::write_line_files(dir, 400);
+  for (const sharing how : {sharing{}, {true, 1, 1}, {true, 3, 1}, {false, 4, 2}, {true, 2, 3}}) {
+    const auto lines = [&](std::uint64_t rank, std::uint64_t world_size) {
+      return lines_of({.files = {dir / "lines*"},
+                       .num_epochs = how.num_epochs,
+                       .shuffle = how.shuffle,
+                       .seed = 7,
+                       .interleave = how.interleave,
+                       .block = 5,
+                       .rank = rank,
+                       .world_size = world_size})
+          .prefetch(2);
+    };
+    const std::vector<std::size_t> places =
+        leat_test::slow_build || leat_test::again()
+            ? std::vector<std::size_t>{1, 64}
+            : std::vector<std::size_t>{0, 1, 3, 18, 64, 130, 500};
+    for (const std::size_t some : places) {
+      check_dealing({2, 3}, some, lines);
+      check_dealing({4, 1}, some, lines);
+      check_dealing({1, 5, 2, 3}, some, lines);
+    }
+  }
+}
+
+TEST_CASE("resume: batches of compressed records are dealt anew", "[pipeline]") {
+  const temp_dir dir;
+  leat::sync_wait(write_record_files(dir, 1000, leat::compression::gzip));
+  const auto records = [&](std::uint64_t rank, std::uint64_t world_size) {
+    return leat::read_files<leat::tfrecord_reader>(
+               {.files = {dir / "records???"},
+                .interleave = 2,
+                .rank = rank,
+                .world_size = world_size,
+                .reader = {.compression_type = leat::compression::gzip}})
+        .batch({.batch_size = 4})
+        .map("join", join_rows, {.workers = 2});
+  };
+  const auto parted = [](const texts& batches) { return sorted(parts_of(joined(batches))); };
+  texts states(3);
+  texts seen;
+  for (std::uint64_t rank = 0; rank < 3; ++rank) {
+    const texts part = go_on_with(records(rank, 3), {}, 20 + rank, &states[rank]);
+    seen.insert(seen.end(), part.begin(), part.end());
+  }
+  for (std::uint64_t rank = 0; rank < 2; ++rank) {
+    const texts part = go_on_with(records(rank, 2), states);
+    CHECK(part.size() > 20);
+    seen.insert(seen.end(), part.begin(), part.end());
+  }
+  CHECK(parted(seen) == parted(go_on_with(records(0, 1), {})));
+}
+
+TEST_CASE("resume: a file that another rank began goes on behind its header", "[pipeline]") {
+  const temp_dir dir;
+  for (const std::string name : {"a", "b", "c", "d"}) {
+    dir.write(name, "header\n" + name + "1\n" + name + "2\n" + name + "3\n");
+  }
+  const auto lines = [&](std::uint64_t rank, std::uint64_t world_size) {
+    return lines_of({.files = {dir / "?"},
+                     .rank = rank,
+                     .world_size = world_size,
+                     .reader = {.skip_header_lines = 1}});
+  };
+  texts states(2);
+  CHECK(go_on_with(lines(0, 2), {}, 2, &states[0]) == texts{"a1", "a2"});
+  CHECK(go_on_with(lines(1, 2), {}, 4, &states[1]) == texts{"b1", "b2", "b3", "d1"});
+  CHECK(go_on_with(lines(0, 1), states) == texts{"a3", "d2", "d3", "c1", "c2", "c3"});
+  CHECK(go_on_with(lines(0, 3), states) == texts{"a3"});
+  CHECK(go_on_with(lines(1, 3), states) == texts{"d2", "d3"});
+  CHECK(go_on_with(lines(2, 3), states) == texts{"c1", "c2", "c3"});
+  // Who has got nothing of this epoch has its share of the next.
+  const auto again = [&](std::uint64_t rank, std::uint64_t world_size, std::uint64_t epochs) {
+    return lines_of({.files = {dir / "?"},
+                     .num_epochs = epochs,
+                     .rank = rank,
+                     .world_size = world_size,
+                     .reader = {.skip_header_lines = 1}});
+  };
+  CHECK(go_on_with(again(3, 4, 2), states) == texts{"d1", "d2", "d3"});
+  CHECK(go_on_with(again(3, 4, 1), states).empty());
+}
+
+TEST_CASE("resume: ranks of the same number go on as they were", "[pipeline]") {
+  const temp_dir dir;
+  leat_test::write_line_files(dir, 400);
+  const auto lines = [&](std::uint64_t rank) {
+    return lines_of({.files = {dir / "lines*"}, .rank = rank, .world_size = 2})
+        .shuffle({.capacity = 20, .seed = 1});
+  };
+  const texts all = go_on_with(lines(1), {});
+  texts states(2);
+  go_on_with(lines(0), {}, 9, &states[0]);
+  texts seen = go_on_with(lines(1), {}, 33, &states[1]);
+  const texts rest = go_on_with(lines(1), states);
+  seen.insert(seen.end(), rest.begin(), rest.end());
+  CHECK(seen == all);
+}
+
+TEST_CASE("resume: states that are not of all ranks are refused", "[pipeline]") {
+  const temp_dir dir;
+  leat_test::write_line_files(dir, 400);
+  const auto lines = [&](std::uint64_t rank, std::uint64_t world_size) {
+    return lines_of({.files = {dir / "lines*"}, .rank = rank, .world_size = world_size});
+  };
+  const auto refused = [](auto p, const texts& states) {
+    const std::string why = error_of(p.restore_ranks(states), errc::failed_precondition);
+    leat::sync_wait(p.stop());
+    return why;
+  };
+  texts states(2);
+  for (std::uint64_t r = 0; r < 2; ++r) go_on_with(lines(r, 2), {}, 10, &states[r]);
+  CHECK(contains(refused(lines(0, 3), {}), "there is no state: give that of each rank"));
+  CHECK(contains(refused(lines(0, 3), {states[1]}),
+                 "there are 1 states, and one of them is of rank 1 of 2: give that of each rank"));
+  CHECK(contains(refused(lines(0, 3), {states[1], states[1]}), "give that of each rank, once"));
+  auto single = lines(0, 3);
+  CHECK(contains(error_of(single.restore(states[1]), errc::failed_precondition),
+                 "stage 'files': this is rank 0 of 3, and the state is of rank 1 of 2: give "
+                 "restore_ranks() the states of all 2"));
+  // It is as it was declared then, and can be restored.
+  CHECK(!leat::sync_wait(leat_test::read_all(single)).empty());
+}
+
+TEST_CASE("resume: ranks that had seeds of their own are refused", "[pipeline]") {
+  const temp_dir dir;
+  leat_test::write_line_files(dir, 400);
+  leat::sync_wait(write_record_files(dir, 100));
+  using seed = std::optional<std::uint64_t>;
+  const auto check = [](auto make) {
+    texts states(2);
+    for (std::uint64_t r = 0; r < 2; ++r) go_on_with(make(r, 2, seed(7 + r)), {}, 3, &states[r]);
+    auto p = make(0, 1, seed());
+    CHECK(contains(error_of(p.restore_ranks(states), errc::failed_precondition),
+                   "the seed of rank 1 of 2 is another one than that of rank 0 of 2"));
+    leat::sync_wait(p.stop());
+  };
+  check([&](std::uint64_t rank, std::uint64_t world_size, seed s) {
+    return lines_of({.files = {dir / "lines*"},
+                     .shuffle = true,
+                     .seed = s,
+                     .rank = rank,
+                     .world_size = world_size});
+  });
+  check([&](std::uint64_t rank, std::uint64_t world_size, seed s) {
+    return leat::read_indexed(
+               {dir / "records???"},
+               {.num_epochs = 1, .seed = s, .shard = {.rank = rank, .world_size = world_size}})
+        .map("text", text_of_record);
+  });
+}
+
+TEST_CASE("resume: a file that has changed is refused by all ranks", "[pipeline]") {
+  const temp_dir dir;
+  for (const std::string name : {"a", "b", "c", "d"}) dir.write(name, "1\n2\n3\n");
+  const auto lines = [&](std::uint64_t rank, std::uint64_t world_size) {
+    return lines_of({.files = {dir / "?"}, .rank = rank, .world_size = world_size});
+  };
+  texts states(2);
+  for (std::uint64_t r = 0; r < 2; ++r) go_on_with(lines(r, 2), {}, 1, &states[r]);
+  dir.write("b", "1\n2\n3\n4\n");
+  for (std::uint64_t rank = 0; rank < 3; ++rank) {
+    auto p = lines(rank, 3);
+    CHECK(contains(error_of(p.restore_ranks(states), errc::failed_precondition), "has changed"));
+    leat::sync_wait(p.stop());
+  }
+}
+
+}  // namespace resume_ranks_test
