@@ -3,7 +3,7 @@
 #include <string>
 
 #include "leat/async/task.hpp"
-#include "leat/train/saver_options.hpp"
+#include "leat/train/checkpoint/saver_options.hpp"
 
 leat::task<> warn(const std::string& sentence);
 leat::saver_options options{.on_warning = warn};

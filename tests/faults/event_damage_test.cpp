@@ -16,7 +16,7 @@
 #include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
 #include "leat/codec/event/event.hpp"
-#include "leat/train/event_reader.hpp"
+#include "leat/train/summary/event_reader.hpp"
 #include "support/effort.hpp"
 #include "support/record_bytes.hpp"
 #include "support/refusal.hpp"

@@ -13,9 +13,9 @@
 
 #include "faults/failing_allocations.hpp"
 #include "leat/async/loop/sync_wait.hpp"
-#include "leat/train/event_reader.hpp"
-#include "leat/train/event_writer.hpp"
-#include "leat/train/monitored_session.hpp"
+#include "leat/train/monitored/monitored_session.hpp"
+#include "leat/train/summary/event_reader.hpp"
+#include "leat/train/summary/event_writer.hpp"
 #include "support/effort.hpp"
 #include "support/temp_dir.hpp"
 

@@ -16,7 +16,7 @@
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/random.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
-#include "leat/train/event_writer.hpp"
+#include "leat/train/summary/event_writer.hpp"
 #include "support/effort.hpp"
 #include "support/temp_dir.hpp"
 

@@ -17,8 +17,8 @@
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/queue/fifo_queue.hpp"
-#include "leat/train/checkpoint_registry.hpp"
-#include "leat/train/supervisor.hpp"
+#include "leat/train/checkpoint/checkpoint_registry.hpp"
+#include "leat/train/supervisor/supervisor.hpp"
 
 namespace {
 

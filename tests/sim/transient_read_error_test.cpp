@@ -26,7 +26,7 @@
 #include "leat/io/writer/tfrecord_writer.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/sim/world.hpp"
-#include "leat/train/event_reader.hpp"
+#include "leat/train/summary/event_reader.hpp"
 #include "sim/transient_faults.hpp"
 #include "support/record_files.hpp"
 #include "support/zlib_oracle.hpp"

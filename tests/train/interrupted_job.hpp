@@ -20,7 +20,7 @@
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
 #include "leat/sim/world.hpp"
-#include "leat/train/supervisor.hpp"
+#include "leat/train/supervisor/supervisor.hpp"
 #include "train/job_process.hpp"
 
 namespace leat_test {

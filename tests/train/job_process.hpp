@@ -15,7 +15,7 @@
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/sim/world.hpp"
-#include "leat/train/checkpoint_registry.hpp"
+#include "leat/train/checkpoint/checkpoint_registry.hpp"
 
 namespace leat_test {
 

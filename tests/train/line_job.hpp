@@ -9,7 +9,7 @@
 
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
-#include "leat/train/supervisor.hpp"
+#include "leat/train/supervisor/supervisor.hpp"
 #include "train/supervised.hpp"
 
 // A supervised job whose steps are the elements that pipeline::for_each() passes to a coroutine.

@@ -14,8 +14,8 @@
 
 #include <leat/async/loop/sync_wait.hpp>
 #include <leat/base/error.hpp>
-#include <leat/train/checkpoint_directory.hpp>
-#include <leat/train/directory_lock.hpp>
+#include <leat/train/checkpoint/checkpoint_directory.hpp>
+#include <leat/train/checkpoint/directory_lock.hpp>
 
 #include "checkpoint_info.hpp"
 #include "inputs.hpp"

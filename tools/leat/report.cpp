@@ -9,7 +9,7 @@
 #include <utility>
 
 #include <leat/base/error.hpp>
-#include <leat/train/event_reader.hpp>
+#include <leat/train/summary/event_reader.hpp>
 
 #include "file_loop.hpp"
 #include "inputs.hpp"

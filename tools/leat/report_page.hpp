@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <leat/train/event_reader.hpp>
+#include <leat/train/summary/event_reader.hpp>
 
 namespace tool {
 

@@ -1,0 +1,171 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "leat/async/task.hpp"
+#include "leat/pipeline/stage/detail/step_observer.hpp"
+#include "leat/tensor/dtype.hpp"
+#include "leat/train/checkpoint/detail/saved_value.hpp"
+
+namespace leat::detail {
+
+template <class T>
+concept savable = requires(T& t) {
+  { t.save() } -> std::convertible_to<std::string>;
+};
+template <class T>
+concept restorable_later = requires(T& t, std::string bytes) {
+  { t.restore(std::move(bytes)) } -> std::same_as<task<void>>;
+};
+template <class T>
+concept restorable_now = requires(T& t, std::string_view bytes) {
+  { t.restore(bytes) } -> std::same_as<void>;
+};
+
+/// The name of a dtype that describes a C++ type; empty where there is none.
+template <class T>
+[[nodiscard]] std::string_view element_type_of() {
+  if constexpr (tensor_value<T>) {
+    return leat::name(leat::dtype_of<T>);
+  } else if constexpr (std::is_same_v<T, char> || std::is_same_v<T, std::byte>) {
+    return leat::name(dtype::uint8);  // whatever the sign of char is
+  } else if constexpr (std::is_same_v<T, long long>) {
+    return leat::name(dtype::int64);
+  } else if constexpr (std::is_same_v<T, unsigned long long>) {
+    return leat::name(dtype::uint64);
+  } else {
+    return {};
+  }
+}
+
+/// One thing that is saved: knows how to become bytes, and how to be made of them in two steps, so
+/// that nothing changes before everything was found to be right.
+class checkpoint_item {
+ public:
+  checkpoint_item(std::string name, std::string_view type, std::size_t element_size)
+      : name_(std::move(name)), type_(type), element_size_(element_size) {}
+  checkpoint_item(const checkpoint_item&) = delete;
+  checkpoint_item& operator=(const checkpoint_item&) = delete;
+  virtual ~checkpoint_item() = default;
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] const std::string& type() const noexcept { return type_; }
+  [[nodiscard]] std::size_t element_size() const noexcept { return element_size_; }
+
+  /// Bytes that it must have; none: any number of elements.
+  [[nodiscard]] virtual std::optional<std::size_t> fixed_size() const noexcept { return {}; }
+
+  /// The value of this moment. `copy`: it may change before the bytes are used.
+  [[nodiscard]] virtual saved_value save(bool copy) = 0;
+
+  /// Memory for the bytes to come. Errors: std::bad_alloc.
+  [[nodiscard]] virtual std::span<std::byte> stage(std::size_t size) = 0;
+  /// Gives that memory back.
+  virtual void drop() noexcept = 0;
+
+  /// True: restore() is to be awaited, and may refuse; else commit() is.
+  [[nodiscard]] virtual bool is_object() const noexcept { return false; }
+  /// Takes over the bytes that were staged.
+  virtual void commit() noexcept {}
+  [[nodiscard]] virtual task<void> restore(std::string bytes);
+  /// The bytes that were staged, for restore().
+  [[nodiscard]] virtual std::string take_staged() noexcept { return {}; }
+
+  /// Tells a pipeline who is to learn of the elements that for_each() processes.
+  virtual void observe_steps(const std::shared_ptr<step_observer>&) {}
+
+ private:
+  const std::string name_;
+  const std::string type_;
+  const std::size_t element_size_;
+};
+
+/// Values in memory that stays where it is.
+class memory_item final : public checkpoint_item {
+ public:
+  memory_item(std::string name, std::string_view type, std::size_t element_size,
+              std::span<std::byte> bytes)
+      : checkpoint_item(std::move(name), type, element_size), bytes_(bytes) {}
+
+  [[nodiscard]] std::optional<std::size_t> fixed_size() const noexcept override {
+    return bytes_.size();
+  }
+  [[nodiscard]] saved_value save(bool copy) override { return {bytes_, copy}; }
+  [[nodiscard]] std::span<std::byte> stage(std::size_t size) override;
+  void drop() noexcept override;
+  void commit() noexcept override;
+
+ private:
+  std::span<std::byte> bytes_;
+  std::vector<std::byte> staged_;
+};
+
+/// A std::vector or std::string, which comes back in the size in which it was saved.
+template <class List>
+class list_item final : public checkpoint_item {
+ public:
+  list_item(std::string name, std::string_view type, std::size_t element_size, List& list)
+      : checkpoint_item(std::move(name), type, element_size), list_(list) {}
+
+  [[nodiscard]] saved_value save(bool copy) override {
+    return {std::as_bytes(std::span(list_)), copy};
+  }
+  [[nodiscard]] std::span<std::byte> stage(std::size_t size) override {
+    staged_.resize(size / element_size());
+    return std::as_writable_bytes(std::span(staged_));
+  }
+  void drop() noexcept override { List().swap(staged_); }
+  void commit() noexcept override {
+    list_.swap(staged_);
+    drop();
+  }
+
+ private:
+  List& list_;
+  List staged_;
+};
+
+/// An object with save() and restore().
+template <class T>
+class object_item final : public checkpoint_item {
+ public:
+  object_item(std::string name, T& object)
+      : checkpoint_item(std::move(name), "object", 1), object_(object) {}
+
+  [[nodiscard]] saved_value save(bool) override { return saved_value(std::string(object_.save())); }
+  [[nodiscard]] std::span<std::byte> stage(std::size_t size) override {
+    staged_.resize(size);
+    return std::as_writable_bytes(std::span(staged_));
+  }
+  void drop() noexcept override { std::string().swap(staged_); }
+
+  [[nodiscard]] bool is_object() const noexcept override { return true; }
+  [[nodiscard]] std::string take_staged() noexcept override { return std::exchange(staged_, {}); }
+  void observe_steps(const std::shared_ptr<step_observer>& observer) override {
+    if constexpr (requires { object_.observe_steps(observer); }) object_.observe_steps(observer);
+  }
+  [[nodiscard]] task<void> restore(std::string bytes) override {
+    if constexpr (restorable_later<T>) {
+      co_await object_.restore(std::move(bytes));
+    } else {
+      object_.restore(std::string_view(bytes));
+      co_return;
+    }
+  }
+
+ private:
+  T& object_;
+  std::string staged_;
+};
+
+}  // namespace leat::detail

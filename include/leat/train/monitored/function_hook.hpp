@@ -1,0 +1,55 @@
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include "leat/base/braced.hpp"
+#include "leat/train/monitored/session_hook.hpp"
+
+namespace leat {
+
+/// What a function_hook calls; each may be left out.
+struct function_hook_options {
+  braced<std::function<task<void>(supervisor&)>> begin = {};
+  braced<std::function<task<void>(run_context&)>> after_create_session = {};
+  braced<std::function<task<void>(run_context&)>> before_run = {};
+  braced<std::function<task<void>(run_context&)>> after_run = {};
+  braced<std::function<task<void>(run_context&)>> end = {};
+};
+
+/// A hook made of functions: one that feeds inputs, or computes something at the end.
+///
+///     leat::function_hook_options o;
+///     o.before_run = [&](leat::run_context& run) -> leat::task<void> {
+///       run.feed("rate", rate_of(run.global_step()));
+///       co_return;
+///     };
+///     hooks.push_back(std::make_shared<leat::function_hook>(o));
+///
+/// Source: FeedFnHook, FinalOpsHook.
+class function_hook final : public session_hook {
+ public:
+  explicit function_hook(function_hook_options options) : f_(std::move(options)) {}
+
+  [[nodiscard]] task<void> begin(supervisor& sv) override {
+    return f_.begin ? f_.begin(sv) : session_hook::begin(sv);
+  }
+  [[nodiscard]] task<void> after_create_session(run_context& none) override {
+    return f_.after_create_session ? f_.after_create_session(none)
+                                   : session_hook::after_create_session(none);
+  }
+  [[nodiscard]] task<void> before_run(run_context& run) override {
+    return f_.before_run ? f_.before_run(run) : session_hook::before_run(run);
+  }
+  [[nodiscard]] task<void> after_run(run_context& run) override {
+    return f_.after_run ? f_.after_run(run) : session_hook::after_run(run);
+  }
+  [[nodiscard]] task<void> end(run_context& none) override {
+    return f_.end ? f_.end(none) : session_hook::end(none);
+  }
+
+ private:
+  const function_hook_options f_;
+};
+
+}  // namespace leat

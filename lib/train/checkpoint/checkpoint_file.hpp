@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "leat/async/task.hpp"
+#include "leat/codec/checkpoint/checkpoint_table.hpp"
+#include "leat/train/checkpoint/checkpoint_registry.hpp"
+#include "leat/train/checkpoint/saver_options.hpp"
+
+namespace leat::detail {
+
+/// All values of a registry as they were at one moment.
+struct checkpoint_snapshot {
+  checkpoint_table table;  // laid out; without checksums
+  std::vector<saved_value> values;
+};
+
+/// Takes a snapshot, here and now. `copy`: the values may change before it is written.
+/// Errors: what save() of an object throws; invalid_argument for more than fits into a file.
+[[nodiscard]] checkpoint_snapshot take_snapshot(const checkpoint_registry& what, bool copy);
+
+/// Writes a checkpoint that appears under its name when it is complete. On an error what had the
+/// name before is untouched, unless `has_name` was set. `durable`: it is on the device in the end.
+/// Errors: of the system.
+[[nodiscard]] task<void> write_checkpoint(std::string path, checkpoint_snapshot snapshot,
+                                          bool durable, bool& has_name);
+
+/// True: what has this name is a checkpoint of the same program, complete as far as its head tells;
+/// the values are not looked at. Empty: the device cannot read it (EIO).
+/// Errors: others of the system.
+[[nodiscard]] task<std::optional<bool>> is_checkpoint_of(std::string path,
+                                                         const checkpoint_registry& what);
+
+/// Reads a checkpoint, all of it, whosever it is. Errors: data_loss and invalid_argument for one
+/// that is not whole; of the system.
+[[nodiscard]] task<void> check_whole(std::string path);
+
+/// See read_saved_object().
+[[nodiscard]] task<std::string> read_object(std::string path, std::string name);
+
+/// What is done with a checkpoint that is read, in this order.
+enum class reading {
+  table,    ///< it is opened, and what it says of itself read
+  entries,  ///< they are compared with the registry
+  values,   ///< they are read
+  objects,  ///< they restore themselves
+};
+
+/// Reads a checkpoint, all of it, and only then gives the values of the registry what it holds; on
+/// an error they are as before, and `at` tells what was being done. Returns the names of registered
+/// entries that were not restored, as `options` permits. Errors: see saver::restore().
+[[nodiscard]] task<std::vector<std::string>> read_checkpoint(std::string path,
+                                                             const checkpoint_registry& what,
+                                                             const saver_options& options,
+                                                             reading& at);
+
+}  // namespace leat::detail

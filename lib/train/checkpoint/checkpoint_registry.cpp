@@ -1,0 +1,69 @@
+#include "leat/train/checkpoint/checkpoint_registry.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "leat/base/assert.hpp"
+#include "leat/base/error.hpp"
+#include "leat/codec/checkpoint/checkpoint_table.hpp"
+
+namespace leat {
+
+task<void> detail::checkpoint_item::restore(std::string) {
+  LEAT_ASSERT(is_object(), "values in memory are taken over, not restored");
+  co_return;
+}
+
+std::span<std::byte> detail::memory_item::stage(std::size_t size) {
+  staged_.resize(size);
+  return staged_;
+}
+
+void detail::memory_item::drop() noexcept { std::vector<std::byte>().swap(staged_); }
+
+void detail::memory_item::commit() noexcept {
+  LEAT_ASSERT(staged_.size() == bytes_.size(), "a value is restored in another size");
+  if (!staged_.empty()) std::memcpy(bytes_.data(), staged_.data(), staged_.size());
+  drop();
+}
+
+void checkpoint_registry::add(std::string name, std::string& text) {
+  add_item(std::make_unique<detail::list_item<std::string>>(std::move(name), "string", 1, text));
+}
+
+void checkpoint_registry::add_memory(std::string name, std::string_view type,
+                                     std::size_t element_size, std::span<std::byte> bytes) {
+  add_item(std::make_unique<detail::memory_item>(std::move(name), type, element_size, bytes));
+}
+
+namespace {
+
+// Now, and not when the program first saves.
+void check_length(std::string_view what, const std::string& text) {
+  if (text.size() <= checkpoint_table::max_text_size) return;
+  throw failure(errc::invalid_argument, "checkpoint_registry: " + std::string(what) + " of " +
+                                            std::to_string(text.size()) +
+                                            " bytes is too long, the most is " +
+                                            std::to_string(checkpoint_table::max_text_size));
+}
+
+}  // namespace
+
+checkpoint_registry::checkpoint_registry(std::string identity) : identity_(std::move(identity)) {
+  check_length("an identity", identity_);
+}
+
+void checkpoint_registry::add_item(std::unique_ptr<detail::checkpoint_item> item) {
+  if (item->name().empty()) {
+    throw failure(errc::invalid_argument, "checkpoint_registry: a value without a name");
+  }
+  check_length("a name", item->name());
+  const auto same = [&](const auto& other) { return other->name() == item->name(); };
+  if (std::any_of(items_.begin(), items_.end(), same)) {
+    throw failure(errc::already_exists, "checkpoint_registry: two values are called '" +
+                                            item->name() + "': give each a name of its own");
+  }
+  items_.push_back(std::move(item));
+}
+
+}  // namespace leat

@@ -1,0 +1,123 @@
+#include "leat/train/checkpoint/directory_lock.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <span>
+#include <utility>
+
+#include "leat/async/this_task.hpp"
+#include "leat/base/bytes.hpp"
+#include "leat/base/error.hpp"
+#include "train/checkpoint/checkpoint_paths.hpp"
+
+namespace leat {
+namespace {
+
+// What a lock file says is shorter; more of another file is not shown.
+constexpr std::size_t max_note_size = 512;
+
+// "2000-01-01 00:00:00 UTC".
+std::string to_text(wall_time_point t) {
+  const auto since = std::chrono::floor<std::chrono::seconds>(t);
+  const auto day = std::chrono::floor<std::chrono::days>(since);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss time(since - day);
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%04d-%02u-%02u %02d:%02d:%02d UTC",
+                static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                static_cast<unsigned>(date.day()), static_cast<int>(time.hours().count()),
+                static_cast<int>(time.minutes().count()), static_cast<int>(time.seconds().count()));
+  return text.data();
+}
+
+task<std::string> read_note(file& f) {
+  std::string note(max_note_size, '\0');
+  const std::size_t got = co_await f.read_at(0, std::as_writable_bytes(std::span(note)));
+  note.resize(got);
+  co_return note;
+}
+
+// Who says to hold the lock; nothing when it has not come to say so yet.
+task<std::string> read_holder(file& f) {
+  std::string note = co_await read_note(f);
+  while (note.ends_with('\n')) note.pop_back();
+  for (char& c : note) {
+    if (c < ' ' || c > '~') c = '?';
+  }
+  co_return note;
+}
+
+}  // namespace
+
+directory_lock::directory_lock(std::string directory, std::string lock_filename, file f) noexcept
+    : directory_(std::move(directory)),
+      lock_filename_(std::move(lock_filename)),
+      file_(std::move(f)) {}
+
+task<directory_lock> directory_lock::acquire(std::string directory, std::string lock_filename) {
+  co_await make_directories(directory);
+  const std::string path = detail::path_in(directory, lock_filename);
+  file f = co_await file::open(path, open_mode::lock);
+  const bool taken = co_await f.try_lock();
+  if (!taken) {
+    std::string holder = co_await read_holder(f);
+    if (holder.empty()) holder = "a process that has not said who it is yet";
+    throw failure(errc::failed_precondition,
+                  directory + ": the directory is in use by " + holder +
+                      ": end that one; only a different program takes another directory (lock "
+                      "file " +
+                      path + ")");
+  }
+  scheduler& home = co_await this_task::get_scheduler();
+  const std::string note =
+      get_file_backend(home).process_name() + " since " + to_text(home.wall_time()) + "\n";
+  directory_lock lock(std::move(directory), std::move(lock_filename), std::move(f));
+  std::exception_ptr error;
+  try {
+    co_await lock.file_.truncate(0);
+    co_await lock.file_.write_at(0, as_bytes(note));
+    lock.note_ = note;
+  } catch (const failure& e) {
+    // A full disk: the lock counts all the same.
+    if (e.code() != errc::resource_exhausted) error = std::current_exception();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (!error) co_return lock;
+  try {
+    // Now, and not in a turn of its own: who tries again at once is to get it.
+    co_await lock.file_.close();
+  } catch (const std::exception&) {  // the first error counts
+  }
+  std::rethrow_exception(error);
+}
+
+task<bool> directory_lock::is_there() const {
+  file f;
+  try {
+    const file_status now = co_await get_status(path());
+    const file_status& then = file_.status();
+    if (now.device == then.device && now.inode == then.inode) co_return true;
+    f = co_await file::open(path());
+  } catch (const failure& e) {
+    if (e.code() != errc::not_found) throw;
+  }
+  if (!f.is_open()) co_return false;
+  // Some file systems give a file another number each time; what it says stays.
+  const std::string note = co_await read_note(f);
+  co_return note_.empty() || note == note_;
+}
+
+task<bool> directory_lock::renew() {
+  const bool there = co_await is_there();
+  if (there) co_return false;
+  directory_lock again = co_await acquire(directory_, lock_filename_);
+  *this = std::move(again);
+  co_return true;
+}
+
+task<void> directory_lock::release() { co_await file_.close(); }
+
+}  // namespace leat

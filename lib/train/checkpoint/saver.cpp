@@ -1,0 +1,409 @@
+#include "leat/train/checkpoint/saver.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "base/error_text.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/error.hpp"
+#include "leat/train/checkpoint/checkpoint_directory.hpp"
+#include "train/checkpoint/checkpoint_file.hpp"
+#include "train/checkpoint/saver_state.hpp"
+
+namespace leat {
+namespace {
+
+task<void> sync_file(std::string path) {
+  file f = co_await file::open(std::move(path));
+  co_await f.sync();
+}
+
+// A name that is misspelt would permit nothing.
+void check_permitted(const checkpoint_registry& what, const saver_options& o) {
+  const auto is_registered = [&](const std::string& name) {
+    return std::ranges::any_of(what.items(), [&](const auto& i) { return i->name() == name; });
+  };
+  const auto require = [&](bool wanted, std::string_view option, const std::string& name) {
+    if (is_registered(name) == wanted) return;
+    throw failure(errc::invalid_argument,
+                  "saver: " + std::string(option) + " names '" + name + "', which the registry " +
+                      (wanted ? "does not contain: register it, or correct the name"
+                              : "contains: remove one of the two"));
+  };
+  for (const std::string& name : o.may_be_missing) require(true, "may_be_missing", name);
+  for (const std::string& name : o.left_out) require(true, "left_out", name);
+  for (const std::string& name : o.may_be_extra) require(false, "may_be_extra", name);
+  for (const renamed_entry& r : o.renamed) {
+    require(true, "renamed", r.to);
+    require(false, "renamed", r.from);
+  }
+}
+
+void check_options(const std::string& directory, const checkpoint_registry& what,
+                   const saver_options& o) {
+  const auto refuse = [](const std::string& why) {
+    throw failure(errc::invalid_argument, "saver: " + why);
+  };
+  const auto check_name = [&](std::string_view option, const std::string& name) {
+    if (!name.empty() && name.find('/') == std::string::npos) return;
+    refuse(std::string(option) + " '" + name +
+           "' names files in the directory: it must not be empty or have a '/'");
+  };
+  if (directory.empty()) {
+    refuse("the path of the directory is empty; for the current directory use \".\"");
+  }
+  if (what.empty() && !o.allow_empty) {
+    refuse("No variables to save: add some to the registry, or say allow_empty");
+  }
+  check_name("basename", o.basename);
+  check_name("latest_filename", o.latest_filename);
+  std::uint64_t step = 0;
+  const std::string& list = o.latest_filename;
+  if (detail::is_checkpoint_name(list, o.basename, step) ||
+      !detail::without_partial(list).empty()) {
+    refuse("latest_filename '" + list +
+           "' is the name of a checkpoint, or of a file that is half written, and would be "
+           "replaced or removed: take another one");
+  }
+  if (!o.in_step_with.empty() && (o.max_to_keep == 1U || o.max_to_keep == 2U)) {
+    refuse("a rank in step with others keeps 3 checkpoints or more: max_to_keep is " +
+           std::to_string(*o.max_to_keep));
+  }
+  check_permitted(what, o);
+  if (o.keep_every < duration::zero()) refuse("keep_every is negative; 0 keeps none for ever");
+}
+
+}  // namespace
+
+// ----------------------------------------------------------------------------- what there is
+
+// BASENAME-STEP.
+bool saver::state::is_checkpoint(std::string_view name, std::uint64_t& step) const {
+  return detail::is_checkpoint_name(name, options.basename, step);
+}
+
+// What a program that was killed has left.
+bool saver::state::is_left_over(std::string_view name) const {
+  const std::string_view whole = detail::without_partial(name);
+  std::uint64_t step = 0;
+  return whole == options.latest_filename || whole == options.basename ||
+         is_checkpoint(whole, step);
+}
+
+// What stands in the directory has one name, however somebody has written it.
+void saver::state::spell(checkpoint_state& s) const {
+  const auto here = std::filesystem::path(in_directory("x")).lexically_normal().parent_path();
+  const auto spell_one = [&](std::string& path) {
+    const auto normal = std::filesystem::path(path).lexically_normal();
+    if (normal.parent_path() == here) path = in_directory(normal.filename().string());
+  };
+  spell_one(s.model_checkpoint_path);
+  std::ranges::for_each(s.all_model_checkpoint_paths, spell_one);
+}
+
+// A text that is no state is `unreadable`. The time comes first: a file that is written anew
+// meanwhile lists what it would have hidden.
+task<saver::state::listing> saver::state::read_state() const {
+  listing l;
+  l.since = co_await detail::checkpoint_time(in_directory(options.latest_filename));
+  try {
+    l.state = co_await detail::read_checkpoint_state(directory, options.latest_filename);
+    if (l.state) spell(*l.state);
+  } catch (const failure& e) {
+    if (e.code() != errc::invalid_argument) throw;
+    l.unreadable = std::current_exception();
+  }
+  co_return l;
+}
+
+// All that the directory has, by their steps.
+task<std::vector<saver::state::numbered>> saver::state::checkpoints() const {
+  std::vector<numbered> found;
+  const std::vector<std::string> names = co_await list();
+  for (const std::string& name : names) {
+    std::uint64_t step = 0;
+    if (is_checkpoint(name, step)) found.emplace_back(step, in_directory(name));
+  }
+  std::sort(found.begin(), found.end());
+  co_return found;
+}
+
+// The checkpoints of the directory in the order of their steps. One without a step, as saved by a
+// program that counts none, is the newest if its file is newer than that of the highest step, else
+// the oldest.
+task<std::vector<std::string>> saver::state::oldest_to_newest() const {
+  std::vector<std::string> paths;
+  const std::vector<numbered> found = co_await checkpoints();
+  for (const auto& [step, path] : found) paths.push_back(path);
+  const std::string plain = in_directory(options.basename);
+  const std::optional<wall_time_point> written = co_await detail::checkpoint_time(plain);
+  if (!written || options.basename == options.latest_filename) co_return paths;
+  std::optional<wall_time_point> highest;
+  if (!paths.empty()) highest = co_await detail::checkpoint_time(paths.back());
+  paths.insert(!highest || *written > *highest ? paths.end() : paths.begin(), plain);
+  co_return paths;
+}
+
+// The state that a state file would contain if it could be read.
+task<std::optional<checkpoint_state>> saver::state::look_around() const {
+  checkpoint_state s;
+  s.all_model_checkpoint_paths = co_await oldest_to_newest();
+  if (s.all_model_checkpoint_paths.empty()) co_return std::nullopt;
+  s.model_checkpoint_path = s.all_model_checkpoint_paths.back();
+  co_return s;
+}
+
+// What a program that was killed had no time to list, oldest first: complete checkpoints of this
+// program, behind the one that is listed as the newest. Older than the state file is what somebody
+// has taken out of it, and what is kept for ever. `unknown`: what of one that the device cannot
+// read.
+task<std::vector<detail::rotation::listed>> saver::state::unlisted(const listing& l,
+                                                                   bool unknown) const {
+  std::vector<detail::rotation::listed> found;
+  const checkpoint_state& s = *l.state;
+  std::uint64_t newest = 0;
+  const bool has_step = is_checkpoint(detail::name_in(s.model_checkpoint_path), newest);
+  const std::vector<numbered> there = co_await checkpoints();
+  for (const auto& [step, path] : there) {
+    const auto is_it = [&](const std::string& listed) {
+      return detail::name_in(listed) == detail::name_in(path);
+    };
+    if (has_step && step <= newest) continue;
+    if (std::ranges::any_of(s.all_model_checkpoint_paths, is_it)) continue;
+    const std::optional<wall_time_point> written = co_await detail::checkpoint_time(path);
+    if (!written || !l.since || *written < *l.since) continue;
+    const std::optional<bool> is_ours = co_await detail::is_checkpoint_of(path, what);
+    if (is_ours.value_or(unknown)) found.push_back({path, detail::unix_seconds(*written)});
+  }
+  co_return found;
+}
+
+// What there is to go on with where no list says which are to be deleted: so many, and only of this
+// program. What else there is may be another's, or kept for ever.
+task<checkpoint_state> saver::state::newest_of_ours(std::optional<std::size_t> most) const {
+  checkpoint_state s;
+  const std::vector<std::string> there = co_await oldest_to_newest();
+  std::vector<std::string>& ours = s.all_model_checkpoint_paths;
+  for (auto each = there.rbegin(); each != there.rend(); ++each) {
+    if (most && ours.size() >= *most) break;
+    const std::optional<bool> is_ours = co_await detail::is_checkpoint_of(*each, what);
+    if (is_ours == true) ours.push_back(*each);
+  }
+  std::ranges::reverse(ours);
+  if (!ours.empty()) s.model_checkpoint_path = ours.back();
+  co_return s;
+}
+
+// None is taken: a crash in the very first save leaves one, and to take somebody's backup for
+// the last one would be worse. But who has lost the state file is to know.
+task<void> saver::state::tell_of_unlisted() const {
+  checkpoint_state found;
+  try {
+    found = co_await newest_of_ours(std::nullopt);
+  } catch (const failure& e) {  // such as no directory yet; nothing else depends on it
+    if (e.code() == errc::cancelled) throw;
+  }
+  const std::size_t count = found.all_model_checkpoint_paths.size();
+  if (count == 0) co_return;
+  checkpoint_state wanted;
+  wanted.model_checkpoint_path = detail::name_in(found.model_checkpoint_path);
+  std::string line = wanted.to_text();
+  line.pop_back();  // its end
+  warn(directory + ": complete checkpoints of this program that no state file lists: " +
+       std::to_string(count) + ", the newest " + wanted.model_checkpoint_path +
+       "; none is taken, and each is left alone until its step is saved again. To go on from there "
+       "end the program and write " +
+       line + " into " + in_directory(options.latest_filename));
+}
+
+task<void> saver::state::adopt() {
+  listing l = co_await read_state();
+  std::optional<checkpoint_state>& s = l.state;
+  std::vector<detail::rotation::listed> newer;
+  if (s) newer = co_await unlisted(l, false);  // it may be another's
+  if (l.unreadable) {
+    s = co_await newest_of_ours(options.max_to_keep);
+    const std::string newest(detail::name_in(s->model_checkpoint_path));
+    warn(in_directory(options.latest_filename) +
+         ": the state file cannot be read; the saver uses the newest checkpoints of this program "
+         "in the directory (" +
+         (newest.empty() ? "none found" : "the newest is " + newest) +
+         ") and never deletes the others");
+  }
+  if (!s && options.in_step_with.empty()) co_await tell_of_unlisted();
+  if (!s) co_return;
+  std::vector<std::optional<double>> modified;
+  for (const std::string& path : s->all_model_checkpoint_paths) {
+    const std::optional<wall_time_point> written = co_await detail::checkpoint_time(path);
+    modified.push_back(written ? std::optional(detail::unix_seconds(*written)) : std::nullopt);
+  }
+  const double now = detail::unix_seconds(home.wall_time());
+  if (kept.adopt(*s, modified, now)) {
+    warn(directory +
+         ": the clock was set back since the last checkpoint; those from before are "
+         "never deleted");
+  }
+  for (auto& [path, time] : newer) kept.add(std::move(path), std::min(time, now));
+}
+
+// ------------------------------------------------------------------------------------ saving
+
+// The directory is there; what a dead program has left half written is not.
+task<void> saver::state::prepare() {
+  try {
+    co_await make_directories(directory);
+  } catch (const failure& e) {
+    if (e.code() == errc::failed_precondition || e.code() == errc::not_found) {
+      throw failure(errc::invalid_argument,
+                    "Parent directory of " + in_directory(options.basename) +
+                        " doesn't exist, can't save: " + detail::sentence_of(e));
+    }
+    throw;
+  }
+  if (cleaned) co_return;
+  const std::vector<std::string> names = co_await list();
+  for (const std::string& name : names) {
+    if (!is_left_over(name)) continue;
+    try {
+      co_await remove_file(in_directory(name));
+    } catch (const failure& e) {
+      if (e.code() == errc::cancelled) throw;
+      warn_of(e, "what is left of a dead program cannot be removed: ");
+    }
+  }
+  cleaned = true;
+}
+
+task<void> saver::state::write_state(checkpoint_state s) const {
+  checkpoint_state_options o;
+  o.latest_filename = options.latest_filename;
+  o.save_relative_paths = true;
+  o.durable = options.durable;
+  co_await update_checkpoint_state(directory, std::move(s), std::move(o));
+}
+
+// Deletes all that are over the limit. The newest is safe: from here on nothing is a failure.
+task<void> saver::state::sweep() {
+  const std::size_t before = kept.all().size();
+  std::vector<detail::rotation::listed> stuck;
+  while (std::optional<detail::rotation::listed> oldest = kept.next_to_delete()) {
+    try {
+      co_await remove_checkpoint(oldest->path);
+    } catch (const failure& e) {
+      if (e.code() == errc::not_found) continue;
+      warn_of(e, "an old checkpoint cannot be deleted: ");
+      stuck.push_back(std::move(*oldest));
+    }
+  }
+  kept.put_back(std::move(stuck));
+  if (kept.all().size() == before) co_return;
+  try {
+    co_await write_state(kept.state());
+  } catch (const failure& e) {
+    warn_of(e, "the state file still lists checkpoints that were deleted: ");
+  }
+}
+
+task<std::string> saver::state::save(std::string path) {
+  const detail::one_at_a_time::use use(in_use);
+  if (what.empty()) co_return std::string();
+  detail::checkpoint_snapshot snapshot = detail::take_snapshot(what, options.copy_values);
+  const double now = detail::unix_seconds(home.wall_time());
+  if (ask_before_writing) co_await ask_before_writing();
+  co_await prepare();
+  bool has_name = false;
+  std::exception_ptr error;
+  try {
+    co_await detail::write_checkpoint(path, std::move(snapshot), options.durable, has_name);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (has_name) kept.add(path, now);  // whatever fails from here on, it will be deleted in its turn
+  if (error) std::rethrow_exception(error);
+  co_await write_state(kept.state());
+  co_await sweep();
+  co_return path;
+}
+
+// --------------------------------------------------------------------------------- the saver
+
+saver::saver(std::unique_ptr<state> s) noexcept : state_(std::move(s)) {}
+saver::saver(saver&&) noexcept = default;
+saver::~saver() = default;
+
+saver::state& saver::get_state() const {
+  LEAT_ASSERT(state_, "a saver is used that was moved to another place: use that one");
+  return *state_;
+}
+
+task<saver> saver::open(std::string directory, const checkpoint_registry& what,
+                        saver_options options) {
+  check_options(directory, what, options);
+  scheduler& home = co_await this_task::get_scheduler();
+  auto s = std::make_unique<state>(std::move(directory), what, std::move(options), home);
+  if (s->options.adopt_listed) co_await s->adopt();
+  co_return saver(std::move(s));
+}
+
+task<saver> saver::open(std::string directory, const checkpoint_registry& what) {
+  return open(std::move(directory), what, saver_options());
+}
+
+task<std::string> saver::save(std::uint64_t step) { return get_state().save(path_of(step)); }
+
+task<std::string> saver::save() {
+  const saver_options& o = get_state().options;
+  if (o.basename == o.latest_filename) {
+    throw failure(errc::invalid_argument, "saver: the checkpoint '" + o.basename +
+                                              "' collides with the state file of that name: give "
+                                              "a step, or another basename");
+  }
+  return get_state().save(get_state().in_directory(o.basename));
+}
+
+void saver::ask_before_writing(std::function<task<void>()> ask) {
+  get_state().ask_before_writing = std::move(ask);
+}
+
+bool saver::restored_partly() const { return get_state().restored_partly; }
+
+task<void> saver::make_durable(std::string path) const {
+  const state& s = get_state();
+  std::string directory = s.directory;
+  std::string listed = s.in_directory(s.options.latest_filename);
+  co_await sync_file(std::move(path));
+  try {
+    co_await sync_file(std::move(listed));
+  } catch (const failure& e) {
+    if (e.code() != errc::not_found) throw;  // all checkpoints were found by their names
+  }
+  co_await sync_directory(std::move(directory));
+}
+
+task<std::optional<std::string>> saver::restore_latest() { return get_state().restore_latest(); }
+
+task<void> saver::restore(std::string path) {
+  const detail::one_at_a_time::use use(get_state().in_use);
+  detail::reading at = {};
+  co_await get_state().restore_one(std::move(path), at);
+}
+
+std::vector<std::string> saver::last_checkpoints() const {
+  std::vector<std::string> paths;
+  for (const auto& listed : get_state().kept.all()) paths.push_back(listed.path);
+  return paths;
+}
+
+const std::string& saver::directory() const noexcept { return get_state().directory; }
+const saver_options& saver::options() const noexcept { return get_state().options; }
+
+std::string saver::path_of(std::uint64_t step) const {
+  const saver_options& o = get_state().options;
+  return get_state().in_directory(detail::checkpoint_name(o.basename, step, o.pad_step_number));
+}
+
+}  // namespace leat

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "leat/async/scheduler.hpp"
+#include "leat/base/detail/exclusive_use.hpp"
+#include "leat/io/file/file.hpp"
+#include "leat/train/checkpoint/rank_checkpoints.hpp"
+#include "leat/train/checkpoint/saver.hpp"
+#include "train/checkpoint/checkpoint_file.hpp"
+#include "train/checkpoint/checkpoint_paths.hpp"
+#include "train/checkpoint/checkpoint_rotation.hpp"
+
+namespace leat {
+
+namespace detail {
+
+inline double unix_seconds(wall_time_point t) noexcept {
+  return std::chrono::duration<double>(t.time_since_epoch()).count();
+}
+
+/// A path without the directory.
+inline std::string_view name_in(std::string_view path) noexcept {
+  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+}
+
+}  // namespace detail
+
+struct saver::state {
+  state(std::string d, const checkpoint_registry& w, saver_options o, scheduler& s)
+      : directory(std::move(d)),
+        what(w),
+        options(std::move(o)),
+        home(s),
+        kept(options.max_to_keep, std::chrono::duration<double>(options.keep_every).count(),
+             detail::unix_seconds(s.wall_time())) {}
+
+  void warn(const std::string& sentence) const {
+    if (options.on_warning) options.on_warning(sentence);
+  }
+  // Of what is left to the next program. A stop is no news.
+  void warn_of(const failure& e, std::string_view before) const {
+    if (e.code() != errc::cancelled) warn(std::string(before) + e.what());
+  }
+  void tell_refused(const std::string& path, std::exception_ptr error) const {
+    if (options.on_refused) options.on_refused(path, std::move(error));
+  }
+
+  [[nodiscard]] std::string in_directory(const std::string& name) const {
+    return detail::path_in(directory, name);
+  }
+  // A checkpoint with its step.
+  using numbered = std::pair<std::uint64_t, std::string>;
+  [[nodiscard]] bool is_checkpoint(std::string_view name, std::uint64_t& step) const;
+  [[nodiscard]] bool is_left_over(std::string_view name) const;
+
+  [[nodiscard]] task<std::vector<std::string>> list() const {
+    return list_directory(directory.empty() ? "." : directory);
+  }
+  // What the state file says, and since when it does at least.
+  struct listing {
+    std::optional<checkpoint_state> state = {};
+    std::exception_ptr unreadable = {};
+    std::optional<wall_time_point> since = {};
+  };
+  task<listing> read_state() const;
+  void spell(checkpoint_state& s) const;
+  task<std::vector<numbered>> checkpoints() const;
+  task<std::vector<std::string>> oldest_to_newest() const;
+  task<std::optional<checkpoint_state>> look_around() const;
+  task<std::vector<detail::rotation::listed>> unlisted(const listing& l, bool unknown) const;
+  task<checkpoint_state> newest_of_ours(std::optional<std::size_t> most) const;
+  task<void> tell_of_unlisted() const;
+  task<void> adopt();
+
+  task<void> prepare();
+  task<void> write_state(checkpoint_state s) const;
+  task<void> sweep();
+  task<std::string> save(std::string path);
+
+  // What there is to restore, the best first.
+  struct candidates {
+    std::vector<std::string> paths = {};
+    std::exception_ptr unreadable = {};  // the state file
+  };
+  task<candidates> look_for_candidates() const;
+  // What came of it.
+  struct attempt {
+    std::exception_ptr error = {};  // null: restored
+    bool vanished = false;          // it is not there any more
+    bool is_anothers = false;       // it is whole, and not of this program
+    bool cannot_go_on = false;      // it is of this program, and cannot be taken as things are
+  };
+  task<void> restore_one(std::string path, detail::reading& at);
+  task<attempt> try_to_restore(std::string path);
+  task<std::optional<std::string>> restore_latest();
+  task<std::optional<std::string>> restore_in_step();
+  task<void> take_back(const std::optional<rank_checkpoints>& to);
+  task<void> remove_stale_list() const;
+  task<void> list_common(const std::string& path, bool deleted);
+
+  const std::string directory;
+  const checkpoint_registry& what;
+  const saver_options options;
+  scheduler& home;
+  detail::rotation kept;
+  std::function<task<void>()> ask_before_writing = {};
+  detail::one_at_a_time in_use;
+  bool cleaned = false;
+  bool restored_partly = false;  // the last restore left out entries
+};
+
+}  // namespace leat

@@ -1,0 +1,89 @@
+#include "train/monitored/standard_hooks.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "leat/async/scheduler.hpp"
+#include "leat/train/monitored/checkpoint_saver_hook.hpp"
+#include "leat/train/monitored/step_counter_hook.hpp"
+#include "leat/train/monitored/summary_saver_hook.hpp"
+#include "leat/train/summary/pipeline_summary.hpp"
+
+namespace leat {
+namespace {
+
+// Neither: never.
+step_interval interval_of(std::int64_t steps, duration time) {
+  if (steps > 0) return {.steps = steps};
+  if (time > duration::zero()) return {.time = time};
+  return {};
+}
+
+bool is_set(const step_interval& every) { return every.steps || every.time; }
+
+// The values of the run, and those of the program and its input at the same moment.
+class whole_summary {
+ public:
+  explicit whole_summary(const supervisor_options& o)
+      : own_(o.summaries), queues_(o.queues), stages_(o.stages) {}
+
+  summary operator()(const run_context& run) {
+    summary input;
+    const time_point now = scheduler::current()->now();
+    if (rates_) {
+      input = rates_->sample(now);
+    } else if (!stages_.empty()) {
+      rates_.emplace(stages_, now);  // there is no rate of the first run
+    }
+    add_fullness(input, queues_);
+    const summary all[] = {summary_saver_hook::scalars_of(run.results()), own_ ? own_() : summary(),
+                           input};
+    return merge_summaries(all);
+  }
+
+ private:
+  std::function<summary()> own_;
+  std::vector<const queue_base*> queues_;
+  std::vector<const stage_metrics*> stages_;
+  std::optional<stage_rates> rates_;
+};
+
+}  // namespace
+
+detail::hook_list detail::hooks_of(const monitored_session_options& o, bool knows_steps) {
+  hook_list all;
+  const supervisor_options& s = o.supervised;
+  if (s.is_chief) all = o.chief_only_hooks;
+  all.insert(all.end(), o.hooks.begin(), o.hooks.end());
+  const bool has_events =
+      s.writer || (s.write_events && !(s.logdir.empty() && s.summary_dir.empty()));
+  const step_interval summaries = interval_of(o.save_summaries_steps, s.save_summaries);
+  if (s.is_chief && has_events && knows_steps && is_set(summaries)) {
+    all.push_back(std::make_shared<step_counter_hook>(
+        step_counter_hook_options{.every = summaries, .name = s.global_step_name}));
+    all.push_back(std::make_shared<summary_saver_hook>(
+        summary_saver_hook_options{.every = summaries, .summaries = whole_summary(s)}));
+  }
+  const step_interval saves = interval_of(o.save_checkpoint_steps, s.save_model);
+  if (s.is_chief && s.state && !s.logdir.empty() && (is_set(saves) || s.save_at_end)) {
+    all.push_back(std::make_shared<checkpoint_saver_hook>(checkpoint_saver_hook_options{
+        .every = saves, .save_at_end = s.save_at_end, .listeners = {}}));
+  }
+  for (const auto& hook : all) {
+    if (!hook) throw failure(errc::invalid_argument, s.name + ": one of the hooks is none");
+  }
+  return all;
+}
+
+supervisor_options detail::without_services(supervisor_options o,
+                                            std::function<task<void>()> at_end) {
+  o.save_model = o.save_summaries = duration::zero();
+  o.summaries = nullptr;
+  o.save_at_end = false;
+  o.at_end = std::move(at_end);
+  return o;
+}
+
+}  // namespace leat

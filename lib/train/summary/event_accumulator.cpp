@@ -1,0 +1,100 @@
+#include <charconv>
+#include <iterator>
+#include <utility>
+
+#include "leat/base/error.hpp"
+#include "leat/train/summary/event_reader.hpp"
+
+namespace leat {
+namespace {
+
+// The number in "brain.Event:2"; 0 without one.
+double number_of(std::string_view version) {
+  constexpr std::string_view before = "brain.Event:";
+  double number = 0;
+  if (version.starts_with(before)) {
+    version.remove_prefix(before.size());
+    std::from_chars(version.data(), version.data() + version.size(), number);
+  }
+  return number;
+}
+
+// What is kept stays in its order. Gives how many points went.
+template <class Points>
+std::size_t drop_from(Points& points, std::int64_t step) {
+  return std::erase_if(points, [step](const auto& p) { return p.step >= step; });
+}
+
+template <class Series>
+std::size_t drop_of_tag(Series& all, std::string_view tag, std::int64_t step) {
+  const auto found = all.find(tag);
+  return found == all.end() ? 0 : drop_from(found->second, step);
+}
+
+template <class Series>
+std::size_t drop_of_all(Series& all, std::int64_t step) {
+  std::size_t count = 0;
+  for (auto& [tag, points] : all) count += drop_from(points, step);
+  std::erase_if(all, [](const auto& entry) { return entry.second.empty(); });
+  return count;
+}
+
+}  // namespace
+
+void event_collector::discard(std::int64_t step, std::string_view tag) {
+  const std::size_t count =
+      drop_of_tag(series_.scalars, tag, step) + drop_of_tag(series_.histograms, tag, step);
+  series_.discarded += count;
+  points_ -= count;
+}
+
+void event_collector::discard_all(std::int64_t step) {
+  const std::size_t count =
+      drop_of_all(series_.scalars, step) + drop_of_all(series_.histograms, step);
+  series_.discarded += count;
+  points_ -= count;
+}
+
+void event_collector::check_for_restart(const event& e) {
+  if (version_ >= 2) {
+    const auto* const log = std::get_if<session_log>(&e.what);
+    if (!log || log->status != session_log::start) return;
+    if (std::exchange(started_, true)) discard_all(e.step);
+    return;
+  }
+  const auto* const s = std::get_if<summary>(&e.what);
+  if (s && e.step < last_step_) {
+    for (const summary_value& v : s->values) discard(e.step, v.tag);
+  } else {
+    last_step_ = e.step;
+  }
+}
+
+void event_collector::add_values(const event& e, summary& s) {
+  for (summary_value& v : s.values) {
+    const bool is_scalar = std::holds_alternative<float>(v.value);
+    if (!is_scalar && !std::holds_alternative<histogram_data>(v.value)) continue;
+    if (points_ >= max_points_) {
+      throw failure(errc::resource_exhausted, "more than " + std::to_string(max_points_) +
+                                                  " values: raise the limit if they are wanted");
+    }
+    ++points_;
+    if (is_scalar) {
+      series_.scalars[std::move(v.tag)].push_back({e.step, e.wall_time, std::get<float>(v.value)});
+    } else {
+      series_.histograms[std::move(v.tag)].push_back(
+          {e.step, e.wall_time, std::get<histogram_data>(std::move(v.value))});
+    }
+  }
+}
+
+void event_collector::add(event e) {
+  ++series_.events;
+  if (const auto* const version = std::get_if<file_version>(&e.what)) {
+    version_ = number_of(version->text);
+  }
+  check_for_restart(e);
+  if (auto* const s = std::get_if<summary>(&e.what)) add_values(e, *s);
+}
+
+}  // namespace leat

@@ -1,0 +1,144 @@
+#include "train/summary/event_file.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <exception>
+#include <string_view>
+#include <utility>
+
+#include "leat/base/error.hpp"
+#include "leat/codec/event/event.hpp"
+#include "leat/codec/tfrecord/tfrecord.hpp"
+#include "leat/io/file/detail/atomic_file.hpp"
+
+namespace leat::detail {
+namespace {
+
+constexpr std::size_t least_digits = 10;
+// So many files of one process, all made in one second, are a program that has gone wild.
+constexpr unsigned most_of_a_second = 10'000;
+
+// The second in the name of an event file; 0: it has none.
+std::int64_t second_in(std::string_view name) noexcept {
+  constexpr std::string_view begin = "events.out.tfevents.";
+  if (!name.starts_with(begin)) return 0;
+  name.remove_prefix(begin.size());
+  std::int64_t second = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), second);
+  const bool is_time = error == std::errc() && end == name.data() + least_digits;
+  return is_time ? second : 0;
+}
+
+// The newest one of a directory, whoever has made the file; 0: there is none.
+task<std::int64_t> newest_second(std::string directory) {
+  std::int64_t newest = 0;
+  const std::vector<std::string> names = co_await list_directory(std::move(directory));
+  for (const std::string& name : names) newest = std::max(newest, second_in(name));
+  co_return newest;
+}
+
+}  // namespace
+
+std::string event_file_names::path(std::int64_t seconds, unsigned number) const {
+  std::string time = std::to_string(seconds);
+  time.insert(0, least_digits - std::min(least_digits, time.size()), '0');
+  return directory + "/events.out.tfevents." + time + "." + host + "." + std::to_string(process) +
+         "." + std::to_string(number) + suffix;
+}
+
+void event_file::append(byte_view event) { append_tfrecord(waiting_, event); }
+
+task<void> event_file::make(wall_time_point now) {
+  co_await make_directories(names_.directory);
+  // Readers take the files in the order of their names: behind all that are there, also within one
+  // second, and when the clock was set back.
+  const std::int64_t newest = co_await newest_second(names_.directory);
+  const auto since = std::chrono::floor<std::chrono::seconds>(now.time_since_epoch()).count();
+  const std::int64_t second = std::max<std::int64_t>({since, last_second_, newest + 1});
+  const event begin{static_cast<double>(second), 0, file_version()};
+  std::vector<std::byte> version;
+  append_tfrecord(version, as_bytes(begin.to_bytes()));
+  for (unsigned number = 0;; ++number) {
+    std::string path = names_.path(second, number);
+    try {
+      file_ = co_await file::open(path, open_mode::write_new);
+    } catch (const failure& e) {
+      if (e.code() != errc::already_exists || number == most_of_a_second) throw;
+      continue;
+    }
+    path_ = std::move(path);
+    break;
+  }
+  version_ = std::move(version);
+  last_second_ = second;
+  size_ = 0;
+  name_is_durable_ = false;
+}
+
+task<void> event_file::check_is_there() const {
+  bool there = true;
+  try {
+    static_cast<void>(co_await get_status(path_));
+  } catch (const failure& e) {
+    if (e.code() != errc::not_found) throw;
+    there = false;
+  }
+  if (!there) {
+    throw failure(errc::unknown,
+                  path_ + ": the events file has disappeared; close() and reopen() begin another");
+  }
+}
+
+task<void> event_file::put(std::vector<std::byte>& bytes) {
+  if (bytes.empty()) co_return;
+  co_await file_.write_at(size_, bytes);
+  size_ += bytes.size();
+  bytes.clear();
+}
+
+task<void> event_file::write(wall_time_point now, bool durable) {
+  if (file_.is_open()) {
+    co_await check_is_there();
+  } else {
+    if (waiting_.empty()) co_return;
+    co_await make(now);
+  }
+  std::exception_ptr error;
+  try {
+    co_await put(version_);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (error) {
+    if (!version_.empty()) co_await discard();  // else the file contains events
+    std::rethrow_exception(error);
+  }
+  co_await put(waiting_);
+  if (!durable) co_return;
+  co_await file_.sync();
+  if (!name_is_durable_) co_await sync_parent_directory(path_);
+  name_is_durable_ = true;
+}
+
+// Removes a file that does not contain its first record yet, as on a full disk: a program that is
+// started again and again would leave one each time.
+task<void> event_file::discard() {
+  version_.clear();
+  const std::string path = std::exchange(path_, {});
+  file unusable = std::exchange(file_, file());
+  try {
+    co_await unusable.close();
+  } catch (const std::exception&) {  // the error of the write is reported
+  }
+  try {
+    co_await remove_file(path);
+  } catch (const std::exception&) {
+  }
+}
+
+task<void> event_file::close() { co_await file_.close(); }
+
+void event_file::abandon() noexcept { file_ = file(); }
+
+}  // namespace leat::detail

@@ -1,0 +1,130 @@
+#include "leat/train/summary/event_reader.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/error_text.hpp"
+#include "leat/base/error.hpp"
+#include "leat/io/file/file.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
+
+namespace leat {
+namespace {
+
+constexpr std::string_view part_of_name = "tfevents";
+constexpr int deepest = 32;
+
+struct directory_content {
+  std::vector<std::string> event_files;
+  std::vector<std::string> directories;
+};
+
+// What is gone when it is looked at is left out.
+task<std::optional<file_status>> status_if_there(std::string path) {
+  std::optional<file_status> status;
+  try {
+    status = co_await get_status(std::move(path));
+  } catch (const failure& e) {
+    if (e.code() != errc::not_found) throw;
+  }
+  co_return status;
+}
+
+task<directory_content> look_into(std::string directory) {
+  if (directory.empty()) {
+    throw failure(errc::invalid_argument,
+                  "events: the path of the directory is empty; for the current directory use "
+                  "\".\"");
+  }
+  directory_content found;
+  const std::vector<std::string> names = co_await list_directory(directory);
+  for (const std::string& name : names) {
+    std::string path = directory + "/" + name;
+    const auto status = co_await status_if_there(path);
+    if (!status) continue;
+    if (status->is_directory) {
+      found.directories.push_back(std::move(path));
+    } else if (status->is_regular && name.find(part_of_name) != std::string::npos) {
+      found.event_files.push_back(std::move(path));
+    }
+  }
+  co_return found;
+}
+
+// A record that is whole, and no event.
+void deal_with(const failure& e, const record_position& at, const event_reader_options& options,
+               event_run& run) {
+  corruption_report report;
+  report.path = std::string(at.path);
+  report.offset = at.offset;
+  report.index = at.index;
+  report.what = detail::sentence_of(e);
+  const bool limit = e.code() == errc::resource_exhausted;
+  const corruption_options& o = options.corruption;
+  if (limit || o.policy == corruption_policy::fail || run.skipped >= o.max_reports) {
+    throw failure(e.code(), report.path + ", record " + std::to_string(at.index) + " at offset " +
+                                std::to_string(at.offset) + ": " + report.what);
+  }
+  ++run.skipped;
+  if (o.on_report) o.on_report(report);
+}
+
+task<void> read_file(std::string path, const event_reader_options& options,
+                     event_collector& collector, event_run& run) {
+  tfrecord_reader_options how;
+  how.max_record_size = options.max_record_size;
+  how.tolerate_truncated_tail = true;
+  how.corruption = options.corruption;
+  const auto reader = co_await tfrecord_reader::open(std::move(path), how);
+  record_batch batch;
+  for (bool more = true; more;) {
+    more = co_await reader->read_batch(batch);
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      try {
+        collector.add(event::from_bytes(as_text(batch[i]), options.limits));
+      } catch (const failure& e) {
+        deal_with(e, batch.position(i), options, run);
+      }
+    }
+  }
+  run.skipped += reader->statistics().reports;
+  run.unwritten += reader->statistics().left_over;
+}
+
+}  // namespace
+
+task<event_run> read_events(std::string directory, event_reader_options options) {
+  event_run run;
+  directory_content found = co_await look_into(directory);
+  if (found.event_files.empty()) {
+    throw failure(errc::not_found,
+                  directory + ": holds no file of events, whose name contains 'tfevents'");
+  }
+  event_collector collector(options.max_points);
+  for (const std::string& path : found.event_files) {
+    co_await read_file(path, options, collector, run);
+  }
+  run.files = std::move(found.event_files);
+  run.series = collector.take();
+  co_return run;
+}
+
+task<std::vector<std::string>> find_event_runs(std::string directory) {
+  std::vector<std::string> runs;
+  std::vector<std::pair<std::string, int>> to_look_into;
+  to_look_into.emplace_back(std::move(directory), 0);
+  while (!to_look_into.empty()) {
+    const auto [path, depth] = std::move(to_look_into.back());
+    to_look_into.pop_back();
+    directory_content found = co_await look_into(path);
+    if (!found.event_files.empty()) runs.push_back(path);
+    if (depth == deepest) continue;
+    for (std::string& inner : found.directories)
+      to_look_into.emplace_back(std::move(inner), depth + 1);
+  }
+  std::sort(runs.begin(), runs.end());
+  co_return runs;
+}
+
+}  // namespace leat

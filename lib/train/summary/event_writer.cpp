@@ -1,0 +1,444 @@
+#include "leat/train/summary/event_writer.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <new>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "leat/async/select.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/detail/mutex.hpp"
+#include "leat/base/error.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "train/summary/event_file.hpp"
+
+namespace leat {
+namespace {
+
+// Who waits for a flush: one answer, null when it went well.
+using answer_queue = fifo_queue<std::exception_ptr>;
+
+// An event on its way, or a request to flush.
+struct queued_event {
+  std::string bytes = {};
+  std::optional<event> with_metadata = {};     // in place of the bytes
+  std::shared_ptr<answer_queue> flushed = {};  // in place of an event
+  bool durable = false;
+  std::string run_tag = {};   // of run metadata, which nobody else can have
+  std::size_t described = 0;  // values whose metadata was looked at
+  bool tried = false;         // there was no memory for it once
+};
+
+double seconds_of(wall_time_point t) {
+  return std::chrono::duration<double>(t.time_since_epoch()).count();
+}
+
+bool has_metadata(const event& e) {
+  const auto* const s = std::get_if<summary>(&e.what);
+  if (!s) return false;
+  for (const summary_value& v : s->values) {
+    if (!v.metadata.empty()) return true;
+  }
+  return false;
+}
+
+void check(const event_writer_options& o, const std::string& directory) {
+  const auto refuse = [&](const std::string& what) {
+    throw failure(errc::invalid_argument, directory + ": event_writer_options::" + what);
+  };
+  if (directory.empty()) {
+    throw failure(errc::invalid_argument,
+                  "event_writer: the path of the directory is empty; for the current directory use "
+                  "\".\"");
+  }
+  if (o.max_queue == 0) refuse("max_queue is 0, must be at least 1");
+  if (o.flush_interval < duration::zero()) refuse("flush_interval is negative");
+  if (o.suffix.find('/') != std::string::npos) refuse("suffix is no part of a name: " + o.suffix);
+  if (o.host.find('/') != std::string::npos) refuse("host is no part of a name: " + o.host);
+}
+
+detail::event_file_names names_of(std::string directory, const event_writer_options& o,
+                                  const scheduler& home) {
+  process_identity who = home.identity();
+  if (!o.host.empty()) who.host = o.host;
+  return {std::move(directory), std::move(who.host), o.process.value_or(who.process), o.suffix};
+}
+
+}  // namespace
+
+class event_writer::core {
+ public:
+  core(std::string directory, event_writer_options options, scheduler& home)
+      : options_(std::move(options)),
+        directory_(std::move(directory)),
+        home_(home),
+        file_(names_of(directory_, options_, home)),
+        group_(shielded, "event writer") {
+    begin();
+  }
+  core(const core&) = delete;
+  core& operator=(const core&) = delete;
+  ~core() {
+    LEAT_ASSERT(group_.live_tasks() == 0,
+                "an event_writer ends that was not closed: close() it on every way out, or use "
+                "with_event_writer()");
+  }
+
+  // At the time of now, when it has none of its own.
+  [[nodiscard]] task<void> add(event e, bool now, std::string run_tag = {}) {
+    if (now) e.wall_time = seconds_of((co_await this_task::get_scheduler()).wall_time());
+    const std::exception_ptr error = last_error();
+    if (error && !queue_->is_closed()) std::rethrow_exception(error);
+    queued_event item{.bytes = e.to_bytes(), .run_tag = std::move(run_tag)};
+    if (has_metadata(e)) item.with_metadata = std::move(e);
+    const bool taken = co_await queue_->push(std::move(item));
+    // relaxed here and below: counters, which order nothing else.
+    (taken ? added_ : dropped_).fetch_add(1, std::memory_order_relaxed);
+    if (taken) co_return;
+    throw failure(errc::failed_precondition,
+                  directory_ +
+                      ": an event is added to an event writer that is closed, and lost: join the "
+                      "tasks that add events before close(), or reopen() the writer");
+  }
+
+  [[nodiscard]] task<void> add_run_metadata(tagged_run_metadata m, std::int64_t step) {
+    const std::string tag = m.tag;
+    claim_run_tag(tag);
+    event e{0, step, std::move(m)};
+    std::exception_ptr error;
+    try {
+      co_await add(std::move(e), true, tag);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    if (!error) co_return;
+    release_run_tag(tag);
+    std::rethrow_exception(error);
+  }
+
+  [[nodiscard]] task<void> flush(bool durable) {
+    const auto answers = std::make_shared<answer_queue>(1, "flush");
+    queued_event request{.flushed = answers, .durable = durable};
+    const bool taken = co_await queue_->push(std::move(request));
+    if (!taken) co_return;
+    const auto answer = co_await answers->pop();
+    if (!answer) throw std::bad_alloc();
+    if (*answer) std::rethrow_exception(*answer);
+    if (const std::exception_ptr lost = take_untold()) std::rethrow_exception(lost);
+  }
+
+  // The first one was made with the task that it ends: there may be no memory now.
+  [[nodiscard]] task<void> close() { return closing_.valid() ? std::move(closing_) : end(); }
+
+  void reopen() {
+    if (!queue_->is_closed()) return;
+    file_.abandon();
+    set_error(nullptr);
+    closed_ = false;
+    begin();
+  }
+
+  [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
+  [[nodiscard]] std::string path() const {
+    const detail::lock_guard lock(mutex_);
+    return path_;
+  }
+  [[nodiscard]] std::uint64_t added() const noexcept {
+    const std::uint64_t lost = lost_.load(std::memory_order_relaxed);
+    // One can be lost before who has added it counts it.
+    return std::max(added_.load(std::memory_order_relaxed), lost) - lost;
+  }
+  [[nodiscard]] std::uint64_t dropped() const noexcept {
+    return dropped_.load(std::memory_order_relaxed) + lost_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  // Where there is no memory for it nothing has changed.
+  void begin() {
+    auto queue =
+        std::make_unique<fifo_queue<queued_event>>(options_.max_queue, "events of " + directory_);
+    closing_ = end();
+    queue_.swap(queue);
+    fresh_ = true;
+    try {
+      group_.spawn_on(home_, run(), "events");
+    } catch (...) {
+      queue_.swap(queue);
+      throw;
+    }
+  }
+
+  task<void> end() {
+    if (closed_) co_return;
+    queue_->close();
+    co_await group_.join();
+    std::exception_ptr error;
+    group_.spawn_on(home_, finish(error), "close");
+    co_await group_.join();
+    if (error) std::rethrow_exception(error);
+    closed_ = true;
+    if (const std::exception_ptr lost = take_untold()) std::rethrow_exception(lost);
+  }
+
+  // Takes what was added until the queue is closed and empty. It waits in its own frame, since
+  // there may be no memory for another, and others wait for its answers.
+  task<void> run() {
+    for (;;) {
+      const bool stopped = co_await this_task::stop_requested();
+      if (stopped) co_return;  // by the end of a simulated world
+      bool due = false;
+      bool waited = true;
+      try {
+        if (!taking_ && flush_due_ == no_deadline) {
+          taking_ = co_await queue_->pop();
+        } else if (!taking_) {
+          auto first = co_await select(queue_->pop(), sleep_until(flush_due_));
+          due = first.index() == 1;
+          if (!due) taking_ = std::move(std::get<0>(first));
+        }
+      } catch (...) {
+        waited = false;
+      }
+      if (!waited) {
+        // No memory to wait for a time: the next event sets another, so all are to come in.
+        flush_due_ = no_deadline;
+        set_error(nullptr);
+        continue;
+      }
+      if (!due && !taking_) co_return;
+      std::shared_ptr<answer_queue> asked;
+      bool durable = false;
+      if (!due) {
+        asked = std::move(taking_->flushed);
+        durable = taking_->durable;
+        if (asked) taking_.reset();
+      }
+      if (!due && !asked && !wants_write(take())) continue;
+      std::exception_ptr error;
+      try {
+        co_await file_.write(home_.wall_time(), durable || options_.durable);
+      } catch (...) {
+        error = std::current_exception();
+      }
+      written(error);
+      if (asked) answer(*asked, std::move(error));
+    }
+  }
+
+  // Behind an event that was taken, or was not.
+  bool wants_write(bool taken) noexcept {
+    if (flush_due_ == no_deadline)
+      flush_due_ = deadline_after(home_.now(), options_.flush_interval);
+    const bool now = fresh_ || file_.waiting() >= options_.buffer_size;
+    // While writing fails only the time says when it is tried again. What is written makes room.
+    return !taken || (now && !last_error());
+  }
+
+  static void answer(answer_queue& asked, std::exception_ptr error) noexcept {
+    try {
+      static_cast<void>(asked.try_push(std::move(error)));
+    } catch (const std::bad_alloc&) {
+      asked.close();
+    }
+  }
+
+  // To the file's buffer. False: there was no memory, so that it is to be tried once more; then it
+  // is lost.
+  bool take() noexcept {
+    queued_event& item = *taking_;
+    try {
+      if (item.with_metadata) item.bytes = without_known_metadata(item);
+      file_.append(as_bytes(item.bytes));
+    } catch (...) {
+      if (!std::exchange(item.tried, true)) return false;
+      lose(item, std::current_exception());
+    }
+    taking_.reset();
+    return true;
+  }
+
+  // An add said that it was taken: the next flush, or the close, says that it was not.
+  void lose(queued_event& item, std::exception_ptr error) noexcept {
+    if (item.with_metadata) {
+      const std::vector<summary_value>& values = std::get<summary>(item.with_metadata->what).values;
+      for (std::size_t i = 0; i < item.described; ++i) {
+        if (!values[i].metadata.empty()) described_.erase(values[i].tag);
+      }
+    }
+    if (!item.run_tag.empty()) release_run_tag(item.run_tag);
+    lost_.fetch_add(1, std::memory_order_relaxed);
+    const detail::lock_guard lock(mutex_);
+    untold_ = std::move(error);
+  }
+
+  // Goes on where there was no memory.
+  std::string without_known_metadata(queued_event& item) {
+    std::vector<summary_value>& values = std::get<summary>(item.with_metadata->what).values;
+    for (; item.described < values.size(); ++item.described) {
+      summary_value& v = values[item.described];
+      if (!v.metadata.empty() && !described_.insert(v.tag).second) v.metadata.clear();
+    }
+    return item.with_metadata->to_bytes();
+  }
+
+  // An error is what every add is told until a write goes well.
+  void written(const std::exception_ptr& error) noexcept {
+    if (!error) fresh_ = !file_.is_open();
+    flush_due_ = error ? deadline_after(home_.now(), options_.flush_interval) : no_deadline;
+    set_error(error);
+  }
+
+  // In a task of the writer's group: a stop of who closes must not keep it from writing.
+  task<void> finish(std::exception_ptr& error) {
+    try {
+      co_await file_.write(home_.wall_time(), options_.durable);
+      if (file_.is_open()) co_await file_.close();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    written(error);
+  }
+
+  void claim_run_tag(const std::string& tag) {
+    const detail::lock_guard lock(mutex_);
+    if (run_tags_.insert(tag).second) return;
+    throw failure(errc::invalid_argument,
+                  directory_ + ": the tag '" + tag + "' of run metadata was there before");
+  }
+  void release_run_tag(const std::string& tag) {
+    const detail::lock_guard lock(mutex_);
+    run_tags_.erase(tag);
+  }
+
+  void set_error(std::exception_ptr error) noexcept {
+    const detail::lock_guard lock(mutex_);
+    error_.swap(error);
+    try {
+      path_ = file_.path();
+    } catch (const std::bad_alloc&) {  // then it is that of the file before
+    }
+  }
+  [[nodiscard]] std::exception_ptr take_untold() noexcept {
+    const detail::lock_guard lock(mutex_);
+    return std::exchange(untold_, nullptr);
+  }
+  [[nodiscard]] std::exception_ptr last_error() const noexcept {
+    const detail::lock_guard lock(mutex_);
+    return error_;
+  }
+
+  const event_writer_options options_;
+  const std::string directory_;
+  scheduler& home_;
+  detail::event_file file_;
+  std::unique_ptr<fifo_queue<queued_event>> queue_;
+  task<void> closing_;
+  std::optional<queued_event> taking_;  // out of the queue, and not yet in the file's buffer
+  std::set<std::string> described_;     // tags whose metadata is in a file
+  time_point flush_due_ = no_deadline;  // of what is taken and not written
+  bool fresh_ = true;                   // no event has reached the file
+  bool closed_ = false;
+
+  std::atomic<std::uint64_t> added_{0};  // with those that were lost
+  std::atomic<std::uint64_t> lost_{0};   // for want of memory
+  std::atomic<std::uint64_t> dropped_{0};
+  mutable detail::mutex mutex_;
+  std::exception_ptr error_ LEAT_GUARDED_BY(mutex_);   // of the last write
+  std::exception_ptr untold_ LEAT_GUARDED_BY(mutex_);  // why one was lost
+  std::string path_ LEAT_GUARDED_BY(mutex_);
+  std::set<std::string> run_tags_ LEAT_GUARDED_BY(mutex_);
+
+  task_group group_;  // last: its tasks use the others
+};
+
+event_writer::event_writer(std::unique_ptr<core> c) noexcept : core_(std::move(c)) {}
+event_writer::event_writer(event_writer&&) noexcept = default;
+event_writer::~event_writer() = default;
+
+event_writer::core& event_writer::get_core() const {
+  LEAT_ASSERT(core_, "an event_writer is used that was moved to another place: use that one");
+  return *core_;
+}
+
+task<event_writer> event_writer::open(std::string directory, event_writer_options options) {
+  check(options, directory);
+  scheduler& home = co_await this_task::get_scheduler();
+  co_await make_directories(directory);
+  co_return event_writer(std::make_unique<core>(std::move(directory), std::move(options), home));
+}
+
+// ------------------------------------------------------------------------------------------ adds
+
+task<void> event_writer::add_now(std::int64_t step, event::content what) {
+  return get_core().add({0, step, std::move(what)}, true);
+}
+
+task<void> event_writer::add_event(event e) { return get_core().add(std::move(e), false); }
+
+task<void> event_writer::add_summary(summary s, std::int64_t step) {
+  return add_now(step, std::move(s));
+}
+
+task<void> event_writer::add_scalar(std::string tag, double value, std::int64_t step) {
+  return add_now(step, summary().add_scalar(std::move(tag), value));
+}
+
+task<void> event_writer::add_histogram(std::string tag, const histogram& values,
+                                       std::int64_t step) {
+  return add_now(step, summary().add_histogram(std::move(tag), values));
+}
+
+task<void> event_writer::add_histogram(std::string tag, std::span<const double> values,
+                                       std::int64_t step) {
+  return add_now(step, summary().add_histogram(std::move(tag), values));
+}
+
+task<void> event_writer::add_histogram(std::string tag, std::span<const float> values,
+                                       std::int64_t step) {
+  return add_now(step, summary().add_histogram(std::move(tag), values));
+}
+
+task<void> event_writer::add_summary_bytes(std::string_view bytes, std::int64_t step) {
+  return add_now(step, summary::from_bytes(bytes));
+}
+
+task<void> event_writer::add_session_log(session_log::status_type status, std::int64_t step,
+                                         std::string checkpoint_path, std::string message) {
+  return add_now(step, session_log{status, std::move(checkpoint_path), std::move(message)});
+}
+
+task<void> event_writer::add_graph(std::string bytes) {
+  return add_now(0, graph_bytes{std::move(bytes)});
+}
+
+task<void> event_writer::add_meta_graph(std::string bytes) {
+  return add_now(0, meta_graph_bytes{std::move(bytes)});
+}
+
+task<void> event_writer::add_run_metadata(std::string bytes, std::string tag, std::int64_t step) {
+  return get_core().add_run_metadata({std::move(tag), std::move(bytes)}, step);
+}
+
+task<void> event_writer::flush(bool durable) { return get_core().flush(durable); }
+task<void> event_writer::close() { return get_core().close(); }
+
+task<void> event_writer::reopen() {
+  get_core().reopen();
+  co_return;
+}
+
+const std::string& event_writer::directory() const noexcept { return get_core().directory(); }
+std::string event_writer::path() const { return get_core().path(); }
+std::uint64_t event_writer::events_added() const noexcept { return get_core().added(); }
+std::uint64_t event_writer::events_dropped() const noexcept { return get_core().dropped(); }
+
+}  // namespace leat

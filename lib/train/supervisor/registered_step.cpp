@@ -1,0 +1,39 @@
+#include "train/supervisor/registered_step.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace leat::detail {
+namespace {
+
+template <class T>
+std::function<std::int64_t()> reader_of(checkpoint_item& item) {
+  return [&item] {
+    const saved_value value = item.save(false);
+    T step;
+    std::memcpy(&step, value.bytes().data(), sizeof step);
+    return static_cast<std::int64_t>(step);
+  };
+}
+
+}  // namespace
+
+std::function<std::int64_t()> registered_step(const checkpoint_registry& state,
+                                              const std::string& name,
+                                              const std::function<void(const std::string&)>& warn) {
+  const auto& items = state.items();
+  const auto found =
+      std::ranges::find_if(items, [&](const auto& item) { return item->name() == name; });
+  if (found == items.end()) return nullptr;
+  checkpoint_item& item = **found;
+  if (item.fixed_size() == item.element_size()) {
+    if (item.type() == "int64") return reader_of<std::int64_t>(item);
+    if (item.type() == "uint64") return reader_of<std::uint64_t>(item);
+    if (item.type() == "int32") return reader_of<std::int32_t>(item);
+    if (item.type() == "uint32") return reader_of<std::uint32_t>(item);
+  }
+  warn("the entry '" + name + "' is no integer of 4 or 8 bytes: steps are unknown");
+  return nullptr;
+}
+
+}  // namespace leat::detail

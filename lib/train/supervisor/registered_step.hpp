@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "leat/train/checkpoint/checkpoint_registry.hpp"
+
+namespace leat::detail {
+
+/// What reads the step from an entry of a registry; none where there is no such entry, or it is no
+/// integer, of which `warn` is told. Source: tf.train.get_global_step.
+[[nodiscard]] std::function<std::int64_t()> registered_step(
+    const checkpoint_registry& state, const std::string& name,
+    const std::function<void(const std::string&)>& warn);
+
+}  // namespace leat::detail

@@ -1,0 +1,192 @@
+#include "leat/train/supervisor/session_manager.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "base/text/seconds_text.hpp"
+#include "leat/async/scheduler.hpp"
+#include "leat/async/select.hpp"
+#include "leat/async/sleep.hpp"
+#include "leat/base/error.hpp"
+#include "train/supervisor/close_session.hpp"
+
+namespace leat {
+namespace {
+
+// To look means to delete what not all ranks have: not for who waits until another has saved.
+void refuse_in_step(const restore_source& source, const std::string& who) {
+  if (!source.from || source.from->options().in_step_with.empty()) return;
+  throw failure(errc::invalid_argument,
+                "saver_options::in_step_with is for the chief of a rank's directory, at a start: " +
+                    who + " must not have it");
+}
+
+}  // namespace
+
+session_manager::session_manager(session_manager_options options) : options_(std::move(options)) {
+  if (options_.ready_for_local_init && !options_.local_init) {
+    throw failure(errc::invalid_argument,
+                  "If you pass a ready_for_local_init_op you must also pass a local_init_op: give "
+                  "session_manager_options::local_init, or leave ready_for_local_init out");
+  }
+  if (options_.recovery_wait <= duration::zero()) {
+    throw failure(errc::invalid_argument,
+                  "session_manager_options::recovery_wait must be more than 0");
+  }
+}
+
+task<session> session_manager::open() const {
+  if (options_.open) co_return co_await options_.open();
+  co_return session();
+}
+
+// True: the state is that of a checkpoint.
+task<bool> session_manager::restore(const restore_source& source) const {
+  if (!source.from) co_return false;
+  if (source.wait_for_checkpoint) refuse_in_step(source, "who waits for a checkpoint");
+  if (!source.path.empty()) {
+    co_await source.from->restore(source.path);
+    if (source.on_restored) source.on_restored(source.path);
+    co_return true;
+  }
+  scheduler& home = *scheduler::current();
+  const time_point end = deadline_after(home.now(), source.max_wait);
+  for (;;) {
+    const std::optional<std::string> path = co_await source.from->restore_latest();
+    if (path && source.on_restored) source.on_restored(*path);
+    if (path) co_return true;
+    const time_point now = home.now();
+    if (!source.wait_for_checkpoint || now >= end) co_return false;
+    const time_point next = std::min(end, deadline_after(now, options_.recovery_wait));
+    co_await with_stop(sleep_until(next), source.stop);
+  }
+}
+
+// Empty: it is ready.
+task<std::string> session_manager::why_not_ready(const check& ready, session& s) const {
+  if (!ready) co_return std::string();
+  std::string why;
+  try {
+    const std::vector<std::string> missing = co_await ready(s);
+    for (const std::string& name : missing) {
+      why += (why.empty() ? "Variables not initialized: " : ", ") + name;
+    }
+  } catch (const failure& e) {
+    const std::string text = e.what();
+    if (e.code() != errc::failed_precondition) throw;
+    if (text.find("uninitialized") == std::string::npos) throw;
+    why = text;
+  }
+  co_return why;
+}
+
+// Empty: it ran, or there is nothing to run.
+task<std::string> session_manager::try_local_init(session& s) const {
+  if (!options_.local_init) co_return std::string();
+  std::string why = co_await why_not_ready(options_.ready_for_local_init, s);
+  if (why.empty()) co_await options_.local_init(s);
+  co_return why;
+}
+
+task<std::string> session_manager::make_ready(session& s) const {
+  std::string why = co_await try_local_init(s);
+  if (why.empty()) why = co_await why_not_ready(options_.ready, s);
+  co_return why;
+}
+
+task<void> session_manager::prepare(session& s, const restore_source& source) const {
+  const bool restored = co_await restore(source);
+  if (!restored) {
+    if (!options_.init && !options_.init_fn && !options_.local_init && source.from) {
+      throw failure(errc::failed_precondition,
+                    "Model is not initialized and no init_op or init_fn or local_init_op was "
+                    "given: there is no checkpoint in '" +
+                        source.from->directory() + "', so give session_manager_options::init");
+    }
+    if (options_.init) co_await options_.init(s);
+    if (options_.init_fn) co_await options_.init_fn(s);
+  }
+  const std::string not_local = co_await try_local_init(s);
+  if (!not_local.empty()) {
+    throw failure(errc::failed_precondition,
+                  "Init operations did not make model ready for local_init. " + not_local);
+  }
+  const std::string not_ready = co_await why_not_ready(options_.ready, s);
+  if (!not_ready.empty()) {
+    throw failure(errc::failed_precondition,
+                  "Init operations did not make model ready. " + not_ready);
+  }
+}
+
+task<session> session_manager::prepare_session(restore_source source) {
+  session s = co_await open();
+  std::exception_ptr error;
+  try {
+    co_await prepare(s, source);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (error) {
+    static_cast<void>(co_await detail::close_session(s));  // why it is closed counts
+    std::rethrow_exception(error);
+  }
+  co_return s;
+}
+
+task<session_manager::recovered> session_manager::recover_session(restore_source source) {
+  recovered r;
+  r.opened = co_await open();
+  std::exception_ptr error;
+  try {
+    const bool restored = co_await restore(source);
+    r.why_not = co_await make_ready(r.opened);
+    if (!restored) r.why_not = "nothing was restored" + (r.why_not.empty() ? "" : ". " + r.why_not);
+    r.initialized = r.why_not.empty();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (error) {
+    static_cast<void>(co_await detail::close_session(r.opened));
+    std::rethrow_exception(error);
+  }
+  co_return r;
+}
+
+task<session> session_manager::wait_for_session(std::optional<time_span> max_wait,
+                                                restore_source source) {
+  scheduler& home = *scheduler::current();
+  const time_point begin = home.now();
+  const time_point end = max_wait ? deadline_after(begin, *max_wait) : time_point::max();
+  source.wait_for_checkpoint = false;
+  refuse_in_step(source, "a worker");
+  for (;;) {
+    session s = co_await open();
+    std::exception_ptr error;
+    std::string why;
+    try {
+      const bool restored = co_await restore(source);
+      if (source.from && !restored) {
+        why = "there is no checkpoint in '" + source.from->directory() + "'; does the chief run?";
+      } else {
+        why = co_await make_ready(s);
+      }
+    } catch (...) {
+      error = std::current_exception();
+    }
+    if (!error && why.empty()) co_return s;
+    static_cast<void>(co_await detail::close_session(s));  // why it is closed counts
+    if (error) std::rethrow_exception(error);
+    if (max_wait && deadline_after(home.now(), options_.recovery_wait) >= end) {
+      throw failure(errc::deadline_exceeded,
+                    "Session was not ready after waiting " + detail::seconds_text(*max_wait) +
+                        " secs at most: given up after " +
+                        detail::seconds_text(home.now() - begin) +
+                        " secs, since the next look comes after a recovery_wait of " +
+                        detail::seconds_text(options_.recovery_wait) + " secs. " + why);
+    }
+    co_await with_stop(sleep_for(options_.recovery_wait), source.stop);
+  }
+}
+
+}  // namespace leat

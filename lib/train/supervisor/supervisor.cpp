@@ -1,0 +1,464 @@
+#include "leat/train/supervisor/supervisor.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <new>
+#include <stop_token>
+#include <utility>
+
+#include "async/scope_registry.hpp"
+#include "base/error_text.hpp"
+#include "leat/async/scheduler.hpp"
+#include "leat/async/task_context.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/train/checkpoint/checkpoint_directory.hpp"
+#include "train/checkpoint/checkpoint_paths.hpp"
+#include "train/supervisor/close_session.hpp"
+#include "train/supervisor/registered_step.hpp"
+#include "train/supervisor/supervisor_parts.hpp"
+
+namespace leat {
+namespace {
+
+[[noreturn]] void refuse_options(const supervisor_options& o, const std::string& why) {
+  throw failure(errc::invalid_argument, o.name + ": " + why);
+}
+
+// Returns why the checkpoint may be lost; empty: it will not be.
+task<std::string> try_make_durable(saver& checkpoints, std::string path) {
+  std::string why;
+  try {
+    co_await checkpoints.make_durable(std::move(path));
+  } catch (const failure& e) {
+    if (e.code() == errc::cancelled) throw;
+    why = e.what();
+  }
+  co_return why;
+}
+
+// True: the state file names this checkpoint as the newest. A state file that cannot be parsed
+// names none.
+task<bool> is_listed_as_newest(std::string checkpoint, std::string directory, std::string list) {
+  bool is_newest = false;
+  try {
+    const std::optional<checkpoint_state> listed =
+        co_await detail::read_checkpoint_state(std::move(directory), std::move(list));
+    is_newest = listed && listed->model_checkpoint_path == checkpoint;
+  } catch (const failure& e) {
+    if (e.code() != errc::invalid_argument) throw;
+  }
+  co_return is_newest;
+}
+
+}  // namespace
+
+void print_warning(const std::string& sentence) {
+  std::fprintf(stderr, "leat: %s\n", sentence.c_str());
+}
+
+supervisor::supervisor(supervisor_options options)
+    : options_(std::move(options)),
+      coord_({.name = options_.name, .clean_stop_errors = options_.clean_stop_errors}),
+      sessions_(options_.manager),
+      parts_(std::make_unique<parts>(*this)),
+      global_step_(options_.global_step) {
+  check();
+  settle();
+}
+
+supervisor::~supervisor() {
+  LEAT_ASSERT(!parts_->prepared || scheduler::current_is_ending() || parts_->home_lives.expired(),
+              "a supervisor is destroyed that was not stopped: use managed(), or "
+              "stop() on all ways out");
+  parts_->observer->forget_owner();
+}
+
+void supervisor::check() const {
+  const supervisor_options& o = options_;
+  if (o.save_summaries < duration::zero())
+    refuse_options(o, "save_summaries is below 0; 0 is never");
+  if (o.save_model < duration::zero()) refuse_options(o, "save_model is below 0; 0 is never");
+  if (o.step_grace < duration::zero()) refuse_options(o, "step_grace is below 0");
+  if (o.stop_grace < duration::zero()) refuse_options(o, "stop_grace is below 0");
+  if (!o.saver.in_step_with.empty() && !o.is_chief) {
+    refuse_options(o,
+                   "a worker has saver.in_step_with, and would delete checkpoints of its chief: "
+                   "leave it out there");
+  }
+  if (!o.saver.in_step_with.empty() && o.save_model > duration::zero()) {
+    refuse_options(o,
+                   "ranks in step save at the same steps, and not by the clock: save_model must "
+                   "be 0 with saver.in_step_with");
+  }
+  if (!o.is_chief && o.state && o.logdir.empty() && !o.sessions.ready && !o.manager) {
+    refuse_options(
+        o,
+        "a worker that registers state of its own is never ready, since no chief knows of it: "
+        "give it the chief's logdir, or sessions.ready");
+  }
+}
+
+void supervisor::settle() {
+  if (!sessions_) {
+    session_manager_options s = options_.sessions;
+    if (!s.init && !s.init_fn) {  // the values are what they are
+      s.init = [](session&) -> task<void> { co_return; };
+    }
+    sessions_ = std::make_shared<session_manager>(std::move(s));
+  }
+  if (!global_step_ && options_.state) {
+    global_step_ = detail::registered_step(*options_.state, options_.global_step_name,
+                                           [this](const std::string& why) { warn(why); });
+  }
+  if (!options_.is_chief) return;
+  logdir_ = options_.logdir;
+  if (!logdir_.empty() && options_.state) {
+    const bool slash = logdir_.back() == '/';
+    save_path_ = logdir_ + (slash ? "" : "/") + options_.saver.basename;
+    save_model_ = options_.save_model;
+  }
+  save_summaries_ = options_.save_summaries;
+}
+
+void supervisor::warn(const std::string& sentence) const {
+  if (options_.on_warning) options_.on_warning(options_.name + ": " + sentence);
+}
+
+std::optional<std::int64_t> supervisor::global_step() const {
+  if (!global_step_) return std::nullopt;
+  return global_step_();
+}
+
+event_writer* supervisor::summary_writer() noexcept { return parts_->writer; }
+saver* supervisor::get_saver() noexcept { return parts_->saver ? &*parts_->saver : nullptr; }
+
+// --------------------------------------------------------------------------------------- beginning
+
+task<session> supervisor::prepare_or_wait_for_session(prepare_options options) {
+  LEAT_ASSERT(!parts_->prepared, "a supervisor is prepared again that was not stopped");
+  parts_->home_lives = scheduler::current()->lifetime();
+  const parts::start_in_progress starting(*parts_);
+  if (!parts_->stop_wanted) parts_->starting = std::stop_source();
+  coord_.clear_stop();
+  parts_->prepared = true;
+  parts_->home = scheduler::current();
+  parts_->was_stopped = false;
+  parts_->is_ready = parts_->has_started = parts_->broken = parts_->told_broken = false;
+  parts_->saves_began = parts_->has_saved = parts_->restored_partly = false;
+  parts_->told_overdue = parts_->is_finishing = false;
+  parts_->forget_steps();
+  parts_->forget_stop();
+  parts_->saved_step.reset();
+  restored_from_.clear();
+  co_await open_parts();
+
+  restore_source source;
+  source.from = get_saver();
+  source.wait_for_checkpoint = options.wait_for_checkpoint;
+  source.max_wait = options.max_wait;
+  const std::stop_callback forward(options.stop, [this] { parts_->starting.request_stop(); });
+  source.stop = parts_->starting.get_token();
+  source.on_restored = [this](const std::string& path) {
+    restored_from_ = path;
+    warn_of_skipped();
+  };
+  session opened;
+  std::exception_ptr error;
+  try {
+    if (options_.is_chief) {
+      opened = co_await sessions_->prepare_session(std::move(source));
+    } else {
+      opened = co_await sessions_->wait_for_session(options.max_wait, std::move(source));
+    }
+  } catch (...) {
+    error = std::current_exception();
+  }
+  warn_of_skipped();
+  if (error) std::rethrow_exception(error);
+  parts_->is_ready = parts_->has_started = true;
+  try {
+    if (options_.is_chief) co_await start_events();
+    if (!restored_from_.empty()) {
+      const std::string list = options_.saver.latest_filename;
+      std::string why;
+      if (options_.is_chief && parts_->saver && options_.saver.durable) {
+        why = co_await try_make_durable(*parts_->saver, restored_from_);
+      }
+      // Another try may go well over what is lost: see file::sync().
+      if (!why.empty()) warn("what was restored may be lost and is saved again: " + why);
+      // Where the list names another one, this is saved once more, and listed.
+      const bool is_listed =
+          options_.is_chief && co_await is_listed_as_newest(restored_from_, logdir_, list);
+      if (is_listed && why.empty()) parts_->saved_step = global_step();
+      parts_->restored_partly = parts_->saver && parts_->saver->restored_partly();
+    }
+    if (options.start_standard_services) {
+      if (options_.is_chief) co_await start_standard_services();
+      if (options_.runners) start_queue_runners();
+    }
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (!error) co_return opened;
+  static_cast<void>(co_await detail::close_session(opened));
+  std::rethrow_exception(error);
+}
+
+void supervisor::warn_of_skipped() {
+  const std::vector<std::string> warnings = parts_->skipped.take_warnings();
+  for (const std::string& sentence : warnings) warn(sentence);
+}
+
+// What the saver tells is told here as well.
+saver_options supervisor::heard_saver() const {
+  saver_options heard = options_.saver;
+  heard.on_refused = [this, list = heard.latest_filename](const std::string& path,
+                                                          const std::exception_ptr& error) {
+    if (options_.saver.on_refused) options_.saver.on_refused(path, error);
+    const std::string why = detail::text_of(error);
+    const bool is_state_file = path == detail::path_in(options_.logdir, list);
+    if (is_state_file) {
+      warn("the state file is passed over: " + why);
+    } else {
+      parts_->skipped.add(path, why);
+    }
+  };
+  heard.on_warning = [this](const std::string& sentence) {
+    if (options_.saver.on_warning) options_.saver.on_warning(sentence);
+    warn(sentence);
+  };
+  if (!options_.is_chief) heard.adopt_listed = false;  // it deletes none
+  return heard;
+}
+
+// A worker reads checkpoints, and takes nothing.
+task<void> supervisor::open_parts() {
+  if (options_.state) {
+    for (const auto& item : options_.state->items()) item->observe_steps(parts_->observer);
+  }
+  if (!options_.logdir.empty()) {
+    if (options_.is_chief) parts_->lock = co_await directory_lock::acquire(options_.logdir);
+    if (options_.state && !parts_->saver) {
+      class saver opened = co_await saver::open(options_.logdir, *options_.state, heard_saver());
+      parts_->saver.emplace(std::move(opened));
+      if (options_.is_chief) parts_->saver->ask_before_writing([this] { return before_writing(); });
+    }
+  }
+  if (options_.is_chief) parts_->writer = options_.writer;
+  const std::string events = options_.summary_dir.empty() ? options_.logdir : options_.summary_dir;
+  const bool own =
+      options_.is_chief && !options_.writer && options_.write_events && !events.empty();
+  if (own && !parts_->own_writer) {
+    event_writer opened = co_await event_writer::open(events, options_.events);
+    parts_->own_writer.emplace(std::move(opened));
+  }
+  if (own) parts_->writer = &*parts_->own_writer;
+  if (parts_->writer && std::exchange(parts_->writer_closed, false)) {
+    co_await parts_->writer->reopen();
+    parts_->graph_written = false;
+  }
+}
+
+// What stands at the beginning of a file of events.
+task<void> supervisor::start_events() {
+  if (!parts_->writer_is_open() || std::exchange(parts_->graph_written, true)) co_return;
+  if (!options_.graph_def.empty()) co_await parts_->writer->add_graph(options_.graph_def);
+  if (!options_.meta_graph_def.empty()) {
+    co_await parts_->writer->add_meta_graph(options_.meta_graph_def);
+  }
+}
+
+std::vector<queue_run> supervisor::start_queue_runners(const runner_collection* runners) {
+  if (!runners) runners = options_.runners;
+  if (!runners) return {};
+  return runners->start(coord_);
+}
+
+// ---------------------------------------------------------------------------------------- the end
+
+task<void> supervisor::end(std::optional<session>& opened, const std::exception_ptr& error,
+                           stop_options options) {
+  // Whoever is stopped from outside ends well: his body has done what it was given.
+  const bool stopped = co_await this_task::stop_requested();
+  const bool cut = stopped && error && detail::is_one_of(error, {errc::cancelled});
+  // A stop request has ended a wait of the start: there is nothing to save yet.
+  const bool early = parts_->stop_wanted && !parts_->has_started && error &&
+                     detail::is_one_of(error, {errc::cancelled});
+  if (early) parts_->was_stopped = true;
+  const bool clean = !error || cut || early || detail::is_one_of(error, options_.clean_stop_errors);
+  std::exception_ptr late;
+  if (!clean) parts_->is_ready = false;  // nor is it saved
+  try {
+    coord_.request_stop(cut || early ? nullptr : error);
+  } catch (...) {
+    late = std::current_exception();  // all were joined before
+  }
+  std::exception_ptr first;
+  for (int attempt = 0; attempt < 2; ++attempt) {  // the second where the first had no memory
+    if (!parts_->prepared) break;
+    try {
+      co_await stop(options);
+    } catch (...) {
+      if (!first) first = std::current_exception();
+    }
+  }
+  parts_->body = nullptr;
+  if (opened) {
+    const std::exception_ptr why = co_await detail::close_session(*opened);
+    if (why) warn("the session cannot be closed: " + detail::text_of(why));
+  }
+  if (late) std::rethrow_exception(late);
+  if (first) std::rethrow_exception(first);
+  if (cut) std::rethrow_exception(error);
+  if (clean) co_return;
+  warn("an error after a clean stop: " + detail::text_of(error));
+  if (options_.throw_after_clean_stop) std::rethrow_exception(error);
+}
+
+// Whoever is stopped has his last checkpoint all the same.
+task<void> supervisor::stop(stop_options options) {
+  const context* const caller = scheduler::current_task();
+  if (caller && (&caller->scope() == &coord_ || &caller->scope() == parts_->end)) {
+    throw failure(errc::failed_precondition,
+                  options_.name +
+                      ": one of its tasks stops it, and would wait for itself: call "
+                      "request_stop()");
+  }
+  if (caller && parts_->preparing &&
+      detail::scope_registry::is_within(*caller, parts_->starter, parts_->scopes_before_start)) {
+    throw failure(errc::failed_precondition,
+                  options_.name +
+                      ": stop() was called within the start, and would wait for it: "
+                      "call request_stop_after_step()");
+  }
+  const bool by_body = caller && parts_->body && &caller->scope() == parts_->body;
+  const bool in_step = parts_->own_element() != nullptr;
+  task_group shield(shielded, options_.name + " end");
+  shield.spawn(stop_now(options, by_body, in_step), "end");
+  try {
+    co_await shield.join();
+  } catch (const stragglers_error& e) {
+    // Nobody sees it where this is destroyed before they end.
+    warn(std::string("await coord().join() before this is destroyed: ") + e.what());
+    throw;
+  }
+}
+
+task<void> supervisor::wait_for_start() {
+  co_await detail::wait_while([p = parts_.get()] { return p->preparing; }, parts_->start_over);
+}
+
+task<void> supervisor::stop_now(stop_options options, bool by_body, bool in_step) {
+  task<void> started = wait_for_start();  // now: what follows must not depend on memory
+  static_cast<void>(co_await parts_->stop_turn.pop());
+  const parts::stop_in_progress turn(*parts_);
+  if (parts_->preparing) {
+    parts_->stop_wanted = true;
+    parts_->starting.request_stop();
+    co_await std::move(started);
+  }
+  if (!parts_->prepared) co_return;
+  join_options joining;
+  joining.grace = options_.stop_grace;
+  joining.ignore_live_threads = options.ignore_live_threads;
+  bool well = true;
+  task<void> joined = coord_.join(joining);
+  task<void> step_over = wait_for_step_of_body();
+  task<void> finished = finish(well, close_parts(options.close_summary_writer));
+  std::exception_ptr error;
+  parts_->stopping = by_body;
+  coord_.request_stop();
+  try {
+    co_await std::move(joined);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  well = !error;
+  if (!by_body && !in_step) co_await std::move(step_over);
+  try {
+    co_await std::move(finished);
+  } catch (...) {
+    if (!error) error = std::current_exception();
+  }
+  parts_->stopping = parts_->is_finishing = parts_->prepared = false;
+  parts_->forget_steps();
+  if (!parts_->running) {  // else when the body has ended
+    parts_->stop_wanted = false;
+    parts_->forget_stop();
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+task<void> supervisor::finish(const bool& well, task<void> closing) {
+  std::exception_ptr error;
+  parts_->is_finishing = true;
+  try {
+    if (well && parts_->is_ready && options_.at_end) co_await options_.at_end();
+    if (well) co_await save_at_end();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  try {
+    co_await std::move(closing);
+  } catch (...) {
+    if (!error) error = std::current_exception();
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+task<void> supervisor::save_at_end() {
+  if (!parts_->saver || !parts_->lock || !parts_->is_ready) co_return;
+  if (parts_->broken) warn("a step was not done whole: there is no last checkpoint");
+  if (parts_->in_step() && !parts_->step_is_late) {
+    warn("stop() was called in a step: there is no last checkpoint; call request_stop() in a step");
+  }
+  if (!options_.save_at_end || parts_->broken || parts_->in_step()) co_return;
+  const std::optional<std::int64_t> step = global_step();
+  // A state that was restored without some entries differs from the checkpoint of its step.
+  const bool differs = parts_->restored_partly && !parts_->has_saved;
+  if (step && step == parts_->saved_step && !differs) co_return;
+  co_await save_snapshot(nullptr);
+}
+
+// Those of its own belong to the scheduler on which they were made: the next run makes others.
+task<void> supervisor::close_parts(bool close_writer) {
+  std::exception_ptr error;
+  const bool is_own = parts_->own_writer.has_value();
+  if ((close_writer || is_own) && parts_->writer_is_open()) {
+    parts_->writer_closed = true;
+    try {
+      // A start that was refused leaves no event file: the directory may be another program's.
+      if (parts_->has_started) co_await parts_->writer->add_session_log(session_log::stop);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    for (int attempt = 0; attempt < 2; ++attempt) {  // the second where the first had no memory
+      bool again = false;
+      try {
+        co_await parts_->writer->close();
+      } catch (const std::bad_alloc&) {
+        again = true;
+        if (!error) error = std::current_exception();
+      } catch (...) {
+        if (!error) error = std::current_exception();
+      }
+      if (!again) break;
+    }
+  }
+  if (is_own) parts_->writer = nullptr;
+  parts_->own_writer.reset();
+  parts_->rate.reset();
+  parts_->input.reset();
+  parts_->saver.reset();
+  try {
+    if (parts_->lock) co_await parts_->lock->release();
+  } catch (...) {
+    if (!error) error = std::current_exception();
+  }
+  parts_->lock.reset();
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace leat

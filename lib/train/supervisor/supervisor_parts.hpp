@@ -1,0 +1,223 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include "async/scope_registry.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/task_scope.hpp"
+#include "leat/pipeline/stage/detail/step_observer.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/train/checkpoint/directory_lock.hpp"
+#include "leat/train/checkpoint/saver.hpp"
+#include "leat/train/summary/event_writer.hpp"
+#include "leat/train/summary/pipeline_summary.hpp"
+#include "leat/train/summary/step_rate.hpp"
+#include "leat/train/supervisor/supervisor.hpp"
+#include "train/supervisor/skipped_checkpoints.hpp"
+
+namespace leat {
+namespace detail {
+
+// Waits until `must_wait` returns false. One element in `end` wakes all waiters in turn.
+template <class Condition>
+task<void> wait_while(Condition must_wait, fifo_queue<int>& end) {
+  while (must_wait()) {
+    static_cast<void>(co_await end.pop());
+    if (!must_wait()) static_cast<void>(end.try_push(0));
+  }
+}
+
+}  // namespace detail
+
+// What a supervisor has from prepare_or_wait_for_session() to stop().
+struct supervisor::parts {
+  explicit parts(supervisor& owner);
+
+  [[nodiscard]] bool in_step() const noexcept { return steps > 0 || elements; }
+
+  // The element of which the current task is a part; null: of none.
+  [[nodiscard]] detail::step_in_progress* own_element() const noexcept;
+  // Returns true if a step must end before a save for a task within `own`, which may be null.
+  [[nodiscard]] bool must_end_before_save(const detail::step_in_progress* own) const noexcept;
+  // Returns true if no step may begin: a save copies values, or waits for steps that are in
+  // progress, none of which is overdue.
+  [[nodiscard]] bool must_hold_steps() const noexcept;
+  void add_element(detail::step_in_progress& s) noexcept;
+  void remove_element(detail::step_in_progress& s) noexcept;
+  void remove_elements() noexcept {
+    while (elements) remove_element(*elements);
+  }
+
+  // Wakes what waits for their ends.
+  void forget_steps() noexcept {
+    remove_elements();
+    overdue_steps = 0;
+    body_marks_steps = false;
+    for (fifo_queue<int>* q : {&step_ended, &all_steps_ended, &body_step_ended}) {
+      static_cast<void>(q->try_push(0));
+    }
+  }
+  void forget_stop() noexcept {
+    body_asks_for_stop = stop_waits = step_is_limited = step_is_late = false;
+  }
+  // As long as it lives, a stop waits for the end of the start.
+  class start_in_progress {
+   public:
+    explicit start_in_progress(parts& owner) noexcept : owner_(owner) {
+      owner_.preparing = true;
+      owner_.starter = scheduler::current_task()->id();
+      owner_.scopes_before_start = detail::scope_registry::made();
+    }
+    start_in_progress(const start_in_progress&) = delete;
+    start_in_progress& operator=(const start_in_progress&) = delete;
+    ~start_in_progress() {
+      owner_.preparing = false;
+      static_cast<void>(owner_.start_over.try_push(0));
+    }
+
+   private:
+    parts& owner_;
+  };
+
+  // The turn of a stop, as long as it lives.
+  class stop_in_progress {
+   public:
+    explicit stop_in_progress(parts& owner) noexcept : owner_(owner) {
+      owner_.end = &scheduler::current_task()->scope();
+    }
+    stop_in_progress(const stop_in_progress&) = delete;
+    stop_in_progress& operator=(const stop_in_progress&) = delete;
+    ~stop_in_progress() {
+      owner_.end = nullptr;
+      static_cast<void>(owner_.stop_turn.try_push(0));
+    }
+
+   private:
+    parts& owner_;
+  };
+
+  // The group of the body and that of the limit of its last step, as long as they live.
+  class body_groups {
+   public:
+    body_groups(parts& owner, task_group& body, task_group& limit) noexcept : owner_(owner) {
+      owner_.body = owner_.running = &body;
+      owner_.limit = &limit;
+    }
+    body_groups(const body_groups&) = delete;
+    body_groups& operator=(const body_groups&) = delete;
+    ~body_groups() { owner_.running = owner_.limit = nullptr; }
+
+   private:
+    parts& owner_;
+  };
+
+  // A stop was requested: no other step begins, before all have ended.
+  [[nodiscard]] bool is_stopping() const noexcept {
+    const bool is_over = is_finishing && (stopping || !running);
+    return !is_over && (stop_wanted || stop_waits);
+  }
+
+  // The next step waits until steps_may_begin().
+  void hold_steps() noexcept {
+    save_waits = true;
+    static_cast<void>(save_over.try_pop());
+  }
+  void begin_copy() noexcept {
+    is_copying = true;
+    static_cast<void>(save_over.try_pop());
+    static_cast<void>(values_copied.try_pop());
+  }
+  // Steps that wait for a save begin, as long as those last that are in progress now.
+  void release_steps() noexcept {
+    for (detail::step_in_progress* s = elements; s; s = s->next) s->is_overdue = true;
+    overdue_steps = steps;
+    static_cast<void>(save_over.try_push(0));
+  }
+  void steps_may_begin() noexcept {
+    save_waits = is_copying = false;
+    static_cast<void>(save_over.try_push(0));
+    static_cast<void>(values_copied.try_push(0));
+  }
+
+  [[nodiscard]] bool writer_is_open() const noexcept { return writer && !writer_closed; }
+
+  std::optional<directory_lock> lock;
+  std::optional<class saver> saver;
+  std::optional<event_writer> own_writer;
+  event_writer* writer = nullptr;
+  bool writer_closed = true;
+  bool graph_written = false;
+
+  bool prepared = false;
+  bool preparing = false;                 // prepare_or_wait_for_session() has not returned
+  task_id starter;                        // that awaits it
+  std::uint64_t scopes_before_start = 0;  // made in the process
+  bool is_ready = false;                  // the state has its values
+  bool has_started = false;               // it was ready once since it was prepared
+  std::atomic<bool> stopping = false;     // by the body, which continues
+  const task_scope* body = nullptr;       // whose task the body is
+  task_group* running = nullptr;          // the same while the body runs
+  task_group* limit = nullptr;            // of its last step, while the body runs
+  std::atomic<scheduler*> home = nullptr;
+  std::weak_ptr<const void> home_lives;
+  bool body_asks_for_stop = false;
+  bool stop_waits = false;          // a stop of the body, for the end of a step if there is one
+  bool step_is_limited = false;     // limit_last_step() was started
+  bool step_is_late = false;        // step_grace is over
+  const task_scope* end = nullptr;  // whose task the stop is
+  bool broken = false;              // a step was begun and not done: there is nothing to save
+  std::size_t steps = 0;            // under way
+  std::size_t overdue_steps = 0;    // those that were when a save had waited for too long, about
+  detail::step_in_progress* elements = nullptr;  // that for_each() processes; each is a step
+  bool body_marks_steps = false;                 // step() was called: elements are no steps
+  bool save_waits = false;                       // for the end of all steps: no other one begins
+  bool is_copying = false;                       // the values must not change
+  bool told_broken = false;
+  bool told_overdue = false;
+  bool is_finishing = false;  // the services have ended, and at_end runs
+  fifo_queue<int> step_ended{1, "end of a step"};
+  fifo_queue<int> all_steps_ended{1, "end of all steps"};
+  fifo_queue<int> body_step_ended{1, "end of the last step"};  // or of the body, or it is late
+  fifo_queue<int> save_over{1, "end of a save"};               // must_hold_steps() may be false
+  fifo_queue<int> values_copied{1, "end of a copy"};
+  std::shared_ptr<element_steps> observer;
+  fifo_queue<int> start_over{1, "end of the start"};
+  fifo_queue<int> save_turn{1, "turn to save"};
+  fifo_queue<int> stop_turn{1, "turn to stop"};
+  std::optional<std::int64_t> saved_step;  // of the checkpoint that the state file names
+  bool stop_wanted = false;      // request_stop_after_step() was called and the run has not ended
+  bool was_stopped = false;      // the last body was stopped, and did not finish by itself
+  bool saves_began = false;      // those by the clock
+  bool has_saved = false;        // since it was prepared
+  bool restored_partly = false;  // the state differs from the checkpoint
+  std::stop_source starting{std::nostopstate};  // ends the waits of the start
+  std::exception_ptr flush_error;               // of the events, before the save under way
+  std::optional<step_rate> rate;
+  std::optional<stage_rates> input;
+  detail::skipped_checkpoints skipped;  // by the restore under way
+};
+
+// The elements that for_each() processes are steps of a body that does not mark its steps.
+class supervisor::element_steps final : public detail::step_observer {
+ public:
+  explicit element_steps(supervisor& owner) noexcept : owner_(&owner) {}
+  void forget_owner() noexcept { owner_ = nullptr; }
+
+  [[nodiscard]] bool is_within_step() const noexcept override;
+  [[nodiscard]] bool must_stop() const noexcept override;
+  [[nodiscard]] bool must_wait(bool in_step) const noexcept override;
+  [[nodiscard]] task<void> wait(bool in_step) override;
+  void begin_step(detail::step_in_progress& s) noexcept override;
+  void end_step(detail::step_in_progress& s, bool finished) noexcept override;
+
+ private:
+  supervisor* owner_;
+};
+
+}  // namespace leat

@@ -1,0 +1,214 @@
+// What several ranks have saved of one step.
+
+#include "leat/train/checkpoint/rank_checkpoints.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leat/base/error.hpp"
+#include "leat/train/checkpoint/checkpoint_directory.hpp"
+#include "support/outcome_of.hpp"
+#include "train/checkpoint/saver_support.hpp"
+
+namespace rank_checkpoints_test {
+
+using namespace leat_test;
+using leat::errc;
+using leat::rank_checkpoints;
+using leat::saver;
+using leat::saver_options;
+using leat::task;
+using leat::sim::fault;
+using leat::sim::world;
+
+task<std::optional<rank_checkpoints>> find(names* refused = nullptr) {
+  leat::rank_checkpoint_options o;
+  if (refused) {
+    o.on_refused = [refused](const std::string& path, const std::exception_ptr&) {
+      refused->push_back(path);
+    };
+  }
+  std::vector<std::string> both(1, "/0");
+  both.emplace_back("/1");
+  co_return co_await leat::find_rank_checkpoints(std::move(both), std::move(o));
+}
+
+task<std::string> restored(std::string directory, program& p) {
+  saver s = co_await saver::open(std::move(directory), p.what, in_step(p));
+  const auto path = co_await s.restore_latest();
+  co_return path.value_or("");
+}
+
+void damage(world& w, const std::string& path) {
+  std::string bytes = w.files().read_file(path).value();
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  w.files().write_file(path, bytes);
+}
+
+TEST_CASE("rank checkpoints: the newest step that all have, and of which all are whole",
+          "[train]") {
+  in_world([](world& here) -> task<> {
+    co_await save_of("/0", 10, 20, 30, 40);
+    co_await save_of("/1", 10, 20, 30);
+    names refused;
+    auto found = co_await find(&refused);
+    REQUIRE(found);
+    CHECK(found->step == 30);
+    CHECK(found->paths == names{"/0/model.ckpt-30", "/1/model.ckpt-30"});
+    CHECK(refused == names{"/0/model.ckpt-40"});
+    damage(here, "/1/model.ckpt-30");
+    refused.clear();
+    found = co_await find(&refused);
+    REQUIRE(found);
+    CHECK(found->step == 20);
+    CHECK(refused == names{"/0/model.ckpt-40", "/1/model.ckpt-30"});
+  });
+}
+
+TEST_CASE("rank checkpoints: a job that was killed in its first save begins anew", "[train]") {
+  in_world([](world& here) -> task<> {
+    CHECK(!co_await find());
+    here.files().make_directory("/0");
+    co_await save_of("/1", 10);
+    CHECK(!co_await find());
+    program p;
+    CHECK(co_await restored("/1", p) == "");
+    CHECK(here.files().files().empty());  // nor is there a list of it
+    REQUIRE(p.warnings.size() == 1);
+    CHECK(contains(p.warnings[0], "/1/model.ckpt-10: deleted, since the job begins anew"));
+  });
+}
+
+TEST_CASE("rank checkpoints: ranks that have nothing in common are refused, with what they have",
+          "[train]") {
+  in_world([](world& here) -> task<> {
+    co_await save_of("/0", 10, 20);
+    here.files().make_directory("/1");
+    outcome o = co_await outcome_of([]() -> task<> { co_await find(); }());
+    CHECK(o.code == errc::failed_precondition);
+    CHECK(contains(o.text, "/0 has 10, 20; /1 has none"));
+    co_await save_of("/1", 15);
+    program p;
+    o = co_await outcome_of([](program& of) -> task<> { co_await restored("/0", of); }(p));
+    CHECK(contains(o.text, "/1 has 15; /0 has 10, 20"));
+    CHECK(co_await leat::checkpoint_exists("/0/model.ckpt-20"));
+  });
+}
+
+TEST_CASE("saver: a rank goes back to the step that all have, and what is newer goes", "[train]") {
+  in_world([](world& here) -> task<> {
+    co_await save_of("/0", 10, 20, 30);
+    co_await save_of("/1", 10, 20);
+    for (const std::string directory : {"/1", "/0", "/1"}) {  // in any order, and again
+      program p;
+      CHECK(co_await restored(directory, p) == directory + "/model.ckpt-20");
+      CHECK(p.m.is(20));
+    }
+    CHECK(checkpoints_in(here) ==
+          names{"/0/model.ckpt-10", "/0/model.ckpt-20", "/1/model.ckpt-10", "/1/model.ckpt-20"});
+    // What was deleted is not listed either.
+    program p;
+    saver s = co_await saver::open("/0", p.what, in_step(p));
+    co_await s.restore_latest();
+    co_await save(s, p, 25);
+    CHECK(s.last_checkpoints() ==
+          names{"/0/model.ckpt-10", "/0/model.ckpt-20", "/0/model.ckpt-25"});
+  });
+}
+
+TEST_CASE("saver: a rank that cannot take the common step is no other's business", "[train]") {
+  in_world([](world&) -> task<> {
+    co_await save_of("/0", 10, 20);
+    co_await save_of("/1", 10, 20);
+    // Another program: to take the step before would part it from the other rank.
+    leat::checkpoint_registry what("another");
+    int x = 0;
+    what.add("x", x);
+    saver_options o;
+    o.in_step_with = {"/0", "/1"};
+    saver s = co_await saver::open("/0", what, o);
+    CHECK((co_await outcome_of(restore_latest(s))).code == errc::failed_precondition);
+    CHECK(co_await leat::checkpoint_exists("/0/model.ckpt-20"));
+  });
+}
+
+TEST_CASE("saver: who is in step with others keeps three checkpoints or more", "[train]") {
+  in_world([](world&) -> task<> {
+    program p;
+    for (const std::size_t few : {std::size_t{1}, std::size_t{2}}) {
+      saver_options o = in_step(p);
+      o.max_to_keep = few;
+      const outcome refused = co_await outcome_of(open_only("/0", p.what, std::move(o)));
+      CHECK(refused.code == errc::invalid_argument);
+      CHECK(contains(refused.text, "max_to_keep is " + std::to_string(few)));
+    }
+  });
+}
+
+TEST_CASE("rank checkpoints: an error of the system leaves, since others may not see it",
+          "[train]") {
+  int failed = 0;
+  for (std::uint64_t n = 1;; ++n) {
+    world w(1);
+    w.run([](world&) -> task<> {
+      co_await save_of("/0", 10, 20);
+      co_await save_of("/1", 10, 20);
+    });
+    const std::uint64_t calls = w.files().calls();
+    world again(1, {.files = {.plan = leat::sim::planned_fault{calls + n, fault::io_error}}});
+    std::optional<rank_checkpoints> found;
+    outcome o;
+    again.run([&](world&) -> task<> {
+      co_await save_of("/0", 10, 20);
+      co_await save_of("/1", 10, 20);
+      o = co_await outcome_of(
+          [](std::optional<rank_checkpoints>& to) -> task<> { to = co_await find(); }(found));
+    });
+    if (again.files().calls() < calls + n) break;
+    if (found) CHECK(found->step == 20);
+    CHECK(found.has_value() == o.text.empty());
+    failed += found ? 0 : 1;
+  }
+  CHECK(failed > 4);
+}
+
+struct thing {
+  [[nodiscard]] std::string save() const { return text; }
+  void restore(std::string_view bytes) { text = bytes; }
+  std::string text;
+};
+
+TEST_CASE("read_saved_object: what an object has saved, by its name", "[train]") {
+  in_world([](world& here) -> task<> {
+    thing input{"where it stood"};
+    int step = 1;
+    leat::checkpoint_registry what("model");
+    what.add("input", input);
+    what.add("step", step);
+    saver s = co_await saver::open("/d", what);
+    const std::string path = co_await s.save(1);
+    const auto code_of = [](std::string from, std::string name) {
+      return outcome_of([](std::string f, std::string n) -> task<> {
+        static_cast<void>(co_await leat::read_saved_object(std::move(f), std::move(n)));
+      }(std::move(from), std::move(name)));
+    };
+    CHECK(co_await leat::read_saved_object(path, "input") == "where it stood");
+    outcome o = co_await code_of(path, "inputs");
+    CHECK(o.code == errc::not_found);
+    CHECK(contains(o.text, "/d/model.ckpt-1: the checkpoint has no entry 'inputs'"));
+    o = co_await code_of(path, "step");
+    CHECK(o.code == errc::invalid_argument);
+    CHECK(contains(o.text, "entry 'step' is 1 x int32, no object"));
+    CHECK((co_await code_of("/d/model.ckpt-2", "input")).code == errc::not_found);
+    std::string bytes = here.files().read_file(path).value();
+    const std::size_t at = bytes.find("where it");
+    bytes[at] = 'W';
+    here.files().write_file(path, bytes);
+    CHECK((co_await code_of(path, "input")).code == errc::data_loss);
+  });
+}
+
+}  // namespace rank_checkpoints_test

@@ -1,0 +1,300 @@
+// Ranks that go on from a step that all have: what one of them may do meanwhile, and what is left
+// behind it.
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leat/async/task_group.hpp"
+#include "leat/base/error.hpp"
+#include "leat/io/file/file.hpp"
+#include "leat/train/checkpoint/checkpoint_directory.hpp"
+#include "leat/train/monitored/checkpoint_saver_hook.hpp"
+#include "leat/train/monitored/monitored_session.hpp"
+#include "leat/train/supervisor/session_manager.hpp"
+#include "leat/train/supervisor/supervisor.hpp"
+#include "support/effort.hpp"
+#include "support/outcome_of.hpp"
+#include "train/checkpoint/saver_support.hpp"
+
+namespace rank_restart_test {
+
+using namespace leat_test;
+using leat::errc;
+using leat::saver;
+using leat::saver_options;
+using leat::task;
+using leat::sim::world;
+
+task<> restore(std::string directory, program& p, saver_options o, std::string& path) {
+  saver s = co_await saver::open(std::move(directory), p.what, std::move(o));
+  const auto restored = co_await s.restore_latest();
+  path = restored.value_or("");
+}
+
+task<std::string> restored(std::string directory, program& p) {
+  std::string path;
+  co_await restore(std::move(directory), p, in_step(p), path);
+  co_return path;
+}
+
+void damage(world& w, const std::string& path) {
+  std::string bytes = w.files().read_file(path).value();
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  w.files().write_file(path, bytes);
+}
+
+// Rank 0 has saved one more than rank 1.
+task<> one_ahead() {
+  co_await save_of("/0", 10, 20, 30);
+  co_await save_of("/1", 10, 20);
+}
+
+leat::supervisor_options supervised(program& p) {
+  leat::supervisor_options o;
+  o.logdir = "/0";
+  o.state = &p.what;
+  o.global_step = [&p] { return p.m.step; };
+  o.saver = in_step(p);
+  o.save_model = leat::duration::zero();
+  o.write_events = false;
+  return o;
+}
+
+outcome refusal_of(leat::supervisor_options o) {
+  return outcome_of([&] { const leat::supervisor sv(std::move(o)); });
+}
+
+TEST_CASE("supervisor: in step with other ranks is a chief, who does not save by the clock",
+          "[train]") {
+  program p;
+  leat::supervisor_options o = supervised(p);
+  o.is_chief = false;
+  outcome refused = refusal_of(o);
+  CHECK(refused.code == errc::invalid_argument);
+  CHECK(contains(refused.text, "a worker has saver.in_step_with, and would delete"));
+  o = supervised(p);
+  o.save_model = std::chrono::seconds(600);
+  refused = refusal_of(o);
+  CHECK(refused.code == errc::invalid_argument);
+  CHECK(contains(refused.text, "save_model must be 0"));
+  CHECK(refusal_of(supervised(p)).text.empty());
+}
+
+task<> run_hooked(program& p, std::int64_t steps) {
+  leat::monitored_session_options o;
+  o.supervised = supervised(p);
+  o.supervised.save_model = std::chrono::seconds(600);
+  o.save_checkpoint_steps = steps;
+  leat::monitored_session s(std::move(o));
+  const auto body = []() -> task<> { co_return; };
+  co_await s.managed(body);
+}
+
+TEST_CASE("monitored_session: in step with other ranks nothing is saved by the clock", "[train]") {
+  in_world([](world&) -> task<> {
+    program p;
+    const outcome refused = co_await outcome_of(run_hooked(p, 0));
+    CHECK(refused.code == errc::invalid_argument);
+    CHECK(contains(refused.text, "give an interval in steps"));
+    CHECK((co_await outcome_of(run_hooked(p, 10))).text.empty());
+  });
+}
+
+TEST_CASE("session_manager: who waits for a checkpoint does not delete what not all ranks have",
+          "[train]") {
+  in_world([](world& here) -> task<> {
+    co_await one_ahead();
+    const names before = checkpoints_in(here);
+    program p;
+    saver s = co_await saver::open("/0", p.what, in_step(p));
+    leat::session_manager m;
+    const auto wait = [](leat::session_manager& with, saver& from, bool as_chief) -> task<> {
+      leat::restore_source source;
+      source.from = &from;
+      source.wait_for_checkpoint = as_chief;
+      if (as_chief) {
+        co_await with.prepare_session(std::move(source));
+      } else {
+        co_await with.wait_for_session({}, std::move(source));
+      }
+    };
+    for (const bool as_chief : {false, true}) {
+      const outcome refused = co_await outcome_of(wait(m, s, as_chief));
+      CHECK(refused.code == errc::invalid_argument);
+      CHECK(contains(refused.text, as_chief ? "who waits for a checkpoint" : "a worker"));
+    }
+    CHECK(checkpoints_in(here) == before);
+  });
+}
+
+// The old process of rank 1 saves when the new one of rank 0 has looked.
+TEST_CASE("saver: a rank that goes back looks again for what an old process has saved", "[train]") {
+  in_world([](world& here) -> task<> {
+    co_await one_ahead();
+    const std::string thirty = here.files().read_file("/0/model.ckpt-30").value();
+    program p;
+    saver_options o = in_step(p);
+    o.on_refused = [&](const std::string&, const std::exception_ptr&) {
+      here.files().write_file("/1/model.ckpt-30", thirty);
+    };
+    std::string path;
+    co_await restore("/0", p, std::move(o), path);
+    CHECK(path == "/0/model.ckpt-30");
+    CHECK(p.m.is(30));
+    program q;
+    CHECK(co_await restored("/1", q) == "/1/model.ckpt-30");
+  });
+}
+
+TEST_CASE("saver: a rank does not go back while others go on saving", "[train]") {
+  in_world([](world& here) -> task<> {
+    co_await one_ahead();
+    const std::string thirty = here.files().read_file("/0/model.ckpt-30").value();
+    int next = 40;
+    program p;
+    saver_options o = in_step(p);
+    o.on_refused = [&](const std::string&, const std::exception_ptr&) {
+      here.files().write_file("/1/model.ckpt-" + std::to_string(next++), thirty);
+    };
+    std::string path;
+    const outcome refused = co_await outcome_of(restore("/0", p, std::move(o), path));
+    CHECK(refused.code == errc::failed_precondition);
+    CHECK(contains(refused.text, "/0: other ranks save while this one is restored"));
+    CHECK(co_await leat::checkpoint_exists("/0/model.ckpt-30"));
+  });
+}
+
+TEST_CASE("saver: what a rank has taken back stays away when the machine stops", "[train]") {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    world w(seed);
+    w.run([&](world& here) -> task<> {
+      co_await one_ahead();
+      if (seed % 2 == 1) {  // a process was killed that had come so far, and nothing is synced
+        here.files().write_file("/0/checkpoint", "model_checkpoint_path: \"model.ckpt-20\"\n");
+        co_await leat::remove_file("/0/model.ckpt-30");
+      }
+      program p;
+      CHECK(co_await restored("/0", p) == "/0/model.ckpt-20");
+      here.files().crash();
+      here.files().restart();
+      const names after = checkpoints_in(here);
+      CHECK(after ==
+            names{"/0/model.ckpt-10", "/0/model.ckpt-20", "/1/model.ckpt-10", "/1/model.ckpt-20"});
+    });
+  }
+}
+
+// All start at once: each may delete what another is about to read.
+TEST_CASE("saver: ranks that go back at the same time agree on a step", "[train]") {
+  for (std::uint64_t seed = 0; seed < (slow_build ? 60 : 200); ++seed) {
+    world w(seed);
+    std::string first;
+    std::string second;
+    w.run([&](world& here) -> task<> {
+      co_await save_of("/0", 10, 20, 30, 40);
+      co_await save_of("/1", 10, 20, 30, 40);
+      damage(here, "/0/model.ckpt-30");
+      damage(here, "/0/model.ckpt-40");
+      program p;
+      program q;
+      leat::task_group both("ranks");
+      both.spawn(restore("/0", p, in_step(p), first));
+      for (std::uint64_t i = 0; i < seed % 20; ++i) co_await leat::checkpoint_exists("/0/x");
+      both.spawn(restore("/1", q, in_step(q), second));
+      co_await both.join();
+    });
+    CHECK(first == "/0/model.ckpt-20");
+    CHECK(second == "/1/model.ckpt-20");
+  }
+}
+
+TEST_CASE("saver: a rank that went back lists what it went back to", "[train]") {
+  in_world([](world& here) -> task<> {
+    co_await one_ahead();
+    program p;
+    co_await restored("/0", p);
+    CHECK((co_await leat::latest_checkpoint("/0")).value() == "/0/model.ckpt-20");
+    program strict;
+    saver_options o = strict.options();
+    o.strict = true;
+    std::string path;
+    co_await restore("/0", strict, std::move(o), path);
+    CHECK(path == "/0/model.ckpt-20");
+    // What it saves then is adopted though a kill left it out of the list.
+    const std::string list = here.files().read_file("/0/checkpoint").value();
+    program next;
+    saver s = co_await saver::open("/0", next.what, in_step(next));
+    co_await s.restore_latest();
+    const std::string saved = co_await save(s, next, 25);
+    here.files().write_file("/0/checkpoint", list);
+    here.files().write_file(saved, here.files().read_file(saved).value());
+    program last;
+    saver t = co_await saver::open("/0", last.what, last.options());
+    CHECK(t.last_checkpoints() == names{"/0/model.ckpt-10", "/0/model.ckpt-20", saved});
+    CHECK((co_await t.restore_latest()).value() == saved);
+  });
+}
+
+TEST_CASE("saver: a rank whose neighbour has no directory begins nothing anew", "[train]") {
+  in_world([](world&) -> task<> {
+    co_await save_of("/0", 10);
+    program p;
+    std::string path;
+    const outcome refused = co_await outcome_of(restore("/0", p, in_step(p), path));
+    CHECK(refused.code == errc::failed_precondition);
+    CHECK(contains(refused.text, "the directory '/1' of a rank does not exist"));
+    CHECK(contains(refused.text, "/1 has none; /0 has 10"));
+    CHECK(co_await leat::checkpoint_exists("/0/model.ckpt-10"));
+  });
+}
+
+TEST_CASE("saver: a strict rank fails where the newest step of all is damaged", "[train]") {
+  in_world([](world& here) -> task<> {
+    co_await one_ahead();
+    program p;
+    saver_options o = in_step(p);
+    o.strict = true;
+    std::string path;
+    co_await restore("/1", p, o, path);
+    CHECK(path == "/1/model.ckpt-20");  // that not all have 30 is no damage
+    damage(here, "/0/model.ckpt-20");
+    const outcome refused = co_await outcome_of(restore("/1", p, o, path));
+    CHECK(refused.code == errc::data_loss);
+    CHECK(contains(refused.text, "/0/model.ckpt-20"));
+    CHECK(co_await leat::checkpoint_exists("/0/model.ckpt-30"));
+  });
+}
+
+TEST_CASE("saver: a directory with the name of a checkpoint is none", "[train]") {
+  in_world([](world& here) -> task<> {
+    co_await one_ahead();
+    for (const std::string rank : {"/0", "/1"}) {
+      here.files().make_directory(rank + "/model.ckpt-40");
+      program p;
+      CHECK(co_await restored(rank, p) == rank + "/model.ckpt-20");
+    }
+  });
+}
+
+TEST_CASE("saver: of two names of one step the one counts that the saver gives", "[train]") {
+  in_world([](world&) -> task<> {
+    co_await one_ahead();
+    program p;
+    saver_options padded = p.options();
+    padded.pad_step_number = true;
+    saver s = co_await saver::open("/0", p.what, padded);
+    co_await save(s, p, 20);
+    program q;
+    CHECK(co_await restored("/0", q) == "/0/model.ckpt-20");
+    padded = in_step(q);
+    padded.pad_step_number = true;
+    std::string path;
+    co_await restore("/0", q, padded, path);
+    CHECK(path == "/0/model.ckpt-00000020");
+  });
+}
+
+}  // namespace rank_restart_test

@@ -1,0 +1,181 @@
+// Which checkpoints savers pass over, such as those of another program, and which end the search.
+
+#include <exception>
+#include <functional>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "leat/base/error.hpp"
+#include "leat/train/checkpoint/saver.hpp"
+#include "support/leat_test.hpp"
+#include "support/outcome_of.hpp"
+#include "train/checkpoint/saver_support.hpp"
+
+namespace saver_going_back_test {
+
+using namespace leat_test;
+using leat::checkpoint_registry;
+using leat::errc;
+using leat::saver;
+using leat::saver_options;
+using leat::task;
+using leat::sim::world;
+
+// Restores itself as it is told to.
+struct object {
+  std::string save() const { return value; }
+  void restore(std::string_view bytes) {
+    if (check) check(bytes);
+    value = bytes;
+  }
+  std::string value = "old";
+  std::function<void(std::string_view)> check = {};
+};
+
+// Its checkpoints 1 and 2, the newer of which it does not take.
+struct program_of_object {
+  program_of_object() { what.add("object", thing); }
+
+  saver_options options() {
+    saver_options o;
+    o.on_refused = [this](const std::string& path, const std::exception_ptr& e) {
+      refused.push_back(path);
+      why = e;
+    };
+    return o;
+  }
+  task<> save_two(saver& s) {
+    co_await s.save(1);
+    thing.value = "new";
+    co_await s.save(2);
+    thing.value = "mine";
+  }
+  template <class Error>
+  void refuse_newer_with(Error e) {
+    thing.check = [e](std::string_view bytes) {
+      if (bytes == "new") throw e;
+    };
+  }
+
+  object thing;
+  checkpoint_registry what;
+  names refused;
+  std::exception_ptr why;
+};
+
+TEST_CASE("saver: whatever an object throws at its bytes refuses the checkpoint, by name",
+          "[train]") {
+  in_world([](world&) -> task<> {
+    program_of_object p;
+    saver s = co_await saver::open("/d", p.what, p.options());
+    co_await p.save_two(s);
+    p.refuse_newer_with(std::out_of_range("cannot parse 'new'"));
+    const auto restored = co_await s.restore_latest();
+    CHECK(restored == "/d/model.ckpt-1");
+    CHECK(p.thing.value == "old");
+    CHECK(p.refused == names{"/d/model.ckpt-2"});
+    std::string said;
+    std::string within;
+    try {
+      std::rethrow_exception(p.why);
+    } catch (const leat::failure& e) {
+      CHECK(e.code() == errc::invalid_argument);
+      said = e.what();
+      try {
+        std::rethrow_if_nested(e);
+      } catch (const std::out_of_range& original) {
+        within = original.what();
+      }
+    }
+    CHECK(contains(said, "/d/model.ckpt-2: entry 'object' is refused: cannot parse 'new'"));
+    CHECK(within == "cannot parse 'new'");
+  });
+}
+
+TEST_CASE("saver: an object that has no memory refuses nothing", "[train]") {
+  in_world([](world&) -> task<> {
+    program_of_object p;
+    saver s = co_await saver::open("/d", p.what, p.options());
+    co_await p.save_two(s);
+    p.refuse_newer_with(std::bad_alloc());
+    bool none = false;
+    try {
+      co_await s.restore_latest();
+    } catch (const std::bad_alloc&) {
+      none = true;
+    }
+    CHECK(none);
+    CHECK(p.refused.empty());
+    CHECK(p.thing.value == "mine");
+  });
+}
+
+TEST_CASE("saver: from a whole checkpoint that cannot be gone on from none goes back unasked",
+          "[train]") {
+  in_world([](world& w) -> task<> {
+    for (const errc code : {errc::failed_precondition, errc::data_loss}) {
+      const std::string directory = code == errc::data_loss ? "/damaged" : "/changed";
+      program_of_object p;
+      saver s = co_await saver::open(directory, p.what, p.options());
+      co_await p.save_two(s);
+      p.refuse_newer_with(leat::failure(code, "/in/a has changed"));
+      const outcome o = co_await outcome_of(restore_latest(s));
+      CHECK(o.code == code);
+      CHECK(contains(
+          o.text,
+          directory +
+              "/model.ckpt-2: entry 'object' is refused: /in/a has "
+              "changed; to keep the other values and the initial one "
+              "of this entry: saver_options::left_out = {\"object\"}; "
+              "the checkpoint is whole, so none before it is taken: "
+              "put this right, leave the entry out by saver_options::left_out, or go back by "
+              "saver_options::pass_over_whole"));
+      CHECK(p.refused.empty());
+      CHECK(p.thing.value == "mine");
+
+      saver_options anyway = p.options();
+      anyway.pass_over_whole = true;
+      saver back = co_await saver::open(directory, p.what, anyway);
+      const auto restored = co_await back.restore_latest();
+      CHECK(restored == directory + "/model.ckpt-1");
+      CHECK(p.refused == names{directory + "/model.ckpt-2"});
+
+      // Nor behind one that is damaged.
+      co_await s.save(3);
+      w.files().write_file(directory + "/model.ckpt-3", "");
+      const outcome behind = co_await outcome_of(restore_latest(s));
+      CHECK(behind.code == code);
+      CHECK(contains(behind.text, directory + "/model.ckpt-2: "));
+    }
+  });
+}
+
+TEST_CASE("saver: what is another's is passed over, and never deleted", "[train]") {
+  in_world([](world& w) -> task<> {
+    program p;
+    {
+      saver s = co_await saver::open("/d", p.what, two_of(p));
+      co_await save_all(s, p, 1, 2);
+    }
+    leat::checkpoint_registry what("another");
+    int x = 7;
+    what.add("x", x);
+    {
+      saver other = co_await saver::open("/d", what);
+      co_await other.save(50);
+    }
+    const auto theirs = w.files().read_file("/d/model.ckpt-50");
+    REQUIRE(theirs.has_value());
+    saver s = co_await saver::open("/d", p.what, two_of(p));
+    const auto restored = co_await s.restore_latest();
+    CHECK(restored == "/d/model.ckpt-2");
+    CHECK(p.m.is(2));
+    CHECK(p.refused == names{"/d/model.ckpt-50"});
+    co_await save_all(s, p, 3, 4, 5);
+    CHECK(checkpoints_in(w) == names{"/d/model.ckpt-4", "/d/model.ckpt-5", "/d/model.ckpt-50"});
+    CHECK(w.files().read_file("/d/model.ckpt-50") == theirs);
+  });
+}
+
+}  // namespace saver_going_back_test

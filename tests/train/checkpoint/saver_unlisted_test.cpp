@@ -1,0 +1,396 @@
+// Checkpoints that a program had no time to list before it was killed, and what looks like them.
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "leat/async/sleep.hpp"
+#include "leat/base/error.hpp"
+#include "leat/io/file/file.hpp"
+#include "leat/sim/world.hpp"
+#include "leat/train/checkpoint/checkpoint_directory.hpp"
+#include "leat/train/checkpoint/saver.hpp"
+#include "support/effort.hpp"
+#include "train/checkpoint/saver_support.hpp"
+
+namespace saver_unlisted_test {
+
+using namespace leat_test;
+using leat::saver;
+using leat::saver_options;
+using leat::task;
+using leat::sim::fault;
+using leat::sim::world;
+
+std::string path_of(std::int64_t step) { return "/d/model.ckpt-" + std::to_string(step); }
+
+// Saves so many steps from `first` on.
+task<> save_steps(program& p, std::int64_t first, int count) {
+  saver s = co_await saver::open("/d", p.what, two_of(p));
+  for (std::int64_t step = first; step < first + count; ++step) co_await save(s, p, step);
+}
+
+// What a new program restores; empty: nothing.
+task<std::string> restored(program& p) {
+  saver s = co_await saver::open("/d", p.what, two_of(p));
+  const auto path = co_await s.restore_latest();
+  co_return path.value_or("");
+}
+
+task<names> listed() {
+  const auto s = co_await leat::get_checkpoint_state("/d");
+  co_return s ? names(s->all_model_checkpoint_paths) : names();
+}
+
+task<names> adopted(program& p) {
+  const saver s = co_await saver::open("/d", p.what, two_of(p));
+  co_return s.last_checkpoints();
+}
+
+// A checkpoint of a step, made elsewhere, stands in the directory all at once.
+task<> put(world& w, program& p, std::int64_t step) {
+  saver s = co_await saver::open("/elsewhere", p.what, two_of(p));
+  const std::string made = co_await save(s, p, step);
+  w.files().write_file(path_of(step), w.files().read_file(made).value());
+  co_await leat::remove_checkpoint(made);
+}
+
+// The same of another program.
+task<> put_of_another(world& w, std::uint64_t step) {
+  leat::checkpoint_registry what("another");
+  int x = 1;
+  what.add("x", x);
+  saver s = co_await saver::open("/elsewhere", what);
+  const std::string made = co_await s.save(step);
+  const std::string path = path_of(static_cast<std::int64_t>(step));
+  w.files().write_file(path, w.files().read_file(made).value());
+  co_await leat::remove_checkpoint(made);
+}
+
+void damage(world& w, const std::string& path) {
+  std::string bytes = w.files().read_file(path).value();
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  w.files().write_file(path, bytes);
+}
+
+// Where the directory has steps 1 and 2, and somebody puts this beside them, it is left alone.
+void check_left_alone(const std::function<task<>(world& w)>& put_there, const std::string& path) {
+  in_world([&](world& w) -> task<> {
+    program p;
+    co_await save_steps(p, 1, 2);
+    co_await put_there(w);
+    const auto before = w.files().read_file(path);
+    REQUIRE(before.has_value());
+    const std::string found = co_await restored(p);
+    CHECK(found == path_of(2));
+    CHECK(p.m.is(2));
+    const names all = co_await adopted(p);
+    CHECK(all == names{path_of(1), path_of(2)});
+    co_await save_steps(p, 100, 5);
+    CHECK(w.files().read_file(path) == before);
+    CHECK(checkpoints_in(w).size() == 3);
+    CHECK(p.refused.empty());
+    CHECK(p.warnings.empty());
+  });
+}
+
+TEST_CASE(
+    "saver: a checkpoint that a crash has left unlisted, at any point, is restored and deleted",
+    "[train]") {
+  constexpr std::uint64_t seeds = slow_build ? 1 : 8;
+  int unlisted = 0;
+  for (const fault f : {fault::crash_before, fault::crash_after}) {
+    bool reached = true;
+    for (std::uint64_t n = 1; reached; ++n) {
+      for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+        world w(seed, {.files = {.plan = leat::sim::planned_fault{n, f}}});
+        w.files().make_directory("/d");
+        program p;
+        try {
+          w.run([&](world&) { return save_steps(p, 1, 4); });
+        } catch (const leat::failure&) {
+        }
+        reached = w.files().calls() >= n;
+        if (!w.files().crashed()) continue;
+        w.files().restart();
+        w.run([&](world& here) -> task<> {
+          names left = checkpoints_in(here);
+          std::erase_if(left, [](const std::string& path) { return contains(path, ".partial"); });
+          const names known = co_await listed();
+          program after;
+          const std::string found = co_await restored(after);
+          if (known.empty()) {  // in the first save: there is no state file to go by
+            CHECK(found.empty());
+            co_return;
+          }
+          // The newest of all that has its name, listed or not.
+          REQUIRE(after.m.is(after.m.step));
+          REQUIRE(found == *std::ranges::max_element(left));
+          if (std::ranges::find(known, found) == known.end()) ++unlisted;
+          // Other steps follow, which take no file's place.
+          co_await save_steps(after, after.m.step + 10, 3);
+          names now = co_await listed();
+          REQUIRE(now.size() == 2);
+          std::ranges::sort(now);
+          REQUIRE(checkpoints_in(here) == now);
+          REQUIRE(after.refused.empty());
+          REQUIRE(after.warnings.empty());
+        });
+      }
+    }
+  }
+  CHECK(unlisted > 0);
+}
+
+TEST_CASE("saver: what a state file could not be written for counts in the next run", "[train]") {
+  in_world([](world& w) -> task<> {
+    program p;
+    co_await save_steps(p, 1, 2);
+    co_await put(w, p, 4);
+    co_await put(w, p, 3);
+    co_await leat::sleep_for(std::chrono::hours(1));
+    const names all = co_await adopted(p);
+    CHECK(all == names{path_of(1), path_of(2), path_of(3), path_of(4)});
+    const names still = co_await listed();
+    CHECK(still == names{path_of(1), path_of(2)});  // nothing was written
+    const std::string found = co_await restored(p);
+    CHECK(found == path_of(4));
+    CHECK(p.m.is(4));
+    co_await save_steps(p, 5, 1);
+    CHECK(checkpoints_in(w) == names{path_of(4), path_of(5)});
+  });
+}
+
+TEST_CASE("saver: an unlisted checkpoint that is damaged is passed over, and deleted in its turn",
+          "[train]") {
+  in_world([](world& w) -> task<> {
+    program p;
+    co_await save_steps(p, 1, 2);
+    co_await put(w, p, 3);
+    damage(w, path_of(3));
+    const std::string found = co_await restored(p);
+    CHECK(found == path_of(2));
+    CHECK(p.m.is(2));
+    CHECK(p.refused == names{path_of(3)});
+    co_await save_steps(p, 4, 2);
+    CHECK(checkpoints_in(w) == names{path_of(4), path_of(5)});
+  });
+}
+
+TEST_CASE("saver: who leaves listed checkpoints alone leaves unlisted ones alone", "[train]") {
+  in_world([](world& w) -> task<> {
+    program p;
+    co_await save_steps(p, 1, 2);
+    co_await put(w, p, 3);
+    saver_options o = two_of(p);
+    o.adopt_listed = false;
+    saver s = co_await saver::open("/d", p.what, o);
+    co_await save_all(s, p, 4, 5, 6);
+    CHECK(checkpoints_in(w) == names{path_of(1), path_of(2), path_of(3), path_of(5), path_of(6)});
+  });
+}
+
+TEST_CASE("saver: a checkpoint that was taken out of the state file stays out", "[train]") {
+  in_world([](world& w) -> task<> {
+    program p;
+    co_await save_steps(p, 1, 2);
+    co_await leat::sleep_for(std::chrono::seconds(1));
+    w.files().write_file("/d/checkpoint",
+                         "model_checkpoint_path: 'model.ckpt-1'\n"
+                         "all_model_checkpoint_paths: 'model.ckpt-1'\n");
+    const std::string found = co_await restored(p);
+    CHECK(found == path_of(1));
+    const names all = co_await adopted(p);
+    CHECK(all == names{path_of(1)});
+    co_await save_steps(p, 10, 2);
+    CHECK(checkpoints_in(w) == names{path_of(10), path_of(11), path_of(2)});
+  });
+}
+
+TEST_CASE("saver: who has chosen an older one gets no newer one that is listed", "[train]") {
+  in_world([](world& w) -> task<> {
+    program p;
+    co_await save_steps(p, 4, 2);
+    co_await leat::sleep_for(std::chrono::seconds(1));
+    w.files().write_file("/d/checkpoint",
+                         "model_checkpoint_path: 'model.ckpt-4'\n"
+                         "all_model_checkpoint_paths: ['model.ckpt-4', 'model.ckpt-5']\n");
+    co_await put(w, p, 6);
+    damage(w, path_of(6));
+    const std::string found = co_await restored(p);
+    CHECK(found == path_of(4));
+    CHECK(p.refused == names{path_of(6)});
+  });
+}
+
+TEST_CASE("saver: with a state file that is damaged, no more is taken over than may be kept",
+          "[train]") {
+  in_world([](world& w) -> task<> {
+    program p;
+    saver_options o = two_of(p);
+    o.keep_every = std::chrono::hours(1);
+    {
+      saver s = co_await saver::open("/d", p.what, o);
+      for (std::int64_t step = 1; step <= 6; ++step) {
+        co_await leat::sleep_for(std::chrono::hours(1));
+        co_await save(s, p, step);
+      }
+    }
+    co_await put_of_another(w, 7);
+    const names before = checkpoints_in(w);
+    REQUIRE(before.size() == 7);  // all kept for ever, but 5 and 6
+    w.files().write_file("/d/checkpoint", "\x01\x02");
+    o.keep_every = {};  // from here on none is
+    saver s = co_await saver::open("/d", p.what, o);
+    CHECK(p.warnings.size() == 1);
+    CHECK(contains(p.warnings.at(0), "/d/checkpoint: the state file cannot be read"));
+    CHECK(s.last_checkpoints() == names{path_of(5), path_of(6)});
+    co_await save_all(s, p, 8, 9);
+    CHECK(checkpoints_in(w) == names{path_of(1), path_of(2), path_of(3), path_of(4), path_of(7),
+                                     path_of(8), path_of(9)});
+    CHECK(p.warnings.size() == 1);
+
+    w.files().write_file("/d/checkpoint", "\x01\x02");
+    o.max_to_keep = std::nullopt;  // none is deleted, and so all of this program are listed
+    const saver all = co_await saver::open("/d", p.what, o);
+    CHECK(all.last_checkpoints() ==
+          names{path_of(1), path_of(2), path_of(3), path_of(4), path_of(8), path_of(9)});
+    o.max_to_keep = 0;
+    const saver none = co_await saver::open("/d", p.what, o);
+    CHECK(none.last_checkpoints().empty());
+  });
+}
+
+TEST_CASE("saver: without a state file there is nothing to go on with", "[train]") {
+  in_world([](world& w) -> task<> {
+    program p;
+    co_await put(w, p, 3);
+    const std::string found = co_await restored(p);
+    CHECK(found.empty());
+    REQUIRE(p.warnings.size() == 1);
+    CHECK(contains(p.warnings[0],
+                   "/d: complete checkpoints of this program that no state file lists: 1, the "
+                   "newest model.ckpt-3; none is taken, and each is left alone until its step is "
+                   "saved again. To go on from there end the program and write "
+                   "model_checkpoint_path: \"model.ckpt-3\" into /d/checkpoint"));
+    co_await save_steps(p, 10, 3);
+    CHECK(checkpoints_in(w) == names{path_of(11), path_of(12), path_of(3)});
+  });
+}
+
+TEST_CASE("saver: who has lost the state file is told how to go on", "[train]") {
+  in_world([](world& w) -> task<> {
+    program p;
+    co_await save_steps(p, 8, 3);
+    co_await put_of_another(w, 70);
+    w.files().write_file(path_of(80), "no checkpoint");
+    co_await leat::remove_file("/d/checkpoint");
+    const std::string none = co_await restored(p);
+    CHECK(none.empty());
+    REQUIRE(p.warnings.size() == 1);
+    CHECK(contains(p.warnings[0], ": 2, the newest model.ckpt-10; "));
+    const std::size_t begin = p.warnings[0].find("model_checkpoint_path");
+    const std::size_t end = p.warnings[0].find(" into ");
+    w.files().write_file("/d/checkpoint", p.warnings[0].substr(begin, end - begin));
+    const std::string found = co_await restored(p);
+    CHECK(found == path_of(10));
+    CHECK(p.m.is(10));
+    CHECK(p.warnings.size() == 1);
+  });
+}
+
+TEST_CASE("saver: who has lost the state file is told a line of one, whatever the name",
+          "[train]") {
+  in_world([](world&) -> task<> {
+    program p;
+    saver_options o = p.options();
+    o.basename = "my \"best\"";
+    {
+      saver s = co_await saver::open("/d", p.what, o);
+      co_await save(s, p, 3);
+    }
+    co_await leat::remove_file("/d/checkpoint");
+    co_await leat_test::open_only("/d", p.what, o);
+    REQUIRE(p.warnings.size() == 1);
+    CHECK(contains(p.warnings[0], R"(write model_checkpoint_path: "my \"best\"-3" into )"));
+  });
+}
+
+TEST_CASE("saver: a file of another kind under the name of a checkpoint is left alone", "[train]") {
+  const auto text = [](world& w) -> task<> {
+    w.files().write_file(path_of(3), "no checkpoint");
+    co_return;
+  };
+  check_left_alone(text, path_of(3));
+}
+
+TEST_CASE("saver: a checkpoint that is cut off is left alone", "[train]") {
+  const auto half = [](world& w) -> task<> {
+    program p;
+    co_await put(w, p, 3);
+    const std::string bytes = w.files().read_file(path_of(3)).value();
+    w.files().write_file(path_of(3), bytes.substr(0, bytes.size() - 1));
+  };
+  check_left_alone(half, path_of(3));
+}
+
+TEST_CASE("saver: an unlisted checkpoint of another program is left alone", "[train]") {
+  check_left_alone([](world& w) { return put_of_another(w, 3); }, path_of(3));
+}
+
+TEST_CASE("saver: an unlisted checkpoint of an earlier step is left alone, however new",
+          "[train]") {
+  const auto earlier = [](world& w) -> task<> {
+    program p;
+    co_await put(w, p, 0);
+  };
+  check_left_alone(earlier, path_of(0));
+}
+
+TEST_CASE("saver: a checkpoint under another basename is left alone", "[train]") {
+  const auto other = [](world& w) -> task<> {
+    program p;
+    co_await put(w, p, 3);
+    w.files().write_file("/d/model.ckpt-best-3", w.files().read_file(path_of(3)).value());
+    co_await leat::remove_checkpoint(path_of(3));
+  };
+  check_left_alone(other, "/d/model.ckpt-best-3");
+}
+
+TEST_CASE("saver: what cannot be read while a saver is opened is not adopted, and never deleted",
+          "[train]") {
+  const auto begin = [](world& here) -> task<> {
+    leat::checkpoint_registry what("another");
+    int x = 0;
+    what.add("x", x);
+    saver other = co_await saver::open("/d", what);
+    co_await other.save(50);
+    here.files().write_file("/d/checkpoint", "no state");
+  };
+  world before(1);
+  before.run([&](world& here) -> task<> { co_await begin(here); });
+  const std::uint64_t calls = before.files().calls();
+  int opened = 0;
+  for (std::uint64_t n = 1; n <= 12; ++n) {
+    world w(1,
+            {.files = {.plan = leat::sim::planned_fault{calls + n, leat::sim::fault::io_error}}});
+    w.run([&](world& here) -> task<> {
+      co_await begin(here);
+      program p;
+      std::exception_ptr error;
+      try {
+        saver s = co_await saver::open("/d", p.what, two_of(p));
+        ++opened;
+        CHECK(s.last_checkpoints().empty());
+        co_await save_all(s, p, 60, 70, 80);
+      } catch (const leat::failure&) {
+        error = std::current_exception();
+      }
+      CHECK(here.files().read_file("/d/model.ckpt-50").has_value());
+    });
+  }
+  CHECK(opened > 0);
+}
+
+}  // namespace saver_unlisted_test

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include "leat/train/monitored/session_hook.hpp"
+#include "train/supervised.hpp"
+
+namespace leat_test {
+
+/// A supervisor that does nothing but what hooks ask for, and a hook between its sessions and runs.
+struct hooked {
+  explicit hooked(learner& program, leat::session_hook& h)
+      : l(program), sv(options(program)), hook(h) {}
+
+  static leat::supervisor_options options(learner& program) {
+    leat::supervisor_options o = program.options();
+    o.save_model = o.save_summaries = leat::duration::zero();
+    o.save_at_end = false;
+    return o;
+  }
+  leat::task<> in_session(std::function<leat::task<>()> body) {
+    const std::function<leat::task<>(leat::session&)> whole =
+        [&](leat::session& s) -> leat::task<> {
+      opened = &s;
+      co_await body();
+    };
+    co_await sv.managed(whole);
+  }
+  /// True: it asks for a stop.
+  leat::task<bool> create() {
+    leat::run_context none(sv, *opened);
+    co_await hook.after_create_session(none);
+    co_return none.stop_requested();
+  }
+  leat::task<bool> run_at(std::int64_t step, leat::named_values results = leat::named_values()) {
+    leat::run_context run(sv, *opened);
+    co_await hook.before_run(run);
+    l.step = step;
+    run.results() = std::move(results);
+    co_await hook.after_run(run);
+    co_return run.stop_requested();
+  }
+  leat::task<> end() {
+    leat::run_context none(sv, *opened);
+    co_await hook.end(none);
+  }
+
+  learner& l;
+  leat::supervisor sv;
+  leat::session_hook& hook;
+  leat::session* opened = nullptr;
+};
+
+}  // namespace leat_test

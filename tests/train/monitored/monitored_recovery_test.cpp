@@ -1,0 +1,393 @@
+// Failures that pass: cases 90, 91 and 93 of how TensorFlow's MonitoredSession behaves, by their
+// numbers; with a limit, growing delays, and input that goes back with the state.
+
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+
+#include "leat/async/task_group.hpp"
+#include "leat/io/reader/line_reader.hpp"
+#include "leat/pipeline/pipeline.hpp"
+#include "leat/train/monitored/checkpoint_saver_hook.hpp"
+#include "leat/train/monitored/monitored_session.hpp"
+#include "leat/train/monitored/stop_at_step_hook.hpp"
+#include "support/effort.hpp"
+#include "train/monitored/monitored.hpp"
+
+namespace monitored_recovery_test {
+
+using namespace std::chrono_literals;
+using leat::errc;
+using leat::failure;
+using leat::monitored_session;
+using leat::run_context;
+using leat::session;
+using leat::task;
+using leat_test::contains;
+using leat_test::fails_once;
+using leat_test::has_file;
+using leat_test::hook_of;
+using leat_test::in_world;
+using leat_test::monitored_learner;
+using leat_test::run_to_the_end;
+using leat_test::some_of;
+using leat_test::thrown_by;
+using leat_test::words;
+
+TEST_CASE("90. aborted or unavailable once: the same run goes on from the checkpoint", "[train]") {
+  for (const errc code : {errc::aborted, errc::unavailable}) {
+    for (const bool saved : {false, true}) {
+      in_world([&](leat::sim::world& w) -> task<> {
+        monitored_learner l;
+        leat::monitored_session_options o = l.monitored(saved ? "/run" : "");
+        o.save_checkpoint_steps = 1;
+        o.hooks.push_back(fails_once(4, code));
+        monitored_session s(std::move(o));
+        const std::function<task<std::int64_t>()> read = [&]() -> task<std::int64_t> {
+          co_return l.step;
+        };
+        const std::function<task<>()> body = [&]() -> task<> {
+          const std::int64_t none = co_await s.run(read);
+          CHECK(none == 0);
+          const std::int64_t one = co_await s.run(l.learning());
+          CHECK(one == 1);
+          const std::int64_t two = co_await s.run(l.learning());
+          CHECK(two == 2);
+          const auto begin = w.now();
+          const std::int64_t third = co_await s.run(l.learning());
+          CHECK(third == (saved ? 3 : 1));
+          CHECK(w.now() - begin >= 500ms);
+          CHECK_FALSE(s.should_stop());
+          const std::int64_t fourth = co_await s.run(l.learning());
+          CHECK(fourth == (saved ? 4 : 2));
+        };
+        co_await s.managed(body);
+        CHECK(l.created == 2);
+        CHECK(l.open == 0);
+        CHECK(l.delays.size() == 1);
+        CHECK(l.weight == 1 + 0.5 * static_cast<double>(l.step));
+      });
+    }
+  }
+}
+
+TEST_CASE("91. aborted once while the session is created", "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    monitored_learner l;
+    leat::monitored_session_options o = l.monitored("");
+    o.supervised.sessions.init_fn = [n = 0](session&) mutable -> task<> {
+      if (++n == 1) throw failure(errc::aborted, "not yet");
+      co_return;
+    };
+    monitored_session s(std::move(o));
+    const std::function<task<>()> body = [&]() -> task<> { co_await s.run(l.learning()); };
+    CHECK(co_await thrown_by(s.managed(body)) == "");
+    CHECK(l.step == 1);
+    CHECK(l.created == 2);
+    CHECK(l.open == 0);
+  });
+}
+
+TEST_CASE("91. of a session, too, the last error leaves when all attempts have failed", "[train]") {
+  for (const bool in_step : {false, true}) {
+    in_world([&](leat::sim::world&) -> task<> {
+      monitored_learner l;
+      leat::monitored_session_options o = l.monitored("");
+      o.retry.attempts = 4;
+      o.retry.seed = 1;
+      int failed = 0;
+      const std::function<task<>()> fail = [&]() -> task<> {
+        throw failure(errc::unavailable, "failure " + std::to_string(++failed));
+        co_return;
+      };
+      if (!in_step) o.supervised.sessions.init_fn = [&](session&) { return fail(); };
+      monitored_session s(std::move(o));
+      bool stopped = false;
+      const std::function<task<>()> body = [&]() -> task<> {
+        const std::string why = co_await thrown_by(s.run(fail));  // and is thrown all the same
+        stopped = s.should_stop();
+        if (in_step) throw std::runtime_error(why);
+      };
+      const std::string why = co_await thrown_by(s.managed(body));
+      CHECK(contains(why, "failure 4"));
+      CHECK(failed == 4);
+      CHECK(l.created == 4);
+      CHECK(l.open == 0);
+      CHECK(stopped == in_step);  // nothing is open any more
+      REQUIRE(l.delays.size() == 3);
+      const std::vector<leat::duration> most{1s, 2s, 4s};
+      for (std::size_t i = 0; i < 3; ++i) {
+        CHECK(l.delays[i] <= most[i]);
+        CHECK(l.delays[i] >= most[i] / 2);
+      }
+    });
+  }
+}
+
+TEST_CASE("91. a run that goes well takes the failures back", "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    monitored_learner l;
+    leat::monitored_session_options o = l.monitored();
+    o.save_checkpoint_steps = 1;
+    o.retry.attempts = 2;
+    for (const int run : {2, 5, 8, 11}) o.hooks.push_back(fails_once(run, errc::aborted));
+    monitored_session s(std::move(o));
+    const std::function<task<>()> body = [&]() -> task<> {
+      while (l.step < 20) co_await s.run(l.learning());
+    };
+    CHECK(co_await thrown_by(s.managed(body)) == "");
+    CHECK(l.step == 20);
+    CHECK(l.created > 2);
+    for (const leat::duration d : l.delays) CHECK(d <= 1s);
+  });
+}
+
+TEST_CASE("monitored_session: runs that only repeat lost steps take no failure back", "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    monitored_learner l;
+    leat::monitored_session_options o = l.monitored("");
+    o.retry.attempts = 3;
+    monitored_session s(std::move(o));
+    const std::function<task<>()> step = [&]() -> task<> {
+      if (l.step == 2) throw failure(errc::unavailable, "the third step cannot be done");
+      l.learn();
+      co_return;
+    };
+    const std::function<task<>()> body = [&]() -> task<> {
+      for (int i = 0; i < 100; ++i) co_await s.run(step);
+    };
+    CHECK(contains(co_await thrown_by(s.managed(body)), "cannot be done"));
+    CHECK(l.created == 3);
+    CHECK(l.open == 0);
+  });
+}
+
+TEST_CASE("93. aborted, from a background task: another session, and no stop", "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    monitored_learner l;
+    leat::monitored_session_options o = l.monitored();
+    o.save_checkpoint_steps = 1;
+    monitored_session s(std::move(o));
+    const auto report = [&](errc code) {
+      s.get_supervisor().coord().request_stop(
+          std::make_exception_ptr(failure(code, "from a task")));
+    };
+    const std::function<task<>()> body = [&]() -> task<> {
+      co_await s.run(l.learning());
+      report(errc::aborted);
+      CHECK_FALSE(s.should_stop());
+      const std::int64_t two = co_await s.run(l.learning());
+      CHECK(two == 2);
+      CHECK(l.created == 2);
+      CHECK_FALSE(s.should_stop());
+      report(errc::unknown);
+      CHECK(s.should_stop());
+    };
+    CHECK(contains(co_await thrown_by(s.managed(body)), "from a task"));
+    CHECK(l.created == 2);
+  });
+}
+
+TEST_CASE("93. aborted, from a background task, ends the wait of a step", "[train]") {
+  in_world([](leat::sim::world& w) -> task<> {
+    monitored_learner l;
+    leat::monitored_session_options o = l.monitored();
+    o.supervised.save_model = 1h;
+    leat::function_hook_options hook;
+    hook.after_create_session = [&](run_context& none) -> task<> {
+      if (l.created > 1) co_return;
+      none.get_supervisor().loop(1min, [n = 0]() mutable -> task<> {
+        if (++n == 2) throw failure(errc::aborted, "a service");
+        co_return;
+      });
+    };
+    o.hooks.push_back(hook_of(hook));
+    monitored_session s(std::move(o));
+    const auto begin = w.now();
+    const std::function<task<>()> body = [&]() -> task<> {
+      const auto step = [&]() -> task<> {
+        ++l.step;
+        if (l.created == 1) co_await leat::sleep_for(10h);
+      };
+      co_await s.run(step);
+    };
+    CHECK(co_await thrown_by(s.managed(body)) == "");
+    CHECK(w.now() - begin < 2min);
+    CHECK(l.created == 2);
+    CHECK(l.step == 1);  // what was cut has gone back
+  });
+}
+
+TEST_CASE("monitored_session: one that cannot begin anew says so", "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    monitored_learner l;
+    leat::monitored_session_options o = l.monitored("");
+    o.supervised.sessions.init = nullptr;
+    o.hooks.push_back(fails_once(2, errc::aborted));
+    monitored_session s(std::move(o));
+    const std::function<task<>()> body = [&]() -> task<> {
+      co_await run_to_the_end(s, l.learning());
+    };
+    const std::string why = co_await thrown_by(s.managed(body));
+    CHECK(contains(why, "it cannot begin anew: there is no checkpoint"));
+    CHECK(contains(why, "a peer has gone"));
+    CHECK(l.created == 2);
+    CHECK(l.open == 0);
+  });
+}
+
+TEST_CASE("monitored_session: what does not end is not restored beneath", "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    monitored_learner l;
+    leat::fifo_queue<int> end(1);
+    leat::monitored_session_options o = l.monitored();
+    o.supervised.stop_grace = 10s;
+    monitored_session s(std::move(o));
+    const std::function<task<>()> body = [&]() -> task<> {
+      const auto stubborn = [&]() -> task<> {
+        leat::task_group shield(leat::shielded, "stubborn");
+        const auto wait = [&]() -> task<> { static_cast<void>(co_await end.pop()); };
+        shield.spawn(wait());
+        co_await shield.join();
+      };
+      s.get_supervisor().coord().spawn(stubborn(), "stubborn");
+      const std::function<task<>()> fails = []() -> task<> {
+        throw failure(errc::unavailable, "a peer has gone");
+        co_return;
+      };
+      co_await s.run(fails);
+    };
+    CHECK(contains(co_await thrown_by(s.managed(body)), "a peer has gone"));
+    CHECK(l.created == 1);
+    REQUIRE(l.warnings.size() == 2);
+    CHECK(contains(l.warnings[0], "this has failed, too: "));
+    CHECK(contains(l.warnings[0], "stubborn"));
+    CHECK(contains(l.warnings[1], "a task does not end: nothing is restored beneath it"));
+    CHECK(end.try_push(1));
+    co_await leat::sleep_for(1s);
+  });
+}
+
+TEST_CASE("monitored_session: a request to stop ends the wait for another attempt", "[train]") {
+  in_world([](leat::sim::world& w) -> task<> {
+    monitored_learner l;
+    leat::monitored_session_options o = l.monitored();
+    o.retry.first_delay = o.retry.max_delay = 1h;
+    monitored_session s(std::move(o));
+    const std::function<task<>()> fails = []() -> task<> {
+      throw failure(errc::unavailable, "a peer has gone");
+      co_return;
+    };
+    const std::function<task<>()> body = [&]() -> task<> { co_await s.run(fails); };
+    leat::task_group group;
+    const auto begin = w.now();
+    std::string why;
+    const std::function<task<>()> work = [&]() -> task<> {
+      why = co_await thrown_by(s.managed(body));
+    };
+    group.spawn(work());
+    co_await leat::sleep_for(1min);
+    s.request_stop();
+    co_await group.join();
+    CHECK(contains(why, "a peer has gone"));
+    CHECK(w.now() - begin == 1min);
+    CHECK(l.open == 0);
+  });
+}
+
+auto lines_of_all_files() {
+  return leat::read_files<leat::line_reader>({.files = {"/in/*"}, .num_epochs = 2})
+      .map("text", [](std::string_view line) { return std::string(line); })
+      .shuffle({.capacity = 10, .seed = 2})
+      .prefetch(3);
+}
+
+// Input that is opened with its session: it goes back with the state, and ends on every way out.
+struct input {
+  [[nodiscard]] std::string save() const { return lines->save(); }
+  task<void> restore(std::string bytes) { return lines->restore(std::move(bytes)); }
+  task<session> open() {
+    lines.emplace(lines_of_all_files());
+    co_return session(nullptr, [this] { return lines->stop(); });
+  }
+  std::optional<decltype(lines_of_all_files())> lines;
+};
+
+// What is learnt of all lines, in order, with a failure now and then wherever it may come.
+task<std::string> learn_all(leat::sim::world& w, std::uint64_t one_in, int& created) {
+  input in;
+  std::string learnt;
+  std::int64_t step = 0;
+  leat::checkpoint_registry state("lines");
+  state.add("learnt", learnt);
+  state.add("global_step", step);
+  state.add("input", in);
+  const auto may_fail = [&] {
+    if (w.random().below(one_in) == 0) throw failure(errc::aborted, "now");
+  };
+  leat::monitored_session_options o;
+  o.supervised.logdir = "/run";
+  o.supervised.state = &state;
+  o.supervised.saver.durable = false;
+  o.supervised.sessions.open = [&]() -> task<session> {
+    ++created;
+    return in.open();
+  };
+  o.save_checkpoint_steps = 5;
+  o.retry.attempts = 1000;
+  o.retry.first_delay = 1ms;
+  leat::function_hook_options hook;
+  hook.before_run = hook.after_run = [&](run_context&) -> task<> {
+    may_fail();
+    co_return;
+  };
+  hook.after_create_session = [&](run_context& none) -> task<> {
+    none.get_supervisor().loop(20ms, [&]() -> task<> {
+      may_fail();
+      co_return;
+    });
+    co_return;
+  };
+  o.hooks.push_back(hook_of(hook));
+  monitored_session s(std::move(o));
+  const std::function<task<>()> learn = [&]() -> task<> {
+    auto line = co_await in.lines->next();
+    if (!line) throw failure(errc::out_of_range, "no more lines");
+    const std::string half = line->substr(0, line->size() / 2);
+    learnt += half;
+    co_await leat::sleep_for(std::chrono::microseconds(w.random().below(3000)));
+    may_fail();
+    learnt += line->substr(half.size()) + '\n';
+    ++step;
+  };
+  const std::function<task<>()> body = [&]() -> task<> {
+    while (!s.should_stop()) co_await s.run(learn);
+  };
+  co_await s.managed(body);
+  co_return learnt;
+}
+
+TEST_CASE("monitored_session: each line is learnt once, whatever fails and when", "[train]") {
+  std::string expected;
+  int all_created = 0;
+  const std::uint64_t seeds = some_of(40);
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    leat::sim::world w(seed);
+    for (char name = 'a'; name < 'd'; ++name) {
+      std::string text;
+      for (int i = 0; i < 12; ++i) text += name + std::to_string(100 + i) + '\n';
+      w.files().write_file(std::string("/in/") + name, text);
+    }
+    std::string learnt;
+    w.run([&](leat::sim::world& here) -> task<> {
+      learnt = co_await learn_all(here, seed == 1 ? 1'000'000 : 40, all_created);
+    });
+    if (expected.empty()) expected = learnt;
+    CHECK(learnt == expected);
+    CHECK(std::ranges::count(learnt, '\n') == 72);
+    CHECK(w.files().open_files() == 0);
+  }
+  CHECK(all_created > 2 * static_cast<int>(seeds));
+}
+
+}  // namespace monitored_recovery_test

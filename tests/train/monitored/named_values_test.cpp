@@ -1,0 +1,54 @@
+// Values by name: what goes into a step and what comes out.
+
+#include "leat/train/monitored/named_values.hpp"
+
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "support/refusal.hpp"
+
+namespace named_values_test {
+
+using leat::errc;
+using leat::named_values;
+using leat_test::contains;
+using leat_test::refusal;
+
+TEST_CASE("named_values: any type comes back as it was, in order", "[train]") {
+  named_values v;
+  v.add("rate", 0.5).add("name", "adam").add("sizes", std::vector<int>{1, 2}).add("steps", 7);
+  CHECK(v.get<double>("rate") == 0.5);
+  CHECK(v.get<std::string>("name") == "adam");
+  CHECK((v.get<std::vector<int>>("sizes") == std::vector<int>{1, 2}));
+  CHECK(v.get<int>("steps") == 7);
+  CHECK((v.names() == std::vector<std::string>{"rate", "name", "sizes", "steps"}));
+  CHECK(v.size() == 4);
+  CHECK(v.contains("rate"));
+  CHECK_FALSE(v.contains("rat"));
+  CHECK(named_values().empty());
+}
+
+TEST_CASE("named_values: a number of whatever type, or none", "[train]") {
+  named_values v;
+  v.add("float", 0.25F).add("int", -3).add("bool", true).add("text", "1");
+  CHECK(v.number("float") == 0.25);
+  CHECK(v.number("int") == -3.0);
+  CHECK(v.number("bool") == 1.0);
+  CHECK_FALSE(v.number("text").has_value());
+}
+
+TEST_CASE("named_values: what is not there, twice there, or of another type", "[train]") {
+  named_values v;
+  CHECK(contains(refusal([&] { return v.get<int>("a"); }, errc::not_found), "there is none"));
+  v.add("a", 1).add("b", 2);
+  CHECK(contains(refusal([&] { return v.number("c"); }, errc::not_found), "there are 'a', 'b'"));
+  CHECK(contains(refusal([&] { return v.get<long>("a"); }), "'a' is of another type"));
+  CHECK(contains(refusal([&] { return v.add("a", 3).size(); }, errc::already_exists), "'a'"));
+  CHECK(contains(refusal([&] { return v.add("", 3).size(); }), "without a name"));
+  CHECK(v.get<int>("a") == 1);
+  CHECK(v.size() == 2);
+}
+
+}  // namespace named_values_test

@@ -1,0 +1,356 @@
+// Hooks, each on its own: cases 95 and 98 of how TensorFlow's behave, by their numbers. They are
+// called as a monitored_session calls them, by a test that moves the step and the time.
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "leat/async/task_group.hpp"
+#include "leat/train/monitored/checkpoint_saver_hook.hpp"
+#include "leat/train/monitored/function_hook.hpp"
+#include "leat/train/monitored/logging_hook.hpp"
+#include "leat/train/monitored/nan_hook.hpp"
+#include "leat/train/monitored/step_counter_hook.hpp"
+#include "leat/train/monitored/step_waiter_hook.hpp"
+#include "leat/train/monitored/stop_at_step_hook.hpp"
+#include "leat/train/monitored/summary_saver_hook.hpp"
+#include "leat/train/summary/event_reader.hpp"
+#include "train/monitored/hooked.hpp"
+
+namespace session_hooks_test {
+
+using namespace std::chrono_literals;
+using leat::run_context;
+using leat::session_hook;
+using leat::supervisor;
+using leat::task;
+using leat_test::contains;
+using leat_test::hooked;
+using leat_test::in_world;
+using leat_test::learner;
+using leat_test::refusal;
+using leat_test::thrown_by;
+using leat_test::words;
+using steps = std::vector<std::int64_t>;
+
+TEST_CASE("95. stop at a step, or behind so many", "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    learner l;
+    leat::stop_at_step_hook last({.last_step = 10});
+    hooked b(l, last);
+    const std::function<task<>()> to_10 = [&]() -> task<> {
+      l.step = 4;
+      CHECK_FALSE(co_await b.create());
+      CHECK_FALSE(co_await b.run_at(5));
+      CHECK_FALSE(co_await b.run_at(9));
+      CHECK(co_await b.run_at(10));
+      CHECK(co_await b.run_at(11));
+      CHECK(co_await b.create());  // done before it begins
+    };
+    co_await b.in_session(to_10);
+
+    leat::stop_at_step_hook some({.num_steps = 10});
+    learner second;
+    hooked c(second, some);
+    const std::function<task<>()> ten = [&]() -> task<> {
+      second.step = 5;
+      CHECK_FALSE(co_await c.create());
+      CHECK_FALSE(co_await c.run_at(13));
+      second.step = 3;  // what is restored later does not count
+      CHECK_FALSE(co_await c.create());
+      CHECK_FALSE(co_await c.run_at(14));
+      CHECK(co_await c.run_at(15));
+      CHECK(co_await c.run_at(16));
+    };
+    co_await c.in_session(ten);
+  });
+  const auto refused = [](leat::stop_at_step_hook_options o) {
+    return refusal([&] {
+      const leat::stop_at_step_hook h(o);
+      return 0;
+    });
+  };
+  CHECK(contains(refused({}), "either num_steps or last_step"));
+  CHECK(contains(refused({.num_steps = 1, .last_step = 1}), "either num_steps or last_step"));
+}
+
+// The steps of a tag.
+task<steps> steps_of(std::string tag) {
+  const leat::event_run run = co_await leat::read_events("/run");
+  steps all;
+  const auto found = run.series.scalars.find(tag);
+  if (found == run.series.scalars.end()) co_return all;
+  for (const auto& point : found->second) all.push_back(point.step);
+  co_return all;
+}
+
+TEST_CASE("98. summaries each eight steps, and each nine seconds", "[train]") {
+  for (const bool by_time : {false, true}) {
+    in_world([&](leat::sim::world&) -> task<> {
+      learner l;
+      leat::summary_saver_hook_options o;
+      if (by_time) {
+        o.every = {.time = 9s};
+      } else {
+        o.every = {.steps = 8};
+      }
+      leat::summary_saver_hook hook(o);
+      hooked b(l, hook);
+      const std::function<task<>()> body = [&]() -> task<> {
+        co_await b.create();
+        for (std::int64_t i = 1; i <= (by_time ? 8 : 30); ++i) {
+          co_await leat::sleep_for(3100ms);
+          leat::named_values results;
+          results.add("loss", 1.0 / static_cast<double>(i)).add("name", "no number");
+          co_await b.run_at(i, std::move(results));
+        }
+      };
+      co_await b.in_session(body);
+      const steps expected = by_time ? steps{1, 4, 7} : steps{1, 9, 17, 25};
+      const steps written = co_await steps_of("loss");
+      CHECK(written == expected);
+      const steps of_text = co_await steps_of("name");
+      CHECK(of_text.empty());
+    });
+  }
+}
+
+TEST_CASE("summary_saver_hook: a function of the run; what is empty is not written", "[train]") {
+  in_world([](leat::sim::world& w) -> task<> {
+    learner l;
+    leat::summary_saver_hook_options o;
+    o.every = {.steps = 1};
+    o.summaries = [](const run_context& run) {
+      leat::summary s;
+      const double x = run.results().get<double>("x");
+      if (x > 0) s.add_scalar("x squared", x * x);
+      return s;
+    };
+    leat::summary_saver_hook hook(o);
+    hooked b(l, hook);
+    const std::function<task<>()> body = [&]() -> task<> {
+      leat::named_values none;
+      none.add("x", 0.0);
+      co_await b.run_at(1, std::move(none));
+      leat::named_values some;
+      some.add("x", 3.0);
+      co_await b.run_at(2, std::move(some));
+    };
+    co_await b.in_session(body);
+    const words all = leat_test::events_in_words(w);
+    CHECK(std::ranges::count(all, "x squared 2") == 1);
+    CHECK(all.size() == 4);  // version, START, it, STOP
+  });
+}
+
+TEST_CASE("98. steps a second, each ten of thirty", "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    learner l;
+    leat::step_counter_hook hook({.every = {.steps = 10}});
+    hooked b(l, hook);
+    const std::function<task<>()> body = [&]() -> task<> {
+      co_await b.create();
+      for (std::int64_t i = 1; i <= 30; ++i) {
+        co_await leat::sleep_for(500ms);
+        co_await b.run_at(i);
+      }
+    };
+    co_await b.in_session(body);
+    const steps written = co_await steps_of("global_step/sec");
+    CHECK((written == steps{11, 21}));
+    const leat::event_run run = co_await leat::read_events("/run");
+    CHECK(run.series.scalars.at("global_step/sec")[0].value == 2.0F);
+    CHECK(l.warnings.empty());
+  });
+}
+
+TEST_CASE("step_counter_hook: a step that does not move is told five times", "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    learner l;
+    leat::step_counter_hook hook({.every = {.steps = 10}, .name = "my_step"});
+    hooked b(l, hook);
+    const std::function<task<>()> body = [&]() -> task<> {
+      for (int i = 0; i < 20; ++i) co_await b.run_at(7);
+    };
+    co_await b.in_session(body);
+    REQUIRE(l.warnings.size() == 5);
+    CHECK(contains(l.warnings[0], "a run did not increase 'my_step', which is 7"));
+  });
+}
+
+TEST_CASE("step_counter_hook: begins to count anew in a new session", "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    learner l;
+    leat::step_counter_hook hook({.every = {.steps = 10}});
+    hooked b(l, hook);
+    const std::function<task<>()> body = [&]() -> task<> {
+      for (std::int64_t i = 1; i <= 30; ++i) co_await b.run_at(i);
+      l.step = 5;  // restored
+      co_await b.create();
+      co_await leat::sleep_for(1s);
+      for (std::int64_t i = 6; i <= 16; ++i) {
+        co_await b.run_at(i);
+        co_await leat::sleep_for(1s);
+      }
+    };
+    co_await b.in_session(body);
+    const leat::event_run run = co_await leat::read_events("/run");
+    const auto& rates = run.series.scalars.at("global_step/sec");
+    REQUIRE(rates.size() == 3);
+    CHECK(rates.back().step == 16);
+    CHECK(rates.back().value == 1.0F);
+  });
+}
+
+TEST_CASE("nan_hook: an error, or a stop", "[train]") {
+  for (const bool fails : {true, false}) {
+    in_world([&](leat::sim::world&) -> task<> {
+      learner l;
+      leat::nan_hook hook({.fail_on_nan_loss = fails});
+      hooked b(l, hook);
+      const auto run = [&](double loss) -> task<bool> {
+        leat::named_values results;
+        results.add("loss", loss);
+        const bool stop = co_await b.run_at(3, std::move(results));
+        co_return stop;
+      };
+      const std::function<task<>()> body = [&]() -> task<> {
+        CHECK_FALSE(co_await run(std::numeric_limits<double>::infinity()));
+        const bool stop = co_await run(std::nan(""));
+        CHECK(stop);
+      };
+      const std::string why = co_await thrown_by(b.in_session(body));
+      if (fails) {
+        CHECK(contains(why, "NaN loss during training: 'loss' at step 3"));
+      } else {
+        CHECK(why == "");
+        REQUIRE(l.warnings.size() == 1);
+        CHECK(contains(l.warnings[0], "NaN loss during training"));
+      }
+    });
+  }
+}
+
+TEST_CASE("nan_hook: a loss that is not there, or no number", "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    learner l;
+    leat::nan_hook hook;
+    hooked b(l, hook);
+    const std::function<task<>()> nothing = [&]() -> task<> { co_await b.run_at(1); };
+    CHECK(contains(co_await thrown_by(b.in_session(nothing)), "there is no value 'loss'"));
+    const std::function<task<>()> text = [&]() -> task<> {
+      leat::named_values results;
+      results.add("loss", "low");
+      co_await b.run_at(1, std::move(results));
+    };
+    CHECK(contains(co_await thrown_by(b.in_session(text)), "'loss' is no number"));
+  });
+}
+
+TEST_CASE("logging_hook: lines of numbers", "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    learner l;
+    words lines;
+    const auto to = [&](const std::string& line) { lines.push_back(line); };
+    leat::logging_hook all({.every = {.steps = 2}, .to = to});
+    leat::logging_hook named({.names = {"loss", "name"}, .every = {.steps = 2}, .to = to});
+    hooked b(l, all);
+    hooked c(l, named);
+    const auto learn_with = [&](hooked& hooked) -> task<> {
+      for (std::int64_t i = 1; i <= 3; ++i) {
+        leat::named_values results;
+        results.add("loss", 0.25).add("name", "x").add("count", i);
+        co_await hooked.run_at(i, std::move(results));
+      }
+    };
+    const std::function<task<>()> first = [&]() -> task<> { co_await learn_with(b); };
+    const std::function<task<>()> second = [&]() -> task<> { co_await learn_with(c); };
+    co_await b.in_session(first);
+    co_await c.in_session(second);
+    CHECK((lines == words{"step 1: loss = 0.25, count = 1", "step 3: loss = 0.25, count = 3",
+                          "step 1: loss = 0.25, name = no number",
+                          "step 3: loss = 0.25, name = no number"}));
+  });
+}
+
+TEST_CASE("step_waiter_hook: waits for the step of others", "[train]") {
+  in_world([](leat::sim::world& w) -> task<> {
+    learner l;
+    leat::step_waiter_hook hook(100);
+    hooked b(l, hook);
+    const std::function<task<>()> body = [&]() -> task<> {
+      b.sv.loop(1s, [&]() -> task<> {
+        l.step += 10;
+        co_return;
+      });
+      const auto begin = w.now();
+      co_await b.run_at(1000);
+      CHECK(w.now() - begin >= 9s);
+      CHECK(w.now() - begin < 10s);
+      l.step = 0;
+      co_await b.run_at(1);  // only the first one
+      CHECK(w.now() - begin < 10s);
+    };
+    co_await b.in_session(body);
+  });
+  CHECK(contains(refusal([] {
+                   const leat::step_waiter_hook h(1, 0s);
+                   return 0;
+                 }),
+                 "the interval must be above 0"));
+}
+
+TEST_CASE("hooks of steps: a program whose steps are unknown is refused", "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    supervisor sv({});
+    leat::checkpoint_saver_hook checkpoints;
+    leat::step_counter_hook counter;
+    leat::summary_saver_hook summaries;
+    leat::stop_at_step_hook stop({.last_step = 1});
+    leat::logging_hook log;
+    leat::step_waiter_hook wait(1);
+    const std::vector<session_hook*> all{&checkpoints, &counter, &summaries, &stop, &log, &wait};
+    for (session_hook* const hook : all) {
+      CHECK(contains(co_await thrown_by(hook->begin(sv)), "_hook: the step is unknown"));
+    }
+  });
+}
+
+TEST_CASE("function_hook: calls what it was given, and may have nothing", "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    learner l;
+    words called;
+    leat::function_hook_options o;
+    const auto note = [&](std::string name) {
+      return [&called, name](run_context&) -> task<> {
+        called.push_back(name);
+        co_return;
+      };
+    };
+    o.begin = [&](supervisor&) -> task<> {
+      called.push_back("begin");
+      co_return;
+    };
+    o.after_create_session = note("created");
+    o.before_run = note("before");
+    o.after_run = note("after");
+    o.end = note("end");
+    leat::function_hook full(o);
+    leat::function_hook empty(leat::function_hook_options{});
+    const std::vector<session_hook*> both{&full, &empty};
+    for (session_hook* const hook : both) {
+      hooked b(l, *hook);
+      const std::function<task<>()> body = [&]() -> task<> {
+        co_await hook->begin(b.sv);
+        co_await b.create();
+        co_await b.run_at(1);
+        co_await b.end();
+      };
+      co_await b.in_session(body);
+    }
+    CHECK((called == words{"begin", "created", "before", "after", "end"}));
+  });
+}
+
+}  // namespace session_hooks_test

@@ -1,0 +1,56 @@
+// When something is due: by steps or by time.
+
+#include "leat/train/monitored/step_timer.hpp"
+
+#include <chrono>
+
+#include <catch2/catch.hpp>
+
+#include "support/refusal.hpp"
+
+namespace step_timer_test {
+
+using namespace std::chrono_literals;
+using leat::step_interval;
+using leat::step_timer;
+using leat::time_point;
+using leat_test::contains;
+using leat_test::refusal;
+
+TEST_CASE("step_timer: the first time at once, then behind so many steps", "[train]") {
+  step_timer t(step_interval{.steps = 3}, "a hook");
+  const time_point now{};
+  CHECK(t.is_due(5, now));
+  t.done(5, now);
+  CHECK_FALSE(t.is_due(5, now + 1h));
+  CHECK_FALSE(t.is_due(7, now + 1h));
+  CHECK(t.is_due(8, now));
+  CHECK(t.is_due(100, now));
+  t.reset();
+  CHECK(t.is_due(5, now));
+}
+
+TEST_CASE("step_timer: behind so much time, and never twice at a step", "[train]") {
+  step_timer t(step_interval{.time = 2s}, "a hook");
+  const time_point now{};
+  CHECK(t.is_due(1, now));
+  t.done(1, now);
+  CHECK_FALSE(t.is_due(2, now + 1999ms));
+  CHECK(t.is_due(2, now + 2s));
+  CHECK_FALSE(t.is_due(1, now + 1h));
+}
+
+TEST_CASE("step_timer: either steps or time, above 0", "[train]") {
+  const auto why = [](step_interval every) {
+    return refusal([&] {
+      const step_timer t(every, "my_hook");
+      return 0;
+    });
+  };
+  CHECK(contains(why({}), "my_hook: give the interval either in steps or in time"));
+  CHECK(contains(why({.steps = 1, .time = 1s}), "either in steps or in time"));
+  CHECK(contains(why({.steps = 0}), "must be above 0"));
+  CHECK(contains(why({.time = -1s}), "must be above 0"));
+}
+
+}  // namespace step_timer_test

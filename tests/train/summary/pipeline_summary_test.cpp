@@ -1,0 +1,102 @@
+#include "leat/train/summary/pipeline_summary.hpp"
+
+#include <cmath>
+#include <map>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "leat/async/sleep.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/train/summary/step_rate.hpp"
+#include "support/leat_test.hpp"
+
+namespace pipeline_summary_test {
+
+using namespace std::chrono_literals;
+using leat::stage_metrics;
+using leat::summary;
+
+std::map<std::string, float> values_of(const summary& s) {
+  std::map<std::string, float> values;
+  for (const leat::summary_value& v : s.values) values[v.tag] = std::get<float>(v.value);
+  return values;
+}
+
+TEST_CASE("step_rate: case 33: steps by seconds since the last sample", "[train]") {
+  const leat::time_point begin{};
+  leat::step_rate rate(begin, 100);
+  CHECK(rate.sample(begin + 120s, 340) == summary().add_scalar("global_step/sec", 2));
+  CHECK(rate.sample(begin + 130s, 340) == summary().add_scalar("global_step/sec", 0));
+  CHECK(rate.sample(begin + 140s, 330) == summary().add_scalar("global_step/sec", -1));
+  const float at_once = values_of(rate.sample(begin + 140s, 400)).at("global_step/sec");
+  CHECK(std::isinf(at_once));
+}
+
+TEST_CASE("step_rate: case 34: the name of the step is in the tag", "[train]") {
+  leat::step_rate rate(leat::time_point{}, 0, "bar/foo");
+  CHECK(rate.sample(leat::time_point{} + 1s, 5) == summary().add_scalar("bar/foo/sec", 5));
+}
+
+TEST_CASE("add_fullness: each queue under its tag", "[train]") {
+  leat::fifo_queue<int> half(4, "half");
+  CHECK(half.try_push(1));
+  CHECK(half.try_push(2));
+  const leat::fifo_queue<int> empty(8, "empty");
+  const leat::queue_base* const queues[] = {&half, &empty};
+  summary s;
+  leat::add_fullness(s, queues);
+  CHECK(s == summary()
+                 .add_scalar("half/fraction_of_4_full", 0.5)
+                 .add_scalar("empty/fraction_of_8_full", 0));
+}
+
+LEAT_TEST("stage_rates: what went through, and what the tasks waited for, since the last sample",
+          "[train]") {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  stage_metrics stage("decode");
+  stage.add_task();
+  stage.add_task();
+  stage.add(1000, 1'000'000);  // before it began
+  const stage_metrics* const stages[] = {&stage};
+  leat::stage_rates rates(stages, home.now());
+
+  stage.add(50, 5000);
+  leat::waiting input(stage, home, leat::waiting::for_input);
+  co_await leat::sleep_for(5s);
+  input.stop();
+  leat::waiting room(stage, home, leat::waiting::for_room);  // lasts
+  co_await leat::sleep_for(5s);
+  auto values = values_of(rates.sample(home.now()));
+  CHECK(values.at("decode/records_per_second") == 5);
+  CHECK(values.at("decode/bytes_per_second") == 500);
+  CHECK(values.at("decode/waiting_for_input") == 0.25F);  // one of two tasks, half of the time
+  CHECK(values.at("decode/waiting_for_room") == 0.25F);
+
+  values = values_of(rates.sample(home.now()));  // no time has passed
+  for (const auto& [tag, value] : values) CHECK(value == 0);
+  CHECK(values.size() == 4);
+
+  co_await leat::sleep_for(2s);
+  room.stop();
+  values = values_of(rates.sample(home.now()));
+  CHECK(values.at("decode/records_per_second") == 0);
+  CHECK(values.at("decode/waiting_for_room") == 0.5F);
+  CHECK(values.at("decode/waiting_for_input") == 0);
+}
+
+TEST_CASE("stage_rates: of two stages of one name the second has a number", "[train]") {
+  stage_metrics a("consumer");
+  stage_metrics b("consumer");
+  const stage_metrics* const stages[] = {&a, &b};
+  leat::stage_rates rates(stages, leat::time_point{});
+  a.add(10, 0);
+  b.add(20, 0);
+  const auto values = values_of(rates.sample(leat::time_point{} + 10s));
+  CHECK(values.size() == 8);
+  CHECK(values.at("consumer/records_per_second") == 1);
+  CHECK(values.at("consumer#2/records_per_second") == 2);
+}
+
+}  // namespace pipeline_summary_test

@@ -1,0 +1,385 @@
+// pipeline::for_each() under a supervisor: each element that a coroutine processes is a step.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "leat/train/supervisor/supervisor.hpp"
+#include "support/effort.hpp"
+#include "train/line_job.hpp"
+
+namespace elements_are_steps_test {
+
+using namespace std::chrono_literals;
+using leat::failure;
+using leat::supervisor;
+using leat::task;
+using leat_test::all_learnt;
+using leat_test::contains;
+using leat_test::has_file;
+using leat_test::in_world;
+using leat_test::line_job;
+using leat_test::lines_in_all;
+using leat_test::some_of;
+using leat_test::stop_after_step;
+using leat_test::stop_function;
+using leat_test::stop_later;
+using leat_test::stop_now;
+using leat_test::thrown_by;
+using leat_test::two_jobs;
+using leat_test::write_input;
+
+// Runs until everything is learnt; each run is stopped in the middle of an element.
+task<int> learn_all(leat::sim::world& w, stop_function stop) {
+  for (int runs = 1;; ++runs) {
+    line_job j;
+    j.wait = std::chrono::milliseconds(100 + w.random().below(3000));
+    supervisor sv(j.options());
+    leat::task_group other("other");
+    other.spawn(stop_later(sv, std::chrono::milliseconds(w.random().below(9000)), stop));
+    CHECK(co_await thrown_by(sv.managed([&] { return j.body(); })) == "");
+    CHECK_FALSE(j.in_step);
+    CHECK(j.warnings.empty());
+    CHECK(j.learnt == all_learnt().substr(0, 4 * static_cast<std::size_t>(j.step)));
+    const bool stopped = sv.stopped();
+    other.request_stop();
+    co_await other.join();
+    if (!stopped) {
+      CHECK(j.learnt == all_learnt());
+      co_return runs;
+    }
+  }
+}
+
+TEST_CASE("supervisor: an element that is processed is finished before a stop takes effect") {
+  for (const stop_function stop : {&stop_after_step, &stop_now}) {
+    for (std::uint64_t seed = 1; seed <= some_of(20); ++seed) {
+      leat::sim::world w(seed);
+      write_input(w);
+      w.run([&](leat::sim::world&) -> task<> { CHECK(co_await learn_all(w, stop) > 1); });
+    }
+  }
+}
+
+TEST_CASE("supervisor: a stop of its owner waits for the element, too, and the state is saved") {
+  in_world([](leat::sim::world& w) -> task<> {
+    write_input(w);
+    line_job j;
+    supervisor sv(j.options());
+    leat::task_group owner("owner");
+    owner.spawn(sv.managed([&] { return j.body(); }));
+    co_await leat::sleep_for(2500ms);
+    owner.request_stop();
+    co_await owner.join();
+    CHECK(sv.stopped());
+    CHECK(j.step == 3);
+    CHECK_FALSE(j.in_step);
+    CHECK(has_file(w, "/run/model.ckpt-3"));
+    CHECK(j.warnings.empty());
+  });
+}
+
+TEST_CASE("supervisor: stop() of another task waits for the element, and the state is saved") {
+  in_world([](leat::sim::world& w) -> task<> {
+    write_input(w);
+    line_job j;
+    supervisor sv(j.options());
+    leat::task_group other("other");
+    other.spawn([](supervisor& stopped) -> task<> {
+      co_await leat::sleep_for(2500ms);
+      co_await stopped.stop();
+    }(sv));
+    CHECK(co_await thrown_by(sv.managed([&] { return j.body(); })) == "");
+    co_await other.join();
+    CHECK(sv.stopped());
+    CHECK(j.step == 3);
+    CHECK_FALSE(j.in_step);
+    CHECK(has_file(w, "/run/model.ckpt-3"));
+  });
+}
+
+TEST_CASE("supervisor: an element that outlasts step_grace is cancelled, and not saved") {
+  in_world([](leat::sim::world& w) -> task<> {
+    write_input(w);
+    line_job j;
+    j.wait = 1h;
+    leat::supervisor_options o = j.options();
+    o.step_grace = 1500ms;
+    o.save_model = leat::duration::zero();
+    supervisor sv(std::move(o));
+    leat::task_group other("other");
+    other.spawn(stop_later(sv, 5s, &stop_now));
+    const auto begin = w.now();
+    CHECK(co_await thrown_by(sv.managed([&] { return j.body(); })) == "");
+    CHECK(w.now() - begin < 8s);
+    co_await other.join();
+    REQUIRE(j.warnings.size() == 2);
+    CHECK(contains(j.warnings[0], "did not finish within 1.5 s"));
+    CHECK(contains(j.warnings[1], "there is no last checkpoint"));
+    CHECK_FALSE(has_file(w, "/run/model.ckpt-0"));
+  });
+}
+
+TEST_CASE("supervisor: a second stop request does not lift the limit of an element") {
+  for (const stop_function second : {&stop_now, &stop_after_step}) {
+    in_world([second](leat::sim::world& w) -> task<> {
+      write_input(w);
+      line_job j;
+      j.wait = 1h;
+      supervisor sv(j.options());
+      leat::task_group other("other");
+      other.spawn(stop_later(sv, 5s, second == &stop_now ? &stop_after_step : &stop_now));
+      other.spawn(stop_later(sv, 6s, second));
+      const auto begin = w.now();
+      CHECK(co_await thrown_by(sv.managed([&] { return j.body(); })) == "");
+      CHECK(w.now() - begin < 20s);
+      co_await other.join();
+      CHECK(contains(j.warnings.at(0), "did not finish within 10 s"));
+    });
+  }
+}
+
+TEST_CASE("supervisor: the error of a service cancels an element") {
+  in_world([](leat::sim::world& w) -> task<> {
+    write_input(w);
+    line_job j;
+    j.wait = 5s;
+    supervisor sv(j.options());
+    const auto body = [&]() -> task<> {
+      sv.coord().spawn([]() -> task<> {
+        co_await leat::sleep_for(1s);
+        throw failure(leat::errc::unavailable, "the service fails");
+      });
+      co_await j.body();
+    };
+    const auto begin = w.now();
+    CHECK(co_await thrown_by(sv.managed(body)) == "the service fails: unavailable");
+    CHECK(w.now() - begin < 2s);
+    CHECK(j.in_step);
+  });
+}
+
+TEST_CASE("supervisor: checkpoints are taken between two elements, while input is awaited, too") {
+  for (std::uint64_t seed = 1; seed <= some_of(20); ++seed) {
+    leat::sim::world w(seed);
+    write_input(w);
+    w.run([&](leat::sim::world&) -> task<> {
+      const bool copies = w.random().below(2) == 0;
+      int saves = 0;
+      line_job j;
+      j.wait = std::chrono::milliseconds(1 + w.random().below(3000));
+      leat::supervisor_options o = j.options();
+      o.save_model = std::chrono::milliseconds(500 + w.random().below(3000));
+      o.saver.copy_values = copies;
+      o.on_saved = [&](std::string path, std::optional<std::int64_t> step) -> task<> {
+        ++saves;
+        line_job saved;
+        leat::saver s = co_await leat::saver::open("/run", saved.state, {.adopt_listed = false});
+        co_await s.restore(path);
+        CHECK(saved.step == step);
+        CHECK(saved.learnt == all_learnt().substr(0, 4 * static_cast<std::size_t>(saved.step)));
+        const std::optional<std::string> next = co_await saved.batches.next();
+        CHECK(next.has_value() == (saved.step < lines_in_all));
+        if (next) CHECK(*next == std::to_string(100 + saved.step));
+        co_await saved.batches.stop();
+      };
+      supervisor sv(std::move(o));
+      CHECK(co_await thrown_by(sv.managed([&] { return j.body(); })) == "");
+      CHECK(j.learnt == all_learnt());
+      CHECK(saves > 1);
+    });
+  }
+}
+
+TEST_CASE("supervisor: an element may save, also while another save waits for its end") {
+  in_world([](leat::sim::world& w) -> task<> {
+    write_input(w);
+    line_job j;
+    leat::supervisor_options o = j.options();
+    o.save_model = 1ms;  // wants to save all the time
+    supervisor sv(std::move(o));
+    const auto body = [&]() -> task<> {
+      co_await j.batches.for_each([&](std::string line) -> task<> {
+        co_await j.learn(std::move(line));
+        if (j.step == 5) co_await sv.save();
+        if (j.step == 8) co_await sv.save_between_steps();
+        if (j.step == 11) sv.request_stop();
+      });
+    };
+    CHECK(co_await thrown_by(sv.managed(body)) == "");
+    CHECK_FALSE(sv.stopped());  // the body itself has ended the run
+    CHECK(j.warnings.empty());
+    CHECK(has_file(w, "/run/model.ckpt-11"));
+  });
+}
+
+TEST_CASE("supervisor: an element that throws is not saved, whatever it throws") {
+  in_world([](leat::sim::world& w) -> task<> {
+    write_input(w);
+    line_job j;
+    supervisor sv(j.options());
+    const auto body = [&]() -> task<> {
+      co_await j.batches.for_each([&](std::string line) -> task<> {
+        co_await j.learn(std::move(line));
+        if (j.step == 3) throw failure(leat::errc::out_of_range, "labels have ended");
+      });
+    };
+    CHECK(co_await thrown_by(sv.managed(body)) == "");
+    CHECK_FALSE(sv.stopped());
+    CHECK_FALSE(has_file(w, "/run/model.ckpt-3"));
+    REQUIRE(j.warnings.size() == 1);
+    CHECK(contains(j.warnings[0], "there is no last checkpoint"));
+  });
+}
+
+TEST_CASE("supervisor: a save of another task waits for the element, or is refused") {
+  in_world([](leat::sim::world& w) -> task<> {
+    write_input(w);
+    line_job j;
+    leat::supervisor_options o = j.options();
+    o.save_model = leat::duration::zero();
+    int saves = 0;
+    o.on_saved = [&](std::string path, std::optional<std::int64_t>) -> task<> {
+      line_job saved;
+      leat::saver s = co_await leat::saver::open("/run", saved.state, {.adopt_listed = false});
+      co_await s.restore(path);
+      CHECK(saved.learnt.size() == 4 * static_cast<std::size_t>(saved.step));
+      ++saves;
+    };
+    supervisor sv(std::move(o));
+    const auto body = [&]() -> task<> {
+      co_await leat::with_task_group([&](leat::task_group& group) -> task<> {
+        group.spawn([&]() -> task<> {
+          co_await leat::sleep_for(2500ms);
+          CHECK(contains(co_await thrown_by([](supervisor& s) -> task<> { co_await s.save(); }(sv)),
+                         "a step is under way"));
+          CHECK(j.step == 2);
+          co_await sv.save_between_steps();
+          CHECK(j.step >= 3);
+        });
+        co_await j.body();
+      });
+    };
+    CHECK(co_await thrown_by(sv.managed(body)) == "");
+    CHECK(saves == 2);
+  });
+}
+
+TEST_CASE("supervisor: stop() within an element saves nothing, and says so") {
+  in_world([](leat::sim::world& w) -> task<> {
+    write_input(w);
+    line_job j;
+    supervisor sv(j.options());
+    const auto body = [&]() -> task<> {
+      co_await j.batches.for_each([&](std::string line) -> task<> {
+        co_await j.learn(std::move(line));
+        if (j.step == 3) co_await sv.stop();
+      });
+    };
+    CHECK(co_await thrown_by(sv.managed(body)) == "");
+    CHECK_FALSE(has_file(w, "/run/model.ckpt-3"));
+    REQUIRE_FALSE(j.warnings.empty());
+    CHECK(contains(j.warnings[0], "call request_stop() in a step"));
+  });
+}
+
+TEST_CASE("supervisor: a pipeline that is read within an element of another one is a part of it") {
+  for (const stop_function stop : {&stop_after_step, &stop_now}) {
+    in_world([stop](leat::sim::world& w) -> task<> {
+      write_input(w);
+      two_jobs both;
+      leat::supervisor_options o = both.a.options();
+      o.save_model = 2s;
+      supervisor sv(std::move(o));
+      leat::task_group other("other");
+      other.spawn(stop_later(sv, 3500ms, stop));
+      both.b.wait = 10ms;
+      const auto body = [&]() -> task<> {
+        co_await both.a.batches.for_each([&](std::string line) -> task<> {
+          co_await both.a.learn(std::move(line));
+          if (both.a.step == 4) {
+            co_await leat::with_task_group([&](leat::task_group& group) -> task<> {
+              group.spawn(both.b.body());
+              co_return;
+            });
+          }
+        });
+      };
+      const auto begin = w.now();
+      CHECK(co_await thrown_by(sv.managed(body)) == "");
+      CHECK(w.now() - begin < 8s);
+      co_await other.join();
+      CHECK(sv.stopped());
+      CHECK(both.b.step == lines_in_all);
+      CHECK(both.a.step == 4);
+      CHECK(both.a.warnings.empty());
+      CHECK(has_file(w, "/run/model.ckpt-4"));
+    });
+  }
+}
+
+TEST_CASE("supervisor: a body that calls step() within for_each() marks the steps itself") {
+  in_world([](leat::sim::world& w) -> task<> {
+    write_input(w);
+    line_job j;
+    supervisor sv(j.options());
+    leat::task_group other("other");
+    other.spawn(stop_later(sv, 20500ms, &stop_after_step));
+    const auto body = [&]() -> task<> {
+      co_await j.batches.for_each([&](std::string line) -> task<> {
+        const auto here = co_await sv.step();
+        co_await j.learn(std::move(line));
+      });
+    };
+    CHECK(co_await thrown_by(sv.managed(body)) == "");
+    co_await other.join();
+    CHECK(sv.stopped());
+    CHECK(j.step == 21);
+    CHECK_FALSE(j.in_step);
+    CHECK(has_file(w, "/run/model.ckpt-21"));
+    CHECK(j.warnings.empty());
+  });
+}
+
+TEST_CASE("supervisor: two pipelines are stopped and saved when neither processes an element") {
+  for (std::uint64_t seed = 1; seed <= some_of(20); ++seed) {
+    leat::sim::world w(seed);
+    write_input(w);
+    w.run([&](leat::sim::world&) -> task<> {
+      two_jobs both;
+      both.a.wait = std::chrono::milliseconds(1 + w.random().below(3000));
+      both.b.wait = std::chrono::milliseconds(1 + w.random().below(3000));
+      leat::supervisor_options o = both.a.options();
+      o.on_saved = [](std::string path, std::optional<std::int64_t>) -> task<> {
+        two_jobs saved;
+        leat::saver s = co_await leat::saver::open("/run", saved.a.state, {.adopt_listed = false});
+        co_await s.restore(path);
+        for (const line_job* j : {&saved.a, &saved.b}) {
+          CHECK(all_learnt().starts_with(j->learnt));
+          CHECK(j->learnt.size() % 4 == 0);
+        }
+      };
+      supervisor sv(std::move(o));
+      leat::task_group other("other");
+      const auto wait = std::chrono::milliseconds(w.random().below(30000));
+      other.spawn(stop_later(sv, wait, w.random().below(2) ? &stop_now : &stop_after_step));
+      const auto body = [&]() -> task<> {
+        co_await leat::with_task_group([&](leat::task_group& group) -> task<> {
+          group.spawn(both.a.body());
+          group.spawn(both.b.body());
+          co_return;
+        });
+      };
+      CHECK(co_await thrown_by(sv.managed(body)) == "");
+      other.request_stop();
+      co_await other.join();
+      CHECK_FALSE(both.a.in_step);
+      CHECK_FALSE(both.b.in_step);
+      CHECK(both.a.warnings.empty());
+    });
+  }
+}
+
+}  // namespace elements_are_steps_test

@@ -1,0 +1,388 @@
+// Sessions: cases 45 to 59 of how TensorFlow's SessionManager behaves, by their numbers.
+
+#include "leat/train/supervisor/session_manager.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/async/task_group.hpp"
+#include "leat/base/error.hpp"
+#include "leat/sim/world.hpp"
+#include "leat/train/checkpoint/checkpoint_registry.hpp"
+#include "support/effort.hpp"
+#include "support/leat_test.hpp"
+#include "support/refusal.hpp"
+#include "train/in_world.hpp"
+
+namespace session_manager_test {
+
+using namespace std::chrono_literals;
+using leat::checkpoint_registry;
+using leat::errc;
+using leat::restore_source;
+using leat::session;
+using leat::session_manager;
+using leat::session_manager_options;
+using leat::task;
+using leat_test::contains;
+using leat_test::in_world;
+using names = std::vector<std::string>;
+
+// What was called, in order; and how many sessions are open.
+struct calls {
+  names made;
+  int open = 0;
+  int opened = 0;
+
+  auto note(std::string name) {
+    return [this, name](session&) -> task<void> {
+      made.push_back(name);
+      co_return;
+    };
+  }
+  auto answer(std::string name, names missing) {
+    return [this, name, missing](session&) -> task<names> {
+      made.push_back(name);
+      co_return missing;
+    };
+  }
+  std::function<task<session>()> counted() {
+    return [this]() -> task<session> {
+      ++open;
+      ++opened;
+      co_return session(nullptr, [this]() -> task<void> {
+        --open;
+        co_return;
+      });
+    };
+  }
+};
+
+task<std::string> failure_of(task<session> t, errc expected) {
+  std::string what;
+  try {
+    session s = co_await std::move(t);
+    co_await s.close();
+  } catch (const leat::failure& e) {
+    CHECK(e.code() == expected);
+    what = e.what();
+  }
+  co_return what;
+}
+
+TEST_CASE("45. init, init_fn, the gate, local_init, ready, in this order", "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    calls c;
+    session_manager_options o;
+    o.init = c.note("init");
+    o.init_fn = c.note("init_fn");
+    o.local_init = c.note("local_init");
+    o.ready = c.answer("ready", {});
+    o.ready_for_local_init = c.answer("gate", {});
+    session_manager m(o);
+    session s = co_await m.prepare_session();
+    co_await s.close();
+    CHECK((c.made == names{"init", "init_fn", "gate", "local_init", "ready"}));
+  });
+}
+
+TEST_CASE("46. without a checkpoint, and nothing to make the state, it fails in time", "[train]") {
+  in_world([](leat::sim::world& w) -> task<> {
+    std::int64_t v = 1;
+    checkpoint_registry state;
+    state.add("v", v);
+    auto saver = co_await leat::saver::open("/run", state);
+    session_manager m;
+    restore_source from;
+    from.from = &saver;
+    from.wait_for_checkpoint = true;
+    from.max_wait = 2s;
+    const auto begin = w.thread(0).now();
+    const std::string why = co_await failure_of(m.prepare_session(from), errc::failed_precondition);
+    CHECK(contains(why, "no init_op or init_fn or local_init_op was given"));
+    CHECK(w.thread(0).now() - begin >= 2s);
+    CHECK(w.thread(0).now() - begin < 3s);
+
+    co_await saver.save();
+    v = 7;
+    calls c;
+    session_manager_options o;
+    o.init = c.note("init");
+    session_manager with_init(o);
+    session s = co_await with_init.prepare_session(from);
+    co_await s.close();
+    CHECK(v == 1);
+    CHECK(c.made.empty());
+  });
+}
+
+TEST_CASE("47. what init leaves out is named", "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    calls c;
+    session_manager_options o;
+    o.open = c.counted();
+    o.init = c.note("init");
+    o.ready = c.answer("ready", {"w", "x"});
+    session_manager m(o);
+    const std::string why = co_await failure_of(m.prepare_session(), errc::failed_precondition);
+    CHECK(
+        contains(why, "Init operations did not make model ready. Variables not initialized: w, x"));
+    CHECK(c.open == 0);  // H5
+    CHECK(c.opened == 1);
+  });
+}
+
+TEST_CASE("49. local_init alone is enough", "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    std::vector<int> local;
+    session_manager_options o;
+    o.local_init = [&](session&) -> task<void> {
+      local = {1, 2, 3};
+      co_return;
+    };
+    session_manager m(o);
+    session s = co_await m.prepare_session();
+    CHECK((local == std::vector<int>{1, 2, 3}));
+    local.clear();
+    session other = co_await m.wait_for_session();
+    CHECK((local == std::vector<int>{1, 2, 3}));
+  });
+}
+
+TEST_CASE("50. a gate without local_init is refused", "[train]") {
+  calls c;
+  session_manager_options o;
+  o.ready_for_local_init = c.answer("gate", {});
+  CHECK(contains(leat_test::refusal([&] { return session_manager(o); }),
+                 "If you pass a ready_for_local_init_op you must also pass a local_init_op"));
+}
+
+TEST_CASE("51. local_init comes behind the gate, with what init has made", "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    int v = 0;
+    int w = 0;
+    int x = 0;
+    session_manager_options o;
+    o.init = [&](session&) -> task<void> {
+      v = 1;
+      co_return;
+    };
+    o.ready_for_local_init = [&](session&) -> task<names> {
+      names missing;
+      if (v == 0) missing.emplace_back("v");
+      co_return missing;
+    };
+    o.local_init = [&](session&) -> task<void> {
+      w = v;
+      x = 3 * v;
+      co_return;
+    };
+    session_manager m(o);
+    session s = co_await m.prepare_session();
+    CHECK((v == 1 && w == 1 && x == 3));
+  });
+}
+
+TEST_CASE("53. what never gets ready fails the chief, and ends a worker's wait", "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    calls c;
+    session_manager_options o;
+    o.init = c.note("init");
+    o.ready = c.answer("ready", {"v"});
+    o.recovery_wait = 1s;
+    session_manager m(o);
+    CHECK(contains(co_await failure_of(m.prepare_session(), errc::failed_precondition),
+                   "did not make model ready"));
+    CHECK(contains(co_await failure_of(m.wait_for_session(3s), errc::deadline_exceeded),
+                   "Session was not ready after waiting 3 secs at most: given up after 2 secs, "
+                   "since the next look comes after a recovery_wait of 1 secs. "
+                   "Variables not initialized: v"));
+  });
+}
+
+TEST_CASE("54., 55. to recover is to restore, and tell whether it is ready", "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    std::int64_t v = 1;
+    checkpoint_registry state;
+    state.add("v", v);
+    auto saver = co_await leat::saver::open("/run", state);
+    calls c;
+    session_manager_options o;
+    o.local_init = c.note("local_init");
+    session_manager m(o);
+    restore_source from;
+    from.from = &saver;
+    {
+      const auto r = co_await m.recover_session(from);
+      CHECK_FALSE(r.initialized);
+      CHECK(contains(r.why_not, "nothing was restored"));
+      CHECK(c.made.size() == 1);
+    }
+    const std::string path = co_await saver.save();
+    v = 5;
+    {
+      const auto r = co_await m.recover_session(from);
+      CHECK(r.initialized);
+      CHECK(v == 1);
+    }
+    v = 2;
+    co_await saver.save(2);
+    v = 5;
+    from.path = path;  // it counts, and not the latest of the saver
+    {
+      const auto r = co_await m.recover_session(from);
+      CHECK(r.initialized);
+      CHECK(v == 1);
+    }
+    CHECK(c.made.size() == 3);
+  });
+}
+
+TEST_CASE("57. a worker looks again and again, each time with a session of its own", "[train]") {
+  struct expectation {
+    leat::duration poll;
+    std::optional<leat::duration> max;
+    int attempts;
+    const char* waited;
+  };
+  const std::vector<expectation> all{{1s, leat::duration(3s), 3,
+                                      "given up after 2 secs, since the next look comes after a "
+                                      "recovery_wait of 1 secs. "},
+                                     {5s, leat::duration(3s), 1,
+                                      "given up after 0 secs, since the next look comes after a "
+                                      "recovery_wait of 5 secs. "}};
+  for (const expectation& e : all) {
+    in_world([&](leat::sim::world& w) -> task<> {
+      calls c;
+      session_manager_options o;
+      o.open = c.counted();
+      o.ready = c.answer("ready", {"v"});
+      o.recovery_wait = e.poll;
+      session_manager m(o);
+      const auto begin = w.thread(0).now();
+      const std::string why =
+          co_await failure_of(m.wait_for_session(e.max), errc::deadline_exceeded);
+      CHECK(contains(why, e.waited));
+      CHECK(c.opened == e.attempts);
+      CHECK(c.open == 0);
+      CHECK(w.thread(0).now() - begin < 3s);
+    });
+  }
+  in_world([&](leat::sim::world& w) -> task<> {
+    int asked = 0;
+    session_manager_options o;
+    o.ready = [&](session&) -> task<names> {
+      names missing;
+      if (++asked < 100) missing.emplace_back("v");
+      co_return missing;
+    };
+    session_manager m(o);
+    const auto begin = w.thread(0).now();
+    session s = co_await m.wait_for_session();
+    CHECK(asked == 100);
+    CHECK(w.thread(0).now() - begin == 99 * 30s);
+  });
+}
+
+TEST_CASE("58. an error of the ready check says not ready, or is one", "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    const auto failing = [](errc code, const char* text) {
+      session_manager_options o;
+      o.init = [](session&) -> task<void> { co_return; };
+      o.ready = [=](session&) -> task<names> {
+        if (code == errc::failed_precondition) throw leat::failure(code, text);
+        throw leat::failure(code, text);
+      };
+      return session_manager(o);
+    };
+    auto not_ready = failing(errc::failed_precondition, "v is uninitialized");
+    CHECK(contains(co_await failure_of(not_ready.prepare_session(), errc::failed_precondition),
+                   "did not make model ready. v is uninitialized"));
+    auto other = failing(errc::failed_precondition, "v is green");
+    CHECK_FALSE(contains(co_await failure_of(other.prepare_session(), errc::failed_precondition),
+                         "did not make model ready"));
+    auto lost = failing(errc::unavailable, "v is uninitialized");
+    CHECK(contains(co_await failure_of(lost.prepare_session(), errc::unavailable), "v is"));
+  });
+}
+
+TEST_CASE("session manager: a worker takes over what the chief has saved", "[train]") {
+  in_world([](leat::sim::world& w) -> task<> {
+    std::int64_t v = 42;
+    checkpoint_registry state;
+    state.add("v", v);
+    auto chief = co_await leat::saver::open("/run", state);
+    std::int64_t own = 0;
+    checkpoint_registry copy;
+    copy.add("v", own);
+    auto worker = co_await leat::saver::open("/run", copy);
+    session_manager m;
+    restore_source from;
+    from.from = &worker;
+    CHECK(contains(co_await failure_of(m.wait_for_session(60s, from), errc::deadline_exceeded),
+                   "there is no checkpoint in '/run'; does the chief run?"));
+    co_await chief.save();
+    session s = co_await m.wait_for_session(60s, from);
+    CHECK(own == 42);
+    static_cast<void>(w);
+  });
+}
+
+// What the worker has read in the state file is deleted before it opens it: there is a newer one.
+task<> read_while_another_saves(std::size_t kept, bool strict) {
+  std::int64_t chiefs = 1;
+  std::int64_t workers = 0;
+  checkpoint_registry of_chief;
+  checkpoint_registry of_worker;
+  of_chief.add("v", chiefs);
+  of_worker.add("v", workers);
+  int refused = 0;
+  leat::saver_options o;
+  o.max_to_keep = kept;
+  o.strict = strict;
+  o.on_refused = [&](const std::string&, const std::exception_ptr&) { ++refused; };
+  auto chief = co_await leat::saver::open("/run", of_chief, o);
+  auto worker = co_await leat::saver::open("/run", of_worker, o);
+  co_await chief.save(1);
+  leat::task_group group;
+  const std::function<task<>()> save = [&]() -> task<> {
+    for (chiefs = 2; chiefs < 12; ++chiefs) {
+      co_await chief.save(static_cast<std::uint64_t>(chiefs));
+    }
+  };
+  group.spawn(save());
+  session_manager m;
+  restore_source from;
+  from.from = &worker;
+  for (int i = 0; i < 10; ++i) {
+    const std::int64_t before = workers;
+    session s = co_await m.wait_for_session(1h, from);
+    CHECK(workers >= before);
+    co_await s.close();
+  }
+  co_await group.join();
+  session s = co_await m.wait_for_session(1h, from);
+  co_await s.close();
+  CHECK(workers == 11);
+  CHECK(refused == 0);
+}
+
+TEST_CASE("session manager: a worker reads while the chief saves and deletes", "[train]") {
+  constexpr std::uint64_t seeds = leat_test::slow_build ? 10 : 50;
+  for (const std::size_t kept : {std::size_t{1}, std::size_t{2}}) {
+    for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+      INFO("seed " << seed << ", of which so many are kept: " << kept);
+      leat::sim::world w(seed);
+      w.run([&](leat::sim::world&) { return read_while_another_saves(kept, seed % 2 == 0); });
+    }
+  }
+}
+
+}  // namespace session_manager_test

@@ -1,0 +1,355 @@
+// Steps that wait for something, and the saves and stops that wait for them.
+
+#include <chrono>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leat/async/task_group.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/train/supervisor/supervisor.hpp"
+#include "support/effort.hpp"
+#include "train/line_job.hpp"
+
+namespace step_waits_test {
+
+using namespace std::chrono_literals;
+using leat::failure;
+using leat::supervisor;
+using leat::task;
+using leat_test::all_learnt;
+using leat_test::contains;
+using leat_test::has_file;
+using leat_test::in_world;
+using leat_test::line_job;
+using leat_test::lines_in_all;
+using leat_test::some_of;
+using leat_test::stop_after_step;
+using leat_test::stop_function;
+using leat_test::stop_later;
+using leat_test::stop_now;
+using leat_test::thrown_by;
+using leat_test::two_jobs;
+using leat_test::write_input;
+
+// Waits for `wait`, whoever is stopped.
+task<> sleep_shielded(leat::duration wait) {
+  leat::task_group group(leat::shielded, "shielded");
+  group.spawn([wait]() -> task<> { co_await leat::sleep_for(wait); });
+  co_await group.join();
+}
+
+// Restores the newest checkpoint: the input must continue where what was learnt ends.
+task<> check_checkpoint() {
+  line_job saved;
+  leat::saver s = co_await leat::saver::open("/run", saved.state, {.adopt_listed = false});
+  const std::optional<std::string> restored = co_await s.restore_latest();
+  REQUIRE(restored);
+  CHECK(saved.learnt == all_learnt().substr(0, 4 * static_cast<std::size_t>(saved.step)));
+  const std::optional<std::string> next = co_await saved.batches.next();
+  CHECK(next.has_value() == (saved.step < lines_in_all));
+  if (next) CHECK(*next == std::to_string(100 + saved.step));
+  co_await saved.batches.stop();
+}
+
+// The same within a run, whose end cancels it.
+task<> check_saved(std::string, std::optional<std::int64_t>) {
+  const std::string thrown = co_await thrown_by(check_checkpoint());
+  CHECK((thrown.empty() || contains(thrown, "ancel")));
+}
+
+TEST_CASE("supervisor: step() within an element is a part of it: no element is left out") {
+  for (const stop_function stop : {&stop_after_step, &stop_now}) {
+    for (std::uint64_t seed = 1; seed <= some_of(20); ++seed) {
+      leat::sim::world w(seed);
+      write_input(w);
+      w.run([&](leat::sim::world&) -> task<> {
+        line_job j;
+        j.wait = std::chrono::milliseconds(100 + w.random().below(3000));
+        leat::supervisor_options o = j.options();
+        o.save_model = std::chrono::milliseconds(500 + w.random().below(3000));
+        o.on_saved = &check_saved;
+        supervisor sv(std::move(o));
+        leat::task_group other("other");
+        other.spawn(stop_later(sv, std::chrono::milliseconds(w.random().below(9000)), stop));
+        const auto body = [&]() -> task<> {
+          co_await j.batches.for_each([&](std::string line) -> task<> {
+            const auto here = co_await sv.step();
+            const auto again = co_await sv.step();
+            co_await j.learn(std::move(line));
+          });
+        };
+        CHECK(co_await thrown_by(sv.managed(body)) == "");
+        other.request_stop();
+        co_await other.join();
+        CHECK(j.warnings.empty());
+        CHECK_FALSE(j.in_step);
+        co_await check_checkpoint();
+      });
+    }
+  }
+}
+
+// Each element of `a` waits for three of `b`.
+task<> learn_from_each_other(two_jobs& both) {
+  leat::fifo_queue<std::string> between(1, "between");
+  co_await leat::with_task_group([&](leat::task_group& group) -> task<> {
+    group.spawn([&]() -> task<> {
+      co_await both.b.batches.for_each([&](std::string line) -> task<> {
+        const std::string copy = line;
+        co_await both.b.learn(std::move(line));
+        co_await between.push(copy);
+      });
+      between.close();
+    });
+    group.spawn([&]() -> task<> {
+      co_await both.a.batches.for_each([&](std::string line) -> task<> {
+        for (int i = 0; i < 3; ++i) static_cast<void>(co_await between.pop());
+        co_await both.a.learn(std::move(line));
+      });
+    });
+    co_return;
+  });
+}
+
+TEST_CASE("supervisor: a save does not hang where an element waits for another for_each()") {
+  for (std::uint64_t seed = 1; seed <= some_of(20); ++seed) {
+    leat::sim::world w(seed);
+    write_input(w);
+    w.run([&](leat::sim::world&) -> task<> {
+      two_jobs both;
+      both.a.wait = both.b.wait = 1s;
+      leat::supervisor_options o = both.a.options();
+      o.save_model = 20s;
+      o.step_grace = std::chrono::milliseconds(w.random().below(5000));
+      int saves = 0;
+      o.on_saved = [&](std::string path, std::optional<std::int64_t>) -> task<> {
+        ++saves;
+        two_jobs saved;
+        leat::saver s = co_await leat::saver::open("/run", saved.a.state, {.adopt_listed = false});
+        co_await s.restore(path);
+        for (const line_job* j : {&saved.a, &saved.b}) {
+          CHECK(all_learnt().starts_with(j->learnt));
+          CHECK(j->learnt.size() % 4 == 0);
+        }
+      };
+      supervisor sv(std::move(o));
+      const auto begin = w.now();
+      CHECK(co_await thrown_by(sv.managed([&] { return learn_from_each_other(both); })) == "");
+      CHECK(w.now() - begin < 1h);
+      CHECK(both.a.step == lines_in_all);
+      CHECK(both.b.step == lines_in_all);
+      CHECK(saves > 1);
+      REQUIRE(both.a.warnings.size() <= 1);
+      if (!both.a.warnings.empty()) CHECK(contains(both.a.warnings[0], "a save has waited"));
+    });
+  }
+}
+
+TEST_CASE("supervisor: stop() within a step() of a task in a group of the body returns") {
+  in_world([](leat::sim::world& w) -> task<> {
+    write_input(w);
+    line_job j;
+    supervisor sv(j.options());
+    const auto body = [&]() -> task<> {
+      co_await leat::with_task_group([&](leat::task_group& group) -> task<> {
+        group.spawn([&]() -> task<> {
+          const auto here = co_await sv.step();
+          co_await leat::sleep_for(1s);
+          co_await sv.stop();
+        });
+        co_return;
+      });
+    };
+    const auto begin = w.now();
+    CHECK(co_await thrown_by(sv.managed(body)) == "");
+    CHECK(w.now() - begin < 15s);
+    CHECK_FALSE(j.warnings.empty());
+  });
+}
+
+TEST_CASE("supervisor: a stop of its owner ends a body that is in a stop() of its own") {
+  in_world([](leat::sim::world& w) -> task<> {
+    write_input(w);
+    line_job j;
+    supervisor sv(j.options());
+    const auto body = [&]() -> task<> {
+      sv.coord().spawn(sleep_shielded(5s));
+      co_await leat::sleep_for(1s);
+      co_await sv.stop();
+      co_await leat::sleep_for(1h);
+    };
+    leat::task_group owner("owner");
+    const auto begin = w.now();
+    owner.spawn(sv.managed(body));
+    co_await leat::sleep_for(3s);
+    owner.request_stop();
+    co_await owner.join();
+    CHECK(w.now() - begin < 10s);
+  });
+}
+
+TEST_CASE("supervisor: a warning that throws does not lift the limit of the last step") {
+  in_world([](leat::sim::world& w) -> task<> {
+    write_input(w);
+    line_job j;
+    j.wait = 10h;
+    leat::supervisor_options o = j.options();
+    o.on_warning = [](const std::string&) { throw std::runtime_error("the log is full"); };
+    supervisor sv(std::move(o));
+    leat::task_group other("other");
+    other.spawn(stop_later(sv, 3s, &stop_now));
+    const auto begin = w.now();
+    CHECK(co_await thrown_by(sv.managed([&] { return j.body(); })) != "");
+    CHECK(w.now() - begin < 20s);
+    co_await other.join();
+  });
+}
+
+TEST_CASE("supervisor: a function is called between two saves, and not while values are written") {
+  for (std::uint64_t seed = 1; seed <= some_of(20); ++seed) {
+    leat::sim::world w(seed);
+    write_input(w);
+    w.run([&](leat::sim::world&) -> task<> {
+      line_job j;
+      leat::supervisor_options o = j.options();
+      o.save_model = std::chrono::microseconds(100 + w.random().below(3000));
+      o.saver.copy_values = false;
+      o.on_saved = &check_saved;
+      supervisor sv(std::move(o));
+      const auto body = [&]() -> task<> {
+        co_await j.batches.for_each([&](std::string line) {
+          j.learnt += std::move(line) + ';';
+          ++j.step;
+        });
+      };
+      CHECK(co_await thrown_by(sv.managed(body)) == "");
+      CHECK(j.learnt == all_learnt());
+      CHECK(j.warnings.empty());
+    });
+  }
+}
+
+TEST_CASE("supervisor: a body that ends later than a stop() of another task was stopped") {
+  in_world([](leat::sim::world& w) -> task<> {
+    write_input(w);
+    line_job j;
+    leat::supervisor_options o = j.options();
+    o.save_at_end = false;
+    supervisor sv(std::move(o));
+    leat::task_group other("other");
+    other.spawn([](supervisor& stopped) -> task<> {
+      co_await leat::sleep_for(5500ms);
+      co_await stopped.stop();
+    }(sv));
+    const auto body = [&]() -> task<> {
+      std::string why = co_await thrown_by(j.body());
+      co_await sleep_shielded(1s);
+      CHECK(contains(why, "cancelled"));
+    };
+    CHECK(co_await thrown_by(sv.managed(body)) == "");
+    co_await other.join();
+    CHECK(sv.stopped());
+    CHECK(j.step == 6);
+    CHECK(j.warnings.empty());  // nothing was to be saved
+    // The next run knows nothing of it.
+    line_job k;
+    supervisor next(k.options());
+    CHECK(co_await thrown_by(next.managed([&] { return k.body(); })) == "");
+    CHECK_FALSE(next.stopped());
+  });
+}
+
+TEST_CASE("supervisor: a service that ends the run is no stop from outside") {
+  in_world([](leat::sim::world& w) -> task<> {
+    write_input(w);
+    enum class how { out_of_range, request, coordinator_request };
+    for (const how way : {how::out_of_range, how::request, how::coordinator_request}) {
+      for (const bool looper : {false, true}) {
+        line_job j;
+        leat::supervisor_options o = j.options();
+        o.logdir.clear();
+        o.on_warning = nullptr;
+        supervisor sv(std::move(o));
+        const auto end = [&sv, way, &j]() -> task<> {
+          if (j.step < 3) co_await leat::sleep_for(4500ms);
+          if (way == how::out_of_range) throw failure(leat::errc::out_of_range, "it ends");
+          if (way == how::request) sv.request_stop();
+          if (way == how::coordinator_request) static_cast<void>(sv.coord().request_stop());
+        };
+        const auto body = [&]() -> task<> {
+          if (looper) {
+            sv.loop(1s, end, "end");
+          } else {
+            sv.coord().spawn(end);
+          }
+          co_await j.body();
+        };
+        CHECK(co_await thrown_by(sv.managed(body)) == "");
+        INFO(static_cast<int>(way) << ' ' << looper);
+        CHECK_FALSE(sv.stopped());
+        CHECK(j.step < lines_in_all);
+      }
+    }
+  });
+}
+
+TEST_CASE("supervisor: no element of another pipeline begins while a stop waits for one") {
+  for (std::uint64_t seed = 1; seed <= some_of(40); ++seed) {
+    leat::sim::world w(seed);
+    write_input(w);
+    w.run([&](leat::sim::world&) -> task<> {
+      two_jobs both;
+      both.a.wait = 9500ms;  // nearly the whole of step_grace
+      both.b.wait = std::chrono::milliseconds(1 + w.random().below(9900));
+      supervisor sv(both.a.options());
+      leat::task_group other("other");
+      const auto wait = std::chrono::milliseconds(w.random().below(30000));
+      other.spawn(stop_later(sv, wait, w.random().below(2) ? &stop_now : &stop_after_step));
+      const auto body = [&]() -> task<> {
+        co_await leat::with_task_group([&](leat::task_group& group) -> task<> {
+          group.spawn(both.a.body());
+          group.spawn(both.b.body());
+          co_return;
+        });
+      };
+      CHECK(co_await thrown_by(sv.managed(body)) == "");
+      other.request_stop();
+      co_await other.join();
+      CHECK_FALSE(both.a.in_step);
+      CHECK_FALSE(both.b.in_step);
+      CHECK(both.a.warnings.empty());
+    });
+  }
+}
+
+TEST_CASE("supervisor: a stop of the owner ends a step() that waits in a shielded group") {
+  in_world([](leat::sim::world& w) -> task<> {
+    write_input(w);
+    line_job j;
+    supervisor sv(j.options());
+    const auto body = [&]() -> task<> {
+      leat::task_group group(leat::shielded, "shielded");
+      const auto steps = [&]() -> task<> {
+        for (;;) {
+          const auto here = co_await sv.step();
+          co_await leat::sleep_for(700ms);
+        }
+      };
+      group.spawn(steps);
+      group.spawn(steps);
+      co_await group.join();
+    };
+    leat::task_group owner("owner");
+    owner.spawn(sv.managed(body));
+    co_await leat::sleep_for(3s);
+    owner.request_stop();
+    const auto begin = w.now();
+    co_await owner.join();
+    CHECK(w.now() - begin < 10s);
+  });
+}
+
+}  // namespace step_waits_test

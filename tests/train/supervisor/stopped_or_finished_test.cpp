@@ -1,0 +1,111 @@
+// What supervisor::stopped() tells, and stop() beside managed().
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "leat/train/supervisor/supervisor.hpp"
+#include "support/effort.hpp"
+#include "train/line_job.hpp"
+
+namespace stopped_or_finished_test {
+
+using namespace std::chrono_literals;
+using leat::failure;
+using leat::supervisor;
+using leat::task;
+using leat_test::contains;
+using leat_test::in_world;
+using leat_test::line_job;
+using leat_test::some_of;
+using leat_test::stop_later;
+using leat_test::stop_now;
+using leat_test::thrown_by;
+using leat_test::write_input;
+
+// A loop in a group of the body's own: behind a stop the body goes on as if the loop had ended.
+task<> learn_in_group(line_job& j) {
+  co_await leat::with_task_group([&](leat::task_group& group) -> task<> {
+    group.spawn(j.body());
+    co_return;
+  });
+}
+
+TEST_CASE("supervisor: a body that returns behind a stop was stopped") {
+  in_world([](leat::sim::world& w) -> task<> {
+    write_input(w);
+    {
+      line_job j;
+      supervisor sv(j.options());
+      leat::task_group other("other");
+      other.spawn(stop_later(sv, 2500ms, &stop_now));
+      CHECK(co_await thrown_by(sv.managed([&] { return learn_in_group(j); })) == "");
+      co_await other.join();
+      CHECK(sv.stopped());
+      CHECK(j.step == 3);
+    }
+    line_job j;
+    supervisor sv(j.options());
+    leat::task_group owner("owner");
+    std::string thrown;
+    owner.spawn([&]() -> task<> {
+      thrown = co_await thrown_by(sv.managed([&] { return learn_in_group(j); }));
+    });
+    co_await leat::sleep_for(2500ms);
+    owner.request_stop();
+    co_await owner.join();
+    CHECK(contains(thrown, "cancelled"));
+    CHECK(sv.stopped());
+    CHECK(j.step == 6);
+  });
+}
+
+TEST_CASE("supervisor: a run that has failed, or has ended by itself, was not stopped") {
+  in_world([](leat::sim::world& w) -> task<> {
+    write_input(w);
+    const auto run = [](leat::errc code, bool in_service) -> task<bool> {
+      line_job j;
+      j.wait = 1ms;
+      leat::supervisor_options o = j.options();
+      o.logdir.clear();
+      o.on_warning = nullptr;
+      supervisor sv(std::move(o));
+      const auto fail = [code]() -> task<> { throw failure(code, "it ends"); };
+      const auto body = [&]() -> task<> {
+        if (in_service) sv.coord().spawn(fail);
+        co_await j.body();
+        if (!in_service) co_await fail();
+      };
+      co_await thrown_by(sv.managed(body));
+      co_return sv.stopped();
+    };
+    CHECK_FALSE(co_await run(leat::errc::out_of_range, false));
+    CHECK_FALSE(co_await run(leat::errc::unavailable, false));
+    CHECK_FALSE(co_await run(leat::errc::unavailable, true));
+  });
+}
+
+TEST_CASE("supervisor: stop() beside the start of managed() waits for it") {
+  for (std::uint64_t seed = 1; seed <= some_of(60); ++seed) {
+    leat::sim::world w(seed);
+    write_input(w);
+    w.run([&](leat::sim::world&) -> task<> {
+      line_job j;
+      leat::supervisor_options o = j.options();
+      o.write_events = true;
+      supervisor sv(std::move(o));
+      leat::task_group other("other");
+      const auto wait = std::chrono::microseconds(w.random().below(3000));
+      other.spawn([](supervisor& stopped, leat::duration after) -> task<> {
+        co_await leat::sleep_for(after);
+        co_await stopped.stop();
+      }(sv, wait));
+      CHECK(co_await thrown_by(sv.managed([&] { return j.body(); })) == "");
+      co_await other.join();
+      CHECK_FALSE(j.in_step);
+      CHECK(sv.stopped());
+    });
+  }
+}
+
+}  // namespace stopped_or_finished_test

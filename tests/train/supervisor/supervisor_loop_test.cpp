@@ -1,0 +1,136 @@
+// Loops of a supervisor: cases 41 to 43 of how TensorFlow's behaves, by their numbers. Those of the
+// looper itself are in coordination/looper_test.cpp.
+
+#include <chrono>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "leat/async/task_group.hpp"
+#include "leat/train/supervisor/supervisor.hpp"
+#include "train/supervised.hpp"
+
+namespace supervisor_loop_test {
+
+using namespace std::chrono_literals;
+using leat::errc;
+using leat::failure;
+using leat::session;
+using leat::supervisor;
+using leat::task;
+using leat_test::contains;
+using leat_test::in_world;
+using leat_test::learner;
+using leat_test::thrown_by;
+using seconds = std::vector<std::chrono::seconds>;
+
+TEST_CASE("41. a loop leaves out what it has missed, and ends with the stop", "[train]") {
+  in_world([](leat::sim::world& w) -> task<> {
+    learner l;
+    supervisor sv(l.options(""));
+    session s = co_await sv.prepare_or_wait_for_session();
+    const auto begin = w.now();
+    seconds calls;
+    sv.loop(10s, [&]() -> task<> {
+      calls.push_back(std::chrono::duration_cast<std::chrono::seconds>(w.now() - begin));
+      if (calls.size() == 1) co_await leat::sleep_for(25s);
+    });
+    co_await leat::sleep_for(52s);
+    co_await sv.stop();
+    co_await leat::sleep_for(1min);
+    CHECK(calls == seconds{0s, 30s, 40s, 50s});  // and not 25, 25, 30
+    co_await s.close();
+  });
+}
+
+TEST_CASE("42. what a loop throws stops all, the end of input without an error", "[train]") {
+  for (const bool clean : {true, false}) {
+    in_world([&](leat::sim::world& w) -> task<> {
+      learner l;
+      supervisor sv(l.options(""));
+      const auto begin = w.now();
+      int calls = 0;
+      const std::function<task<>()> body = [&]() -> task<> {
+        sv.loop(10s, [&]() -> task<> {
+          if (++calls < 3) co_return;
+          if (clean) throw failure(errc::out_of_range, "no more");
+          throw std::runtime_error("a loop");
+        });
+        co_await leat::sleep_for(1h);
+      };
+      CHECK(co_await thrown_by(sv.managed(body)) == (clean ? "" : "a loop"));
+      CHECK(calls == 3);
+      CHECK(w.now() - begin < 21s);
+    });
+  }
+}
+
+TEST_CASE("supervisor: who outlives the grace is told, too, and can be joined later", "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    learner l;
+    leat::supervisor_options o = l.options("");
+    o.stop_grace = 10s;
+    supervisor sv(std::move(o));
+    const std::function<task<>()> body = [&]() -> task<> {
+      sv.loop(
+          1h,
+          []() -> task<> {
+            leat::task_group deaf(leat::shielded, "deaf");
+            deaf.spawn([]() -> task<> { co_await leat::sleep_for(1min); }(), "sleep");
+            co_await deaf.join();
+          },
+          "exporter");
+      co_await leat::sleep_for(1s);
+    };
+    const std::string thrown = co_await thrown_by(sv.managed(body));
+    CHECK(contains(thrown, "exporter"));
+    CHECK(contains(l.warnings.back(), thrown));
+    CHECK(contains(l.warnings.back(), "coord().join()"));
+    co_await sv.coord().join();
+  });
+}
+
+TEST_CASE("43. a loop that is started behind the stop is never called", "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    learner l;
+    supervisor sv(l.options(""));
+    int calls = 0;
+    const std::function<task<>()> body = [&]() -> task<> {
+      sv.request_stop();
+      sv.loop(10s, [&]() -> task<> {
+        ++calls;
+        co_return;
+      });
+      co_return;
+    };
+    co_await sv.managed(body);
+    CHECK(calls == 0);
+  });
+}
+
+TEST_CASE("supervisor: no interval and no grace is too long, in whatever unit", "[train]") {
+  in_world([](leat::sim::world&) -> task<> {
+    constexpr auto ever = std::chrono::hours::max();
+    learner l;
+    leat::supervisor_options o = l.options();
+    o.save_model = o.save_summaries = o.stop_grace = o.saver.keep_every = ever;
+    o.sessions.recovery_wait = ever;
+    supervisor sv(o);
+    leat::prepare_options preparing;
+    preparing.max_wait = ever;
+    session s = co_await sv.prepare_or_wait_for_session(preparing);
+    int calls = 0;
+    sv.loop(ever, [&]() -> task<> {
+      ++calls;
+      co_return;
+    });
+    co_await leat::sleep_for(24h);
+    co_await sv.stop();
+    CHECK(calls == 1);
+    CHECK(l.warnings.empty());
+    co_await s.close();
+  });
+}
+
+}  // namespace supervisor_loop_test
