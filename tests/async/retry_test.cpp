@@ -12,7 +12,7 @@
 
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "support/leat_test.hpp"
 
 namespace retry_test {

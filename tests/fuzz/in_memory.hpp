@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "support/slow_readers.hpp"
 
 namespace leat_test {

@@ -13,7 +13,7 @@
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/pipeline/read_indexed.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "support/record_bytes.hpp"
 
 namespace leat_test {

@@ -10,7 +10,7 @@
 #include "leat/input/input_producer.hpp"
 #include "leat/input/queue_reader.hpp"
 #include "leat/io/reader/line_reader.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "support/leat_test.hpp"
 #include "support/outcome_of.hpp"
 #include "support/refusal.hpp"

@@ -10,7 +10,7 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/input/match_filenames_once.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 
 using namespace producing;
 using namespace std::chrono_literals;

@@ -4,7 +4,7 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "support/leat_test.hpp"
 #include "support/temp_dir.hpp"
 

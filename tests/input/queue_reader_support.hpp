@@ -10,7 +10,7 @@
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/io/reader/whole_file_reader.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "support/leat_test.hpp"
 
 // What the tests of queue_reader have in common.

@@ -19,7 +19,7 @@
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/pipeline/read_queue.hpp"
 #include "leat/queue/fifo_queue.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "pipeline/lines_pipeline.hpp"
 #include "support/error_of.hpp"
 #include "support/leat_test.hpp"

@@ -17,7 +17,7 @@
 #include "leat/input/range_input_producer.hpp"
 #include "leat/pipeline/read_queue.hpp"
 #include "leat/queue/fifo_queue.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "pipeline/lines_pipeline.hpp"
 #include "support/leat_test.hpp"
 #include "support/refusal.hpp"

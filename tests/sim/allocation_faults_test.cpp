@@ -18,8 +18,8 @@
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/sim/failing_new.hpp"
-#include "leat/sim/ledger.hpp"
-#include "leat/sim/sweep.hpp"
+#include "leat/sim/world/delivery_log.hpp"
+#include "leat/sim/world/sweep.hpp"
 #include "support/effort.hpp"
 
 namespace allocation_faults_test {

@@ -16,7 +16,7 @@
 #include "leat/queue/memory_budget.hpp"
 #include "leat/queue/priority_queue.hpp"
 #include "leat/queue/random_shuffle_queue.hpp"
-#include "leat/sim/ledger.hpp"
+#include "leat/sim/world/delivery_log.hpp"
 #include "simulation/scenarios.hpp"
 
 namespace simulation {

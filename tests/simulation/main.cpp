@@ -7,7 +7,7 @@
 #include <exception>
 #include <string>
 
-#include "leat/sim/sweep.hpp"
+#include "leat/sim/world/sweep.hpp"
 #include "simulation/scenarios.hpp"
 
 namespace simulation {

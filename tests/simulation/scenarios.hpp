@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 
 namespace simulation {
 

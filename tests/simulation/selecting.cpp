@@ -11,7 +11,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
 #include "leat/queue/fifo_queue.hpp"
-#include "leat/sim/ledger.hpp"
+#include "leat/sim/world/delivery_log.hpp"
 #include "simulation/scenarios.hpp"
 
 namespace simulation {

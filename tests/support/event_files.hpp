@@ -8,7 +8,7 @@
 
 #include "leat/codec/event/event.hpp"
 #include "leat/codec/tfrecord/tfrecord.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 
 namespace leat_test {
 

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 
 namespace leat_test {
 

@@ -14,7 +14,7 @@
 #include "leat/base/random.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "leat/train/checkpoint/checkpoint_registry.hpp"
 
 namespace leat_test {

@@ -12,7 +12,7 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/this_task.hpp"
 #include "leat/base/error.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "leat/train/supervisor/supervisor.hpp"
 #include "support/event_files.hpp"
 #include "support/leat_test.hpp"

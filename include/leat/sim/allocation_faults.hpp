@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "leat/base/detail/preemption_hook.hpp"
-#include "leat/sim/choices.hpp"
+#include "leat/sim/decision_source.hpp"
 
 namespace leat::sim {
 

@@ -17,7 +17,7 @@
 #include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
 #include "leat/io/index/tfrecord_index_file.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "support/effort.hpp"
 #include "support/outcome_of.hpp"
 #include "support/record_bytes.hpp"

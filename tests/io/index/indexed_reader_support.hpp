@@ -10,7 +10,7 @@
 #include "leat/base/random.hpp"
 #include "leat/codec/checksum/epoch_fingerprint.hpp"
 #include "leat/io/index/indexed_reader.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "support/outcome_of.hpp"
 #include "support/record_bytes.hpp"
 #include "support/record_files.hpp"

@@ -13,7 +13,7 @@
 #include "leat/io/file/file.hpp"
 #include "leat/io/writer/sharded_tfrecord_writer.hpp"
 #include "leat/io/writer/tfrecord_writer.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "support/hex.hpp"
 #include "support/record_bytes.hpp"
 #include "support/record_files.hpp"

@@ -13,7 +13,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
 #include "leat/base/random.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "support/effort.hpp"
 #include "support/outcome_of.hpp"
 #include "support/record_bytes.hpp"

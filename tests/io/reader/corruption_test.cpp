@@ -13,7 +13,7 @@
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/io/reader/quarantine_log.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "support/leat_test.hpp"
 #include "support/record_bytes.hpp"
 #include "support/record_files.hpp"

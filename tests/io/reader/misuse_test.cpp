@@ -20,7 +20,7 @@
 #include "leat/io/writer/sharded_tfrecord_writer.hpp"
 #include "leat/io/writer/tfrecord_appender.hpp"
 #include "leat/io/writer/tfrecord_writer.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "support/descriptors.hpp"
 #include "support/error_of.hpp"
 #include "support/leat_test.hpp"

@@ -14,7 +14,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/base/random.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "support/effort.hpp"
 #include "support/record_bytes.hpp"
 #include "support/refusal.hpp"

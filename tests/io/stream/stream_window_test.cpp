@@ -12,7 +12,7 @@
 #include "io/reader/record_reader.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/io/stream/detail/decompressed_stream.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "support/texts.hpp"
 #include "support/zlib_oracle.hpp"
 

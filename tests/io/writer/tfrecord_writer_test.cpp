@@ -9,7 +9,7 @@
 #include <catch2/catch.hpp>
 
 #include "leat/async/loop/sync_wait.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "support/record_bytes.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"

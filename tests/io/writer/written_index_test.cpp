@@ -16,7 +16,7 @@
 #include "leat/io/writer/sharded_tfrecord_writer.hpp"
 #include "leat/io/writer/tfrecord_appender.hpp"
 #include "leat/io/writer/tfrecord_writer.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "support/insist.hpp"
 #include "support/record_bytes.hpp"
 #include "support/refusal.hpp"

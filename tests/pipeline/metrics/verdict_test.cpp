@@ -12,7 +12,7 @@
 #include "leat/async/this_task.hpp"
 #include "leat/pipeline/metrics/stage_metrics.hpp"
 #include "leat/queue/fifo_queue.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "pipeline/lines_pipeline.hpp"
 #include "support/effort.hpp"
 #include "support/leat_test.hpp"

@@ -18,7 +18,7 @@
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/queue/random_shuffle_queue.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "support/temp_dir.hpp"
 
 namespace fingerprint_test {

@@ -19,7 +19,7 @@
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/io/reader/whole_file_reader.hpp"
 #include "leat/io/writer/tfrecord_writer.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "support/effort.hpp"
 #include "support/record_files.hpp"
 #include "support/refusal.hpp"

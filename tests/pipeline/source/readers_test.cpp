@@ -17,7 +17,7 @@
 #include "leat/io/reader/quarantine_log.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/io/reader/whole_file_reader.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "pipeline/resuming.hpp"
 #include "support/refusal.hpp"
 

@@ -13,7 +13,7 @@
 #include "leat/coordination/coordinator.hpp"
 #include "leat/coordination/queue_runner.hpp"
 #include "leat/queue/fifo_queue.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "support/dump.hpp"
 #include "support/leat_test.hpp"
 #include "support/refusal.hpp"

@@ -21,7 +21,7 @@
 #include "leat/queue/priority_queue.hpp"
 #include "leat/queue/random_shuffle_queue.hpp"
 #include "leat/queue/tensor_queue.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "support/dump.hpp"
 #include "support/foreign_coroutine.hpp"
 #include "support/leat_test.hpp"

@@ -8,7 +8,7 @@
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/base/error.hpp"
 #include "leat/io/file/file.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "support/leat_test.hpp"
 #include "support/outcome_of.hpp"
 #include "support/refusal.hpp"

@@ -14,7 +14,7 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "support/outcome_of.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"

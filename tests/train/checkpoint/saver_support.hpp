@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "leat/train/checkpoint/checkpoint_registry.hpp"
 #include "leat/train/checkpoint/saver.hpp"
 #include "support/leat_test.hpp"

@@ -8,7 +8,7 @@
 #include "leat/async/sleep.hpp"
 #include "leat/base/error.hpp"
 #include "leat/io/file/file.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "leat/train/checkpoint/checkpoint_directory.hpp"
 #include "leat/train/checkpoint/saver.hpp"
 #include "support/effort.hpp"

@@ -8,7 +8,7 @@
 #include "leat/async/sleep.hpp"
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "leat/train/checkpoint/saver.hpp"
 #include "support/effort.hpp"
 #include "support/leat_test.hpp"

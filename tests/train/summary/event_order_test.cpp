@@ -7,7 +7,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "leat/train/summary/event_reader.hpp"
 #include "leat/train/summary/event_writer.hpp"
 

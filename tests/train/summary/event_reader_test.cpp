@@ -8,7 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include "leat/base/error.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "leat/train/summary/event_writer.hpp"
 #include "support/leat_test.hpp"
 #include "support/record_bytes.hpp"

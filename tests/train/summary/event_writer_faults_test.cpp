@@ -11,7 +11,7 @@
 
 #include "leat/async/sleep.hpp"
 #include "leat/base/error.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "leat/train/summary/event_reader.hpp"
 #include "leat/train/summary/event_writer.hpp"
 #include "support/effort.hpp"

@@ -18,7 +18,7 @@
 #include "leat/io/file/file.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/sim/virtual_scheduler.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "leat/train/summary/event_reader.hpp"
 #include "leat/train/summary/step_rate.hpp"
 #include "support/event_files.hpp"

@@ -14,7 +14,7 @@
 
 #include "leat/async/task_group.hpp"
 #include "leat/base/error.hpp"
-#include "leat/sim/world.hpp"
+#include "leat/sim/world/world.hpp"
 #include "leat/train/checkpoint/checkpoint_registry.hpp"
 #include "support/effort.hpp"
 #include "support/leat_test.hpp"

@@ -14,7 +14,7 @@
 
 #include "leat/async/sleep.hpp"
 #include "leat/io/file/file.hpp"
-#include "leat/sim/sweep.hpp"
+#include "leat/sim/world/sweep.hpp"
 #include "support/effort.hpp"
 #include "support/leat_test.hpp"
 #include "train/interrupted_job.hpp"

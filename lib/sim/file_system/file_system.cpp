@@ -1,0 +1,486 @@
+#include "leat/sim/file_system/file_system.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <new>
+#include <utility>
+
+#include "io/backend/buffer_ownership.hpp"
+#include "leat/async/scheduler.hpp"
+#include "leat/sim/allocation_faults.hpp"
+#include "sim/file_system/operation_names.hpp"
+#include "sim/file_system/path_names.hpp"
+
+namespace leat::sim {
+namespace {
+
+using op = file_request::operation;
+
+bool moves_bytes(const file_request& r) noexcept {
+  return r.what == op::read || r.what == op::write;
+}
+
+// Crash points are the operations that change what is on the device.
+bool changes_something(const file_request& r) noexcept {
+  switch (r.what) {
+    case op::write:
+    case op::sync:
+    case op::truncate:
+    case op::rename:
+    case op::remove:
+    case op::make_directory: return true;
+    case op::open: return (r.flags & (O_CREAT | O_TRUNC)) != 0;
+    default: return false;
+  }
+}
+
+// Faults that the page cache knows nothing of: they need a device.
+bool needs_device(fault f) noexcept {
+  switch (f) {
+    case fault::interrupted:
+    case fault::again:
+    case fault::cancelled_late:
+    case fault::io_error:
+    case fault::slow: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+file_system::file_system(choices& c, const file_system_options& options,
+                         std::function<void(std::string)> violation)
+    : choices_(c), options_(options), violation_(std::move(violation)) {}
+
+// ---------------------------------------------------------------------------------- for the test
+
+void file_system::make_directory(const std::string& path) {
+  const allocation_faults::spared own;
+  for (std::string at = canonical(path); directories_.insert(at).second;) at = parent_of(at);
+}
+
+void file_system::write_file(const std::string& path, std::string_view content) {
+  const allocation_faults::spared own;
+  const std::string at = canonical(path);
+  make_directory(parent_of(at));
+  auto n = make_node();
+  const auto* const begin = reinterpret_cast<const std::byte*>(content.data());
+  n->data.assign(begin, begin + content.size());
+  n->on_device = n->data;
+  n->modified_ns = wall_ns_;
+  names_[at] = n;
+  names_on_device_[at] = n;
+}
+
+std::optional<std::string> file_system::read_file(const std::string& path) const {
+  const allocation_faults::spared own;
+  const auto found = names_.find(canonical(path));
+  if (found == names_.end()) return std::nullopt;
+  const auto& data = found->second->data;
+  return std::string(reinterpret_cast<const char*>(data.data()), data.size());
+}
+
+void file_system::cut(node& n, std::size_t size) const {
+  n.data.resize(size);
+  n.lost.erase(n.lost.lower_bound((size + sector_size - 1) / sector_size), n.lost.end());
+  n.modified_ns = wall_ns_;
+}
+
+void file_system::truncate(const std::string& path, std::size_t size) {
+  const allocation_faults::spared own;
+  const auto found = names_.find(canonical(path));
+  if (found == names_.end()) return;
+  cut(*found->second, size);
+  found->second->on_device = found->second->data;
+  found->second->lost.clear();
+}
+
+std::vector<std::string> file_system::files() const {
+  const allocation_faults::spared own;
+  std::vector<std::string> all;
+  for (const auto& [path, n] : names_) all.push_back(path);
+  return all;
+}
+
+std::uint64_t file_system::bytes_used() const noexcept {
+  std::uint64_t sum = 0;
+  for (const auto& [path, n] : names_) sum += n->data.size();
+  return sum;
+}
+
+// ------------------------------------------------------------------------------------- operations
+
+bool file_system::applies(fault f, const file_request& r) noexcept {
+  switch (f) {
+    case fault::none: return true;
+    case fault::slow: return r.what != op::close;
+    case fault::short_transfer: return moves_bytes(r) && r.size > 1;
+    case fault::cancelled_late:
+      return (moves_bytes(r) && r.offset != next_byte) || r.what == op::sync;
+    case fault::bit_flip: return r.what == op::read && r.size > 0;
+    case fault::truncated: return r.what == op::read && r.offset != next_byte;
+    case fault::replaced:
+      return (r.what == op::read && r.offset != next_byte) || r.what == op::open;
+    case fault::no_space:
+      return r.what == op::write || r.what == op::make_directory ||
+             (r.what == op::open && (r.flags & O_CREAT) != 0);
+    case fault::crash_before:
+    case fault::crash_after: return changes_something(r);
+    case fault::interrupted:
+    case fault::again:
+    case fault::io_error: return r.what != op::close;
+  }
+  return false;
+}
+
+bool file_system::is_planned(std::uint64_t call) const noexcept {
+  return options_.plan && options_.plan->call == call;
+}
+
+// Of a call that counts.
+fault file_system::decide(const file_request& r) {
+  ++calls_;
+  if (owed_ != fault::none && !is_planned(calls_) && applies(owed_, r)) {
+    return std::exchange(owed_, fault::none);
+  }
+  return draw(r, calls_);
+}
+
+fault file_system::draw(const file_request& r, std::uint64_t call) {
+  if (is_planned(call)) return applies(options_.plan->what, r) ? options_.plan->what : fault::none;
+  const fault_rates& rate = options_.faults;
+  const std::pair<double, fault> all[] = {
+      {rate.short_transfer, fault::short_transfer},
+      {rate.interrupted, fault::interrupted},
+      {rate.again, fault::again},
+      {rate.cancelled_late, fault::cancelled_late},
+      {rate.io_error, fault::io_error},
+      {rate.no_space, fault::no_space},
+      {rate.bit_flip, fault::bit_flip},
+      {rate.truncated, fault::truncated},
+      {rate.replaced, fault::replaced},
+  };
+  for (const auto& [probability, f] : all) {
+    if (applies(f, r) && choices_.chance(probability, "fault")) return f;
+  }
+  if (changes_something(r) && choices_.chance(rate.crash, "crash")) {
+    return choices_.choose(2, "before or after it") == 0 ? fault::crash_before : fault::crash_after;
+  }
+  return fault::none;
+}
+
+duration file_system::latency(pending& p) {
+  using namespace std::chrono_literals;
+  p.slow = p.what == fault::slow || choices_.chance(options_.faults.slow, "slow operation");
+  if (p.slow) {
+    return std::chrono::minutes(1 + choices_.choose(10, "minutes"));
+  }
+  constexpr duration times[] = {0us, 10us, 100us, 1ms, 10ms};
+  return times[choices_.choose(std::size(times), "latency")];
+}
+
+void file_system::submit(file_request& request) noexcept {
+  const allocation_faults::spared own;
+  try {
+    pending p{&request, {}, order_++, decide(request)};
+    p.due = waits_for_data(request) ? no_deadline : now_ + latency(p);
+    if (moves_bytes(request)) watch(p);
+    line_up(std::move(p));
+    leat::detail::hand_over(request);
+  } catch (const std::bad_alloc&) {
+    request.result = -ENOMEM;
+    request.home->post(request);
+  }
+}
+
+void file_system::line_up(pending p) {
+  const auto place = std::upper_bound(pending_.begin(), pending_.end(), p.due,
+                                      [](time_point t, const pending& q) { return t < q.due; });
+  pending_.insert(place, std::move(p));
+}
+
+// In the cache, or not.
+bool file_system::try_now(file_request& request) noexcept {
+  const allocation_faults::spared own;
+  const bool may_be_cached = (request.what == op::read && request.offset != next_byte) ||
+                             request.what == op::status ||
+                             (request.what == op::open && !changes_something(request));
+  if (!may_be_cached || crashed_) return false;
+  try {
+    if (owed_ != fault::none || choices_.choose(2, "in the cache?") == 1) return false;
+    const fault f = draw(request, calls_ + 1);
+    if (needs_device(f)) {  // it is not in the cache, and the call that follows counts
+      if (!is_planned(calls_ + 1)) owed_ = f;
+      return false;
+    }
+    ++calls_;
+    if (f != fault::none) {
+      befallen_.append(", ").append(text_of(request)).append(" from the cache").append(name_of(f));
+    }
+    request.result = perform(request, f);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+void file_system::run_now(file_request& request) noexcept {
+  const allocation_faults::spared own;
+  try {
+    request.result = perform(request, fault::none);
+  } catch (const std::bad_alloc&) {
+    request.result = -ENOMEM;
+  }
+}
+
+time_point file_system::next_completion() const noexcept {
+  return pending_.empty() ? no_deadline : pending_.front().due;
+}
+
+std::size_t file_system::due(time_point now) const noexcept {
+  const auto later = std::upper_bound(pending_.begin(), pending_.end(), now,
+                                      [](time_point t, const pending& q) { return t < q.due; });
+  return static_cast<std::size_t>(later - pending_.begin());
+}
+
+// What a schedule says of it: "read '/a' at 512".
+std::string file_system::text_of(const file_request& r) const {
+  std::string text = name_of(r.what);
+  if (r.path) return text.append(" '").append(r.path).append("'");
+  const auto f = open_.find(r.handle);
+  if (f == open_.end()) return text;
+  text.append(" '").append(f->second.path).append("'");
+  if (moves_bytes(r) && r.offset != next_byte) text += " at " + std::to_string(r.offset);
+  return text;
+}
+
+std::string file_system::complete(std::size_t index) {
+  const auto at = pending_.begin() + static_cast<std::ptrdiff_t>(index);
+  file_request& r = *at->request;
+  std::string text = text_of(r);
+  if (at->slow) text += name_of(fault::slow);
+  if (at->what != fault::slow && !at->cancelled && !crashed_) text += name_of(at->what);
+  // From here on the operation completes, whatever the memory.
+  const pending p = std::move(*at);
+  pending_.erase(at);
+  leat::detail::take_back(r);
+  try {
+    if (moves_bytes(r)) check_watched(p);
+    r.result = p.cancelled ? -ECANCELED : perform(r, p.what);
+  } catch (const std::bad_alloc&) {
+    r.result = -ENOMEM;
+  }
+  r.home->post(r);
+  if (r.result < 0) text.append(": ").append(std::strerror(static_cast<int>(-r.result)));
+  return text;
+}
+
+std::int64_t file_system::perform(file_request& r, fault f) {
+  if (f == fault::crash_before) crashed_ = true;
+  if (crashed_) return r.what == op::close ? 0 : -EIO;
+  switch (f) {
+    case fault::interrupted: return -EINTR;
+    case fault::again: return -EAGAIN;
+    case fault::io_error: lose_some(r); return -EIO;
+    case fault::no_space: return -ENOSPC;
+    case fault::truncated:
+    case fault::replaced: meddle(r, f); break;
+    default: break;
+  }
+  const std::int64_t result = carry_out(r, f == fault::short_transfer, f == fault::bit_flip);
+  if (f == fault::cancelled_late) return -ECANCELED;
+  if (f == fault::crash_after) {
+    crashed_ = true;
+    return -EIO;
+  }
+  return result;
+}
+
+std::int64_t file_system::carry_out(file_request& r, bool shortened, bool flipped) {
+  switch (r.what) {
+    case op::open: return open(r);
+    case op::status: return status(r);
+    case op::list: return list(r);
+    case op::read: return read(r, shortened, flipped);
+    case op::write: return write(r, shortened);
+    case op::sync: return sync(r);
+    case op::truncate: return truncate(r);
+    case op::lock: return lock(r);
+    case op::rename: {
+      const std::string from = canonical(r.path);
+      const std::string to = canonical(r.new_path);
+      if (!names_.contains(from) || !directories_.contains(parent_of(to))) return -ENOENT;
+      if (directories_.contains(to)) return -EISDIR;
+      rename(from, to);
+      return 0;
+    }
+    case op::remove: {
+      const std::string path = canonical(r.path);
+      if (directories_.contains(path)) return -EISDIR;
+      if (!names_.contains(path)) return -ENOENT;
+      change_names({{{path, nullptr}}});
+      return 0;
+    }
+    case op::make_directory: return new_directory(canonical(r.path));
+    case op::close: return open_.erase(r.handle) == 1 ? 0 : -EBADF;
+  }
+  return -ENOSYS;
+}
+
+std::int64_t file_system::open(const file_request& r) {
+  const std::string path = canonical(r.path);
+  if (open_.size() >= options_.max_open_files) return -EMFILE;
+  const int access = r.flags & O_ACCMODE;
+  open_file f;
+  f.path = path;
+  f.reads = access != O_WRONLY;
+  f.writes = access != O_RDONLY;
+  if (directories_.contains(path)) {
+    if (f.writes) return -EISDIR;
+  } else {
+    const auto found = names_.find(path);
+    if (found == names_.end()) {
+      if ((r.flags & O_CREAT) == 0 || !directories_.contains(parent_of(path))) return -ENOENT;
+      f.target = make_node();
+      f.target->modified_ns = wall_ns_;
+      change_names({{{path, f.target}}});
+    } else {
+      if ((r.flags & O_CREAT) != 0 && (r.flags & O_EXCL) != 0) return -EEXIST;
+      f.target = found->second;
+      if ((r.flags & O_TRUNC) != 0) {
+        cut(*f.target, 0);
+      }
+    }
+  }
+  int handle = first_handle_;  // the lowest that is free, as a system gives it
+  while (open_.contains(handle)) ++handle;
+  highest_handle_ = std::max(highest_handle_, handle);
+  *r.status = status_of(f.target.get());
+  open_.emplace(handle, std::move(f));
+  return handle;
+}
+
+std::int64_t file_system::read(file_request& r, bool shortened, bool flipped) {
+  const auto found = open_.find(r.handle);
+  if (found == open_.end()) return -EBADF;
+  open_file& f = found->second;
+  if (!f.target) return -EISDIR;
+  if (!f.reads) return -EBADF;
+  const auto& data = f.target->data;
+  if (refuses(r, f)) return -EINVAL;
+  if (waits_for_data(r)) return -EAGAIN;  // somebody else was faster
+  std::uint64_t& position = f.target->is_pipe ? f.target->taken : f.position;
+  const std::uint64_t from = r.offset == next_byte ? position : r.offset;
+  if (from >= data.size() || r.size == 0) return 0;
+  std::size_t count = std::min<std::size_t>(r.size, data.size() - from);
+  if (shortened && count > 1) count = 1 + choices_.choose(count - 1, "bytes of a short read");
+  std::memcpy(r.data, data.data() + from, count);
+  if (flipped) {
+    const std::uint32_t bit = choices_.choose(count * 8, "bit");
+    r.data[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+  }
+  if (r.offset == next_byte) position += count;
+  return static_cast<std::int64_t>(count);
+}
+
+std::int64_t file_system::write(file_request& r, bool shortened) {
+  const auto found = open_.find(r.handle);
+  if (found == open_.end()) return -EBADF;
+  open_file& f = found->second;
+  if (!f.target || !f.writes) return -EBADF;
+  node& n = *f.target;
+  const std::uint64_t from = r.offset == next_byte ? f.position : r.offset;
+  std::size_t count = r.size;
+  if (shortened && count > 1) count = 1 + choices_.choose(count - 1, "bytes of a short write");
+  if (from + count > n.data.size()) {
+    const std::uint64_t used = bytes_used();
+    const std::uint64_t room = n.data.size() + (options_.size > used ? options_.size - used : 0);
+    if (room <= from && count > 0) return -ENOSPC;
+    count = std::min<std::size_t>(count, room - from);
+    n.data.resize(std::max<std::size_t>(n.data.size(), from + count));
+  }
+  std::memcpy(n.data.data() + from, r.data, count);
+  for (std::size_t s = from / sector_size; s * sector_size < from + count; ++s) {
+    n.dirty.insert(s);
+    n.lost.erase(s);
+  }
+  n.modified_ns = wall_ns_;
+  if (r.offset == next_byte) f.position += count;
+  return static_cast<std::int64_t>(count);
+}
+
+std::int64_t file_system::truncate(const file_request& r) {
+  const auto found = open_.find(r.handle);
+  if (found == open_.end()) return -EBADF;
+  if (!found->second.target || !found->second.writes) return -EINVAL;
+  cut(*found->second.target, r.offset);
+  return 0;
+}
+
+// Of the open file, until it is closed; as flock(2).
+std::int64_t file_system::lock(const file_request& r) {
+  const auto found = open_.find(r.handle);
+  if (found == open_.end()) return -EBADF;
+  for (const auto& [handle, other] : open_) {
+    if (other.is_locked && other.target == found->second.target && handle != r.handle) {
+      return -EBUSY;
+    }
+  }
+  found->second.is_locked = true;
+  return 0;
+}
+
+std::shared_ptr<file_system::node> file_system::make_node() {
+  auto n = std::make_shared<node>();
+  n->inode = ++nodes_;
+  return n;
+}
+
+// Null: of a directory.
+file_status file_system::status_of(const node* n) {
+  file_status status;
+  status.is_directory = n == nullptr;
+  status.is_stream = n && n->is_pipe;
+  status.is_regular = n && !n->is_pipe;
+  if (n) {
+    if (status.is_regular) status.size = n->data.size();
+    status.modified_ns = n->modified_ns;
+    status.device = 1;
+    status.inode = n->inode;
+  }
+  return status;
+}
+
+std::int64_t file_system::status(const file_request& r) const {
+  const std::string path = canonical(r.path);
+  const auto found = names_.find(path);
+  const node* const n = found == names_.end() ? nullptr : found->second.get();
+  if (!n && !directories_.contains(path)) return -ENOENT;
+  *r.status = status_of(n);
+  return 0;
+}
+
+// What somebody else does to the file of an operation that is about to happen.
+void file_system::meddle(const file_request& r, fault f) {
+  const auto opened = r.path ? open_.end() : open_.find(r.handle);
+  const std::string path = r.path                  ? canonical(r.path)
+                           : opened == open_.end() ? ""
+                                                   : opened->second.path;
+  if (f == fault::truncated) {
+    if (opened == open_.end() || !opened->second.target) return;
+    node& n = *opened->second.target;
+    cut(n, choices_.choose(n.data.size() + 1, "size of a file that is cut"));
+    return;
+  }
+  const auto found = names_.find(path);
+  if (found == names_.end() || found->second->is_pipe) return;
+  auto fresh = make_node();
+  fresh->data = found->second->data;
+  cut(*fresh, choices_.choose(fresh->data.size() + 1, "size of a file that replaces another"));
+  fresh->on_device = fresh->data;
+  change_names({{{path, fresh}}});
+}
+
+}  // namespace leat::sim

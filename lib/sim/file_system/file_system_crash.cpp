@@ -1,0 +1,101 @@
+// What is on the device: behind a sync, and after a crash.
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "leat/sim/allocation_faults.hpp"
+#include "leat/sim/file_system/file_system.hpp"
+#include "sim/file_system/path_names.hpp"
+
+namespace leat::sim {
+namespace {
+
+// As much as there is of it on both sides.
+void copy_sector(const std::vector<std::byte>& from, std::vector<std::byte>& to, std::size_t begin,
+                 std::size_t size) {
+  const std::size_t end = std::min({begin + size, from.size(), to.size()});
+  if (begin >= end) return;
+  std::copy(from.begin() + static_cast<std::ptrdiff_t>(begin),
+            from.begin() + static_cast<std::ptrdiff_t>(end),
+            to.begin() + static_cast<std::ptrdiff_t>(begin));
+}
+
+}  // namespace
+
+std::int64_t file_system::sync(const file_request& r) {
+  if (r.path) return sync_directory(canonical(r.path));
+  const auto found = open_.find(r.handle);
+  if (found == open_.end()) return -EBADF;
+  node* const n = found->second.target.get();
+  if (!n) return -EBADF;
+  std::vector<std::byte> before = std::exchange(n->on_device, n->data);
+  before.resize(n->data.size());
+  for (const std::size_t s : n->lost)
+    copy_sector(before, n->on_device, s * sector_size, sector_size);
+  n->dirty.clear();
+  return 0;
+}
+
+// What a system has tried to write, and could not, counts as written from then on.
+void file_system::lose_some(const file_request& r) {
+  const auto found =
+      r.what == file_request::operation::sync && !r.path ? open_.find(r.handle) : open_.end();
+  if (found == open_.end() || !found->second.target) return;
+  node& n = *found->second.target;
+  std::erase_if(n.dirty, [&](std::size_t s) {
+    if (choices_.choose(2, "is a sector lost?") == 0) return false;
+    n.lost.insert(s);
+    return true;
+  });
+}
+
+// Of what was not synced some sectors are on the device, and some are not.
+void file_system::keep_some(choices& c, node& n) {
+  std::vector<std::byte> kept = n.on_device;
+  std::size_t size = kept.size();
+  if (n.data.size() < size && c.choose(2, "is a cut kept?") == 0) size = n.data.size();
+  for (const std::size_t s : n.dirty) {
+    const std::size_t begin = s * sector_size;
+    if (begin >= n.data.size() || c.choose(2, "is a sector kept?") == 1) continue;
+    const std::size_t end = std::min(begin + sector_size, n.data.size());
+    size = std::max(size, end);
+    kept.resize(std::max(kept.size(), end));  // a hole reads as zeros
+    copy_sector(n.data, kept, begin, sector_size);
+  }
+  kept.resize(size);
+  n.data = kept;
+  n.on_device = std::move(kept);
+  n.dirty.clear();
+  n.lost.clear();
+}
+
+void file_system::restart() {
+  const allocation_faults::spared own;
+  // The journal of the names is in order: a part from its beginning is on the device.
+  const std::uint32_t lost = choices_.choose(changes_.size() + 1, "changes of names lost");
+  changes_.resize(changes_.size() - lost);
+  for (const change& c : changes_) {
+    for (const auto& [path, n] : c.entries) {
+      if (n) {
+        names_on_device_[path] = n;
+      } else {
+        names_on_device_.erase(path);
+      }
+    }
+  }
+  changes_.clear();
+  names_ = names_on_device_;
+  for (const auto& [path, n] : names_) {
+    const bool differs =
+        !n->dirty.empty() || !n->lost.empty() || n->data.size() != n->on_device.size();
+    if (differs) keep_some(choices_, *n);
+  }
+  open_.clear();
+  first_handle_ = highest_handle_ + 1;  // what a dead program still closes is nobody's
+  crashed_ = false;
+}
+
+}  // namespace leat::sim

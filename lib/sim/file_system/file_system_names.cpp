@@ -1,0 +1,68 @@
+// The names of a file system: its directories, and what changes in them.
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "leat/sim/file_system/file_system.hpp"
+#include "sim/file_system/path_names.hpp"
+
+namespace leat::sim {
+
+std::int64_t file_system::list(const file_request& r) const {
+  const std::string directory = canonical(r.path);
+  if (names_.contains(directory)) return -ENOTDIR;
+  if (!directories_.contains(directory)) return -ENOENT;
+  const auto add = [&](const std::string& path) {
+    if (path != "/" && parent_of(path) == directory) {
+      r.names->push_back(path.substr(path.rfind('/') + 1));
+    }
+  };
+  for (const auto& [path, n] : names_) add(path);
+  for (const std::string& path : directories_) add(path);
+  return 0;
+}
+
+std::int64_t file_system::new_directory(const std::string& path) {
+  if (directories_.contains(path) || names_.contains(path)) return -EEXIST;
+  if (!directories_.contains(parent_of(path))) return -ENOENT;
+  directories_.insert(path);
+  return 0;
+}
+
+// The changes of its entries, in order.
+std::int64_t file_system::sync_directory(const std::string& directory) {
+  if (!directories_.contains(directory)) return names_.contains(directory) ? -ENOTDIR : -ENOENT;
+  std::erase_if(changes_, [&](const change& c) {
+    const bool here = std::any_of(c.entries.begin(), c.entries.end(),
+                                  [&](const auto& e) { return parent_of(e.first) == directory; });
+    if (!here) return false;
+    for (const auto& [path, n] : c.entries) {
+      if (n) {
+        names_on_device_[path] = n;
+      } else {
+        names_on_device_.erase(path);
+      }
+    }
+    return true;
+  });
+  return 0;
+}
+
+void file_system::rename(const std::string& from, const std::string& to) {
+  if (from == to) return;
+  change_names({{{from, nullptr}, {to, names_.at(from)}}});
+}
+
+void file_system::change_names(change c) {
+  for (const auto& [path, n] : c.entries) {
+    if (n) {
+      names_[path] = n;
+    } else {
+      names_.erase(path);
+    }
+  }
+  changes_.push_back(std::move(c));
+}
+
+}  // namespace leat::sim

@@ -1,0 +1,75 @@
+#include "sim/world/simulated_turn.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "leat/base/assert.hpp"
+#include "leat/sim/allocation_faults.hpp"
+
+namespace leat::sim {
+namespace {
+
+using leat::detail::pre_emption;
+
+// Stacks are dear to make and every world needs some.
+std::vector<std::unique_ptr<fiber>>& idle_fibers() {
+  static thread_local std::vector<std::unique_ptr<fiber>> all;
+  return all;
+}
+
+std::unique_ptr<fiber> take_fiber() {
+  const allocation_faults::spared own;
+  auto& idle = idle_fibers();
+  idle.reserve(idle.size() + 1);  // giving it back must not fail
+  if (idle.empty()) return std::make_unique<fiber>();
+  auto taken = std::move(idle.back());
+  idle.pop_back();
+  return taken;
+}
+
+}  // namespace
+
+turn::turn(virtual_scheduler& home) noexcept : listener{&turn::may_pre_empt}, home_(home) {}
+
+turn::~turn() { LEAT_ASSERT(!under_way(), "a world was destroyed while a thread is pre-empted"); }
+
+void turn::run(std::size_t item, unsigned place) {
+  if (place == 0) {
+    home_.run_one(item);
+    return;
+  }
+  fiber_ = take_fiber();
+  item_ = item;
+  left_ = place;
+  outer_ = pre_emption::install(this);
+  fiber_->start(
+      [](void* self) {
+        auto& t = *static_cast<turn*>(self);
+        t.home_.run_one(t.item_);
+      },
+      this);
+  finish();
+}
+
+void turn::go_on(unsigned place) noexcept {
+  left_ = place;
+  outer_ = pre_emption::install(this);
+  home_.resume_turn();
+  fiber_->take_up();
+  finish();
+}
+
+void turn::may_pre_empt(listener& l) noexcept {
+  auto& self = static_cast<turn&>(l);
+  if (self.left_ == 0 || --self.left_ > 0) return;
+  self.home_.suspend_turn();
+  self.fiber_->put_aside();
+}
+
+// Back on the stack of who gave the turn: the item has ended or was put aside.
+void turn::finish() noexcept {
+  pre_emption::install(outer_);
+  if (!fiber_->busy()) idle_fibers().push_back(std::move(fiber_));
+}
+
+}  // namespace leat::sim

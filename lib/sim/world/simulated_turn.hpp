@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "leat/base/detail/preemption_hook.hpp"
+#include "leat/sim/virtual_scheduler.hpp"
+#include "sim/world/fiber.hpp"
+
+namespace leat::sim {
+
+/// A simulated thread's turn: one item of its scheduler, which may be put aside in its midst.
+///
+/// Thread safety: none.
+class turn : private leat::detail::pre_emption::listener {
+ public:
+  explicit turn(virtual_scheduler& home) noexcept;
+  turn(const turn&) = delete;
+  turn& operator=(const turn&) = delete;
+  ~turn();
+
+  /// Runs an item. It is pre-empted at the `place`-th of the places where that is possible, counted
+  /// from 1; 0: at none.
+  void run(std::size_t item, unsigned place);
+
+  /// Goes on with the item that was put aside, to its end or to the next such place.
+  void go_on(unsigned place) noexcept;
+
+  /// True while an item is put aside.
+  [[nodiscard]] bool under_way() const noexcept { return fiber_ != nullptr; }
+
+ private:
+  static void may_pre_empt(listener& self) noexcept;
+  void finish() noexcept;
+
+  virtual_scheduler& home_;
+  std::unique_ptr<fiber> fiber_;  // where the item runs, if it may be put aside
+  listener* outer_ = nullptr;     // of who gave the turn
+  std::size_t item_ = 0;
+  unsigned left_ = 0;  // places to pass, the last one not; 0: all
+};
+
+}  // namespace leat::sim

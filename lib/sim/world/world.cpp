@@ -1,0 +1,383 @@
+#include "leat/sim/world/world.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "async/live_tasks_text.hpp"
+#include "async/scope_registry.hpp"
+#include "base/error_text.hpp"
+#include "leat/async/loop/detail/signal_receiver.hpp"
+#include "leat/base/assert.hpp"
+#include "leat/base/detail/frame_allocator.hpp"
+#include "sim/world/simulated_turn.hpp"
+
+namespace leat::sim {
+namespace {
+
+// Tasks that were asked to stop and go on for so many steps do not intend to end.
+constexpr std::uint64_t max_idle_turns = 1'000'000;
+
+// Of the streams of numbers that a seed gives, the one that decides. It is not the seed's own: that
+// is the program's, for its input and for what it shuffles.
+constexpr std::uint64_t stream_of_choices = 0;
+
+// With all that there is behind the point: schedules are compared.
+std::string in_milliseconds(duration d) {
+  constexpr std::int64_t in_one = 1'000'000;
+  const std::int64_t ns = d.count();
+  std::string text = std::to_string(ns / in_one);
+  if (ns % in_one == 0) return text;
+  std::string part = std::to_string(in_one + ns % in_one);
+  part[0] = '.';
+  part.erase(part.find_last_not_of('0') + 1);
+  return text + part;
+}
+
+class installed_listener {
+ public:
+  using pre_emption = leat::detail::pre_emption;
+
+  explicit installed_listener(pre_emption::listener& l) noexcept
+      : before_(pre_emption::install(&l)) {}
+  ~installed_listener() { pre_emption::install(before_); }
+  installed_listener(const installed_listener&) = delete;
+  installed_listener& operator=(const installed_listener&) = delete;
+
+ private:
+  pre_emption::listener* const before_;
+};
+
+}  // namespace
+
+world::world(choices c, std::uint64_t seed, const world_options& options)
+    : seed_(seed),
+      options_(options),
+      choices_(std::move(c)),
+      random_(seed),
+      memory_(choices_, options.memory),
+      files_(choices_, options.files,
+             [this](std::string sentence) { violate(std::move(sentence)); }) {
+  for (std::size_t i = 0; i < std::max<std::size_t>(options.threads, 1); ++i) {
+    threads_.push_back(std::make_unique<virtual_scheduler>());
+    threads_.back()->set_service<file_backend>(&files_);
+    turns_.push_back(std::make_unique<turn>(*threads_.back()));
+  }
+  ready_.resize(threads_.size() + 1);
+  tell_files_the_time();
+}
+
+world::world(std::uint64_t seed, const world_options& options)
+    : world(choices(random_engine(seed).stream(stream_of_choices).seed()), seed, options) {}
+
+world::world(std::vector<std::uint32_t> script, std::uint64_t seed, const world_options& options)
+    : world(choices(std::move(script)), seed, options) {}
+
+world::~world() = default;
+
+wall_time_point world::wall_clock() const noexcept { return threads_.front()->wall_time(); }
+
+void world::jump_wall_clock(std::chrono::nanoseconds by) noexcept {
+  for (const auto& t : threads_) t->jump_wall_clock(by);
+  tell_files_the_time();
+}
+
+void world::tell_files_the_time() noexcept {
+  const auto wall = wall_clock().time_since_epoch();
+  files_.set_time(now_, std::chrono::duration_cast<std::chrono::nanoseconds>(wall).count());
+}
+
+void world::set_identity(const process_identity& identity) {
+  for (const auto& t : threads_) t->set_identity(identity);
+}
+
+bool world::raise(int signal) noexcept {
+  LEAT_ASSERT(signal >= 1 && signal < NSIG, "a signal is raised that does not exist");
+  bool received = false;
+  using receiver = leat::detail::signal_receiver;
+  for (receiver* r = receiver::first(); r; r = receiver::next(*r)) {
+    const bool is_here = std::ranges::any_of(
+        threads_, [r](const auto& thread) { return thread.get() == &r->receiving_on(); });
+    received = (is_here && r->receive(signal)) || received;
+  }
+  return received;
+}
+
+// ------------------------------------------------------------------------------------- invariants
+
+void world::always(std::string name, std::function<bool()> holds) {
+  const allocation_faults::spared own;
+  always_.push_back({added_++, std::move(name), std::move(holds)});
+}
+
+void world::when_quiet(std::string name, std::function<bool()> holds) {
+  const allocation_faults::spared own;
+  when_quiet_.push_back({added_++, std::move(name), std::move(holds)});
+}
+
+void world::never_falls(std::string name, std::function<std::uint64_t()> value) {
+  const allocation_faults::spared own;
+  always(name + " never falls", [f = std::move(value), last = std::uint64_t{0}]() mutable {
+    const std::uint64_t before = std::exchange(last, f());
+    return before <= last;
+  });
+}
+
+void world::watermark(const std::string& name, std::function<std::uint64_t()> reached,
+                      std::function<std::uint64_t()> acknowledged) {
+  const allocation_faults::spared own;
+  never_falls(name, reached);
+  always(name + " is not ahead of what was acknowledged",
+         [f = std::move(reached), g = std::move(acknowledged)] { return f() <= g(); });
+}
+
+void world::unwatch() noexcept {
+  always_.clear();
+  when_quiet_.clear();
+}
+
+void world::drop(std::uint64_t first, std::uint64_t last) noexcept {
+  const auto added_there = [=](const invariant& i) { return first <= i.number && i.number < last; };
+  std::erase_if(always_, added_there);
+  std::erase_if(when_quiet_, added_there);
+}
+
+void world::violate(std::string sentence) {
+  if (violation_.empty()) violation_ = std::move(sentence);
+}
+
+void world::check(const std::vector<invariant>& all) {
+  for (const invariant& i : all) {
+    if (!i.holds()) violate("does not hold: " + i.name);
+  }
+}
+
+// ------------------------------------------------------------------------------------------ steps
+
+void world::trace(const trace_options& options) {
+  tracing_ = true;
+  trace_ = options;
+}
+
+void world::note(const std::string& where, const std::string& what) {
+  const std::string line = "step " + std::to_string(steps_) + ", " +
+                           in_milliseconds(now_.time_since_epoch()) + " ms, " + where + ": " + what;
+  if (trace_.to) std::fprintf(trace_.to, "%s\n", line.c_str());
+  if (trace_.ends == 0) return;
+  // Between the ends one line stands for all that were left out.
+  const std::size_t ends = std::min(trace_.ends, schedule_.max_size() / 4);
+  if (schedule_.size() > 3 * ends) {
+    const auto middle = schedule_.begin() + static_cast<std::ptrdiff_t>(ends + 1);
+    left_out_ += ends;
+    if (left_out_ == ends) ++left_out_;  // in whose place the line comes that says so
+    schedule_.erase(middle, middle + static_cast<std::ptrdiff_t>(ends));
+    schedule_[ends] = "(" + std::to_string(left_out_) + " lines left out)";
+  }
+  schedule_.push_back(line);
+}
+
+// What is known of a step behind it only.
+void world::note_behind(const std::string& what) {
+  if (what.empty()) return;
+  if (trace_.to) std::fprintf(trace_.to, "  ...%s\n", what.c_str());
+  if (trace_.ends > 0) schedule_.back() += what;
+}
+
+std::size_t world::ready_of(std::size_t thread) {
+  return turns_[thread]->under_way() ? 1 : threads_[thread]->ready();
+}
+
+bool world::anyone_pre_empted() const noexcept {
+  return std::any_of(turns_.begin(), turns_.end(), [](const auto& t) { return t->under_way(); });
+}
+
+// At which of the possible places the coming turn is pre-empted; 0: at none.
+unsigned world::place_to_pre_empt() {
+  if (!pre_empting_ || threads_.size() < 2) return 0;
+  if (!choices_.chance(options_.pre_emption, "pre-empted?")) return 0;
+  constexpr std::size_t places = 12;  // about as many as one item comes by
+  return 1 + choices_.choose(places, "at which place");
+}
+
+void world::run_thread(std::size_t thread, std::size_t item) {
+  turn& t = *turns_[thread];
+  const bool goes_on = t.under_way();
+  const unsigned place = place_to_pre_empt();
+  const bool traced = tracing_;  // the program may begin to trace within this turn
+  if (traced) {
+    note("thread " + std::to_string(thread),
+         goes_on ? "goes on where it was pre-empted" : threads_[thread]->describe(item));
+  }
+  const std::size_t failed = memory_.failed().size();
+  static_cast<void>(files_.take_befallen());  // while nobody traced
+  {
+    const allocation_faults::asked the_program(memory_);
+    if (goes_on) {
+      t.go_on(place);
+    } else {
+      t.run(item, place);
+    }
+  }
+  if (!traced) return;
+  std::string behind;
+  for (std::size_t i = failed; i < memory_.failed().size(); ++i) {
+    behind.append(", allocation ").append(std::to_string(memory_.failed()[i])).append(" fails");
+  }
+  behind += files_.take_befallen();
+  if (t.under_way()) behind += ", pre-empted at a lock";
+  note_behind(behind);
+}
+
+void world::complete(std::size_t index) {
+  const std::string what = files_.complete(index);
+  if (tracing_) note("files", what);
+}
+
+// One step: of a thread, or of the file system. False: nothing can run.
+bool world::step() {
+  const std::size_t places = threads_.size() + 1;
+  std::size_t all = 0;
+  for (std::size_t i = 0; i < places; ++i) {
+    ready_[i] = i < threads_.size() ? ready_of(i) : files_.due(now_);
+    all += ready_[i];
+  }
+  if (all == 0) return false;
+  choices_.begin_step(++steps_);
+  // The plain way is in turn, so that nobody is left out for ever.
+  std::size_t chosen = choices_.choose(all, "who goes on");
+  std::size_t place = (last_ + 1) % places;
+  while (chosen >= ready_[place]) {
+    chosen -= ready_[place];
+    place = (place + 1) % places;
+  }
+  last_ = place;
+  tell_files_the_time();
+  if (place < threads_.size()) {
+    run_thread(place, chosen);
+  } else {
+    complete(chosen);
+  }
+  check(always_);
+  return true;
+}
+
+// Lets time jump to the next event. False: there is none.
+bool world::advance() {
+  LEAT_ASSERT(!anyone_pre_empted(), "time moves while somebody can run");
+  time_point next = files_.next_completion();
+  for (const auto& t : threads_) next = std::min(next, t->next_event());
+  if (next == no_deadline) return false;
+  now_ = std::max(now_, next);
+  for (const auto& t : threads_) t->advance_to(now_);
+  ++moves_of_time_;
+  if (options_.wall_jump_plan == moves_of_time_ ||
+      choices_.chance(options_.wall_jump, "clock on the wall set?")) {
+    set_wall_clock();
+  }
+  return true;
+}
+
+void world::set_wall_clock() {
+  constexpr std::uint32_t most = 3600;
+  const std::uint32_t chosen = choices_.choose(2 * most + 1, "by how many seconds");
+  const std::chrono::seconds far(chosen <= most ? chosen : chosen - most);
+  const std::chrono::seconds by = chosen <= most ? far : -far;
+  jump_wall_clock(by);
+  if (tracing_) note("clock on the wall", "set by " + std::to_string(by.count()) + " s");
+}
+
+std::size_t world::live_tasks() const noexcept {
+  std::size_t sum = 0;
+  for (const auto& t : threads_) sum += t->live_tasks();
+  return sum;
+}
+
+void world::run_until_quiet() {
+  while (violation_.empty() && step()) {
+    if (steps_ > options_.max_steps) {
+      throw endless("no end after " + std::to_string(steps_) + " steps and " +
+                    std::to_string(std::chrono::duration<double>(now_.time_since_epoch()).count()) +
+                    " virtual seconds: " + where_everyone_is());
+    }
+  }
+}
+
+void world::drive() {
+  while (live_tasks() > 0 || anyone_pre_empted()) {
+    run_until_quiet();
+    if (violation_.empty()) check(when_quiet_);
+    if (!violation_.empty()) {
+      throw violation("step " + std::to_string(steps_) + ": " + std::exchange(violation_, {}));
+    }
+    if (live_tasks() == 0) break;  // and nobody is pre-empted, or it could run
+    if (!advance()) throw deadlock("deadlock: nothing can run and " + where_everyone_is());
+  }
+}
+
+void world::run(const body& b) {
+  // Nobody's turn: locks that are taken first in this world belong to none of its threads alone.
+  leat::detail::pre_emption::listener nobody{[](auto&) noexcept {}};
+  const installed_listener installed(nobody);
+  std::optional<leat::detail::frames_uncached> uncached;
+  if (memory_.wanted()) {
+    memory_.require_failing_new();
+    uncached.emplace();
+  }
+  const std::ptrdiff_t frames = leat::detail::live_frames();
+  leat::detail::root_scope scope("sim::run");
+  scope.spawn_on(*threads_[0], b(*this), "body", std::source_location::current());
+  try {
+    drive();
+    if (const std::ptrdiff_t left = leat::detail::live_frames() - frames;
+        watching_frames_ && left != 0) {
+      throw violation(std::to_string(left) + " coroutine frames are alive at the end of the run");
+    }
+  } catch (...) {
+    unwind(std::current_exception());
+    throw;
+  }
+  scope.rethrow_error();
+}
+
+// Ends the tasks that are left, so that the process can go on.
+void world::unwind(const std::exception_ptr& failure) {
+  unwatch();
+  memory_.end();
+  pre_empting_ = false;
+  std::uint64_t left = max_idle_turns;
+  const auto stop_all = [&] {
+    bool any = false;
+    for (const auto& t : threads_) any = leat::detail::scope_registry::stop_scopes_of(*t) || any;
+    return any;
+  };
+  for (const auto& t : turns_) {
+    if (t->under_way()) t->go_on(0);
+  }
+  while (live_tasks() > 0 && stop_all()) {
+    while (left > 0 && live_tasks() > 0 && (step() || advance())) --left;
+  }
+  violation_.clear();
+  pre_empting_ = true;
+  if (live_tasks() == 0) return;
+  std::fprintf(stderr,
+               "leat: a simulated world of seed %llu has failed: %s\n"
+               "leat: and a request to stop did not end it: %s",
+               static_cast<unsigned long long>(seed_), leat::detail::text_of(failure).c_str(),
+               where_everyone_is().c_str());
+  std::abort();
+}
+
+std::string world::where_everyone_is() const {
+  std::vector<const scheduler*> driven;
+  for (const auto& t : threads_) driven.push_back(t.get());
+  return leat::detail::where_everyone_is(live_tasks(), driven);
+}
+
+void run(std::uint64_t seed, const world::body& b, const world_options& options) {
+  world(seed, options).run(b);
+}
+
+}  // namespace leat::sim

@@ -1,0 +1,133 @@
+// Reads past the page cache on a simulated device, which refuses what is not aligned.
+
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "leat/base/error.hpp"
+#include "leat/io/stream/detail/read_ahead.hpp"
+#include "leat/sim/file_system/file_system.hpp"
+#include "leat/sim/world/world.hpp"
+#include "support/record_files.hpp"
+
+namespace direct_reading_test {
+
+using leat::task;
+using leat::sim::world;
+using leat_test::joined;
+using leat_test::texts;
+
+const leat::sim::fault_rates passing{
+    .short_transfer = 0.3, .interrupted = 0.1, .again = 0.1, .cancelled_late = 0.1, .slow = 0.05};
+
+// Lines of very different lengths, so that some span several chunks.
+texts random_lines(world& w) {
+  texts all(static_cast<std::size_t>(w.random().below(40)));
+  for (std::string& line : all) {
+    line.assign(static_cast<std::size_t>(w.random().below(w.random().below(4) == 0 ? 30'000 : 500)),
+                static_cast<char>('a' + w.random().below(26)));
+  }
+  return all;
+}
+
+leat::read_options random_options(world& w) {
+  return {.chunk_size = static_cast<std::size_t>(1 + w.random().below(20'000)),
+          .depth = static_cast<std::size_t>(1 + w.random().below(4)),
+          .direct = true};
+}
+
+TEST_CASE("read_ahead: past the page cache it reads the same, aligned", "[sim]") {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    world w(seed, {.files = {.faults = passing}});
+    w.run([](world& here) -> task<> {
+      const texts expected = random_lines(here);
+      here.files().write_file("/a", joined(expected));
+      const texts seen = co_await leat_test::read_lines("/a", {.read = random_options(here)});
+      REQUIRE((seen == expected));
+    });
+  }
+}
+
+TEST_CASE("read_ahead: where there is no way past the page cache it reads through it", "[sim]") {
+  // Refused at once, and refused when it reads.
+  for (const std::size_t alignment : {std::size_t{0}, std::size_t{1} << 20}) {
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+      world w(seed, {.files = {.faults = passing, .direct_unit = alignment}});
+      w.run([](world& here) -> task<> {
+        const texts expected = random_lines(here);
+        here.files().write_file("/a", joined(expected));
+        const texts seen = co_await leat_test::read_lines("/a", {.read = random_options(here)});
+        REQUIRE((seen == expected));
+      });
+    }
+  }
+}
+
+TEST_CASE("read_ahead: says whether it reads past the page cache", "[sim]") {
+  for (const std::size_t alignment : {std::size_t{0}, std::size_t{512}, std::size_t{1} << 20}) {
+    world w(1, {.files = {.direct_unit = alignment}});
+    w.files().write_file("/a", std::string(100'000, 'x'));
+    w.run([alignment](world&) -> task<> {
+      leat::file f = co_await leat::file::open("/a");
+      leat::detail::read_ahead window(f, {.chunk_size = 10'000, .direct = true}, 0);
+      CHECK(window.is_direct() == (alignment != 0));
+      std::size_t bytes = 0;
+      for (bool more = true; more;) {
+        more = co_await window.advance(0, std::source_location::current());
+        bytes += more ? window.view().size() : 0;
+      }
+      CHECK(bytes == 100'000);
+      CHECK(window.is_direct() == (alignment == 512));
+    });
+  }
+}
+
+TEST_CASE("read_ahead: past the page cache it goes on from any place", "[sim]") {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    world w(seed, {.files = {.faults = passing}});
+    w.run([](world& here) -> task<> {
+      std::string text(1 + static_cast<std::size_t>(here.random().below(60'000)), ' ');
+      for (char& c : text) c = static_cast<char>(here.random().below(256));
+      here.files().write_file("/a", text);
+      leat::file f = co_await leat::file::open("/a");
+      leat::detail::read_ahead window(f, random_options(here), 0);
+      for (int i = 0; i < 5; ++i) {
+        const std::size_t from = static_cast<std::size_t>(here.random().below(text.size() + 1));
+        window.seek(from);
+        std::string seen;
+        for (std::uint64_t parts = 1 + here.random().below(4); parts > 0; --parts) {
+          if (!co_await window.advance(0, std::source_location::current())) break;
+          seen += leat::as_text({window.view().data(), window.view().size()});
+        }
+        REQUIRE((seen == text.substr(from, seen.size())));
+        REQUIRE((!seen.empty() || from == text.size()));
+      }
+    });
+  }
+}
+
+TEST_CASE("read_ahead: a file that grows or is cut while it is read past the page cache", "[sim]") {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    world w(seed);
+    w.files().write_file("/a", std::string(50'000, 'x'));
+    w.run([](world& here) -> task<> {
+      leat::file f = co_await leat::file::open("/a");
+      const std::size_t size = static_cast<std::size_t>(here.random().below(100'000));
+      leat::detail::read_ahead window(f, random_options(here), 0);
+      here.files().truncate("/a", size);
+      std::size_t bytes = 0;
+      bool lost = false;
+      try {
+        while (co_await window.advance(0, std::source_location::current()))
+          bytes += window.view().size();
+      } catch (const leat::failure& e) {
+        REQUIRE(e.code() == leat::errc::data_loss);
+        lost = true;
+      }
+      REQUIRE(lost == (size < 50'000));
+      REQUIRE(bytes == std::min<std::size_t>(size, 50'000));
+    });
+  }
+}
+
+}  // namespace direct_reading_test

@@ -1,0 +1,129 @@
+// A sync that fails, and what is on the device then, whatever is tried again.
+
+#include "leat/sim/file_system/file_system.hpp"
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <catch2/catch.hpp>
+
+#include "leat/base/error.hpp"
+#include "leat/io/file/file.hpp"
+#include "leat/io/writer/tfrecord_appender.hpp"
+#include "leat/io/writer/tfrecord_writer.hpp"
+#include "leat/sim/world/world.hpp"
+#include "support/record_bytes.hpp"
+
+namespace failed_sync_test {
+
+using leat::task;
+using leat::sim::fault;
+using leat::sim::planned_fault;
+using leat::sim::world;
+using leat_test::framed;
+
+const std::string long_record(3000, 'r');
+
+// Old sectors and new ones behind a crash, where the first sync has failed.
+std::string found_behind_a_failed_sync(std::uint64_t seed, bool written_again) {
+  // The first call opens, the second writes.
+  world w(seed, {.files = {.plan = leat::sim::planned_fault{3, leat::sim::fault::io_error}}});
+  bool failed = false;
+  w.run([&](world&) -> task<> {
+    auto f = co_await leat::file::open("/a", leat::open_mode::append);
+    const std::string fresh(2000, 'n');
+    co_await f.write_at(0, leat::as_bytes(fresh));
+    try {
+      co_await f.sync();
+    } catch (const leat::failure&) {
+      failed = true;
+    }
+    if (written_again) co_await f.write_at(0, leat::as_bytes(fresh));
+    auto again = co_await leat::file::open("/a", leat::open_mode::append);
+    co_await again.sync();
+    co_await leat::sync_directory("/");
+  });
+  REQUIRE(failed);
+  REQUIRE(w.files().read_file("/a") == std::string(2000, 'n'));  // in the cache it is
+  w.files().crash();
+  w.files().restart();
+  return w.files().read_file("/a").value();
+}
+
+TEST_CASE("file_system: what a sync that failed has lost no other sync brings", "[sim]") {
+  std::set<std::string> found;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    found.insert(found_behind_a_failed_sync(seed, false));
+    REQUIRE(found_behind_a_failed_sync(seed, true) == std::string(2000, 'n'));
+  }
+  CHECK(found.size() == 16);  // each of four sectors, or not
+}
+
+// Closes until that goes well, or three times.
+template <class Writer>
+task<bool> closed(Writer& writer) {
+  for (int i = 0; i < 3; ++i) {
+    try {
+      co_await writer.close();
+      co_return true;
+    } catch (const leat::failure&) {
+    }
+  }
+  co_return false;
+}
+
+// What is there behind the end of the machine, for each call that fails with EIO, is complete where
+// `write` says so; gives how often it said that, and that not.
+template <class Write>
+std::pair<int, int> whole_where_closed(Write write, const std::string& expected) {
+  int whole = 0;
+  int given_up = 0;
+  bool reached = true;
+  for (std::uint64_t n = 1; reached; ++n) {
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+      world w(seed, {.files = {.plan = planned_fault{n, fault::io_error}}});
+      w.files().write_file("/a", framed({"old"}));
+      bool on_device = false;
+      try {
+        w.run([&](world&) -> task<> { on_device = co_await write("/a"); });
+      } catch (const leat::failure&) {  // it did not come to the close
+      }
+      reached = w.files().calls() >= n;
+      ++(on_device ? whole : given_up);
+      if (!on_device) continue;
+      w.files().crash();
+      w.files().restart();
+      REQUIRE(w.files().read_file("/a") == expected);
+    }
+  }
+  return {whole, given_up};
+}
+
+TEST_CASE("tfrecord_writer: a close that goes well has brought all to the device, whatever failed",
+          "[sim]") {
+  const auto write = [](std::string path) -> task<bool> {
+    auto writer = co_await leat::tfrecord_writer::open(std::move(path), {});
+    co_await writer.write(leat::as_bytes(std::string_view(long_record)));
+    co_return co_await closed(writer);
+  };
+  const auto [whole, given_up] = whole_where_closed(write, framed({long_record}));
+  CHECK(whole > 10);
+  CHECK(given_up > 10);
+}
+
+TEST_CASE(
+    "tfrecord_appender: a close that goes well has brought all to the device, whatever failed",
+    "[sim]") {
+  const auto write = [](std::string path) -> task<bool> {
+    auto appender = co_await leat::tfrecord_appender::open(std::move(path), {});
+    co_await appender.write(leat::as_bytes(std::string_view(long_record)));
+    co_return co_await closed(appender);
+  };
+  const auto [whole, given_up] = whole_where_closed(write, framed({"old", long_record}));
+  CHECK(whole > 10);
+  CHECK(given_up > 10);
+}
+
+}  // namespace failed_sync_test

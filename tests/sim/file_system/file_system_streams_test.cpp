@@ -1,0 +1,134 @@
+#include <array>
+#include <chrono>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/base/error.hpp"
+#include "leat/sim/file_system/file_system.hpp"
+#include "leat/sim/world/world.hpp"
+#include "support/effort.hpp"
+#include "support/record_files.hpp"
+
+namespace file_system_streams_test {
+
+using leat::task;
+using leat::sim::world;
+using leat_test::texts;
+
+const leat::sim::fault_rates passing{
+    .short_transfer = 0.3, .interrupted = 0.1, .again = 0.1, .slow = 0.05};
+
+leat::duration some_time(world& w) { return std::chrono::microseconds(100 * w.random().below(60)); }
+
+// Writes a text piece by piece, with pauses.
+task<> write_pieces(world& w, std::string path, std::string text) {
+  for (std::string_view left = text; !left.empty();) {
+    const auto size = static_cast<std::size_t>(1 + w.random().below(40));
+    w.files().write_pipe(path, left.substr(0, size));
+    left.remove_prefix(std::min(size, left.size()));
+    co_await leat::sleep_for(some_time(w));
+  }
+  w.files().close_pipe(path);
+}
+
+task<> read_on(leat::line_reader& reader, texts& out) {
+  leat::line_batch batch;
+  while (co_await reader.read_batch(batch)) out.insert(out.end(), batch.begin(), batch.end());
+}
+
+TEST_CASE("file_system: a reader of a pipe that is stopped anywhere loses nothing", "[sim]") {
+  texts expected;
+  std::string text;
+  for (int i = 0; i < 40; ++i) {
+    expected.push_back("line " + std::to_string(i));
+    text += expected.back() + "\n";
+  }
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    world w(seed, {.files = {.faults = passing}});
+    w.files().make_pipe("/pipe");
+    w.run([&](world& here) -> task<> {
+      auto reader = co_await leat::line_reader::open("/pipe", {.read = {.chunk_size = 64}});
+      leat::task_group writing;
+      writing.spawn(write_pieces(here, "/pipe", text));
+      texts all;
+      for (int stops = 0; stops < 5; ++stops) {
+        leat::task_group reading;
+        reading.spawn(read_on(*reader, all));
+        co_await leat::sleep_for(some_time(here));
+        reading.request_stop();
+        co_await reading.join();
+      }
+      co_await read_on(*reader, all);
+      co_await writing.join();
+      REQUIRE(all == expected);
+    });
+  }
+}
+
+// Reads a few bytes at a time until it is stopped or the pipe ends.
+task<> collect(leat::file& f, std::string& out, bool& ended) {
+  std::array<std::byte, 7> some;
+  for (;;) {
+    const std::size_t n = co_await f.read_at(leat::next_byte, some);
+    out.append(reinterpret_cast<const char*>(some.data()), n);
+    if (n < some.size() && !co_await leat::this_task::stop_requested()) {
+      ended = true;
+      co_return;
+    }
+  }
+}
+
+TEST_CASE("file_system: a read of a pipe that is stopped has taken nothing, or gives it", "[sim]") {
+  std::string text;
+  for (char c = 'a'; c <= 'z'; ++c) text.append(20, c);
+  for (std::uint64_t seed = 0; seed < leat_test::some_of(300); ++seed) {
+    world w(seed, {.files = {.faults = passing}});
+    w.files().make_pipe("/pipe");
+    w.run([&](world& here) -> task<> {
+      leat::file f = co_await leat::file::open("/pipe");
+      leat::task_group writing;
+      writing.spawn(write_pieces(here, "/pipe", text));
+      std::string all;
+      for (bool ended = false; !ended;) {
+        leat::task_group reading;
+        reading.spawn(collect(f, all, ended));
+        co_await leat::sleep_for(some_time(here));
+        reading.request_stop();
+        co_await reading.join();
+      }
+      co_await writing.join();
+      REQUIRE(all == text);
+    });
+  }
+}
+
+TEST_CASE("file_system: a reader that leaves an empty pipe leaves nothing behind", "[sim]") {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    world w(seed);
+    w.files().make_pipe("/pipe");
+    w.watch_frames();
+    w.run([](world&) -> task<> {
+      leat::task_group reading;
+      texts nothing;
+      reading.spawn(leat_test::read_lines_into(nothing, "/pipe"));
+      co_await leat::sleep_for(std::chrono::seconds(1));
+      reading.request_stop();
+      co_await reading.join();
+    });
+  }
+}
+
+TEST_CASE("file_system: a pipe to which nobody writes is a deadlock", "[sim]") {
+  world w(1);
+  w.files().make_pipe("/pipe");
+  CHECK_THROWS_AS(w.run([](world&) -> task<> {
+    texts nothing;
+    co_await leat_test::read_lines_into(nothing, "/pipe");
+  }),
+                  leat::sim::deadlock);
+}
+
+}  // namespace file_system_streams_test

@@ -1,0 +1,467 @@
+#include "leat/sim/file_system/file_system.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/error.hpp"
+#include "leat/io/file/match_files.hpp"
+#include "leat/sim/world/world.hpp"
+#include "support/effort.hpp"
+#include "support/record_files.hpp"
+
+namespace file_system_test {
+
+using leat::errc;
+using leat::task;
+using leat::sim::fault;
+using leat::sim::world;
+using leat_test::joined;
+using leat_test::read_lines;
+using leat_test::read_records;
+using leat_test::write_records;
+using lines = leat_test::texts;
+
+lines numbered(int count) {
+  lines all;
+  for (int i = 0; i < count; ++i) all.push_back("line " + std::to_string(i));
+  return all;
+}
+
+const leat::sim::fault_rates passing{
+    .short_transfer = 0.3, .interrupted = 0.1, .again = 0.1, .cancelled_late = 0.1, .slow = 0.05};
+
+TEST_CASE("file_system: readers see the same lines, whatever the device does", "[sim]") {
+  const lines expected = numbered(300);
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    world w(seed, {.files = {.faults = passing}});
+    w.files().write_file("/data/a.txt", joined(expected));
+    w.run([&](world&) -> task<> {
+      const lines all =
+          co_await read_lines("/data/a.txt", {.read = {.chunk_size = 256, .depth = 3}});
+      REQUIRE(all == expected);
+    });
+  }
+}
+
+// Reads on where the last reader of the same file was stopped.
+task<> read_on(leat::line_reader& reader, lines& out) {
+  leat::line_batch batch;
+  while (co_await reader.read_batch(batch)) out.insert(out.end(), batch.begin(), batch.end());
+}
+
+TEST_CASE("file_system: a reader that is stopped anywhere loses nothing, the next one goes on",
+          "[sim]") {
+  const lines expected = numbered(200);
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    world w(seed, {.files = {.faults = passing}});
+    w.files().write_file("/a", joined(expected));
+    w.run([&](world& here) -> task<> {
+      auto reader =
+          co_await leat::line_reader::open("/a", {.read = {.chunk_size = 300, .depth = 3}});
+      lines all;
+      for (int stops = 0; stops < 5; ++stops) {
+        leat::task_group group;
+        group.spawn(read_on(*reader, all));
+        co_await leat::sleep_for(std::chrono::microseconds(100 * here.random().below(100)));
+        group.request_stop();
+        co_await group.join();
+      }
+      co_await read_on(*reader, all);
+      REQUIRE(all == expected);
+    });
+  }
+}
+
+// What is damaged is read once more: it is an error where that was damaged too.
+TEST_CASE("file_system: a wrong bit is found by a TFRecord's checksums", "[sim]") {
+  const lines records = numbered(50);
+  std::size_t found = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    world w(seed, {.files = {.faults = {.bit_flip = 0.9}}});
+    w.run([&](world&) -> task<> {
+      co_await write_records("/a", records, 600);
+      lines all;
+      bool damaged = false;
+      try {
+        all = co_await read_records("/a");
+      } catch (const leat::failure& e) {
+        REQUIRE(e.code() == errc::data_loss);
+        damaged = true;
+      }
+      if (damaged) ++found;
+      if (!damaged) REQUIRE(all == records);
+    });
+  }
+  CHECK(found > 20);
+}
+
+TEST_CASE("file_system: a full disk is an error that names the file, and frees it", "[sim]") {
+  world w(1, {.files = {.size = 2000}});
+  w.run([](world& here) -> task<> {
+    std::string what;
+    try {
+      co_await write_records("/out", numbered(1000), 600);
+    } catch (const leat::failure& e) {
+      CHECK(e.code() == errc::resource_exhausted);
+      what = e.what();
+    }
+    CHECK(what.find("/out.partial") != std::string::npos);
+    CHECK(here.files().files().empty());
+  });
+}
+
+TEST_CASE("file_system: the n-th call fails, for every n, and nothing hangs or is half done",
+          "[sim]") {
+  const lines records = numbered(100);
+  for (const fault f : {fault::io_error, fault::no_space, fault::interrupted, fault::again,
+                        fault::cancelled_late, fault::short_transfer}) {
+    std::size_t failed = 0;
+    bool reached = true;
+    for (std::uint64_t n = 1; reached; ++n) {
+      world w(7, {.files = {.plan = leat::sim::planned_fault{n, f}}});
+      bool ended_well = false;
+      try {
+        w.run([&](world&) -> task<> {
+          co_await write_records("/a", records, 600);
+          const lines all = co_await read_records("/a");
+          REQUIRE(all == records);
+          ended_well = true;
+        });
+      } catch (const leat::failure&) {
+        ++failed;
+      }
+      reached = w.files().calls() >= n;
+      const bool passes = f != fault::io_error && f != fault::no_space;
+      if (passes) REQUIRE(ended_well);
+      // Whole or not there at all.
+      if (!ended_well && w.files().read_file("/a")) {
+        world(9).run([&](world& here) -> task<> {
+          here.files().write_file("/a", *w.files().read_file("/a"));
+          const lines all = co_await read_records("/a");
+          REQUIRE(all == records);
+        });
+      }
+    }
+    if (f == fault::io_error) CHECK(failed > 5);
+  }
+}
+
+TEST_CASE("file_system: after a crash at any point a file is as before or complete", "[sim]") {
+  const lines old_records = numbered(40);
+  const lines new_records = numbered(90);
+  constexpr std::uint64_t seeds = leat_test::slow_build ? 3 : 20;
+  std::size_t crashes = 0;
+  std::set<std::size_t> outcomes;
+  for (const fault f : {fault::crash_before, fault::crash_after}) {
+    bool reached = true;
+    for (std::uint64_t n = 1; reached; ++n) {
+      for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+        world w(seed, {.files = {.plan = leat::sim::planned_fault{n, f}}});
+        bool published = false;
+        try {
+          w.run([&](world&) -> task<> {
+            co_await write_records("/data", old_records, 600);
+            published = true;
+            co_await write_records("/data", new_records, 600);
+          });
+        } catch (const leat::failure&) {
+        }
+        reached = w.files().calls() >= n;
+        if (w.files().crashed()) ++crashes;
+        if (!w.files().crashed()) continue;
+        w.files().restart();
+        w.run([&](world& here) -> task<> {
+          if (!here.files().read_file("/data")) {
+            REQUIRE_FALSE(published);
+            co_return;
+          }
+          const lines all = co_await read_records("/data");
+          REQUIRE((all == old_records || all == new_records));
+          outcomes.insert(all.size());
+        });
+      }
+    }
+  }
+  CHECK(crashes > 5 * seeds);
+  CHECK(outcomes.size() == 2);
+}
+
+// A machine that crashes again and again, until all is written.
+TEST_CASE("file_system: crashes by probability, until a file is complete", "[sim]") {
+  const lines old_records = numbered(40);
+  const lines new_records = numbered(90);
+  std::size_t crashes = 0;
+  std::size_t before = 0;
+  std::size_t after = 0;
+  for (std::uint64_t seed = 0; seed < leat_test::some_of(200); ++seed) {
+    world w(seed, {.files = {.faults = {.crash = 0.1}}});
+    w.trace();
+    bool complete = false;
+    while (!complete) {
+      try {
+        w.run([&](world& here) -> task<> {
+          if (!here.files().read_file("/data")) co_await write_records("/data", old_records, 600);
+          const lines found = co_await read_records("/data");
+          REQUIRE((found == old_records || found == new_records));
+          co_await write_records("/data", new_records, 600);
+          complete = true;
+        });
+      } catch (const leat::failure&) {
+        REQUIRE(w.files().crashed());
+      }
+      if (!w.files().crashed()) continue;
+      ++crashes;
+      w.files().restart();
+    }
+    for (const std::string& line : w.schedule()) {
+      before += line.find(", crash before it") != std::string::npos;
+      after += line.find(", crash after it") != std::string::npos;
+    }
+  }
+  CHECK(before + after == crashes);
+  CHECK(before > leat_test::some_of(50));
+  CHECK(after > leat_test::some_of(50));
+}
+
+// What the address sanitizer finds too, where it looks.
+[[gnu::noinline, gnu::no_sanitize_address]] void touch(std::vector<std::byte>& buffer,
+                                                       std::size_t at) {
+  auto* const bytes = reinterpret_cast<unsigned char*>(buffer.data());  // std::byte's ^= looks, too
+  bytes[at] ^= 1U;
+}
+
+// Reads into a buffer, or writes from it, that somebody else writes to meanwhile.
+task<> touch_under_way(world& here, leat::file_request::operation what, std::size_t at) {
+  const leat::file f = co_await leat::file::open("/a", leat::open_mode::read_write);
+  std::vector<std::byte> buffer(100'003);
+  leat::task_group group;
+  group.spawn([](const leat::file& file, leat::file_request::operation wanted,
+                 std::vector<std::byte>& memory) -> task<> {
+    leat::file_request r;
+    r.what = wanted;
+    r.handle = file.open_handle()->number;
+    r.data = memory.data();
+    r.size = memory.size();
+    co_await leat::file_operation(file.open_handle()->backend, r, "/a",
+                                  std::source_location::current());
+  }(f, what, buffer));
+  while (group.live_tasks() > 0 && here.files().next_completion() == leat::no_deadline) {
+    co_await leat::this_task::yield();
+  }
+  touch(buffer, at);
+  co_await group.join();
+}
+
+TEST_CASE("file_system: a buffer that is touched under way is told, wherever that is", "[sim]") {
+  using op = leat::file_request::operation;
+  for (const auto& [what, words] : {std::pair(op::read, "the buffer of a read was changed"),
+                                    std::pair(op::write, "the buffer of a write was changed")}) {
+    for (const std::size_t at : {0U, 5U, 4095U, 4096U, 50'001U, 99'999U, 100'002U}) {
+      std::size_t told = 0;
+      for (std::uint64_t seed = 0; seed < 20; ++seed) {  // some read from the page cache
+        world w(seed);
+        w.files().write_file("/a", std::string(1000, 'x'));
+        try {
+          w.run([&](world& here) { return touch_under_way(here, what, at); });
+        } catch (const leat::sim::violation& e) {
+          CHECK(std::string(e.what()).find(words) != std::string::npos);
+          ++told;
+        }
+      }
+      INFO(words << " at " << at);
+      CHECK(told > 5);
+    }
+  }
+}
+
+TEST_CASE("file_system: names, directories and limits", "[sim]") {
+  world w(1, {.files = {.max_open_files = 2}});
+  w.files().write_file("/d/one.txt", "1");
+  w.files().write_file("/d/two.txt", "2");
+  w.files().make_directory("/d/sub");
+  w.run([](world& here) -> task<> {
+    lines pattern(1, "/d/*.txt");
+    const lines matched = co_await leat::match_files(std::move(pattern));
+    CHECK(matched == lines{"/d/one.txt", "/d/two.txt"});
+    co_await leat::rename_file("/d/one.txt", "/d/sub/three.txt");
+    const lines names = co_await leat::list_directory("/d/./sub/");
+    CHECK(names == lines{"three.txt"});
+    co_await leat::make_directories("/d/new/deep");
+    const lines made = co_await leat::list_directory("/d/new");
+    CHECK(made == lines{"deep"});
+    const leat::file a = co_await leat::file::open("/d/two.txt");
+    const leat::file b = co_await leat::file::open("/d/two.txt");
+    bool refused = false;
+    try {
+      co_await leat::file::open("/d/two.txt");
+    } catch (const leat::failure& e) {
+      refused = e.code() == errc::resource_exhausted;
+    }
+    CHECK(refused);
+    CHECK(here.files().files().size() == 2);
+  });
+}
+
+TEST_CASE(
+    "file_system: a file that is cut under its reader ends in an error, whole lines before it",
+    "[sim]") {
+  const lines expected = numbered(100);
+  std::size_t errors = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    // The fifth call is a read: the file was opened, asked for its size and begun.
+    world w(seed, {.files = {.plan = leat::sim::planned_fault{5, fault::truncated}}});
+    w.files().write_file("/a", joined(expected));
+    w.run([&](world& here) -> task<> {
+      lines seen;
+      bool failed = false;
+      try {
+        co_await leat_test::read_lines_into(seen, "/a", {.read = {.chunk_size = 100, .depth = 2}});
+      } catch (const leat::failure& e) {
+        failed = true;
+        REQUIRE(e.code() == errc::data_loss);
+        REQUIRE(std::string(e.what()).find("/a") != std::string::npos);
+      }
+      REQUIRE(std::equal(seen.begin(), seen.end(), expected.begin()));
+      REQUIRE((failed || seen.size() == expected.size()));
+      REQUIRE(here.files().read_file("/a")->size() <= joined(expected).size());
+      if (failed) ++errors;
+    });
+  }
+  CHECK(errors > 100);
+}
+
+TEST_CASE("file_system: who has a file open does not notice that it is replaced, who opens it does",
+          "[sim]") {
+  const lines expected = numbered(100);
+  std::size_t changed = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    world w(seed, {.files = {.plan = leat::sim::planned_fault{5, fault::replaced}}});
+    w.files().write_file("/a", joined(expected));
+    w.run([&](world&) -> task<> {
+      const lines first = co_await read_lines("/a", {.read = {.chunk_size = 100, .depth = 2}});
+      REQUIRE(first == expected);
+      const lines second = co_await read_lines("/a");
+      REQUIRE(second.size() <= first.size());
+      if (second != first) ++changed;
+    });
+  }
+  CHECK(changed > 90);
+}
+
+TEST_CASE("file_system: a cut is lost in a crash or kept, and kept for certain once it is synced",
+          "[sim]") {
+  for (const bool synced : {false, true}) {
+    std::set<std::string> outcomes;
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
+      world w(seed);
+      w.files().write_file("/a", "0123456789");
+      w.run([&](world& here) -> task<> {
+        leat::file f = co_await leat::file::open("/a", leat::open_mode::read_write);
+        co_await f.truncate(4);
+        REQUIRE(here.files().read_file("/a") == "0123");
+        if (synced) co_await f.sync();
+      });
+      w.files().crash();
+      w.files().restart();
+      outcomes.insert(w.files().read_file("/a").value());
+    }
+    CHECK(outcomes.contains("0123"));
+    CHECK(outcomes.contains("0123456789") == !synced);
+  }
+}
+
+TEST_CASE("file_system: directories are made, and stay in a crash", "[sim]") {
+  world w(1);
+  w.files().write_file("/file", "");
+  w.run([](world&) -> task<> {
+    co_await leat::make_directories("/a/b/c/");
+    co_await leat::make_directories("a/b");
+    const leat::file_status made = co_await leat::get_status("/a/b/c");
+    CHECK(made.is_directory);
+    leat::errc why = {};
+    try {
+      co_await leat::make_directories("/file/below");
+    } catch (const leat::failure& e) {
+      if (e.code() == errc::failed_precondition) why = errc::failed_precondition;
+    }
+    CHECK(why == errc::failed_precondition);
+  });
+  w.files().crash();
+  w.files().restart();
+  w.run([](world&) -> task<> {
+    const auto names = co_await leat::list_directory("/a/b");
+    CHECK(names == lines{"c"});
+  });
+}
+
+TEST_CASE("file_system: a lock is kept until the file is closed, or the machine stops", "[sim]") {
+  world w(1);
+  w.run([](world& here) -> task<> {
+    leat::file first = co_await leat::file::open("/lock", leat::open_mode::append);
+    leat::file second = co_await leat::file::open("/lock", leat::open_mode::append);
+    leat::file other = co_await leat::file::open("/other", leat::open_mode::append);
+    bool taken = co_await first.try_lock();
+    CHECK(taken);
+    taken = co_await first.try_lock();
+    CHECK(taken);
+    taken = co_await second.try_lock();
+    CHECK_FALSE(taken);
+    taken = co_await other.try_lock();
+    CHECK(taken);
+    co_await first.close();
+    taken = co_await second.try_lock();
+    CHECK(taken);
+    co_await leat::sync_directory("/");
+    here.files().crash();
+  });
+  w.files().restart();
+  w.run([](world&) -> task<> {
+    leat::file again = co_await leat::file::open("/lock", leat::open_mode::append);
+    const bool taken = co_await again.try_lock();
+    CHECK(taken);
+  });
+}
+
+TEST_CASE("file_system: a test can cut a file itself", "[sim]") {
+  world w(1);
+  w.files().write_file("/a", "0123456789");
+  w.files().truncate("/a", 4);
+  w.files().truncate("/none", 4);
+  CHECK(w.files().read_file("/a") == "0123");
+  w.files().restart();
+  CHECK(w.files().read_file("/a") == "0123");
+}
+
+TEST_CASE("file_system: who has a file open to read does not write it", "[sim]") {
+  world w(1);
+  w.files().write_file("/a", "text");
+  w.run([](world&) -> task<> {
+    auto reader = co_await leat::file::open("/a");
+    std::array<std::byte, 4> bytes{};
+    const auto error_of = [](task<> operation) -> task<std::string> {
+      try {
+        co_await std::move(operation);
+      } catch (const leat::failure& e) {
+        co_return e.what();
+      }
+      co_return "none";
+    };
+    const std::string written = co_await error_of(reader.write_at(0, bytes));
+    CHECK_THAT(written, Catch::Contains("Bad file descriptor"));
+    const std::string cut = co_await error_of(reader.truncate(0));
+    CHECK_THAT(cut, Catch::Contains("Invalid argument"));
+  });
+  CHECK(w.files().read_file("/a") == "text");
+}
+
+}  // namespace file_system_test

@@ -1,0 +1,191 @@
+// A set of TFRecord files on a file system that fails and crashes.
+
+#include "leat/io/writer/sharded_tfrecord_writer.hpp"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/base/error.hpp"
+#include "leat/sim/world/world.hpp"
+#include "support/effort.hpp"
+#include "support/insist.hpp"
+#include "support/record_bytes.hpp"
+#include "support/texts.hpp"
+
+namespace sharded_tfrecord_writer_test {
+
+using leat::compression;
+using leat::task;
+using leat::sim::fault;
+using leat::sim::world;
+using leat_test::framed;
+using leat_test::plain_of;
+using texts = std::vector<std::string>;
+
+texts numbered(int count) {
+  texts all;
+  for (int i = 0; i < count; ++i) {
+    all.push_back(std::to_string(i) + leat_test::noise(30, static_cast<std::uint64_t>(i)));
+  }
+  return all;
+}
+
+// A way to divide 60 records among 4 files.
+struct way {
+  std::size_t shard_count;
+  compression format;
+};
+constexpr way ways[] = {{0, compression::none}, {0, compression::gzip}, {4, compression::none}};
+
+leat::sharded_tfrecord_writer_options options_of(const way& how) {
+  leat::sharded_tfrecord_writer_options o;
+  o.shard_count = how.shard_count;
+  if (how.shard_count == 0) o.max_records = 15;
+  o.file = {.buffer_size = 300, .compression_type = how.format, .output_buffer_size = 300};
+  return o;
+}
+
+// The files that these records come to, by name.
+std::map<std::string, std::string> expected_files(const texts& records, const way& how) {
+  texts shards[4];
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    shards[how.shard_count > 0 ? i % 4 : i / 15].push_back(records[i]);
+  }
+  std::map<std::string, std::string> files;
+  for (std::size_t i = 0; i < 4; ++i) {
+    files[leat::shard_path("/set", i, 4, ".tfrecord")] = framed(shards[i]);
+  }
+  return files;
+}
+
+// The files that have their names; each must be whole.
+std::map<std::string, std::string> published(world& w, const way& how) {
+  std::map<std::string, std::string> files;
+  for (const std::string& path : w.files().files()) {
+    if (path.find(".partial") != std::string::npos) continue;
+    files[path] = plain_of(how.format, w.files().read_file(path).value()).value_or("not whole");
+  }
+  return files;
+}
+
+task<> write_set(texts records, way how) {
+  auto writer = co_await leat::sharded_tfrecord_writer::open("/set", options_of(how));
+  for (const std::string& r : records) co_await writer.write(leat::as_bytes(r));
+  co_await writer.close();
+}
+
+task<> write_and_insist(texts records, way how, int& failures) {
+  std::optional<leat::sharded_tfrecord_writer> writer;
+  while (!writer) {
+    try {
+      writer.emplace(co_await leat::sharded_tfrecord_writer::open("/set", options_of(how)));
+    } catch (const leat::failure&) {
+      ++failures;
+    }
+  }
+  for (const std::string& r : records) {
+    try {
+      co_await writer->write(leat::as_bytes(r));
+    } catch (const leat::failure&) {
+      ++failures;  // and the record is taken
+    }
+  }
+  const auto close = [&] { return writer->close(); };
+  co_await leat_test::insist(close, failures);
+}
+
+TEST_CASE(
+    "sharded_tfrecord_writer: the n-th call fails, for every n: trying again writes all, but for a "
+    "sync",
+    "[sim]") {
+  const texts records = numbered(60);
+  for (const way& how : ways) {
+    int failed = 0;
+    int in_vain = 0;
+    bool reached = true;
+    for (std::uint64_t n = 1; reached; ++n) {
+      world w(7, {.files = {.plan = leat::sim::planned_fault{n, fault::io_error}}});
+      const bool written = leat_test::went_well(
+          [&] { w.run([&](world&) { return write_and_insist(records, how, failed); }); });
+      reached = w.files().calls() >= n;
+      if (!written) {
+        ++in_vain;
+        REQUIRE(w.files().files().empty());
+        continue;
+      }
+      REQUIRE(published(w, how) == expected_files(records, how));
+      REQUIRE(w.files().files().size() == 4);
+    }
+    CHECK(failed > 20);
+    CHECK(in_vain == 4);  // each shard's
+  }
+}
+
+TEST_CASE("sharded_tfrecord_writer: the n-th call fails, for every n: giving up leaves none or all",
+          "[sim]") {
+  const texts records = numbered(60);
+  for (const way& how : ways) {
+    for (const fault f : {fault::io_error, fault::no_space}) {
+      bool reached = true;
+      for (std::uint64_t n = 1; reached; ++n) {
+        world w(7, {.files = {.plan = leat::sim::planned_fault{n, f}}});
+        bool failed = false;
+        try {
+          w.run([&](world&) { return write_set(records, how); });
+        } catch (const leat::failure&) {
+          failed = true;
+        }
+        reached = w.files().calls() >= n;
+        const auto files = published(w, how);
+        REQUIRE((files.empty() || files == expected_files(records, how)));
+        REQUIRE((failed || !files.empty()));
+        REQUIRE(w.files().files().size() == files.size());
+      }
+    }
+  }
+}
+
+TEST_CASE(
+    "sharded_tfrecord_writer: after a crash at any point each file is whole, and the set is "
+    "there if the close has said so",
+    "[sim]") {
+  const texts records = numbered(60);
+  constexpr std::uint64_t seeds = leat_test::slow_build ? 2 : 10;
+  for (const way& how : ways) {
+    const auto expected = expected_files(records, how);
+    std::set<std::size_t> outcomes;
+    for (const fault f : {fault::crash_before, fault::crash_after}) {
+      bool reached = true;
+      for (std::uint64_t n = 1; reached; ++n) {
+        for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+          world w(seed, {.files = {.plan = leat::sim::planned_fault{n, f}}});
+          bool closed = false;
+          try {
+            w.run([&](world&) -> task<> {
+              co_await write_set(records, how);
+              closed = true;
+            });
+          } catch (const leat::failure&) {
+          }
+          reached = w.files().calls() >= n;
+          w.files().crash();
+          w.files().restart();
+          const auto files = published(w, how);
+          for (const auto& [path, content] : files) REQUIRE(content == expected.at(path));
+          REQUIRE((!closed || files == expected));
+          outcomes.insert(files.size());
+        }
+      }
+    }
+    CHECK(outcomes.contains(0));
+    CHECK(outcomes.contains(4));
+    CHECK(outcomes.size() > 2);  // a part, when it happens between the names
+  }
+}
+
+}  // namespace sharded_tfrecord_writer_test

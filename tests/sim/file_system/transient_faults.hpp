@@ -1,0 +1,168 @@
+#pragma once
+
+// EIO at every single operation on files in turn, in a simulated world and in front of both real
+// backends.
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <catch2/catch.hpp>
+
+#include "leat/async/loop/sync_wait.hpp"
+#include "leat/async/scheduler.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/error.hpp"
+#include "leat/io/backend/file_backend.hpp"
+#include "leat/sim/world/world.hpp"
+#include "support/record_files.hpp"
+#include "support/temp_dir.hpp"
+
+namespace leat_test {
+
+constexpr std::size_t most_errors = 20;  // one is planned: more mean that it repeats
+
+inline bool is_transient(const std::system_error& e) { return e.code() == std::errc::io_error; }
+
+/// By the names of the files.
+using file_contents = std::map<std::string, std::string>;
+
+/// Reads what is in a directory into `out`, and calls again after each EIO. Gives the number of
+/// these.
+using faulty_reading = std::function<leat::task<std::size_t>(std::string directory, texts& out)>;
+
+/// What came of a reading with one EIO.
+struct faulty_outcome {
+  texts got = {};
+  std::size_t errors = 0;
+  std::uint64_t operations = 0;
+};
+
+/// A real backend whose n-th operation that reads fails with EIO; none is answered at once.
+class failing_backend final : public leat::file_backend {
+ public:
+  failing_backend(leat::file_backend& real, std::uint64_t n) : real_(real), fails_(n) {}
+
+  [[nodiscard]] std::uint64_t operations() const noexcept { return operations_; }
+
+  [[nodiscard]] std::string_view name() const noexcept override { return real_.name(); }
+  void submit(leat::file_request& r) noexcept override {
+    if (reads(r) && ++operations_ == fails_) {
+      r.result = -EIO;
+      r.home->post(r);
+    } else {
+      real_.submit(r);
+    }
+  }
+  bool try_now(leat::file_request& r) noexcept override { return !reads(r) && real_.try_now(r); }
+  void cancel(leat::file_request& r) noexcept override { real_.cancel(r); }
+  void run_now(leat::file_request& r) noexcept override { real_.run_now(r); }
+  int set_direct(int handle, bool direct) noexcept override {
+    return real_.set_direct(handle, direct);
+  }
+
+ private:
+  static bool reads(const leat::file_request& r) noexcept {
+    using op = leat::file_request::operation;
+    return r.what == op::open || r.what == op::status || r.what == op::list || r.what == op::read;
+  }
+
+  leat::file_backend& real_;
+  const std::uint64_t fails_;
+  std::uint64_t operations_ = 0;
+};
+
+/// Checks `reading` with EIO at the n-th operation, for every n.
+inline void check_every_fault(const texts& expected,
+                              const std::function<faulty_outcome(std::uint64_t n)>& reading) {
+  std::size_t befallen = 0;
+  for (std::uint64_t n = 1;; ++n) {
+    CAPTURE(n);
+    const faulty_outcome o = reading(n);
+    REQUIRE((o.got == expected));
+    REQUIRE(o.errors <= 1);
+    befallen += o.errors;
+    if (o.operations < n) break;
+  }
+  CHECK(befallen >= 2);
+}
+
+inline void check_simulated(const file_contents& files, const texts& expected,
+                            const faulty_reading& read) {
+  check_every_fault(expected, [&](std::uint64_t n) {
+    leat::sim::world w(
+        7, {.files = {.plan = leat::sim::planned_fault{n, leat::sim::fault::io_error}}});
+    for (const auto& [name, content] : files) w.files().write_file("/in/" + name, content);
+    faulty_outcome o;
+    w.run([&](leat::sim::world&) -> leat::task<> { o.errors = co_await read("/in", o.got); });
+    o.operations = w.files().calls();
+    return o;
+  });
+}
+
+/// `failing` outlives the scheduler: a file may be closed behind the reading.
+inline leat::task<> read_with_fault(const faulty_reading& read, std::string directory,
+                                    leat::file_backend_choice choice, std::uint64_t n,
+                                    std::optional<failing_backend>& failing, faulty_outcome& o) {
+  leat::scheduler& home = co_await leat::this_task::get_scheduler();
+  leat::file_backend& real = leat::get_file_backend(home, choice);
+  failing.emplace(real, n);
+  home.set_service<leat::file_backend>(&*failing);
+  o.errors = co_await read(std::move(directory), o.got);
+  o.operations = failing->operations();
+  home.set_service<leat::file_backend>(&real);
+}
+
+inline void check_real(const file_contents& files, const texts& expected,
+                       const faulty_reading& read, leat::file_backend_choice choice) {
+  const temp_dir dir;
+  for (const auto& [name, content] : files) dir.write(name, content);
+  check_every_fault(expected, [&](std::uint64_t n) {
+    std::optional<failing_backend> failing;
+    faulty_outcome o;
+    leat::sync_wait(read_with_fault(read, dir.path(), choice, n, failing, o));
+    return o;
+  });
+}
+
+inline bool has_io_uring() {
+  static const bool has = [] {
+    try {
+      leat::sync_wait([]() -> leat::task<> {
+        leat::scheduler& home = co_await leat::this_task::get_scheduler();
+        static_cast<void>(leat::get_file_backend(home, leat::file_backend_choice::io_uring));
+      }());
+      return true;
+    } catch (const leat::failure& e) {
+      if (e.code() != leat::errc::unavailable) throw;
+      WARN("io_uring is unavailable here");
+      return false;
+    }
+  }();
+  return has;
+}
+
+/// Checks `read` in a simulated world and on both real backends.
+inline void check_everywhere(const file_contents& files, const texts& expected,
+                             const faulty_reading& read) {
+  {
+    INFO("simulated");
+    check_simulated(files, expected, read);
+  }
+  {
+    INFO("worker threads");
+    check_real(files, expected, read, leat::file_backend_choice::threads);
+  }
+  if (has_io_uring()) {
+    INFO("io_uring");
+    check_real(files, expected, read, leat::file_backend_choice::io_uring);
+  }
+}
+
+}  // namespace leat_test

@@ -1,0 +1,248 @@
+// Whole files on a simulated device: every order of completion, faults, stops, few descriptors.
+
+#include "leat/io/reader/whole_files.hpp"
+
+#include <chrono>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/base/error.hpp"
+#include "leat/sim/file_system/file_system.hpp"
+#include "leat/sim/world/world.hpp"
+#include "support/effort.hpp"
+
+namespace whole_files_test {
+
+using leat::task;
+using leat::whole_file;
+using leat::whole_files;
+using leat::sim::world;
+
+std::string text_of(std::size_t i) {
+  return std::string(i * 997 % 5000, static_cast<char>('a' + i % 26));
+}
+
+std::vector<std::string> make_files(world& w, std::size_t count) {
+  std::vector<std::string> paths;
+  for (std::size_t i = 0; i < count; ++i) {
+    paths.push_back("/data/" + std::to_string(i));
+    w.files().write_file(paths.back(), text_of(i));
+  }
+  return paths;
+}
+
+leat::whole_files_options random_options(world& w) {
+  return {.depth = static_cast<std::size_t>(1 + w.random().below(8)),
+          .max_bytes_ahead = w.random().below(3) == 0 ? 3000 : std::uint64_t{1} << 20,
+          .direct = w.random().below(2) == 0};
+}
+
+// Reads on from file number `next`; whole, and right.
+task<> read_on(whole_files& files, std::size_t& next) {
+  whole_file file;
+  while (co_await files.next(file)) {
+    REQUIRE(file.path() == "/data/" + std::to_string(next));
+    REQUIRE((leat::as_text(file.contents()) == text_of(next)));
+    ++next;
+  }
+}
+
+TEST_CASE("whole_files: every file, in order, whatever the device does and however few descriptors",
+          "[sim]") {
+  const leat::sim::fault_rates passing{
+      .short_transfer = 0.3, .interrupted = 0.1, .again = 0.1, .cancelled_late = 0.1, .slow = 0.05};
+  for (std::uint64_t seed = 0; seed < leat_test::some_of(1000); ++seed) {
+    world w(seed, {.files = {.faults = passing, .max_open_files = 1 + seed % 7}});
+    w.watch_frames();
+    w.run([](world& here) -> task<> {
+      const std::size_t count = static_cast<std::size_t>(here.random().below(30));
+      whole_files files(make_files(here, count), random_options(here));
+      std::size_t next = 0;
+      for (std::uint64_t stops = here.random().below(4); stops > 0; --stops) {
+        leat::task_group group;
+        group.spawn(read_on(files, next));
+        co_await leat::sleep_for(std::chrono::microseconds(100 * here.random().below(100)));
+        group.request_stop();
+        co_await group.join();
+      }
+      co_await read_on(files, next);
+      REQUIRE(next == count);
+    });
+  }
+}
+
+TEST_CASE("whole_files: those that cannot be read are told, the others read", "[sim]") {
+  std::size_t broken = 0;
+  std::size_t read = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    world w(seed, {.files = {.faults = {.io_error = 0.1, .truncated = 0.05, .replaced = 0.05}}});
+    w.run([&](world& here) -> task<> {
+      const std::vector<std::string> paths = make_files(here, 20);
+      whole_files files(paths, random_options(here));
+      whole_file file;
+      for (const std::string& path : paths) {
+        const bool more = co_await files.next(file);
+        REQUIRE(more);
+        REQUIRE(file.path() == path);
+        if (!file.error()) {
+          ++read;
+          continue;
+        }
+        ++broken;
+        try {
+          static_cast<void>(file.contents());
+        } catch (const leat::failure& e) {
+          REQUIRE(std::string(e.what()).starts_with(path + ": "));
+        }
+      }
+      const bool more = co_await files.next(file);
+      REQUIRE_FALSE(more);
+    });
+  }
+  CHECK(broken > 300);
+  CHECK(read > 3000);
+}
+
+// Reads on from file number `next`, and calls again after each error.
+task<> insist_on_reading(whole_files& files, std::size_t& next, std::size_t& errors) {
+  for (bool more = true; more;) {
+    try {
+      co_await read_on(files, next);
+      more = false;
+    } catch (const leat::failure& e) {
+      if (e.code() != std::errc::io_error) throw;
+      ++errors;
+    }
+  }
+}
+
+TEST_CASE("whole_files: who calls again after each thrown error gets every file, in order",
+          "[sim]") {
+  std::size_t errors = 0;
+  for (std::uint64_t seed = 0; seed < leat_test::some_of(1000); ++seed) {
+    world w(seed, {.files = {.faults = {.short_transfer = 0.2, .io_error = 0.2, .slow = 0.05},
+                             .max_open_files = 1 + seed % 7}});
+    w.watch_frames();
+    w.run([&](world& here) -> task<> {
+      const std::size_t count = static_cast<std::size_t>(here.random().below(30));
+      leat::whole_files_options options = random_options(here);
+      options.first_error_ends = true;
+      whole_files files(make_files(here, count), options);
+      std::size_t next = 0;
+      for (std::uint64_t stops = here.random().below(4); stops > 0; --stops) {
+        leat::task_group group;
+        group.spawn(insist_on_reading(files, next, errors));
+        co_await leat::sleep_for(std::chrono::microseconds(100 * here.random().below(100)));
+        group.request_stop();
+        co_await group.join();
+      }
+      co_await insist_on_reading(files, next, errors);
+      REQUIRE(next == count);
+      REQUIRE(files.count() == 0);
+    });
+  }
+  CHECK(errors > leat_test::some_of(1000));
+}
+
+TEST_CASE("whole_files: no more is in memory than was allowed", "[sim]") {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    world w(seed);
+    w.run([](world& here) -> task<> {
+      std::vector<std::string> paths;
+      for (int i = 0; i < 20; ++i) {
+        paths.push_back("/data/" + std::to_string(i));
+        here.files().write_file(paths.back(), std::string(1000, 'x'));
+      }
+      whole_files files(paths, {.depth = 20, .max_bytes_ahead = 3500});
+      whole_file file;
+      co_await files.next(file);
+      co_await leat::sleep_for(std::chrono::hours(1));
+      for (const std::string& path : paths) here.files().truncate(path, 1);
+      std::size_t in_memory = 0;
+      while (co_await files.next(file)) {
+        in_memory += !file.error() && file.contents().size() == 1000 ? 1U : 0U;
+      }
+      REQUIRE(in_memory <= 4);
+    });
+  }
+}
+
+TEST_CASE("whole_files: one that goes in the midst leaves nothing behind", "[sim]") {
+  for (std::uint64_t seed = 0; seed < leat_test::some_of(200); ++seed) {
+    world w(seed, {.files = {.faults = {.slow = 0.2}}});
+    w.watch_frames();
+    w.run([](world& here) -> task<> {
+      const std::vector<std::string> paths = make_files(here, 20);
+      {
+        whole_files files(paths, random_options(here));
+        whole_file file;
+        for (std::uint64_t i = here.random().below(5); i > 0; --i) co_await files.next(file);
+      }
+      // Its descriptors come back: none would be left else.
+      for (int i = 0; i < 10; ++i) {
+        whole_files files(paths, {.depth = 1});
+        whole_file file;
+        co_await files.next(file);
+        co_await leat::sleep_for(std::chrono::hours(1));
+      }
+      REQUIRE(here.files().open_files() == 0);
+    });
+  }
+}
+
+// How many operations it takes to read some files.
+std::uint64_t calls_of(std::size_t alignment, bool direct) {
+  world w(1, {.files = {.direct_unit = alignment}});
+  w.run([direct](world& here) -> task<> {
+    whole_files files(make_files(here, 20), {.direct = direct});
+    std::size_t next = 0;
+    co_await read_on(files, next);
+    REQUIRE(next == 20);
+  });
+  return w.files().calls();
+}
+
+TEST_CASE("whole_files: past the page cache where it is asked for and there is a way", "[sim]") {
+  // Each is opened and closed, and read but the empty one: none out of the page cache, of which a
+  // file is closed without an operation of its own.
+  constexpr std::uint64_t all = 20 + 19 + 20;
+  CHECK(calls_of(4096, true) == all);
+  CHECK(calls_of(4096, false) < all);
+  CHECK(calls_of(0, true) < all);
+  CHECK(calls_of(1 << 20, true) > all);  // refused when it reads: read once more
+}
+
+TEST_CASE("whole_files: a file that grows or is cut while it is read past the page cache",
+          "[sim]") {
+  static constexpr std::size_t size = 5000;
+  int grown = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    world w(seed);
+    w.files().write_file("/a", std::string(size, '\0'));
+    w.run([&grown](world& here) -> task<> {
+      const std::size_t now = static_cast<std::size_t>(1 + here.random().below(2 * size));
+      const leat::whole_files_options options{.direct = true};
+      whole_files files(options);
+      files.add("/a");
+      if (here.random().below(2) == 0) co_await leat::sleep_for(std::chrono::microseconds(50));
+      here.files().truncate("/a", now);
+      whole_file file;
+      const bool more = co_await files.next(file);
+      REQUIRE(more);
+      if (file.error()) {
+        REQUIRE(now < size);
+      } else {
+        REQUIRE((file.contents().size() == size || file.contents().size() == now));
+        grown += now > size && file.contents().size() == size ? 1 : 0;
+      }
+    });
+  }
+  CHECK(grown > 0);
+}
+
+}  // namespace whole_files_test

@@ -1,0 +1,224 @@
+// What world::watch() wants of a queue and of a budget: each condition by something that breaks it,
+// and by what comes closest to that and does not.
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/error.hpp"
+#include "leat/queue/basic_queue.hpp"
+#include "leat/queue/detail/ring_order.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "leat/queue/memory_budget.hpp"
+#include "leat/queue/queue_statistics.hpp"
+#include "leat/sim/world/world.hpp"
+
+namespace watch_test {
+
+using namespace std::chrono_literals;
+using leat::budget_statistics;
+using leat::queue_statistics;
+using leat::task;
+using leat::sim::world;
+
+// Has what watch() asks for, and counts what it is told to.
+template <class Statistics>
+struct fake {
+  Statistics counted = {};
+
+  [[nodiscard]] std::string name() const { return "fake"; }
+  [[nodiscard]] Statistics statistics() const noexcept { return counted; }
+};
+
+// What a world says that watches something which counts so, for a step and while nothing can run;
+// empty when it does not mind.
+template <class Statistics>
+std::string told(const Statistics& counted) {
+  fake<Statistics> watched;
+  world w(1);
+  w.watch(watched);
+  try {
+    w.run([&](world&) -> task<> {
+      watched.counted = counted;
+      co_await leat::this_task::yield();
+      co_await leat::sleep_for(1s);
+      watched.counted = {};
+    });
+  } catch (const leat::sim::violation& e) {
+    const std::string what = e.what();
+    const auto begin = what.find("'fake' ");
+    return begin == what.npos ? what : what.substr(begin + 7);
+  }
+  return {};
+}
+
+std::string of_queue(const queue_statistics& counted) { return told(counted); }
+std::string of_budget(const budget_statistics& counted) { return told(counted); }
+
+TEST_CASE("world: a queue with more items than its capacity is told", "[sim]") {
+  const char* const words = "holds no more than its capacity";
+  CHECK(of_queue({.size = 5, .capacity = 4, .pushed = 5}) == words);
+  CHECK(of_queue({.size = 5, .capacity = 4, .pushed = 9, .popped = 4}) == words);
+  CHECK(of_queue({.size = 4, .capacity = 4, .pushed = 4}).empty());
+  CHECK(of_queue({.size = 6, .capacity = 4, .pushed = 6, .returned = 1}) == words);
+  CHECK(of_queue({.size = 6, .capacity = 4, .pushed = 6, .returned = 2}).empty());
+  CHECK(of_queue({.size = 6, .capacity = leat::unbounded, .pushed = 6, .returned = 2}).empty());
+}
+
+TEST_CASE("world: a queue that loses or doubles an item is told", "[sim]") {
+  const char* const words = "loses and doubles no item";
+  CHECK(of_queue({.size = 2, .capacity = 4, .held = 3, .pushed = 9, .popped = 4}).empty());
+  CHECK(of_queue({.size = 2, .capacity = 4, .held = 3, .pushed = 10, .popped = 4}) == words);
+  CHECK(of_queue({.size = 2, .capacity = 4, .held = 3, .pushed = 8, .popped = 4}) == words);
+  CHECK(of_queue({.size = 1, .capacity = 4, .held = 3, .pushed = 9, .popped = 4}) == words);
+  CHECK(of_queue({.size = 2, .capacity = 4, .held = 4, .pushed = 9, .popped = 4}) == words);
+  CHECK(of_queue({.size = 2, .capacity = 4, .held = 3, .pushed = 9, .popped = 5}) == words);
+}
+
+TEST_CASE("world: a queue that weighs more than its maximum is told", "[sim]") {
+  const char* const words = "weighs no more than its maximum";
+  queue_statistics s{
+      .size = 1, .capacity = 4, .pushed = 1, .weighed = true, .weight = 10, .max_weight = 10};
+  CHECK(of_queue(s).empty());
+  s.weight = 12;
+  CHECK(of_queue(s) == words);
+  s.returned_weight = 1;
+  CHECK(of_queue(s) == words);
+  s.returned_weight = 2;
+  CHECK(of_queue(s).empty());
+}
+
+TEST_CASE("world: a queue that gives items below its minimum is told", "[sim]") {
+  const char* const words = "keeps its minimum while it is open, unless it weighs";
+  queue_statistics s{.size = 2, .capacity = 4, .min_left = 2, .pushed = 9, .popped = 7};
+  CHECK(of_queue(s).empty());
+  s.size = 1;
+  s.popped = 8;
+  CHECK(of_queue(s) == words);
+  s.weighed = true;
+  CHECK(of_queue(s).empty());
+  s.weighed = false;
+  s.closed = true;
+  CHECK(of_queue(s).empty());
+  CHECK(of_queue({.size = 1, .capacity = 4, .min_left = 2, .pushed = 1}).empty());
+}
+
+TEST_CASE("world: who waits for items that are there is told", "[sim]") {
+  const char* const words = "lets nobody wait for what is there";
+  queue_statistics s{.capacity = 4, .waiting_pops = 1, .awaited = 1};
+  CHECK(of_queue(s).empty());
+  s.size = 1;
+  s.pushed = 1;
+  CHECK(of_queue(s) == words);
+  s.min_left = 1;
+  CHECK(of_queue(s).empty());
+  s.min_left = 0;
+  s.awaited = 2;  // a batch that is given whole
+  CHECK(of_queue(s).empty());
+}
+
+TEST_CASE("world: who waits for room that is there is told", "[sim]") {
+  const char* const words = "lets nobody wait for what is there";
+  queue_statistics s{.size = 4, .capacity = 4, .waiting_pushes = 1, .pushed = 4};
+  CHECK(of_queue(s).empty());
+  s.size = 3;
+  s.pushed = 3;
+  CHECK(of_queue(s) == words);
+  s.awaits_budget = true;
+  CHECK(of_queue(s).empty());
+  s.awaits_budget = false;
+  s.weighed = true;
+  s.weight = 8;
+  s.max_weight = 10;
+  s.entering_weight = 3;
+  CHECK(of_queue(s).empty());
+  s.entering_weight = 2;
+  CHECK(of_queue(s) == words);
+}
+
+TEST_CASE("world: who waits on a queue that is closed is told", "[sim]") {
+  const char* const words = "lets nobody wait once it is closed";
+  queue_statistics s{.capacity = 4, .waiting_pops = 1, .awaited = 1};
+  CHECK(of_queue(s).empty());
+  s.closed = true;
+  CHECK(of_queue(s) == words);
+  CHECK(of_queue({.size = 4, .capacity = 4, .waiting_pushes = 1, .pushed = 4, .closed = true}) ==
+        words);
+  CHECK(of_queue({.size = 4, .capacity = 4, .pushed = 4, .closed = true}).empty());
+}
+
+TEST_CASE("world: a budget that is exceeded is told", "[sim]") {
+  const char* const words = "is never exceeded";
+  CHECK(of_budget({.limit = 10, .used = 10}).empty());
+  CHECK(of_budget({.limit = 10, .used = 12}) == words);
+  CHECK(of_budget({.limit = 10, .used = 12, .returned = 1}) == words);
+  CHECK(of_budget({.limit = 10, .used = 12, .returned = 2}).empty());
+}
+
+TEST_CASE("world: who waits for a budget that has room is told", "[sim]") {
+  const char* const words = "lets nobody wait for what is there";
+  CHECK(of_budget({.limit = 10, .used = 8, .waiting = 1, .awaited = 3}).empty());
+  CHECK(of_budget({.limit = 10, .used = 8, .waiting = 1, .awaited = 2}) == words);
+  CHECK(of_budget({.limit = 10, .used = 8, .awaited = 2}).empty());
+  CHECK(of_budget({.limit = 10, .used = 11, .waiting = 1, .returned = 1}).empty());
+}
+
+// Waits for five items of a queue that gets four, until it is stopped: what it held goes back.
+template <class Queue>
+task<> give_up_a_batch(Queue& q) {
+  leat::task_group patient;
+  patient.spawn([](Queue& from) -> task<> {
+    const auto batch = co_await from.pop_many(5);
+    CHECK_FALSE(batch);
+  }(q));
+  std::vector<int> four{1, 2, 3, 4};
+  co_await q.push_many(four);
+  co_await leat::sleep_for(1s);
+  patient.request_stop();
+  try {
+    co_await patient.join();
+  } catch (const leat::failure&) {
+  }
+}
+
+TEST_CASE("world: a queue with a batch that is given up is not told", "[sim]") {
+  std::size_t most_held = 0;
+  world w(1);
+  w.run([&most_held](world& here) -> task<> {
+    leat::fifo_queue<int> q(2, "real");
+    here.watch(q);
+    here.always("held items are looked for", [&] {
+      most_held = std::max(most_held, q.statistics().held);
+      return true;
+    });
+    co_await give_up_a_batch(q);
+    CHECK(q.size() == 4);
+    here.unwatch();
+  });
+  CHECK(most_held == 4);
+}
+
+// Loses what is given back.
+struct leaky_order : leat::detail::ring_order<int> {
+  void give_back(int&&) noexcept {}
+};
+
+struct leaky_queue : leat::basic_queue<int, leaky_order> {
+  leaky_queue() : basic_queue({.capacity = 2, .name = "leaky"}, 0, {}) {}
+};
+
+TEST_CASE("world: a queue whose storage loses an item is told", "[sim]") {
+  leaky_queue q;
+  world w(1);
+  w.watch(q);
+  CHECK_THROWS_WITH(w.run([&q](world&) { return give_up_a_batch(q); }),
+                    Catch::Contains("queue 'leaky' loses and doubles no item"));
+}
+
+}  // namespace watch_test

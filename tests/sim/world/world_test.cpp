@@ -1,0 +1,488 @@
+#include "leat/sim/world/world.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "leat/async/sleep.hpp"
+#include "leat/async/task_group.hpp"
+#include "leat/async/this_task.hpp"
+#include "leat/base/error.hpp"
+#include "leat/coordination/coordinator.hpp"
+#include "leat/io/file/file.hpp"
+#include "leat/queue/fifo_queue.hpp"
+#include "support/leat_test.hpp"
+
+namespace world_test {
+
+using namespace std::chrono_literals;
+using leat::task;
+using leat::sim::world;
+
+task<> note(std::vector<int>& order, int value) {
+  order.push_back(value);
+  co_return;
+}
+
+// Three tasks of three steps each, on the world's threads; the order in which they came.
+std::vector<int> order_of(std::uint64_t seed, std::size_t threads,
+                          std::vector<std::string>* lines) {
+  std::vector<int> order;
+  world w(seed, {.threads = threads});
+  if (lines) w.trace();
+  w.run([&order](world& here) -> task<> {
+    leat::task_group group;
+    const auto steps = [](std::vector<int>& out, int value) -> task<> {
+      for (int i = 0; i < 3; ++i) {
+        out.push_back(value);
+        co_await leat::this_task::yield();
+        co_await leat::sleep_for(1ms);
+      }
+    };
+    for (int i = 0; i < 3; ++i) {
+      group.spawn_on(here.thread(static_cast<std::size_t>(i) % here.threads()), steps(order, i));
+    }
+    co_await group.join();
+  });
+  if (lines) *lines = w.schedule();
+  return order;
+}
+
+TEST_CASE("world: the same seed gives the same run, another one another", "[sim]") {
+  for (const std::size_t threads : {std::size_t{1}, std::size_t{3}}) {
+    std::vector<std::string> first_lines;
+    std::vector<std::string> again_lines;
+    const std::vector<int> first = order_of(1, threads, &first_lines);
+    CHECK(first.size() == 9);
+    CHECK(order_of(1, threads, &again_lines) == first);
+    CHECK(first_lines == again_lines);
+    std::size_t different = 0;
+    for (std::uint64_t seed = 2; seed < 30; ++seed) {
+      if (order_of(seed, threads, nullptr) != first) ++different;
+    }
+    CHECK(different > 20);
+  }
+}
+
+TEST_CASE("world: a run can be made again of its choices", "[sim]") {
+  const auto program = [](std::vector<int>& order) {
+    return [&order](world&) -> task<> {
+      leat::task_group group;
+      for (int i = 0; i < 6; ++i) group.spawn(note(order, i));
+      co_await group.join();
+    };
+  };
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    std::vector<int> first;
+    world w(seed);
+    w.run(program(first));
+    std::vector<std::uint32_t> script;
+    for (const auto& c : w.decisions().made()) script.push_back(c.chosen);
+    std::vector<int> again;
+    world(script, seed).run(program(again));
+    CHECK(again == first);
+    std::vector<int> plain;
+    world(std::vector<std::uint32_t>(), seed).run(program(plain));
+    CHECK(plain == std::vector{0, 1, 2, 3, 4, 5});
+  }
+}
+
+TEST_CASE("world: time jumps, and only when nothing can run", "[sim]") {
+  world w(3, {.threads = 2});
+  w.run([](world& here) -> task<> {
+    const leat::time_point begin = here.now();
+    leat::task_group group;
+    group.spawn_on(here.thread(1), []() -> task<> { co_await leat::sleep_for(1h); }());
+    for (int i = 0; i < 100; ++i) co_await leat::this_task::yield();
+    CHECK(here.now() == begin);
+    co_await group.join();
+    CHECK(here.now() == begin + 1h);
+    const auto wall = here.wall_clock();
+    here.jump_wall_clock(-1h);
+    CHECK(here.wall_clock() == wall - 1h);
+    CHECK(here.thread(0).wall_time() == wall - 1h);
+    CHECK(here.thread(1).wall_time() == wall - 1h);
+    CHECK(here.now() == begin + 1h);
+  });
+}
+
+std::int64_t nanoseconds_of(leat::wall_time_point t) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(t.time_since_epoch()).count();
+}
+
+TEST_CASE("world: what a test writes before the first step has the time on the wall", "[sim]") {
+  world w(1);
+  const std::int64_t begin = nanoseconds_of(w.wall_clock());
+  w.files().write_file("/first", "1");
+  w.jump_wall_clock(1h);
+  w.files().write_file("/later", "2");
+  w.run([begin](world& here) -> task<> {
+    const leat::file_status first = co_await leat::get_status("/first");
+    const leat::file_status later = co_await leat::get_status("/later");
+    CHECK(first.modified_ns == begin);
+    CHECK(later.modified_ns == begin + std::chrono::nanoseconds(1h).count());
+    here.jump_wall_clock(1h);
+    here.files().write_file("/now", "3");
+    const leat::file_status now = co_await leat::get_status("/now");
+    CHECK(now.modified_ns == nanoseconds_of(here.wall_clock()));
+  });
+}
+
+TEST_CASE("world: threads share a queue in every order, and nothing is lost", "[sim]") {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    world w(seed, {.threads = 3});
+    int sum = 0;
+    w.run([&sum](world& here) -> task<> {
+      leat::fifo_queue<int> q(2, "q");
+      here.watch(q);
+      leat::task_group producers;
+      leat::task_group consumers;
+      const auto produce = [](leat::fifo_queue<int>& to) -> task<> {
+        for (int i = 1; i <= 10; ++i) co_await to.push(i);
+      };
+      const auto consume = [](leat::fifo_queue<int>& from, int& total) -> task<> {
+        while (const auto item = co_await from.pop()) total += *item;
+      };
+      producers.spawn_on(here.thread(0), produce(q));
+      producers.spawn_on(here.thread(1), produce(q));
+      consumers.spawn_on(here.thread(2), consume(q, sum));
+      consumers.spawn_on(here.thread(1), consume(q, sum));
+      co_await producers.join();
+      q.close();
+      co_await consumers.join();
+      here.unwatch();
+    });
+    REQUIRE(sum == 110);
+  }
+}
+
+TEST_CASE("world: a deadlock is told at once, with everyone's place on every thread", "[sim]") {
+  world w(1, {.threads = 2});
+  std::string what;
+  try {
+    w.run([](world& here) -> task<> {
+      leat::fifo_queue<int> a(1, "a");
+      leat::fifo_queue<int> b(1, "b");
+      leat::task_group group;
+      const auto wait_for = [](leat::fifo_queue<int>& first) -> task<> { co_await first.pop(); };
+      group.spawn_on(here.thread(0), wait_for(a), "left");
+      group.spawn_on(here.thread(1), wait_for(b), "right");
+      co_await group.join();
+    });
+  } catch (const leat::sim::deadlock& e) {
+    what = e.what();
+  }
+  INFO(what);
+  CHECK(what.find("left: pop from queue 'a'") != std::string::npos);
+  CHECK(what.find("right: pop from queue 'b'") != std::string::npos);
+  w.run([](world&) -> task<> { co_await leat::sleep_for(1s); });  // and it goes on
+}
+
+TEST_CASE("world: an invariant that does not hold ends the run with its name", "[sim]") {
+  world w(1);
+  int value = 0;
+  w.always("value is below 3", [&] { return value < 3; });
+  CHECK_THROWS_WITH(w.run([&](world&) -> task<> {
+    for (; value < 10; ++value) co_await leat::this_task::yield();
+  }),
+                    Catch::Contains("does not hold: value is below 3"));
+  CHECK(w.steps() >= 3);
+}
+
+TEST_CASE("world: a run without an end is ended", "[sim]") {
+  world w(1, {.max_steps = 1000});
+  CHECK_THROWS_AS(w.run([](world&) -> task<> {
+    while (!co_await leat::this_task::stop_requested()) {
+      co_await leat::this_task::yield();
+    }
+  }),
+                  leat::sim::endless);
+}
+
+TEST_CASE("world: what the body throws is thrown", "[sim]") {
+  CHECK_THROWS_WITH(leat::sim::run(1,
+                                   [](world&) -> task<> {
+                                     co_await leat::sleep_for(1s);
+                                     throw leat::failure(leat::errc::data_loss, "a.txt");
+                                   }),
+                    Catch::Contains("a.txt"));
+}
+
+// Two threads look whether a queue is empty and, if so, put something in: wrong, since another
+// thread may come in between, where nobody suspends.
+std::size_t items_of_a_race(std::uint64_t seed, double pre_emption) {
+  std::size_t items = 0;
+  world w(seed, {.threads = 2, .pre_emption = pre_emption});
+  w.run([&items](world& here) -> task<> {
+    leat::fifo_queue<int> q(8, "q");
+    leat::task_group group;
+    const auto add_if_empty = [](leat::fifo_queue<int>& to) -> task<> {
+      if (to.size() == 0) static_cast<void>(to.try_push(1));
+      co_return;
+    };
+    group.spawn_on(here.thread(0), add_if_empty(q));
+    group.spawn_on(here.thread(1), add_if_empty(q));
+    co_await group.join();
+    items = q.size();
+    q.close();
+  });
+  return items;
+}
+
+TEST_CASE("world: a thread is pre-empted at locks, between two suspensions", "[sim]") {
+  std::size_t races = 0;
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    if (items_of_a_race(seed, 0.2) == 2) ++races;
+    REQUIRE(items_of_a_race(seed, 0) == 1);
+    REQUIRE(items_of_a_race(seed, 0.2) == items_of_a_race(seed, 0.2));  // replays
+  }
+  CHECK(races > 5);
+}
+
+task<> rethrow_with_locks(leat::fifo_queue<int>& q, int number, int& right) {
+  for (int i = 0; i < 5; ++i) {
+    try {
+      try {
+        throw number;
+      } catch (...) {
+        static_cast<void>(q.try_push(1));  // a place to be pre-empted, with an exception at hand
+        static_cast<void>(q.try_pop());
+        throw;
+      }
+    } catch (int caught) {
+      if (caught == number) ++right;
+    }
+    co_await leat::this_task::yield();
+  }
+}
+
+TEST_CASE("world: exceptions of threads that are pre-empted while handling them do not mix",
+          "[sim]") {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    int right = 0;
+    leat::sim::run(seed,
+                   [&right](world& here) -> task<> {
+                     leat::fifo_queue<int> q(8, "q");
+                     leat::task_group group;
+                     for (int i = 0; i < 3; ++i) {
+                       group.spawn_on(here.thread(static_cast<std::size_t>(i)),
+                                      rethrow_with_locks(q, i, right));
+                     }
+                     co_await group.join();
+                     q.close();
+                   },
+                   {.threads = 3, .pre_emption = 0.5});
+    REQUIRE(right == 15);
+  }
+}
+
+TEST_CASE("world: a failure while a thread is pre-empted ends the run, and the world goes on",
+          "[sim]") {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    world w(seed, {.threads = 3, .pre_emption = 0.5});
+    w.always("is false later", [&w] { return w.steps() < 10; });
+    const auto busy = [](leat::fifo_queue<int>& q) -> task<> {
+      while (!co_await leat::this_task::stop_requested()) {
+        static_cast<void>(q.try_push(1));
+        static_cast<void>(q.try_pop());
+        co_await leat::this_task::yield();
+      }
+    };
+    CHECK_THROWS_AS(w.run([&](world& here) -> task<> {
+      leat::fifo_queue<int> q(8, "q");
+      co_await leat::with_task_group([&](leat::task_group& group) -> task<> {
+        for (std::size_t i = 0; i < 3; ++i) group.spawn_on(here.thread(i), busy(q));
+        co_return;
+      });
+    }),
+                    leat::sim::violation);
+    w.run([](world&) -> task<> { co_await leat::sleep_for(1s); });
+  }
+}
+
+TEST_CASE("world: a number that falls is told", "[sim]") {
+  world w(1);
+  std::uint64_t reached = 5;
+  w.never_falls("reached", [&] { return reached; });
+  w.run([&](world&) -> task<> {
+    reached = 7;
+    co_await leat::this_task::yield();
+    co_await leat::this_task::yield();
+  });
+  CHECK_THROWS_WITH(w.run([&](world&) -> task<> {
+    co_await leat::this_task::yield();
+    reached = 6;
+    co_await leat::this_task::yield();
+  }),
+                    Catch::Contains("reached never falls"));
+}
+
+TEST_CASE("world: a checkpoint ahead of what was acknowledged is told", "[sim]") {
+  world w(1);
+  std::uint64_t saved = 0;
+  std::uint64_t done = 0;
+  w.watermark("checkpoint", [&] { return saved; }, [&] { return done; });
+  w.run([&](world&) -> task<> {
+    done = 3;
+    saved = 3;
+    co_await leat::this_task::yield();
+  });
+  CHECK_THROWS_WITH(w.run([&](world&) -> task<> {
+    saved = 4;
+    co_await leat::this_task::yield();
+  }),
+                    Catch::Contains("checkpoint is not ahead of what was acknowledged"));
+}
+
+TEST_CASE("world: somebody sets the clock on the wall, and timers do not notice", "[sim]") {
+  int forward = 0;
+  int back = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    world w(seed, {.wall_jump = 0.5});
+    w.run([&](world& here) -> task<> {
+      for (int i = 0; i < 20; ++i) {
+        const auto begin = here.now();
+        const auto wall = here.wall_clock();
+        co_await leat::sleep_for(1s);
+        CHECK(here.now() - begin == 1s);
+        const auto off = here.wall_clock() - wall - 1s;
+        CHECK(std::chrono::abs(off) <= 1h);
+        forward += off > 0s;
+        back += off < 0s;
+      }
+    });
+  }
+  CHECK(forward > 50);
+  CHECK(back > 50);
+}
+
+TEST_CASE("world: each time that time moves the clock on the wall can be set", "[sim]") {
+  const auto thrice = [](world&) -> task<> {
+    for (int i = 0; i < 3; ++i) co_await leat::sleep_for(1s);
+  };
+  bool reached = true;
+  std::uint64_t n = 1;
+  for (; reached; ++n) {
+    world w(4, {.wall_jump_plan = n});
+    w.trace();
+    w.run(thrice);
+    reached = w.moves_of_time() >= n;
+    const auto& lines = w.schedule();
+    const auto set = std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
+      return line.find("clock on the wall: set by") != std::string::npos;
+    });
+    CHECK(set == (reached ? 1 : 0));
+  }
+  CHECK(n == 5);
+}
+
+TEST_CASE("world: the program's random numbers are not those that decide", "[sim]") {
+  int alike = 0;
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    world w(seed);
+    alike += w.random().below(2) == w.decisions().choose(2, "anything");
+  }
+  CHECK(alike > 400);
+  CHECK(alike < 600);
+}
+
+TEST_CASE("world: what belongs to the body is watched until its scope ends, whatever ends it",
+          "[sim]") {
+  world w(1);
+  bool alive = false;
+  int asked = 0;
+  const auto body = [&](bool fails) -> task<> {
+    alive = true;
+    const std::shared_ptr<int> end(&asked, [&](int*) { alive = false; });
+    const auto watched = w.scoped([&] {
+      w.always("asked while it is there", [&] { return ++asked > 0 && alive; });
+      w.when_quiet("the same", [&] { return alive; });
+    });
+    co_await leat::sleep_for(1s);
+    if (fails) throw std::runtime_error("the body's own");
+  };
+  w.run([&](world&) { return body(false); });
+  CHECK(asked == 1);
+  CHECK_THROWS_WITH(w.run([&](world&) { return body(true); }), "the body's own");
+  CHECK(asked == 2);
+  // What was added before stays.
+  w.always("none", [] { return false; });
+  CHECK_THROWS_AS(w.run([&](world&) { return body(false); }), leat::sim::violation);
+}
+
+TEST_CASE("world: one that failed and does not end says how it failed, and its seed", "[sim]") {
+  const std::string said = leat_test::last_words([] {
+    leat::sim::run(17,
+                   [](world&) -> task<> {
+                     for (;;) co_await leat::this_task::yield();
+                   },
+                   {.max_steps = 1000});
+  });
+  CHECK_THAT(said, Catch::Contains("seed 17 has failed: no end after 1001 steps") &&
+                       Catch::Contains("a request to stop did not end it"));
+}
+
+TEST_CASE("world: a coroutine frame that survives the run is told", "[sim]") {
+  std::vector<task<>> kept;
+  const auto keep_one = [&kept](world&) -> task<> {
+    kept.push_back([]() -> task<> { co_return; }());
+    co_return;
+  };
+  world w(1);
+  w.run(keep_one);  // nobody watches
+  w.watch_frames();
+  w.run([](world&) -> task<> { co_await leat::sleep_for(1s); });
+  CHECK_THROWS_WITH(w.run(keep_one), Catch::Contains("1 coroutine frames are alive"));
+}
+
+// Has what watch() asks a coordinator for, and forgets its error.
+struct forgetful_coordinator {
+  bool stopped = false;
+  int raised = 0;
+
+  [[nodiscard]] std::string name() const { return "forgetful"; }
+  [[nodiscard]] bool should_stop() const noexcept { return stopped; }
+  void raise_requested_exception() const {
+    if (raised > 0) throw leat::failure(leat::errc::aborted, std::to_string(raised));
+  }
+};
+
+TEST_CASE("world: a coordinator that changes its first error is told, a real one does not",
+          "[sim]") {
+  forgetful_coordinator wrong;
+  world w(1);
+  w.watch(wrong);
+  CHECK_THROWS_WITH(w.run([&](world&) -> task<> {
+    wrong.stopped = true;
+    wrong.raised = 1;
+    co_await leat::sleep_for(1s);
+    wrong.raised = 2;
+    co_await leat::sleep_for(1s);
+  }),
+                    Catch::Contains("coordinator 'forgetful' keeps its first error"));
+  w.unwatch();
+  w.run([](world& here) -> task<> {
+    leat::coordinator coord({.name = "real"});
+    here.watch(coord);
+    coord.request_stop(std::make_exception_ptr(leat::failure(leat::errc::aborted, "first")));
+    co_await leat::sleep_for(1s);
+    coord.request_stop(std::make_exception_ptr(leat::failure(leat::errc::aborted, "second")));
+    co_await leat::sleep_for(1s);
+    here.unwatch();
+    CHECK_THROWS_WITH(coord.raise_requested_exception(), "first: aborted");
+    std::string what;
+    try {
+      co_await coord.join();
+    } catch (const leat::failure& e) {
+      what = e.what();
+    }
+    CHECK(what == "first: aborted");
+  });
+}
+
+}  // namespace world_test
