@@ -34,6 +34,8 @@ for folder in folders(include):
                         for h in folder.glob(pattern)}, '.hpp')
 for folder in folders(root / 'lib'):
     check_list(folder, {s.name for s in folder.glob('*.cpp')}, '.cpp')
+for folder in folders(root / 'tools' / 'leat'):
+    check_list(folder, {s.name for s in folder.glob('*.cpp')}, '.cpp')
 layers = [f.name for f in (root / 'lib').iterdir() if f.is_dir()] + ['faults', 'stress', 'uring']
 for layer in layers:
     top = root / 'tests' / layer

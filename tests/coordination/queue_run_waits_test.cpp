@@ -12,8 +12,8 @@
 #include "leat/coordination/queue_runner.hpp"
 #include "leat/coordination/queue_runner_handle.hpp"
 #include "leat/queue/fifo_queue.hpp"
-#include "support/error_texts.hpp"
 #include "support/leat_test.hpp"
+#include "support/records/error_texts.hpp"
 
 namespace queue_run_waits_test {
 

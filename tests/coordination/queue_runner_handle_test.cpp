@@ -11,8 +11,8 @@
 #include "leat/async/this_task.hpp"
 #include "leat/coordination/queue_runner.hpp"
 #include "leat/queue/fifo_queue.hpp"
-#include "support/error_texts.hpp"
 #include "support/leat_test.hpp"
+#include "support/records/error_texts.hpp"
 
 namespace queue_runner_handle_test {
 

@@ -20,10 +20,10 @@
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/io/reader/whole_file_reader.hpp"
-#include "support/record_bytes.hpp"
-#include "support/slow_readers.hpp"
-#include "support/texts.hpp"
-#include "support/zlib_oracle.hpp"
+#include "support/records/record_bytes.hpp"
+#include "support/records/slow_readers.hpp"
+#include "support/records/texts.hpp"
+#include "support/records/zlib_oracle.hpp"
 
 namespace leat_test::damaged {
 

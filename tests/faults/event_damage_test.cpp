@@ -18,7 +18,7 @@
 #include "leat/codec/event/event.hpp"
 #include "leat/train/summary/event_reader.hpp"
 #include "support/effort.hpp"
-#include "support/record_bytes.hpp"
+#include "support/records/record_bytes.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 

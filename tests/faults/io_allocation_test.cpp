@@ -26,7 +26,7 @@
 #include "leat/io/writer/tfrecord_writer.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "leat/sim/world/world.hpp"
-#include "support/record_files.hpp"
+#include "support/records/record_files.hpp"
 #include "support/temp_dir.hpp"
 
 namespace io_allocation_test {

@@ -26,10 +26,10 @@
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/io/reader/whole_file_reader.hpp"
 #include "support/child_process.hpp"
-#include "support/record_bytes.hpp"
+#include "support/records/record_bytes.hpp"
+#include "support/records/zlib_oracle.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
-#include "support/zlib_oracle.hpp"
 
 namespace memory_limits_test {
 

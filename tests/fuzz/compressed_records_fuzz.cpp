@@ -11,8 +11,8 @@
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/io/reader/whole_file_reader.hpp"
-#include "support/inflating.hpp"
-#include "support/zlib_oracle.hpp"
+#include "support/records/inflating.hpp"
+#include "support/records/zlib_oracle.hpp"
 
 namespace {
 

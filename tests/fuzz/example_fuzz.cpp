@@ -14,7 +14,7 @@
 #include "leat/codec/example/decode_example.hpp"
 #include "leat/codec/example/example_builder.hpp"
 #include "leat/codec/example/example_parser.hpp"
-#include "support/example_agreement.hpp"
+#include "support/records/example_agreement.hpp"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "leat/sim/world/world.hpp"
-#include "support/slow_readers.hpp"
+#include "support/records/slow_readers.hpp"
 
 namespace leat_test {
 

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "support/inflating.hpp"
-#include "support/zlib_oracle.hpp"
+#include "support/records/inflating.hpp"
+#include "support/records/zlib_oracle.hpp"
 
 namespace {
 

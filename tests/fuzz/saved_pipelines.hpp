@@ -14,7 +14,7 @@
 #include "leat/pipeline/pipeline.hpp"
 #include "leat/pipeline/read_indexed.hpp"
 #include "leat/sim/world/world.hpp"
-#include "support/record_bytes.hpp"
+#include "support/records/record_bytes.hpp"
 
 namespace leat_test {
 

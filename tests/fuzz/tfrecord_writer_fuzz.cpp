@@ -9,7 +9,7 @@
 #include "fuzz/in_memory.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/io/writer/tfrecord_appender.hpp"
-#include "support/record_bytes.hpp"
+#include "support/records/record_bytes.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include "input/queue_reader_support.hpp"
 #include "leat/io/reader/fixed_length_reader.hpp"
-#include "support/zlib_oracle.hpp"
+#include "support/records/zlib_oracle.hpp"
 
 using namespace queue_reader_test;
 

@@ -9,7 +9,7 @@
 #include "leat/async/task_group.hpp"
 #include "leat/io/reader/fixed_length_reader.hpp"
 #include "support/effort.hpp"
-#include "support/zlib_oracle.hpp"
+#include "support/records/zlib_oracle.hpp"
 
 using namespace queue_reader_test;
 

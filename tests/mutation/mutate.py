@@ -5,8 +5,8 @@
 
 The sources below SOURCES are copied to BUILD with every mutant compiled in (sites.py says which);
 the environment variable LEAT_MUTANT chooses one at run time. So there is one build, with clang and
-the address sanitizer, and then COUNT (default 200) short runs: the cases of suite sync, those of
-core and the simulated scenarios that RUNS names. A mutant is killed when a run fails or hangs.
+the address sanitizer, and then COUNT (default 200) short runs: the cases of queue and coordination, those of
+async and base and the simulated scenarios that RUNS names. A mutant is killed when a run fails or hangs.
 Which ones are tried is a matter of the seed; a COUNT of `all` tries every one.
 
 All of it runs at the lowest priority, and can be interrupted: what came of a mutant is kept in
@@ -35,7 +35,7 @@ import sites
 import trials
 
 SOURCES = [
-    'include/leat/sync', 'lib/sync',
+    'include/leat/queue', 'lib/queue', 'include/leat/coordination', 'lib/coordination',
     # What its waits are made of: select, limits, stops and the lock with an owner.
     'include/leat/base/detail/biased_mutex.hpp', 'include/leat/base/detail/parker.hpp',
     'include/leat/async/detail/select_state.hpp', 'include/leat/async/select.hpp',
@@ -46,10 +46,12 @@ SOURCES = [
 COPIED = ['include', 'lib', 'tests', 'tools', 'meson.build', 'meson_options.txt']
 SEED = 1
 GOAL = 0.9
-TARGETS = ['tests/test_sync', 'tests/test_core', 'tests/simulate']
+TARGETS = ['tests/test_queue', 'tests/test_coordination', 'tests/test_async', 'tests/test_base', 'tests/simulate']
 RUNS = [
-    ['tests/test_sync', '--abort'],
-    ['tests/test_core', '--abort', 'select*,sleep*,wait*,with*,time*,biased*,parker*'],
+    ['tests/test_queue', '--abort'],
+    ['tests/test_coordination', '--abort'],
+    ['tests/test_async', '--abort', 'select*,sleep*,wait*,with*,time*'],
+    ['tests/test_base', '--abort', 'biased*,parker*'],
     ['tests/simulate', '--count', '200', 'queues'],
     ['tests/simulate', '--count', '200', 'coordination'],
     ['tests/simulate', '--count', '200', 'selecting'],

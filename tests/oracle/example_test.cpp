@@ -18,7 +18,7 @@
 #include "leat/codec/example/sequence_example_parser.hpp"
 #include "leat/tensor/stacking.hpp"
 #include "support/effort.hpp"
-#include "support/example_agreement.hpp"
+#include "support/records/example_agreement.hpp"
 
 namespace example_test {
 

@@ -14,7 +14,7 @@
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/codec/tfrecord/tfrecord.hpp"
 #include "leat/io/writer/tfrecord_writer.hpp"
-#include "support/record_bytes.hpp"
+#include "support/records/record_bytes.hpp"
 
 namespace {
 

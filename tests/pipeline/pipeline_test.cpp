@@ -22,7 +22,7 @@
 #include "leat/pipeline/read_indexed.hpp"
 #include "pipeline/lines_pipeline.hpp"
 #include "support/leat_test.hpp"
-#include "support/record_bytes.hpp"
+#include "support/records/record_bytes.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 

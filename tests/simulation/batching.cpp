@@ -15,7 +15,7 @@
 #include "leat/coordination/coordinator.hpp"
 #include "leat/input/tensor_batcher.hpp"
 #include "simulation/scenarios.hpp"
-#include "support/error_texts.hpp"
+#include "support/records/error_texts.hpp"
 
 namespace simulation {
 namespace {

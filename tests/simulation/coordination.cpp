@@ -14,7 +14,7 @@
 #include "leat/coordination/queue_runner.hpp"
 #include "leat/queue/fifo_queue.hpp"
 #include "simulation/scenarios.hpp"
-#include "support/error_texts.hpp"
+#include "support/records/error_texts.hpp"
 
 namespace simulation {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "leat/base/error.hpp"
 #include "simulation/scenarios.hpp"
-#include "support/record_files.hpp"
+#include "support/records/record_files.hpp"
 
 namespace simulation {
 namespace {

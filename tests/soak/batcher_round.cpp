@@ -13,7 +13,7 @@
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "soak/world.hpp"
-#include "support/error_texts.hpp"
+#include "support/records/error_texts.hpp"
 
 namespace soak {
 namespace {

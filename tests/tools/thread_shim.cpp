@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <pthread.h>
 
-#include "faults/real_function.hpp"
+#include "faults/process/real_function.hpp"
 
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                               void* (*run)(void*), void* argument) {

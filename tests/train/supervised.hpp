@@ -14,8 +14,8 @@
 #include "leat/base/error.hpp"
 #include "leat/sim/world/world.hpp"
 #include "leat/train/supervisor/supervisor.hpp"
-#include "support/event_files.hpp"
 #include "support/leat_test.hpp"
+#include "support/records/event_files.hpp"
 #include "support/refusal.hpp"
 #include "train/in_world.hpp"
 

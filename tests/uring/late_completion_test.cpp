@@ -13,7 +13,7 @@
 #include "leat/io/file/file.hpp"
 #include "leat/io/reader/line_reader.hpp"
 #include "support/descriptors.hpp"
-#include "support/page_cache.hpp"
+#include "support/records/page_cache.hpp"
 #include "support/temp_dir.hpp"
 
 namespace late_completion_test {

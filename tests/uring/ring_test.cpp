@@ -26,7 +26,7 @@
 #include "support/child_process.hpp"
 #include "support/descriptors.hpp"
 #include "support/effort.hpp"
-#include "support/page_cache.hpp"
+#include "support/records/page_cache.hpp"
 #include "support/temp_dir.hpp"
 
 namespace ring_test {

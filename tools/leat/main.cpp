@@ -13,10 +13,10 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
-#include "inputs.hpp"
+#include "input/input_options.hpp"
 #include "option_names.hpp"
 #include "program.hpp"
-#include "signals.hpp"
+#include "terminal/signals.hpp"
 
 namespace tool {
 

@@ -5,8 +5,8 @@
 
 #include <CLI/App.hpp>
 
-#include "output.hpp"
-#include "status.hpp"
+#include "terminal/output.hpp"
+#include "terminal/status.hpp"
 
 namespace tool {
 

@@ -6,9 +6,9 @@
 #include <catch2/catch.hpp>
 
 #include "leat/codec/tfrecord/tfrecord.hpp"
+#include "support/records/texts.hpp"
+#include "support/records/zlib_oracle.hpp"
 #include "support/refusal.hpp"
-#include "support/texts.hpp"
-#include "support/zlib_oracle.hpp"
 
 namespace compression_test {
 

@@ -8,7 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include "leat/codec/decode_raw.hpp"
-#include "support/zlib_oracle.hpp"
+#include "support/records/zlib_oracle.hpp"
 
 namespace decode_compressed_test {
 

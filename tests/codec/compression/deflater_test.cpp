@@ -6,10 +6,10 @@
 #include <catch2/catch.hpp>
 
 #include "leat/codec/tfrecord/tfrecord.hpp"
-#include "support/inflating.hpp"
+#include "support/records/inflating.hpp"
+#include "support/records/texts.hpp"
+#include "support/records/zlib_oracle.hpp"
 #include "support/refusal.hpp"
-#include "support/texts.hpp"
-#include "support/zlib_oracle.hpp"
 
 namespace deflater_test {
 

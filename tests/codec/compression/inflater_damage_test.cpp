@@ -8,10 +8,10 @@
 #include <catch2/catch.hpp>
 
 #include "support/effort.hpp"
-#include "support/inflating.hpp"
+#include "support/records/inflating.hpp"
+#include "support/records/texts.hpp"
+#include "support/records/zlib_oracle.hpp"
 #include "support/refusal.hpp"
-#include "support/texts.hpp"
-#include "support/zlib_oracle.hpp"
 
 namespace inflater_damage_test {
 

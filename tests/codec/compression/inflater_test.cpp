@@ -10,10 +10,10 @@
 
 #include "leat/codec/tfrecord/tfrecord.hpp"
 #include "support/hex.hpp"
-#include "support/inflating.hpp"
+#include "support/records/inflating.hpp"
+#include "support/records/texts.hpp"
+#include "support/records/zlib_oracle.hpp"
 #include "support/refusal.hpp"
-#include "support/texts.hpp"
-#include "support/zlib_oracle.hpp"
 
 namespace inflater_test {
 

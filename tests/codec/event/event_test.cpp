@@ -10,7 +10,7 @@
 #include <catch2/catch.hpp>
 
 #include "support/hex.hpp"
-#include "support/record_bytes.hpp"
+#include "support/records/record_bytes.hpp"
 #include "support/refusal.hpp"
 
 namespace event_test {

@@ -14,8 +14,8 @@
 #include "leat/codec/example/example_builder.hpp"
 #include "leat/codec/example/example_parser.hpp"
 #include "support/effort.hpp"
-#include "support/example_agreement.hpp"
 #include "support/hex.hpp"
+#include "support/records/example_agreement.hpp"
 
 namespace example_fields_test {
 

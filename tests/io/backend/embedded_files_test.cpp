@@ -11,8 +11,8 @@
 #include "leat/base/error.hpp"
 #include "leat/io/file/file.hpp"
 #include "support/descriptors.hpp"
-#include "support/page_cache.hpp"
-#include "support/record_files.hpp"
+#include "support/records/page_cache.hpp"
+#include "support/records/record_files.hpp"
 #include "support/temp_dir.hpp"
 
 namespace embedded_files_test {

@@ -19,7 +19,7 @@
 #include "leat/io/writer/tfrecord_appender.hpp"
 #include "leat/io/writer/tfrecord_writer.hpp"
 #include "support/outcome_of.hpp"
-#include "support/record_bytes.hpp"
+#include "support/records/record_bytes.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 

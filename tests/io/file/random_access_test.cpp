@@ -20,8 +20,8 @@
 #include "leat/sim/world/world.hpp"
 #include "support/effort.hpp"
 #include "support/outcome_of.hpp"
-#include "support/record_bytes.hpp"
-#include "support/record_files.hpp"
+#include "support/records/record_bytes.hpp"
+#include "support/records/record_files.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 

@@ -12,8 +12,8 @@
 #include "leat/io/index/indexed_reader.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/outcome_of.hpp"
-#include "support/record_bytes.hpp"
-#include "support/record_files.hpp"
+#include "support/records/record_bytes.hpp"
+#include "support/records/record_files.hpp"
 
 // What the tests of indexed_reader have in common.
 namespace indexed_reader_test {

@@ -15,8 +15,8 @@
 #include "leat/io/writer/tfrecord_writer.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/hex.hpp"
-#include "support/record_bytes.hpp"
-#include "support/record_files.hpp"
+#include "support/records/record_bytes.hpp"
+#include "support/records/record_files.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tfrecord_file_test {

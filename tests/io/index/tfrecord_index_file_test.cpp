@@ -16,11 +16,11 @@
 #include "leat/sim/world/world.hpp"
 #include "support/effort.hpp"
 #include "support/outcome_of.hpp"
-#include "support/record_bytes.hpp"
-#include "support/record_files.hpp"
+#include "support/records/record_bytes.hpp"
+#include "support/records/record_files.hpp"
+#include "support/records/zlib_oracle.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
-#include "support/zlib_oracle.hpp"
 
 namespace tfrecord_index_file_test {
 

@@ -15,10 +15,10 @@
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/leat_test.hpp"
-#include "support/record_bytes.hpp"
-#include "support/record_files.hpp"
+#include "support/records/record_bytes.hpp"
+#include "support/records/record_files.hpp"
+#include "support/records/zlib_oracle.hpp"
 #include "support/temp_dir.hpp"
-#include "support/zlib_oracle.hpp"
 
 namespace corruption_test {
 

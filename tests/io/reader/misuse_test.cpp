@@ -24,7 +24,7 @@
 #include "support/descriptors.hpp"
 #include "support/error_of.hpp"
 #include "support/leat_test.hpp"
-#include "support/record_bytes.hpp"
+#include "support/records/record_bytes.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 

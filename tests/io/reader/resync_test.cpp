@@ -16,11 +16,11 @@
 #include "leat/io/reader/tfrecord_reader.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/effort.hpp"
-#include "support/record_bytes.hpp"
+#include "support/records/record_bytes.hpp"
+#include "support/records/slow_readers.hpp"
+#include "support/records/texts.hpp"
+#include "support/records/zlib_oracle.hpp"
 #include "support/refusal.hpp"
-#include "support/slow_readers.hpp"
-#include "support/texts.hpp"
-#include "support/zlib_oracle.hpp"
 
 namespace resync_test {
 

@@ -25,7 +25,7 @@
 #include "leat/base/error.hpp"
 #include "support/child_process.hpp"
 #include "support/descriptors.hpp"
-#include "support/page_cache.hpp"
+#include "support/records/page_cache.hpp"
 #include "support/temp_dir.hpp"
 
 namespace whole_files_test {

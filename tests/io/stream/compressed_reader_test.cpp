@@ -20,10 +20,10 @@
 #include "leat/io/reader/whole_file_reader.hpp"
 #include "support/effort.hpp"
 #include "support/leat_test.hpp"
-#include "support/record_bytes.hpp"
-#include "support/record_files.hpp"
+#include "support/records/record_bytes.hpp"
+#include "support/records/record_files.hpp"
+#include "support/records/zlib_oracle.hpp"
 #include "support/temp_dir.hpp"
-#include "support/zlib_oracle.hpp"
 
 namespace compressed_reader_test {
 

@@ -11,7 +11,7 @@
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/io/reader/fixed_length_reader.hpp"
 #include "leat/io/reader/whole_file_reader.hpp"
-#include "support/record_files.hpp"
+#include "support/records/record_files.hpp"
 #include "support/temp_dir.hpp"
 
 namespace direct_reading_test {

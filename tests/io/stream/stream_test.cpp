@@ -28,7 +28,7 @@
 #include "leat/io/reader/line_reader.hpp"
 #include "support/error_of.hpp"
 #include "support/leat_test.hpp"
-#include "support/record_files.hpp"
+#include "support/records/record_files.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 

@@ -13,8 +13,8 @@
 #include "leat/io/reader/line_reader.hpp"
 #include "leat/io/stream/detail/decompressed_stream.hpp"
 #include "leat/sim/world/world.hpp"
-#include "support/texts.hpp"
-#include "support/zlib_oracle.hpp"
+#include "support/records/texts.hpp"
+#include "support/records/zlib_oracle.hpp"
 
 namespace stream_window_test {
 

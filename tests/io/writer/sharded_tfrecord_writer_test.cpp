@@ -8,10 +8,10 @@
 #include <catch2/catch.hpp>
 
 #include "leat/async/loop/sync_wait.hpp"
-#include "support/record_bytes.hpp"
+#include "support/records/record_bytes.hpp"
+#include "support/records/texts.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
-#include "support/texts.hpp"
 
 namespace sharded_tfrecord_writer_test {
 

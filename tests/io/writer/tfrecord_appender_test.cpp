@@ -9,10 +9,10 @@
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/io/index/tfrecord_index_file.hpp"
 #include "support/error_of.hpp"
-#include "support/record_bytes.hpp"
+#include "support/records/record_bytes.hpp"
+#include "support/records/zlib_oracle.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
-#include "support/zlib_oracle.hpp"
 
 namespace tfrecord_appender_test {
 

@@ -10,11 +10,11 @@
 
 #include "leat/async/loop/sync_wait.hpp"
 #include "leat/sim/world/world.hpp"
-#include "support/record_bytes.hpp"
+#include "support/records/record_bytes.hpp"
+#include "support/records/texts.hpp"
+#include "support/records/zlib_oracle.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
-#include "support/texts.hpp"
-#include "support/zlib_oracle.hpp"
 
 namespace tfrecord_writer_test {
 

@@ -18,10 +18,10 @@
 #include "leat/io/writer/tfrecord_writer.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/insist.hpp"
-#include "support/record_bytes.hpp"
+#include "support/records/record_bytes.hpp"
+#include "support/records/texts.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
-#include "support/texts.hpp"
 
 namespace written_index_test {
 

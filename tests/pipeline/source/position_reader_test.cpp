@@ -21,7 +21,7 @@
 #include "leat/io/writer/tfrecord_writer.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/effort.hpp"
-#include "support/record_files.hpp"
+#include "support/records/record_files.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 

@@ -8,7 +8,7 @@
 #include "leat/io/stream/detail/read_ahead.hpp"
 #include "leat/sim/file_system/file_system.hpp"
 #include "leat/sim/world/world.hpp"
-#include "support/record_files.hpp"
+#include "support/records/record_files.hpp"
 
 namespace direct_reading_test {
 

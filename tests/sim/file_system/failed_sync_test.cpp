@@ -14,7 +14,7 @@
 #include "leat/io/writer/tfrecord_appender.hpp"
 #include "leat/io/writer/tfrecord_writer.hpp"
 #include "leat/sim/world/world.hpp"
-#include "support/record_bytes.hpp"
+#include "support/records/record_bytes.hpp"
 
 namespace failed_sync_test {
 

@@ -10,7 +10,7 @@
 #include "leat/sim/file_system/file_system.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/effort.hpp"
-#include "support/record_files.hpp"
+#include "support/records/record_files.hpp"
 
 namespace file_system_streams_test {
 

@@ -17,7 +17,7 @@
 #include "leat/io/file/match_files.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/effort.hpp"
-#include "support/record_files.hpp"
+#include "support/records/record_files.hpp"
 
 namespace file_system_test {
 

@@ -14,8 +14,8 @@
 #include "leat/sim/world/world.hpp"
 #include "support/effort.hpp"
 #include "support/insist.hpp"
-#include "support/record_bytes.hpp"
-#include "support/texts.hpp"
+#include "support/records/record_bytes.hpp"
+#include "support/records/texts.hpp"
 
 namespace sharded_tfrecord_writer_test {
 

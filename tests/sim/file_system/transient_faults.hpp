@@ -21,7 +21,7 @@
 #include "leat/base/error.hpp"
 #include "leat/io/backend/file_backend.hpp"
 #include "leat/sim/world/world.hpp"
-#include "support/record_files.hpp"
+#include "support/records/record_files.hpp"
 #include "support/temp_dir.hpp"
 
 namespace leat_test {

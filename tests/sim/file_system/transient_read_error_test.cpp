@@ -28,8 +28,8 @@
 #include "leat/sim/world/world.hpp"
 #include "leat/train/summary/event_reader.hpp"
 #include "sim/file_system/transient_faults.hpp"
-#include "support/record_files.hpp"
-#include "support/zlib_oracle.hpp"
+#include "support/records/record_files.hpp"
+#include "support/records/zlib_oracle.hpp"
 
 namespace transient_read_error_test {
 

@@ -14,7 +14,7 @@
 #include "leat/io/backend/file_backend.hpp"
 #include "leat/sim/world/world.hpp"
 #include "support/effort.hpp"
-#include "support/record_files.hpp"
+#include "support/records/record_files.hpp"
 
 namespace planned_faults_test {
 

@@ -11,7 +11,7 @@
 #include "leat/sim/world/world.hpp"
 #include "leat/train/summary/event_writer.hpp"
 #include "support/leat_test.hpp"
-#include "support/record_bytes.hpp"
+#include "support/records/record_bytes.hpp"
 #include "support/refusal.hpp"
 
 namespace event_reader_test {

@@ -15,9 +15,9 @@
 #include "leat/train/summary/event_reader.hpp"
 #include "leat/train/summary/event_writer.hpp"
 #include "support/effort.hpp"
-#include "support/event_files.hpp"
 #include "support/leat_test.hpp"
 #include "support/outcome_of.hpp"
+#include "support/records/event_files.hpp"
 #include "support/refusal.hpp"
 
 namespace event_writer_faults_test {

@@ -21,8 +21,8 @@
 #include "leat/sim/world/world.hpp"
 #include "leat/train/summary/event_reader.hpp"
 #include "leat/train/summary/step_rate.hpp"
-#include "support/event_files.hpp"
 #include "support/leat_test.hpp"
+#include "support/records/event_files.hpp"
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""Every example program while its n-th allocation fails, or its n-th system call on a file.
+
+    examples.py BUILD_FOLDER [--stacks] [PLACES [KIND [PROGRAM...]]]
+
+PLACES: how many n are tried for each program and fault; all where there are fewer. --stacks: of each
+call stack the first one as well. KIND: allocation or call; else both. Each run has to end by itself
+within a minute, well or with a status, never by a signal. Status 70: an error that main() does not
+catch. A program that Meson has among the examples is in commands().
+"""
+
+import collections
+import concurrent.futures
+import errno
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / 'support'))
+from tfrecord_bytes import framed
+
+given = [a for a in sys.argv[1:] if a != '--stacks']
+each_stack = '--stacks' in sys.argv
+build = pathlib.Path(given[0])
+places = int(given[1]) if len(given) > 1 else 1_000_000
+kinds = given[2:3] or ['allocation', 'call']
+programs = given[3:]
+patience = 60  # seconds
+shim = build / 'tests' / 'libshim.so'
+
+FAULTS = [('allocation', 0), ('call', errno.EIO), ('call', errno.ENOSPC), ('call', errno.EMFILE)]
+
+# Of these, which take seconds each, one place in ten is tried, and of no call stack the first one.
+SLOW = ['checkpoints']
+SERVERS = ['batch_server']
+# Asio calls what begins an operation in its coroutines from a function that is noexcept: no memory
+# for it, and the process ends. asio_memory shows it without leat, and is printed only; of
+# lossless_timeout the part runs that is leat's.
+BESIDE = ['asio_memory']
+ENDS_BY_ASIO = {('asio_service', 'allocation'): 'signal 6', ('batch_server', 'allocation'): 'signal 6'}
+
+
+def built():
+    """The example programs of this build, by the names that Meson has for them."""
+    targets = json.loads((build / 'meson-info' / 'intro-targets.json').read_text())
+    return {t['name'] for t in targets if t['type'] == 'executable' and
+            pathlib.Path(t['defined_in']).parent.name == 'examples'}
+
+
+def commands(folder):
+    (folder / 'in').mkdir()
+    for i in range(3):
+        (folder / 'in' / f'{i}.txt').write_text('a line\n' * 50)
+    yield 'queue', []
+    yield 'asio_service', []
+    yield 'read_lines', [f'{folder}/in/*.txt']
+    yield 'producers', [f'{folder}/in/*.txt']
+    yield 'tfrecord', [f'{folder}/RUN.tfrecord']
+    yield 'simulation', []
+    yield 'learn_cpp', ['--cpp', f'{folder}/in', '--c', f'{folder}/in', '--epochs', '1']
+    (folder / 'shards').mkdir()
+    (folder / 'shards' / '0.tfrecord').write_bytes(framed(b'+int main() {}') * 300)
+    yield 'train_cpp', [f'{folder}/shards', f'{folder}/RUN.run', '1', '1']
+    yield 'summaries', [f'{folder}/RUN.events']
+    yield 'checkpoints', [f'{folder}/RUN.saved']
+    yield 'pipeline', [f'{folder}/RUN.points']
+    yield 'global_shuffle', [f'{folder}/RUN.shuffled']
+    yield 'shards', [f'{folder}/in/0.txt', f'{folder}/RUN.shards']
+    yield 'batches', []
+    yield 'typed_columns', []
+    yield 'typed_elements', []
+    yield 'damaged_files', []
+    yield 'lossless_timeout', ['300']
+    yield 'batch_server', ['100']
+    yield 'embed_epoll', []
+    yield 'embed_glib', []
+    yield 'embed_libuv', [f'{folder}/in/0.txt']
+    yield 'asio_memory', []
+
+
+def be_client(port):
+    """Takes batches until nobody listens there; who is let go of comes back."""
+    while True:
+        try:
+            with socket.create_connection(('127.0.0.1', port), timeout=patience) as client:
+                while client.recv(1 << 16):
+                    client.sendall(b'ok\n')
+        except ConnectionRefusedError:
+            return
+        except OSError:
+            pass
+        time.sleep(0.01)
+
+
+def run_to_end(name, command, environment):
+    """The status and standard error; a server gets a client as soon as it has told its port."""
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, errors='replace')
+    first = process.stdout.readline() if name in SERVERS else ''
+    if first.startswith('port '):
+        threading.Thread(target=be_client, args=[int(first.split()[1])], daemon=True).start()
+    try:
+        _, words = process.communicate(timeout=patience)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise
+    return process.returncode, words
+
+
+def run(name, arguments, number, environment):
+    place = 'tests' if name in BESIDE else 'examples'
+    command = [build / place / name] + [a.replace('RUN', str(number)) for a in arguments]
+    asan = os.environ.get('ASAN_OPTIONS', '') + ':verify_asan_link_order=0'
+    environment = {**os.environ, 'LD_PRELOAD': str(shim), 'ASAN_OPTIONS': asan,
+                   'TMPDIR': str(scratch), **environment}
+    try:
+        status, words = run_to_end(name, command, environment)
+    except subprocess.TimeoutExpired:
+        return 'hangs', ''
+    finally:
+        for left in scratch.parent.glob(f'{number}.*'):
+            if left.is_dir():
+                shutil.rmtree(left, True)
+            else:
+                left.unlink()
+    # It reads directories in functions that are noexcept.
+    if status == -signal.SIGABRT and 'filesystem10remove_all' in words:
+        return 'aborted by std::filesystem::remove_all', words
+    if status < 0:
+        return f'signal {-status}', words
+    if 'Sanitizer' in words:
+        return 'sanitizer', words
+    return 'well' if status == 0 else f'status {status}', words
+
+
+bad = 0
+with tempfile.TemporaryDirectory() as temporary:
+    folder = pathlib.Path(temporary)
+    scratch = folder / 'temporary'
+    scratch.mkdir()
+    every = dict(commands(folder))
+    forgotten = built() - set(every)
+    if forgotten:
+        sys.exit(f'not in commands(): {", ".join(sorted(forgotten))}')
+    for name, arguments in every.items():
+        if programs and name not in programs or name not in built() and name not in BESIDE:
+            continue
+        for backend in ('threads', 'uring') if name not in BESIDE else ('none',):
+            base = {'LEAT_IO': backend}
+            counted, stacks = folder / 'count', folder / 'stacks'
+            counted.unlink(missing_ok=True)
+            stacks.unlink(missing_ok=True)
+            watched = {'LEAT_SHIM_STACKS': str(stacks)} if each_stack and name not in SLOW else {}
+            how, words = run(name, arguments, 0,
+                             {**base, 'LEAT_SHIM_COUNT': str(counted), **watched})
+            if 'is refused' in words:
+                continue
+            if how != 'well':
+                sys.exit(f'{name} without a fault: {how}\n{words}')
+            counts = counted.read_text().split()
+            firsts = [line.split() for line in stacks.read_text().splitlines()] if watched else []
+            for kind, error in (f for f in FAULTS if f[0] in kinds):
+                count = int(counts[kind == 'call'])
+                step = max(1, count * (10 if name in SLOW else 1) // places)
+                first = {int(n) for what, n in firsts if what == kind}
+                tried = sorted(first | set(range(0, count, step)))
+                with concurrent.futures.ThreadPoolExecutor(2) as pool:
+                    results = list(pool.map(
+                        lambda n: (n, *run(name, arguments, n, {
+                            **base, 'LEAT_SHIM': kind, 'LEAT_SHIM_FAIL': str(n),
+                            'LEAT_SHIM_ERROR': str(error)})), tried))
+                ends = collections.Counter(how for _, how, _ in results)
+                what = errno.errorcode[error] if error else 'no memory'
+                print(f'{name:16} {backend:8} {kind:10} {what:9} {len(results):6} of {count:6}: ' +
+                      f'{len(first)} call stacks: ' * each_stack +
+                      ', '.join(f'{n} {how}' for how, n in sorted(ends.items())), flush=True)
+                wrong = [r for r in results if not r[1].startswith(('well', 'status', 'aborted by std')) and
+                         r[1] != ENDS_BY_ASIO.get((name, kind))]
+                if name in BESIDE:
+                    continue
+                bad += len(wrong)
+                for n, how, words in wrong[:2]:
+                    print(f'  n = {n}: {how}\n{words[-1500:]}', flush=True)
+sys.exit(1 if bad else 0)

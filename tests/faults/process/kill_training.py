@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""Kills a job that learns with SIGKILL, at random times and at each of its crash points, and starts
+it again until it is done, over and over.
+
+    kill_training.py TRAIN_CPP CRASH_SHIM [KILLS [SEED]]
+
+However often it was killed: what it has learnt in the end, and its weights to the last bit, are
+those of a job that ran through, and every record was learnt once in each epoch. The event files
+contain each point of the loss curve. It prints how often it was killed at each crash point; of 500 kills and more none may be missing.
+"""
+
+import os
+import pathlib
+import random
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / 'support'))
+from tfrecord_bytes import framed
+
+program, shim = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:3])
+kills_wanted = int(sys.argv[3]) if len(sys.argv) > 3 else 50
+seed = int(sys.argv[4]) if len(sys.argv) > 4 else time.time_ns()
+chance = random.Random(seed)
+epochs = 4
+patience = 60  # seconds
+long_run = 500
+
+# What the job was about to do: between two of these nothing changes that a crash could leave half
+# done. Those of the second list are come to again and again.
+once = ['directory: make it', 'lock: make it', 'lock: take it', 'lock: empty it',
+        'lock: write the holder', 'events: make the file']
+often = ['events: write',
+         *(f'{what}: {step}'
+           for what in ('checkpoint', 'state file', 'state file behind a removal')
+           for step in ('make the temporary file', 'write it', 'sync it', 'rename it',
+                        'sync the directory')),
+         'old checkpoint: remove it', 'temporary file: remove it']
+
+
+def fail(what):
+    sys.exit(f'kill_training: {what}; again: the same with {kills_wanted} {seed}')
+
+
+def make_shards(folder):
+    count = 0
+    for shard in range(4):
+        lines = [f'{chance.choice("+-")}int line_{chance.randrange(10**6)} = {i};'.encode()
+                 for i in range(chance.randrange(200, 900))]
+        (folder / f'{shard}.tfrecord').write_bytes(b''.join(framed(line) for line in lines))
+        count += len(lines)
+    return count
+
+
+def result_of(output):
+    found = re.search(r'^(\d+) steps, learnt (\d+) records, .*$', output, re.M)
+    return (found[0], int(found[2])) if found else None
+
+
+class job:
+    """One that is started again and again, in a directory of its own."""
+
+    def __init__(self, shards, folder):
+        self.shards, self.folder = shards, folder
+        self.begun_from = []
+
+    def start(self, kill_after=None, crash=None):
+        """Its output when it ended by itself; None: it was killed."""
+        # A checkpoint each millisecond; a step takes as long, so that there is time for them.
+        command = [program, self.shards, self.folder / 'run', str(epochs), '1', '1000']
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
+                                   env={**os.environ, **self.crashing(crash)} if crash else None)
+        try:
+            output, _ = process.communicate(timeout=kill_after or patience)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            output, _ = process.communicate()
+            if not kill_after:
+                fail('the job hangs')
+        self.begun_from += re.findall(r'at step (\d+)', output)
+        if process.returncode == -9:
+            return None
+        if process.returncode != 0:
+            fail(f'the job ended with {process.returncode}')
+        return output
+
+    @staticmethod
+    def crashing(label):
+        count = chance.choice([1, 1, 2, 3, 5, 8]) if label in often else 1
+        return {'LD_PRELOAD': shim, 'LEAT_IO': 'threads', 'LEAT_CRASH_AT': label,
+                'LEAT_CRASH_COUNT': str(count)}
+
+
+def check(output, expected, records):
+    result = result_of(output)
+    if result is None:
+        fail('the job does not say what it has learnt')
+    if result[0] != expected:
+        fail(f'"{result[0]}" in the place of "{expected}"')
+    if result[1] != epochs * records:
+        fail(f'{result[1]} records learnt of {epochs} times {records}')
+
+
+def whole_records(plain):
+    """The records of an event file up to one that is cut off."""
+    while len(plain) >= 16:
+        size, = struct.unpack_from('<Q', plain)
+        if len(plain) < 16 + size:
+            break
+        yield plain[12:12 + size]
+        plain = plain[16 + size:]
+
+
+def varint(plain, at):
+    value = shift = 0
+    while True:
+        byte = plain[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, at
+
+
+def loss_steps(record):
+    """The step of an event with a value of 'loss'; empty for another event."""
+    step, has_loss, at = 0, False, 0
+    while at < len(record):
+        key, at = varint(record, at)
+        if key & 7 == 1:
+            at += 8
+        elif key & 7 == 0:
+            value, at = varint(record, at)
+            step = value if key >> 3 == 2 else step
+        else:
+            size, at = varint(record, at)
+            has_loss |= key >> 3 == 5 and b'loss' in record[at:at + size]
+            at += size
+    return {step} if has_loss else set()
+
+
+def check_curve(folder, output):
+    steps = int(output.split(' steps, ')[0].split()[-1])
+    found = set()
+    for path in folder.glob('run/events.out.tfevents.*'):
+        for record in whole_records(path.read_bytes()):
+            found |= loss_steps(record)
+    missing = sorted(set(range(20, steps + 1, 20)) - found)
+    if missing:
+        fail(f'the event files have no loss of step {missing[0]}, of {steps} steps')
+
+
+def kill_at_random_times(killed, took):
+    """Gives the output in the end, and the number of kills."""
+    for kills in range(12):
+        output = killed.start(kill_after=chance.uniform(0.001, took))
+        if output is not None:
+            return output, kills
+    return killed.start(), 12  # a job that is killed for ever is not done
+
+
+def kill_at_crash_points(struck, hits):
+    """Those first that were hit least; the same."""
+    for kills in range(6):
+        fewest = min(hits.values())
+        label = chance.choice([each for each, count in hits.items() if count <= fewest + 1])
+        output = struck.start(crash=label)
+        if output is not None:
+            return output, kills  # it did not come there so often
+        hits[label] += 1
+    return struck.start(), 6
+
+
+kills = jobs = resumed = at_random = 0
+hits = dict.fromkeys([*once, *often], 0)
+while kills < kills_wanted:
+    jobs += 1
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        (folder / 'shards').mkdir()
+        records = make_shards(folder / 'shards')
+
+        def a_job(name):
+            (folder / name).mkdir()
+            return job(folder / 'shards', folder / name)
+
+        begin = time.monotonic()
+        whole = a_job('whole').start()
+        took = time.monotonic() - begin
+        expected = result_of(whole)[0]
+        check(whole, expected, records)
+
+        for number in range(6):
+            again = a_job(str(number))
+            if number == 0:
+                output, count = kill_at_random_times(again, took)
+                at_random += count
+            else:
+                output, count = kill_at_crash_points(again, hits)
+            check(output, expected, records)
+            check_curve(again.folder, output)
+            kills += count
+            resumed += sum(step != '0' for step in again.begun_from)
+
+print(f'{at_random:6} at random times')
+for label, count in hits.items():
+    print(f'{count:6} {label}')
+missed = [label for label, count in hits.items() if count == 0]
+if len(missed) == len(hits) or (missed and kills_wanted >= long_run):
+    fail('never killed at ' + ', '.join(missed))
+print(f'{kills} kills in {jobs} jobs, {resumed} starts from a checkpoint; seed {seed}: '
+      'nothing lost, nothing twice')

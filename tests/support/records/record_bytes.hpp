@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leat/base/bytes.hpp"
+#include "leat/codec/checksum/crc32c.hpp"
+#include "leat/codec/tfrecord/tfrecord.hpp"
+#include "support/records/inflating.hpp"
+
+namespace leat_test {
+
+/// The bytes of a file with these records, by the definition.
+inline std::string framed(const std::vector<std::string>& records) {
+  std::vector<std::byte> bytes;
+  for (const std::string& r : records) leat::append_tfrecord(bytes, leat::as_bytes(r));
+  return std::string(leat::as_text(bytes));
+}
+
+/// The header of a record of this length, with its right checksum.
+inline std::string header_of(std::uint64_t length) {
+  std::string bytes(leat::tfrecord_header_size, '\0');
+  auto* const at = reinterpret_cast<std::byte*>(bytes.data());
+  leat::store_little_endian(at, length);
+  leat::store_little_endian(at + 8, leat::mask_crc32c(leat::crc32c({at, 8})));
+  return bytes;
+}
+
+/// What a whole file of this compression holds; empty when it is not whole.
+inline std::optional<std::string> plain_of(leat::compression format, std::string_view bytes) {
+  if (format == leat::compression::none) return std::string(bytes);
+  const inflated all = inflate_all(format, bytes);
+  if (all.result.end != leat::inflate_end::complete) return std::nullopt;
+  return all.text;
+}
+
+/// What can be read of a file that is being written.
+inline std::string plain_so_far(leat::compression format, std::string_view bytes) {
+  return format == leat::compression::none ? std::string(bytes) : inflate_all(format, bytes).text;
+}
+
+}  // namespace leat_test

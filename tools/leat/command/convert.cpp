@@ -1,0 +1,434 @@
+// leat convert: records of one kind as records of another.
+
+#include <algorithm>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <leat/base/error.hpp>
+#include <leat/io/reader/fixed_length_reader.hpp>
+#include <leat/io/reader/line_reader.hpp>
+
+#include "input/csv_rows.hpp"
+#include "input/input_options.hpp"
+#include "output/csv_sink.hpp"
+#include "output/record_sink.hpp"
+#include "program.hpp"
+#include "terminal/numbers.hpp"
+#include "terminal/progress.hpp"
+#include "terminal/signals.hpp"
+#include "terminal/text.hpp"
+
+namespace tool {
+namespace {
+
+struct convert_options {
+  inputs files;
+  std::optional<format> from;
+  std::optional<format> to;
+  std::optional<leat::compression> to_compression;
+  std::size_t record_size = 0;  // of fixed records
+  std::size_t header_size = 0;
+  std::size_t footer_size = 0;
+  std::size_t skip_lines = 0;
+  std::optional<std::string> columns;  // of csv
+  std::optional<std::string> select;   // of csv, by the names in its header
+  bool no_quotes = false;
+  char delimiter = ',';
+  bool no_header = false;
+  sink_options sink;
+};
+
+struct converted {
+  copied all;
+  damage lost;
+  std::vector<std::string> outputs;
+};
+
+// Where the records of all files go through.
+struct conversion {
+  const convert_options& options;
+  record_sink& sink;
+  csv_sink* table;  // the sink, where it is csv
+  progress& shown;
+  converted& result;
+
+  // Begins with what is set only for this kind of reader.
+  template <class Options>
+  [[nodiscard]] Options reading(Options how) const {
+    options.files.set_reading(how, complain_of_damage(result.lost));
+    return how;
+  }
+};
+
+template <class Reader>
+leat::task<> copy_file_with(std::string path, typename Reader::options_type how,
+                            const conversion& c) {
+  const auto reader = co_await Reader::open(std::move(path), c.reading(std::move(how)));
+  co_await copy_records(*reader, c.sink, c.shown, c.result.all);
+  const std::uint64_t left_over = reader->statistics().left_over;
+  if (left_over == 0) co_return;
+  c.result.lost.bytes += left_over;
+  const std::string last = left_over == 1 ? "byte is" : std::to_string(left_over) + " bytes are";
+  complain(
+      fmt::format("{}: the last {} no whole record, and left out", shown(reader->path()), last));
+}
+
+std::string_view without_byte_order_mark(std::string_view text) {
+  return text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text;
+}
+
+// One row is one tf.train.Example. Without columns the first row names them, and `select` chooses
+// some of these.
+class csv_conversion {
+ public:
+  explicit csv_conversion(const convert_options& options)
+      : rows_(options.delimiter, !options.no_quotes) {
+    if (options.columns) columns_ = parse_columns(*options.columns);
+    if (options.select) selected_ = parse_columns(*options.select, "--select");
+  }
+
+  // The example of the row that ends with this line; none where there is none.
+  std::optional<std::string> add(std::string_view line, std::string_view end_before) {
+    if (!rows_.add(line, end_before)) return std::nullopt;
+    if (header_size_ > 0) return to_example(columns_, selected_fields());
+    if (!columns_.empty()) return to_example(columns_, rows_.fields());
+    if (!selected_.empty()) {
+      find_selected();
+      return std::nullopt;
+    }
+    for (const std::string& name : rows_.fields()) columns_.push_back({name});
+    if (const auto* const twice = find_twice(columns_)) {
+      throw row_error(
+          fmt::format("column '{}' is named twice: name them with --columns, and leave "
+                      "this line out with --skip-lines",
+                      escaped(twice->name)));
+    }
+    return std::nullopt;
+  }
+
+  void finish() const { rows_.finish(); }
+
+  // None before the line that names them.
+  const std::vector<csv_column>& columns() const noexcept { return columns_; }
+
+ private:
+  // Looks up the selected columns in the header, which is the row at hand.
+  void find_selected() {
+    const std::vector<std::string>& header = rows_.fields();
+    for (const csv_column& c : selected_) {
+      const auto found = std::ranges::find(header, c.name);
+      if (found == header.end()) {
+        throw row_error(fmt::format("--select: the header has no column '{}', only {}",
+                                    escaped(c.name), quoted_names(header)));
+      }
+      if (std::find(found + 1, header.end(), c.name) != header.end()) {
+        throw row_error(fmt::format("--select: the header has '{}' twice", escaped(c.name)));
+      }
+      positions_.push_back(static_cast<std::size_t>(found - header.begin()));
+    }
+    columns_ = selected_;
+    header_size_ = header.size();
+  }
+
+  [[nodiscard]] std::vector<std::string> selected_fields() const {
+    const std::vector<std::string>& fields = rows_.fields();
+    if (fields.size() != header_size_) {
+      throw row_error(
+          fmt::format("{} fields, and {} columns in the header", fields.size(), header_size_));
+    }
+    std::vector<std::string> selected;
+    for (const std::size_t i : positions_) selected.push_back(fields[i]);
+    return selected;
+  }
+
+  csv_rows rows_;
+  std::vector<csv_column> columns_;
+  std::vector<csv_column> selected_;
+  std::vector<std::size_t> positions_;  // of the selected columns in a row
+  std::size_t header_size_ = 0;         // fields of the header that selected_ was found in
+};
+
+// The line at hand.
+struct row_place {
+  std::uint64_t number = 0;  // from 1
+  std::uint64_t end = 0;     // where its text ends
+};
+
+// Writes the examples of some lines.
+leat::task<> write_rows(const leat::line_batch& batch, csv_conversion& rows, row_place& line,
+                        const conversion& c) {
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const leat::record_position position = batch.position(i);
+    line.number = position.index + 1;
+    const std::string_view text = line.number == 1 ? without_byte_order_mark(batch[i]) : batch[i];
+    // Within a field a carriage return is a part of it.
+    const bool returned = position.offset == line.end + 2;
+    const std::optional<std::string> example = rows.add(text, returned ? "\r\n" : "\n");
+    line.end = position.offset + batch[i].size();
+    if (c.table) c.table->name_columns(rows.columns());
+    c.shown.add(batch[i].size() + 1);
+    if (!example) continue;
+    co_await c.sink.write(leat::as_bytes(*example));
+    ++c.result.all.records;
+    c.result.all.payload_bytes += example->size();
+  }
+}
+
+leat::task<> copy_rows(std::string path, leat::line_reader_options how, const conversion& c) {
+  const std::string name = shown(path);
+  const auto reader = co_await leat::line_reader::open(std::move(path), c.reading(std::move(how)));
+  csv_conversion rows(c.options);
+  leat::line_batch batch;
+  row_place line;
+  try {
+    for (bool more = true; more;) {
+      more = co_await reader->read_batch(batch);
+      co_await write_rows(batch, rows, line, c);
+    }
+    rows.finish();
+  } catch (const row_error& e) {
+    throw leat::failure(leat::errc::invalid_argument,
+                        fmt::format("{}, line {}: {}", name, line.number, e.what()));
+  }
+}
+
+format format_of(const std::string& path, const convert_options& options) {
+  if (options.from) return *options.from;
+  if (const auto told = tell_by_name(path).records) return *told;
+  if (options.record_size > 0) return format::fixed;
+  throw usage_error(shown(path) + ": the name does not tell what it holds: say --from");
+}
+
+leat::fixed_length_reader_options reading_fixed(const convert_options& options) {
+  leat::fixed_length_reader_options how;
+  how.record_size = options.record_size;
+  how.header_size = options.header_size;
+  how.footer_size = options.footer_size;
+  return how;
+}
+
+leat::line_reader_options reading_lines(const convert_options& options) {
+  leat::line_reader_options how;
+  how.skip_header_lines = options.skip_lines;
+  how.max_line_size = static_cast<std::size_t>(options.files.max_record_size);
+  return how;
+}
+
+// Errors: usage_error for what the reader of a file would refuse, whatever is in it.
+void check_reading(const std::string& path, format what, const convert_options& options) {
+  try {
+    if (what == format::fixed) {
+      leat::fixed_length_reader::check_options(reading_fixed(options), shown(path));
+    } else if (what == format::lines || what == format::csv) {
+      leat::line_reader::check_options(reading_lines(options), shown(path));
+    }
+  } catch (const leat::failure& e) {
+    throw usage_error(message_of(e));
+  }
+}
+
+leat::task<> copy_file(std::string path, const conversion& c) {
+  if (c.table) c.table->start_file(shown(path));
+  leat::tfrecord_reader_options records;
+  records.max_record_size = c.options.files.max_record_size;
+  switch (format_of(path, c.options)) {
+    case format::fixed:
+      return copy_file_with<leat::fixed_length_reader>(path, reading_fixed(c.options), c);
+    case format::lines: return copy_file_with<leat::line_reader>(path, reading_lines(c.options), c);
+    case format::csv: return copy_rows(path, reading_lines(c.options), c);
+    case format::tfrecord: break;
+  }
+  return copy_file_with<leat::tfrecord_reader>(path, records, c);
+}
+
+leat::task<> convert_all(std::vector<std::string> paths, const convert_options& options,
+                         output& out, progress& shown, converted& result) {
+  std::unique_ptr<record_sink> sink = co_await open_sink(options.sink, out);
+  csv_sink* table = nullptr;
+  if (options.sink.records == format::csv) {
+    std::vector<csv_column> columns;
+    if (options.columns) columns = parse_columns(*options.columns);
+    auto made =
+        std::make_unique<csv_sink>(std::move(sink), columns, options.delimiter, !options.no_header);
+    table = made.get();
+    sink = std::move(made);
+  }
+  const conversion c{options, *sink, table, shown, result};
+  for (const std::string& path : paths) co_await copy_file(path, c);
+  co_await sink->close();
+  result.outputs = sink->paths();
+}
+
+// Options of a kind of file that is neither read nor written.
+void refuse_without_meaning(const convert_options& options, const std::vector<std::string>& paths) {
+  const auto reads = [&](format what) {
+    return std::ranges::any_of(
+        paths, [&](const std::string& path) { return format_of(path, options) == what; });
+  };
+  const auto require = [&options](bool used, std::initializer_list<const char*> names,
+                                  std::string_view with) {
+    for (const char* const name : names) {
+      if (used || options.files.command->get_option(name)->empty()) continue;
+      throw usage_error(fmt::format("{} has a meaning only with {}", name, with));
+    }
+  };
+  const sink_options& sink = options.sink;
+  const bool from_csv = reads(format::csv);
+  require(reads(format::fixed), {"--record-size", "--header-size", "--footer-size"},
+          "fixed records");
+  require(from_csv || reads(format::lines), {"--skip-lines"}, "lines or csv");
+  require(from_csv || sink.records == format::csv, {"--columns", "--delimiter"}, "csv");
+  require(from_csv, {"--select", "--no-quotes"}, "csv that is read");
+  require(sink.compression != leat::compression::none, {"--level"}, "gzip or zlib");
+}
+
+// Makes the options of the sink what the name says where nothing else does; refuses what cannot be.
+void complete(convert_options& options, const std::vector<std::string>& paths) {
+  sink_options& sink = options.sink;
+  const told_by_name told = tell_by_name(sink.path);
+  sink.records = options.to.value_or(told.records.value_or(format::tfrecord));
+  sink.compression = options.to_compression.value_or(told.compression);
+  const bool to_csv = sink.records == format::csv;
+  if (options.no_header && !to_csv) throw usage_error("--no-header is for csv that is written");
+  for (const std::string& path : paths) {
+    const format what = format_of(path, options);
+    if (what == format::fixed && options.record_size == 0) {
+      throw usage_error(shown(path) + ": records of one size need --record-size");
+    }
+    if (to_csv && what != format::tfrecord && what != format::csv) {
+      throw usage_error(shown(path) +
+                        ": csv is made of tf.train.Examples or of csv: lines and fixed records "
+                        "have no columns");
+    }
+    check_reading(path, what, options);
+    refuse_to_replace(path, sink);
+  }
+  refuse_without_meaning(options, paths);
+  if (sink.index && !sink.can_have_index()) {
+    throw usage_error("--index is for TFRecord files that are not compressed");
+  }
+}
+
+void print(const converted& r, const std::vector<std::string>& paths, program& p, bool to_stdout) {
+  if (p.json) {
+    json inputs = json::array();
+    for (const std::string& path : paths) inputs.push_back(shown(path));
+    const json line{{"inputs", std::move(inputs)}, {"outputs", r.outputs},
+                    {"records", r.all.records},    {"payload_bytes", r.all.payload_bytes},
+                    {"damaged", r.lost.places},    {"lost_bytes", r.lost.bytes}};
+    p.out.write_line(line);
+  } else if (!to_stdout) {
+    p.out.write(written_text(r.all.records, r.outputs) + "\n");
+  }
+}
+
+void run_convert(convert_options& options, program& p) {
+  const std::vector<std::string> paths = paths_of(options.files.names);
+  const bool to_stdout = options.sink.path == "-";
+  if (to_stdout && p.json) throw usage_error("--json and records do not go together to '-'");
+  complete(options, paths);
+  progress shown_progress("convert", bytes_of(paths), p.quiet);
+  converted result;
+  run_until_signal(1, [&] { return convert_all(paths, options, p.out, shown_progress, result); });
+  if (result.lost.places > 0 || result.lost.bytes > 0) p.note(status::data);
+  print(result, paths, p, to_stdout);
+}
+
+const std::map<std::string, format> format_names{{"tfrecord", format::tfrecord},
+                                                 {"lines", format::lines},
+                                                 {"fixed", format::fixed},
+                                                 {"csv", format::csv}};
+const std::map<std::string, leat::compression> compression_names{{"none", leat::compression::none},
+                                                                 {"zlib", leat::compression::zlib},
+                                                                 {"gzip", leat::compression::gzip}};
+
+char delimiter_of(const std::string& text) {
+  if (text == "tab" || text == "\\t") return '\t';
+  if (text.size() == 1 && std::string_view("\"\r\n").find(text) == std::string_view::npos) {
+    return text.front();
+  }
+  throw CLI::ValidationError(
+      "--delimiter",
+      "give one character, no quote and no line's end, or 'tab', not '" + escaped(text) + "'");
+}
+
+void add_input_options(CLI::App& command, convert_options& o) {
+  add_choice(command, "--from", o.from, format_names,
+             "What the files hold: tfrecord, lines, csv or fixed;\n"
+             "else told by their names")
+      ->type_name("WHAT");
+  as_size(command.add_option("--record-size", o.record_size,
+                             "Bytes of a record in files of fixed records"));
+  as_number(
+      command.add_option("--header-size", o.header_size, "Bytes before the first fixed record"));
+  as_number(
+      command.add_option("--footer-size", o.footer_size, "Bytes behind the last fixed record"));
+  as_number(command.add_option("--skip-lines", o.skip_lines,
+                               "Lines left out at the beginning of each file"));
+  command
+      .add_option("--columns", o.columns,
+                  "Columns of csv: name:int64,name:float,name. Without them the first\n"
+                  "line names them, and all are bytes; of csv that is written they are\n"
+                  "the features of the first record")
+      ->type_name("LIST");
+  command
+      .add_option("--select", o.select,
+                  "Columns of csv that is read, chosen by the names in its first line:\n"
+                  "name:int64,name:float,name. The others are left out")
+      ->excludes("--columns")
+      ->type_name("LIST");
+  command.add_flag("--no-quotes", o.no_quotes,
+                   "Of csv that is read: a quote is a character like any other");
+  command
+      .add_option_function<std::string>(
+          "--delimiter", [&o](const std::string& text) { o.delimiter = delimiter_of(text); },
+          "Between columns of csv: a character, or 'tab'")
+      ->type_name("C");
+  command.add_flag("--no-header", o.no_header,
+                   "Of csv that is written: without the line that names the columns");
+}
+
+void add_output_options(CLI::App& command, convert_options& o) {
+  as_path(command.add_option("-o,--output", o.sink.path,
+                             "The file that is made, or with shards the beginning of their names;\n"
+                             "'-' is standard output"))
+      ->required();
+  add_choice(command, "--to", o.to, format_names,
+             "What is written: tfrecord, lines, csv or fixed;\n"
+             "else told by the name, or tfrecord")
+      ->type_name("WHAT");
+  add_choice(command, "--to-compression", o.to_compression, compression_names,
+             "none, zlib or gzip; else told by the name: .zz, .gz")
+      ->type_name("HOW");
+  command.add_option("--level", o.sink.level, "Of compression, 0 to 9")
+      ->check(CLI::Range(0, 9).description(""))
+      ->type_name("N");
+  command.add_option("--shards", o.sink.shards, "Deal the records to so many files")
+      ->check(CLI::Range(1, 10000).description(""))
+      ->type_name("N");
+  as_number(command.add_option("--max-records", o.sink.max_records,
+                               "Records of a file, then comes the next"),
+            1);
+  as_size(
+      command.add_option("--max-bytes", o.sink.max_bytes, "Bytes of a file, then comes the next"));
+  command.add_flag("--index", o.sink.index, "Make index files too");
+}
+
+}  // namespace
+
+void add_convert(CLI::App& app, program& p) {
+  CLI::App* command = add_command(app, p, "convert",
+                                  "Write records as TFRecord files, lines, csv or fixed records");
+  const auto options = std::make_shared<convert_options>();
+  options->files.add_to(*command, true);
+  add_input_options(*command, *options);
+  add_output_options(*command, *options);
+  command->callback([options, &p] { p.run = [options, &p] { run_convert(*options, p); }; });
+}
+
+}  // namespace tool

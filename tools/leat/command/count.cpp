@@ -1,0 +1,66 @@
+// leat count: how many records there are.
+
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "input/file_summary.hpp"
+#include "input/for_each_file.hpp"
+#include "input/input_options.hpp"
+#include "program.hpp"
+#include "terminal/text.hpp"
+
+namespace tool {
+namespace {
+
+struct count_options {
+  inputs files;
+  bool no_index = false;
+};
+
+void add_numbers(json& to, const survey& s) {
+  to["records"] = s.records;
+  to["payload_bytes"] = s.payload_bytes;
+  to["file_bytes"] = s.file_bytes;
+}
+
+void run_count(const count_options& options, program& p) {
+  const std::vector<std::string> paths = paths_of(options.files.names);
+  survey total;
+  const auto work = [&options](std::string path) {
+    return survey_file(std::move(path), options.files, !options.no_index, false);
+  };
+  const auto done = [&](const std::string& path, const survey& s) {
+    total.records += s.records;
+    total.payload_bytes += s.payload_bytes;
+    total.file_bytes += s.file_bytes;
+    if (p.json) {
+      json line{{"path", shown(path)}};
+      add_numbers(line, s);
+      line["source"] = s.source;
+      p.out.write_line(line);
+    } else {
+      p.out.write(fmt::format("{:>12} {}\n", s.records, harmless(shown(path))));
+    }
+  };
+  file_loop<survey>(p, paths, work, done).run();
+  if (p.json) {
+    json sum;
+    add_numbers(sum, total);
+    p.out.write_line(json{{"total", std::move(sum)}});
+  } else if (paths.size() > 1) {
+    p.out.write(fmt::format("{:>12} in all\n", total.records));
+  }
+}
+
+}  // namespace
+
+void add_count(CLI::App& app, program& p) {
+  CLI::App* command = add_command(app, p, "count", "Count the records of TFRecord files");
+  const auto options = std::make_shared<count_options>();
+  options->files.add_to(*command, false);
+  command->add_flag("--no-index", options->no_index, "Look at the files, whatever an index says");
+  command->callback([options, &p] { p.run = [options, &p] { run_count(*options, p); }; });
+}
+
+}  // namespace tool

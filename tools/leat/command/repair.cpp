@@ -1,0 +1,221 @@
+// leat repair: what is whole in a damaged file, as a new one.
+
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <leat/base/error.hpp>
+#include <leat/io/writer/tfrecord_appender.hpp>
+
+#include "input/input_options.hpp"
+#include "output/record_sink.hpp"
+#include "program.hpp"
+#include "terminal/progress.hpp"
+#include "terminal/signals.hpp"
+#include "terminal/text.hpp"
+
+namespace tool {
+namespace {
+
+struct repair_options {
+  inputs files;
+  std::string output;
+  bool in_place = false;
+  bool roll_back = false;
+};
+
+// A file that another one is to replace: where it is, whatever links lead there.
+struct old_file {
+  std::string path;
+  file_access access;
+};
+
+old_file find_old(const std::string& path) {
+  std::error_code error;
+  const bool link = std::filesystem::is_symlink(path, error);
+  old_file old{link ? std::filesystem::canonical(path, error).string() : path, {}};
+  struct stat status{};
+  if (error || ::stat(old.path.c_str(), &status) != 0) {
+    throw std::system_error(error ? error : std::error_code(errno, std::generic_category()),
+                            path + ": cannot get the status");
+  }
+  if (!S_ISREG(status.st_mode)) {
+    throw leat::failure(leat::errc::failed_precondition,
+                        path + ": only a regular file can be replaced: say --output");
+  }
+  old.access = {status.st_mode & mode_t{07777}, status.st_uid, status.st_gid};
+  return old;
+}
+
+struct repaired {
+  std::string output;
+  copied whole;
+  damage lost;
+  std::string kept;  // the name of the damaged file; empty: it has the one it had
+};
+
+// So many kept files of one path are too many: somebody forgets to clean up.
+constexpr int max_kept_files = 1000;
+
+// Another name for a file that something else is to replace. Unless it is to stay it goes again,
+// since then the file has kept the name it had.
+class kept_file {
+ public:
+  // FILE.damaged, or .damaged1, ... where that is there already: a link never replaces anything.
+  explicit kept_file(const std::string& path) {
+    for (int i = 0;; ++i) {
+      path_ = path + ".damaged" + (i > 0 ? std::to_string(i) : std::string());
+      if (::link(path.c_str(), path_.c_str()) == 0) return;
+      if (errno == EEXIST && i < max_kept_files) continue;
+      throw std::system_error(errno, std::generic_category(),
+                              path + ": cannot be kept as " + path_ + ", say --output");
+    }
+  }
+  kept_file(const kept_file&) = delete;
+  kept_file& operator=(const kept_file&) = delete;
+  ~kept_file() {
+    if (!stays_) ::unlink(path_.c_str());
+  }
+
+  std::string stay() {
+    stays_ = true;
+    return path_;
+  }
+
+ private:
+  std::string path_;
+  bool stays_ = false;
+};
+
+// What takes the place of a damaged file.
+leat::task<> replace(const std::string& path, record_sink& sink, repaired& result) {
+  kept_file old(path);
+  co_await sink.close();
+  result.kept = old.stay();
+}
+
+// Compressed as it was.
+leat::task<> copy_whole_records(std::string path, const repair_options& options, output& out,
+                                progress& shown, repaired& result) {
+  sink_options to;
+  to.path = result.output = options.output;
+  if (options.in_place) {
+    old_file old = find_old(path);
+    result.output = path;
+    to.path = path = std::move(old.path);
+    to.access = old.access;
+  }
+  const auto compression = co_await compression_of(path, options.files);
+  to.compression = compression.value_or(leat::compression::none);
+  leat::tfrecord_reader_options how = options.files.reading(complain_of_damage(result.lost));
+  how.corruption.policy = leat::corruption_policy::resync;
+  const auto reader = co_await leat::tfrecord_reader::open(path, std::move(how));
+  const std::unique_ptr<record_sink> sink = co_await open_sink(std::move(to), out);
+  co_await copy_records(*reader, *sink, shown, result.whole);
+  if (result.whole.records == 0 && result.lost.places > 0) {
+    throw leat::failure(leat::errc::data_loss,
+                        tool::shown(path) + ": no whole record is in it, so nothing is written");
+  }
+  if (!options.in_place) {
+    co_await sink->close();
+  } else if (result.lost.places > 0) {  // a file in order already keeps its time of change
+    co_await replace(path, *sink, result);
+  }
+}
+
+void print(const std::string& path, const repaired& r, program& p) {
+  const palette paint(p.color);
+  const std::string records = count_text(r.whole.records, "record");
+  if (p.json) {
+    json line{{"path", shown(path)},
+              {"output", r.output},
+              {"records", r.whole.records},
+              {"damaged", r.lost.places},
+              {"lost_bytes", r.lost.bytes}};
+    if (!r.kept.empty()) line["kept"] = r.kept;
+    p.out.write_line(line);
+  } else if (r.output == "-") {
+    return;
+  } else if (r.lost.places == 0) {
+    p.out.write(fmt::format("{} {}: {}, nothing is damaged\n", paint.good("ok      "),
+                            harmless(r.output), records));
+  } else {
+    std::string text =
+        fmt::format("{} {}: {}; left out: {} in {}", paint.doubtful("repaired"), harmless(r.output),
+                    records, size_text(r.lost.bytes), count_text(r.lost.places, "place"));
+    if (!r.kept.empty()) text += "; the file as it was is " + harmless(r.kept);
+    p.out.write(text + "\n");
+  }
+}
+
+void run_copy(const repair_options& options, const std::string& path, program& p) {
+  if (options.output.empty() == !options.in_place) {
+    throw usage_error("say where the whole records go: --output PATH, or --in-place");
+  }
+  if (options.in_place && is_standard_input(path)) {
+    throw usage_error("standard input cannot be replaced: say --output");
+  }
+  if (!options.in_place) refuse_to_replace(path, {.path = options.output});
+  if (options.output == "-" && p.json) {
+    throw usage_error("--json and records do not go together to '-'");
+  }
+  if (options.in_place) ::umask(077);  // the new file is nobody else's before it has its mode
+  progress shown_progress("repair", bytes_of({path}), p.quiet);
+  repaired result;
+  run_until_signal(
+      1, [&] { return copy_whole_records(path, options, p.out, shown_progress, result); });
+  // The loss is reported, but the command has done what it was asked to do: the status stays 0.
+  print(path, result, p);
+}
+
+leat::task<> roll_back(std::string path, bool& done) {
+  done = co_await leat::roll_back_append(std::move(path));
+}
+
+void run_roll_back(const std::string& path, program& p) {
+  bool done = false;
+  run_until_signal(1, [&] { return roll_back(path, done); });
+  if (p.json) {
+    p.out.write_line(json{{"path", path}, {"rolled_back", done}});
+  } else {
+    p.out.write(fmt::format(
+        "{}: {}\n", harmless(path),
+        done ? "the append that was interrupted is undone" : "no append was interrupted"));
+  }
+}
+
+void run_repair(const repair_options& options, program& p) {
+  const std::vector<std::string> paths = paths_of(options.files.names);
+  if (paths.size() != 1) throw usage_error("repair takes one file at a time");
+  if (!options.roll_back) return run_copy(options, paths.front(), p);
+  if (options.in_place || !options.output.empty() || is_standard_input(paths.front())) {
+    throw usage_error("--roll-back cuts the file itself: it needs a FILE and no place to write to");
+  }
+  run_roll_back(paths.front(), p);
+}
+
+}  // namespace
+
+void add_repair(CLI::App& app, program& p) {
+  CLI::App* command =
+      add_command(app, p, "repair", "Write what is whole in a damaged TFRecord file to a new one");
+  const auto options = std::make_shared<repair_options>();
+  options->files.add_to(*command, false);
+  options->files.add_max_held_to(*command);
+  as_path(
+      command->add_option("-o,--output", options->output, "The new file; '-' is standard output"));
+  command->add_flag("--in-place", options->in_place,
+                    "Replace the file, in one step, if something is damaged; what it was\n"
+                    "stays beside it as FILE.damaged");
+  command->add_flag("--roll-back", options->roll_back,
+                    "Instead undo an append that was interrupted: its records were\n"
+                    "no part of the file yet");
+  command->callback([options, &p] { p.run = [options, &p] { run_repair(*options, p); }; });
+}
+
+}  // namespace tool

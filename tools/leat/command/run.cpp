@@ -1,0 +1,309 @@
+// leat run: a pipeline that a file declares.
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include <leat/async/loop/sync_wait.hpp>
+#include <leat/base/error.hpp>
+#include <leat/io/file/match_files.hpp>
+#include <leat/io/reader/quarantine_log.hpp>
+#include <leat/io/reader/whole_file_reader.hpp>
+#include <leat/pipeline/metrics/stage_metrics.hpp>
+
+#include "input/input_options.hpp"
+#include "plan/batch_sink.hpp"
+#include "plan/build_pipeline.hpp"
+#include "plan/run_report.hpp"
+#include "program.hpp"
+#include "terminal/numbers.hpp"
+#include "terminal/progress.hpp"
+#include "terminal/signals.hpp"
+#include "terminal/text.hpp"
+
+namespace tool {
+namespace {
+
+struct run_options {
+  std::string path;
+  plan_changes changes;
+  std::uint64_t limit = UINT64_MAX;  // elements
+  bool check = false;
+  bool verbose = false;
+};
+
+leat::task<std::string> read_text(std::string path) {
+  leat::whole_file_reader_options how;
+  how.max_file_size = std::uint64_t{1} << 20;
+  const auto reader = co_await leat::whole_file_reader::open(std::move(path), how);
+  leat::record_batch batch;
+  const bool any = co_await reader->read_batch(batch);
+  co_return any ? std::string(leat::as_text(batch[0])) : std::string();
+}
+
+void report_mistake(const mistake& m, const run_options& options, program& p) {
+  std::string place = options.path;
+  if (m.where.line > 0) place += fmt::format(":{}:{}", m.where.line, m.where.column);
+  p.report(options.path, {status::usage, "invalid_argument", place + ": " + m.text});
+}
+
+// The plan, or none, and what is wrong with it is said.
+std::optional<pipeline_plan> read_plan(const run_options& options, program& p) {
+  const std::string text = leat::sync_wait(read_text(path_of(options.path)));
+  mistakes found;
+  pipeline_plan plan;
+  try {
+    plan = make_plan(parse_toml(text), options.changes, found);
+    if (found.empty()) static_cast<void>(compose(plan, {}, {}, {}));
+  } catch (const mistake& m) {
+    found.push_back(m);
+  }
+  if (found.empty()) return plan;
+  for (const mistake& m : found) report_mistake(m, options, p);
+  return std::nullopt;
+}
+
+// The library refuses it as well, with a code that does not tell that it is a mistake in the file.
+leat::task<> check_ranks(const source_plan& source) {
+  const std::uint64_t ranks = std::visit(
+      []<class From>(const From& from) -> std::uint64_t {
+        if constexpr (std::is_same_v<From, indexed_source>) {
+          return 1;  // shares records, and knows how many there are
+        } else {
+          return from.world_size;
+        }
+      },
+      source.from);
+  if (ranks == 1) co_return;
+  const std::vector<std::string> files = co_await leat::match_files(source.files());
+  if (files.empty() || files.size() >= ranks) co_return;
+  throw mistake{source.where,
+                fmt::format("[source]: {} for {} ranks: one would have nothing to read",
+                            count_text(files.size(), "file"), ranks)};
+}
+
+// Bytes of all files in all epochs, of what this rank reads; 0 if that is not known.
+leat::task<std::uint64_t> bytes_to_read(const source_plan& source) {
+  const double times = std::visit(
+      [](const auto& from) {
+        return from.num_epochs
+                   ? static_cast<double>(*from.num_epochs) / static_cast<double>(from.world_size)
+                   : 0;
+      },
+      source.from);
+  if (times == 0) co_return 0;
+  const std::vector<std::string> files = co_await leat::match_files(source.files());
+  co_return static_cast<std::uint64_t>(times * static_cast<double>(bytes_of(files)));
+}
+
+// Bytes of a record in a file besides its own.
+std::uint64_t framing_of(const source_plan& source) {
+  if (source.format == "lines") return 1;
+  return source.format == "tfrecord" || source.format == "indexed" ? 16 : 0;
+}
+
+std::size_t threads_of(const pipeline_plan& plan, const program& p) {
+  if (p.jobs > 0) return p.jobs;
+  const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
+  return plan.threads.value_or(std::min(plan.workers(), processors));
+}
+
+// The workers' threads: all but the first, which is the consumer's.
+std::vector<leat::scheduler*> workers_of(const leat::runtime& rt) {
+  std::vector<leat::scheduler*> all = leat::schedulers_of(rt);
+  all.erase(all.begin());
+  return all;
+}
+
+// One run of a pipeline.
+class pipeline_run {
+ public:
+  pipeline_run(const pipeline_plan& plan, const run_options& options, program& p)
+      : plan_(plan), options_(options), program_(p) {}
+
+  leat::task<> run(const leat::runtime& rt) {
+    co_await check_ranks(plan_.source);
+    std::shared_ptr<leat::quarantine_log> log;
+    if (!plan_.source.quarantine.empty()) {
+      log = co_await leat::quarantine_log::open(plan_.source.quarantine);
+    }
+    pipeline_plan plan = plan_;
+    co_await read_headers(plan);
+    composed_pipeline p = compose(plan, workers_of(rt), complain_of_damage(report_.lost), log);
+    if (live_line::is_visible(program_.quiet)) total_ = co_await bytes_to_read(plan.source);
+    sink_ = co_await open_batch_sink(plan_, program_);
+    co_await std::visit([this](auto& typed) { return run_to_end(typed); }, p);
+  }
+
+  [[nodiscard]] const run_report& report() const noexcept { return report_; }
+
+ private:
+  template <class Pipeline>
+  leat::task<> run_to_end(Pipeline& p) {
+    const auto stages = p.stages();
+    const leat::scheduler& home = *leat::scheduler::current();
+    const leat::time_point begin = home.now();
+    std::exception_ptr error;
+    try {
+      const live_line shown([&](double seconds) { return line(*stages.front(), seconds); },
+                            program_.quiet);
+      co_await take_all(p);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    const leat::duration elapsed = home.now() - begin;
+    co_await p.stop();
+    if (error) std::rethrow_exception(error);
+    if (sink_) {
+      co_await sink_->close();
+      report_.outputs = sink_->paths();
+    }
+    report_.elements = elements_;
+    report_.records = records_;
+    report_.dropped = p.dropped();
+    report_.judge(stages, elapsed);
+  }
+
+  template <class Pipeline>
+  leat::task<> take_all(Pipeline& p) {
+    while (elements_ < options_.limit) {
+      auto element = co_await p.next();
+      if (!element) co_return;
+      co_await take(*element);
+    }
+  }
+
+  template <class View>
+  leat::task<> take(const leat::basic_rows<View>& rows) {
+    std::size_t count = rows.size();
+    if (!plan_.is_batched()) count = std::min<std::uint64_t>(count, options_.limit - elements_);
+    if (sink_) {
+      std::vector<leat::byte_view> records;
+      records.reserve(count);
+      for (std::size_t i = 0; i < count; ++i) {
+        records.push_back(std::as_bytes(std::span(rows[i].data(), rows[i].size())));
+      }
+      co_await sink_->take(records);
+    }
+    add(plan_.is_batched() ? 1 : count, count);
+  }
+
+  leat::task<> take(const column_batch& batch) {
+    if (sink_) co_await sink_->take(batch);
+    add(1, batch.records);
+  }
+
+  void add(std::uint64_t elements, std::uint64_t records) noexcept {
+    elements_.fetch_add(elements, std::memory_order_relaxed);
+    records_.fetch_add(records, std::memory_order_relaxed);
+  }
+
+  // For people, while it runs; on another thread.
+  [[nodiscard]] std::string line(const leat::stage_metrics& source, double seconds) const {
+    const std::uint64_t records = records_;
+    const std::uint64_t bytes = source.bytes();
+    const auto rate = [seconds](std::uint64_t n) {
+      return static_cast<std::uint64_t>(static_cast<double>(n) / seconds);
+    };
+    std::string text = plan_.options.name + ": ";
+    if (plan_.is_batched()) text += count_text(elements_, "batch", "batches") + ", ";
+    const double share = share_done(source);
+    text += fmt::format("{}, {} read, {}/s, {}/s", count_text(records, "record"), size_text(bytes),
+                        count_text(rate(records), "record"), size_text(rate(bytes)));
+    if (share > 0 && share < 1) text += fmt::format(", {:.0f} %", 100 * share);
+    return text + time_left(share, seconds);
+  }
+
+  // Of the bytes to read or of the limit, whichever ends the run first; 0 if that is not known.
+  [[nodiscard]] double share_done(const leat::stage_metrics& source) const {
+    double share = 0;
+    if (total_ > 0) {
+      const std::uint64_t bytes = source.bytes() + source.records() * framing_of(plan_.source);
+      share = static_cast<double>(bytes) / static_cast<double>(total_);
+    }
+    if (options_.limit < UINT64_MAX) {
+      share = std::max(share, static_cast<double>(elements_) / static_cast<double>(options_.limit));
+    }
+    return share;
+  }
+
+  const pipeline_plan& plan_;
+  const run_options& options_;
+  program& program_;
+  std::unique_ptr<batch_sink> sink_;
+  std::atomic<std::uint64_t> elements_{0};  // relaxed, as records_: figures for people
+  std::atomic<std::uint64_t> records_{0};
+  std::uint64_t total_ = 0;  // bytes to read; 0 if that is not known
+  run_report report_;
+};
+
+void run_pipeline(const run_options& options, program& p) {
+  const std::optional<pipeline_plan> plan = read_plan(options, p);
+  if (!plan) return;
+  const bool to_stdout =
+      plan->output.what == output_plan::kind::write && plan->output.sink.path == "-";
+  if (to_stdout && p.json) throw usage_error("--json and records do not go together to '-'");
+  const std::size_t threads = threads_of(*plan, p);
+  if (options.check) {
+    print_plan(*plan, threads, p);
+    return;
+  }
+  pipeline_run run(*plan, options, p);
+  try {
+    run_one_until_signal(static_cast<unsigned>(threads) + 1,
+                         [&](const leat::runtime& rt) { return run.run(rt); });
+  } catch (const mistake& m) {
+    report_mistake(m, options, p);
+    return;
+  }
+  if (run.report().lost.places > 0) p.note(status::data);
+  print_report(run.report(), *plan, options.verbose, p);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, program& p) {
+  CLI::App* command =
+      add_command(app, p, "run", "Run a pipeline that a TOML file declares; see leat(1)");
+  const auto options = std::make_shared<run_options>();
+  as_path(command->add_option("PIPELINE", options->path, "The file; '-' is standard input"))
+      ->required()
+      ->type_name("");
+  as_path(command->add_option("FILE", options->changes.files,
+                              "Files or patterns to read instead of those of its source"))
+      ->type_name("");
+  const auto output_flag = [&](const char* name, output_plan::kind kind, const char* what) {
+    return command->add_flag_callback(
+        name, [options, kind] { options->changes.output = kind; }, what);
+  };
+  CLI::Option* const count =
+      output_flag("--count", output_plan::kind::count, "Only count, whatever its output is");
+  CLI::Option* const print =
+      output_flag("--print", output_plan::kind::print, "Print, whatever its output is");
+  as_path(command->add_option_function<std::string>(
+              "-o,--output",
+              [options](const std::string& path) {
+                options->changes.output = output_plan::kind::write;
+                options->changes.path = path;
+              },
+              "Write, whatever its output is, to this file; '-' is standard output"))
+      ->excludes(count)
+      ->excludes(print);
+  count->excludes(print);
+  as_number(command->add_option("-n,--limit", options->limit,
+                                "End after so many batches; records, where there are no batches"));
+  command->add_flag("--check", options->check,
+                    "Run nothing and open nothing but PIPELINE; print its stages");
+  command->add_flag("-v,--verbose", options->verbose, "Say at the end what each stage has done");
+  command->callback([options, &p] { p.run = [options, &p] { run_pipeline(*options, p); }; });
+}
+
+}  // namespace tool

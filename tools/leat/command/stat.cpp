@@ -1,0 +1,210 @@
+// leat stat: what a file is made of.
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include <leat/base/error.hpp>
+#include <leat/io/index/tfrecord_index_file.hpp>
+
+#include "input/example_text.hpp"
+#include "input/file_summary.hpp"
+#include "input/for_each_file.hpp"
+#include "input/input_options.hpp"
+#include "program.hpp"
+#include "terminal/numbers.hpp"
+#include "terminal/text.hpp"
+
+namespace tool {
+namespace {
+
+struct stat_options {
+  inputs files;
+  std::uint64_t samples = 100;  // records that are decoded
+};
+
+// What the decoded records have in common.
+struct content {
+  std::uint64_t looked_at = 0;
+  std::uint64_t examples = 0;
+  struct feature_facts {
+    std::map<std::string, std::uint64_t> kinds;  // how often
+    std::size_t fewest = SIZE_MAX;
+    std::size_t most = 0;
+  };
+  std::map<std::string, feature_facts> features;
+};
+
+struct file_facts {
+  survey what;
+  std::string index;  // "present", "none", or why there is none that fits
+  content sample;
+};
+
+void look_at(std::string_view record, content& c) {
+  ++c.looked_at;
+  const auto example = decode_example(record);
+  if (!example) return;
+  ++c.examples;
+  for (const auto& [name, value] : example->features) {
+    const std::size_t count = value ? value->count() : 0;
+    auto& facts = c.features[name];
+    ++facts.kinds[std::string(kind_of(value))];
+    facts.fewest = std::min(facts.fewest, count);
+    facts.most = std::max(facts.most, count);
+  }
+}
+
+leat::task<content> sample_of(std::string path, const stat_options& options) {
+  content c;
+  if (options.samples == 0) co_return c;
+  const auto reader =
+      co_await leat::tfrecord_reader::open(std::move(path), options.files.reading());
+  leat::record_batch batch;
+  for (bool more = true; more;) {
+    more = co_await reader->read_batch(batch);
+    for (const leat::byte_view record : batch) {
+      look_at(leat::as_text(record), c);
+      if (c.looked_at == options.samples) co_return c;
+    }
+  }
+  co_return c;
+}
+
+leat::task<std::string> index_state(std::string path) {
+  std::string state = "present";
+  try {
+    const leat::tfrecord_index index = co_await leat::load_tfrecord_index(std::move(path));
+  } catch (const leat::failure& e) {
+    if (e.code() == leat::errc::cancelled) throw;
+    state = e.code() == leat::errc::not_found             ? "none"
+            : e.code() == leat::errc::failed_precondition ? "of another state of the file"
+                                                          : "not usable";
+  }
+  co_return state;
+}
+
+leat::task<file_facts> facts_of(std::string path, const stat_options& options) {
+  file_facts facts;
+  facts.what = co_await survey_file(path, options.files, true, true);
+  if (is_standard_input(path)) co_return facts;  // can be read once
+  facts.index = co_await index_state(path);
+  facts.sample = co_await sample_of(std::move(path), options);
+  co_return facts;
+}
+
+std::string kinds_text(const content::feature_facts& f) {
+  std::string text;
+  for (const auto& [kind, count] : f.kinds) text += (text.empty() ? "" : " or ") + kind;
+  return text;
+}
+
+std::string counts_text(const content::feature_facts& f) {
+  if (f.fewest == f.most) return count_text(f.most, "value");
+  return fmt::format("{} to {}", f.fewest, count_text(f.most, "value"));
+}
+
+std::string sample_text(const content& c) {
+  if (c.looked_at == 0) return {};
+  std::string text = "  content      ";
+  if (c.examples < c.looked_at) {
+    return text + fmt::format("{} of the first {} are a tf.train.Example\n", c.examples,
+                              count_text(c.looked_at, "record"));
+  }
+  text += fmt::format("tf.train.Example, {} in the first {}\n",
+                      count_text(c.features.size(), "feature"), count_text(c.looked_at, "record"));
+  for (const auto& [name, facts] : c.features) {
+    std::uint64_t present = 0;
+    for (const auto& [kind, count] : facts.kinds) present += count;
+    text +=
+        fmt::format("    {:<24} {:<6} {}", escaped(name), kinds_text(facts), counts_text(facts));
+    if (present < c.looked_at) text += fmt::format(", in {} of {}", present, c.looked_at);
+    text += "\n";
+  }
+  return text;
+}
+
+// "2.8 KiB (2900)", "17 bytes".
+std::string exact_text(std::uint64_t bytes) {
+  return bytes < 1024 ? size_text(bytes) : fmt::format("{} ({})", size_text(bytes), bytes);
+}
+
+std::string facts_text(const std::string& path, const file_facts& f, const palette& paint) {
+  const survey& s = f.what;
+  std::string text = paint.strong(harmless(shown(path))) + "\n";
+  const auto line = [&text](std::string_view name, const std::string& value) {
+    text += fmt::format("  {:<12} {}\n", name, value);
+  };
+  if (s.file_bytes > 0) line("size", exact_text(s.file_bytes));
+  line("compression", std::string(leat::name(s.compression)));
+  line("records", fmt::format("{}", s.records));
+  line("payload", exact_text(s.payload_bytes));
+  if (s.records > 0) {
+    line("record size",
+         fmt::format("{} to {}, mean {:.1f}; half up to about {}, 99 % up to about {}",
+                     s.sizes.smallest(), size_text(s.sizes.largest()), s.sizes.mean(),
+                     size_text(s.sizes.quantile(0.5)), size_text(s.sizes.quantile(0.99))));
+  }
+  if (!f.index.empty()) line("index", harmless(f.index));
+  return text + sample_text(f.sample);
+}
+
+json sample_json(const content& c) {
+  json features = json::object();
+  for (const auto& [name, facts] : c.features) {
+    add_member(features, name,
+               {{"kinds", facts.kinds}, {"fewest", facts.fewest}, {"most", facts.most}});
+  }
+  return {{"records", c.looked_at}, {"examples", c.examples}, {"features", std::move(features)}};
+}
+
+json facts_json(const std::string& path, const file_facts& f) {
+  const survey& s = f.what;
+  json object{{"path", shown(path)},
+              {"records", s.records},
+              {"payload_bytes", s.payload_bytes},
+              {"file_bytes", s.file_bytes},
+              {"compression", leat::name(s.compression)},
+              {"source", s.source},
+              {"record_size",
+               {{"min", s.sizes.smallest()},
+                {"max", s.sizes.largest()},
+                {"mean", s.sizes.mean()},
+                {"p50", s.sizes.quantile(0.5)},
+                {"p90", s.sizes.quantile(0.9)},
+                {"p99", s.sizes.quantile(0.99)}}}};
+  if (!f.index.empty()) object["index"] = f.index;
+  if (f.sample.looked_at > 0) object["sample"] = sample_json(f.sample);
+  return object;
+}
+
+void run_stat(const stat_options& options, program& p) {
+  const std::vector<std::string> paths = paths_of(options.files.names);
+  const palette paint(p.color);
+  const auto work = [&options](std::string path) { return facts_of(std::move(path), options); };
+  const auto done = [&](const std::string& path, const file_facts& f) {
+    if (p.json) {
+      p.out.write_line(facts_json(path, f));
+    } else {
+      p.out.write(facts_text(path, f, paint));
+    }
+  };
+  file_loop<file_facts>(p, paths, work, done).run();
+}
+
+}  // namespace
+
+void add_stat(CLI::App& app, program& p) {
+  CLI::App* command =
+      add_command(app, p, "stat", "Say what TFRecord files are made of: sizes, content, index");
+  const auto options = std::make_shared<stat_options>();
+  options->files.add_to(*command, false);
+  as_number(command->add_option("--samples", options->samples,
+                                "Decode so many records of each file; 100 unless told otherwise"));
+  command->callback([options, &p] { p.run = [options, &p] { run_stat(*options, p); }; });
+}
+
+}  // namespace tool

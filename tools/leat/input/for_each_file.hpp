@@ -1,0 +1,93 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <leat/async/task.hpp>
+#include <leat/base/error.hpp>
+
+#include "program.hpp"
+#include "terminal/signals.hpp"
+
+namespace tool {
+
+/// Does `work` for each file, several at a time on threads of their own, and tells `done` of each
+/// result as soon as it and those before it are there, one call at a time. What goes wrong with one
+/// file is reported in its turn, and keeps no other from being worked on. See run_until_signal().
+template <class Result>
+class file_loop {
+ public:
+  using work_function = std::function<leat::task<Result>(std::string path)>;
+  using done_function = std::function<void(const std::string& path, const Result& result)>;
+
+  file_loop(program& p, std::vector<std::string> paths, work_function work, done_function done)
+      : program_(p),
+        paths_(std::move(paths)),
+        work_(std::move(work)),
+        done_(std::move(done)),
+        outcomes_(paths_.size()) {}
+
+  void run() {
+    const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
+    const std::size_t most = program_.jobs > 0 ? program_.jobs : processors;
+    const auto threads = static_cast<unsigned>(std::clamp<std::size_t>(paths_.size(), 1, most));
+    run_until_signal(threads, [this] { return take_turns(); });
+  }
+
+ private:
+  using outcome = std::variant<std::monostate, Result, problem>;
+
+  leat::task<> take_turns() {
+    for (;;) {
+      // relaxed: each number is given once, whatever the order.
+      const std::size_t i = next_.fetch_add(1, std::memory_order_relaxed);
+      if (i >= paths_.size()) co_return;
+      outcome o;
+      std::exception_ptr error;
+      try {
+        Result result = co_await work_(paths_[i]);
+        o = std::move(result);
+      } catch (...) {
+        error = std::current_exception();
+      }
+      if (error) {
+        if (leat::to_error_code(error) == leat::errc::cancelled) std::rethrow_exception(error);
+        o = describe(error);
+      }
+      tell(i, std::move(o));
+    }
+  }
+
+  void tell(std::size_t i, outcome o) {
+    const std::lock_guard lock(mutex_);
+    outcomes_[i] = std::move(o);
+    for (; told_ < paths_.size() && outcomes_[told_].index() > 0; ++told_) {
+      const outcome next = std::exchange(outcomes_[told_], {});  // memory stays bounded
+      if (const auto* result = std::get_if<Result>(&next)) {
+        done_(paths_[told_], *result);
+      } else {
+        program_.report(paths_[told_], std::get<problem>(next));
+      }
+    }
+  }
+
+  program& program_;
+  const std::vector<std::string> paths_;
+  const work_function work_;
+  const done_function done_;
+  std::atomic<std::size_t> next_{0};
+  std::mutex mutex_;
+  std::vector<outcome> outcomes_;  // guarded by mutex_
+  std::size_t told_ = 0;           // guarded by mutex_
+};
+
+}  // namespace tool

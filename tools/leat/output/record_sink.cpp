@@ -1,0 +1,366 @@
+#include "output/record_sink.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <leat/base/error.hpp>
+#include <leat/codec/compression/deflater.hpp>
+#include <leat/codec/tfrecord/tfrecord.hpp>
+#include <leat/io/file/file.hpp>
+#include <leat/io/index/tfrecord_index_file.hpp>
+#include <leat/io/writer/sharded_tfrecord_writer.hpp>
+#include <leat/io/writer/tfrecord_writer.hpp>
+
+#include "input/input_options.hpp"
+#include "terminal/status.hpp"
+
+namespace tool {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, leat::compression>, 3> compression_suffixes{{
+    {".gz", leat::compression::gzip},
+    {".zz", leat::compression::zlib},
+    {".zlib", leat::compression::zlib},
+}};
+
+constexpr std::array<std::pair<std::string_view, format>, 8> format_suffixes{{
+    {".tfrecord", format::tfrecord},
+    {".tfrecords", format::tfrecord},
+    {".tfr", format::tfrecord},
+    {".txt", format::lines},
+    {".jsonl", format::lines},
+    {".log", format::lines},
+    {".csv", format::csv},
+    {".bin", format::fixed},
+}};
+
+leat::tfrecord_writer_options writing(const sink_options& options) {
+  leat::tfrecord_writer_options how;
+  how.compression_type = options.compression;
+  how.deflate.level = options.level;
+  how.index = options.index;
+  return how;
+}
+
+// Of one of leat's writers.
+template <class Writer>
+class writer_sink final : public record_sink {
+ public:
+  explicit writer_sink(Writer writer, std::string path = {})
+      : writer_(std::move(writer)), path_(std::move(path)) {}
+
+  leat::task<> write(leat::byte_view record) override { return writer_.write(record); }
+  leat::task<> close() override { return writer_.close(); }
+  std::vector<std::string> paths() const override {
+    if constexpr (requires { writer_.paths(); }) {
+      return writer_.paths();
+    } else {
+      return {path_};
+    }
+  }
+
+ private:
+  Writer writer_;
+  std::string path_;
+};
+
+// The bytes of a file or of standard output, collected for large writes.
+class byte_sink {
+ public:
+  byte_sink() = default;
+  byte_sink(const byte_sink&) = delete;
+  byte_sink& operator=(const byte_sink&) = delete;
+  virtual ~byte_sink() = default;
+
+  [[nodiscard]] virtual leat::task<> write(leat::byte_view bytes) = 0;
+  [[nodiscard]] virtual leat::task<> close() = 0;
+};
+
+class standard_output final : public byte_sink {
+ public:
+  explicit standard_output(output& out) : out_(out) {}
+
+  leat::task<> write(leat::byte_view bytes) override {
+    out_.write(leat::as_text(bytes));
+    co_return;
+  }
+  leat::task<> close() override {
+    out_.flush();
+    co_return;
+  }
+
+ private:
+  output& out_;
+};
+
+// A file that has its name when it is complete.
+class new_file final : public byte_sink {
+ public:
+  new_file(leat::file f, std::string path) : file_(std::move(f)), path_(std::move(path)) {}
+  ~new_file() override {
+    std::error_code ignored;
+    if (!published_) std::filesystem::remove(file_.path(), ignored);
+  }
+
+  const leat::file& contents() const noexcept { return file_; }
+
+  leat::task<> write(leat::byte_view bytes) override {
+    co_await file_.write_at(offset_, bytes);
+    offset_ += bytes.size();
+  }
+
+  leat::task<> close() override {
+    co_await file_.sync();
+    co_await leat::rename_file(file_.path(), path_);
+    published_ = true;
+    co_await file_.close();
+    std::string parent = std::filesystem::path(path_).parent_path().string();
+    if (parent.empty()) parent = ".";
+    co_await leat::sync_directory(std::move(parent));
+  }
+
+ private:
+  leat::file file_;
+  std::string path_;
+  std::uint64_t offset_ = 0;
+  bool published_ = false;
+};
+
+// Records of one kind or another, one behind the other.
+class plain_sink final : public record_sink {
+ public:
+  plain_sink(std::unique_ptr<byte_sink> to, const sink_options& options)
+      : to_(std::move(to)), options_(options) {
+    if (options.compression == leat::compression::none) return;
+    leat::deflate_options how;
+    how.level = options.level;
+    deflater_.emplace(options.compression, how);
+  }
+
+  leat::task<> write(leat::byte_view record) override {
+    append(record);
+    ++records_;
+    if (buffer_.size() >= piece) co_await drain(leat::deflate_flush::none);
+  }
+
+  leat::task<> close() override {
+    co_await drain(leat::deflate_flush::finish);
+    co_await to_->close();
+  }
+
+  std::vector<std::string> paths() const override { return {options_.path}; }
+
+ private:
+  static constexpr std::size_t piece = std::size_t{256} << 10;
+
+  void append(leat::byte_view record) {
+    if (options_.records == format::tfrecord) {
+      leat::append_tfrecord(buffer_, record);
+      return;
+    }
+    if (options_.records == format::lines) {
+      if (std::find(record.begin(), record.end(), std::byte{'\n'}) != record.end()) {
+        refuse("holds a line's end: lines cannot tell where it ends");
+      }
+      if (!record.empty() && record.back() == std::byte{'\r'}) {
+        refuse(
+            "ends with a carriage return: who reads lines takes it for a part of the line's end");
+      }
+    }
+    if (options_.records == format::fixed) {
+      if (record.empty()) refuse("is empty: nobody could tell how many such records there are");
+      if (records_ == 0) size_ = record.size();
+      if (record.size() != size_) {
+        refuse(fmt::format("has {} bytes, those before it {}: they are not of one size",
+                           record.size(), size_));
+      }
+    }
+    buffer_.insert(buffer_.end(), record.begin(), record.end());
+    if (options_.records == format::lines || options_.records == format::csv) {
+      buffer_.push_back(std::byte{'\n'});
+    }
+  }
+
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw leat::failure(leat::errc::failed_precondition,
+                        fmt::format("{}: record {} {}", options_.path, records_, why));
+  }
+
+  leat::task<> drain(leat::deflate_flush flush) {
+    if (!deflater_) {
+      co_await to_->write(buffer_);
+      buffer_.clear();
+      co_return;
+    }
+    std::vector<std::byte> compressed(piece);
+    leat::byte_view left = buffer_;
+    for (bool done = false; !done;) {
+      const leat::deflate_result r = deflater_->deflate(left, compressed, flush);
+      co_await to_->write(leat::byte_view(compressed).first(r.produced));
+      left = left.subspan(r.consumed);
+      done = r.done;
+    }
+    buffer_.clear();
+  }
+
+  std::unique_ptr<byte_sink> to_;
+  const sink_options options_;
+  std::optional<leat::deflater> deflater_;
+  std::vector<std::byte> buffer_;
+  std::uint64_t records_ = 0;
+  std::size_t size_ = 0;
+};
+
+// What the names of a set of files end with.
+std::string shard_suffix(const sink_options& options) {
+  std::string suffix = leat::sharded_tfrecord_writer_options().suffix;
+  if (options.compression == leat::compression::gzip) suffix += ".gz";
+  if (options.compression == leat::compression::zlib) suffix += ".zz";
+  return suffix;
+}
+
+// Takes a text, and the number behind it, from the front of a name.
+bool take_number(std::string_view& name, std::string_view before, std::size_t& to) {
+  if (!name.starts_with(before)) return false;
+  name.remove_prefix(before.size());
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), to);
+  if (error != std::errc()) return false;
+  name.remove_prefix(static_cast<std::size_t>(end - name.data()));
+  return true;
+}
+
+// Whether a sink gives the name to one of a set of files.
+bool is_shard(std::string_view name, const std::string& prefix, const sink_options& sink) {
+  std::size_t index = 0;
+  std::size_t count = 0;
+  std::string_view left = name;
+  if (!take_number(left, prefix + "-", index) || !take_number(left, "-of-", count)) return false;
+  if (sink.shards > 0 && count != sink.shards) return false;
+  return index < count && name == leat::shard_path(prefix, index, count, shard_suffix(sink));
+}
+
+bool is_written(const std::filesystem::path& file, const sink_options& sink) {
+  std::error_code ignored;
+  if (!sink.is_sharded()) return std::filesystem::equivalent(file, sink.path, ignored);
+  const std::filesystem::path prefix(sink.path);
+  return is_shard(file.filename().native(), prefix.filename().native(), sink) &&
+         std::filesystem::equivalent("." / file.parent_path(), "." / prefix.parent_path(), ignored);
+}
+
+// The same of an index beside a file, which need not be there yet.
+bool is_written_index(const std::string& path, const sink_options& sink) {
+  if (!sink.index) return false;
+  if (sink.is_sharded()) {
+    const std::string ending = leat::tfrecord_index_path({});
+    return path.ends_with(ending) && is_written(path.substr(0, path.size() - ending.size()), sink);
+  }
+  std::error_code ignored;
+  return std::filesystem::equivalent(path, leat::tfrecord_index_path(sink.path), ignored);
+}
+
+leat::task<std::unique_ptr<record_sink>> open_sharded(sink_options options) {
+  leat::sharded_tfrecord_writer_options how;
+  how.shard_count = options.shards;
+  how.max_records = options.max_records;
+  how.max_bytes = options.max_bytes;
+  how.file = writing(options);
+  how.suffix = shard_suffix(options);
+  leat::sharded_tfrecord_writer writer =
+      co_await leat::sharded_tfrecord_writer::open(std::move(options.path), std::move(how));
+  co_return std::make_unique<writer_sink<leat::sharded_tfrecord_writer>>(std::move(writer));
+}
+
+// The owner first: a change of it takes bits of the mode away. None is made that changes nothing,
+// since not everyone may.
+void set_access(const leat::file& f, const file_access& access) {
+  const int descriptor = f.open_handle()->number;
+  struct stat now{};
+  bool done = ::fstat(descriptor, &now) == 0;
+  if (done && (now.st_uid != access.owner || now.st_gid != access.group)) {
+    done = ::fchown(descriptor, access.owner, access.group) == 0;
+  }
+  if (done && ::fchmod(descriptor, access.mode) == 0) return;
+  throw std::system_error(errno, std::generic_category(),
+                          f.path() + ": cannot get the owner and the mode of what it replaces");
+}
+
+// As leat's writers: a rename would put a file in the place of a device or a pipe, for all.
+leat::task<> require_replaceable(std::string path) {
+  leat::file_status there;
+  there.is_regular = true;
+  try {
+    there = co_await leat::get_status(path);
+  } catch (const leat::failure&) {  // most often since there is none; else the next step tells
+  }
+  if (there.is_regular) co_return;
+  throw leat::failure(leat::errc::failed_precondition,
+                      path + ": what has this name is no regular file, and is not replaced by one");
+}
+
+leat::task<std::unique_ptr<byte_sink>> open_bytes(const sink_options& options, output& out) {
+  if (options.path == "-") co_return std::make_unique<standard_output>(out);
+  co_await require_replaceable(options.path);
+  std::string partial = fmt::format("{}.partial-{}", options.path, ::getpid());
+  leat::file f = co_await leat::file::open(std::move(partial), leat::open_mode::write_new);
+  auto made = std::make_unique<new_file>(std::move(f), options.path);
+  if (options.access) set_access(made->contents(), *options.access);
+  co_return made;
+}
+
+}  // namespace
+
+told_by_name tell_by_name(std::string_view path) {
+  told_by_name told;
+  for (const auto& [suffix, compression] : compression_suffixes) {
+    if (!path.ends_with(suffix)) continue;
+    told.compression = compression;
+    path.remove_suffix(suffix.size());
+    break;
+  }
+  for (const auto& [suffix, records] : format_suffixes) {
+    if (path.ends_with(suffix)) told.records = records;
+  }
+  return told;
+}
+
+void refuse_to_replace(const std::string& path, const sink_options& sink) {
+  if (sink.path == "-") return;
+  std::error_code ignored;
+  const std::filesystem::path target = std::filesystem::canonical(path, ignored);
+  for (const std::string& name : {path, target.string()}) {  // a link, and where it leads
+    if (name.empty() || !(is_written(name, sink) || is_written_index(name, sink))) continue;
+    throw usage_error(shown(path) + ": the output would replace it; choose another name");
+  }
+}
+
+leat::task<std::unique_ptr<record_sink>> open_sink(sink_options options, output& out) {
+  const bool records = options.records == format::tfrecord;
+  if (options.is_sharded()) {
+    if (!records || options.path == "-") {
+      throw usage_error("only TFRecord files are divided, and not on standard output");
+    }
+    if (options.shards > 0 &&
+        (options.max_records != UINT64_MAX || options.max_bytes != UINT64_MAX)) {
+      throw usage_error("--shards says how many files there are: not with a limit of each");
+    }
+    co_return co_await open_sharded(std::move(options));
+  }
+  if (records && options.path != "-" && !options.access) {
+    leat::tfrecord_writer_options how = writing(options);
+    leat::tfrecord_writer writer = co_await leat::tfrecord_writer::open(options.path, how);
+    co_return std::make_unique<writer_sink<leat::tfrecord_writer>>(std::move(writer),
+                                                                   std::move(options.path));
+  }
+  std::unique_ptr<byte_sink> bytes = co_await open_bytes(options, out);
+  co_return std::make_unique<plain_sink>(std::move(bytes), options);
+}
+
+}  // namespace tool

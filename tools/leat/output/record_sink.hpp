@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <vector>
+
+#include <leat/async/task.hpp>
+#include <leat/base/bytes.hpp>
+#include <leat/codec/compression/compression.hpp>
+
+#include "terminal/output.hpp"
+#include "terminal/progress.hpp"
+
+namespace tool {
+
+/// How records lie in a file.
+enum class format { tfrecord, lines, fixed, csv };
+
+/// What the name of a file tells: "a.csv.gz" holds csv, compressed with gzip.
+struct told_by_name {
+  std::optional<format> records;  ///< empty: the name does not tell
+  leat::compression compression = leat::compression::none;
+};
+[[nodiscard]] told_by_name tell_by_name(std::string_view path);
+
+/// Whose a file is, and who may do what with it.
+struct file_access {
+  mode_t mode;
+  uid_t owner;
+  gid_t group;
+};
+
+/// Where records go, and how they lie there.
+struct sink_options {
+  std::string path;  ///< "-": standard output; with shards what their names begin with
+  format records = format::tfrecord;
+  leat::compression compression = leat::compression::none;
+  int level = -1;  ///< of compression
+  std::size_t shards = 0;
+  std::uint64_t max_records = UINT64_MAX;  ///< of a shard
+  std::uint64_t max_bytes = UINT64_MAX;    ///< of a shard
+  bool index = false;                      ///< an index beside each file; see can_have_index()
+  std::optional<file_access> access = {};  ///< of one file; else as for any that is new
+
+  [[nodiscard]] bool is_sharded() const noexcept {
+    return shards > 0 || max_records != UINT64_MAX || max_bytes != UINT64_MAX;
+  }
+  [[nodiscard]] bool can_have_index() const noexcept {
+    return records == format::tfrecord && path != "-" && compression == leat::compression::none;
+  }
+};
+
+/// Refuses to write over what is read: `path` must be none of the files of a sink, nor an index
+/// beside one. Of a set whose number of files is not known yet it must have no name at all.
+/// Errors: usage_error.
+void refuse_to_replace(const std::string& path, const sink_options& sink);
+
+/// Takes records. What it writes has its name when it is closed, and not before: dropped without
+/// that it leaves nothing.
+class record_sink {
+ public:
+  record_sink() = default;
+  record_sink(const record_sink&) = delete;
+  record_sink& operator=(const record_sink&) = delete;
+  virtual ~record_sink() = default;
+
+  [[nodiscard]] virtual leat::task<> write(leat::byte_view record) = 0;
+  [[nodiscard]] virtual leat::task<> close() = 0;
+  /// The files that there are once it is closed.
+  [[nodiscard]] virtual std::vector<std::string> paths() const = 0;
+};
+
+/// Opens a sink. `out` is standard output. Errors: usage_error for options that contradict each
+/// other; leat::failure.
+[[nodiscard]] leat::task<std::unique_ptr<record_sink>> open_sink(sink_options options, output& out);
+
+/// What went from readers to a sink.
+struct copied {
+  std::uint64_t records = 0;
+  std::uint64_t payload_bytes = 0;
+};
+
+/// Writes the records of a reader to a sink, and adds them to `sum`.
+template <class Reader>
+leat::task<> copy_records(Reader& from, record_sink& to, progress& shown, copied& sum) {
+  typename Reader::batch_type batch;
+  for (bool more = true; more;) {
+    more = co_await from.read_batch(batch);
+    std::uint64_t bytes = 0;
+    for (const auto record : batch) {
+      co_await to.write(std::as_bytes(std::span(record.data(), record.size())));
+      bytes += record.size();
+    }
+    sum.records += batch.size();
+    sum.payload_bytes += bytes;
+    shown.add(bytes);
+  }
+}
+
+}  // namespace tool

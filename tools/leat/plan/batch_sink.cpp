@@ -1,0 +1,113 @@
+#include "plan/batch_sink.hpp"
+
+#include <cstdint>
+#include <utility>
+
+#include <leat/io/file/match_files.hpp>
+
+#include "input/json_values.hpp"
+#include "terminal/text.hpp"
+
+namespace tool {
+namespace {
+
+// Standard output, for people or as JSON. Columns are JSON in any case.
+class printing_sink final : public batch_sink {
+ public:
+  printing_sink(program& p, bool batched) : program_(p), batched_(batched) {}
+
+  leat::task<> take(std::span<const leat::byte_view> records) override {
+    if (program_.json && batched_) {
+      json list = json::array();
+      for (const leat::byte_view r : records) list.push_back(value_json(leat::as_text(r)));
+      program_.out.write_line({{"batch", batches_++}, {"records", std::move(list)}});
+      co_return;
+    }
+    for (const leat::byte_view r : records) print(leat::as_text(r));
+  }
+
+  leat::task<> take(const column_batch& batch) override {
+    program_.out.write_line(
+        {{"batch", batches_++}, {"records", batch.records}, {"columns", to_json(batch)}});
+    co_return;
+  }
+
+  leat::task<> close() override { co_return; }
+
+ private:
+  void print(std::string_view record) {
+    if (!program_.json) {
+      program_.out.write(escaped(record) + "\n");
+    } else if (is_utf8(record)) {
+      program_.out.write_line({{"text", record}});
+    } else {
+      program_.out.write_line({{"base64", base64(record)}});
+    }
+  }
+
+  program& program_;
+  const bool batched_;
+  std::uint64_t batches_ = 0;
+};
+
+// A file, or several: records as they are, columns as lines of CSV or as Examples.
+class writing_sink final : public batch_sink {
+ public:
+  writing_sink(std::unique_ptr<record_sink> to, const pipeline_plan& plan)
+      : to_(std::move(to)), output_(plan.output) {
+    if (output_.sink.records == format::csv && output_.header) columns_ = plan.columns();
+  }
+
+  leat::task<> take(std::span<const leat::byte_view> records) override {
+    for (const leat::byte_view r : records) co_await to_->write(r);
+  }
+
+  leat::task<> take(const column_batch& batch) override {
+    co_await write_header();
+    for (std::size_t i = 0; i < batch.records; ++i) {
+      const std::string record = output_.sink.records == format::csv
+                                     ? csv_line(batch, i, output_.delimiter)
+                                     : example_of(batch, i);
+      co_await to_->write(leat::as_bytes(record));
+    }
+  }
+
+  leat::task<> close() override {
+    co_await write_header();  // of a table without rows
+    co_await to_->close();
+  }
+
+  std::vector<std::string> paths() const override { return to_->paths(); }
+
+ private:
+  leat::task<> write_header() {
+    const std::vector<column_facts> columns = std::exchange(columns_, {});
+    if (columns.empty()) co_return;
+    const std::string header = csv_header(columns, output_.delimiter);
+    co_await to_->write(leat::as_bytes(header));
+  }
+
+  const std::unique_ptr<record_sink> to_;
+  const output_plan output_;
+  std::vector<column_facts> columns_;  // whose names are still to be written
+};
+
+leat::task<> refuse_own_input(const pipeline_plan& plan) {
+  if (plan.output.sink.path == "-") co_return;
+  const std::vector<std::string> inputs = co_await leat::match_files(plan.source.files());
+  for (const std::string& path : inputs) refuse_to_replace(path, plan.output.sink);
+}
+
+}  // namespace
+
+leat::task<std::unique_ptr<batch_sink>> open_batch_sink(const pipeline_plan& plan, program& p) {
+  if (plan.output.what == output_plan::kind::count) co_return nullptr;
+  if (plan.output.what == output_plan::kind::print) {
+    co_return std::make_unique<printing_sink>(p, plan.is_batched());
+  }
+  co_await refuse_own_input(plan);
+  std::unique_ptr<record_sink> to = co_await open_sink(plan.output.sink, p.out);
+  co_return std::make_unique<writing_sink>(std::move(to), plan);
+}
+
+}  // namespace tool

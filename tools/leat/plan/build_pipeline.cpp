@@ -1,0 +1,167 @@
+#include "plan/build_pipeline.hpp"
+
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <leat/base/error.hpp>
+#include <leat/codec/decode_error.hpp>
+#include <leat/io/reader/quarantine_log.hpp>
+#include <leat/pipeline/read_indexed.hpp>
+
+#include "terminal/status.hpp"
+
+namespace tool {
+namespace {
+
+// What a pipeline may be on the way.
+using any_pipeline =
+    std::variant<leat::pipeline<leat::record_batch>, leat::pipeline<leat::line_batch>,
+                 leat::pipeline<leat::record_selection>, leat::pipeline<leat::record_rows>,
+                 leat::pipeline<leat::line_rows>, leat::pipeline<std::vector<leat::record_rows>>,
+                 leat::pipeline<std::vector<leat::line_rows>>,
+                 leat::pipeline<std::vector<column_batch>>>;
+
+template <class Pipeline>
+using element = typename Pipeline::value_type;
+
+template <class T>
+constexpr bool is_view = std::is_same_v<T, leat::byte_view> || std::is_same_v<T, std::string_view>;
+template <class T>
+constexpr bool is_rows = std::is_same_v<T, leat::record_rows> || std::is_same_v<T, leat::line_rows>;
+
+// Refused by make_plan() already.
+[[noreturn]] void misplaced() {
+  throw leat::failure(leat::errc::internal, "a stage that does not fit the one before it");
+}
+
+// Gives all parts of a pipeline a place in the file for what the library refuses.
+template <class Make>
+any_pipeline placed(text_place where, Make make) {
+  try {
+    return make();
+  } catch (const leat::failure& e) {
+    throw mistake{where, message_of(e)};
+  }
+}
+
+template <class Reader>
+any_pipeline begin(leat::file_source<Reader> source, leat::pipeline_options options) {
+  return leat::read_files(std::move(source), std::move(options));
+}
+
+any_pipeline begin(indexed_source source, leat::pipeline_options options) {
+  leat::indexed_reader_options& how = source.reader;
+  how.num_epochs = source.num_epochs;
+  how.shuffle = source.shuffle;
+  how.seed = source.seed;
+  how.shard.rank = source.rank;
+  how.shard.world_size = source.world_size;
+  how.name = source.name;
+  return leat::read_indexed(std::move(source.files), std::move(how), std::move(options));
+}
+
+any_pipeline extended(any_pipeline&& p, const leat::shuffle_buffer_options& stage) {
+  return std::visit([&](auto&& before) -> any_pipeline { return std::move(before).shuffle(stage); },
+                    std::move(p));
+}
+
+any_pipeline extended(any_pipeline&& p, const prefetch_plan& stage) {
+  return std::visit(
+      [&](auto&& before) -> any_pipeline {
+        return std::move(before).prefetch(stage.runs, stage.name);
+      },
+      std::move(p));
+}
+
+any_pipeline extended(any_pipeline&& p, const leat::batches_options& stage) {
+  return std::visit(
+      [&]<class Pipeline>(Pipeline&& before) -> any_pipeline {
+        if constexpr (is_view<element<Pipeline>>) {
+          return std::move(before).batch(stage);
+        } else {
+          misplaced();
+        }
+      },
+      std::move(p));
+}
+
+std::string place_of(const leat::record_rows& rows, std::size_t i) {
+  return leat::record_place(rows.position(i));
+}
+std::string place_of(const leat::line_rows& rows, std::size_t i) {
+  return leat::line_place(rows.position(i));
+}
+
+// The columns of a batch; an error that names the stage, the file and the place there.
+template <class Rows>
+column_batch decoded(const decoder_plan& stage, const Rows& rows) {
+  std::vector<leat::byte_view> records;
+  records.reserve(rows.size());
+  for (const auto row : rows) {
+    records.push_back(std::as_bytes(std::span(row.data(), row.size())));
+  }
+  try {
+    return {records.size(), stage.decode(records)};
+  } catch (const leat::decode_error& e) {
+    throw leat::failure(leat::errc::data_loss, "stage '" + stage.name + "': " +
+                                                   message_of(e.at(place_of(rows, e.record()))));
+  } catch (const leat::failure& e) {
+    throw leat::failure(leat::errc::data_loss, "stage '" + stage.name + "': " + message_of(e));
+  }
+}
+
+any_pipeline extended(any_pipeline&& p, const decoder_plan& stage) {
+  return std::visit(
+      [&]<class Pipeline>(Pipeline&& before) -> any_pipeline {
+        using rows = element<Pipeline>;
+        if constexpr (is_rows<rows>) {
+          return std::move(before).map(stage.name,
+                                       [stage](const rows& batch) { return decoded(stage, batch); },
+                                       {.workers = stage.workers});
+        } else {
+          misplaced();
+        }
+      },
+      std::move(p));
+}
+
+composed_pipeline finished(any_pipeline&& p) {
+  return std::visit(
+      []<class Pipeline>(Pipeline&& before) -> composed_pipeline {
+        if constexpr (is_view<element<Pipeline>>) {
+          return std::move(before).batch({.batch_size = rows_at_a_time, .name = "output"});
+        } else {
+          return std::move(before);
+        }
+      },
+      std::move(p));
+}
+
+}  // namespace
+
+composed_pipeline compose(const pipeline_plan& plan, std::vector<leat::scheduler*> workers,
+                          const report_function& on_report,
+                          const std::shared_ptr<leat::quarantine_log>& log) {
+  leat::pipeline_options options = plan.options;
+  options.workers = std::move(workers);
+  std::optional<any_pipeline> p;
+  p.emplace(placed(plan.source.where, [&] {
+    return std::visit(
+        [&](auto source) {
+          source.reader.corruption.on_report = on_report;
+          source.reader.corruption.log = log;
+          return begin(std::move(source), std::move(options));
+        },
+        plan.source.from);
+  }));
+  for (const stage_plan& stage : plan.stages) {
+    p.emplace(placed(stage.where, [&] {
+      return std::visit([&](const auto& what) { return extended(*std::move(p), what); },
+                        stage.what);
+    }));
+  }
+  return finished(*std::move(p));
+}
+
+}  // namespace tool

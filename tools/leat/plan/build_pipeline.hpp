@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include <leat/io/index/record_selection.hpp>
+#include <leat/io/reader/record_batch.hpp>
+#include <leat/pipeline/element/owned_batch.hpp>
+#include <leat/pipeline/pipeline.hpp>
+
+#include "input/input_options.hpp"
+#include "plan/pipeline_plan.hpp"
+
+namespace tool {
+
+/// A pipeline whose elements can be taken: batches of records, of lines or of columns.
+using composed_pipeline = std::variant<leat::pipeline<std::vector<leat::record_rows>>,
+                                       leat::pipeline<std::vector<leat::line_rows>>,
+                                       leat::pipeline<std::vector<column_batch>>>;
+
+/// In how large batches records and lines come that a plan does not batch.
+inline constexpr std::size_t rows_at_a_time = 64;
+
+/// Makes the pipeline of a plan.
+///
+/// `on_report` is called for what is left out as damaged, and `log` has it too, if there is one.
+///
+/// Errors: a mistake, where the library refuses a part of the plan.
+[[nodiscard]] composed_pipeline compose(const pipeline_plan& plan,
+                                        std::vector<leat::scheduler*> workers,
+                                        const report_function& on_report,
+                                        const std::shared_ptr<leat::quarantine_log>& log);
+
+}  // namespace tool

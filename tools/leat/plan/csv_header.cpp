@@ -1,0 +1,92 @@
+// The header lines of the files that a pipeline reads as CSV.
+
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <leat/base/error.hpp>
+#include <leat/io/file/match_files.hpp>
+
+#include "input/input_options.hpp"
+#include "plan/pipeline_plan.hpp"
+#include "terminal/status.hpp"
+#include "terminal/text.hpp"
+
+namespace tool {
+namespace {
+
+// The last of the lines that the source skips; none of a file that ends before it.
+leat::task<std::optional<std::string>> header_line(std::string path,
+                                                   leat::line_reader_options how) {
+  --how.skip_header_lines;
+  how.corruption = {};
+  const auto reader = co_await leat::line_reader::open(std::move(path), std::move(how));
+  leat::line_batch lines;
+  while (co_await reader->read_batch(lines)) {
+    if (!lines.empty()) co_return std::string(lines[0]);
+  }
+  co_return std::nullopt;
+}
+
+// UTF-8 byte order marks are no part of a name.
+std::string_view without_mark(std::string_view line) {
+  constexpr std::string_view mark = "\xef\xbb\xbf";
+  return line.starts_with(mark) ? line.substr(mark.size()) : line;
+}
+
+std::string excerpt(std::string_view line) {
+  constexpr std::size_t most = 80;
+  return line.size() <= most ? escaped(line) : escaped(line.substr(0, most)) + "...";
+}
+
+struct file_header {
+  std::string path;
+  std::string line;
+};
+
+// That of all files, which have to have the same one.
+leat::task<std::optional<file_header>> common_header(
+    const leat::file_source<leat::line_reader>& source, text_place stage) {
+  std::optional<file_header> first;
+  for (std::string& path : co_await leat::match_files(source.files)) {
+    std::error_code unknown;  // then opening it says more
+    if (std::filesystem::exists(path, unknown) &&
+        !std::filesystem::is_regular_file(path, unknown)) {
+      throw mistake{stage, fmt::format("header = true reads the header before the records, and "
+                                       "cannot do so from '{}': give the header line",
+                                       escaped(shown(path)))};
+    }
+    std::optional<std::string> line = co_await header_line(path, source.reader);
+    if (!line) continue;
+    if (!first) {
+      first.emplace(file_header{std::move(path), std::move(*line)});
+    } else if (without_mark(*line) != without_mark(first->line)) {
+      throw leat::failure(
+          leat::errc::data_loss,
+          fmt::format("{}: another header than that of {}: '{}' and '{}'", path, first->path,
+                      excerpt(without_mark(*line)), excerpt(without_mark(first->line))));
+    }
+  }
+  co_return first;
+}
+
+}  // namespace
+
+leat::task<> read_headers(pipeline_plan& plan) {
+  for (stage_plan& stage : plan.stages) {
+    auto* const decoder = std::get_if<decoder_plan>(&stage.what);
+    if (!decoder || !decoder->for_header) continue;
+    const auto& source = std::get<leat::file_source<leat::line_reader>>(plan.source.from);
+    const std::optional<file_header> header = co_await common_header(source, stage.where);
+    if (!header) continue;  // no records either
+    try {
+      decoder->decode = decoder->for_header(header->line);
+    } catch (const leat::failure& e) {
+      throw mistake{stage.where, fmt::format("{}: {}", header->path, message_of(e))};
+    }
+  }
+}
+
+}  // namespace tool

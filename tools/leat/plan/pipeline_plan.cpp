@@ -1,0 +1,276 @@
+#include "plan/pipeline_plan.hpp"
+
+#include <map>
+#include <type_traits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "input/input_options.hpp"
+#include "terminal/text.hpp"
+
+namespace tool {
+namespace {
+
+const std::map<std::string, leat::remainder, std::less<>> batch_remainders{
+    {"keep", leat::remainder::keep}, {"drop", leat::remainder::drop}};
+
+bool is_batch(element_kind kind) {
+  return kind != element_kind::records && kind != element_kind::lines;
+}
+
+leat::shuffle_buffer_options read_shuffle(section& s, std::string& text) {
+  leat::shuffle_buffer_options o;
+  s.read("name", o.name);
+  if (s.require("capacity", "the elements from which it draws")) s.read("capacity", o.capacity, 1);
+  s.read("seed", o.seed, 0);
+  text = fmt::format("capacity {}", o.capacity);
+  return o;
+}
+
+leat::batches_options read_batch(section& s, element_kind& kind, std::string& text) {
+  if (is_batch(kind)) {
+    s.refuse(fmt::format("these are {} already: one batch stage is enough", name_of(kind)));
+  }
+  leat::batches_options o;
+  s.read("name", o.name);
+  if (s.require("size", "the elements of a batch")) s.read("size", o.batch_size, 1);
+  s.choose("last", o.last, batch_remainders);
+  text =
+      fmt::format("{} each{}", o.batch_size, o.last == leat::remainder::drop ? ", whole ones" : "");
+  kind = kind == element_kind::lines ? element_kind::line_batches : element_kind::record_batches;
+  return o;
+}
+
+prefetch_plan read_prefetch(section& s, std::string& text) {
+  prefetch_plan o;
+  s.read("name", o.name);
+  if (s.require("runs", "how many runs of elements it may be ahead")) s.read("runs", o.runs, 1);
+  text = fmt::format("{} ahead", count_text(o.runs, "run"));
+  return o;
+}
+
+decoder_plan read_columns(section& s, const std::string& what, element_kind& kind,
+                          std::string& text) {
+  if (kind == element_kind::columns) {
+    s.refuse("these are columns already: one such stage is enough");
+  } else if (!is_batch(kind)) {
+    s.refuse("it makes columns of whole batches: put a stage of kind \"batch\" before it");
+  }
+  decoder_plan plan = read_decoder(s, what, kind, text);
+  kind = element_kind::columns;
+  return plan;
+}
+
+void read_options(section& s, pipeline_plan& plan) {
+  static const std::map<std::string, leat::ordering, std::less<>> orders{
+      {"deterministic", leat::ordering::deterministic}, {"free", leat::ordering::free}};
+  s.read("name", plan.options.name);
+  s.choose("order", plan.options.order, orders);
+  s.read_duration("patience", plan.options.patience);
+  if (s.has("memory_budget")) s.read_size("memory_budget", plan.options.memory_budget.emplace(0));
+  static_cast<void>(s.find("memory_budget"));
+  s.read("threads", plan.threads, 0, 1024);
+  s.refuse_others();
+}
+
+// How elements lie in a file, where the name does not say it.
+format default_format(element_kind kind) {
+  switch (kind) {
+    case element_kind::lines:
+    case element_kind::line_batches: return format::lines;
+    case element_kind::columns: return format::csv;
+    default: return format::tfrecord;
+  }
+}
+
+// Whether columns can be written in a way.
+void check_columns(section& s, const std::vector<column_facts>& columns, format to) {
+  if (to != format::csv && to != format::tfrecord) {
+    s.refuse(
+        "columns are written as csv or, as Examples, as tfrecord: say format, or choose a "
+        "path that ends so");
+    return;
+  }
+  using form = column_facts::form;
+  for (const column_facts& c : columns) {
+    if (to == format::csv && c.shape != form::scalar) {
+      s.refuse(
+          fmt::format("column '{}' is {}: csv has one value for each record; write tfrecord, "
+                      "or print",
+                      escaped(c.name), c.text));
+    }
+    if (to == format::tfrecord && (c.shape == form::other || !can_be_feature(c.type))) {
+      s.refuse(fmt::format("column '{}' is {}: an Example cannot hold it; print it",
+                           escaped(c.name), c.text));
+    }
+  }
+}
+
+void read_writing(section& s, const plan_changes& changes, const pipeline_plan& plan,
+                  output_plan& to) {
+  static const std::map<std::string, format, std::less<>> formats{{"tfrecord", format::tfrecord},
+                                                                  {"lines", format::lines},
+                                                                  {"fixed", format::fixed},
+                                                                  {"csv", format::csv}};
+  sink_options& sink = to.sink;
+  if (changes.path.empty() && s.require("path", "the file that is made")) s.read("path", sink.path);
+  static_cast<void>(s.find("path"));
+  if (!changes.path.empty()) sink.path = changes.path;
+  const told_by_name told = tell_by_name(sink.path);
+  std::optional<format> records = told.records;
+  s.choose("format", records, formats);
+  sink.records = records.value_or(default_format(plan.gives()));
+  std::optional<leat::compression> compression = told.compression;
+  s.choose("compression", compression, compressions());
+  if (!compression) s.refuse("compression", "what is written is not told by its first bytes");
+  sink.compression = compression.value_or(leat::compression::none);
+  s.read("level", sink.level, 0, 9);
+  s.read("shards", sink.shards, 1, 10000);
+  s.read("max_records", sink.max_records, 1);
+  s.read_size("max_bytes", sink.max_bytes);
+  s.read("index", sink.index);
+  s.read("header", to.header);
+  std::string delimiter(1, to.delimiter);
+  s.read("delimiter", delimiter);
+  if (delimiter.size() != 1 || delimiter.find_first_of("\"\r\n") == 0) {
+    s.refuse("delimiter", "give one character, such as \";\" or \"\\t\"");
+  } else {
+    to.delimiter = delimiter.front();
+  }
+  if (plan.gives() == element_kind::columns) check_columns(s, plan.columns(), sink.records);
+  if (sink.is_sharded() && (sink.records != format::tfrecord || sink.path == "-")) {
+    s.refuse("only TFRecord files are divided, and not on standard output");
+  }
+  if (sink.index && !sink.can_have_index()) {
+    s.refuse("index", "index files are for TFRecord files that are not compressed");
+  }
+}
+
+// A stage that reads headers needs a source that leaves them out.
+void check_header(section& s, const pipeline_plan& plan) {
+  const auto* const decoder = std::get_if<decoder_plan>(&plan.stages.back().what);
+  if (!decoder || !decoder->for_header) return;
+  const auto* const source = std::get_if<leat::file_source<leat::line_reader>>(&plan.source.from);
+  if (source && source->reader.skip_header_lines == 0) {
+    s.refuse("header = true wants skip_header_lines = 1 or more in [source]");
+  }
+}
+
+// The same table may be there, or not.
+const toml_value* table_named(const toml_value& document, std::string_view name) {
+  static const toml_value none{toml_value::table(), {}};
+  for (const toml_value::entry& e : *document.as<toml_value::table>()) {
+    if (e.key == name) return &e.value;
+  }
+  return &none;
+}
+
+}  // namespace
+
+std::string_view name_of(element_kind kind) noexcept {
+  switch (kind) {
+    case element_kind::records: return "records";
+    case element_kind::lines: return "lines";
+    case element_kind::record_batches: return "batches of records";
+    case element_kind::line_batches: return "batches of lines";
+    case element_kind::columns: return "batches of columns";
+  }
+  return {};
+}
+
+const std::string& stage_plan::name() const {
+  return std::visit([](const auto& stage) -> const std::string& { return stage.name; }, what);
+}
+
+element_kind pipeline_plan::gives() const noexcept {
+  if (!stages.empty()) return stages.back().gives;
+  return source.format == "lines" ? element_kind::lines : element_kind::records;
+}
+
+bool pipeline_plan::is_batched() const noexcept { return is_batch(gives()); }
+
+std::vector<column_facts> pipeline_plan::columns() const {
+  for (const stage_plan& stage : stages) {
+    if (const auto* const d = std::get_if<decoder_plan>(&stage.what)) return d->columns;
+  }
+  return {};
+}
+
+std::size_t pipeline_plan::workers() const noexcept {
+  std::size_t sum = source.readers();
+  for (const stage_plan& stage : stages) {
+    if (const auto* const d = std::get_if<decoder_plan>(&stage.what)) sum += d->workers;
+  }
+  return sum;
+}
+
+stage_plan read_stage(section& s, element_kind input) {
+  static const std::map<std::string, int> kinds{{"shuffle", 0},      {"batch", 0},
+                                                {"prefetch", 0},     {"parse_csv", 0},
+                                                {"decode_raw", 0},   {"parse_sequence_example", 0},
+                                                {"parse_example", 0}};
+  stage_plan stage;
+  stage.where = s.where();
+  stage.gives = input;
+  const std::string* const kind = s.choose_name("kind", kinds);
+  if (!kind) return stage;
+  s.rename(s.title() + " of kind '" + *kind + "'");
+  if (*kind == "shuffle") {
+    stage.what = read_shuffle(s, stage.text);
+  } else if (*kind == "batch") {
+    stage.what = read_batch(s, stage.gives, stage.text);
+  } else if (*kind == "prefetch") {
+    stage.what = read_prefetch(s, stage.text);
+  } else {
+    stage.what = read_columns(s, *kind, stage.gives, stage.text);
+  }
+  s.refuse_others();
+  return stage;
+}
+
+output_plan read_output(section& s, const plan_changes& changes, const pipeline_plan& plan) {
+  static const std::map<std::string, output_plan::kind, std::less<>> kinds{
+      {"count", output_plan::kind::count},
+      {"print", output_plan::kind::print},
+      {"write", output_plan::kind::write}};
+  output_plan to;
+  s.choose("kind", to.what, kinds);
+  const auto declared = to.what;
+  if (changes.output) to.what = *changes.output;
+  if (to.what == output_plan::kind::write) read_writing(s, changes, plan, to);
+  // What the command line replaces is not looked at.
+  if (to.what == declared) s.refuse_others();
+  return to;
+}
+
+pipeline_plan make_plan(const toml_value& document, const plan_changes& changes, mistakes& found) {
+  pipeline_plan plan;
+  section whole(document, std::string(document_title), found);
+  const auto part = [&](const char* name) {
+    static_cast<void>(whole.find(name));
+    return section(*table_named(document, name), fmt::format("[{}]", name), found);
+  };
+  section options = part("pipeline");
+  read_options(options, plan);
+  if (whole.require("source", "a table [source]")) {
+    section source = part("source");
+    plan.source = read_source(source, changes.files);
+  }
+  element_kind kind = plan.gives();
+  for (section& s : whole.tables("stage", "stage")) {
+    plan.stages.push_back(read_stage(s, kind));
+    kind = plan.stages.back().gives;
+    check_header(s, plan);
+  }
+  section output = part("output");
+  plan.output = read_output(output, changes, plan);
+  whole.refuse_others();
+  std::multimap<text_place, std::string> in_order;  // those of one place as they were found
+  for (mistake& m : found) in_order.emplace(m.where, std::move(m.text));
+  found.clear();
+  for (auto& [where, text] : in_order) found.push_back({where, std::move(text)});
+  return plan;
+}
+
+}  // namespace tool

@@ -1,0 +1,142 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <leat/async/task.hpp>
+#include <leat/io/index/indexed_reader.hpp>
+#include <leat/io/reader/fixed_length_reader.hpp>
+#include <leat/io/reader/line_reader.hpp>
+#include <leat/io/reader/tfrecord_reader.hpp>
+#include <leat/io/reader/whole_file_reader.hpp>
+#include <leat/pipeline/pipeline.hpp>
+#include <leat/pipeline/source/file_source.hpp>
+#include <leat/pipeline/stage/pipeline_options.hpp>
+
+#include "output/column_output.hpp"
+#include "output/record_sink.hpp"
+#include "plan/toml_table.hpp"
+
+namespace tool {
+
+/// What read_indexed() takes.
+struct indexed_source {
+  std::vector<std::string> files;
+  std::optional<std::uint64_t> num_epochs = 1;
+  bool shuffle = true;
+  std::optional<std::uint64_t> seed;
+  std::uint64_t rank = 0;
+  std::uint64_t world_size = 1;
+  leat::indexed_reader_options reader;
+  std::string name = "files";
+};
+
+/// Where the elements come from.
+struct source_plan {
+  using any =
+      std::variant<leat::file_source<leat::tfrecord_reader>, leat::file_source<leat::line_reader>,
+                   leat::file_source<leat::fixed_length_reader>,
+                   leat::file_source<leat::whole_file_reader>, indexed_source>;
+  any from;
+  std::string format = "tfrecord";
+  std::string quarantine;  ///< file for what is left out as damaged; none: empty
+  text_place where;
+
+  [[nodiscard]] const std::vector<std::string>& files() const;
+  [[nodiscard]] std::size_t readers() const noexcept;
+  [[nodiscard]] const std::string& name() const;
+};
+
+/// A decoder: makes columns of a batch of records, in any thread.
+struct decoder_plan {
+  using function =
+      std::function<std::vector<column_batch::column>(std::span<const leat::byte_view>)>;
+  std::string name;
+  std::size_t workers = 0;
+  std::vector<column_facts> columns;
+  function decode;
+  /// Creates `decode` from the header line of the files; empty if that is not needed.
+  /// Errors: leat::failure, if the header lacks a column.
+  std::function<function(std::string_view header)> for_header;
+};
+
+struct prefetch_plan {
+  std::size_t runs = 0;
+  std::string name = "prefetch";
+};
+
+/// What the elements are, from some stage on.
+enum class element_kind { records, lines, record_batches, line_batches, columns };
+[[nodiscard]] std::string_view name_of(element_kind kind) noexcept;
+
+struct stage_plan {
+  std::variant<leat::shuffle_buffer_options, leat::batches_options, prefetch_plan, decoder_plan>
+      what;
+  std::string text;  ///< "capacity 500"
+  element_kind gives = element_kind::records;
+  text_place where;
+
+  [[nodiscard]] const std::string& name() const;
+};
+
+/// What becomes of the elements.
+struct output_plan {
+  enum class kind { count, print, write };
+  kind what = kind::count;
+  sink_options sink;     ///< of write
+  bool header = true;    ///< of csv: the first line names the columns
+  char delimiter = ',';  ///< of csv
+};
+
+/// A pipeline as a file declares it.
+struct pipeline_plan {
+  leat::pipeline_options options;
+  std::optional<std::size_t> threads;  ///< for the workers; none: as many as they are good for
+  source_plan source;
+  std::vector<stage_plan> stages;
+  output_plan output;
+
+  [[nodiscard]] element_kind gives() const noexcept;
+  /// True: elements are batches; else records or lines.
+  [[nodiscard]] bool is_batched() const noexcept;
+  /// Of the columns that come out; none where these are records or lines.
+  [[nodiscard]] std::vector<column_facts> columns() const;
+  /// Workers of all stages.
+  [[nodiscard]] std::size_t workers() const noexcept;
+};
+
+/// What a command line says in the place of the file.
+struct plan_changes {
+  std::vector<std::string> files;
+  std::optional<output_plan::kind> output;
+  std::string path;  ///< of the output
+};
+
+/// Makes a plan of a document; what is wrong is added to `found`, and the plan is of no use then.
+/// Nothing is opened.
+[[nodiscard]] pipeline_plan make_plan(const toml_value& document, const plan_changes& changes,
+                                      mistakes& found);
+
+/// Reads the header line of the files if a decoder of the plan needs it, and sets its `decode`.
+///
+/// Errors: a mistake if the header lacks a column, or cannot be read before the records;
+///         leat::failure data_loss if two files have different headers; those of reading a file.
+[[nodiscard]] leat::task<> read_headers(pipeline_plan& plan);
+
+// Parts of it. Each reads a table of the document.
+[[nodiscard]] source_plan read_source(section& s, const std::vector<std::string>& files);
+[[nodiscard]] stage_plan read_stage(section& s, element_kind input);
+/// `kind`: "parse_csv", "parse_example" or "decode_raw".
+[[nodiscard]] decoder_plan read_decoder(section& s, const std::string& kind, element_kind input,
+                                        std::string& text);
+[[nodiscard]] output_plan read_output(section& s, const plan_changes& changes,
+                                      const pipeline_plan& plan);
+
+}  // namespace tool

@@ -1,0 +1,485 @@
+// The stages of a pipeline's file that make columns.
+
+#include <bit>
+#include <limits>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <leat/base/error.hpp>
+#include <leat/codec/csv/csv_decoder.hpp>
+#include <leat/codec/decode_raw.hpp>
+#include <leat/codec/example/decode_json_example.hpp>
+#include <leat/codec/example/example_parser.hpp>
+#include <leat/codec/example/sequence_example_parser.hpp>
+
+#include "plan/pipeline_plan.hpp"
+#include "terminal/status.hpp"
+#include "terminal/text.hpp"
+
+namespace tool {
+namespace {
+
+using form = column_facts::form;
+using leat::dtype;
+using columns = std::vector<column_batch::column>;
+using dtype_choices = std::map<std::string, dtype, std::less<>>;
+
+// The types of that name.
+dtype_choices choices_of(std::initializer_list<dtype> types) {
+  dtype_choices all;
+  for (const dtype type : types) all.emplace(leat::name(type), type);
+  return all;
+}
+
+const dtype_choices csv_types =
+    choices_of({dtype::int32, dtype::int64, dtype::float32, dtype::float64, dtype::string});
+const dtype_choices feature_types = choices_of({dtype::float32, dtype::int64, dtype::string});
+const dtype_choices raw_types = choices_of(
+    {dtype::boolean, dtype::uint8, dtype::int8, dtype::uint16, dtype::int16, dtype::uint32,
+     dtype::int32, dtype::uint64, dtype::int64, dtype::float32, dtype::float64});
+const dtype_choices split_types = choices_of({dtype::int32, dtype::int64});
+
+// The dtype of a column, which has to be said.
+dtype type_of(section& s, const dtype_choices& types) {
+  const std::string* const name = s.choose_name("dtype", types);
+  return name ? types.find(*name)->second : types.begin()->second;
+}
+
+template <class Number>
+void append_numbers(const toml_value& v, std::vector<Number>& to, bool& wrong) {
+  if (const auto* const list = v.as<toml_value::list>()) {
+    for (const toml_value& element : *list) append_numbers(element, to, wrong);
+    return;
+  }
+  const std::int64_t* const n = v.as<std::int64_t>();
+  const double* const x = v.as<double>();
+  if constexpr (std::is_floating_point_v<Number>) {
+    wrong = wrong || (!n && !x);
+    to.push_back(n ? static_cast<Number>(*n) : static_cast<Number>(x ? *x : 0));
+  } else {
+    wrong = wrong || !n || *n < std::numeric_limits<Number>::min() ||
+            *n > std::numeric_limits<Number>::max();
+    to.push_back(n ? static_cast<Number>(*n) : 0);
+  }
+}
+
+void append_texts(const toml_value& v, std::vector<std::string>& to, bool& wrong) {
+  if (const auto* const list = v.as<toml_value::list>()) {
+    for (const toml_value& element : *list) append_texts(element, to, wrong);
+    return;
+  }
+  const std::string* const text = v.as<std::string>();
+  wrong = wrong || !text;
+  to.push_back(text ? *text : std::string());
+}
+
+// The value, or the list of values, under "default", as a tensor of a shape.
+std::optional<leat::tensor> default_of(section& s, dtype type, const leat::shape& shape) {
+  const toml_value* const v = s.find("default");
+  if (!v) return std::nullopt;
+  bool wrong = false;
+  std::optional<leat::tensor> made;
+  const auto make = [&](const auto& values) {
+    wrong = wrong || values.size() != shape.count();
+    if (!wrong) made = leat::tensor::of(shape, std::span(values));
+  };
+  const auto make_numbers = [&]<class Number>(Number) {
+    std::vector<Number> values;
+    append_numbers(*v, values, wrong);
+    make(values);
+  };
+  switch (type) {
+    case dtype::int32: make_numbers(std::int32_t()); break;
+    case dtype::int64: make_numbers(std::int64_t()); break;
+    case dtype::float32: make_numbers(float()); break;
+    case dtype::float64: make_numbers(double()); break;
+    default: {
+      std::vector<std::string> values;
+      append_texts(*v, values, wrong);
+      make(values);
+    }
+  }
+  if (wrong) {
+    s.refuse("default", fmt::format("give {} of type {}", count_text(shape.count(), "value"),
+                                    leat::name(type)));
+  }
+  return made;
+}
+
+// Sizes, each known.
+leat::shape shape_of(section& s, std::string_view key) {
+  std::vector<std::int64_t> sizes;
+  s.read(key, sizes);
+  try {
+    return leat::shape(std::span<const std::int64_t>(sizes));
+  } catch (const leat::failure& e) {
+    s.refuse(key, message_of(e));
+    return {};
+  }
+}
+
+// Under which name a column is found, and in messages.
+std::string column_name(section& s, std::string_view what) {
+  std::string name;
+  if (s.require("name", "the name of the " + std::string(what))) s.read("name", name);
+  if (!name.empty()) s.rename(s.title() + " '" + escaped(name) + "'");
+  return name;
+}
+
+// ---- CSV
+
+leat::csv_column read_csv_column(section& s, std::vector<column_facts>& facts) {
+  leat::csv_column column;
+  column.name = column_name(s, "column");
+  const dtype type = type_of(s, csv_types);
+  const auto value = default_of(s, type, {});
+  column.default_value = value ? *value : leat::tensor(type, {0});
+  s.refuse_others();
+  facts.push_back({column.name, type, form::scalar, std::string(leat::name(type))});
+  return column;
+}
+
+columns named_columns(leat::tensor_tuple from) {
+  const std::vector<std::string> names(from.names().begin(), from.names().end());
+  std::vector<leat::tensor> tensors = std::move(from).take();
+  columns all;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    all.push_back({names[i], std::move(tensors[i])});
+  }
+  return all;
+}
+
+// Where the names of the fields are.
+struct header_place {
+  bool in_files = false;
+  std::optional<std::string> text;
+
+  [[nodiscard]] bool is_known() const noexcept { return in_files || text; }
+};
+
+header_place read_header(section& s, element_kind input) {
+  header_place header;
+  const toml_value* const v = s.find("header");
+  if (!v) return header;
+  if (const auto* const text = v->as<std::string>()) {
+    header.text = *text;
+  } else if (const bool* const in_files = v->as<bool>()) {
+    header.in_files = *in_files;
+    if (*in_files && input != element_kind::lines && input != element_kind::line_batches) {
+      s.refuse("header", "only a source of format \"lines\" has a header: give the header line");
+    }
+  } else {
+    s.refuse_value("header", *v, "true, false or the header line");
+  }
+  return header;
+}
+
+leat::csv_options read_csv_options(section& s, bool has_header) {
+  leat::csv_options options;
+  std::string delimiter(1, options.delimiter);
+  s.read("delimiter", delimiter);
+  if (delimiter.size() != 1) s.refuse("delimiter", "give one character, such as \";\" or \"\\t\"");
+  options.delimiter = delimiter.empty() ? ',' : delimiter.front();
+  s.read("quotes", options.quotes);
+  s.read("na_value", options.na_value);
+  if (has_header && s.has("select")) s.refuse("select", "with header, names select the fields");
+  std::vector<std::int64_t> select;
+  s.read("select", select);
+  for (const std::int64_t field : select) {
+    if (field < 0) s.refuse("select", "fields are counted from 0");
+    options.select.push_back(static_cast<std::size_t>(field));
+  }
+  return options;
+}
+
+decoder_plan::function decode_with(leat::csv_decoder decoder) {
+  return
+      [shared = std::make_shared<leat::csv_decoder>(std::move(decoder))](
+          std::span<const leat::byte_view> lines) { return named_columns(shared->decode(lines)); };
+}
+
+void read_csv(section& s, decoder_plan& plan, element_kind input, std::string& text) {
+  const std::size_t mistakes = s.mistakes_so_far();
+  const header_place header = read_header(s, input);
+  leat::csv_options options = read_csv_options(s, header.is_known());
+  static_cast<void>(s.require("columns", "a list of tables {name, dtype, default}"));
+  std::vector<leat::csv_column> wanted;
+  for (section& column : s.tables("columns", "column")) {
+    wanted.push_back(read_csv_column(column, plan.columns));
+  }
+  text = count_text(wanted.size(), "column") + (header.is_known() ? " by header" : "");
+  if (s.mistakes_so_far() > mistakes) return;  // the decoder would say them once more
+  if (header.text) {
+    plan.decode = decode_with(
+        leat::csv_decoder::for_header(*header.text, std::move(wanted), std::move(options)));
+    return;
+  }
+  plan.decode = decode_with(leat::csv_decoder(wanted, options));  // refuses mistakes
+  if (!header.in_files) return;
+  plan.for_header = [wanted, options](std::string_view line) {
+    return decode_with(leat::csv_decoder::for_header(line, wanted, options));
+  };
+}
+
+// ---- Examples
+
+// Of the name of a column with the numbers of steps.
+constexpr std::string_view length_suffix = ".length";
+
+using feature_reader = leat::feature (*)(section& s, column_facts& facts);
+using feature_readers = std::map<std::string, feature_reader, std::less<>>;
+
+void say(column_facts& facts, dtype type, form shape, std::string text) {
+  facts.type = type;
+  facts.shape = shape;
+  facts.text = fmt::format("{} {}", leat::name(type), text);
+}
+
+leat::feature read_fixed_len(section& s, column_facts& facts) {
+  leat::fixed_len_feature f;
+  f.type = type_of(s, feature_types);
+  const leat::shape shape = shape_of(s, "shape");
+  f.shape = shape;
+  f.default_value = default_of(s, f.type, shape);
+  say(facts, f.type, shape.rank() == 0 ? form::scalar : form::dense,
+      leat::to_string(f.shape.batch_of(leat::unknown_dimension)));
+  return f;
+}
+
+leat::feature read_var_len(section& s, column_facts& facts) {
+  leat::var_len_feature f;
+  f.type = type_of(s, feature_types);
+  say(facts, f.type, form::list, "sparse [?,?]");
+  return f;
+}
+
+leat::feature read_sparse(section& s, column_facts& facts) {
+  leat::sparse_feature f;
+  f.type = type_of(s, feature_types);
+  if (s.require("index_keys", "the features that have the indices")) {
+    s.read("index_keys", f.index_keys);
+  }
+  if (s.require("value_key", "the feature that has the values")) s.read("value_key", f.value_key);
+  if (s.require("size", "the dimensions of one record")) s.read("size", f.size);
+  s.read("already_sorted", f.already_sorted);
+  say(facts, f.type, form::other, fmt::format("sparse, {} dimensions", f.size.size() + 1));
+  return f;
+}
+
+leat::feature read_sequence(section& s, column_facts& facts) {
+  leat::fixed_len_sequence_feature f;
+  f.type = type_of(s, feature_types);
+  f.shape = shape_of(s, "shape");
+  f.allow_missing = true;  // it is how a sequence of none is written
+  s.read("allow_missing", f.allow_missing);
+  f.default_value = default_of(s, f.type, {});
+  say(facts, f.type, form::other,
+      leat::to_string(f.shape.batch_of(leat::unknown_dimension).batch_of(-1)));
+  return f;
+}
+
+leat::ragged_partition read_partition(section& s) {
+  using kind = leat::ragged_partition::kind;
+  static const std::map<std::string, kind, std::less<>> kinds{
+      {"row_splits", kind::row_splits},       {"row_lengths", kind::row_lengths},
+      {"row_starts", kind::row_starts},       {"row_limits", kind::row_limits},
+      {"value_row_ids", kind::value_row_ids}, {"uniform_row_length", kind::uniform_row_length}};
+  leat::ragged_partition p;
+  if (const std::string* const name = s.choose_name("kind", kinds))
+    p.how = kinds.find(*name)->second;
+  if (p.how == kind::uniform_row_length) {
+    if (s.require("length", "the length of a row")) s.read("length", p.length, 1);
+  } else if (s.require("key", "the feature that has the numbers")) {
+    s.read("key", p.key);
+  }
+  s.refuse_others();
+  return p;
+}
+
+leat::feature read_ragged(section& s, column_facts& facts) {
+  leat::ragged_feature f;
+  f.type = type_of(s, feature_types);
+  if (s.has("value_key")) s.read("value_key", f.value_key.emplace());
+  static_cast<void>(s.find("value_key"));
+  for (section& p : s.tables("partitions", "partition")) f.partitions.push_back(read_partition(p));
+  s.choose("row_splits_type", f.row_splits_type, split_types);
+  say(facts, f.type, form::other, "ragged");
+  return f;
+}
+
+const feature_readers features_of_records{{"fixed_len", read_fixed_len},
+                                          {"var_len", read_var_len},
+                                          {"sparse", read_sparse},
+                                          {"fixed_len_sequence", read_sequence},
+                                          {"ragged", read_ragged}};
+
+leat::feature read_lists(section& s, column_facts& facts) {
+  leat::feature f = read_var_len(s, facts);
+  say(facts, facts.type, form::other, "sparse [?,?,?]");
+  return f;
+}
+
+const feature_readers features_of_steps{{"fixed_len_sequence", read_sequence},
+                                        {"var_len", read_lists}};
+
+// Without a kind it is the one called `usual`.
+void read_feature(section& s, const feature_readers& kinds, std::string_view usual,
+                  std::string_view what, leat::feature_map& to, std::vector<column_facts>& facts) {
+  column_facts column;
+  column.name = column_name(s, what);
+  feature_reader read = kinds.find(usual)->second;
+  s.choose("kind", read, kinds);
+  leat::feature f = read(s, column);
+  s.refuse_others();
+  if (!to.emplace(column.name, std::move(f)).second) s.refuse("name", "it is there already");
+  facts.push_back(std::move(column));
+}
+
+// In the order of the declaration.
+columns take_columns(const leat::parsed_features& parsed, const std::vector<column_facts>& wanted) {
+  columns all;
+  for (const column_facts& c : wanted)
+    all.push_back({c.name, parsed.values().find(c.name)->second});
+  return all;
+}
+
+void read_example(section& s, decoder_plan& plan, element_kind input, std::string& text) {
+  const std::size_t mistakes = s.mistakes_so_far();
+  const std::map<std::string, bool, std::less<>> encodings{{"binary", false}, {"json", true}};
+  bool is_json = false;
+  s.choose("encoding", is_json, encodings);
+  if (!is_json && (input == element_kind::lines || input == element_kind::line_batches)) {
+    s.refuse(
+        "lines hold no serialized Examples: say encoding = \"json\", or choose another format "
+        "of the source");
+  }
+  static_cast<void>(s.require("features", "a list of tables {name, dtype, shape, default}"));
+  leat::feature_map features;
+  for (section& f : s.tables("features", "feature")) {
+    read_feature(f, features_of_records, "fixed_len", "feature", features, plan.columns);
+  }
+  text = count_text(features.size(), "feature");
+  if (s.mistakes_so_far() > mistakes) return;  // the parser would say them once more
+  const auto parser = std::make_shared<leat::example_parser>(std::move(features));
+  plan.decode = [parser, is_json, wanted = plan.columns](std::span<const leat::byte_view> records) {
+    if (!is_json) return take_columns(parser->parse(records), wanted);
+    std::vector<std::string_view> texts;
+    for (const leat::byte_view record : records) texts.push_back(leat::as_text(record));
+    const leat::tensor messages = leat::decode_json_example(leat::tensor::of(
+        {static_cast<std::int64_t>(texts.size())}, std::span<const std::string_view>(texts)));
+    std::vector<leat::byte_view> serialized;
+    for (const std::string_view message : messages.strings()) {
+      serialized.push_back(leat::as_bytes(message));
+    }
+    return take_columns(parser->parse(serialized), wanted);
+  };
+}
+
+// The numbers of steps are columns too: "NAME.length".
+void read_sequence_example(section& s, decoder_plan& plan, element_kind input, std::string& text) {
+  const std::size_t mistakes = s.mistakes_so_far();
+  if (input == element_kind::lines || input == element_kind::line_batches) {
+    s.refuse("lines hold no serialized SequenceExamples: choose another format of the source");
+  }
+  leat::feature_map context;
+  leat::feature_map steps;
+  std::vector<column_facts> of_context;
+  std::vector<column_facts> of_steps;
+  std::vector<column_facts> lengths;
+  for (section& f : s.tables("context", "context feature")) {
+    read_feature(f, features_of_records, "fixed_len", "context feature", context, of_context);
+  }
+  for (section& f : s.tables("sequences", "sequence")) {
+    read_feature(f, features_of_steps, "fixed_len_sequence", "sequence", steps, of_steps);
+  }
+  for (const auto& [name, f] : steps) {
+    if (context.contains(name)) {
+      s.refuse("sequences", fmt::format("'{}' is a name of the context already", name));
+    }
+  }
+  if (!s.has("context") && !s.has("sequences")) {
+    s.refuse("give context or sequences: lists of tables {name, dtype, shape, default}");
+  }
+  for (const column_facts& c : of_steps) {
+    if (!std::holds_alternative<leat::fixed_len_sequence_feature>(steps.find(c.name)->second))
+      continue;
+    lengths.push_back({c.name, dtype::int64, form::scalar, "int64 [?]"});
+  }
+  for (const auto* all : {&of_context, &of_steps}) {
+    plan.columns.insert(plan.columns.end(), all->begin(), all->end());
+  }
+  for (const column_facts& c : lengths) {
+    plan.columns.push_back(c);
+    plan.columns.back().name += length_suffix;
+  }
+  text =
+      count_text(context.size(), "context feature") + ", " + count_text(steps.size(), "sequence");
+  if (s.mistakes_so_far() > mistakes) return;  // the parser would say them once more
+  const auto parser =
+      std::make_shared<leat::sequence_example_parser>(std::move(context), std::move(steps));
+  plan.decode = [parser, of_context, of_steps, lengths](std::span<const leat::byte_view> records) {
+    const leat::parsed_sequences parsed = parser->parse(records);
+    columns all = take_columns(parsed.context, of_context);
+    for (auto& c : take_columns(parsed.sequences, of_steps)) all.push_back(std::move(c));
+    for (auto& c : take_columns(parsed.lengths, lengths)) {
+      c.name += length_suffix;
+      all.push_back(std::move(c));
+    }
+    return all;
+  };
+}
+
+// ---- Raw
+
+void read_raw(section& s, decoder_plan& plan, std::string& text) {
+  const std::map<std::string, std::endian, std::less<>> orders{{"little", std::endian::little},
+                                                               {"big", std::endian::big}};
+  leat::raw_options options;
+  const dtype type = type_of(s, raw_types);
+  s.choose("byte_order", options.order, orders);
+  if (s.has("fixed_length")) s.read_size("fixed_length", options.fixed_length.emplace(0));
+  static_cast<void>(s.find("fixed_length"));
+  if (options.fixed_length && *options.fixed_length % leat::size_of(type) != 0) {
+    s.refuse("fixed_length", fmt::format("give a multiple of {}, the bytes of one {}",
+                                         leat::size_of(type), leat::name(type)));
+  }
+  std::string column = "values";
+  s.read("column", column);
+  plan.columns.push_back({column, type, form::dense, fmt::format("{} [?,?]", leat::name(type))});
+  text = std::string(leat::name(type));
+  plan.decode = [column, type, options](std::span<const leat::byte_view> records) {
+    columns all;
+    all.push_back({column, leat::decode_raw(records, type, options)});
+    return all;
+  };
+}
+
+}  // namespace
+
+decoder_plan read_decoder(section& s, const std::string& kind, element_kind input,
+                          std::string& text) {
+  decoder_plan plan;
+  plan.name = kind;
+  s.read("name", plan.name);
+  s.read("workers", plan.workers, 0, 1024);
+  try {
+    if (kind == "parse_csv") {
+      read_csv(s, plan, input, text);
+    } else if (kind == "parse_example") {
+      read_example(s, plan, input, text);
+    } else if (kind == "parse_sequence_example") {
+      read_sequence_example(s, plan, input, text);
+    } else {
+      read_raw(s, plan, text);
+    }
+  } catch (const leat::failure& e) {
+    s.refuse(message_of(e));  // of the decoder
+  }
+  if (plan.workers > 0) text += ", " + count_text(plan.workers, "worker");
+  return plan;
+}
+
+}  // namespace tool

@@ -1,0 +1,174 @@
+// The table [source] of a pipeline's file.
+
+#include <map>
+#include <utility>
+
+#include "input/input_options.hpp"
+#include "plan/pipeline_plan.hpp"
+
+namespace tool {
+namespace {
+
+using choices_of_checks = std::map<std::string, leat::tfrecord_checks, std::less<>>;
+const choices_of_checks checks{{"all", leat::tfrecord_checks::all},
+                               {"header_only", leat::tfrecord_checks::header_only},
+                               {"none", leat::tfrecord_checks::none}};
+const std::map<std::string, leat::shard_by, std::less<>> shares{
+    {"records", leat::shard_by::records}, {"files", leat::shard_by::files}};
+const std::map<std::string, leat::shard_remainder, std::less<>> shard_remainders{
+    {"keep", leat::shard_remainder::keep},
+    {"drop", leat::shard_remainder::drop},
+    {"repeat", leat::shard_remainder::repeat}};
+
+constexpr std::int64_t max_read = std::int64_t{1} << 30;  // read_options::chunk_size
+constexpr std::int64_t max_depth = 1024;
+
+void read_damage(section& s, leat::corruption_options& to) {
+  to.max_reports = UINT64_MAX;
+  s.choose("on_damage", to.policy, damage_policies());
+  s.read("max_reports", to.max_reports, 0);
+}
+
+// What readers of all formats have, but for files in any order.
+template <class Options>
+void read_reading(section& s, Options& to) {
+  to.compression_type.reset();
+  s.choose("compression", to.compression_type, compressions());
+  s.read("max_ratio", to.inflate.max_ratio, 1);
+  s.read_size("max_output", to.inflate.max_output);
+  s.read_size("free_output", to.inflate.free_output, 0);
+  read_damage(s, to.corruption);
+  s.read_size("max_held", to.corruption.max_held, 0);
+  s.read_size("chunk_size", to.read.chunk_size, 1, max_read);
+  s.read("depth", to.read.depth, 1, max_depth);
+  s.read("direct", to.read.direct);
+  s.read("regular_only", to.read.regular_only);
+}
+
+void read_format(section& s, leat::tfrecord_reader_options& to) {
+  s.choose("checks", to.checks, checks);
+  s.read_size("max_record_size", to.max_record_size, 0);
+  s.read("tolerate_truncated_tail", to.tolerate_truncated_tail);
+}
+
+void read_format(section& s, leat::line_reader_options& to) {
+  s.read("skip_header_lines", to.skip_header_lines, 0);
+  s.read_size("max_line_size", to.max_line_size, 0);
+}
+
+void read_format(section& s, leat::fixed_length_reader_options& to) {
+  if (s.require("record_size", "the bytes of a record")) s.read_size("record_size", to.record_size);
+  s.read_size("header_size", to.header_size, 0);
+  s.read_size("footer_size", to.footer_size, 0);
+  s.read_size("hop_size", to.hop_size, 0);
+}
+
+void read_format(section& s, leat::whole_file_reader_options& to) {
+  s.read_size("max_file_size", to.max_file_size, 0);
+}
+
+// What all sources have.
+template <class Source>
+void read_common(section& s, Source& to) {
+  s.read("name", to.name);
+  s.read("files", to.files);
+  const toml_value* const epochs = s.find("num_epochs");
+  const std::string* const text = epochs ? epochs->as<std::string>() : nullptr;
+  if (text && *text == "endless") {
+    to.num_epochs.reset();
+  } else if (text) {
+    s.refuse("num_epochs", "give a whole number of 1 or more, or \"endless\"");
+  } else {
+    s.read("num_epochs", to.num_epochs, 1);
+  }
+  s.read("shuffle", to.shuffle);
+  s.read("seed", to.seed, 0);
+  s.read("world_size", to.world_size, 1, std::int64_t{1} << 32);
+  s.read("rank", to.rank, 0);
+  if (to.rank >= to.world_size) s.refuse("rank", "it is to be below world_size");
+}
+
+template <class Reader>
+leat::file_source<Reader> read_files_of(section& s) {
+  leat::file_source<Reader> source;
+  read_common(s, source);
+  s.read("interleave", source.interleave, 1, 1024);
+  s.read("block", source.block, 1);
+  s.read("readers", source.readers, 0, 1024);
+  read_reading(s, source.reader);
+  read_format(s, source.reader);
+  return source;
+}
+
+indexed_source read_indexed_of(section& s) {
+  indexed_source source;
+  leat::indexed_reader_options& to = source.reader;
+  read_common(s, source);
+  s.choose("shard_by", to.shard.by, shares);
+  s.choose("last", to.shard.last, shard_remainders);
+  s.read("batch_size", to.batch_size, 1);
+  s.read("records_ahead", to.records_ahead, 0);
+  s.read_size("max_bytes", to.max_bytes);
+  s.read("max_open_files", to.max_open_files, 1);
+  s.choose("checks", to.file.checks, checks);
+  s.read_size("max_record_size", to.file.max_record_size, 0);
+  s.read("depth", to.file.depth, 1, max_depth);
+  s.read_size("max_gap", to.file.max_gap, 0);
+  read_damage(s, to.corruption);
+  if (to.corruption.policy == leat::corruption_policy::skip_file) {
+    s.refuse("on_damage", "an index leads to each record: fail, skip or resync");
+  }
+  return source;
+}
+
+}  // namespace
+
+source_plan read_source(section& s, const std::vector<std::string>& files) {
+  using any = source_plan::any;
+  using reader_of = any (*)(section&);
+  static const std::map<std::string, reader_of, std::less<>> formats{
+      {"tfrecord", [](section& t) -> any { return read_files_of<leat::tfrecord_reader>(t); }},
+      {"lines", [](section& t) -> any { return read_files_of<leat::line_reader>(t); }},
+      {"fixed", [](section& t) -> any { return read_files_of<leat::fixed_length_reader>(t); }},
+      {"whole_files", [](section& t) -> any { return read_files_of<leat::whole_file_reader>(t); }},
+      {"indexed", [](section& t) -> any { return read_indexed_of(t); }},
+  };
+  source_plan plan;
+  plan.where = s.where();
+  static_cast<void>(s.find("format"));
+  const std::string* const format =
+      s.has("format") ? s.choose_name("format", formats) : &plan.format;
+  if (!format) return plan;
+  if (files.empty()) static_cast<void>(s.require("files", "a list of files or patterns"));
+  s.rename("[source] of format '" + *format + "'");
+  plan.format = *format;
+  plan.from = formats.find(plan.format)->second(s);
+  s.read("quarantine", plan.quarantine);
+  s.refuse_others();
+  std::visit(
+      [&](auto& source) {
+        if (!files.empty()) source.files = files;
+        for (std::string& file : source.files) file = path_of(std::move(file));
+      },
+      plan.from);
+  return plan;
+}
+
+const std::vector<std::string>& source_plan::files() const {
+  return std::visit(
+      [](const auto& source) -> const std::vector<std::string>& { return source.files; }, from);
+}
+
+std::size_t source_plan::readers() const noexcept {
+  const auto of = [](const auto& source) -> std::size_t {
+    if constexpr (requires { source.readers; }) return source.readers;
+    return 0;
+  };
+  return std::visit(of, from);
+}
+
+const std::string& source_plan::name() const {
+  return std::visit([](const auto& source) -> const std::string& { return source.name; }, from);
+}
+
+}  // namespace tool

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <leat/base/clock.hpp>
+
+#include "plan/toml_document.hpp"
+
+namespace tool {
+
+using mistakes = std::vector<mistake>;
+
+/// The title of a whole document.
+inline constexpr std::string_view document_title = "the file";
+
+/// A table of a TOML document that is read key by key. What is wrong is noted, and reading goes on,
+/// so that all mistakes are said at once: what is read into keeps its value then.
+///
+///     section s(value, "[source]", found);
+///     s.read("interleave", source.interleave, 1, 1024);
+///     s.refuse_others();
+class section {
+ public:
+  /// `title`: what messages call it. Both arguments must outlive the section.
+  section(const toml_value& table, std::string title, mistakes& found);
+
+  [[nodiscard]] bool has(std::string_view key) const noexcept;
+  /// The value of a key; null where it is missing.
+  [[nodiscard]] const toml_value* find(std::string_view key);
+  /// The same of a key that has to be there; `what` says what is to be given.
+  [[nodiscard]] const toml_value* require(std::string_view key, std::string_view what);
+
+  void read(std::string_view key, bool& to);
+  void read(std::string_view key, std::string& to);
+  void read(std::string_view key, std::vector<std::string>& to);
+  void read(std::string_view key, std::vector<std::int64_t>& to);
+
+  /// A whole number from `least` to `most`.
+  template <class Number>
+  void read(std::string_view key, Number& to, std::int64_t least,
+            std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
+    if (const auto n = number(key, least, most)) to = static_cast<Number>(*n);
+  }
+
+  /// Bytes: a whole number, or a text with a unit, "16 MiB".
+  template <class Number>
+  void read_size(std::string_view key, Number& to, std::int64_t least = 1,
+                 std::int64_t most = std::int64_t{1} << 62) {
+    if (const auto n = size(key, least, most)) to = static_cast<Number>(*n);
+  }
+
+  /// A time with its unit, "1.5 s".
+  void read_duration(std::string_view key, std::optional<leat::time_span>& to);
+
+  /// One of some names, a map from them to what they mean.
+  template <class Value, class Choices>
+  void choose(std::string_view key, Value& to, const Choices& choices) {
+    if (!find(key)) return;
+    if (const std::string* const name = choose_name(key, choices)) to = choices.find(*name)->second;
+  }
+  /// The name itself, of a key that has to be there; null where it is missing or not one of these.
+  template <class Choices>
+  [[nodiscard]] const std::string* choose_name(std::string_view key, const Choices& choices) {
+    std::vector<std::string_view> names;
+    for (const auto& [known, meaning] : choices) names.push_back(known);
+    return choose_one(key, names);
+  }
+
+  /// The tables of a list; `what` is what each of them is.
+  [[nodiscard]] std::vector<section> tables(std::string_view key, std::string_view what);
+
+  /// Notes every key that nobody has asked for.
+  void refuse_others();
+
+  /// Notes a mistake in the value of a key, or in all of this.
+  void refuse(std::string_view key, std::string_view why);
+  void refuse(const std::string& why);
+  /// Notes that the value `v` of a key is not what is wanted.
+  void refuse_value(std::string_view key, const toml_value& v, std::string_view wanted);
+
+  /// Mistakes that were noted so far, in the whole document.
+  [[nodiscard]] std::size_t mistakes_so_far() const noexcept { return mistakes_.size(); }
+
+  [[nodiscard]] const std::string& title() const noexcept { return title_; }
+  void rename(std::string title) { title_ = std::move(title); }
+  [[nodiscard]] text_place where() const noexcept { return value_.where; }
+
+ private:
+  [[nodiscard]] const toml_value* look_up(std::string_view key) const noexcept;
+  [[nodiscard]] std::optional<std::int64_t> number(std::string_view key, std::int64_t least,
+                                                   std::int64_t most);
+  [[nodiscard]] std::optional<std::int64_t> size(std::string_view key, std::int64_t least,
+                                                 std::int64_t most);
+  [[nodiscard]] const std::string* choose_one(std::string_view key,
+                                              const std::vector<std::string_view>& names);
+  const toml_value& value_;
+  std::string title_;
+  mistakes& mistakes_;
+  std::set<std::string, std::less<>> known_;  // keys that were asked for
+};
+
+}  // namespace tool

@@ -1,0 +1,75 @@
+#include "terminal/output.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+#include "terminal/progress.hpp"
+#include "terminal/status.hpp"
+#include "terminal/text.hpp"
+
+namespace tool {
+namespace {
+
+constexpr std::size_t piece = std::size_t{64} << 10;
+
+// False: errno says why not.
+bool write_all(int descriptor, std::string_view text) noexcept {
+  while (!text.empty()) {
+    const ssize_t n = ::write(descriptor, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string line_of(const json& object) {
+  return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+void add_member(json& object, const std::string& name, json value) {
+  object.get_ref<json::object_t&>().emplace_back(name, std::move(value));
+}
+
+void output::write(std::string_view text) {
+  waiting_ += text;
+  static const bool terminal = ::isatty(STDOUT_FILENO) != 0;
+  if (waiting_.size() >= piece || (terminal && text.ends_with('\n'))) flush();
+}
+
+void output::write_line(const json& object) { write(line_of(object)); }
+
+void output::flush() {
+  const std::string text = std::exchange(waiting_, {});
+  if (text.empty()) return;
+  hide_progress();
+  if (write_all(STDOUT_FILENO, text)) return;
+  if (errno == EPIPE) throw ended_by_signal{SIGPIPE};
+  throw std::system_error(errno, std::generic_category(), "standard output: cannot write");
+}
+
+palette::palette(colors when) : on_(when == colors::always) {
+  if (when != colors::automatic) return;
+  const char* const objection = std::getenv("NO_COLOR");
+  const char* const terminal = std::getenv("TERM");
+  on_ = ::isatty(STDOUT_FILENO) != 0 && (!objection || !*objection) && terminal &&
+        std::string_view(terminal) != "dumb";
+}
+
+std::string palette::paint(std::string_view color, std::string_view text) const {
+  if (!on_) return std::string(text);
+  return "\x1b[" + std::string(color) + "m" + std::string(text) + "\x1b[0m";
+}
+
+void complain(std::string_view text) {
+  hide_progress();
+  write_all(STDERR_FILENO, "leat: " + harmless(text) + "\n");
+}
+
+}  // namespace tool
