@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include <leat/leat.hpp>
+#include <leat/sim.hpp>
 
 namespace {
 

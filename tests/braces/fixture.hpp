@@ -20,6 +20,8 @@
 #include <vector>
 
 #include "leat/leat.hpp"
+#include "leat/sim.hpp"
+#include "leat/tensorflow.hpp"
 #include "support/temp_dir.hpp"
 
 namespace leat_braces {

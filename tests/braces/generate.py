@@ -46,7 +46,7 @@ def sample(type_):
 class Tests:
     def __init__(self, include, fixture):
         self.structs, self.functions = headers.read(include)
-        text = ''.join(p.read_text() for p in sorted(Path(include).glob('*/*.hpp')))
+        text = ''.join(p.read_text() for p in sorted(Path(include).rglob('*.hpp')))
         self.aliases = sorted(set(re.findall(r'using options = (\w+);', text)))
         self.macros = set(re.findall(r'#define (CALL_\w+)\(', fixture))
         self.needed = dict(re.findall(r'// needs (\w+) (.*)', fixture))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Each folder lists in its meson.build the headers, sources and test cases that it has, sorted; and leat.hpp includes
-every public header."""
+"""Each folder lists in its meson.build the headers, sources and test cases that it has, sorted; leat/LAYER.hpp includes
+the public headers of its layer, but those of tensorflow.hpp; leat.hpp includes the layers."""
 
 import pathlib
 import re
@@ -43,10 +43,22 @@ for layer in layers:
         check_list(folder, {c.name for c in folder.glob('*_test.cpp')}, '_test.cpp')
 
 public = {str(h.relative_to(include)) for h in include.rglob('*.hpp')
-          if h.parent.name != 'detail' and h.parent != include}
-umbrella = re.findall(r'#include "leat/([^"]+)"', (include / 'leat.hpp').read_text())
-found += [f'leat.hpp does not include {h}' for h in sorted(public - APART - set(umbrella))]
-found += [f'leat.hpp includes {h}' for h in sorted(set(umbrella) - (public - APART))]
+          if h.parent.name != 'detail' and h.parent != include} - APART
+
+
+def included(header):
+    return re.findall(r'#include "leat/([^"]+)"', (include / header).read_text())
+
+
+parity = set(included('tensorflow.hpp'))
+found += [f'tensorflow.hpp includes {h}' for h in sorted(parity - public)]
+layers = sorted({h.split('/')[0] for h in public})
+for layer in layers:
+    wanted = {h for h in public - parity if h.startswith(layer + '/')}
+    found += [f'{layer}.hpp does not include {h}' for h in sorted(wanted - set(included(f'{layer}.hpp')))]
+    found += [f'{layer}.hpp includes {h}' for h in sorted(set(included(f'{layer}.hpp')) - wanted)]
+if set(included('leat.hpp')) != {f'{layer}.hpp' for layer in layers} - {'sim.hpp'}:
+    found.append('leat.hpp has to include the header of each layer but sim')
 
 print('\n'.join(found))
 sys.exit(1 if found else 0)

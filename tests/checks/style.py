@@ -11,7 +11,7 @@ CODE = {'.hpp', '.cpp'}
 MAX_COLUMNS = 100
 MAX_LINES = {'.hpp': 400, '.cpp': 500}
 LOOSE = re.compile(r'\b(TODO(?!\((perf|later)\):)|FIXME|XXX|HACK)\b')  # style: words
-OF_CASES = re.compile(r'tests/\w+/\w+_test\.cpp')
+OF_CASES = re.compile(r'tests/(\w+/)+\w+_test\.cpp')
 EXPENSIVE = re.compile(r'\s*#\s*include\s*[<"](asio\.hpp|liburing\.h)[>"]')
 
 

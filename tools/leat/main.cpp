@@ -13,9 +13,9 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
+#include "command/commands.hpp"
 #include "input/input_options.hpp"
 #include "option_names.hpp"
-#include "program.hpp"
 #include "terminal/signals.hpp"
 
 namespace tool {

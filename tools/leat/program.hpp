@@ -32,21 +32,6 @@ struct program {
   void advise() const;
 };
 
-/// The subcommands. Each adds itself, with its options, and sets `run` when it is named.
-void add_cat(CLI::App& app, program& p);
-void add_head(CLI::App& app, program& p);
-void add_count(CLI::App& app, program& p);
-void add_stat(CLI::App& app, program& p);
-void add_verify(CLI::App& app, program& p);
-void add_index(CLI::App& app, program& p);
-void add_convert(CLI::App& app, program& p);
-void add_repair(CLI::App& app, program& p);
-void add_report(CLI::App& app, program& p);
-void add_checkpoints(CLI::App& app, program& p);
-void add_doctor(CLI::App& app, program& p);
-void add_run(CLI::App& app, program& p);
-void add_bench(CLI::App& app, program& p);
-
 /// A subcommand with the options that all have: --json.
 [[nodiscard]] CLI::App* add_command(CLI::App& app, program& p, const std::string& name,
                                     const std::string& what);

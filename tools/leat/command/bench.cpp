@@ -18,8 +18,8 @@
 #include <leat/base/random.hpp>
 #include <leat/io/file/file.hpp>
 
+#include "command/commands.hpp"
 #include "input/input_options.hpp"
-#include "program.hpp"
 #include "report/ring_probe.hpp"
 #include "terminal/numbers.hpp"
 #include "terminal/text.hpp"

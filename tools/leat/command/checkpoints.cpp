@@ -17,9 +17,9 @@
 #include <leat/train/checkpoint/checkpoint_directory.hpp>
 #include <leat/train/checkpoint/directory_lock.hpp>
 
+#include "command/commands.hpp"
 #include "input/checkpoint_info.hpp"
 #include "input/input_options.hpp"
-#include "program.hpp"
 #include "terminal/numbers.hpp"
 #include "terminal/text.hpp"
 

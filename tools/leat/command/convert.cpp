@@ -13,11 +13,11 @@
 #include <leat/io/reader/fixed_length_reader.hpp>
 #include <leat/io/reader/line_reader.hpp>
 
+#include "command/commands.hpp"
 #include "input/csv_rows.hpp"
 #include "input/input_options.hpp"
 #include "output/csv_sink.hpp"
 #include "output/record_sink.hpp"
-#include "program.hpp"
 #include "terminal/numbers.hpp"
 #include "terminal/progress.hpp"
 #include "terminal/signals.hpp"

@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "command/commands.hpp"
 #include "input/file_summary.hpp"
 #include "input/for_each_file.hpp"
 #include "input/input_options.hpp"
-#include "program.hpp"
 #include "terminal/text.hpp"
 
 namespace tool {

@@ -25,7 +25,7 @@
 #include <leat/base/error.hpp>
 #include <leat/io/backend/file_backend.hpp>
 
-#include "program.hpp"
+#include "command/commands.hpp"
 #include "report/ring_probe.hpp"
 #include "terminal/text.hpp"
 

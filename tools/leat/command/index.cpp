@@ -8,10 +8,10 @@
 #include <leat/base/error.hpp>
 #include <leat/io/index/tfrecord_index_file.hpp>
 
+#include "command/commands.hpp"
 #include "input/for_each_file.hpp"
 #include "input/input_options.hpp"
 #include "output/record_sink.hpp"
-#include "program.hpp"
 #include "terminal/text.hpp"
 
 namespace tool {

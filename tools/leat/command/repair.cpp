@@ -12,9 +12,9 @@
 #include <leat/base/error.hpp>
 #include <leat/io/writer/tfrecord_appender.hpp>
 
+#include "command/commands.hpp"
 #include "input/input_options.hpp"
 #include "output/record_sink.hpp"
-#include "program.hpp"
 #include "terminal/progress.hpp"
 #include "terminal/signals.hpp"
 #include "terminal/text.hpp"

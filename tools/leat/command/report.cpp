@@ -11,10 +11,10 @@
 #include <leat/base/error.hpp>
 #include <leat/train/summary/event_reader.hpp>
 
+#include "command/commands.hpp"
 #include "input/for_each_file.hpp"
 #include "input/input_options.hpp"
 #include "output/record_sink.hpp"
-#include "program.hpp"
 #include "report/report_page.hpp"
 #include "terminal/numbers.hpp"
 #include "terminal/signals.hpp"

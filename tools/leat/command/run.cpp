@@ -19,11 +19,11 @@
 #include <leat/io/reader/whole_file_reader.hpp>
 #include <leat/pipeline/metrics/stage_metrics.hpp>
 
+#include "command/commands.hpp"
 #include "input/input_options.hpp"
 #include "plan/batch_sink.hpp"
 #include "plan/build_pipeline.hpp"
 #include "plan/run_report.hpp"
-#include "program.hpp"
 #include "terminal/numbers.hpp"
 #include "terminal/progress.hpp"
 #include "terminal/signals.hpp"

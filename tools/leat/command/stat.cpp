@@ -10,11 +10,11 @@
 #include <leat/base/error.hpp>
 #include <leat/io/index/tfrecord_index_file.hpp>
 
+#include "command/commands.hpp"
 #include "input/example_text.hpp"
 #include "input/file_summary.hpp"
 #include "input/for_each_file.hpp"
 #include "input/input_options.hpp"
-#include "program.hpp"
 #include "terminal/numbers.hpp"
 #include "terminal/text.hpp"
 

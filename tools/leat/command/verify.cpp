@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "command/commands.hpp"
 #include "input/for_each_file.hpp"
 #include "input/input_options.hpp"
-#include "program.hpp"
 #include "terminal/numbers.hpp"
 #include "terminal/progress.hpp"
 #include "terminal/text.hpp"

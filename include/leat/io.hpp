@@ -1,0 +1,26 @@
+#pragma once
+
+// Files, and readers and writers of records.
+
+#include "leat/io/backend/file_backend.hpp"
+#include "leat/io/file/file.hpp"
+#include "leat/io/file/match_files.hpp"
+#include "leat/io/index/epoch_order.hpp"
+#include "leat/io/index/indexed_reader.hpp"
+#include "leat/io/index/indexed_reader_state.hpp"
+#include "leat/io/index/record_selection.hpp"
+#include "leat/io/index/tfrecord_file.hpp"
+#include "leat/io/index/tfrecord_index_file.hpp"
+#include "leat/io/reader/corruption.hpp"
+#include "leat/io/reader/fixed_length_reader.hpp"
+#include "leat/io/reader/line_reader.hpp"
+#include "leat/io/reader/quarantine_log.hpp"
+#include "leat/io/reader/record_batch.hpp"
+#include "leat/io/reader/record_reader.hpp"
+#include "leat/io/reader/tfrecord_reader.hpp"
+#include "leat/io/reader/whole_file_reader.hpp"
+#include "leat/io/reader/whole_files.hpp"
+#include "leat/io/stream/read_options.hpp"
+#include "leat/io/writer/sharded_tfrecord_writer.hpp"
+#include "leat/io/writer/tfrecord_appender.hpp"
+#include "leat/io/writer/tfrecord_writer.hpp"

@@ -1,0 +1,11 @@
+#pragma once
+
+// Worlds made of a seed, in virtual time, for tests.
+
+#include "leat/sim/allocation_faults.hpp"
+#include "leat/sim/decision_source.hpp"
+#include "leat/sim/file_system/file_system.hpp"
+#include "leat/sim/virtual_scheduler.hpp"
+#include "leat/sim/world/delivery_log.hpp"
+#include "leat/sim/world/sweep.hpp"
+#include "leat/sim/world/world.hpp"

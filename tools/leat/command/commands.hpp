@@ -1,0 +1,24 @@
+#pragma once
+
+#include <CLI/App.hpp>
+
+#include "program.hpp"
+
+namespace tool {
+
+/// The subcommands. Each adds itself, with its options, and sets `run` when it is named.
+void add_cat(CLI::App& app, program& p);
+void add_head(CLI::App& app, program& p);
+void add_count(CLI::App& app, program& p);
+void add_stat(CLI::App& app, program& p);
+void add_verify(CLI::App& app, program& p);
+void add_index(CLI::App& app, program& p);
+void add_convert(CLI::App& app, program& p);
+void add_repair(CLI::App& app, program& p);
+void add_report(CLI::App& app, program& p);
+void add_checkpoints(CLI::App& app, program& p);
+void add_doctor(CLI::App& app, program& p);
+void add_run(CLI::App& app, program& p);
+void add_bench(CLI::App& app, program& p);
+
+}  // namespace tool
