@@ -109,9 +109,6 @@ struct process_state {
   std::vector<wait_cycle> cycles = {};
 };
 
-/// The name of a task, or the place where it was spawned.
-[[nodiscard]] std::string name_of(const context& task);
-
 [[nodiscard]] place place_of(const std::source_location& where);
 
 }  // namespace leat::detail
