@@ -165,7 +165,7 @@ int main(int argc, char** argv) {
   }
   if (r.workload.starts_with("queue/suspended-")) {
     const bool frames_only = r.workload == "queue/suspended-frame";
-    const leat::detail::frames_uncached counted;  // by malloc
+    const leat::detail::frame_cache_bypass counted;  // by malloc
     const double bytes = leat::sync_wait(suspended_memory(100'000, frames_only));
     return bench::report(r, "leat", bytes, "bytes/task");
   }

@@ -113,7 +113,7 @@ int main(int argc, char** argv) {
     return bench::report(r, "leat", leat::sync_wait(stop(100'000, loop)) * 1e3, "ms");
   }
   if (r.workload == "task/spawned-memory") {
-    const leat::detail::frames_uncached counted;  // by malloc
+    const leat::detail::frame_cache_bypass counted;  // by malloc
     return bench::report(r, "leat", leat::sync_wait(spawned_memory(r.items)), "bytes/task");
   }
   if (r.workload.starts_with("task/ping-pong")) {

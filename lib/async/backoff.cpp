@@ -29,7 +29,7 @@ backoff::backoff(retry_policy policy)
 }
 
 bool backoff::may_pass(const std::exception_ptr& error) const noexcept {
-  return policy_.attempts > 1 && is_one_of(error, policy_.retried);
+  return policy_.attempts > 1 && has_any_code(error, policy_.retried);
 }
 
 std::optional<duration> backoff::next(const std::exception_ptr& error) {

@@ -34,7 +34,7 @@ condition_wait::~condition_wait() {
   bool ended = true;
   // acquire: a wait that has ended does not touch the scope, which may be gone.
   if (linked_.load(std::memory_order_acquire)) [[unlikely]] {
-    const detail::lock_guard lock(scope_.mutex_);
+    const detail::thread_lock lock(scope_.mutex_);
     ended = !linked_.load(std::memory_order_relaxed);
     if (!ended) scope_.unlink(*this);
   }
@@ -58,7 +58,7 @@ bool condition_wait::start() {
   if (deadline_ != no_deadline) home_->add_timer(alarm_, deadline_);
   begin_wait();
   {
-    const detail::lock_guard lock(scope_.mutex_);
+    const detail::thread_lock lock(scope_.mutex_);
     if (!scope_.holds(conditions_)) {
       if (!stop_requested() || (conditions_ & task_scope::idle) != 0) {
         link_into_scope();
@@ -73,7 +73,7 @@ bool condition_wait::start() {
 
 void condition_wait::end(outcome result) noexcept {
   {
-    const detail::lock_guard lock(scope_.mutex_);
+    const detail::thread_lock lock(scope_.mutex_);
     if (!linked_.load(std::memory_order_relaxed)) return;
     scope_.unlink(*this);
     result_ = result;
@@ -109,7 +109,7 @@ void condition_wait::inspect(const wait& w, wait_object& object) {
   const task_scope& scope = self.scope_;
   object.type = scope.kind();
   object.name = scope.name();
-  const detail::lock_guard lock(scope.mutex_);
+  const detail::thread_lock lock(scope.mutex_);
   const bool linked = self.linked_.load(std::memory_order_relaxed);
   if (!linked || (self.conditions_ & task_scope::idle) == 0) return;  // no task has to end
   object.scope = scope.number();

@@ -108,7 +108,7 @@ std::size_t task_scope::find_some_on(const scheduler& home, std::span<context*> 
   const std::lock_guard lock(detail::scope_registry::mutex());
   task_scope* s = detail::scope_registry::first();
   for (; s && count == 0; s = detail::scope_registry::next(*s)) {
-    const detail::lock_guard scope_lock(s->mutex_);
+    const detail::thread_lock scope_lock(s->mutex_);
     for (context* c = s->children_; c && count < found.size(); c = c->following_) {
       if (c->home_ == &home) found[count++] = c;
     }

@@ -90,7 +90,7 @@ void condition_wait::select_in(detail::selection& s, int index) noexcept {
 }
 
 bool condition_wait::holds_now() const noexcept {
-  const detail::lock_guard lock(scope_.mutex_);
+  const detail::thread_lock lock(scope_.mutex_);
   return scope_.holds(conditions_);
 }
 
@@ -99,14 +99,14 @@ bool condition_wait::begin_selected() noexcept {
     result_ = outcome::own;
     return claim();
   }
-  const detail::lock_guard lock(scope_.mutex_);
+  const detail::thread_lock lock(scope_.mutex_);
   if (scope_.holds(conditions_)) return claim();
   link_into_scope();
   return false;
 }
 
 void condition_wait::withdraw() noexcept {
-  const detail::lock_guard lock(scope_.mutex_);
+  const detail::thread_lock lock(scope_.mutex_);
   if (linked_.load(std::memory_order_relaxed)) scope_.unlink(*this);
 }
 

@@ -12,14 +12,14 @@ void task_group::wait_join(std::source_location where) {
 void task_group::task_failed(std::exception_ptr error) noexcept {
   if (stop_requested() && to_error_code(error) == errc::cancelled) return;
   {
-    const detail::lock_guard lock(error_mutex_);
+    const detail::thread_lock lock(error_mutex_);
     if (!first_error_) first_error_ = std::move(error);
   }
   request_stop();
 }
 
 std::exception_ptr task_group::first_error() const noexcept {
-  const detail::lock_guard lock(error_mutex_);
+  const detail::thread_lock lock(error_mutex_);
   return first_error_;
 }
 

@@ -75,7 +75,7 @@ void task_scope::drop_notice(work_item& item) noexcept {
   auto& self = static_cast<notice&>(item);
   scheduler& where = self.home;
   {
-    const detail::lock_guard lock(self.scope.mutex_);
+    const detail::thread_lock lock(self.scope.mutex_);
     self.on_its_way = false;
     self.next = nullptr;
   }
@@ -109,7 +109,7 @@ task_scope::~task_scope() {
   if (!is_idle()) [[unlikely]]
     detail::scope_destroyed(*this);
   {
-    const detail::lock_guard lock(mutex_);
+    const detail::thread_lock lock(mutex_);
     LEAT_ASSERT(waiters_ == nullptr, "a task scope was destroyed while somebody waits on it");
   }
   detail::scope_registry::remove(*this);
@@ -120,7 +120,7 @@ bool task_scope::request_scope_stop() noexcept {
   work_list satisfied;
   std::stop_source source(std::nostopstate);
   {
-    const detail::lock_guard lock(mutex_);
+    const detail::thread_lock lock(mutex_);
     // release: pairs with stop_requested().
     if (stopped_.exchange(true, std::memory_order_acq_rel)) return false;
     for (const auto& n : notices_) {
@@ -135,7 +135,7 @@ bool task_scope::request_scope_stop() noexcept {
     source = stop_;
   }
   {
-    const detail::pre_emption::barred while_callbacks_run;
+    const detail::preemption_hook::disabled while_callbacks_run;
     source.request_stop();
   }
   while (work_item* item = notices.pop_front()) static_cast<notice*>(item)->home.post(*item);
@@ -145,7 +145,7 @@ bool task_scope::request_scope_stop() noexcept {
 }
 
 void task_scope::reset_stop() {
-  const detail::lock_guard lock(mutex_);
+  const detail::thread_lock lock(mutex_);
   stop_ = std::stop_source();
   stopped_.store(false, std::memory_order_release);
 }
@@ -168,7 +168,7 @@ bool task_scope::cancel_some_waits(notice& n) noexcept {
   std::size_t count = 0;
   bool more = false;
   {
-    const detail::lock_guard lock(mutex_);
+    const detail::thread_lock lock(mutex_);
     if (std::exchange(n.begins, false)) n.go_on_at(children_);
     if (!stopped_.load(std::memory_order_relaxed)) n.next = nullptr;  // taken back meanwhile
     for (; n.next && count < waits.size(); n.go_on_at(n.next->following_)) {
@@ -204,7 +204,7 @@ inline void task_scope::add_child(context& c, notice& n) noexcept {
 
 // False: a stop could not reach the task's scheduler yet.
 inline bool task_scope::add_if_known(context& c) noexcept {
-  const detail::lock_guard lock(mutex_);
+  const detail::thread_lock lock(mutex_);
   notice* const n = find_notice(*c.home_);
   if (n) add_child(c, *n);
   return n != nullptr;
@@ -212,14 +212,14 @@ inline bool task_scope::add_if_known(context& c) noexcept {
 
 void task_scope::add_with_notice(context& c) {
   auto fresh = std::make_unique<notice>(*this, *c.home_);
-  const detail::lock_guard lock(mutex_);
+  const detail::thread_lock lock(mutex_);
   notice* n = find_notice(*c.home_);  // two threads may have come here
   if (!n) n = notices_.emplace_back(std::move(fresh)).get();
   add_child(c, *n);
 }
 
 bool task_scope::has_task_on(const scheduler& s) const noexcept {
-  const detail::lock_guard lock(mutex_);
+  const detail::thread_lock lock(mutex_);
   for (const context* c = children_; c; c = c->following_) {
     if (c->home_ == &s) return true;
   }
@@ -270,7 +270,7 @@ inline void task_scope::leave_now(context& c, std::exception_ptr error) noexcept
     scope.task_failed(std::move(error));
   work_list satisfied;
   {
-    const detail::lock_guard lock(scope.mutex_);
+    const detail::thread_lock lock(scope.mutex_);
     (self->previous_ ? self->previous_->following_ : scope.children_) = self->following_;
     if (self->following_) self->following_->previous_ = self->previous_;
     notice& n = *scope.find_notice(home);
@@ -293,29 +293,29 @@ void task_scope::finish(context& c) noexcept {
 }
 
 std::size_t task_scope::live_tasks() const noexcept {
-  const detail::lock_guard lock(mutex_);
+  const detail::thread_lock lock(mutex_);
   return tasks_;
 }
 
 task_id task_scope::next_id() noexcept {
-  const detail::lock_guard lock(mutex_);
+  const detail::thread_lock lock(mutex_);
   return {number_, ++spawned_};
 }
 
 bool task_scope::is_idle() const noexcept {
-  const detail::lock_guard lock(mutex_);
+  const detail::thread_lock lock(mutex_);
   return tasks_ == 0 && held_ == 0;
 }
 
 void task_scope::hold() noexcept {
-  const detail::lock_guard lock(mutex_);
+  const detail::thread_lock lock(mutex_);
   ++held_;
 }
 
 void task_scope::release() noexcept {
   work_list satisfied;
   {
-    const detail::lock_guard lock(mutex_);
+    const detail::thread_lock lock(mutex_);
     --held_;
     satisfied = take_satisfied();
   }
@@ -367,14 +367,14 @@ bool task_scope::block_until(unsigned conditions, time_point deadline,
   sleeper self(*this, conditions, deadline, where);
   self.run_ = [](work_item& item) noexcept { static_cast<sleeper&>(item).parker.unpark(); };
   {
-    const detail::lock_guard lock(mutex_);
+    const detail::thread_lock lock(mutex_);
     if (holds(conditions)) return true;
     self.link_into_scope();
   }
   const detail::thread_place::blocked here(self);
   if (self.parker.park_until(deadline)) return true;
   {
-    const detail::lock_guard lock(mutex_);
+    const detail::thread_lock lock(mutex_);
     if (self.linked_.load(std::memory_order_relaxed)) {
       unlink(self);
       return false;
@@ -386,7 +386,7 @@ bool task_scope::block_until(unsigned conditions, time_point deadline,
 
 void task_scope::when_idle(condition_wait& w) noexcept {
   {
-    const detail::lock_guard lock(mutex_);
+    const detail::thread_lock lock(mutex_);
     if (!holds(idle)) {
       w.link_into_scope();
       return;

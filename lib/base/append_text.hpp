@@ -9,7 +9,7 @@ namespace leat::detail {
 /// Adds words and numbers to a text. For texts that are made often: a stream costs thousands of
 /// instructions before it has written a word.
 template <class... Parts>
-void append(std::string& text, const Parts&... parts) {
+void append_text(std::string& text, const Parts&... parts) {
   const auto add = [&text](const auto& part) {
     if constexpr (std::integral<std::remove_cvref_t<decltype(part)>>) {
       text += std::to_string(part);

@@ -59,7 +59,7 @@ bool biased_mutex::lock_shared_with_others() noexcept {
   const void* owner = owner_.load(std::memory_order_relaxed);
   if (owner == nullptr) {
     // Simulated threads are one to the OS: each of them is somebody else.
-    const bool can_own = !pre_emption::simulated() && have_membarrier();
+    const bool can_own = !preemption_hook::is_simulated() && have_membarrier();
     const void* const self = can_own ? this_thread() : this;
     if (owner_.compare_exchange_strong(owner, self, std::memory_order_relaxed)) {
       if (self != this) return lock();

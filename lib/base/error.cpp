@@ -12,7 +12,7 @@ namespace leat {
 namespace {
 
 // What a code of another category means in ours; unknown where there is no better name.
-errc meaning(const std::error_code& ec) noexcept {
+errc to_errc(const std::error_code& ec) noexcept {
   if (!ec) return errc{};  // success, in every category
   if (ec.category() == error_category()) return static_cast<errc>(ec.value());
   if (ec == asio::error::operation_aborted) return errc::cancelled;
@@ -93,7 +93,7 @@ class category_impl final : public std::error_category {
   }
 
   bool equivalent(const std::error_code& ec, int condition) const noexcept override {
-    return meaning(ec) == static_cast<errc>(condition);
+    return to_errc(ec) == static_cast<errc>(condition);
   }
 };
 

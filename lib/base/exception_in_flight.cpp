@@ -52,7 +52,7 @@ bool read(std::uintptr_t from, void* to, std::size_t size) noexcept {
 // std::rethrow_exception(), and so a co_await, throws a dependent exception. Its header holds the
 // address of the primary exception's object where a primary one holds its type, and has no
 // reference count.
-std::uintptr_t primary_of(const exception_header& dependent) noexcept {
+std::uintptr_t find_primary(const exception_header& dependent) noexcept {
   const auto object = reinterpret_cast<std::uintptr_t>(dependent.type);
   exception_header header;
   if (dependent.handler_count != 0 || object < sizeof(header)) return 0;
@@ -62,7 +62,7 @@ std::uintptr_t primary_of(const exception_header& dependent) noexcept {
 
 // The address of the exception object if `word` points to the unwind header of an exception that is
 // in flight; 0 otherwise.
-std::uintptr_t object_of(std::uintptr_t word) noexcept {
+std::uintptr_t find_object(std::uintptr_t word) noexcept {
   if (word == 0 || word % alignof(_Unwind_Exception) != 0) return 0;
   std::uint64_t exception_class = 0;
   if (!read(word, &exception_class, sizeof(exception_class))) return 0;
@@ -71,7 +71,7 @@ std::uintptr_t object_of(std::uintptr_t word) noexcept {
   exception_header header;
   int references = 0;
   if (!read(begin, &header, sizeof(header))) return 0;
-  if (exception_class == dependent_class) return primary_of(header);
+  if (exception_class == dependent_class) return find_primary(header);
   if (!read(begin - reference_count_size, &references, sizeof(references))) return 0;
   // A stale pointer leads to an exception that was freed, and one in a catch block has a handler.
   if (references < 1 || header.handler_count != 0 || !header.type) return 0;
@@ -101,7 +101,7 @@ void print_exception_in_flight() noexcept {
   for (std::size_t i = 0; i < searched_words; ++i, at += sizeof(void*)) {
     std::uintptr_t word = 0;
     if (!read(at, &word, sizeof(word))) break;
-    if (const std::uintptr_t object = object_of(word)) return print(object);
+    if (const std::uintptr_t object = find_object(word)) return print(object);
   }
 #endif
   std::fputs("leat: an exception was propagating\n", stderr);

@@ -17,17 +17,17 @@ namespace {
 constexpr bool sanitized = LEAT_ASAN || LEAT_TSAN;
 
 // Bytes kept for each thread: some 15,000 small tasks at once.
-constexpr std::size_t budget = std::size_t{4} << 20;
+constexpr std::size_t max_cached_bytes = std::size_t{4} << 20;
 
 // Blocks that go to and fro between a thread and the slabs at a time, at most.
-constexpr std::size_t run = 32;
+constexpr std::size_t max_batch = 32;
 
 void close_cache() noexcept {
   frame_cache& cache = frame_cache::local;
   cache.closed = true;
-  cache.room = 0;
+  cache.free_space = 0;
   for (frame_cache::free_block*& list : cache.lists) {
-    if (list) frame_slabs::give_back(std::exchange(list, nullptr));
+    if (list) frame_slabs::return_batch(std::exchange(list, nullptr));
   }
 }
 
@@ -43,59 +43,60 @@ void open_cache() {
   opened = true;
   static thread_local cache_closer closer;
   static_cast<void>(closer);
-  frame_cache::local.room = budget;
+  frame_cache::local.free_space = max_cached_bytes;
 }
 
 // Of each class the blocks that this thread has from operator new, less those it gave back there.
-constinit thread_local std::array<std::ptrdiff_t, frame_cache::classes> from_new{};
+constinit thread_local std::array<std::ptrdiff_t, frame_cache::classes> heap_blocks{};
 
-bool has_many(std::size_t index) noexcept {
+bool uses_slabs(std::size_t index) noexcept {
   const auto size = static_cast<std::ptrdiff_t>(frame_cache::size_of(index));
-  return from_new[index] * size >= static_cast<std::ptrdiff_t>(frame_slabs::few);
+  return heap_blocks[index] * size >=
+         static_cast<std::ptrdiff_t>(frame_slabs::heap_bytes_before_slabs);
 }
 
-void* allocate_of_run(std::size_t index) {
+void* allocate_from_batch(std::size_t index) {
   open_cache();
   frame_cache& cache = frame_cache::local;
   const std::size_t size = frame_cache::size_of(index);
-  std::size_t count = std::min(run, 1 + cache.room / size);
-  frame_cache::free_block* const first = frame_slabs::take(index, count);
-  cache.room -= (count - 1) * size;
+  std::size_t count = std::min(max_batch, 1 + cache.free_space / size);
+  frame_cache::free_block* const first = frame_slabs::take_batch(index, count);
+  cache.free_space -= (count - 1) * size;
   cache.lists[index] = first->next;
   ++cache.live;
   return first;
 }
 
 // Of this class, or if it has none, of another.
-void make_room(std::size_t index) noexcept {
+void flush_batch(std::size_t index) noexcept {
   frame_cache& cache = frame_cache::local;
   while (!cache.lists[index]) index = (index + 1) % frame_cache::classes;
   frame_cache::free_block* const first = cache.lists[index];
   frame_cache::free_block* last = first;
   std::size_t count = 1;
-  for (; count < run && last->next; ++count) last = last->next;
+  for (; count < max_batch && last->next; ++count) last = last->next;
   cache.lists[index] = std::exchange(last->next, nullptr);
-  cache.room += count * frame_cache::size_of(index);
-  from_new[index] -= static_cast<std::ptrdiff_t>(frame_slabs::give_back(first));
+  cache.free_space += count * frame_cache::size_of(index);
+  heap_blocks[index] -= static_cast<std::ptrdiff_t>(frame_slabs::return_batch(first));
 }
 
 }  // namespace
 
-frames_uncached::frames_uncached() noexcept : was_closed_(frame_cache::local.closed) {
+frame_cache_bypass::frame_cache_bypass() noexcept : was_closed_(frame_cache::local.closed) {
   close_cache();
 }
 
-frames_uncached::~frames_uncached() {
+frame_cache_bypass::~frame_cache_bypass() {
   frame_cache::local.closed = was_closed_;
-  if (opened && !was_closed_) frame_cache::local.room = budget;
+  if (opened && !was_closed_) frame_cache::local.free_space = max_cached_bytes;
 }
 
 void* allocate_frame_slowly(std::size_t size) {
   const std::size_t index = frame_cache::class_of(size);
   if (!sanitized && index < frame_cache::classes) {
     if (!frame_cache::local.closed) {
-      if (has_many(index)) return allocate_of_run(index);
-      ++from_new[index];
+      if (uses_slabs(index)) return allocate_from_batch(index);
+      ++heap_blocks[index];
     }
     // The whole block of its class, since it will come back as one.
     size = frame_cache::size_of(index);
@@ -113,10 +114,10 @@ void free_frame_slowly(void* block, std::size_t size) noexcept {
     ::operator delete(block);
   } else if (cache.closed) {
     --cache.live;
-    frame_slabs::give_back(::new (block) frame_cache::free_block{nullptr});
+    frame_slabs::return_batch(::new (block) frame_cache::free_block{nullptr});
   } else {
     open_cache();
-    while (cache.room < frame_cache::size_of(index)) make_room(index);
+    while (cache.free_space < frame_cache::size_of(index)) flush_batch(index);
     free_frame(block, size);
   }
 }

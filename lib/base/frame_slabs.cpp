@@ -24,27 +24,27 @@ constexpr std::size_t stride_of(std::size_t index) { return frame_cache::size_of
 
 // At the beginning of its memory, whose address is a multiple of its size.
 struct slab {
-  explicit slab(std::size_t index) noexcept { serve(index); }
+  explicit slab(std::size_t index) noexcept { assign_class(index); }
 
   // Only where no block is out.
-  void serve(std::size_t index) noexcept {
+  void assign_class(std::size_t index) noexcept {
     index_ = index;
     free_ = nullptr;
     next_ = reinterpret_cast<char*>(this) + first;
   }
 
-  [[nodiscard]] bool full() const noexcept {
-    return !free_ && reinterpret_cast<const char*>(this) + huge_page - next_ <
+  [[nodiscard]] bool is_full() const noexcept {
+    return !free_ && reinterpret_cast<const char*>(this) + huge_page_size - next_ <
                          static_cast<std::ptrdiff_t>(stride_of(index_));
   }
 
-  [[nodiscard]] block* take() noexcept {
+  [[nodiscard]] block* take_block() noexcept {
     ++out;
     if (free_) return std::exchange(free_, free_->next);
     return ::new (static_cast<void*>(std::exchange(next_, next_ + stride_of(index_)))) block{};
   }
 
-  void give_back(block& b) noexcept {
+  void return_block(block& b) noexcept {
     b.next = std::exchange(free_, &b);
     --out;
   }
@@ -52,8 +52,8 @@ struct slab {
   [[nodiscard]] std::size_t index() const noexcept { return index_; }
 
   std::size_t out = 0;
-  slab* before = nullptr;  // among those of its class that are not full
-  slab* behind = nullptr;
+  slab* previous = nullptr;  // among those of its class that are not full
+  slab* following = nullptr;
 
  private:
   static constexpr std::size_t first = 64;
@@ -64,72 +64,74 @@ struct slab {
 };
 
 slab* slab_of(block* b) noexcept {
-  return reinterpret_cast<slab*>(reinterpret_cast<std::uintptr_t>(b) & ~(huge_page - 1));
+  return reinterpret_cast<slab*>(reinterpret_cast<std::uintptr_t>(b) & ~(huge_page_size - 1));
 }
 
 // Twice as much as is needed has it at the right address.
 slab* make_slab(std::size_t index) {
-  void* const whole =
-      ::mmap(nullptr, 2 * huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const whole = ::mmap(nullptr, 2 * huge_page_size, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (whole == MAP_FAILED) throw std::bad_alloc();
   void* memory = whole;
-  std::size_t room = 2 * huge_page;
-  std::align(huge_page, huge_page, memory, room);
-  const std::size_t in_front = 2 * huge_page - room;
+  std::size_t space = 2 * huge_page_size;
+  std::align(huge_page_size, huge_page_size, memory, space);
+  const std::size_t in_front = 2 * huge_page_size - space;
   if (in_front > 0) ::munmap(whole, in_front);
-  if (room > huge_page) ::munmap(static_cast<char*>(memory) + huge_page, room - huge_page);
-  ::madvise(memory, huge_page, MADV_HUGEPAGE);
+  if (space > huge_page_size)
+    ::munmap(static_cast<char*>(memory) + huge_page_size, space - huge_page_size);
+  ::madvise(memory, huge_page_size, MADV_HUGEPAGE);
   return ::new (memory) slab(index);
 }
 
-void free_slab(slab* s) noexcept { ::munmap(static_cast<void*>(s), huge_page); }
+void free_slab(slab* s) noexcept { ::munmap(static_cast<void*>(s), huge_page_size); }
 
 // The system is asked for memory, and given it back, without the lock.
-class store {
+class slab_store {
  public:
-  block* take(std::size_t index, std::size_t& most) {
+  block* take_batch(std::size_t index, std::size_t& most) {
     std::unique_lock lock(mutex_);
-    if (!with_room_[index] && empty_) move_empty(index);
-    if (!with_room_[index] && kept_ > 0) link_new(*::new (keep_[--kept_]) slab(index));
-    if (!with_room_[index]) {
+    if (!non_full_[index] && empty_) reuse_empty(index);
+    if (!non_full_[index] && retained_count_ > 0)
+      link_new(*::new (retained_[--retained_count_]) slab(index));
+    if (!non_full_[index]) {
       lock.unlock();
       std::unique_ptr<slab, void (*)(slab*)> made(make_slab(index), free_slab);
       lock.lock();
       slabs_.insert(made.get());
       link_new(*made.release());
     }
-    slab& s = *with_room_[index];
+    slab& s = *non_full_[index];
     if (&s == empty_) empty_ = nullptr;
     // In the order of their addresses where nothing was ever given back: as the processor expects.
-    block* run = nullptr;
-    block** end = &run;
+    block* batch = nullptr;
+    block** end = &batch;
     std::size_t taken = 0;
-    for (; taken < most && !s.full(); ++taken) {
-      block* const b = s.take();
+    for (; taken < most && !s.is_full(); ++taken) {
+      block* const b = s.take_block();
       *end = b;
       end = &b->next;
     }
     *end = nullptr;
-    if (s.full()) unlink(s);
+    if (s.is_full()) unlink(s);
     most = taken;
-    return run;
+    return batch;
   }
 
   // What is left are those of operator new.
-  block* give_back(block* run) noexcept {
+  block* return_batch(block* batch) noexcept {
     std::unique_lock lock(mutex_);
-    slab* gone = nullptr;
+    slab* emptied = nullptr;
     block* others = nullptr;
     slab* last = nullptr;
-    while (run) {
-      block* const b = std::exchange(run, run->next);
+    while (batch) {
+      block* const b = std::exchange(batch, batch->next);
       slab* const s = slab_of(b);
       if (s != last && !slabs_.contains(s)) {
         b->next = std::exchange(others, b);
         continue;
       }
       last = s;
-      put_back(*s, *b);
+      return_to_slab(*s, *b);
       if (s->out > 0) continue;
       if (!empty_) {
         empty_ = s;
@@ -137,10 +139,10 @@ class store {
       }
       unlink(*s);
       --in_use_;
-      s->behind = std::exchange(gone, s);
+      s->following = std::exchange(emptied, s);
     }
     lock.unlock();
-    while (gone) keep(std::exchange(gone, gone->behind));
+    while (emptied) retain(std::exchange(emptied, emptied->following));
     return others;
   }
 
@@ -153,19 +155,19 @@ class store {
   void after_fork() noexcept { mutex_.unlock(); }
 
  private:
-  void put_back(slab& s, block& b) noexcept {
-    const bool was_full = s.full();
-    s.give_back(b);
+  void return_to_slab(slab& s, block& b) noexcept {
+    const bool was_full = s.is_full();
+    s.return_block(b);
     if (was_full) link(s);
   }
 
   // The system may take its pages, and does when it needs them; else they are there the next time.
-  void keep(slab* s) noexcept {
-    ::madvise(static_cast<void*>(s), huge_page, MADV_FREE);
+  void retain(slab* s) noexcept {
+    ::madvise(static_cast<void*>(s), huge_page_size, MADV_FREE);
     {
       const std::lock_guard lock(mutex_);
-      if (kept_ < keep_.size()) {
-        keep_[kept_++] = s;
+      if (retained_count_ < retained_.size()) {
+        retained_[retained_count_++] = s;
         return;
       }
       slabs_.erase(s);
@@ -178,58 +180,60 @@ class store {
     link(s);
   }
 
-  void move_empty(std::size_t index) noexcept {
+  void reuse_empty(std::size_t index) noexcept {
     slab& s = *std::exchange(empty_, nullptr);
     unlink(s);
-    s.serve(index);
+    s.assign_class(index);
     link(s);
   }
 
   void link(slab& s) noexcept {
-    slab*& first = with_room_[s.index()];
-    s.before = nullptr;
-    s.behind = first;
-    if (first) first->before = &s;
+    slab*& first = non_full_[s.index()];
+    s.previous = nullptr;
+    s.following = first;
+    if (first) first->previous = &s;
     first = &s;
   }
 
   void unlink(slab& s) noexcept {
-    (s.before ? s.before->behind : with_room_[s.index()]) = s.behind;
-    if (s.behind) s.behind->before = s.before;
+    (s.previous ? s.previous->following : non_full_[s.index()]) = s.following;
+    if (s.following) s.following->previous = s.previous;
   }
 
   std::mutex mutex_;
   std::unordered_set<slab*> slabs_;  // all that there are
-  std::array<slab*, frame_cache::classes> with_room_{};
+  std::array<slab*, frame_cache::classes> non_full_{};
   slab* empty_ = nullptr;  // at most one of these; for the next one who needs a slab
   std::size_t in_use_ = 0;
   // Those of which nothing can be said but where they are, 256 MiB at most.
-  std::array<void*, 128> keep_{};
-  std::size_t kept_ = 0;
+  std::array<void*, 128> retained_{};
+  std::size_t retained_count_ = 0;
 };
 
 // Never destroyed: frames are freed by destructors of whatever lives longest.
-store& the_store() {
-  alignas(store) static std::byte memory[sizeof(store)];
-  static store& made = *::new (static_cast<void*>(memory)) store;
-  // A child has none of the threads that might have had the lock, and ends with a last run.
+slab_store& get_store() {
+  alignas(slab_store) static std::byte memory[sizeof(slab_store)];
+  static slab_store& made = *::new (static_cast<void*>(memory)) slab_store;
+  // A child has none of the threads that might have had the lock, and ends with a last batch.
   [[maybe_unused]] static const int registered =
-      ::pthread_atfork([] { the_store().before_fork(); }, [] { the_store().after_fork(); },
-                       [] { the_store().after_fork(); });
+      ::pthread_atfork([] { get_store().before_fork(); }, [] { get_store().after_fork(); },
+                       [] { get_store().after_fork(); });
   return made;
 }
 
 }  // namespace
 
-block* take(std::size_t index, std::size_t& most) { return the_store().take(index, most); }
+block* take_batch(std::size_t index, std::size_t& most) {
+  return get_store().take_batch(index, most);
+}
 
-std::size_t give_back(block* run) noexcept {
-  block* others = the_store().give_back(run);
+std::size_t return_batch(block* batch) noexcept {
+  block* others = get_store().return_batch(batch);
   std::size_t count = 0;
   for (; others; ++count) ::operator delete(std::exchange(others, others->next));
   return count;
 }
 
-std::size_t count() { return the_store().count(); }
+std::size_t count() { return get_store().count(); }
 
 }  // namespace leat::detail::frame_slabs

@@ -8,11 +8,11 @@
 
 namespace leat::detail {
 
-constinit thread_local pre_emption::listener* pre_emption::current_ = nullptr;
+constinit thread_local preemption_hook::handler* preemption_hook::current_ = nullptr;
 
 // Who finds the lock held leaves its holder alone for a while: each look takes the cache line from
 // it, and on two processors a queue's items cost what that costs. So they go in and out in runs.
-void mutex::lock_contended() noexcept {
+void thread_mutex::lock_contended() noexcept {
   constexpr int first_wait = 16;  // pauses: about a microsecond
   constexpr int longest_wait = 64;
   constexpr int spins = 256;   // longer than the longest section takes

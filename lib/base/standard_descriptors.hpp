@@ -11,7 +11,7 @@ namespace leat::detail {
 /// closed then. A daemon that has closed 0 to 2 would otherwise get them for the next files that it
 /// opens, and anything printed to standard error would be written into one of them.
 /// Cost: a comparison if the number is above 2 already.
-inline int above_standard_descriptors(int descriptor) noexcept {
+inline int move_above_standard_descriptors(int descriptor) noexcept {
   if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
   const int moved = ::fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   const int error = errno;

@@ -45,14 +45,14 @@ coordinator::~coordinator() {
   on_stop_.reset();
   {
     std::vector<std::unique_ptr<thread_entry>> threads;  // joined outside of the lock
-    const detail::lock_guard lock(state_mutex_);
+    const detail::thread_lock lock(state_mutex_);
     threads.swap(threads_);
   }
   tell_unread();
 }
 
 bool coordinator::is_clean(const std::exception_ptr& error) const noexcept {
-  return detail::is_one_of(error, clean_);
+  return detail::has_any_code(error, clean_);
 }
 
 // ------------------------------------------------------------------------------ who is coordinated
@@ -91,7 +91,7 @@ void coordinator::thread_ended(std::exception_ptr error) noexcept {
   try {
     request_stop(error);
   } catch (...) {  // joined already: nobody is left who could be told, but it is not forgotten
-    const detail::lock_guard lock(state_mutex_);
+    const detail::thread_lock lock(state_mutex_);
     keep_secondary(std::move(error));
   }
 }
@@ -108,7 +108,7 @@ void coordinator::keep_secondary(std::exception_ptr error) {
 void coordinator::tell_unread() noexcept {
   std::vector<std::exception_ptr> unread;
   {
-    const detail::lock_guard lock(state_mutex_);
+    const detail::thread_lock lock(state_mutex_);
     if (!secondary_read_) unread.swap(secondary_);
   }
   for (const std::exception_ptr& error : unread) {
@@ -159,7 +159,7 @@ void coordinator::add_thread(std::string name, std::stop_source stop,
   hold();
   std::vector<std::unique_ptr<thread_entry>> ended;  // joined outside of the lock
   try {
-    const detail::lock_guard lock(state_mutex_);
+    const detail::thread_lock lock(state_mutex_);
     ended.reserve(threads_.size());
     const auto dead = std::partition(threads_.begin(), threads_.end(),
                                      [](const auto& t) { return !t->ended.load(); });
@@ -201,7 +201,7 @@ void coordinator::request_stop(std::exception_ptr error) {
   const bool is_clean_error = error && is_clean(error);
   if (is_clean_error) error = nullptr;
   {
-    const detail::lock_guard lock(state_mutex_);
+    const detail::thread_lock lock(state_mutex_);
     if (joined_ && error) std::rethrow_exception(error);
     if (decided_) {
       if (error) keep_secondary(std::move(error));
@@ -223,7 +223,7 @@ void coordinator::stop_threads() noexcept {
   for (;;) {
     std::stop_source stop(std::nostopstate);
     {
-      const detail::lock_guard lock(state_mutex_);
+      const detail::thread_lock lock(state_mutex_);
       const auto next = std::find_if(threads_.begin(), threads_.end(), may_be_stopped);
       if (next == threads_.end()) return;
       stop = (*next)->stop;
@@ -249,14 +249,14 @@ bool coordinator::block_for_stop(time_span limit, std::source_location where) {
 }
 
 bool coordinator::stopped_by_clean_error() const noexcept {
-  const detail::lock_guard lock(state_mutex_);
+  const detail::thread_lock lock(state_mutex_);
   return by_clean_error_;
 }
 
 void coordinator::clear_stop() {
   tell_unread();
   {
-    const detail::lock_guard lock(state_mutex_);
+    const detail::thread_lock lock(state_mutex_);
     joined_ = false;
     decided_ = by_clean_error_ = false;
     error_ = nullptr;
@@ -337,7 +337,7 @@ std::exception_ptr coordinator::stragglers_of(const join_options& options) const
 void coordinator::finish_join(std::exception_ptr late) {
   std::exception_ptr error;
   {
-    const detail::lock_guard lock(state_mutex_);
+    const detail::thread_lock lock(state_mutex_);
     joined_ = true;
     error = error_ ? error_ : late;
     if (error_ && late) keep_secondary(late);
@@ -346,27 +346,27 @@ void coordinator::finish_join(std::exception_ptr late) {
 }
 
 bool coordinator::joined() const noexcept {
-  const detail::lock_guard lock(state_mutex_);
+  const detail::thread_lock lock(state_mutex_);
   return joined_;
 }
 
 void coordinator::raise_requested_exception() const {
   std::exception_ptr error;
   {
-    const detail::lock_guard lock(state_mutex_);
+    const detail::thread_lock lock(state_mutex_);
     error = error_;
   }
   if (error) std::rethrow_exception(error);
 }
 
 std::vector<std::exception_ptr> coordinator::secondary_errors() const {
-  const detail::lock_guard lock(state_mutex_);
+  const detail::thread_lock lock(state_mutex_);
   secondary_read_ = true;
   return secondary_;
 }
 
 void coordinator::add_secondary_error(std::exception_ptr error) {
-  const detail::lock_guard lock(state_mutex_);
+  const detail::thread_lock lock(state_mutex_);
   keep_secondary(std::move(error));
 }
 

@@ -71,14 +71,14 @@ queue_run queue_runner::start_in(const detail::run_owner& owner, scheduler* home
   const queue_run fresh(std::make_shared<detail::queue_run_state>(plan_, owner));
   queue_run previous;
   {
-    const detail::lock_guard lock(mutex_);
+    const detail::thread_lock lock(mutex_);
     if (last_.running() != 0) return {};
     previous = std::exchange(last_, fresh);  // counts as running from now on
   }
   try {
     detail::queue_run_state::start(fresh.state_, *home);
   } catch (...) {
-    const detail::lock_guard lock(mutex_);
+    const detail::thread_lock lock(mutex_);
     last_ = std::move(previous);
     throw;
   }
@@ -125,7 +125,7 @@ void queue_runner::wait_run(scheduler& home, std::source_location where) {
 // ------------------------------------------------------------------------------------ what it says
 
 queue_run queue_runner::last_run() const {
-  const detail::lock_guard lock(mutex_);
+  const detail::thread_lock lock(mutex_);
   return last_;
 }
 

@@ -14,10 +14,10 @@
 namespace leat {
 namespace {
 
-using detail::tag_of;
-using detail::wire;
-using detail::wire_damage;
-using detail::wire_reader;
+using detail::make_tag;
+using detail::malformed_message;
+using detail::protobuf_reader;
+using detail::wire_type;
 
 struct def_field {
   enum : std::uint32_t { queue = 1, enqueue = 2, close = 3, cancel = 4, closed_errors = 5 };
@@ -28,26 +28,26 @@ errc to_errc(std::uint64_t number) noexcept {
   return static_cast<errc>(static_cast<std::int32_t>(static_cast<std::uint32_t>(number)));
 }
 
-std::string name_of(wire_reader& in) {
+std::string name_of(protobuf_reader& in) {
   const std::string_view text = in.bytes();
-  if (!detail::is_utf8(text)) throw wire_damage{"a name that is not UTF-8"};
+  if (!detail::is_utf8(text)) throw malformed_message{"a name that is not UTF-8"};
   return std::string(text);
 }
 
-void read_field(wire_reader& in, queue_runner_def& def) {
+void read_field(protobuf_reader& in, queue_runner_def& def) {
   const std::uint32_t tag = in.tag();
   switch (tag) {
-    case tag_of(def_field::queue, wire::bytes): def.queue_name = name_of(in); return;
-    case tag_of(def_field::enqueue, wire::bytes):
+    case make_tag(def_field::queue, wire_type::bytes): def.queue_name = name_of(in); return;
+    case make_tag(def_field::enqueue, wire_type::bytes):
       def.enqueue_op_names.push_back(name_of(in));
       return;
-    case tag_of(def_field::close, wire::bytes): def.close_op_name = name_of(in); return;
-    case tag_of(def_field::cancel, wire::bytes): def.cancel_op_name = name_of(in); return;
-    case tag_of(def_field::closed_errors, wire::varint):
+    case make_tag(def_field::close, wire_type::bytes): def.close_op_name = name_of(in); return;
+    case make_tag(def_field::cancel, wire_type::bytes): def.cancel_op_name = name_of(in); return;
+    case make_tag(def_field::closed_errors, wire_type::varint):
       def.queue_closed_errors.push_back(to_errc(in.varint()));
       return;
-    case tag_of(def_field::closed_errors, wire::bytes): {
-      wire_reader packed(in.bytes());
+    case make_tag(def_field::closed_errors, wire_type::bytes): {
+      protobuf_reader packed(in.bytes());
       while (!packed.done()) def.queue_closed_errors.push_back(to_errc(packed.varint()));
       return;
     }
@@ -105,12 +105,12 @@ std::string queue_runner_def::to_bytes() const {
 
 queue_runner_def queue_runner_def::from_bytes(std::string_view bytes) {
   queue_runner_def def;
-  wire_reader in(bytes);
+  protobuf_reader in(bytes);
   while (!in.done()) {
     const std::size_t offset = static_cast<std::size_t>(in.at() - bytes.data());
     try {
       read_field(in, def);
-    } catch (const wire_damage& d) {
+    } catch (const malformed_message& d) {
       throw failure(errc::data_loss, "a definition of a queue_runner of " +
                                          std::to_string(bytes.size()) +
                                          " bytes is damaged: in the field at offset " +

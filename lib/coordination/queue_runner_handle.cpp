@@ -64,7 +64,7 @@ void queue_run_state::abandon(std::size_t never_spawned) noexcept {
   ended_by_itself_ = true;
   bool nobody_left = false;
   {
-    const lock_guard lock(mutex_);
+    const thread_lock lock(mutex_);
     running_ -= never_spawned;
     nobody_left = running_ == 0;
   }
@@ -200,7 +200,7 @@ task<void> queue_run_state::cancel_after_stop(std::shared_ptr<queue_run_state> s
 }
 
 bool queue_run_state::is_last_out() noexcept {
-  const lock_guard lock(mutex_);
+  const thread_lock lock(mutex_);
   if (running_ == 1) return true;
   --running_;
   return false;
@@ -209,7 +209,7 @@ bool queue_run_state::is_last_out() noexcept {
 // Counts as running until the queue is closed: a new start must not find it half done.
 void queue_run_state::last_is_out() noexcept {
   {
-    const lock_guard lock(mutex_);
+    const thread_lock lock(mutex_);
     running_ = 0;
   }
   ended.close();
@@ -217,7 +217,7 @@ void queue_run_state::last_is_out() noexcept {
 
 void queue_run_state::count_first_enqueue() noexcept {
   {
-    const lock_guard lock(mutex_);
+    const thread_lock lock(mutex_);
     if (--before_first_enqueue_ != 0) return;
   }
   first_enqueues.close();
@@ -226,7 +226,7 @@ void queue_run_state::count_first_enqueue() noexcept {
 // ----------------------------------------------------------------------------------------- errors
 
 void queue_run_state::keep(std::exception_ptr error) noexcept {
-  const lock_guard lock(mutex_);
+  const thread_lock lock(mutex_);
   errors_.push_back(std::move(error));  // there is room
 }
 
@@ -239,17 +239,17 @@ void queue_run_state::keep_secondary(std::exception_ptr error) {
 }
 
 std::size_t queue_run_state::running() const noexcept {
-  const lock_guard lock(mutex_);
+  const thread_lock lock(mutex_);
   return running_;
 }
 
 std::vector<std::exception_ptr> queue_run_state::errors() const {
-  const lock_guard lock(mutex_);
+  const thread_lock lock(mutex_);
   return errors_;
 }
 
 std::exception_ptr queue_run_state::first_error() const noexcept {
-  const lock_guard lock(mutex_);
+  const thread_lock lock(mutex_);
   return errors_.empty() ? nullptr : errors_.front();
 }
 

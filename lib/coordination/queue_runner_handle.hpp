@@ -95,7 +95,7 @@ class queue_run_state {
   const run_owner owner_;
   event go_;  // all tasks are there
 
-  mutable mutex mutex_;
+  mutable thread_mutex mutex_;
   std::size_t running_ LEAT_GUARDED_BY(mutex_);
   std::size_t before_first_enqueue_ LEAT_GUARDED_BY(mutex_);
   std::vector<std::exception_ptr> errors_ LEAT_GUARDED_BY(mutex_);

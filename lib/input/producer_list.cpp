@@ -5,20 +5,20 @@
 namespace leat::detail {
 namespace {
 
-constinit mutex producers_mutex;
+constinit thread_mutex producers_mutex;
 constinit known_producer* first_producer LEAT_GUARDED_BY(producers_mutex) = nullptr;
 
 }  // namespace
 
 known_producer::known_producer(const queue_runner& runner, const queue_base& queue) noexcept
     : runner_(runner), queue_(queue) {
-  const lock_guard lock(producers_mutex);
+  const thread_lock lock(producers_mutex);
   next_ = first_producer;
   first_producer = this;
 }
 
 known_producer::~known_producer() {
-  const lock_guard lock(producers_mutex);
+  const thread_lock lock(producers_mutex);
   known_producer** at = &first_producer;
   while (*at != this) at = &(*at)->next_;
   *at = next_;
@@ -26,7 +26,7 @@ known_producer::~known_producer() {
 
 std::string producers_not_started() {
   std::string names;
-  const lock_guard lock(producers_mutex);
+  const thread_lock lock(producers_mutex);
   for (const known_producer* p = first_producer; p; p = p->next_) {
     if (p->runner_.last_run()) continue;
     names += names.empty() ? "; never started: producer '" : ", '";
@@ -39,7 +39,7 @@ std::string producers_not_started() {
 std::string unstarted_producer_of(const queue_base& queue) {
   bool found = false;
   {
-    const lock_guard lock(producers_mutex);
+    const thread_lock lock(producers_mutex);
     for (const known_producer* p = first_producer; p; p = p->next_) {
       if (&p->queue_ != &queue) continue;
       if (p->runner_.last_run()) return {};
@@ -51,7 +51,7 @@ std::string unstarted_producer_of(const queue_base& queue) {
 }
 
 bool waits_for_unstarted_producer() {
-  const lock_guard lock(producers_mutex);
+  const thread_lock lock(producers_mutex);
   for (const known_producer* p = first_producer; p; p = p->next_) {
     if (p->runner_.last_run()) continue;
     const queue_statistics s = p->queue_.statistics();

@@ -92,7 +92,7 @@ void memory_budget::describe(std::ostream& out) const {
 
 void memory_budget::append_to(std::string& text) const {
   const budget_statistics s = statistics();
-  detail::append(text, "budget '", name_, "' (", s.used, " of ", s.limit, ")");
+  detail::append_text(text, "budget '", name_, "' (", s.used, " of ", s.limit, ")");
 }
 
 }  // namespace leat

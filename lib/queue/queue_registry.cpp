@@ -88,7 +88,7 @@ std::shared_ptr<void> queue_registry::get(detail::registered_queue wanted) {
   std::string name = wanted.name();
   std::optional<detail::registered_queue> found;
   {
-    const detail::lock_guard lock(mutex_);
+    const detail::thread_lock lock(mutex_);
     found = queues_.try_emplace(std::move(name), wanted).first->second;
   }
   found->check(wanted);
@@ -98,19 +98,19 @@ std::shared_ptr<void> queue_registry::get(detail::registered_queue wanted) {
 // What is forgotten may be destroyed, and not under the lock.
 bool queue_registry::erase(const std::string& name) {
   decltype(queues_)::node_type forgotten;
-  const detail::lock_guard lock(mutex_);
+  const detail::thread_lock lock(mutex_);
   forgotten = queues_.extract(name);
   return !forgotten.empty();
 }
 
 void queue_registry::clear() {
   decltype(queues_) forgotten;
-  const detail::lock_guard lock(mutex_);
+  const detail::thread_lock lock(mutex_);
   queues_.swap(forgotten);
 }
 
 std::size_t queue_registry::size() const noexcept {
-  const detail::lock_guard lock(mutex_);
+  const detail::thread_lock lock(mutex_);
   return queues_.size();
 }
 

@@ -111,10 +111,10 @@ void queue_base::describe(std::ostream& out) const {
 
 void queue_base::append_to(std::string& text) const {
   const queue_statistics s = counts();
-  detail::append(text, "queue '", name_, "' (", s.size);
-  if (s.capacity != unbounded) detail::append(text, " of ", s.capacity);
-  if (weighed_) detail::append(text, ", weight ", s.weight);
-  if (s.max_weight != unbounded) detail::append(text, " of ", s.max_weight);
+  detail::append_text(text, "queue '", name_, "' (", s.size);
+  if (s.capacity != unbounded) detail::append_text(text, " of ", s.capacity);
+  if (weighed_) detail::append_text(text, ", weight ", s.weight);
+  if (s.max_weight != unbounded) detail::append_text(text, " of ", s.max_weight);
   text += s.closed ? ", closed)" : ")";
   if (!budget_) return;
   text += ", ";

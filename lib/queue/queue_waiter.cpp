@@ -114,14 +114,14 @@ std::string queue_waiter::text() const {
 void queue_waiter::append_object_to(std::string& text) const {
   queue_.append_to(text);
   if (!is_push() && queue_.awaits_runner()) text += ", a queue_runner of which was never started";
-  if (count_ > 1) append(text, ", ", queue_.moved_by(*this), " of ", count_, " done");
+  if (count_ > 1) append_text(text, ", ", queue_.moved_by(*this), " of ", count_, " done");
 }
 
 failure queue_waiter::cancelled() const {
   const std::exception_ptr cause = queue_.failure_cause();
   if (!cause) return {error(), text()};
   return {error(), text() + ", which had failed before the stop request: " +
-                       sentence_of(text_of(cause), to_error_code(cause))};
+                       without_code_message(error_message(cause), to_error_code(cause))};
 }
 
 partial_push queue_waiter::partial() const {
@@ -131,7 +131,7 @@ partial_push queue_waiter::partial() const {
     return {ec, text() + why, moved_};
   }
   const std::exception_ptr cause = queue_.failure_cause();
-  return {ec, text() + ": " + sentence_of(text_of(cause), ec), moved_, cause};
+  return {ec, text() + ": " + without_code_message(error_message(cause), ec), moved_, cause};
 }
 
 failure queue_waiter::exhausted() const {

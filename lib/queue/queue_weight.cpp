@@ -24,11 +24,12 @@ void queue_base::refuse_if_too_heavy(std::size_t weight) const {
   const bool for_queue = weight > max_weight_;
   if (!for_queue && (!budget_ || weight <= budget_->limit_)) return;
   std::string text;
-  detail::append(text, "queue '", name_, "': an item of weight ", weight, " is heavier than the ");
+  detail::append_text(text, "queue '", name_, "': an item of weight ", weight,
+                      " is heavier than the ");
   if (for_queue) {
-    detail::append(text, "max_weight of ", max_weight_);
+    detail::append_text(text, "max_weight of ", max_weight_);
   } else {
-    detail::append(text, "limit of budget '", budget_->name_, "', ", budget_->limit_);
+    detail::append_text(text, "limit of budget '", budget_->name_, "', ", budget_->limit_);
   }
   throw failure(errc::resource_exhausted, text + ": it can never come in");
 }

@@ -344,7 +344,7 @@ TEST_CASE("scheduler end: a task that awaits another library ends the process by
     void await_suspend(std::coroutine_handle<>) const noexcept {}
     void await_resume() const noexcept {}
   };
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     task_group group;
     asio_loop loop;
     group.spawn_on(loop.home(), []() -> task<> { co_await never(); }, "stuck");
@@ -386,7 +386,7 @@ TEST_CASE("scheduler end: a task that another library has resumed is destroyed",
 }
 
 TEST_CASE("scheduler end: a task that owns tasks elsewhere ends the process by name", "[core]") {
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     std::string destroyed;
     asio_loop other;
     task_group group;

@@ -420,7 +420,7 @@ TEST_CASE("scheduler: a task's share of a turn is bounded", "[core]") {
 }
 
 TEST_CASE("scheduler: one cannot run inside another", "[core]") {
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     manual_scheduler a, b;
     item i([&] { b.run_ready(1); });
     a.post(i);
@@ -430,7 +430,7 @@ TEST_CASE("scheduler: one cannot run inside another", "[core]") {
 }
 
 TEST_CASE("scheduler: to destroy one with work to run ends the process", "[core]") {
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     item i([] {});
     manual_scheduler s;
     s.post(i);

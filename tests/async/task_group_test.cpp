@@ -355,7 +355,7 @@ LEAT_TEST("task_group: tasks die with what they hold before join returns", "[cor
 }
 
 TEST_CASE("task_group: to destroy one with tasks ends the process with a sentence", "[core]") {
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     leat::sim::virtual_scheduler home;
     task_group group;
     group.spawn_on(home, sleep_long());
@@ -365,7 +365,7 @@ TEST_CASE("task_group: to destroy one with tasks ends the process with a sentenc
 
 TEST_CASE("task_group: a forgotten join names the group, its tasks and the exception", "[core]") {
   const auto forget = [](bool with_std_exception) {
-    return leat_test::last_words([&] {
+    return leat_test::abort_message([&] {
       leat::sync_wait([](bool standard) -> task<void> {
         task_group group("fetchers");
         group.spawn(sleep_long(), "fetch a");
@@ -437,7 +437,7 @@ LEAT_TEST("task_group: what a spawned callable throws before its task is an erro
 }
 
 TEST_CASE("task_group: to spawn outside a scheduler ends the process with a sentence", "[core]") {
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     task_group group;
     group.spawn(sleep_long());
   });

@@ -304,7 +304,7 @@ TEST_CASE("task_scope: block_until ends at its deadline, and with the condition"
 }
 
 TEST_CASE("task_scope: to block a scheduler's own thread ends the process", "[core]") {
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     leat::sim::run([]() -> task<void> {
       open_scope scope;
       scope.block_until(open_scope::idle, leat::no_deadline);
@@ -352,7 +352,7 @@ TEST_CASE("task_scope: one thread spawns, another stops, a third asks where they
 }
 
 TEST_CASE("task_scope: to destroy one names an exception that came through a co_await", "[core]") {
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     leat::sync_wait([]() -> task<void> {
       open_scope scope;
       scope.spawn([]() -> task<void> { co_await leat::sleep_for(1h); }());

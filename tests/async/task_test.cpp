@@ -180,13 +180,13 @@ TEST_CASE("task: to assign one to itself changes nothing", "[core]") {
 }
 
 TEST_CASE("task: to await an empty one ends the process with a sentence", "[core]") {
-  const std::string said = leat_test::last_words(
+  const std::string said = leat_test::abort_message(
       [] { leat::sync_wait([]() -> task<void> { co_await task<void>(); }()); });
   CHECK(said.find("an empty task was awaited") != said.npos);
 }
 
 TEST_CASE("task: to spawn an empty one ends the process with a sentence", "[core]") {
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     leat::sim::virtual_scheduler home;
     leat::task_group group;
     group.spawn_on(home, task<void>());
@@ -426,7 +426,7 @@ LEAT_TEST("task: a foreign wait stands in the dump", "[core]") {
 }
 
 TEST_CASE("task: to await one outside a scheduler ends the process with a sentence", "[core]") {
-  const std::string said = leat_test::last_words([] { const foreign f = add_one(give(1)); });
+  const std::string said = leat_test::abort_message([] { const foreign f = add_one(give(1)); });
   CHECK(said.find("outside a scheduler") != said.npos);
 }
 

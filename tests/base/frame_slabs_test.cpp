@@ -34,17 +34,17 @@ std::vector<block*> take(std::size_t index, std::size_t count) {
   std::vector<block*> blocks;
   while (blocks.size() < count) {
     std::size_t taken = count - blocks.size();
-    block* run = frame_slabs::take(index, taken);
-    for (; run; --taken) blocks.push_back(std::exchange(run, run->next));
+    block* batch = frame_slabs::take_batch(index, taken);
+    for (; batch; --taken) blocks.push_back(std::exchange(batch, batch->next));
     if (taken != 0) std::abort();
   }
   return blocks;
 }
 
-std::size_t give_back(const std::vector<block*>& blocks) {
-  block* run = nullptr;
-  for (block* const b : blocks) b->next = std::exchange(run, b);
-  return frame_slabs::give_back(run);
+std::size_t return_blocks(const std::vector<block*>& blocks) {
+  block* batch = nullptr;
+  for (block* const b : blocks) b->next = std::exchange(batch, b);
+  return frame_slabs::return_batch(batch);
 }
 
 TEST_CASE("frame_slabs: blocks are aligned, do not overlap and fill a slab", "[core]") {
@@ -60,7 +60,7 @@ TEST_CASE("frame_slabs: blocks are aligned, do not overlap and fill a slab", "[c
       REQUIRE(reinterpret_cast<std::uintptr_t>(blocks[i + 1]) - at >= stride);
     }
     CHECK(frame_slabs::count() <= before + 2);  // a slab's own few bytes are in it, too
-    CHECK(give_back(blocks) == 0);
+    CHECK(return_blocks(blocks) == 0);
   }
 }
 
@@ -68,12 +68,12 @@ TEST_CASE("frame_slabs: all but one are let go of, which serves any class next",
   const std::size_t before = frame_slabs::count();
   const std::vector<block*> small = take(3, 6 * slab_size / 64);
   CHECK(frame_slabs::count() >= before + 4);
-  CHECK(give_back(small) == 0);
+  CHECK(return_blocks(small) == 0);
   const std::size_t left = frame_slabs::count();
   CHECK(left <= before + 1);
   const std::vector<block*> large = take(60, 10);
   CHECK(frame_slabs::count() == left);
-  CHECK(give_back(large) == 0);
+  CHECK(return_blocks(large) == 0);
   CHECK(frame_slabs::count() == left);
 }
 
@@ -88,7 +88,7 @@ TEST_CASE("frame_slabs: what is free in a slab is given out before there is anot
   std::vector<block*> kept;
   for (std::size_t i = 1; i < blocks.size(); i += 2) kept.push_back(blocks[i]);
   const std::size_t slabs = frame_slabs::count();
-  give_back(back);
+  return_blocks(back);
   CHECK(frame_slabs::count() == slabs);  // each has one that is out
   for (block* const b : take(3, back.size())) {
     free.erase(b);
@@ -96,7 +96,7 @@ TEST_CASE("frame_slabs: what is free in a slab is given out before there is anot
   }
   CHECK(frame_slabs::count() == slabs);
   CHECK(free.size() <= slab_size / 64);  // the last slab had some that were never out
-  give_back(kept);
+  return_blocks(kept);
 }
 
 TEST_CASE("frame_slabs: a run may have blocks of operator new", "[core]") {
@@ -104,7 +104,7 @@ TEST_CASE("frame_slabs: a run may have blocks of operator new", "[core]") {
   for (int i = 0; i < 7; ++i) {
     blocks.insert(blocks.begin() + 2 * i, static_cast<block*>(::operator new(88)));
   }
-  CHECK(give_back(blocks) == 7);  // the leak checker is the judge of the rest
+  CHECK(return_blocks(blocks) == 7);  // the leak checker is the judge of the rest
 }
 
 TEST_CASE("frame_slabs: threads take and give back at once", "[core]") {
@@ -128,11 +128,11 @@ TEST_CASE("frame_slabs: threads take and give back at once", "[core]") {
             if (bytes[at] != seed) std::abort();
           }
         }
-        give_back(blocks);
+        return_blocks(blocks);
         mine.pop_back();
       }
     }
-    for (const auto& [index, blocks] : mine) give_back(blocks);
+    for (const auto& [index, blocks] : mine) return_blocks(blocks);
   };
   const std::size_t before = frame_slabs::count();
   {
@@ -145,11 +145,11 @@ TEST_CASE("frame_slabs: threads take and give back at once", "[core]") {
 TEST_CASE("frame_slabs: a child of fork has what other threads of its parent use", "[core]") {
   std::atomic<bool> over{false};
   std::jthread busy([&] {
-    while (!over) give_back(take(5, 3));
+    while (!over) return_blocks(take(5, 3));
   });
-  for (std::uint64_t i = 0; i < leat_test::some_of(100); ++i) {
-    const std::string said = leat_test::said_by_child([] {
-      give_back(take(5, 3));
+  for (std::uint64_t i = 0; i < leat_test::scaled_count(100); ++i) {
+    const std::string said = leat_test::run_in_child([] {
+      return_blocks(take(5, 3));
       return std::string("ends");
     });
     if (said != "ends") FAIL(said);

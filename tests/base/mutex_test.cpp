@@ -12,7 +12,7 @@
 #include "leat/base/detail/mutex.hpp"
 #include "leat/base/detail/parker.hpp"
 
-namespace mutex_test {
+namespace thread_mutex_test {
 
 using namespace std::chrono_literals;
 
@@ -30,16 +30,16 @@ struct guarded {
   }
 };
 
-TEST_CASE("mutex: one thread at a time", "[core]") {
+TEST_CASE("thread_mutex: one thread at a time", "[core]") {
   constexpr long rounds = 20'000;
-  leat::detail::mutex mutex;
+  leat::detail::thread_mutex mutex;
   guarded data;
   {
     std::vector<std::jthread> threads;
     for (int t = 0; t < 4; ++t) {
       threads.emplace_back([&] {
         for (long i = 0; i < rounds; ++i) {
-          const leat::detail::lock_guard lock(mutex);
+          const leat::detail::thread_lock lock(mutex);
           data.change();
         }
       });
@@ -101,4 +101,4 @@ TEST_CASE("parker: a deadline ends the sleep", "[core]") {
   CHECK(parker.park_until(leat::no_deadline));
 }
 
-}  // namespace mutex_test
+}  // namespace thread_mutex_test

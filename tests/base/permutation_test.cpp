@@ -60,7 +60,7 @@ TEST_CASE("permutation: the same orders with every compiler", "[core]") {
 }
 
 TEST_CASE("permutation: each number once, for every size to 2000, and back", "[core]") {
-  for (std::uint64_t n = 0; n <= leat_test::some_of(2000); ++n) {
+  for (std::uint64_t n = 0; n <= leat_test::scaled_count(2000); ++n) {
     for (const std::uint64_t seed : {0U, 77U}) {
       const permutation order(n, seed, n + seed);
       std::vector<bool> seen(static_cast<std::size_t>(n));
@@ -98,7 +98,7 @@ TEST_CASE("permutation: up to five numbers, each order is as likely", "[core]") 
     orders *= static_cast<std::size_t>(n);
     for (const std::uint64_t seed : {1U, 2U, 3U}) {
       numbers counts(orders);
-      for (std::uint64_t epoch = 0; epoch < leat_test::some_of(400) * orders; ++epoch) {
+      for (std::uint64_t epoch = 0; epoch < leat_test::scaled_count(400) * orders; ++epoch) {
         ++counts[rank_of(all_of(permutation(n, seed, epoch)))];
       }
       INFO(n << " numbers, seed " << seed);
@@ -111,7 +111,7 @@ TEST_CASE("permutation: every number comes at every place as often, over the epo
   for (const std::uint64_t n : {7U, 12U, 33U, 100U, 256U, 300U}) {
     const auto size = static_cast<std::size_t>(n);
     numbers counts(size * size);
-    for (std::uint64_t epoch = 0; epoch < leat_test::some_of(15) * n; ++epoch) {
+    for (std::uint64_t epoch = 0; epoch < leat_test::scaled_count(15) * n; ++epoch) {
       const permutation order(n, 9, epoch);
       for (std::size_t i = 0; i < size; ++i)
         ++counts[i * size + static_cast<std::size_t>(order[i])];
@@ -126,7 +126,7 @@ TEST_CASE("permutation: two neighbours come at every pair of places as often", "
   for (const std::uint64_t n : {6U, 9U, 17U, 40U}) {
     const auto size = static_cast<std::size_t>(n);
     numbers counts(size * (size - 1));
-    for (std::uint64_t epoch = 0; epoch < leat_test::some_of(40) * n * (n - 1); ++epoch) {
+    for (std::uint64_t epoch = 0; epoch < leat_test::scaled_count(40) * n * (n - 1); ++epoch) {
       const permutation order(n, 21, epoch);
       const auto first = static_cast<std::size_t>(order[2]);
       const auto second = static_cast<std::size_t>(order[3]);

@@ -138,7 +138,7 @@ LEAT_TEST("coordinator A9: who is late can be ignored", "[sync]") {
 }
 
 TEST_CASE("coordinator A9: who is late and ignored is told on standard error", "[sync]") {
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     leat::sim::run([]() -> task<> {
       coordinator c;
       c.spawn(nap(0ms), "t1");

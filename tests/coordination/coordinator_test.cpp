@@ -212,7 +212,7 @@ LEAT_TEST("coordinator: the first request decides, later errors are secondary", 
 
 TEST_CASE("coordinator: secondary errors that nobody reads are told once", "[sync]") {
   const auto said_by = [](bool read) {
-    return leat_test::last_words([read] {
+    return leat_test::abort_message([read] {
       leat::sim::run([](bool ask) -> task<> {
         leat::coordinator c({.name = "c"});
         c.request_stop();
@@ -478,7 +478,7 @@ LEAT_TEST("coordinator: tasks that end within the grace are not late", "[sync]")
 }
 
 TEST_CASE("coordinator: to spawn outside a scheduler ends the process with a sentence", "[sync]") {
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     leat::coordinator c;
     c.spawn(nap(1ms));
   });

@@ -334,7 +334,7 @@ TEST_CASE("coordinator: a stop reaches threads that its callbacks register", "[s
 
 TEST_CASE("coordinator: a thread that cannot be started is named, with what to do", "[sync]") {
   if (LEAT_ASAN || LEAT_TSAN) return;  // they have memory of their own
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     leat::coordinator coord({.name = "svc"});
     pthread_attr_t large;  // larger than the stacks that the C library keeps
     ::pthread_attr_init(&large);

@@ -93,7 +93,7 @@ LEAT_TEST("queue_runner: of one that is gone without a start nobody is told", "[
 
 TEST_CASE("queue_runner: a queue that is destroyed before it ends the process with a sentence",
           "[sync]") {
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     auto q = std::make_unique<number_queue>(4, "lines");
     const leat::queue_runner runner(*q);
     q.reset();
@@ -131,7 +131,7 @@ TEST_CASE("dump: a thread of a coordinator waits for a queue_runner that was nev
 // What stands on standard error behind the join of 256 producers, of which `step` is one.
 template <class Step>
 std::string said_by_256(Step step) {
-  return leat_test::last_words([step] {
+  return leat_test::abort_message([step] {
     leat::sim::run([](Step each) -> task<> {
       number_queue q(4, "lines");
       leat::queue_runner runner(q);

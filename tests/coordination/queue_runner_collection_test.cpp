@@ -76,7 +76,7 @@ LEAT_TEST("runner_collection: an empty list starts nothing, and the result is em
 
 // C26
 TEST_CASE("runner_collection: an empty list is warned of", "[sync]") {
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     leat::sim::virtual_scheduler s;
     leat::coordinator coord;
     leat::runner_collection().start(coord, s, "mine");
@@ -134,7 +134,7 @@ TEST_CASE("runner_collection: with one that has no operation none is started", "
 
 // C25
 TEST_CASE("runner_collection: outside a scheduler one has to be named", "[sync]") {
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     counting a("a");
     leat::runner_collection all;
     all.add(a.runner);

@@ -151,7 +151,7 @@ TEST_CASE("queue_runner: nothing to run and no closed error are refused", "[sync
 
 // C25
 TEST_CASE("queue_runner: misuse ends the process with a sentence", "[sync]") {
-  const std::string outside = leat_test::last_words([] {
+  const std::string outside = leat_test::abort_message([] {
     leat::fifo_queue<int> q(2);
     leat::queue_runner runner(q);
     runner.add([] { return broken_step(); });
@@ -159,7 +159,7 @@ TEST_CASE("queue_runner: misuse ends the process with a sentence", "[sync]") {
     runner.start(coord);
   });
   CHECK(outside.find("queue_runner::start outside a scheduler") != outside.npos);
-  const std::string late = leat_test::last_words([] {
+  const std::string late = leat_test::abort_message([] {
     leat::sim::virtual_scheduler s;
     leat::fifo_queue<int> q(2);
     leat::coordinator coord;

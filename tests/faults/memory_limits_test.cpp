@@ -51,7 +51,7 @@ std::size_t peak_memory() {
 // What a child says that does this, which must not need so many bytes of memory for it.
 template <class Function>
 std::string said_within(std::uint64_t memory, Function f) {
-  return leat_test::said_by_child([&] {
+  return leat_test::run_in_child([&] {
     ::mallopt(M_PERTURB, 0);  // it would touch what is taken and never used
     const std::size_t before = peak_memory();
     std::string what = "the end";

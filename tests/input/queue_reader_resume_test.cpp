@@ -196,7 +196,7 @@ void check_stopped(task<> (*way)(tfrecords&, names&, bool&)) {
   for (const char* name : {"/a:", "/b:", "/c:"}) {
     for (int i = 0; i < 6; ++i) expected.push_back(name + std::to_string(24 * i));
   }
-  for (std::uint64_t seed = 0; seed < leat_test::some_of(300); ++seed) {
+  for (std::uint64_t seed = 0; seed < leat_test::scaled_count(300); ++seed) {
     in_world(
         [&](world& w) -> task<> {
           names_queue q(9);

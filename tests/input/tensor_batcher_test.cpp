@@ -73,7 +73,7 @@ LEAT_TEST("tensor_batch: an error keeps its place in that order", "[pipeline]") 
   try {
     while (auto batch = co_await b.next()) all.push_back(std::move(*batch));
   } catch (const leat::failure& e) {
-    said = leat_test::sentence_of(e);
+    said = leat_test::without_code_message(e);
   }
   CHECK(said == "record 20");
   CHECK(values_of(all) == from_to(0, 20));
@@ -116,7 +116,7 @@ LEAT_TEST("tensor_batch: without a coordinator an error comes to the consumer to
   try {
     while (auto batch = co_await b.next()) got.push_back(batch->rows());
   } catch (const leat::failure& e) {
-    said = leat_test::sentence_of(e);
+    said = leat_test::without_code_message(e);
   }
   CHECK(said == "/data/x is not there");
   CHECK(got == sizes{6, 2});  // the other source went on to its end
@@ -124,7 +124,7 @@ LEAT_TEST("tensor_batch: without a coordinator an error comes to the consumer to
   try {
     co_await group.join();
   } catch (const leat::failure& e) {
-    joined = leat_test::sentence_of(e);
+    joined = leat_test::without_code_message(e);
   }
   CHECK(joined == said);
 }
@@ -318,7 +318,7 @@ task<std::string> complaint_of(tensor_batch& b) {
   try {
     (void)co_await b.next();
   } catch (const leat::failure& e) {
-    if (e.code() == leat::errc::deadline_exceeded) co_return leat_test::sentence_of(e);
+    if (e.code() == leat::errc::deadline_exceeded) co_return leat_test::without_code_message(e);
   }
   co_return "";
 }
@@ -398,7 +398,7 @@ LEAT_TEST("tensor_batch: the deadline of a source is not that of its patience", 
   try {
     co_await group.join();
   } catch (const leat::failure& e) {
-    joined = leat_test::sentence_of(e);
+    joined = leat_test::without_code_message(e);
   }
   CHECK(joined == "the source is late");
 }

@@ -71,7 +71,7 @@ numbers sorted(numbers n) {
 }
 
 TEST_CASE("pipeline: files, lines, columns, batches", "[pipeline]") {  // Z01
-  for (std::uint64_t seed = 1; seed <= leat_test::some_of(100); ++seed) {
+  for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(100); ++seed) {
     world w(seed);
     w.watch_frames();
     w.run([](world& here) -> task<> {
@@ -99,7 +99,7 @@ TEST_CASE("pipeline: files, lines, columns, batches", "[pipeline]") {  // Z01
 
 TEST_CASE("pipeline: a file that is not there", "[pipeline]") {  // Z03
   for (const bool with_coordinator : {true, false}) {
-    for (std::uint64_t seed = 1; seed <= leat_test::some_of(100); ++seed) {
+    for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(100); ++seed) {
       world w(seed);
       w.watch_frames();
       w.run([with_coordinator](world& here) -> task<> {
@@ -147,7 +147,7 @@ TEST_CASE("pipeline: a file that is not there", "[pipeline]") {  // Z03
 
 TEST_CASE("pipeline: a file that is not there ends the producer and the other readers too",
           "[pipeline]") {  // Z03
-  for (std::uint64_t seed = 1; seed <= leat_test::some_of(100); ++seed) {
+  for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(100); ++seed) {
     world w(seed, {.threads = 2});
     w.watch_frames();
     w.run([](world& here) -> task<> {
@@ -188,7 +188,7 @@ TEST_CASE("pipeline: a file that is not there ends the producer and the other re
 }
 
 TEST_CASE("pipeline: a consumer that stops after one batch", "[pipeline]") {  // Z05
-  for (std::uint64_t seed = 1; seed <= leat_test::some_of(200); ++seed) {
+  for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(200); ++seed) {
     world w(seed, {.threads = 2});
     w.watch_frames();
     w.run([](world& here) -> task<> {
@@ -215,7 +215,7 @@ TEST_CASE("pipeline: a consumer that stops after one batch", "[pipeline]") {  //
 }
 
 TEST_CASE("pipeline: more readers than files", "[pipeline]") {  // Z07
-  for (std::uint64_t seed = 1; seed <= leat_test::some_of(100); ++seed) {
+  for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(100); ++seed) {
     world w(seed, {.threads = 2});
     w.watch_frames();
     w.run([](world& here) -> task<> {
@@ -239,7 +239,7 @@ TEST_CASE("pipeline: more readers than files", "[pipeline]") {  // Z07
 }
 
 TEST_CASE("pipeline: a shuffled one, with several tasks on one reader", "[pipeline]") {
-  for (std::uint64_t seed = 1; seed <= leat_test::some_of(100); ++seed) {
+  for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(100); ++seed) {
     world w(seed, {.threads = 2});
     w.watch_frames();
     w.run([](world& here) -> task<> {

@@ -10,18 +10,18 @@ template <unsigned threads, unsigned visits>
 class visitors final : public model::program {
   void thread(unsigned) override {
     for (unsigned i = 0; i < visits; ++i) {
-      const leat::detail::lock_guard lock(mutex_);
+      const leat::detail::thread_lock lock(mutex_);
       count_.set(count_.get() + 1);
     }
   }
   void finish() override { model::require(count_.get() == threads * visits, "a visit was lost"); }
 
-  leat::detail::mutex mutex_;
+  leat::detail::thread_mutex mutex_;
   model::guarded<unsigned> count_;
 };
 
-const model::test two("mutex: two threads, two visits each", 2, model::make<visitors<2, 2>>,
+const model::test two("thread_mutex: two threads, two visits each", 2, model::make<visitors<2, 2>>,
                       model::test::search::bounded);
-const model::test three("mutex: three threads", 3, model::make<visitors<3, 2>>);
+const model::test three("thread_mutex: three threads", 3, model::make<visitors<3, 2>>);
 
 }  // namespace mutex_model

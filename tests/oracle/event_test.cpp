@@ -27,7 +27,7 @@ using leat::event;
 using leat::histogram_data;
 using leat::session_log;
 using leat::summary;
-using leat_test::some_of;
+using leat_test::scaled_count;
 
 void fill(oracle::HistogramProto& m, const histogram_data& h) {
   m.set_min(h.min);
@@ -214,7 +214,7 @@ oracle::Event comparable(oracle::Event m) {
 
 TEST_CASE("event: writes what protobuf writes, and reads it", "[oracle]") {
   generator g(1);
-  for (auto n = some_of(20'000); n > 0; --n) {
+  for (auto n = scaled_count(20'000); n > 0; --n) {
     const event e = g.make();
     const std::string bytes = to_message(e).SerializeAsString();
     REQUIRE(e.to_bytes() == bytes);
@@ -227,7 +227,7 @@ TEST_CASE("event: what is damaged means the same as for protobuf, or is refused"
   generator g(2);
   std::uint64_t refused = 0;
   std::uint64_t same = 0;
-  for (auto n = some_of(100'000); n > 0; --n) {
+  for (auto n = scaled_count(100'000); n > 0; --n) {
     std::string bytes = g.make().to_bytes();
     if (g.below(3) == 0) bytes += g.make().to_bytes();
     for (auto n = g.below(3); n > 0; --n) g.damage(bytes);
@@ -244,8 +244,8 @@ TEST_CASE("event: what is damaged means the same as for protobuf, or is refused"
     REQUIRE(comparable(again).SerializeAsString() == comparable(m).SerializeAsString());
     ++same;
   }
-  CHECK(refused > some_of(10'000));
-  CHECK(same > some_of(30'000));
+  CHECK(refused > scaled_count(10'000));
+  CHECK(same > scaled_count(30'000));
 }
 
 TEST_CASE("event_writer: protobuf reads what it has written", "[oracle]") {

@@ -33,8 +33,8 @@ using leat::oracle::Example;
 using leat::oracle::Feature;
 using leat::oracle::FeatureList;
 using leat::oracle::SequenceExample;
-using leat_test::seed_of_cases;
-using leat_test::some_random;
+using leat_test::case_seed;
+using leat_test::random_case_count;
 
 const std::vector<std::string> keys = {"", "a", "bytes", "\xC3\xA4", "numbers/of/things"};
 
@@ -224,8 +224,8 @@ bool check_example(const std::string& bytes) {
 }
 
 TEST_CASE("Example: whatever protobuf writes is read the same", "[oracle]") {
-  generator random(seed_of_cases(1));
-  for (auto n = some_random(5'000); n > 0; --n) {
+  generator random(case_seed(1));
+  for (auto n = random_case_count(5'000); n > 0; --n) {
     const Example e = random.example();
     const std::string bytes = e.SerializeAsString();
     if (!check_example(bytes)) FAIL("not read");
@@ -234,18 +234,18 @@ TEST_CASE("Example: whatever protobuf writes is read the same", "[oracle]") {
 }
 
 TEST_CASE("Example: whatever protobuf reads of damaged bytes is read the same", "[oracle]") {
-  generator random(seed_of_cases(2));
+  generator random(case_seed(2));
   std::uint64_t read = 0;
-  for (auto n = some_random(50'000); n > 0; --n) {
+  for (auto n = random_case_count(50'000); n > 0; --n) {
     read += check_example(random.damaged(random.example().SerializeAsString()));
   }
-  CHECK(read > some_random(1'000));
-  CHECK(read < some_random(49'000));
+  CHECK(read > random_case_count(1'000));
+  CHECK(read < random_case_count(49'000));
 }
 
 TEST_CASE("Example: the builder's bytes are protobuf's", "[oracle]") {
-  generator random(seed_of_cases(3));
-  for (auto n = some_random(2'000); n > 0; --n) {
+  generator random(case_seed(3));
+  for (auto n = random_case_count(2'000); n > 0; --n) {
     const Feature f = random.feature();
     Example e;
     (*e.mutable_features()->mutable_feature())["key"] = f;
@@ -276,9 +276,9 @@ Example example_of_fields(generator& random) {
 }
 
 TEST_CASE("Example: example_fields reads what protobuf writes", "[oracle]") {
-  generator random(seed_of_cases(5));
+  generator random(case_seed(5));
   std::uint64_t read = 0;
-  for (auto n = some_random(10'000); n > 0; --n) {
+  for (auto n = random_case_count(10'000); n > 0; --n) {
     const Example e = example_of_fields(random);
     const std::string bytes = e.SerializeAsString();
     std::string refusal;
@@ -299,12 +299,12 @@ TEST_CASE("Example: example_fields reads what protobuf writes", "[oracle]") {
       if (!std::ranges::equal(fields.s, values)) FAIL("other strings");
     }
   }
-  CHECK(read > some_random(10));
+  CHECK(read > random_case_count(10));
 }
 
 TEST_CASE("SequenceExample: whatever protobuf writes is read the same", "[oracle]") {
-  generator random(seed_of_cases(4));
-  for (auto n = some_random(5'000); n > 0; --n) {
+  generator random(case_seed(4));
+  for (auto n = random_case_count(5'000); n > 0; --n) {
     const SequenceExample e = random.sequence_example();
     const std::string bytes = e.SerializeAsString();
     feature_map lists;

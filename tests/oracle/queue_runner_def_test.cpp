@@ -19,7 +19,7 @@ namespace queue_runner_def_test {
 
 using leat::errc;
 using leat::queue_runner_def;
-using leat_test::some_of;
+using leat_test::scaled_count;
 using message = leat::oracle::QueueRunnerDef;
 
 message to_message(const queue_runner_def& def) {
@@ -139,7 +139,7 @@ class generator {
 
 TEST_CASE("queue_runner_def: writes what protobuf writes, and reads it", "[oracle]") {
   generator g(1);
-  for (auto n = some_of(20'000); n > 0; --n) {
+  for (auto n = scaled_count(20'000); n > 0; --n) {
     const queue_runner_def def = g.definition();
     const std::string bytes = to_message(def).SerializeAsString();
     REQUIRE(def.to_bytes() == bytes);
@@ -152,7 +152,7 @@ TEST_CASE("queue_runner_def: reads what protobuf reads, and refuses the rest", "
   generator g(2);
   std::uint64_t refused = 0;
   std::uint64_t read_well = 0;
-  for (auto n = some_of(200'000); n > 0; --n) {
+  for (auto n = scaled_count(200'000); n > 0; --n) {
     std::string bytes = g.below(2) == 0 ? g.definition().to_bytes() : std::string();
     for (auto n = g.below(5); n > 0; --n) bytes += g.field();
     for (auto n = g.below(3); n > 0; --n) g.damage(bytes);
@@ -161,8 +161,8 @@ TEST_CASE("queue_runner_def: reads what protobuf reads, and refuses the rest", "
     REQUIRE(read(bytes) == expected);
     ++(expected ? read_well : refused);
   }
-  CHECK(refused > some_of(20'000));
-  CHECK(read_well > some_of(20'000));
+  CHECK(refused > scaled_count(20'000));
+  CHECK(read_well > scaled_count(20'000));
 }
 
 TEST_CASE("queue_runner_def: takes as many groups in each other as protobuf", "[oracle]") {

@@ -24,7 +24,7 @@ namespace pipeline_turns_test {
 using leat::task;
 
 // One file, all of it in the page cache: to read it takes longer than the turn of a task.
-constexpr std::uint64_t lines = leat_test::some_of(2'000'000);
+constexpr std::uint64_t lines = leat_test::scaled_count(2'000'000);
 
 void write_lines(const temp_dir& dir) {
   std::string text;

@@ -99,7 +99,7 @@ void check_resuming(Make make, std::size_t some = 150) {
     auto p = make();  // to save is to change nothing
     REQUIRE(leat::sync_wait(read_all(p)) == all);
   }
-  const std::size_t step = slow_build || again() ? 37 : 1;
+  const std::size_t step = slow_build || is_repeated_run() ? 37 : 1;
   for (std::size_t k = 0; k < states.size(); k += step) {
     auto p = make();
     const std::size_t count = k % 50 == 0 ? SIZE_MAX : some;
@@ -111,7 +111,7 @@ void check_resuming(Make make, std::size_t some = 150) {
     REQUIRE(rest == expected);
   }
   leat::random_engine random(7);
-  for (std::uint64_t chain = 0; chain < some_of(10); ++chain) {
+  for (std::uint64_t chain = 0; chain < scaled_count(10); ++chain) {
     texts seen;
     std::string state = states[0];
     for (bool more = true; more;) {

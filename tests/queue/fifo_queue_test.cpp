@@ -125,7 +125,7 @@ TEST_CASE("fifo_queue: a refused wait_push leaves the value with its owner", "[s
 }
 
 TEST_CASE("fifo_queue: to fail without a cause ends the process with a sentence", "[sync]") {
-  const std::string said = leat_test::last_words([] { leat::fifo_queue<int>(1).fail(nullptr); });
+  const std::string said = leat_test::abort_message([] { leat::fifo_queue<int>(1).fail(nullptr); });
   CHECK(said.find("fail without a cause") != said.npos);
 }
 
@@ -241,7 +241,7 @@ TEST_CASE("fifo_queue: a coroutine destroyed between the end of its pop and its 
   const auto pop = [](leat::fifo_queue<int>& q) -> leat_test::foreign_coroutine {
     co_await q.pop();
   };
-  const std::string said = leat_test::last_words([&] {
+  const std::string said = leat_test::abort_message([&] {
     leat::sim::run([](auto body) -> task<> {
       leat::fifo_queue<int> q(1);
       const leat_test::foreign_coroutine f = body(q);
@@ -254,7 +254,7 @@ TEST_CASE("fifo_queue: a coroutine destroyed between the end of its pop and its 
 
 TEST_CASE("fifo_queue: to destroy one on which somebody waits ends the process with a sentence",
           "[sync]") {
-  const std::string pop = leat_test::last_words([] {
+  const std::string pop = leat_test::abort_message([] {
     leat::sim::virtual_scheduler s;
     leat::task_group g;
     leat::fifo_queue<int> q(1, "numbers");
@@ -264,7 +264,7 @@ TEST_CASE("fifo_queue: to destroy one on which somebody waits ends the process w
   });
   CHECK(pop.find("queue 'numbers' was destroyed while somebody waits on it") != pop.npos);
   CHECK(pop.find("\n  pop of taker, at ") != pop.npos);
-  const std::string push = leat_test::last_words([] {
+  const std::string push = leat_test::abort_message([] {
     leat::sim::virtual_scheduler s;
     leat::task_group g;
     leat::fifo_queue<int> q(1);
@@ -277,7 +277,7 @@ TEST_CASE("fifo_queue: to destroy one on which somebody waits ends the process w
 
 TEST_CASE("fifo_queue: to await an operation twice ends the process with a sentence", "[sync]") {
   const auto pop_twice = [](bool with_items) {
-    return leat_test::last_words([&] {
+    return leat_test::abort_message([&] {
       leat::sim::run([](bool there) -> task<> {
         leat::fifo_queue<int> q(2);
         if (there) co_await produce(q, 2);

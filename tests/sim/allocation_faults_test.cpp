@@ -280,13 +280,13 @@ TEST_CASE("allocation_faults: a pipeline whose memory is short again and again l
   const std::size_t readers = GENERATE(0U, 3U);
   const std::vector<texts> expected = read_all(1, {}).seen;
   std::uint64_t failures = 0;
-  for (std::uint64_t seed = 0; seed < leat_test::some_of(300); ++seed) {
+  for (std::uint64_t seed = 0; seed < leat_test::scaled_count(300); ++seed) {
     INFO("seed " << seed);
     const reading r = read_all(seed, {.failure = 0.005}, readers);
     REQUIRE(r.seen == expected);
     failures += r.failures;
   }
-  CHECK(failures > leat_test::some_of(300));
+  CHECK(failures > leat_test::scaled_count(300));
 }
 
 // ------------------------------------------------------------------------------------ who is asked

@@ -210,7 +210,7 @@ TEST_CASE("sim: tasks that a deadlocked task starts when it is stopped are stopp
 }
 
 TEST_CASE("sim: a task that never ends after a deadlock ends the process with the dump", "[sim]") {
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     const auto stubborn = []() -> task<void> {
       manual_event never("godot");
       try {

@@ -43,7 +43,7 @@ bool rough_backend::happens(double share) noexcept {
   return true;
 }
 
-std::size_t rough_backend::some_of(std::size_t size) noexcept {
+std::size_t rough_backend::scaled_count(std::size_t size) noexcept {
   if (size < 2 || !happens(rates_.short_transfer)) return size;
   return 1 + static_cast<std::size_t>(random_.below(size - 1));
 }
@@ -84,7 +84,7 @@ void rough_backend::submit(file_request& request) noexcept {
   static_cast<file_request&>(s) = request;
   s.original = &request;
   request.scratch = &s;
-  if (request.what == op::read || request.what == op::write) s.size = some_of(s.size);
+  if (request.what == op::read || request.what == op::write) s.size = scaled_count(s.size);
   s.run_ = [](leat::work_item& item) noexcept {
     auto& done = static_cast<stand_in&>(static_cast<file_request&>(item));
     rough_backend& self = *done.self;
@@ -115,7 +115,7 @@ bool rough_backend::try_now(file_request& request) noexcept {
   }
   if (request.what != op::read) return real_.try_now(request);
   const std::size_t wanted = request.size;
-  request.size = some_of(wanted);
+  request.size = scaled_count(wanted);
   const bool done = real_.try_now(request);
   request.size = wanted;
   return done;

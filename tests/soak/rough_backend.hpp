@@ -63,7 +63,7 @@ class rough_backend final : public leat::file_backend {
 
   [[nodiscard]] bool happens(double share) noexcept;
   [[nodiscard]] std::int64_t fault_for(const leat::file_request& r);
-  [[nodiscard]] std::size_t some_of(std::size_t size) noexcept;
+  [[nodiscard]] std::size_t scaled_count(std::size_t size) noexcept;
   [[nodiscard]] stand_in& take_stand_in();
 
   leat::file_backend& real_;

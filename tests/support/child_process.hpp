@@ -13,9 +13,9 @@ namespace leat_test {
 /// Runs `f` in a child of fork() and gives what it says, a string; what it threw, or how the child
 /// ended, where it could not say anything. A child that hangs is killed after an hour.
 template <class Function>
-std::string said_by_child(Function f) {
-  int ends[2];
-  if (::pipe(ends) != 0) return "no pipe";
+std::string run_in_child(Function f) {
+  int pipe_ends[2];
+  if (::pipe(pipe_ends) != 0) return "no pipe";
   const pid_t child = ::fork();
   if (child == 0) {
     ::alarm(3600);
@@ -27,21 +27,21 @@ std::string said_by_child(Function f) {
       words = std::string("exception: ") + e.what();
     }
     const bool written =
-        ::write(ends[1], words.data(), words.size()) == static_cast<ssize_t>(words.size());
+        ::write(pipe_ends[1], words.data(), words.size()) == static_cast<ssize_t>(words.size());
     std::_Exit(written ? 0 : 1);
   }
-  ::close(ends[1]);
-  std::string said;
+  ::close(pipe_ends[1]);
+  std::string output;
   char part[4096];
-  while (const ssize_t n = ::read(ends[0], part, sizeof part)) {
+  while (const ssize_t n = ::read(pipe_ends[0], part, sizeof part)) {
     if (n < 0) break;
-    said.append(part, static_cast<std::size_t>(n));
+    output.append(part, static_cast<std::size_t>(n));
   }
-  ::close(ends[0]);
+  ::close(pipe_ends[0]);
   int status = 0;
   ::waitpid(child, &status, 0);
   if (WIFSIGNALED(status)) return "signal " + std::to_string(WTERMSIG(status));
-  return said;
+  return output;
 }
 
 }  // namespace leat_test

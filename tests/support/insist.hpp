@@ -10,7 +10,7 @@ namespace leat_test {
 // Tries an operation until it succeeds, and counts the failures. Throws where that is in vain:
 // after a sync that failed.
 template <class Operation>
-leat::task<> insist(Operation operation, int& failures) {
+leat::task<> retry_until_success(Operation operation, int& failures) {
   for (bool done = false; !done;) {
     try {
       co_await operation();
@@ -24,7 +24,7 @@ leat::task<> insist(Operation operation, int& failures) {
 
 // False where it ends with a failure.
 template <class Function>
-bool went_well(Function f) {
+bool succeeds(Function f) {
   try {
     f();
   } catch (const leat::failure&) {

@@ -54,27 +54,27 @@ namespace leat_test {
 /// Runs `f` in a process of its own, in which it is expected to abort, and gives what it wrote to
 /// standard error. Empty when it came back. Not for a case that has started a thread.
 template <class Function>
-std::string last_words(Function f) {
-  int ends[2];
-  if (::pipe(ends) != 0) return {};
+std::string abort_message(Function f) {
+  int pipe_ends[2];
+  if (::pipe(pipe_ends) != 0) return {};
   const pid_t child = ::fork();
   if (child == 0) {
     std::signal(SIGABRT, SIG_DFL);  // Catch has its own
-    ::dup2(ends[1], STDERR_FILENO);
+    ::dup2(pipe_ends[1], STDERR_FILENO);
     f();
     std::_Exit(0);
   }
-  ::close(ends[1]);
-  std::string said;
+  ::close(pipe_ends[1]);
+  std::string output;
   char part[4096];
-  while (const ssize_t n = ::read(ends[0], part, sizeof part)) {
+  while (const ssize_t n = ::read(pipe_ends[0], part, sizeof part)) {
     if (n < 0) break;
-    said.append(part, static_cast<std::size_t>(n));
+    output.append(part, static_cast<std::size_t>(n));
   }
-  ::close(ends[0]);
+  ::close(pipe_ends[0]);
   int status = 0;
   ::waitpid(child, &status, 0);
-  return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT ? said : std::string();
+  return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT ? output : std::string();
 }
 
 /// Overwrites what functions that have returned left on the stack, for a case in which nothing may

@@ -20,7 +20,7 @@ std::string refusal(Call call, leat::errc expected = leat::errc::invalid_argumen
 }
 
 /// What a failure says, without the meaning of its code.
-[[nodiscard]] inline std::string sentence_of(const leat::failure& e) {
+[[nodiscard]] inline std::string without_code_message(const leat::failure& e) {
   const std::string what = e.what();
   return what.substr(0, what.rfind(": " + e.code().message()));
 }

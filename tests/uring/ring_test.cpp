@@ -225,7 +225,7 @@ task<std::string> backend_here() {
 
 // What a child finds in which only `left` descriptors are to be had.
 std::string backend_with_descriptors(int left) {
-  return leat_test::said_by_child([left] {
+  return leat_test::run_in_child([left] {
     ::unsetenv("LEAT_IO");
     asio::io_context io;
     leat::scheduler& here = leat::get_scheduler(io);
@@ -255,7 +255,7 @@ TEST_CASE("io_uring: without descriptors for a ring it is threads, and said why"
 }
 
 TEST_CASE("io_uring: without memory that may be locked it is threads, and said why", "[uring]") {
-  const std::string said = leat_test::said_by_child([] {
+  const std::string said = leat_test::run_in_child([] {
     ::unsetenv("LEAT_IO");
     const rlimit none{0, 0};
     ::setrlimit(RLIMIT_MEMLOCK, &none);
@@ -285,8 +285,8 @@ TEST_CASE("io_uring: a child of fork has files of its own, and leaves its parent
     }
   }(path));
   for (int i = 0; i < 5; ++i) {
-    const std::string said = leat_test::said_by_child(
-        [&] { return std::to_string(leat::sync_wait(count_lines(path))); });
+    const std::string said =
+        leat_test::run_in_child([&] { return std::to_string(leat::sync_wait(count_lines(path))); });
     CHECK(said == std::to_string(1 << 20));
   }
   group.wait_join();

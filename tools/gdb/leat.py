@@ -203,7 +203,7 @@ def describe_sleep(wait, now):
     return f'for another {abs(left) // 1_000_000 * (1 if left >= 0 else -1)} ms'
 
 
-def at_offset(offset):
+def offset_text(offset):
     return '' if offset == FROM_NEXT_BYTE else f' at offset {offset}'
 
 
@@ -212,13 +212,13 @@ def describe_file(wait, _now):
     words = f"'{string_view(w['path_'])}'"
     size = number(w['completion_']['size'])
     if size > 0:
-        words += f' ({size} bytes{at_offset(number(w["completion_"]["offset"]))})'
+        words += f' ({size} bytes{offset_text(number(w["completion_"]["offset"]))})'
     return words
 
 
 def describe_read(wait, _now):
     w = as_type(wait.address, 'leat::detail::read_wait')
-    return f"'{string_view(w['path_'])}'{at_offset(number(w['offset_']))}"
+    return f"'{string_view(w['path_'])}'{offset_text(number(w['offset_']))}"
 
 
 def describe_select(wait, now):

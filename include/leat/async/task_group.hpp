@@ -158,7 +158,7 @@ class task_group final : public task_scope {
   void task_failed(std::exception_ptr error) noexcept override;
   void rethrow_first() const;
 
-  mutable detail::mutex error_mutex_;
+  mutable detail::thread_mutex error_mutex_;
   std::exception_ptr first_error_ LEAT_GUARDED_BY(error_mutex_);
 };
 

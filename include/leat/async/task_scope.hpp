@@ -75,7 +75,7 @@ class task_scope {
     return stopped_.load(std::memory_order_acquire);
   }
   [[nodiscard]] std::stop_token get_stop_token() const noexcept {
-    const detail::lock_guard lock(mutex_);
+    const detail::thread_lock lock(mutex_);
     return stop_.get_token();
   }
 
@@ -178,7 +178,7 @@ class task_scope {
   const std::string name_;
   const task_id maker_;
 
-  mutable detail::mutex mutex_;
+  mutable detail::thread_mutex mutex_;
   context* children_ LEAT_GUARDED_BY(mutex_) = nullptr;
   std::size_t tasks_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t spawned_ LEAT_GUARDED_BY(mutex_) = 0;

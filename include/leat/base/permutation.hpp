@@ -37,11 +37,11 @@ class permutation {
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
   /// The number at this place, which must be below size().
-  [[nodiscard]] std::uint64_t operator[](std::uint64_t place) const noexcept {
-    LEAT_ASSERT(place < size_, "a permutation is asked for a place behind its end");
-    do place = forward(place);
-    while (place >= size_);
-    return place;
+  [[nodiscard]] std::uint64_t operator[](std::uint64_t index) const noexcept {
+    LEAT_ASSERT(index < size_, "a permutation is asked for a place behind its end");
+    do index = forward(index);
+    while (index >= size_);
+    return index;
   }
 
   /// The place of this number, which must be below size().

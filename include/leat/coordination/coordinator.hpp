@@ -277,7 +277,7 @@ class coordinator final : public task_scope {
   void finish_join(std::exception_ptr late);
 
   const std::vector<errc> clean_;
-  mutable detail::mutex state_mutex_;
+  mutable detail::thread_mutex state_mutex_;
   bool joined_ LEAT_GUARDED_BY(state_mutex_) = false;
   bool decided_ LEAT_GUARDED_BY(state_mutex_) = false;         // a first request was made
   bool by_clean_error_ LEAT_GUARDED_BY(state_mutex_) = false;  // and it had such an error

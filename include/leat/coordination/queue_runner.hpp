@@ -129,7 +129,7 @@ class queue_runner {
   queue_run start_in(const detail::run_owner& owner, scheduler* home);
 
   std::shared_ptr<detail::queue_runner_plan> plan_;
-  mutable detail::mutex mutex_;
+  mutable detail::thread_mutex mutex_;
   queue_run last_ LEAT_GUARDED_BY(mutex_);
 };
 

@@ -99,7 +99,7 @@ class queue_reader {
   /// Cost:         a copy of the record; read_batch() does without.
   [[nodiscard]] task<std::optional<keyed_record>> read(
       std::source_location where = std::source_location::current()) {
-    const detail::one_at_a_time::use use(in_use_);
+    const detail::exclusive_use::guard guard(in_use_);
     if (!co_await fill(where)) co_return std::nullopt;
     keyed_record record = next_record();
     took_one();
@@ -116,7 +116,7 @@ class queue_reader {
   /// Cancellation: total: neither a name nor a record is lost.
   [[nodiscard]] task<std::optional<std::vector<keyed_record>>> read_up_to(
       std::size_t count, std::source_location where = std::source_location::current()) {
-    const detail::one_at_a_time::use use(in_use_);
+    const detail::exclusive_use::guard guard(in_use_);
     std::vector<keyed_record> records;
     check_count(count);
     if (count == 0) co_return records;
@@ -137,7 +137,7 @@ class queue_reader {
   /// as read().
   [[nodiscard]] task<bool> read_batch(
       batch_type& batch, std::source_location where = std::source_location::current()) {
-    const detail::one_at_a_time::use use(in_use_);
+    const detail::exclusive_use::guard guard(in_use_);
     batch.clear();
     if (!co_await fill(where)) co_return false;
     std::swap(batch, batch_);
@@ -356,7 +356,7 @@ class queue_reader {
   }
 
   void go_to(reader_state s) {
-    const detail::one_at_a_time::use use(in_use_);
+    const detail::exclusive_use::guard guard(in_use_);
     reader_.reset();
     batch_.clear();
     next_ = 0;
@@ -375,7 +375,7 @@ class queue_reader {
   Queue& files_;
   const options_type options_;
   const std::string name_;
-  detail::one_at_a_time in_use_;
+  detail::exclusive_use in_use_;
   std::unique_ptr<Reader> reader_;  // of the current file, while it is not finished
   batch_type batch_;                // its last records; from next_ on they are not delivered
   std::size_t next_ = 0;

@@ -184,7 +184,7 @@ class pipeline {
     static_assert(
         !std::is_same_v<value_type, byte_view> && !std::is_same_v<value_type, std::string_view>,
         "records and lines are views: batch() or map() them before next()");
-    const detail::one_at_a_time::use use(in_use_);
+    const detail::exclusive_use::guard guard(in_use_);
     while (in_.left() == 0 || core_->turn_is_over_between()) {
       const bool more = co_await read();
       if (!more) co_return std::nullopt;
@@ -195,7 +195,7 @@ class pipeline {
   /// Stops the pipeline early and waits for its tasks, also for those that wait for I/O.
   /// Precondition: no call of next() is in progress; a stop of its task ends such a call.
   [[nodiscard]] task<void> stop() {
-    const detail::one_at_a_time::use use(in_use_);
+    const detail::exclusive_use::guard guard(in_use_);
     co_await end();
   }
 
@@ -332,7 +332,7 @@ class pipeline {
   }
 
   task<void> take_up(std::vector<std::string> states, detail::choice_of_state choose) {
-    const detail::one_at_a_time::use use(in_use_);
+    const detail::exclusive_use::guard guard(in_use_);
     if (core_->has_started() || ended_) {
       core_->require_no("it runs already: restore it before the first next()");
     }
@@ -371,7 +371,7 @@ class pipeline {
     return detail::to_bytes(stages);
   }
 
-  detail::one_at_a_time in_use_;
+  detail::exclusive_use in_use_;
   std::unique_ptr<detail::pipeline_core> core_;
   std::unique_ptr<detail::stage<Run>> last_;
   detail::input_run<Run> in_;

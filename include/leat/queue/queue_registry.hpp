@@ -136,7 +136,7 @@ class queue_registry {
   }
   std::shared_ptr<void> get(detail::registered_queue wanted);
 
-  mutable detail::mutex mutex_;
+  mutable detail::thread_mutex mutex_;
   std::unordered_map<std::string, detail::registered_queue> queues_ LEAT_GUARDED_BY(mutex_);
 };
 

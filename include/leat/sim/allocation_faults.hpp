@@ -43,7 +43,7 @@ class allocation_faults {
 
    private:
     allocation_faults* const outer_;
-    const leat::detail::pre_emption::barred barred_;
+    const leat::detail::preemption_hook::disabled preemption_disabled_;
   };
 
   /// Allocations of the program so far: what memory_options::plan counts.

@@ -51,7 +51,7 @@ class collector::chosen {
   template <class F>
   void each_task(F&& f) const {
     for (const task_scope* s : scopes_) {
-      const lock_guard lock(s->mutex_);
+      const thread_lock lock(s->mutex_);
       for (const context* c = s->children_; c; c = c->following_) f(*s, *c);
     }
   }
@@ -160,7 +160,7 @@ class collector::inquiry : public work_item {
   }
 
   void answer_unless_abandoned() const {
-    const pre_emption::barred while_locked;  // as in collect()
+    const preemption_hook::disabled while_locked;  // as in collect()
     const std::lock_guard lock(to_->mutex);
     if (to_->abandoned) return;
     const std::size_t before = to_->tasks.size();
@@ -352,7 +352,7 @@ class tree {
 process_state collector::collect(const task_scope* only, duration patience,
                                  const std::vector<const scheduler*>& driven) {
   // A simulated thread that were suspended in between would keep the registries from the others.
-  const pre_emption::barred while_locked;
+  const preemption_hook::disabled while_locked;
   const std::uint64_t number = only ? only->number() : 0;
   const auto answers = ask(number, patience, driven);
   process_state state;

@@ -44,7 +44,7 @@ class descriptor {
 
 int open_to_append(const std::string& file) noexcept {
   const int opened = ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-  const int number = detail::above_standard_descriptors(opened);
+  const int number = detail::move_above_standard_descriptors(opened);
   if (number < -1) errno = -number;
   return number < 0 ? -1 : number;
 }

@@ -11,7 +11,7 @@
 namespace leat::detail {
 
 /// What stands in one field of a protobuf message: a number, or a run of bytes.
-enum class wire : std::uint32_t {
+enum class wire_type : std::uint32_t {
   varint = 0,
   fixed64 = 1,
   bytes = 2,
@@ -21,20 +21,20 @@ enum class wire : std::uint32_t {
 };
 
 /// The tag of field `number`.
-constexpr std::uint32_t tag_of(std::uint32_t number, wire w) noexcept {
+constexpr std::uint32_t make_tag(std::uint32_t number, wire_type w) noexcept {
   return number << 3 | static_cast<std::uint32_t>(w);
 }
 
 /// Thrown for bytes that are no message: what stands there.
-struct wire_damage {
+struct malformed_message {
   const char* what;
 };
 
 /// Reads a protobuf message field by field, and accepts what protobuf accepts. (protozero's own
 /// reader takes lengths and tags modulo 2^32, and knows no groups.)
-class wire_reader {
+class protobuf_reader {
  public:
-  explicit wire_reader(std::string_view bytes) noexcept
+  explicit protobuf_reader(std::string_view bytes) noexcept
       : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
 
   [[nodiscard]] const char* at() const noexcept { return at_; }
@@ -55,7 +55,7 @@ class wire_reader {
 
   std::uint32_t tag() {
     const auto tag = static_cast<std::uint32_t>(short_varint());
-    if (tag >> 3 == 0) throw wire_damage{"a field of number 0"};
+    if (tag >> 3 == 0) throw malformed_message{"a field of number 0"};
     return tag;
   }
 
@@ -79,19 +79,19 @@ class wire_reader {
   // Goes past the field with this tag, whatever it holds.
   void skip(std::uint32_t tag, int depth = 0) {
     constexpr int max_depth = 100;  // protobuf's own
-    switch (static_cast<wire>(tag & 7)) {
-      case wire::varint: static_cast<void>(varint()); return;
-      case wire::fixed64: take(8, "a field that is cut short"); return;
-      case wire::fixed32: take(4, "a field that is cut short"); return;
-      case wire::bytes: static_cast<void>(bytes()); return;
-      case wire::group_begin: break;
-      default: throw wire_damage{"a field of an unknown kind"};
+    switch (static_cast<wire_type>(tag & 7)) {
+      case wire_type::varint: static_cast<void>(varint()); return;
+      case wire_type::fixed64: take(8, "a field that is cut short"); return;
+      case wire_type::fixed32: take(4, "a field that is cut short"); return;
+      case wire_type::bytes: static_cast<void>(bytes()); return;
+      case wire_type::group_begin: break;
+      default: throw malformed_message{"a field of an unknown kind"};
     }
-    if (depth == max_depth) throw wire_damage{"too many groups in each other"};
+    if (depth == max_depth) throw malformed_message{"too many groups in each other"};
     for (;;) {
       const std::uint32_t inner = this->tag();
-      if (static_cast<wire>(inner & 7) == wire::group_end) {
-        if (inner >> 3 != tag >> 3) throw wire_damage{"a group that ends as another one"};
+      if (static_cast<wire_type>(inner & 7) == wire_type::group_end) {
+        if (inner >> 3 != tag >> 3) throw malformed_message{"a group that ends as another one"};
         return;
       }
       skip(inner, depth + 1);
@@ -99,9 +99,9 @@ class wire_reader {
   }
 
  private:
-  struct read_varint {
+  struct varint_result {
     std::uint64_t value;
-    const char* behind;
+    const char* end;
   };
 
   static std::uint64_t byte(char c) noexcept { return static_cast<unsigned char>(c); }
@@ -109,12 +109,12 @@ class wire_reader {
   static bool is_last(char c) noexcept { return byte(c) < 0x80; }
 
   // Not in line, nor of a reader: so that one which is read from can stay in registers.
-  [[gnu::noinline]] static read_varint long_varint(const char* at, const char* end) {
+  [[gnu::noinline]] static varint_result long_varint(const char* at, const char* end) {
     try {
       const std::uint64_t value = protozero::decode_varint(&at, end);
       return {value, at};
     } catch (const protozero::exception&) {
-      throw wire_damage{"a number that is cut short or too long"};
+      throw malformed_message{"a number that is cut short or too long"};
     }
   }
 
@@ -122,12 +122,12 @@ class wire_reader {
   std::uint64_t short_varint() {
     const char* const begin = at_;
     const std::uint64_t value = varint();
-    if (at_ - begin > 5) throw wire_damage{"a tag or length that is too long"};
+    if (at_ - begin > 5) throw malformed_message{"a tag or length that is too long"};
     return value;
   }
 
   std::string_view take(std::uint64_t size, const char* otherwise) {
-    if (size > static_cast<std::uint64_t>(end_ - at_)) throw wire_damage{otherwise};
+    if (size > static_cast<std::uint64_t>(end_ - at_)) throw malformed_message{otherwise};
     const std::string_view taken(at_, static_cast<std::size_t>(size));
     at_ += size;
     return taken;

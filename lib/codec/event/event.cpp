@@ -14,10 +14,10 @@
 namespace leat {
 namespace {
 
-using detail::tag_of;
-using detail::wire;
-using detail::wire_damage;
-using detail::wire_reader;
+using detail::make_tag;
+using detail::malformed_message;
+using detail::protobuf_reader;
+using detail::wire_type;
 using protozero::pbf_writer;
 
 // The fields of the messages, in the order of their declarations.
@@ -168,25 +168,25 @@ T& member(Variant& v) {
   return v.template emplace<T>();
 }
 
-std::string text_of(wire_reader& in) {
+std::string text_of(protobuf_reader& in) {
   const std::string_view text = in.bytes();
-  if (!detail::is_utf8(text)) throw wire_damage{"a text that is not UTF-8"};
+  if (!detail::is_utf8(text)) throw malformed_message{"a text that is not UTF-8"};
   return std::string(text);
 }
 
-double double_of(wire_reader& in) { return std::bit_cast<double>(in.fixed64()); }
+double double_of(protobuf_reader& in) { return std::bit_cast<double>(in.fixed64()); }
 
 // An enumerator has 32 bits, and ten bytes when it is negative.
 template <class Enum>
-Enum enum_of(wire_reader& in) {
+Enum enum_of(protobuf_reader& in) {
   return static_cast<Enum>(static_cast<std::int32_t>(static_cast<std::uint32_t>(in.varint())));
 }
 
-void read_packed(wire_reader& in, std::vector<double>& to) {
+void read_packed(protobuf_reader& in, std::vector<double>& to) {
   const std::string_view bytes = in.bytes();
   if (bytes.size() % sizeof(double) != 0)
-    throw wire_damage{"a list whose last number is cut short"};
-  wire_reader list(bytes);
+    throw malformed_message{"a list whose last number is cut short"};
+  protobuf_reader list(bytes);
   to.reserve(to.size() + bytes.size() / sizeof(double));
   while (!list.done()) to.push_back(double_of(list));
 }
@@ -194,7 +194,7 @@ void read_packed(wire_reader& in, std::vector<double>& to) {
 // Calls read(tag, in) for each field; it says whether it has read it.
 template <class Read>
 void for_each_field(std::string_view bytes, Read&& read) {
-  wire_reader in(bytes);
+  protobuf_reader in(bytes);
   while (!in.done()) {
     const std::uint32_t tag = in.tag();
     if (!read(tag, in)) in.skip(tag);
@@ -202,19 +202,23 @@ void for_each_field(std::string_view bytes, Read&& read) {
 }
 
 void read_into(histogram_data& h, std::string_view bytes) {
-  for_each_field(bytes, [&](std::uint32_t tag, wire_reader& in) {
+  for_each_field(bytes, [&](std::uint32_t tag, protobuf_reader& in) {
     switch (tag) {
-      case tag_of(min_field, wire::fixed64): h.min = double_of(in); return true;
-      case tag_of(max_field, wire::fixed64): h.max = double_of(in); return true;
-      case tag_of(num_field, wire::fixed64): h.num = double_of(in); return true;
-      case tag_of(sum_field, wire::fixed64): h.sum = double_of(in); return true;
-      case tag_of(sum_squares_field, wire::fixed64): h.sum_squares = double_of(in); return true;
-      case tag_of(limits_field, wire::fixed64):
+      case make_tag(min_field, wire_type::fixed64): h.min = double_of(in); return true;
+      case make_tag(max_field, wire_type::fixed64): h.max = double_of(in); return true;
+      case make_tag(num_field, wire_type::fixed64): h.num = double_of(in); return true;
+      case make_tag(sum_field, wire_type::fixed64): h.sum = double_of(in); return true;
+      case make_tag(sum_squares_field, wire_type::fixed64):
+        h.sum_squares = double_of(in);
+        return true;
+      case make_tag(limits_field, wire_type::fixed64):
         h.bucket_limit.push_back(double_of(in));
         return true;
-      case tag_of(counts_field, wire::fixed64): h.bucket.push_back(double_of(in)); return true;
-      case tag_of(limits_field, wire::bytes): read_packed(in, h.bucket_limit); return true;
-      case tag_of(counts_field, wire::bytes): read_packed(in, h.bucket); return true;
+      case make_tag(counts_field, wire_type::fixed64):
+        h.bucket.push_back(double_of(in));
+        return true;
+      case make_tag(limits_field, wire_type::bytes): read_packed(in, h.bucket_limit); return true;
+      case make_tag(counts_field, wire_type::bytes): read_packed(in, h.bucket); return true;
       default: return false;
     }
   });
@@ -229,29 +233,31 @@ void read_opaque(summary_value& v, std::uint32_t field, std::string_view bytes) 
 }
 
 void read_into(summary_value& v, std::string_view bytes) {
-  for_each_field(bytes, [&](std::uint32_t tag, wire_reader& in) {
+  for_each_field(bytes, [&](std::uint32_t tag, protobuf_reader& in) {
     switch (tag) {
-      case tag_of(tag_field, wire::bytes): v.tag = text_of(in); return true;
-      case tag_of(scalar_field, wire::fixed32):
+      case make_tag(tag_field, wire_type::bytes): v.tag = text_of(in); return true;
+      case make_tag(scalar_field, wire_type::fixed32):
         v.value = std::bit_cast<float>(in.fixed32());
         return true;
-      case tag_of(histogram_field, wire::bytes):
+      case make_tag(histogram_field, wire_type::bytes):
         read_into(member<histogram_data>(v.value), in.bytes());
         return true;
-      case tag_of(old_histogram_field, wire::bytes):
-      case tag_of(image_field, wire::bytes):
-      case tag_of(audio_field, wire::bytes):
-      case tag_of(tensor_field, wire::bytes): read_opaque(v, tag >> 3, in.bytes()); return true;
-      case tag_of(node_name_field, wire::bytes): static_cast<void>(text_of(in)); return true;
-      case tag_of(metadata_field, wire::bytes): v.metadata.append(in.bytes()); return true;
+      case make_tag(old_histogram_field, wire_type::bytes):
+      case make_tag(image_field, wire_type::bytes):
+      case make_tag(audio_field, wire_type::bytes):
+      case make_tag(tensor_field, wire_type::bytes):
+        read_opaque(v, tag >> 3, in.bytes());
+        return true;
+      case make_tag(node_name_field, wire_type::bytes): static_cast<void>(text_of(in)); return true;
+      case make_tag(metadata_field, wire_type::bytes): v.metadata.append(in.bytes()); return true;
       default: return false;
     }
   });
 }
 
 void read_into(summary& s, std::string_view bytes, const event_limits& limits) {
-  for_each_field(bytes, [&](std::uint32_t tag, wire_reader& in) {
-    if (tag != tag_of(first, wire::bytes)) return false;
+  for_each_field(bytes, [&](std::uint32_t tag, protobuf_reader& in) {
+    if (tag != make_tag(first, wire_type::bytes)) return false;
     const std::string_view value = in.bytes();
     if (s.values.size() >= limits.max_values) {
       throw failure(errc::resource_exhausted,
@@ -264,56 +270,64 @@ void read_into(summary& s, std::string_view bytes, const event_limits& limits) {
 }
 
 void read_into(log_message& m, std::string_view bytes) {
-  for_each_field(bytes, [&](std::uint32_t tag, wire_reader& in) {
+  for_each_field(bytes, [&](std::uint32_t tag, protobuf_reader& in) {
     switch (tag) {
-      case tag_of(first, wire::varint): m.level = enum_of<log_message::level_type>(in); return true;
-      case tag_of(second, wire::bytes): m.message = text_of(in); return true;
+      case make_tag(first, wire_type::varint):
+        m.level = enum_of<log_message::level_type>(in);
+        return true;
+      case make_tag(second, wire_type::bytes): m.message = text_of(in); return true;
       default: return false;
     }
   });
 }
 
 void read_into(session_log& l, std::string_view bytes) {
-  for_each_field(bytes, [&](std::uint32_t tag, wire_reader& in) {
+  for_each_field(bytes, [&](std::uint32_t tag, protobuf_reader& in) {
     switch (tag) {
-      case tag_of(first, wire::varint):
+      case make_tag(first, wire_type::varint):
         l.status = enum_of<session_log::status_type>(in);
         return true;
-      case tag_of(second, wire::bytes): l.checkpoint_path = text_of(in); return true;
-      case tag_of(third, wire::bytes): l.message = text_of(in); return true;
+      case make_tag(second, wire_type::bytes): l.checkpoint_path = text_of(in); return true;
+      case make_tag(third, wire_type::bytes): l.message = text_of(in); return true;
       default: return false;
     }
   });
 }
 
 void read_into(tagged_run_metadata& m, std::string_view bytes) {
-  for_each_field(bytes, [&](std::uint32_t tag, wire_reader& in) {
+  for_each_field(bytes, [&](std::uint32_t tag, protobuf_reader& in) {
     switch (tag) {
-      case tag_of(first, wire::bytes): m.tag = text_of(in); return true;
-      case tag_of(second, wire::bytes): m.bytes = std::string(in.bytes()); return true;
+      case make_tag(first, wire_type::bytes): m.tag = text_of(in); return true;
+      case make_tag(second, wire_type::bytes): m.bytes = std::string(in.bytes()); return true;
       default: return false;
     }
   });
 }
 
-void read_field(wire_reader& in, event& e, const event_limits& limits) {
+void read_field(protobuf_reader& in, event& e, const event_limits& limits) {
   const std::uint32_t tag = in.tag();
   switch (tag) {
-    case tag_of(wall_time_field, wire::fixed64): e.wall_time = double_of(in); return;
-    case tag_of(step_field, wire::varint): e.step = static_cast<std::int64_t>(in.varint()); return;
-    case tag_of(version_field, wire::bytes): e.what = file_version{text_of(in)}; return;
-    case tag_of(graph_field, wire::bytes): e.what = graph_bytes{std::string(in.bytes())}; return;
-    case tag_of(meta_graph_field, wire::bytes):
+    case make_tag(wall_time_field, wire_type::fixed64): e.wall_time = double_of(in); return;
+    case make_tag(step_field, wire_type::varint):
+      e.step = static_cast<std::int64_t>(in.varint());
+      return;
+    case make_tag(version_field, wire_type::bytes): e.what = file_version{text_of(in)}; return;
+    case make_tag(graph_field, wire_type::bytes):
+      e.what = graph_bytes{std::string(in.bytes())};
+      return;
+    case make_tag(meta_graph_field, wire_type::bytes):
       e.what = meta_graph_bytes{std::string(in.bytes())};
       return;
-    case tag_of(summary_field, wire::bytes):
+    case make_tag(summary_field, wire_type::bytes):
       read_into(member<summary>(e.what), in.bytes(), limits);
       return;
-    case tag_of(log_field, wire::bytes): read_into(member<log_message>(e.what), in.bytes()); return;
-    case tag_of(session_field, wire::bytes):
+    case make_tag(log_field, wire_type::bytes):
+      read_into(member<log_message>(e.what), in.bytes());
+      return;
+    case make_tag(session_field, wire_type::bytes):
       read_into(member<session_log>(e.what), in.bytes());
       return;
-    case tag_of(run_metadata_field, wire::bytes):
+    case make_tag(run_metadata_field, wire_type::bytes):
       read_into(member<tagged_run_metadata>(e.what), in.bytes());
       return;
     default: in.skip(tag);
@@ -323,12 +337,12 @@ void read_field(wire_reader& in, event& e, const event_limits& limits) {
 // Reads one field after the other; what is damaged is told with the place of the field.
 template <class Read>
 void read_all(std::string_view bytes, const char* what, Read&& read) {
-  wire_reader in(bytes);
+  protobuf_reader in(bytes);
   while (!in.done()) {
     const auto offset = static_cast<std::size_t>(in.at() - bytes.data());
     try {
       read(in);
-    } catch (const wire_damage& d) {
+    } catch (const malformed_message& d) {
       throw failure(errc::data_loss, std::string(what) + " of " + std::to_string(bytes.size()) +
                                          " bytes is damaged: in the field at offset " +
                                          std::to_string(offset) + " stands " + d.what);
@@ -380,7 +394,7 @@ std::string summary::to_bytes() const {
 
 summary summary::from_bytes(std::string_view bytes, const event_limits& limits) {
   summary s;
-  read_all(bytes, "a summary", [&](wire_reader& in) {
+  read_all(bytes, "a summary", [&](protobuf_reader& in) {
     const char* const begin = in.at();
     in.skip(in.tag());
     read_into(s, {begin, static_cast<std::size_t>(in.at() - begin)}, limits);
@@ -416,7 +430,7 @@ std::string event::to_bytes() const {
 
 event event::from_bytes(std::string_view bytes, const event_limits& limits) {
   event e;
-  read_all(bytes, "an event", [&](wire_reader& in) { read_field(in, e, limits); });
+  read_all(bytes, "an event", [&](protobuf_reader& in) { read_field(in, e, limits); });
   return e;
 }
 

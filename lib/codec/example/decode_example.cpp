@@ -74,7 +74,7 @@ example_contents decode_example(byte_view record) {
       any = all.is_sequence = true;
       add_lists(lists, all, joined);
     });
-  } catch (const detail::wire_damage& damage) {
+  } catch (const detail::malformed_message& damage) {
     refuse("there is " + std::string(damage.what));
   }
   if (!any) refuse("it has neither features nor lists of them");

@@ -105,7 +105,7 @@ void example_reader::read(byte_view record, void* object) const {
       });
     });
     for (std::size_t i = 0; i < count; ++i) read_target(targets_[i], lists[i], object);
-  } catch (const wire_damage& damage) {
+  } catch (const malformed_message& damage) {
     this_record.refuse(damage, "tf.train.Example");
   }
 }

@@ -24,7 +24,7 @@ void add_record(byte_view record, const record_place& place, detail::feature_fin
     for (feature_column& column : columns) {
       std::visit([&](auto& c) { c.add(place, finder.lists()); }, column);
     }
-  } catch (const detail::wire_damage& damage) {
+  } catch (const detail::malformed_message& damage) {
     place.refuse(damage, "tf.train.Example");
   }
 }

@@ -31,12 +31,12 @@ std::string_view name(feature_kind kind) noexcept {
 
 feature_list read_feature(std::string_view feature, joined_bytes& joined) {
   feature_list found;
-  wire_reader in(feature);
+  protobuf_reader in(feature);
   while (!in.done()) {
     const std::uint32_t tag = in.tag();
     const std::uint32_t number = tag >> 3;
-    if (number > 3) throw wire_damage{"a feature of a kind that is none of an Example's"};
-    if (tag != tag_of(number, wire::bytes)) {
+    if (number > 3) throw malformed_message{"a feature of a kind that is none of an Example's"};
+    if (tag != make_tag(number, wire_type::bytes)) {
       in.skip(tag);
       continue;
     }
@@ -50,12 +50,12 @@ feature_list read_feature(std::string_view feature, joined_bytes& joined) {
 }
 
 map_entry::map_entry(std::string_view entry, joined_bytes& joined) {
-  wire_reader in(entry);
+  protobuf_reader in(entry);
   while (!in.done()) {
     const std::uint32_t tag = in.tag();
-    if (tag == tag_of(1, wire::bytes)) {
+    if (tag == make_tag(1, wire_type::bytes)) {
       key = in.bytes();
-    } else if (tag == tag_of(2, wire::bytes)) {
+    } else if (tag == make_tag(2, wire_type::bytes)) {
       value = join(value, in.bytes(), joined);
     } else {
       in.skip(tag);
@@ -65,9 +65,9 @@ map_entry::map_entry(std::string_view entry, joined_bytes& joined) {
 
 std::optional<map_entry> take_any_field(std::string_view& features, joined_bytes& joined) {
   std::optional<map_entry> entry;
-  wire_reader in(features);
+  protobuf_reader in(features);
   const std::uint32_t tag = in.tag();
-  if (tag == tag_of(1, wire::bytes)) {
+  if (tag == make_tag(1, wire_type::bytes)) {
     entry.emplace(in.bytes(), joined);
   } else {
     in.skip(tag);

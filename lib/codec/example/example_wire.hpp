@@ -31,11 +31,11 @@ struct feature_list {
   std::string_view list;
 };
 
-/// Errors: wire_damage.
+/// Errors: malformed_message.
 [[nodiscard]] feature_list read_feature(std::string_view feature, joined_bytes& joined);
 
 /// Reads an entry of a map from strings to messages: the key, and the bytes of the message.
-/// Errors: wire_damage.
+/// Errors: malformed_message.
 struct map_entry {
   map_entry(std::string_view entry, joined_bytes& joined);
   std::string_view key;
@@ -43,7 +43,7 @@ struct map_entry {
 };
 
 // Fields as nearly all of an Example's are, read with few instructions. Nothing throws: what is
-// otherwise, or damaged, is left to wire_reader, which knows.
+// otherwise, or damaged, is left to protobuf_reader, which knows.
 
 /// Reads a length of one or two bytes, and gives what is behind it; null: it has more, or is cut
 /// short. Precondition: at < end.
@@ -79,16 +79,16 @@ struct map_entry {
   const char* const end = at + entry.size();
   const auto left = [&] { return static_cast<std::size_t>(end - at); };
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(at[i]); };
-  if (left() < 2 || byte(0) != tag_of(1, wire::bytes) || byte(1) >= 0x80) return false;
+  if (left() < 2 || byte(0) != make_tag(1, wire_type::bytes) || byte(1) >= 0x80) return false;
   key = {at + 2, byte(1)};
   if (left() < key.size() + 6) return false;  // the tags and lengths of the Feature and its list
   at += 2 + key.size();
   std::size_t size;
-  if (byte(0) != tag_of(2, wire::bytes)) return false;
+  if (byte(0) != make_tag(2, wire_type::bytes)) return false;
   at = read_length(at + 1, end, size);
   if (!at || size != left() || size < 2) return false;
   const std::uint32_t number = byte(0) >> 3;
-  if (number == 0 || number > 3 || byte(0) != tag_of(number, wire::bytes)) return false;
+  if (number == 0 || number > 3 || byte(0) != make_tag(number, wire_type::bytes)) return false;
   at = read_length(at + 1, end, size);
   if (!at || size != left()) return false;
   list = {static_cast<feature_kind>(number), {at, size}};
@@ -113,13 +113,13 @@ struct map_entry {
 }
 
 /// Calls use(bytes) for each field `number` of a message that is a run of bytes, and skips the
-/// others. Errors: wire_damage, and what `use` throws.
+/// others. Errors: malformed_message, and what `use` throws.
 template <class Use>
 void for_each_bytes(std::string_view message, std::uint32_t number, Use&& use) {
-  wire_reader in(message);
+  protobuf_reader in(message);
   while (!in.done()) {
     const std::uint32_t tag = in.tag();
-    if (tag == tag_of(number, wire::bytes)) {
+    if (tag == make_tag(number, wire_type::bytes)) {
       use(in.bytes());
     } else {
       in.skip(tag);
@@ -130,22 +130,22 @@ void for_each_bytes(std::string_view message, std::uint32_t number, Use&& use) {
 // ----------------------------------------------------------------------------- parts of an Example
 
 /// Calls use(features) for each Features message of an Example { Features features = 1 }.
-/// Errors: wire_damage, and what `use` throws.
+/// Errors: malformed_message, and what `use` throws.
 template <class Use>
 void for_each_features(byte_view record, Use&& use) {
   std::string_view message = as_text(record);
   std::string_view features;
-  while (take_bytes(message, tag_of(1, wire::bytes), features)) use(features);
+  while (take_bytes(message, make_tag(1, wire_type::bytes), features)) use(features);
   for_each_bytes(message, 1, use);
 }
 
 /// Takes the first field of a Features message, whatever it is; none: it was no entry of the map.
-/// Errors: wire_damage.
+/// Errors: malformed_message.
 [[nodiscard]] std::optional<map_entry> take_any_field(std::string_view& features,
                                                       joined_bytes& joined);
 
 /// Calls use(key, read) for each entry of a Features message, in their order: read() gives its
-/// list. Errors: wire_damage, of read() too, and what `use` throws.
+/// list. Errors: malformed_message, of read() too, and what `use` throws.
 template <class Use>
 void for_each_feature(std::string_view features, joined_bytes& joined, Use&& use) {
   std::string_view entry;
@@ -153,7 +153,8 @@ void for_each_feature(std::string_view features, joined_bytes& joined, Use&& use
   feature_list list;
   while (!features.empty()) {
     std::string_view rest = features;
-    if (take_bytes(rest, tag_of(1, wire::bytes), entry) && read_usual_entry(entry, key, list)) {
+    if (take_bytes(rest, make_tag(1, wire_type::bytes), entry) &&
+        read_usual_entry(entry, key, list)) {
       use(key, [&] { return list; });
       features = rest;
     } else if (const auto any = take_any_field(features, joined)) {
@@ -163,12 +164,13 @@ void for_each_feature(std::string_view features, joined_bytes& joined, Use&& use
 }
 
 // Lists of values. room(count) gives memory for so many more, which stands behind that before or
-// elsewhere; they are written there as they stand. Errors: wire_damage, and what `room` throws;
-// then some of what it gave may not be written.
+// elsewhere; they are written there as they stand. Errors: malformed_message, and what `room`
+// throws; then some of what it gave may not be written.
 
 template <class Room>
 void read_packed_floats(std::string_view packed, Room& room) {
-  if (packed.size() % sizeof(float) != 0) throw wire_damage{"a list of floats that is cut short"};
+  if (packed.size() % sizeof(float) != 0)
+    throw malformed_message{"a list of floats that is cut short"};
   if (packed.empty()) return;
   std::memcpy(room(packed.size() / sizeof(float)), packed.data(), packed.size());
 }
@@ -177,13 +179,13 @@ void read_packed_floats(std::string_view packed, Room& room) {
 template <class Room>
 void read_floats(std::string_view list, Room&& room) {
   std::string_view packed;
-  if (take_bytes(list, tag_of(1, wire::bytes), packed)) read_packed_floats(packed, room);
-  wire_reader in(list);
+  if (take_bytes(list, make_tag(1, wire_type::bytes), packed)) read_packed_floats(packed, room);
+  protobuf_reader in(list);
   while (!in.done()) {
     const std::uint32_t tag = in.tag();
-    if (tag == tag_of(1, wire::bytes)) {
+    if (tag == make_tag(1, wire_type::bytes)) {
       read_packed_floats(in.bytes(), room);
-    } else if (tag == tag_of(1, wire::fixed32)) {
+    } else if (tag == make_tag(1, wire_type::fixed32)) {
       const std::uint32_t bits = in.fixed32();
       std::memcpy(room(1), &bits, sizeof bits);
     } else {
@@ -203,7 +205,7 @@ void read_packed_ints(std::string_view packed, Room& room) {
   }
   if (packed.empty()) return;
   std::byte* out = room(static_cast<std::size_t>(std::ranges::count_if(packed, is_last)));
-  wire_reader in(packed);
+  protobuf_reader in(packed);
   while (!in.done()) {
     const std::uint64_t value = in.varint();
     std::memcpy(out, &value, sizeof value);
@@ -215,13 +217,13 @@ void read_packed_ints(std::string_view packed, Room& room) {
 template <class Room>
 void read_ints(std::string_view list, Room&& room) {
   std::string_view packed;
-  if (take_bytes(list, tag_of(1, wire::bytes), packed)) read_packed_ints(packed, room);
-  wire_reader in(list);
+  if (take_bytes(list, make_tag(1, wire_type::bytes), packed)) read_packed_ints(packed, room);
+  protobuf_reader in(list);
   while (!in.done()) {
     const std::uint32_t tag = in.tag();
-    if (tag == tag_of(1, wire::bytes)) {
+    if (tag == make_tag(1, wire_type::bytes)) {
       read_packed_ints(in.bytes(), room);
-    } else if (tag == tag_of(1, wire::varint)) {
+    } else if (tag == make_tag(1, wire_type::varint)) {
       const std::uint64_t value = in.varint();
       std::memcpy(room(1), &value, sizeof value);
     } else {
@@ -234,7 +236,7 @@ void read_ints(std::string_view list, Room&& room) {
 template <class Use>
 void read_strings(std::string_view list, Use&& use) {
   std::string_view text;
-  while (take_bytes(list, tag_of(1, wire::bytes), text)) use(text);
+  while (take_bytes(list, make_tag(1, wire_type::bytes), text)) use(text);
   for_each_bytes(list, 1, use);
 }
 

@@ -27,7 +27,7 @@ void record_place::refuse(std::string_view key, const std::string& why) const {
   throw decode_error(index, who() + ", feature '" + std::string(key) + "'" + where + ": " + why);
 }
 
-void record_place::refuse(const wire_damage& damage, std::string_view message) const {
+void record_place::refuse(const malformed_message& damage, std::string_view message) const {
   throw decode_error(index, who() + " is no " + std::string(message) + ": there is " + damage.what);
 }
 

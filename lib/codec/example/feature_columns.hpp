@@ -24,7 +24,7 @@ struct record_place {
   /// Throws a decode_error; `key`: of the feature.
   [[noreturn]] void refuse(std::string_view key, const std::string& why) const;
   /// The same for bytes that are no message.
-  [[noreturn]] void refuse(const wire_damage& damage, std::string_view message) const;
+  [[noreturn]] void refuse(const malformed_message& damage, std::string_view message) const;
 
  private:
   [[nodiscard]] std::string who() const;
@@ -40,7 +40,7 @@ struct wanted_key {
 };
 
 // Columns collect what becomes of one feature, record by record. Each has
-//   add(place, lists)    of the next record. Errors: decode_error, wire_damage
+//   add(place, lists)    of the next record. Errors: decode_error, malformed_message
 //   take(records)        of so many records; afterwards it is empty
 
 /// Of a fixed_len_feature.
@@ -148,7 +148,7 @@ using feature_column =
 [[noreturn]] void refuse_kind(const record_place& place, std::string_view key, feature_kind kind,
                               dtype type);
 /// Adds the list of a feature of any length, and gives how many values it had: none when it is
-/// missing. Errors: decode_error for another kind; wire_damage.
+/// missing. Errors: decode_error for another kind; malformed_message.
 inline std::size_t add_list(value_column& values, const feature_list& list,
                             const record_place& place, std::string_view key) {
   if (list.kind == values.kind()) return values.add(list.list);

@@ -86,7 +86,8 @@ class feature_finder {
 
   /// Begins with a record.
   void clear();
-  /// Reads a Features message; of a key that comes again the last one counts. Errors: wire_damage.
+  /// Reads a Features message; of a key that comes again the last one counts. Errors:
+  /// malformed_message.
   void add_features(std::string_view features);
   /// What was found, since clear().
   [[nodiscard]] record_lists lists() const noexcept { return lists_; }

@@ -94,7 +94,7 @@ void add_record(byte_view record, const record_place& place, record_reader& read
     for (std::size_t i = 0; i < sequences.size(); ++i) {
       std::visit([&](auto& c) { c.add(place, reader.steps(i), reader.joined()); }, sequences[i]);
     }
-  } catch (const detail::wire_damage& damage) {
+  } catch (const detail::malformed_message& damage) {
     place.refuse(damage, "tf.train.SequenceExample");
   }
 }

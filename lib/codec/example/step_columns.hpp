@@ -16,7 +16,7 @@ namespace leat::detail {
 
 // Columns of a SequenceExample's lists of features. Each has
 //   add(place, steps, joined)  of the next record: the serialized FeatureList, null when there is
-//                              none. Errors: decode_error, wire_damage
+//                              none. Errors: decode_error, malformed_message
 //   take(records)              of so many records; afterwards it is empty
 
 /// Of a fixed_len_sequence_feature: each step is a row.

@@ -23,7 +23,7 @@ class value_column {
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
   /// Adds the values of a list of this type's kind, and gives how many there were.
-  /// Errors: wire_damage; then some of them may be added. std::bad_alloc.
+  /// Errors: malformed_message; then some of them may be added. std::bad_alloc.
   std::size_t add(std::string_view list);
   /// Adds those of a tensor of this type.
   void add(const tensor& values);

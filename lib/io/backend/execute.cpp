@@ -129,7 +129,7 @@ std::int64_t finish_open(const file_request& r, int descriptor) noexcept {
     if ((r.flags & O_EXCL) != 0) ::unlink(r.path);  // it was made just now
     return -std::int64_t{error};
   };
-  descriptor = above_standard_descriptors(descriptor);
+  descriptor = move_above_standard_descriptors(descriptor);
   if (descriptor < 0) {
     errno = -descriptor;
     return refuse();

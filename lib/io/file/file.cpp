@@ -80,12 +80,12 @@ void file_operation::describe(const wait& w, std::ostream& out) {
   const auto& self = static_cast<const file_operation&>(w);
   out << "'" << self.path_ << "'";
   if (self.completion_.size > 0) {
-    out << " (" << self.completion_.size << " bytes" << detail::at_offset(self.completion_.offset)
+    out << " (" << self.completion_.size << " bytes" << detail::offset_text(self.completion_.offset)
         << ")";
   }
 }
 
-std::string detail::at_offset(std::uint64_t offset) {
+std::string detail::offset_text(std::uint64_t offset) {
   return offset == next_byte ? std::string() : " at offset " + std::to_string(offset);
 }
 
@@ -221,7 +221,7 @@ task<std::size_t> file::read_at(std::uint64_t offset, std::span<std::byte> to,
     const bool stopped =
         n == -ECANCELED && offset == next_byte && done > 0;  // what was taken stays
     if (n < 0 && !stopped) {
-      detail::throw_file_error(n, path_, "cannot read" + detail::at_offset(request.offset));
+      detail::throw_file_error(n, path_, "cannot read" + detail::offset_text(request.offset));
     }
     if (n <= 0) break;
     done += static_cast<std::size_t>(n);
@@ -240,7 +240,7 @@ task<void> file::write_at(std::uint64_t offset, std::span<const std::byte> from,
     request.offset = offset == next_byte ? next_byte : offset + done;
     const auto n = co_await file_operation(open->backend, request, path_, where);
     if (n < 0) {
-      detail::throw_file_error(n, path_, "cannot write" + detail::at_offset(request.offset));
+      detail::throw_file_error(n, path_, "cannot write" + detail::offset_text(request.offset));
     }
     done += static_cast<std::size_t>(n);
   }

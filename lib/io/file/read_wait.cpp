@@ -36,7 +36,7 @@ void read_wait::cancel(wait& w) noexcept {
 
 void read_wait::describe(const wait& w, std::ostream& out) {
   const auto& self = static_cast<const read_wait&>(w);
-  out << "'" << self.path_ << "'" << at_offset(self.offset_);
+  out << "'" << self.path_ << "'" << offset_text(self.offset_);
 }
 
 }  // namespace leat::detail

@@ -157,7 +157,7 @@ void indexed_reader::forget_ahead() noexcept {
 // --------------------------------------------------------------------------------------- a batch
 
 task<bool> indexed_reader::read_batch(record_selection& batch, std::source_location where) {
-  const detail::one_at_a_time::use use(in_use_);
+  const detail::exclusive_use::guard guard(in_use_);
   reads_->check_home();
   if (!has_common_order_) check_seed(options_);
   batch.forget();

@@ -148,12 +148,12 @@ void indexed_reader::begin_epoch(epoch_order& order, std::uint64_t epoch) const 
 }
 
 void indexed_reader::restore_state(std::string_view bytes) {
-  const detail::one_at_a_time::use use(in_use_);
+  const detail::exclusive_use::guard guard(in_use_);
   take_up(indexed_reader_state::from_bytes(bytes, options_.name));
 }
 
 void indexed_reader::restore_ranks(std::span<const std::string> states) {
-  const detail::one_at_a_time::use use(in_use_);
+  const detail::exclusive_use::guard guard(in_use_);
   std::vector<indexed_reader_state> ranks;
   for (const std::string& bytes : states) {
     ranks.push_back(indexed_reader_state::from_bytes(bytes, options_.name));

@@ -202,7 +202,7 @@ tfrecord_index decode_index(const std::string& index_path, byte_view bytes) {
   try {
     return tfrecord_index::decode(bytes);
   } catch (const failure& e) {
-    throw failure(e.code(), index_path + ": " + detail::sentence_of(e));
+    throw failure(e.code(), index_path + ": " + detail::without_code_message(e));
   }
 }
 

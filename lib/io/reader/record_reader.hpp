@@ -39,7 +39,7 @@ basic_record_reader<F>::~basic_record_reader() = default;
 
 template <class F>
 task<bool> basic_record_reader<F>::read_batch(batch_type& batch, std::source_location where) {
-  const detail::one_at_a_time::use use(in_use_);
+  const detail::exclusive_use::guard guard(in_use_);
   batch.clear();
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   while (!ended_) {
@@ -66,7 +66,7 @@ task<bool> basic_record_reader<F>::read_batch(batch_type& batch, std::source_loc
 
 template <class F>
 void basic_record_reader<F>::seek(std::uint64_t offset, std::uint64_t index) {
-  const detail::one_at_a_time::use use(in_use_);
+  const detail::exclusive_use::guard guard(in_use_);
   const std::uint64_t there = stream_.seek(offset);
   const bool from_start = offset == 0 && index == 0;
   unread_ = 0;

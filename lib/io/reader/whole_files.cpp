@@ -229,7 +229,7 @@ struct whole_files::entry final : file_request,
       return ask_for_more();
     }
     if (result < 0) {
-      detail::throw_file_error(result, name, "cannot read" + detail::at_offset(offset));
+      detail::throw_file_error(result, name, "cannot read" + detail::offset_text(offset));
     }
     // Of the last unit of a direct read there may be more, of a file that has grown.
     const std::size_t came = static_cast<std::size_t>(result);
@@ -472,7 +472,7 @@ bool whole_files::read_or_add(std::string path, whole_file& out) {
 }
 
 task<bool> whole_files::next(whole_file& out, std::source_location where) {
-  const detail::one_at_a_time::use use(in_use_);
+  const detail::exclusive_use::guard guard(in_use_);
   out = {};
   if (co_await this_task::stop_requested()) throw failure(errc::cancelled, "whole_files: next");
   if (first_has_failed_) begin_first_again();

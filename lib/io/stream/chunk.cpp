@@ -26,11 +26,11 @@ chunk_pool* chunk_pool::make(std::size_t count, std::size_t headroom, std::size_
   std::unique_ptr<chunk_pool, destroyer> pool(new chunk_pool(headroom, body));
   // Small readers do without huge pages: a hundred of them would take 200 MiB.
   const std::size_t total = count * stride;
-  pool->alignment_ = total >= huge_page ? huge_page : page;
+  pool->alignment_ = total >= huge_page_size ? huge_page_size : page;
   const std::size_t size = round_up(total, pool->alignment_);
   pool->arena_ = static_cast<std::byte*>(::operator new(size, std::align_val_t{pool->alignment_}));
-  if (pool->alignment_ == huge_page) ::madvise(pool->arena_, size, MADV_HUGEPAGE);
-  const lock_guard lock(pool->mutex_);
+  if (pool->alignment_ == huge_page_size) ::madvise(pool->arena_, size, MADV_HUGEPAGE);
+  const thread_lock lock(pool->mutex_);
   pool->free_.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     pool->free_.push_back(new chunk(*pool, pool->arena_ + i * stride, headroom, body));
@@ -57,7 +57,7 @@ std::unique_ptr<chunk> chunk_pool::make_chunk(std::size_t headroom, std::size_t 
 
 chunk_reference chunk_pool::take() {
   {
-    const lock_guard lock(mutex_);
+    const thread_lock lock(mutex_);
     if (!free_.empty()) {
       chunk* c = free_.back();
       free_.pop_back();
@@ -71,7 +71,7 @@ chunk_reference chunk_pool::take() {
 
 chunk_reference chunk_pool::take_large(std::size_t carried, std::size_t body) {
   auto c = make_chunk(round_up(carried, page), body);
-  const lock_guard lock(mutex_);
+  const thread_lock lock(mutex_);
   ++out_;
   return chunk_reference(c.release());
 }
@@ -80,7 +80,7 @@ void chunk_pool::give_back(chunk& c) noexcept {
   const bool own_memory = c.own_memory_;  // behind the lock another thread may be the last one
   bool last = false;
   {
-    const lock_guard lock(mutex_);
+    const thread_lock lock(mutex_);
     --out_;
     put_away(c.memory_, c.headroom_ + c.body_);
     if (!own_memory) free_.push_back(&c);  // there is room: it was reserved for all of these
@@ -96,7 +96,7 @@ void chunk_pool::give_back(chunk& c) noexcept {
 void chunk_pool::close() noexcept {
   bool last = false;
   {
-    const lock_guard lock(mutex_);
+    const thread_lock lock(mutex_);
     closed_ = true;
     last = out_ == 0;
   }

@@ -165,7 +165,7 @@ task<std::size_t> read_ahead::complete(chunk& c, std::source_location where) {
   const bool refused = c.result == -EINVAL && asked_direct_;
   if (c.result < 0 && !refused) {
     const std::exception_ptr error =
-        file_error(c.result, file_.path(), "cannot read" + at_offset(c.offset));
+        file_error(c.result, file_.path(), "cannot read" + offset_text(c.offset));
     read_again_from(c.offset);
     std::rethrow_exception(error);
   }
@@ -223,7 +223,7 @@ task<void> read_ahead::fetch(window::demand d, std::source_location where) {
 
 task<bool> read_ahead::advance(std::size_t carried, std::uint64_t needed,
                                std::source_location where) {
-  const one_at_a_time::use use(in_use_);
+  const exclusive_use::guard guard(in_use_);
   const file_handle::use file_in_use(file_.open_handle());
   if (co_await this_task::stop_requested()) {
     throw failure(errc::cancelled, file_.path() + ": read");

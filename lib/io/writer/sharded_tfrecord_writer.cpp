@@ -102,7 +102,7 @@ std::size_t sharded_tfrecord_writer::shard_for(std::size_t payload_size) {
 // The record is taken first: then whatever fails can be tried again, by whoever comes next.
 task<void> sharded_tfrecord_writer::write(byte_view payload) {
   if (closing_) throw failure(errc::failed_precondition, prefix_ + ": write after close");
-  const detail::one_at_a_time::use use(in_use_);
+  const detail::exclusive_use::guard guard(in_use_);
   const std::size_t index = shard_for(payload.size());
   shard& s = shards_[index];
   detail::append_record(*s.output, s.index, payload);
@@ -115,7 +115,7 @@ task<void> sharded_tfrecord_writer::write(byte_view payload) {
 
 task<void> sharded_tfrecord_writer::flush() {
   if (closing_) throw failure(errc::failed_precondition, prefix_ + ": flush after close");
-  const detail::one_at_a_time::use use(in_use_);
+  const detail::exclusive_use::guard guard(in_use_);
   if (!is_dealt()) co_await finish_before(shards_.size() - 1);
   for (std::size_t i = finished_; i < shards_.size(); ++i) {
     co_await drain(i, options_.file.flush_mode);
@@ -124,7 +124,7 @@ task<void> sharded_tfrecord_writer::flush() {
 
 task<void> sharded_tfrecord_writer::close() {
   if (closed_) co_return;
-  const detail::one_at_a_time::use use(in_use_);
+  const detail::exclusive_use::guard guard(in_use_);
   closing_ = true;
   co_await finish_before(shards_.size());
   co_await publish();

@@ -58,7 +58,7 @@ task<std::uint64_t> count_records(const file& f, tfrecord_appender_options optio
     }
   } catch (const failure& e) {
     if (e.code() != errc::data_loss) throw;
-    throw failure(errc::data_loss, detail::sentence_of(e) +
+    throw failure(errc::data_loss, detail::without_code_message(e) +
                                        "; nothing can be appended: write its whole records to a "
                                        "new file");
   }
@@ -197,7 +197,7 @@ tfrecord_appender::~tfrecord_appender() {
 
 task<void> tfrecord_appender::write(byte_view payload) {
   if (closing_) throw failure(errc::failed_precondition, file_.path() + ": write after close");
-  const detail::one_at_a_time::use use(in_use_);
+  const detail::exclusive_use::guard guard(in_use_);
   detail::append_record(output_, index_, payload);
   ++records_;
   if (output_.full()) co_await output_.drain(file_, deflate_flush::none);
@@ -205,13 +205,13 @@ task<void> tfrecord_appender::write(byte_view payload) {
 
 task<void> tfrecord_appender::flush() {
   if (closing_) throw failure(errc::failed_precondition, file_.path() + ": flush after close");
-  const detail::one_at_a_time::use use(in_use_);
+  const detail::exclusive_use::guard guard(in_use_);
   co_await output_.drain(file_, deflate_flush::none);
 }
 
 task<void> tfrecord_appender::close() {
   if (closed_) co_return;
-  const detail::one_at_a_time::use use(in_use_);
+  const detail::exclusive_use::guard guard(in_use_);
   closing_ = true;
   if (!note_->done()) {
     co_await output_.drain(file_, deflate_flush::none);

@@ -70,7 +70,7 @@ tfrecord_writer::tfrecord_writer(detail::partial_file f, detail::output_buffer o
 
 task<void> tfrecord_writer::write(byte_view payload) {
   if (closing_) throw failure(errc::failed_precondition, path_ + ": write after close");
-  const detail::one_at_a_time::use use(in_use_);
+  const detail::exclusive_use::guard guard(in_use_);
   detail::append_record(output_, index_, payload);
   ++records_;
   if (output_.full()) co_await output_.drain(file_.contents(), deflate_flush::none);
@@ -78,13 +78,13 @@ task<void> tfrecord_writer::write(byte_view payload) {
 
 task<void> tfrecord_writer::flush() {
   if (closing_) throw failure(errc::failed_precondition, path_ + ": flush after close");
-  const detail::one_at_a_time::use use(in_use_);
+  const detail::exclusive_use::guard guard(in_use_);
   co_await output_.drain(file_.contents(), flush_mode_);
 }
 
 task<void> tfrecord_writer::close() {
   if (closed_) co_return;
-  const detail::one_at_a_time::use use(in_use_);
+  const detail::exclusive_use::guard guard(in_use_);
   closing_ = true;
   if (file_.contents().is_open()) {
     co_await output_.drain(file_.contents(), deflate_flush::finish);

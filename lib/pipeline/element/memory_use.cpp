@@ -13,7 +13,7 @@ held_bytes::held_bytes(std::size_t limit, std::string owner)
 
 void held_bytes::require(const std::string& stage, std::size_t bytes) {
   if (!limited()) return;
-  const lock_guard lock(mutex_);
+  const thread_lock lock(mutex_);
   auto same = std::ranges::find(needs_, stage, &need::stage);
   if (same == needs_.end()) same = needs_.insert(same, {stage, 0});
   if (bytes <= same->bytes) return;

@@ -15,8 +15,8 @@ void row_memory::begin_slab() {
   auto* const memory = static_cast<char*>(::operator new(size));
   void* whole = memory;
   std::size_t room = size;
-  if (std::align(huge_page, huge_page, whole, room)) {
-    ::madvise(whole, room / huge_page * huge_page, MADV_HUGEPAGE);
+  if (std::align(huge_page_size, huge_page_size, whole, room)) {
+    ::madvise(whole, room / huge_page_size * huge_page_size, MADV_HUGEPAGE);
   }
   if (slab_) leave(*slab_);
   slab_ = ::new (memory) slab;

@@ -405,7 +405,7 @@ void rethrow_of_input(std::string_view pipeline) {
     throw;
   } catch (const std::system_error& e) {
     if (e.code() != errc::invalid_argument) throw;
-    why = sentence_of(e);
+    why = without_code_message(e);
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& e) {

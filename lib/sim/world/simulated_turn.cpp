@@ -9,7 +9,7 @@
 namespace leat::sim {
 namespace {
 
-using leat::detail::pre_emption;
+using leat::detail::preemption_hook;
 
 // Stacks are dear to make and every world needs some.
 std::vector<std::unique_ptr<fiber>>& idle_fibers() {
@@ -29,7 +29,7 @@ std::unique_ptr<fiber> take_fiber() {
 
 }  // namespace
 
-turn::turn(virtual_scheduler& home) noexcept : listener{&turn::may_pre_empt}, home_(home) {}
+turn::turn(virtual_scheduler& home) noexcept : handler{&turn::may_preempt}, home_(home) {}
 
 turn::~turn() { LEAT_ASSERT(!under_way(), "a world was destroyed while a thread is pre-empted"); }
 
@@ -41,7 +41,7 @@ void turn::run(std::size_t item, unsigned place) {
   fiber_ = take_fiber();
   item_ = item;
   left_ = place;
-  outer_ = pre_emption::install(this);
+  outer_ = preemption_hook::install(this);
   fiber_->start(
       [](void* self) {
         auto& t = *static_cast<turn*>(self);
@@ -53,13 +53,13 @@ void turn::run(std::size_t item, unsigned place) {
 
 void turn::go_on(unsigned place) noexcept {
   left_ = place;
-  outer_ = pre_emption::install(this);
+  outer_ = preemption_hook::install(this);
   home_.resume_turn();
   fiber_->take_up();
   finish();
 }
 
-void turn::may_pre_empt(listener& l) noexcept {
+void turn::may_preempt(handler& l) noexcept {
   auto& self = static_cast<turn&>(l);
   if (self.left_ == 0 || --self.left_ > 0) return;
   self.home_.suspend_turn();
@@ -68,7 +68,7 @@ void turn::may_pre_empt(listener& l) noexcept {
 
 // Back on the stack of who gave the turn: the item has ended or was put aside.
 void turn::finish() noexcept {
-  pre_emption::install(outer_);
+  preemption_hook::install(outer_);
   if (!fiber_->busy()) idle_fibers().push_back(std::move(fiber_));
 }
 

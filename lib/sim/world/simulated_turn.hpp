@@ -12,7 +12,7 @@ namespace leat::sim {
 /// A simulated thread's turn: one item of its scheduler, which may be put aside in its midst.
 ///
 /// Thread safety: none.
-class turn : private leat::detail::pre_emption::listener {
+class turn : private leat::detail::preemption_hook::handler {
  public:
   explicit turn(virtual_scheduler& home) noexcept;
   turn(const turn&) = delete;
@@ -30,12 +30,12 @@ class turn : private leat::detail::pre_emption::listener {
   [[nodiscard]] bool under_way() const noexcept { return fiber_ != nullptr; }
 
  private:
-  static void may_pre_empt(listener& self) noexcept;
+  static void may_preempt(handler& self) noexcept;
   void finish() noexcept;
 
   virtual_scheduler& home_;
   std::unique_ptr<fiber> fiber_;  // where the item runs, if it may be put aside
-  listener* outer_ = nullptr;     // of who gave the turn
+  handler* outer_ = nullptr;      // of who gave the turn
   std::size_t item_ = 0;
   unsigned left_ = 0;  // places to pass, the last one not; 0: all
 };

@@ -37,18 +37,18 @@ std::string in_milliseconds(duration d) {
   return text + part;
 }
 
-class installed_listener {
+class installed_handler {
  public:
-  using pre_emption = leat::detail::pre_emption;
+  using preemption_hook = leat::detail::preemption_hook;
 
-  explicit installed_listener(pre_emption::listener& l) noexcept
-      : before_(pre_emption::install(&l)) {}
-  ~installed_listener() { pre_emption::install(before_); }
-  installed_listener(const installed_listener&) = delete;
-  installed_listener& operator=(const installed_listener&) = delete;
+  explicit installed_handler(preemption_hook::handler& l) noexcept
+      : before_(preemption_hook::install(&l)) {}
+  ~installed_handler() { preemption_hook::install(before_); }
+  installed_handler(const installed_handler&) = delete;
+  installed_handler& operator=(const installed_handler&) = delete;
 
  private:
-  pre_emption::listener* const before_;
+  preemption_hook::handler* const before_;
 };
 
 }  // namespace
@@ -319,9 +319,9 @@ void world::drive() {
 
 void world::run(const body& b) {
   // Nobody's turn: locks that are taken first in this world belong to none of its threads alone.
-  leat::detail::pre_emption::listener nobody{[](auto&) noexcept {}};
-  const installed_listener installed(nobody);
-  std::optional<leat::detail::frames_uncached> uncached;
+  leat::detail::preemption_hook::handler nobody{[](auto&) noexcept {}};
+  const installed_handler installed(nobody);
+  std::optional<leat::detail::frame_cache_bypass> uncached;
   if (memory_.wanted()) {
     memory_.require_failing_new();
     uncached.emplace();
@@ -365,7 +365,7 @@ void world::unwind(const std::exception_ptr& failure) {
   std::fprintf(stderr,
                "leat: a simulated world of seed %llu has failed: %s\n"
                "leat: and a request to stop did not end it: %s",
-               static_cast<unsigned long long>(seed_), leat::detail::text_of(failure).c_str(),
+               static_cast<unsigned long long>(seed_), leat::detail::error_message(failure).c_str(),
                where_everyone_is().c_str());
   std::abort();
 }

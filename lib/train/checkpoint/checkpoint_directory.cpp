@@ -100,7 +100,7 @@ task<std::optional<checkpoint_state>> detail::read_checkpoint_state(std::string 
   try {
     state = checkpoint_state::from_text(text);
   } catch (const failure& e) {
-    throw unreadable_state(e.code(), path + ": " + sentence_of(e));
+    throw unreadable_state(e.code(), path + ": " + without_code_message(e));
   }
   if (state.model_checkpoint_path.empty()) {
     throw failure(errc::invalid_argument,

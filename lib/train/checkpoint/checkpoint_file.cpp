@@ -32,7 +32,7 @@ std::string describe(std::string_view type, std::uint64_t element_size, std::uin
 
 // "path: what: why", with the code of the error and its meaning once.
 [[noreturn]] void rethrow_with(const std::string& context, const std::system_error& e) {
-  throw failure(e.code(), context + ": " + sentence_of(e));
+  throw failure(e.code(), context + ": " + without_code_message(e));
 }
 
 // ---- Writing.
@@ -278,7 +278,7 @@ task<std::string> take_back(restored_objects objects) {
   try {
     std::rethrow_exception(error);
   } catch (const std::system_error& e) {
-    throw failure(e.code(), context + ": " + sentence_of(e) + advice);
+    throw failure(e.code(), context + ": " + without_code_message(e) + advice);
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& e) {
@@ -365,7 +365,7 @@ task<std::optional<bool>> is_checkpoint_of(std::string path, const checkpoint_re
     if (e.code() == std::errc::io_error) co_return std::nullopt;
     const std::vector<errc> none = {errc::not_found, errc::invalid_argument, errc::data_loss,
                                     errc::failed_precondition, errc::unimplemented};
-    if (!is_one_of(std::current_exception(), none)) throw;
+    if (!has_any_code(std::current_exception(), none)) throw;
     co_return false;
   }
   co_return true;

@@ -260,7 +260,7 @@ task<void> saver::state::prepare() {
     if (e.code() == errc::failed_precondition || e.code() == errc::not_found) {
       throw failure(errc::invalid_argument,
                     "Parent directory of " + in_directory(options.basename) +
-                        " doesn't exist, can't save: " + detail::sentence_of(e));
+                        " doesn't exist, can't save: " + detail::without_code_message(e));
     }
     throw;
   }
@@ -309,7 +309,7 @@ task<void> saver::state::sweep() {
 }
 
 task<std::string> saver::state::save(std::string path) {
-  const detail::one_at_a_time::use use(in_use);
+  const detail::exclusive_use::guard guard(in_use);
   if (what.empty()) co_return std::string();
   detail::checkpoint_snapshot snapshot = detail::take_snapshot(what, options.copy_values);
   const double now = detail::unix_seconds(home.wall_time());
@@ -387,7 +387,7 @@ task<void> saver::make_durable(std::string path) const {
 task<std::optional<std::string>> saver::restore_latest() { return get_state().restore_latest(); }
 
 task<void> saver::restore(std::string path) {
-  const detail::one_at_a_time::use use(get_state().in_use);
+  const detail::exclusive_use::guard guard(get_state().in_use);
   detail::reading at = {};
   co_await get_state().restore_one(std::move(path), at);
 }

@@ -32,7 +32,7 @@ bool is_refusal(const std::error_code& code) noexcept {
   try {
     std::rethrow_exception(why);
   } catch (const failure& e) {
-    throw failure(e.code(), detail::sentence_of(e) +
+    throw failure(e.code(), detail::without_code_message(e) +
                                 "; the checkpoint is whole, so none before it is taken: put this "
                                 "right, leave the entry out by saver_options::left_out, or go back "
                                 "by saver_options::pass_over_whole");
@@ -45,7 +45,7 @@ bool is_refusal(const std::error_code& code) noexcept {
   try {
     std::rethrow_exception(why);
   } catch (const failure& e) {
-    throw failure(e.code(), detail::sentence_of(e) + "; '" + directory +
+    throw failure(e.code(), detail::without_code_message(e) + "; '" + directory +
                                 "' contains no checkpoint: put one there, or remove the state "
                                 "file to start from the initial values");
   }
@@ -119,7 +119,7 @@ task<saver::state::attempt> saver::state::try_to_restore(std::string path) {
 // Another may save meanwhile, and delete what was listed a moment ago: then it has listed others,
 // and these are tried.
 task<std::optional<std::string>> saver::state::restore_latest() {
-  const detail::one_at_a_time::use use(in_use);
+  const detail::exclusive_use::guard guard(in_use);
   if (what.empty()) co_return std::nullopt;
   if (!options.in_step_with.empty()) co_return co_await restore_in_step();
   std::set<std::string> told;

@@ -113,7 +113,7 @@ struct saver::state {
   scheduler& home;
   detail::rotation kept;
   std::function<task<void>()> ask_before_writing = {};
-  detail::one_at_a_time in_use;
+  detail::exclusive_use in_use;
   bool cleaned = false;
   bool restored_partly = false;  // the last restore left out entries
 };

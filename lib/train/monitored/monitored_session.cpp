@@ -75,7 +75,7 @@ struct monitored_session::parts {
         hooks(detail::hooks_of(options, sv.global_step().has_value())) {}
 
   [[nodiscard]] bool is_clean(const std::exception_ptr& error) const {
-    return detail::is_one_of(error, options.supervised.clean_stop_errors);
+    return detail::has_any_code(error, options.supervised.clean_stop_errors);
   }
 
   // A stop of the coordinator that is for good ends the body, too.
@@ -111,7 +111,7 @@ struct monitored_session::parts {
   // What a warning has no memory for is not worth an error.
   void warn(const char* what, const std::exception_ptr& error) const noexcept {
     try {
-      sv.warn(what + (": " + detail::text_of(error)));
+      sv.warn(what + (": " + detail::error_message(error)));
     } catch (...) {
     }
   }
@@ -216,7 +216,7 @@ task<void> monitored_session::create_until_it_works(std::exception_ptr after) {
     }
     if (!error) co_return;
     const bool stopped = co_await this_task::stop_requested();
-    const bool cut = !stopped && detail::is_one_of(error, {errc::cancelled});
+    const bool cut = !stopped && detail::has_any_code(error, {errc::cancelled});
     if (cut && parts_->stopping.stop_requested()) {
       std::rethrow_exception(parts_->refuse("it was to stop before its session was ready"));
     }
@@ -242,7 +242,7 @@ task<void> monitored_session::create(std::exception_ptr after) {
                     o.name +
                         ": it cannot begin anew: there is no checkpoint, and no "
                         "session_manager_options::init, behind this failure: " +
-                        detail::text_of(after));
+                        detail::error_message(after));
     }
     if (!preparing.start_standard_services) p.sv.start_queue_runners();
     p.broken = false;
@@ -339,7 +339,7 @@ std::exception_ptr monitored_session::cause_of(const std::exception_ptr& error) 
   const std::exception_ptr reported = reported_to(parts_->sv.coord());
   if (!reported) return error;
   const bool led_to_it =
-      parts_->delays.may_pass(reported) || detail::is_one_of(error, {errc::cancelled});
+      parts_->delays.may_pass(reported) || detail::has_any_code(error, {errc::cancelled});
   return led_to_it ? reported : error;
 }
 
@@ -372,7 +372,7 @@ task<void> monitored_session::run_step(const step_function& step, named_values i
     error = cause_of(error);
     const bool stopped = co_await this_task::stop_requested();
     const bool to_stop = stopping.stop_requested();
-    if (to_stop && !stopped && detail::is_one_of(error, {errc::cancelled})) {
+    if (to_stop && !stopped && detail::has_any_code(error, {errc::cancelled})) {
       std::rethrow_exception(p.refuse("a request to stop has cut the run"));
     }
     if (stopped || to_stop || !p.delays.may_pass(error)) std::rethrow_exception(error);
@@ -433,13 +433,13 @@ task<void> monitored_session::run_body(task<void> body) {
   if (!error) co_return;
   // What a stop of the coordinator has cancelled has ended as it should.
   const bool stopped = co_await this_task::stop_requested();
-  const bool cancelled = detail::is_one_of(error, {errc::cancelled});
+  const bool cancelled = detail::has_any_code(error, {errc::cancelled});
   if (stopped || !cancelled || !group.stop_requested()) std::rethrow_exception(error);
 }
 
 task<void> monitored_session::end(const std::exception_ptr& error) {
   const bool stopped = co_await this_task::stop_requested();
-  const bool cut = stopped && error && detail::is_one_of(error, {errc::cancelled});
+  const bool cut = stopped && error && detail::has_any_code(error, {errc::cancelled});
   // The request to stop may have come between the body's look at it and its run.
   const bool at_end = parts_->was_open && error && parts_->is_clean(error);
   const bool clean = !error || cut || error == parts_->refusal || at_end;

@@ -59,7 +59,7 @@ void deal_with(const failure& e, const record_position& at, const event_reader_o
   report.path = std::string(at.path);
   report.offset = at.offset;
   report.index = at.index;
-  report.what = detail::sentence_of(e);
+  report.what = detail::without_code_message(e);
   const bool limit = e.code() == errc::resource_exhausted;
   const corruption_options& o = options.corruption;
   if (limit || o.policy == corruption_policy::fail || run.skipped >= o.max_reports) {

@@ -149,7 +149,7 @@ class event_writer::core {
 
   [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
   [[nodiscard]] std::string path() const {
-    const detail::lock_guard lock(mutex_);
+    const detail::thread_lock lock(mutex_);
     return path_;
   }
   [[nodiscard]] std::uint64_t added() const noexcept {
@@ -276,7 +276,7 @@ class event_writer::core {
     }
     if (!item.run_tag.empty()) release_run_tag(item.run_tag);
     lost_.fetch_add(1, std::memory_order_relaxed);
-    const detail::lock_guard lock(mutex_);
+    const detail::thread_lock lock(mutex_);
     untold_ = std::move(error);
   }
 
@@ -309,18 +309,18 @@ class event_writer::core {
   }
 
   void claim_run_tag(const std::string& tag) {
-    const detail::lock_guard lock(mutex_);
+    const detail::thread_lock lock(mutex_);
     if (run_tags_.insert(tag).second) return;
     throw failure(errc::invalid_argument,
                   directory_ + ": the tag '" + tag + "' of run metadata was there before");
   }
   void release_run_tag(const std::string& tag) {
-    const detail::lock_guard lock(mutex_);
+    const detail::thread_lock lock(mutex_);
     run_tags_.erase(tag);
   }
 
   void set_error(std::exception_ptr error) noexcept {
-    const detail::lock_guard lock(mutex_);
+    const detail::thread_lock lock(mutex_);
     error_.swap(error);
     try {
       path_ = file_.path();
@@ -328,11 +328,11 @@ class event_writer::core {
     }
   }
   [[nodiscard]] std::exception_ptr take_untold() noexcept {
-    const detail::lock_guard lock(mutex_);
+    const detail::thread_lock lock(mutex_);
     return std::exchange(untold_, nullptr);
   }
   [[nodiscard]] std::exception_ptr last_error() const noexcept {
-    const detail::lock_guard lock(mutex_);
+    const detail::thread_lock lock(mutex_);
     return error_;
   }
 
@@ -351,7 +351,7 @@ class event_writer::core {
   std::atomic<std::uint64_t> added_{0};  // with those that were lost
   std::atomic<std::uint64_t> lost_{0};   // for want of memory
   std::atomic<std::uint64_t> dropped_{0};
-  mutable detail::mutex mutex_;
+  mutable detail::thread_mutex mutex_;
   std::exception_ptr error_ LEAT_GUARDED_BY(mutex_);   // of the last write
   std::exception_ptr untold_ LEAT_GUARDED_BY(mutex_);  // why one was lost
   std::string path_ LEAT_GUARDED_BY(mutex_);

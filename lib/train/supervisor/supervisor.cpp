@@ -217,7 +217,7 @@ saver_options supervisor::heard_saver() const {
   heard.on_refused = [this, list = heard.latest_filename](const std::string& path,
                                                           const std::exception_ptr& error) {
     if (options_.saver.on_refused) options_.saver.on_refused(path, error);
-    const std::string why = detail::text_of(error);
+    const std::string why = detail::error_message(error);
     const bool is_state_file = path == detail::path_in(options_.logdir, list);
     if (is_state_file) {
       warn("the state file is passed over: " + why);
@@ -282,12 +282,13 @@ task<void> supervisor::end(std::optional<session>& opened, const std::exception_
                            stop_options options) {
   // Whoever is stopped from outside ends well: his body has done what it was given.
   const bool stopped = co_await this_task::stop_requested();
-  const bool cut = stopped && error && detail::is_one_of(error, {errc::cancelled});
+  const bool cut = stopped && error && detail::has_any_code(error, {errc::cancelled});
   // A stop request has ended a wait of the start: there is nothing to save yet.
   const bool early = parts_->stop_wanted && !parts_->has_started && error &&
-                     detail::is_one_of(error, {errc::cancelled});
+                     detail::has_any_code(error, {errc::cancelled});
   if (early) parts_->was_stopped = true;
-  const bool clean = !error || cut || early || detail::is_one_of(error, options_.clean_stop_errors);
+  const bool clean =
+      !error || cut || early || detail::has_any_code(error, options_.clean_stop_errors);
   std::exception_ptr late;
   if (!clean) parts_->is_ready = false;  // nor is it saved
   try {
@@ -307,13 +308,13 @@ task<void> supervisor::end(std::optional<session>& opened, const std::exception_
   parts_->body = nullptr;
   if (opened) {
     const std::exception_ptr why = co_await detail::close_session(*opened);
-    if (why) warn("the session cannot be closed: " + detail::text_of(why));
+    if (why) warn("the session cannot be closed: " + detail::error_message(why));
   }
   if (late) std::rethrow_exception(late);
   if (first) std::rethrow_exception(first);
   if (cut) std::rethrow_exception(error);
   if (clean) co_return;
-  warn("an error after a clean stop: " + detail::text_of(error));
+  warn("an error after a clean stop: " + detail::error_message(error));
   if (options_.throw_after_clean_stop) std::rethrow_exception(error);
 }
 

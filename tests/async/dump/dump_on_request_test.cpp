@@ -278,7 +278,7 @@ TEST_CASE("dump_on_request: what cannot be done is refused", "[core]") {
 
 TEST_CASE("dump_on_request: a thread that cannot be started is named, with what to do", "[core]") {
   if (LEAT_TSAN) return;  // it ends a child that starts a thread
-  const std::string said = leat_test::said_by_child([]() -> std::string {
+  const std::string said = leat_test::run_in_child([]() -> std::string {
     pthread_attr_t too_large;  // a stack that has no room in any address space
     ::pthread_attr_init(&too_large);
     ::pthread_attr_setstacksize(&too_large, std::size_t{1} << 47);

@@ -56,7 +56,7 @@ task<int> sleep_long() {
   co_return 1;
 }
 
-std::string text_of(const std::exception_ptr& error) {
+std::string error_message(const std::exception_ptr& error) {
   if (!error) return "";
   try {
     std::rethrow_exception(error);
@@ -90,7 +90,7 @@ TEST_CASE("async_run: a callback gets the error, with a default value", "[core]"
   std::string what;
   int value = 1;
   async_run(io, fail(), [&](std::exception_ptr error, int n) {
-    what = text_of(error);
+    what = error_message(error);
     value = n;
   });
   io.run();
@@ -197,7 +197,7 @@ TEST_CASE("async_run: an executor of an io_context is known with other propertie
 }
 
 TEST_CASE("async_run: an executor of no io_context is refused by name", "[core]") {
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     async_run(asio::any_io_executor(asio::system_executor()), give(1),
               [](std::exception_ptr, int) {});
   });
@@ -256,8 +256,9 @@ TEST_CASE("async_run: each kind of cancellation is a stop request of the task", 
     asio::cancellation_signal signal;
     std::string what;
     async_run(io, sleep_long(),
-              asio::bind_cancellation_slot(
-                  signal.slot(), [&](std::exception_ptr error, int) { what = text_of(error); }));
+              asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr error, int) {
+                what = error_message(error);
+              }));
     io.poll();
     CHECK(what == "");
     signal.emit(type);

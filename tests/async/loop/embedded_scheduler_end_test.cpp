@@ -65,7 +65,7 @@ TEST_CASE("embedded_scheduler: may end as soon as an item has run, whoever poste
 }
 
 TEST_CASE("embedded_scheduler: to run it from a task ends the process", "[core]") {
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     embedded_scheduler s;
     leat::task_group group;
     group.spawn_on(s, [](embedded_scheduler& home) -> task<> {
@@ -78,7 +78,7 @@ TEST_CASE("embedded_scheduler: to run it from a task ends the process", "[core]"
 }
 
 TEST_CASE("embedded_scheduler: a turn of no items ends the process", "[core]") {
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     embedded_scheduler s;
     s.run_ready(0);
   });
@@ -86,7 +86,7 @@ TEST_CASE("embedded_scheduler: a turn of no items ends the process", "[core]") {
 }
 
 TEST_CASE("embedded_scheduler: two threads at the same time end the process", "[core]") {
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     embedded_scheduler s;
     item i([&] { std::thread([&] { s.run_ready(); }).join(); });
     s.post(i);
@@ -97,12 +97,12 @@ TEST_CASE("embedded_scheduler: two threads at the same time end the process", "[
 
 TEST_CASE("embedded_scheduler: to run it in a child of fork ends the child", "[core]") {
   embedded_scheduler s;
-  const std::string said = leat_test::last_words([&] { s.run_ready(); });
+  const std::string said = leat_test::abort_message([&] { s.run_ready(); });
   CHECK(said.find("a child of fork()") != said.npos);
 }
 
 TEST_CASE("embedded_scheduler: to destroy it in its own turn ends the process", "[core]") {
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     auto s = std::make_unique<embedded_scheduler>();
     item i([&] { s.reset(); });
     s->post(i);

@@ -63,7 +63,7 @@ TEST_CASE("runtime: no threads are an error", "[core]") {
 // What is said of a thread that cannot be started: the second one, where memory for the stack of
 // one is left, else the first.
 std::string refusal_of_threads(bool room_for_one) {
-  return leat_test::said_by_child([room_for_one]() -> std::string {
+  return leat_test::run_in_child([room_for_one]() -> std::string {
     pthread_attr_t stack;
     ::pthread_attr_init(&stack);
     // Without room_for_one: as large as no address space is.

@@ -34,7 +34,7 @@ using namespace std::chrono_literals;
 using leat::stop_on_signal;
 using leat::task;
 using leat::task_group;
-using leat_test::said_by_child;
+using leat_test::run_in_child;
 
 task<> sleep_long() { co_await leat::sleep_for(1h); }
 
@@ -58,7 +58,7 @@ task<> stop_a_group(int signal, std::string& told) {
 }
 
 TEST_CASE("stop_on_signal: when a signal arrives, the tasks of the group are cancelled") {
-  CHECK(said_by_child([] {
+  CHECK(run_in_child([] {
           std::string told;
           leat::sync_wait(stop_a_group(SIGTERM, told));
           return told;
@@ -66,7 +66,7 @@ TEST_CASE("stop_on_signal: when a signal arrives, the tasks of the group are can
 }
 
 TEST_CASE("stop_on_signal: when another thread receives the signal, the group is stopped") {
-  CHECK(said_by_child([] {
+  CHECK(run_in_child([] {
           std::string told;
           leat::sync_wait([](std::string& out) -> task<> {
             task_group group("sleepers");
@@ -85,7 +85,7 @@ TEST_CASE("stop_on_signal: when another thread receives the signal, the group is
 }
 
 TEST_CASE("stop_on_signal: the second signal has its default effect") {
-  CHECK(said_by_child([]() -> std::string {
+  CHECK(run_in_child([]() -> std::string {
           leat::sync_wait([]() -> task<> {
             task_group group("sleepers");
             const stop_on_signal guard(group);
@@ -98,7 +98,7 @@ TEST_CASE("stop_on_signal: the second signal has its default effect") {
 }
 
 TEST_CASE("stop_on_signal: a second signal of another kind has its default effect") {
-  CHECK(said_by_child([]() -> std::string {
+  CHECK(run_in_child([]() -> std::string {
           leat::sync_wait([]() -> task<> {
             task_group group("sleepers");
             const stop_on_signal guard(group);
@@ -112,7 +112,7 @@ TEST_CASE("stop_on_signal: a second signal of another kind has its default effec
 
 TEST_CASE("stop_on_signal: a signal stops the scopes of two guards, and the next is default") {
   const auto run = [](bool second) {
-    return said_by_child([second] {
+    return run_in_child([second] {
       std::string told;
       leat::sync_wait([](bool again, std::string& out) -> task<> {
         task_group one("one");
@@ -135,7 +135,7 @@ TEST_CASE("stop_on_signal: a signal stops the scopes of two guards, and the next
 }
 
 TEST_CASE("stop_on_signal: guards destroyed in any order restore the earlier handler") {
-  CHECK(said_by_child([]() -> std::string {
+  CHECK(run_in_child([]() -> std::string {
           std::signal(SIGTERM, &ignore_all);
           std::signal(SIGINT, SIG_DFL);  // Catch has its own
           std::string wrong;
@@ -155,7 +155,7 @@ TEST_CASE("stop_on_signal: guards destroyed in any order restore the earlier han
 }
 
 TEST_CASE("stop_on_signal: a handler that other code installed in the meantime stays") {
-  CHECK(said_by_child([]() -> std::string {
+  CHECK(run_in_child([]() -> std::string {
           leat::sync_wait([]() -> task<> {
             task_group group("g");
             const stop_on_signal guard(group);
@@ -167,7 +167,7 @@ TEST_CASE("stop_on_signal: a handler that other code installed in the meantime s
 }
 
 TEST_CASE("stop_on_signal: a signal that the parent process ignored stays ignored") {
-  CHECK(said_by_child([]() -> std::string {
+  CHECK(run_in_child([]() -> std::string {
           std::signal(SIGHUP, SIG_IGN);  // nohup
           std::string told;
           leat::sync_wait([](std::string& out) -> task<> {
@@ -186,7 +186,7 @@ TEST_CASE("stop_on_signal: a signal that the parent process ignored stays ignore
 }
 
 TEST_CASE("stop_on_signal: a child of fork() is terminated and its parent continues") {
-  CHECK(said_by_child([] {
+  CHECK(run_in_child([] {
           std::string told;
           leat::sync_wait([](std::string& out) -> task<> {
             task_group group("g");
@@ -228,7 +228,7 @@ TEST_CASE("stop_on_signal: a guard without a signal leaves no work, descriptor o
 }
 
 TEST_CASE("stop_on_signal: in an embedded loop a signal makes the descriptor readable") {
-  CHECK(said_by_child([]() -> std::string {
+  CHECK(run_in_child([]() -> std::string {
           leat::embedded_scheduler loop;
           task_group group("g");
           std::optional<stop_on_signal> guard;
@@ -246,7 +246,7 @@ TEST_CASE("stop_on_signal: in an embedded loop a signal makes the descriptor rea
 }
 
 TEST_CASE("stop_on_signal: guards on the threads of a runtime are stopped together") {
-  CHECK(said_by_child([]() -> std::string {
+  CHECK(run_in_child([]() -> std::string {
           leat::runtime threads({.threads = 2});
           task_group group("g");
           std::atomic<int> stopped = 0;

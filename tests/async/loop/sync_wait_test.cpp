@@ -50,7 +50,7 @@ TEST_CASE("sync_wait: one after the other on a thread", "[core]") {
 }
 
 TEST_CASE("sync_wait: on a scheduler's own thread it ends the process with a sentence", "[core]") {
-  const auto said = leat_test::last_words([] {
+  const auto said = leat_test::abort_message([] {
     const auto outer = []() -> task<int> { co_return sync_wait(give(1)); };
     sync_wait(outer());
   });

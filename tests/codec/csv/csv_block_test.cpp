@@ -137,7 +137,7 @@ TEST_CASE("csv_block: random rows are those that each is alone", "[codec]") {
   random_engine random(1);
   for (const bool quotes : {false, true}) {
     const csv_decoder decoder(five, {.na_value = "NA"});
-    for (std::uint64_t round = 0; round < leat_test::some_of(40); ++round) {
+    for (std::uint64_t round = 0; round < leat_test::scaled_count(40); ++round) {
       const texts all = rows(random, 1 + random.below(700), quotes);
       const outcome o = same_in_all_places(decoder, all);
       REQUIRE(o.error.empty());
@@ -149,7 +149,7 @@ TEST_CASE("csv_block: random rows are those that each is alone", "[codec]") {
 TEST_CASE("csv_block: the first error of damaged rows is that of its row alone", "[codec]") {
   random_engine random(2);
   const csv_decoder decoder(five, {.na_value = "NA"});
-  const std::uint64_t rounds = leat_test::some_of(400);
+  const std::uint64_t rounds = leat_test::scaled_count(400);
   std::uint64_t refused = 0;
   for (std::uint64_t round = 0; round < rounds; ++round) {
     texts all = rows(random, 1 + random.below(60), random.below(2) == 0);

@@ -52,7 +52,7 @@ std::string error_of(const records& lines, columns all, csv_options options = {}
     static_cast<void>(decode(lines, std::move(all), std::move(options)));
   } catch (const leat::failure& e) {
     CHECK(e.code() == leat::errc::invalid_argument);
-    return leat_test::sentence_of(e);
+    return leat_test::without_code_message(e);
   }
   return {};
 }
@@ -434,7 +434,7 @@ std::string refusal_of_header(std::string_view header, columns all, csv_options 
     static_cast<void>(csv_decoder::for_header(header, std::move(all), std::move(o)));
   } catch (const leat::failure& e) {
     CHECK(e.code() == leat::errc::invalid_argument);
-    return leat_test::sentence_of(e);
+    return leat_test::without_code_message(e);
   }
   return {};
 }

@@ -41,7 +41,7 @@ std::string error_of(const std::string& text) {
     static_cast<void>(decode_json_example(text));
   } catch (const leat::decode_error& e) {
     CHECK(e.code() == leat::errc::invalid_argument);
-    return leat_test::sentence_of(e);
+    return leat_test::without_code_message(e);
   }
   return {};
 }

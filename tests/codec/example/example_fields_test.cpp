@@ -369,9 +369,9 @@ std::string random_record(leat::random_engine& random) {
 }
 
 TEST_CASE("example_fields: any Example is read as by an example_parser", "[codec]") {
-  leat::random_engine random(leat_test::seed_of_cases(1));
+  leat::random_engine random(leat_test::case_seed(1));
   std::uint64_t read = 0;
-  const std::uint64_t count = leat_test::some_random(5'000);
+  const std::uint64_t count = leat_test::random_case_count(5'000);
   for (std::uint64_t n = 0; n < count; ++n) {
     std::string record = random_record(random);
     read += is_read(record);

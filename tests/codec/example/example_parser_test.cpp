@@ -74,7 +74,7 @@ std::string error_of(const batch& b, const feature_map& features,
     static_cast<void>(b.parse(features, names));
   } catch (const leat::failure& e) {
     CHECK(e.code() == leat::errc::invalid_argument);
-    return leat_test::sentence_of(e);
+    return leat_test::without_code_message(e);
   }
   return {};
 }

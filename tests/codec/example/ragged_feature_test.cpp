@@ -71,7 +71,7 @@ std::string error_of(const std::vector<example_builder>& examples, const ragged_
     static_cast<void>(parse(examples, feature));
   } catch (const leat::decode_error& e) {
     CHECK(e.code() == leat::errc::invalid_argument);
-    return leat_test::sentence_of(e);
+    return leat_test::without_code_message(e);
   }
   return {};
 }

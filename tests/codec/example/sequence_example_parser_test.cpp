@@ -91,7 +91,7 @@ std::string error_in(Parse parse) {
     static_cast<void>(parse());
   } catch (const leat::decode_error& e) {
     CHECK(e.code() == leat::errc::invalid_argument);
-    return leat_test::sentence_of(e);
+    return leat_test::without_code_message(e);
   }
   return {};
 }

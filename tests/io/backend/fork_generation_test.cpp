@@ -30,7 +30,7 @@ TEST_CASE("file: a child of fork makes worker threads of its own", "[io]") {
   const temp_dir dir;
   dir.write("a", "");
   CHECK(leat::sync_wait(names_in(dir.path())) == 1);  // the parent has some
-  CHECK(leat_test::said_by_child(
+  CHECK(leat_test::run_in_child(
             [&] { return std::to_string(leat::sync_wait(names_in(dir.path()))); }) == "1");
   CHECK(leat::sync_wait(names_in(dir.path())) == 1);
 }
@@ -57,7 +57,7 @@ TEST_CASE("file: to use the parent's files in a child of fork ends the child", "
     file_request r;
     r.what = file_request::operation::sync;
     r.path = "/";
-    const std::string said = leat_test::last_words([&] { files.submit(r); });
+    const std::string said = leat_test::abort_message([&] { files.submit(r); });
     CHECK(said.find("a child of fork() must not use its parent's files") != said.npos);
   }());
 }

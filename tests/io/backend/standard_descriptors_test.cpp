@@ -53,7 +53,7 @@ task<> write_between_messages(std::string directory) {
 TEST_CASE("file: when descriptors 0 to 2 are closed, no message is written into a file") {
   const temp_dir directory;
   const std::string path = directory.path();
-  const std::string said = leat_test::said_by_child([&]() -> std::string {
+  const std::string said = leat_test::run_in_child([&]() -> std::string {
     for (int i = 0; i <= STDERR_FILENO; ++i) ::close(i);
     leat::sync_wait(write_between_messages(path));
     for (int i = 0; i <= STDERR_FILENO; ++i) {
@@ -70,7 +70,7 @@ TEST_CASE("file: when descriptors 0 to 2 are closed, no message is written into 
 TEST_CASE("file: when no descriptor above 2 is left, opening a file fails") {
   const temp_dir directory;
   const std::string path = directory.path() + "/a";
-  const std::string said = leat_test::said_by_child([&]() -> std::string {
+  const std::string said = leat_test::run_in_child([&]() -> std::string {
     std::string outcome;
     leat::sync_wait([](std::string name, std::string& out) -> task<> {
       file first = co_await file::open(name, open_mode::write);  // the backend is ready now
@@ -94,7 +94,7 @@ TEST_CASE("file: when no descriptor above 2 is left, opening a file fails") {
 TEST_CASE("dump_on_request: when descriptors 0 to 2 are closed, its file gets dumps only") {
   const temp_dir directory;
   const std::string path = directory.path() + "/dumps";
-  const std::string said = leat_test::said_by_child([&]() -> std::string {
+  const std::string said = leat_test::run_in_child([&]() -> std::string {
     for (int i = 0; i <= STDERR_FILENO; ++i) ::close(i);
     leat::dump_on_request dumps({.file = path});
     dumps.request();

@@ -217,11 +217,11 @@ TEST_CASE("file: a path with a NUL byte is refused", "[io]") {
         std::string::npos);
 }
 
-TEST_CASE("one_at_a_time: a second use at the same time ends the process with a sentence", "[io]") {
-  const std::string said = leat_test::last_words([] {
-    leat::detail::one_at_a_time reader;
-    const leat::detail::one_at_a_time::use first(reader);
-    const leat::detail::one_at_a_time::use second(reader);
+TEST_CASE("exclusive_use: a second use at the same time ends the process with a sentence", "[io]") {
+  const std::string said = leat_test::abort_message([] {
+    leat::detail::exclusive_use reader;
+    const leat::detail::exclusive_use::guard first(reader);
+    const leat::detail::exclusive_use::guard second(reader);
   });
   CHECK(said.find("two tasks use one reader") != said.npos);
 }

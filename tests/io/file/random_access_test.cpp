@@ -438,7 +438,7 @@ TEST_CASE("tfrecord_file: a stop at any point ends the read, and the next one is
   const texts records = numbered(200, 20'000);
   const std::string bytes = framed(records);
   std::size_t stopped = 0;
-  for (std::uint64_t seed = 0; seed < leat_test::some_of(200); ++seed) {
+  for (std::uint64_t seed = 0; seed < leat_test::scaled_count(200); ++seed) {
     world w(seed, {.files = {.faults = passing}});
     w.files().write_file("/a", bytes);
     w.run([&](world& here) -> task<> {
@@ -463,7 +463,7 @@ TEST_CASE("tfrecord_file: a stop at any point ends the read, and the next one is
       require_selection(selection, wanted, records, file->index());
     });
   }
-  CHECK(stopped >= leat_test::some_of(20));
+  CHECK(stopped >= leat_test::scaled_count(20));
 }
 
 TEST_CASE("tfrecord_file: a file that becomes shorter is told of", "[io]") {

@@ -14,7 +14,7 @@
 
 using namespace indexed_reader_test;
 using leat_test::contains;
-using leat_test::some_of;
+using leat_test::scaled_count;
 
 namespace indexed_reader_damage_test {
 
@@ -192,7 +192,7 @@ TEST_CASE("indexed_reader: a file that was exchanged behind its index is told of
 TEST_CASE("indexed_reader: what was damaged on the way only is delivered", "[io]") {
   std::uint64_t transient = 0;
   std::uint64_t told = 0;
-  for (std::uint64_t s = 0; s < some_of(200); ++s) {
+  for (std::uint64_t s = 0; s < scaled_count(200); ++s) {
     in_world(
         [&](world& w) -> task<> {
           const data d = data::make(w, numbers{20, 40});
@@ -221,8 +221,8 @@ TEST_CASE("indexed_reader: what was damaged on the way only is delivered", "[io]
         },
         s, {.files = {.faults = {.bit_flip = 0.1}}});
   }
-  CHECK(transient > some_of(200));
-  CHECK(told > some_of(20));
+  CHECK(transient > scaled_count(200));
+  CHECK(told > scaled_count(20));
 }
 
 TEST_CASE("indexed_reader: the n-th call fails, for every n: it is told, and the reader goes on",

@@ -24,7 +24,7 @@
 
 using namespace indexed_reader_test;
 using leat_test::contains;
-using leat_test::some_of;
+using leat_test::scaled_count;
 
 namespace indexed_reader_files_test {
 
@@ -48,7 +48,7 @@ task<> read_unlimited(const data& d, std::uint64_t epochs, reading& to) {
 }
 
 TEST_CASE("indexed_reader: never has more files open than max_open_files", "[io]") {
-  for (std::uint64_t seed = 0; seed < some_of(60); ++seed) {
+  for (std::uint64_t seed = 0; seed < scaled_count(60); ++seed) {
     in_world(
         [](world& w) -> task<> {
           const data d = data::make(w, numbers(30, 4));
@@ -96,7 +96,7 @@ TEST_CASE("indexed_reader: a thousand shards, of which 32 may be open", "[io]") 
 }
 
 TEST_CASE("indexed_reader: where descriptors are short fewer files are open", "[io]") {
-  for (std::uint64_t seed = 0; seed < some_of(60); ++seed) {
+  for (std::uint64_t seed = 0; seed < scaled_count(60); ++seed) {
     in_world(
         [](world& w) -> task<> {
           const data d = data::make(w, numbers(20, 4));
@@ -111,7 +111,7 @@ TEST_CASE("indexed_reader: where descriptors are short fewer files are open", "[
 
 TEST_CASE("indexed_reader: files are opened again after stops, and none is left open", "[io]") {
   std::size_t stops = 0;
-  for (std::uint64_t seed = 0; seed < some_of(100); ++seed) {
+  for (std::uint64_t seed = 0; seed < scaled_count(100); ++seed) {
     in_world(
         [&](world& w) -> task<> {
           const data d = data::make(w, numbers(20, 4));
@@ -142,7 +142,7 @@ TEST_CASE("indexed_reader: files are opened again after stops, and none is left 
         },
         seed, {.files = {.faults = without_delay}});
   }
-  CHECK(stops > some_of(50));
+  CHECK(stops > scaled_count(50));
 }
 
 task<> check_records(leat::tfrecord_file& file, const data& d, std::uint64_t first) {
@@ -157,7 +157,7 @@ task<> check_records(leat::tfrecord_file& file, const data& d, std::uint64_t fir
 }
 
 TEST_CASE("indexed_reader: files() may be read out of turn, those that are closed too", "[io]") {
-  for (std::uint64_t seed = 0; seed < some_of(60); ++seed) {
+  for (std::uint64_t seed = 0; seed < scaled_count(60); ++seed) {
     in_world(
         [](world& w) -> task<> {
           const data d = data::make(w, numbers(12, 5));
@@ -289,7 +289,7 @@ TEST_CASE("indexed_reader: a thousand real shards with few descriptors", "[io]")
     d.records.push_back(std::to_string(file));
     d.paths.push_back(dir.write("f" + std::to_string(file), leat_test::framed({d.records.back()})));
   }
-  const std::string said = leat_test::said_by_child([&] {
+  const std::string said = leat_test::run_in_child([&] {
     const rlimit few{32, 32};
     ::setrlimit(RLIMIT_NOFILE, &few);
     return std::to_string(leat::sync_wait(count_records(d)));

@@ -242,7 +242,7 @@ std::string refusal_of(indexed_reader& reader, const std::string& state, errc ex
     reader.restore_state(state);
   } catch (const leat::failure& e) {
     CHECK(e.code() == expected);
-    said = leat_test::sentence_of(e);
+    said = leat_test::without_code_message(e);
   }
   CHECK(reader.serialize_state() == before);
   return said;

@@ -20,7 +20,7 @@
 
 using namespace indexed_reader_test;
 using leat_test::contains;
-using leat_test::some_of;
+using leat_test::scaled_count;
 
 namespace indexed_reader_test {
 
@@ -100,7 +100,7 @@ TEST_CASE("indexed_reader: without a shuffle the order is that of the files", "[
 TEST_CASE("indexed_reader: the same records in the same batches, whatever the device does",
           "[io]") {
   std::vector<numbers> sizes;  // of the batches, for each way to read ahead
-  for (std::uint64_t seed = 0; seed < some_of(100); ++seed) {
+  for (std::uint64_t seed = 0; seed < scaled_count(100); ++seed) {
     in_world(
         [&](world& w) -> task<> {
           const data d = data::make(w, three_files);
@@ -134,7 +134,7 @@ TEST_CASE("indexed_reader: the same records in the same batches, whatever the de
 
 TEST_CASE("indexed_reader: stopped anywhere no record is lost", "[io]") {
   std::size_t stops = 0;
-  for (std::uint64_t seed = 0; seed < some_of(200); ++seed) {
+  for (std::uint64_t seed = 0; seed < scaled_count(200); ++seed) {
     in_world(
         [&](world& w) -> task<> {
           const data d = data::make(w, three_files);
@@ -156,11 +156,11 @@ TEST_CASE("indexed_reader: stopped anywhere no record is lost", "[io]") {
         },
         seed, {.files = {.faults = {.short_transfer = 0.3, .interrupted = 0.1, .again = 0.1}}});
   }
-  CHECK(stops > some_of(200));
+  CHECK(stops > scaled_count(200));
 }
 
 TEST_CASE("indexed_reader: may end while it reads", "[io]") {
-  for (std::uint64_t seed = 0; seed < some_of(100); ++seed) {
+  for (std::uint64_t seed = 0; seed < scaled_count(100); ++seed) {
     in_world(
         [](world& w) -> task<> {
           const data d = data::make(w, three_files);

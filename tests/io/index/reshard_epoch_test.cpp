@@ -124,11 +124,11 @@ void check_turns(shard_by by, std::uint64_t runs) {
 }
 
 TEST_CASE("left_of: several numbers of ranks in turn have each record once in each epoch", "[io]") {
-  check_turns(shard_by::records, leat_test::some_of(2000));
+  check_turns(shard_by::records, leat_test::scaled_count(2000));
 }
 
 TEST_CASE("left_of: so have ranks that read files of their own", "[io]") {
-  check_turns(shard_by::files, leat_test::some_of(2000));
+  check_turns(shard_by::files, leat_test::scaled_count(2000));
 }
 
 TEST_CASE("left_of: ranks that are to have equally many records have that", "[io]") {
@@ -137,7 +137,7 @@ TEST_CASE("left_of: ranks that are to have equally many records have that", "[io
                                  how{shard_remainder::repeat, shard_by::records},
                                  how{shard_remainder::drop, shard_by::files},
                                  how{shard_remainder::repeat, shard_by::files}}) {
-    for (std::uint64_t run = 0; run < leat_test::some_of(500); ++run) {
+    for (std::uint64_t run = 0; run < leat_test::scaled_count(500); ++run) {
       leat::random_engine random(run);
       const std::uint64_t before = 1 + random.below(5);
       const std::uint64_t behind = 1 + random.below(5);

@@ -467,7 +467,7 @@ TEST_CASE("tfrecord_index_file: after a crash at any point there is no index or 
 TEST_CASE("tfrecord_index_file: a stop at any point leaves no partial file", "[io]") {
   const std::string file = framed(texts(3000, std::string(1000, 'x')));
   std::size_t stopped = 0;
-  for (std::uint64_t seed = 0; seed < leat_test::some_of(200); ++seed) {
+  for (std::uint64_t seed = 0; seed < leat_test::scaled_count(200); ++seed) {
     world w(seed);
     w.files().write_file("/a", file);
     w.run([&](world& here) -> task<> {
@@ -481,7 +481,7 @@ TEST_CASE("tfrecord_index_file: a stop at any point leaves no partial file", "[i
       if (files.size() == 1) ++stopped;
     });
   }
-  CHECK(stopped >= leat_test::some_of(20));
+  CHECK(stopped >= leat_test::scaled_count(20));
 }
 
 }  // namespace tfrecord_index_file_test

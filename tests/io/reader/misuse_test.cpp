@@ -34,14 +34,14 @@ using leat::errc;
 using leat::file;
 using leat::task;
 using leat::sim::world;
+using leat_test::abort_message;
 using leat_test::contains;
 using leat_test::error_of;
-using leat_test::last_words;
 
 // What the process says that ends while it runs the body in a world with a TFRecord file, and a
 // pipe in which nothing comes.
 std::string last_words_in_world(const world::body& body) {
-  return last_words([&] {
+  return abort_message([&] {
     world w(1);
     w.files().write_file("/f", leat_test::framed({"one", "two"}));
     w.files().make_pipe("/pipe");
@@ -67,13 +67,13 @@ TEST_CASE("misuse: a writer that was moved from ends the process with a sentence
 }
 
 TEST_CASE("misuse: a codec that was moved from ends the process with a sentence", "[io]") {
-  CHECK(contains(last_words([] {
+  CHECK(contains(abort_message([] {
                    leat::deflater first(leat::compression::gzip);
                    const leat::deflater second = std::move(first);
                    first.reset();
                  }),
                  "a deflater is used that was moved to another place"));
-  CHECK(contains(last_words([] {
+  CHECK(contains(abort_message([] {
                    leat::inflater first(leat::compression::gzip);
                    const leat::inflater second = std::move(first);
                    static_cast<void>(first.finish());
@@ -134,7 +134,7 @@ TEST_CASE("misuse: a file stays with its scheduler, and is closed wherever it en
   const temp_dir dir;
   const std::string path = dir.write("f", "a line\n");
   const std::size_t before = leat_test::open_descriptors();
-  const std::string said = last_words([&] {
+  const std::string said = abort_message([&] {
     file f = leat::sync_wait(file::open(path));
     leat::sync_wait(read_some(f));
   });
@@ -178,7 +178,7 @@ TEST_CASE("misuse: no file reaches where it is read or written", "[io]") {
 }
 
 TEST_CASE("misuse: more records than there are cannot be dropped", "[io]") {
-  CHECK(contains(last_words([] { leat::record_batch().drop_front(1); }),
+  CHECK(contains(abort_message([] { leat::record_batch().drop_front(1); }),
                  "more records are dropped than the batch has"));
 }
 

@@ -362,7 +362,7 @@ bool is_cut_off(std::string_view rest, std::uint64_t left_out, std::uint64_t max
 TEST_CASE("resync: files with many kinds of damage are read as by the definition", "[io]") {
   leat::random_engine random(17);
   leat::tfrecord_reader_options options{.max_record_size = 600};
-  for (std::uint64_t i = 0; i < leat_test::some_of(3000); ++i) {
+  for (std::uint64_t i = 0; i < leat_test::scaled_count(3000); ++i) {
     const std::string bytes = damaged_at_random(random);
     std::vector<left_out> reports;
     const auto expected = leat_test::slow_resync(bytes, options.max_record_size, reports);

@@ -343,7 +343,7 @@ TEST_CASE("whole_files: what is in the page cache takes no call but open, fstat,
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 20);
   const std::string said =
-      leat_test::said_by_child([&] { return leat::sync_wait(read_without_set_flags(paths)); });
+      leat_test::run_in_child([&] { return leat::sync_wait(read_without_set_flags(paths)); });
   if (said != "20") WARN(said);
   CHECK((said == "20" || said == "not cached" || said == "no filter"));
 }
@@ -352,7 +352,7 @@ TEST_CASE("whole_files: few descriptors are enough", "[io]") {
   const temp_dir dir;
   const std::vector<std::string> paths = make_files(dir, 100);
   evict(paths);
-  const std::string said = leat_test::said_by_child([&] {
+  const std::string said = leat_test::run_in_child([&] {
     const rlimit few{leat_test::open_descriptors() + 12, leat_test::open_descriptors() + 12};
     ::setrlimit(RLIMIT_NOFILE, &few);
     const contents all = leat::sync_wait(read_list(paths));

@@ -256,7 +256,7 @@ TEST_CASE("file: a thread that waits for pipes and cannot be started is named", 
   const temp_dir dir;
   const std::string path = make_fifo(dir, "pipe");
   const int other_end = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  const std::string said = leat_test::last_words([&path] {
+  const std::string said = leat_test::abort_message([&path] {
     ::setenv("LEAT_IO", "threads", 1);
     pthread_attr_t too_large;  // a stack that has no room in any address space
     ::pthread_attr_init(&too_large);

@@ -29,7 +29,7 @@ using leat::task;
 using leat::sim::fault;
 using leat::sim::world;
 using leat_test::framed;
-using leat_test::insist;
+using leat_test::retry_until_success;
 using texts = std::vector<std::string>;
 
 texts records(std::size_t count) {
@@ -178,7 +178,7 @@ TEST_CASE(
           ++failed;  // and the record is taken
         }
       }
-      co_await insist([&] { return writer.close(); }, failed);
+      co_await retry_until_success([&] { return writer.close(); }, failed);
       reached = here.files().calls() >= n;
       const bool there = co_await has_index("/a");
       CHECK(there);
@@ -262,7 +262,7 @@ TEST_CASE("tfrecord_appender: with an index a close that is tried again makes bo
         }
       }
       const auto close = [&] { return appender->close(); };
-      co_await insist(close, failed);
+      co_await retry_until_success(close, failed);
       reached = here.files().calls() >= n;
       const bool there = co_await has_index("/a");
       CHECK(there);

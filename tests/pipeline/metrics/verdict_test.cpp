@@ -188,7 +188,7 @@ TEST_CASE("verdict: the same under any schedule", "[pipeline]") {
     w.run([&](world&) -> task<> { text = co_await verdict_on(p); });
     return text;
   };
-  for (std::uint64_t seed = 0; seed < leat_test::some_of(100); ++seed) {
+  for (std::uint64_t seed = 0; seed < leat_test::scaled_count(100); ++seed) {
     REQUIRE(contains(judged(seed, {10ms, 2ms, 1ms}), "bottleneck is 'reader'"));
     REQUIRE(contains(judged(seed, {2ms, 10ms, 1ms}), "bottleneck is 'decoder'"));
     REQUIRE(contains(judged(seed, {1ms, 2ms, 10ms}), "bottleneck is 'consumer'"));

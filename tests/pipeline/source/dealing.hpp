@@ -84,7 +84,7 @@ void check_dealing(const std::vector<std::uint64_t>& worlds, std::size_t some, M
 template <class Make>
 void check_dealing_everywhere(Make make) {
   using numbers = std::vector<std::uint64_t>;
-  const bool few = slow_build || again();
+  const bool few = slow_build || is_repeated_run();
   const texts all = contents(go_on_with(make(0, 1), {}));
   REQUIRE(all.size() >= 25);
   for (const std::uint64_t before : few ? numbers{1, 3} : numbers{1, 2, 3}) {
@@ -120,7 +120,7 @@ void check_dealing_everywhere(Make make) {
   leat::random_engine random(3);
   for (const std::uint64_t first : few ? numbers{2} : numbers{1, 2, 3, 5}) {
     for (const std::uint64_t second : few ? numbers{3} : numbers{1, 2, 3, 5}) {
-      for (std::uint64_t i = 0; i < some_of(3); ++i) {
+      for (std::uint64_t i = 0; i < scaled_count(3); ++i) {
         check_dealing({first, second, 1 + random.below(5)}, random.below(12), make);
         check_dealing({first, second, first, second}, 1 + random.below(6), make);
       }

@@ -102,7 +102,7 @@ void check_chosen(world& w, const records& r, const std::vector<std::size_t>& ch
 
 TEST_CASE("places_reader: the records that are asked for, however far apart they stand",
           "[pipeline]") {
-  for (std::uint64_t seed = 0; seed < leat_test::some_of(40); ++seed) {
+  for (std::uint64_t seed = 0; seed < leat_test::scaled_count(40); ++seed) {
     world w(seed,
             {.files = {.faults = {.short_transfer = 0.1, .interrupted = 0.02, .again = 0.02}}});
     leat::random_engine random(seed);

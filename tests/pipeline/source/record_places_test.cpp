@@ -56,7 +56,7 @@ std::string error_of(Pipeline p, std::string state = {}) {
   try {
     leat::sync_wait(read());
   } catch (const leat::decode_error& e) {
-    return leat_test::sentence_of(e);
+    return leat_test::without_code_message(e);
   }
   return {};
 }
@@ -274,9 +274,9 @@ TEST_CASE("rows: those of no file have no path, and errors are as they are", "[p
   CHECK(rows.position(0).path.empty());
   CHECK_FALSE(rows.paths());
   const leat::decode_error e(3, ", column 1: it is wrong");
-  CHECK(leat_test::sentence_of(e) == "record 3, column 1: it is wrong");
+  CHECK(leat_test::without_code_message(e) == "record 3, column 1: it is wrong");
   const leat::decode_error there = e.at("a.csv:7");
-  CHECK(leat_test::sentence_of(there) == "a.csv:7, column 1: it is wrong");
+  CHECK(leat_test::without_code_message(there) == "a.csv:7, column 1: it is wrong");
   CHECK(there.record() == 3);
   CHECK(there.has_place());
   CHECK_FALSE(e.has_place());

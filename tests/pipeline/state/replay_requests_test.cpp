@@ -38,7 +38,7 @@ origins some_held(leat::random_engine& random, std::size_t count) {
 
 TEST_CASE("wanted_elements: all places get what they held, in the order of the files",
           "[pipeline]") {
-  for (std::uint64_t seed = 0; seed < leat_test::some_of(200); ++seed) {
+  for (std::uint64_t seed = 0; seed < leat_test::scaled_count(200); ++seed) {
     leat::random_engine random(seed);
     const origins held = some_held(random, random.below(3000));
     wanted_elements wanted(held);

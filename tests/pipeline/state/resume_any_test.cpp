@@ -220,8 +220,8 @@ void check_dealing_anywhere(const declaration& d, leat::random_engine& random) {
 TEST_CASE("resume: whatever the stages, from anywhere, as one or as any number of ranks",
           "[pipeline]") {
   const inputs in;
-  const std::uint64_t first = leat_test::seed_of_cases(1);
-  const std::uint64_t cases = leat_test::some_random(leat_test::again() ? 3 : 30);
+  const std::uint64_t first = leat_test::case_seed(1);
+  const std::uint64_t cases = leat_test::random_case_count(leat_test::is_repeated_run() ? 3 : 30);
   for (std::uint64_t seed = first; seed < first + cases; ++seed) {
     INFO("LEAT_SEED=" << seed - 1);
     leat::random_engine random(seed);

@@ -160,7 +160,7 @@ TEST_CASE("resume: files are dealt anew to another number of ranks", "[pipeline]
           .prefetch(2);
     };
     const std::vector<std::size_t> places =
-        leat_test::slow_build || leat_test::again()
+        leat_test::slow_build || leat_test::is_repeated_run()
             ? std::vector<std::size_t>{1, 64}
             : std::vector<std::size_t>{0, 1, 3, 18, 64, 130, 500};
     for (const std::size_t some : places) {

@@ -159,7 +159,7 @@ TEST_CASE("queue: blocking calls throw the cause of a failure", "[sync]") {
 }
 
 TEST_CASE("queue: a blocking call in a task ends the process with a sentence", "[sync]") {
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     leat::sim::run([]() -> task<> {
       leat::fifo_queue<int> q(1);
       q.wait_push(1);

@@ -372,7 +372,7 @@ TEST_CASE("queue and scheduler: a coordinator hears of it, and its other tasks e
 }
 
 TEST_CASE("queue and scheduler: a coordinator in a task names its tasks on another one", "[sync]") {
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     leat::fifo_queue<int> q(1);
     leat::runtime others({.threads = 1});
     leat::task_group outer;
@@ -395,7 +395,7 @@ TEST_CASE("queue and scheduler: a coordinator in a task names its tasks on anoth
 }
 
 TEST_CASE("queue and context: a queue that is destroyed too early names the handler", "[sync]") {
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     asio::io_context io;
     leat::fifo_queue<int> q(1, "numbers");
     q.async_pop(asio::bind_executor(io.get_executor(), [](std::error_code, std::optional<int>) {}));

@@ -15,7 +15,7 @@
 namespace seccomp_test {
 
 using leat::fifo_queue;
-using leat_test::said_by_child;
+using leat_test::run_in_child;
 
 // Makes membarrier(2) fail with EPERM from now on; false where no filter can be installed.
 bool refuse_membarrier() {
@@ -30,7 +30,7 @@ bool refuse_membarrier() {
 
 // The first thread to use a queue owns its lock; a filter that comes later must not matter.
 TEST_CASE("fifo_queue: when membarrier is refused after the first use, a second thread enters") {
-  const std::string said = said_by_child([]() -> std::string {
+  const std::string said = run_in_child([]() -> std::string {
     fifo_queue<int> q(4, "q");
     for (int i = 0; i < 3; ++i) {
       if (!q.try_push(int{i}) || !q.try_pop()) return "no first use";
@@ -43,7 +43,7 @@ TEST_CASE("fifo_queue: when membarrier is refused after the first use, a second 
 }
 
 TEST_CASE("fifo_queue: when membarrier is refused, an owner inside the queue excludes the others") {
-  const std::string said = said_by_child([]() -> std::string {
+  const std::string said = run_in_child([]() -> std::string {
     constexpr int rounds = 20;
     constexpr int items = 20'000;
     for (int round = 0; round < rounds; ++round) {

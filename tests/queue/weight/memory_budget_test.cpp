@@ -99,7 +99,7 @@ TEST_CASE("memory_budget: what an undone pop gives back takes no place of those 
 }
 
 TEST_CASE("memory_budget: must outlive its queues", "[sync]") {
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     auto ram = std::make_unique<memory_budget>(20, "ram");
     const auto q = weighed_fifo::make({.budget = ram.get()});
     ram.reset();

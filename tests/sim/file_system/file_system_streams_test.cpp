@@ -84,7 +84,7 @@ task<> collect(leat::file& f, std::string& out, bool& ended) {
 TEST_CASE("file_system: a read of a pipe that is stopped has taken nothing, or gives it", "[sim]") {
   std::string text;
   for (char c = 'a'; c <= 'z'; ++c) text.append(20, c);
-  for (std::uint64_t seed = 0; seed < leat_test::some_of(300); ++seed) {
+  for (std::uint64_t seed = 0; seed < leat_test::scaled_count(300); ++seed) {
     world w(seed, {.files = {.faults = passing}});
     w.files().make_pipe("/pipe");
     w.run([&](world& here) -> task<> {

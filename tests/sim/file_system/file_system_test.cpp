@@ -203,7 +203,7 @@ TEST_CASE("file_system: crashes by probability, until a file is complete", "[sim
   std::size_t crashes = 0;
   std::size_t before = 0;
   std::size_t after = 0;
-  for (std::uint64_t seed = 0; seed < leat_test::some_of(200); ++seed) {
+  for (std::uint64_t seed = 0; seed < leat_test::scaled_count(200); ++seed) {
     world w(seed, {.files = {.faults = {.crash = 0.1}}});
     w.trace();
     bool complete = false;
@@ -229,8 +229,8 @@ TEST_CASE("file_system: crashes by probability, until a file is complete", "[sim
     }
   }
   CHECK(before + after == crashes);
-  CHECK(before > leat_test::some_of(50));
-  CHECK(after > leat_test::some_of(50));
+  CHECK(before > leat_test::scaled_count(50));
+  CHECK(after > leat_test::scaled_count(50));
 }
 
 // What the address sanitizer finds too, where it looks.

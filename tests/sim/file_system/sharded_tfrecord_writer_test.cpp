@@ -96,7 +96,7 @@ task<> write_and_insist(texts records, way how, int& failures) {
     }
   }
   const auto close = [&] { return writer->close(); };
-  co_await leat_test::insist(close, failures);
+  co_await leat_test::retry_until_success(close, failures);
 }
 
 TEST_CASE(
@@ -110,7 +110,7 @@ TEST_CASE(
     bool reached = true;
     for (std::uint64_t n = 1; reached; ++n) {
       world w(7, {.files = {.plan = leat::sim::planned_fault{n, fault::io_error}}});
-      const bool written = leat_test::went_well(
+      const bool written = leat_test::succeeds(
           [&] { w.run([&](world&) { return write_and_insist(records, how, failed); }); });
       reached = w.files().calls() >= n;
       if (!written) {

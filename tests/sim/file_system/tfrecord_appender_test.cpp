@@ -64,7 +64,7 @@ task<> append_and_insist(int& failures) {
     }
   }
   const auto close = [&] { return appender->close(); };
-  co_await leat_test::insist(close, failures);
+  co_await leat_test::retry_until_success(close, failures);
 }
 
 TEST_CASE(
@@ -77,7 +77,7 @@ TEST_CASE(
     world w(7, {.files = {.plan = planned_fault{n, fault::io_error}}});
     w.files().write_file("/a", old_file);
     const bool appended =
-        leat_test::went_well([&] { w.run([&](world&) { return append_and_insist(failed); }); });
+        leat_test::succeeds([&] { w.run([&](world&) { return append_and_insist(failed); }); });
     reached = w.files().calls() >= n;
     if (!appended) ++in_vain;
     REQUIRE(w.files().read_file("/a") == (appended ? new_file : old_file));

@@ -23,8 +23,8 @@ using leat::task;
 using leat::sim::fault;
 using leat::sim::world;
 using leat_test::framed;
-using leat_test::insist;
 using leat_test::plain_of;
+using leat_test::retry_until_success;
 using texts = std::vector<std::string>;
 
 constexpr compression formats[] = {compression::none, compression::zlib, compression::gzip};
@@ -65,9 +65,9 @@ task<> write_and_insist(texts records, compression c, int& failures) {
       ++failures;
     }
     REQUIRE(writer->records_written() == before + 1);
-    if (before % 10 == 5) co_await insist([&] { return writer->flush(); }, failures);
+    if (before % 10 == 5) co_await retry_until_success([&] { return writer->flush(); }, failures);
   }
-  co_await insist([&] { return writer->close(); }, failures);
+  co_await retry_until_success([&] { return writer->close(); }, failures);
 }
 
 TEST_CASE(
@@ -82,7 +82,7 @@ TEST_CASE(
       bool reached = true;
       for (std::uint64_t n = 1; reached; ++n) {
         world w(7, {.files = {.plan = leat::sim::planned_fault{n, f}}});
-        const bool written = leat_test::went_well(
+        const bool written = leat_test::succeeds(
             [&] { w.run([&](world&) { return write_and_insist(records, c, failed); }); });
         reached = w.files().calls() >= n;
         if (!written) {

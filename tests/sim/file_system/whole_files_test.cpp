@@ -56,7 +56,7 @@ TEST_CASE("whole_files: every file, in order, whatever the device does and howev
           "[sim]") {
   const leat::sim::fault_rates passing{
       .short_transfer = 0.3, .interrupted = 0.1, .again = 0.1, .cancelled_late = 0.1, .slow = 0.05};
-  for (std::uint64_t seed = 0; seed < leat_test::some_of(1000); ++seed) {
+  for (std::uint64_t seed = 0; seed < leat_test::scaled_count(1000); ++seed) {
     world w(seed, {.files = {.faults = passing, .max_open_files = 1 + seed % 7}});
     w.watch_frames();
     w.run([](world& here) -> task<> {
@@ -124,7 +124,7 @@ task<> insist_on_reading(whole_files& files, std::size_t& next, std::size_t& err
 TEST_CASE("whole_files: who calls again after each thrown error gets every file, in order",
           "[sim]") {
   std::size_t errors = 0;
-  for (std::uint64_t seed = 0; seed < leat_test::some_of(1000); ++seed) {
+  for (std::uint64_t seed = 0; seed < leat_test::scaled_count(1000); ++seed) {
     world w(seed, {.files = {.faults = {.short_transfer = 0.2, .io_error = 0.2, .slow = 0.05},
                              .max_open_files = 1 + seed % 7}});
     w.watch_frames();
@@ -146,7 +146,7 @@ TEST_CASE("whole_files: who calls again after each thrown error gets every file,
       REQUIRE(files.count() == 0);
     });
   }
-  CHECK(errors > leat_test::some_of(1000));
+  CHECK(errors > leat_test::scaled_count(1000));
 }
 
 TEST_CASE("whole_files: no more is in memory than was allowed", "[sim]") {
@@ -173,7 +173,7 @@ TEST_CASE("whole_files: no more is in memory than was allowed", "[sim]") {
 }
 
 TEST_CASE("whole_files: one that goes in the midst leaves nothing behind", "[sim]") {
-  for (std::uint64_t seed = 0; seed < leat_test::some_of(200); ++seed) {
+  for (std::uint64_t seed = 0; seed < leat_test::scaled_count(200); ++seed) {
     world w(seed, {.files = {.faults = {.slow = 0.2}}});
     w.watch_frames();
     w.run([](world& here) -> task<> {

@@ -144,7 +144,7 @@ TEST_CASE("planned_fault: befalls the n-th call if it can, for every n, and the 
           "[sim]") {
   for (const auto& [f, words] : all_faults) {
     std::size_t befallen = 0;
-    for (std::uint64_t seed = 1; seed <= leat_test::some_of(20); ++seed) {
+    for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(20); ++seed) {
       bool reached = true;
       for (std::uint64_t n = 1; reached; ++n) {
         world w(seed, {.files = {.plan = planned_fault{n, f}}});
@@ -211,7 +211,7 @@ template <class Check>
 std::size_t for_every_n(fault f, const char* words, read_into read, const std::string& content,
                         Check check) {
   std::size_t befallen = 0;
-  for (std::uint64_t seed = 1; seed <= leat_test::some_of(20); ++seed) {
+  for (std::uint64_t seed = 1; seed <= leat_test::scaled_count(20); ++seed) {
     bool reached = true;
     for (std::uint64_t n = 1; reached; ++n) {
       world w(seed, {.files = {.plan = planned_fault{n, f}}});
@@ -236,7 +236,7 @@ TEST_CASE("planned_fault: a wrong bit in any one read of records is read once mo
                     REQUIRE_FALSE(r.failed);
                     REQUIRE(r.seen == all);
                   });
-  CHECK(befallen > leat_test::some_of(100));
+  CHECK(befallen > leat_test::scaled_count(100));
 }
 
 TEST_CASE("planned_fault: a file that is cut before any one read gives what is whole, or an error",
@@ -254,8 +254,8 @@ TEST_CASE("planned_fault: a file that is cut before any one read gives what is w
                       REQUIRE(w.files().read_file("/a").value().size() <= content.size());
                       if (r.failed) ++errors;
                     });
-    CHECK(befallen > leat_test::some_of(100));
-    CHECK(errors > leat_test::some_of(50));
+    CHECK(befallen > leat_test::scaled_count(100));
+    CHECK(errors > leat_test::scaled_count(50));
   }
 }
 
@@ -281,8 +281,8 @@ TEST_CASE("planned_fault: a file replaced before any one call is read as the old
                       ++new_ones;
                     });
     CHECK(old_ones + new_ones == befallen);
-    CHECK(old_ones > leat_test::some_of(100));
-    CHECK(new_ones > leat_test::some_of(10));
+    CHECK(old_ones > leat_test::scaled_count(100));
+    CHECK(new_ones > leat_test::scaled_count(10));
   }
 }
 
@@ -295,7 +295,7 @@ TEST_CASE("planned_fault: any one call takes minutes, and nothing else changes",
         REQUIRE(w.now() - leat::time_point{} >= std::chrono::minutes(1));
         REQUIRE(w.now() - leat::time_point{} < std::chrono::minutes(11));
       });
-  CHECK(befallen > leat_test::some_of(100));
+  CHECK(befallen > leat_test::scaled_count(100));
 }
 
 }  // namespace planned_faults_test

@@ -182,7 +182,7 @@ class wanted_seed {
 
 TEST_CASE("sweep: of a wanted seed that ends the process the schedule is seen up to there",
           "[sim]") {
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     const wanted_seed seed("18446744073709551615");
     leat::sim::sweep([](world&) -> task<> {
       co_await leat::sleep_for(1s);

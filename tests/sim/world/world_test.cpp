@@ -416,7 +416,7 @@ TEST_CASE("world: what belongs to the body is watched until its scope ends, what
 }
 
 TEST_CASE("world: one that failed and does not end says how it failed, and its seed", "[sim]") {
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     leat::sim::run(17,
                    [](world&) -> task<> {
                      for (;;) co_await leat::this_task::yield();

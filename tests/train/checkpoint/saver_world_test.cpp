@@ -194,7 +194,7 @@ TEST_CASE("saver: a thousand days on which files fail at random", "[train]") {
                                      .no_space = 0.02,
                                      .slow = 0.02};
   int failures = 0;
-  const std::uint64_t seeds = some_of(1000);
+  const std::uint64_t seeds = scaled_count(1000);
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     world w(seed, {.files = {.faults = rates}, .wall_jump = 0.05});
     w.run([&](world&) -> task<> {
@@ -264,7 +264,7 @@ TEST_CASE("saver: a save that is stopped has happened or has not", "[train]") {
 
 TEST_CASE("saver: wrong bits on the way never become values", "[train]") {
   int refused = 0;
-  for (std::uint64_t seed = 0; seed < some_of(1000); ++seed) {
+  for (std::uint64_t seed = 0; seed < scaled_count(1000); ++seed) {
     world w(seed, {.files = {.faults = {.bit_flip = 0.1}}});
     w.run([&](world&) -> task<> {
       program p;

@@ -30,7 +30,7 @@ using leat_test::hook_of;
 using leat_test::in_world;
 using leat_test::monitored_learner;
 using leat_test::run_to_the_end;
-using leat_test::some_of;
+using leat_test::scaled_count;
 using leat_test::thrown_by;
 using leat_test::words;
 
@@ -370,7 +370,7 @@ task<std::string> learn_all(leat::sim::world& w, std::uint64_t one_in, int& crea
 TEST_CASE("monitored_session: each line is learnt once, whatever fails and when", "[train]") {
   std::string expected;
   int all_created = 0;
-  const std::uint64_t seeds = some_of(40);
+  const std::uint64_t seeds = scaled_count(40);
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     leat::sim::world w(seed);
     for (char name = 'a'; name < 'd'; ++name) {

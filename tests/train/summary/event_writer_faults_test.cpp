@@ -45,7 +45,7 @@ texts expected_words() {
 }
 
 // Adds until each event was taken, and closes until that went well. Gives how often it was refused.
-task<int> insist() {
+task<int> retry_until_success() {
   int refused = 0;
   leat::event_writer_options options;
   options.buffer_size = 200;
@@ -88,7 +88,7 @@ TEST_CASE("event_writer: the n-th call fails, for every n: all that was taken is
     bool reached = true;
     for (std::uint64_t n = 1; reached; ++n) {
       world w(7, {.files = {.plan = planned_fault{n, f}}});
-      w.run([&](world&) -> task<> { refused += co_await insist(); });
+      w.run([&](world&) -> task<> { refused += co_await retry_until_success(); });
       reached = w.files().calls() >= n;
       REQUIRE(words_of(events_of(w)) == expected_words());
       REQUIRE(w.files().files().size() == 1);
@@ -108,7 +108,7 @@ TEST_CASE("event_writer: with many faults all that was taken is written once", "
     rates.io_error = 0.05;
     rates.no_space = 0.1;
     world w(seed, {.files = {.faults = rates}});
-    w.run([&](world&) -> task<> { static_cast<void>(co_await insist()); });
+    w.run([&](world&) -> task<> { static_cast<void>(co_await retry_until_success()); });
     REQUIRE(words_of(events_of(w)) == expected_words());
   }
 }

@@ -385,7 +385,7 @@ TEST_CASE("event_writer: what makes no sense is refused, and nothing is added", 
 }
 
 TEST_CASE("event_writer: dropped without a close it says so", "[train]") {
-  const std::string said = leat_test::last_words([] {
+  const std::string said = leat_test::abort_message([] {
     world w(1);
     w.run([](world&) -> task<> { const auto writer = co_await event_writer::open("/d"); });
   });

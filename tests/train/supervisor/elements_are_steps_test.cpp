@@ -22,7 +22,7 @@ using leat_test::has_file;
 using leat_test::in_world;
 using leat_test::line_job;
 using leat_test::lines_in_all;
-using leat_test::some_of;
+using leat_test::scaled_count;
 using leat_test::stop_after_step;
 using leat_test::stop_function;
 using leat_test::stop_later;
@@ -55,7 +55,7 @@ task<int> learn_all(leat::sim::world& w, stop_function stop) {
 
 TEST_CASE("supervisor: an element that is processed is finished before a stop takes effect") {
   for (const stop_function stop : {&stop_after_step, &stop_now}) {
-    for (std::uint64_t seed = 1; seed <= some_of(20); ++seed) {
+    for (std::uint64_t seed = 1; seed <= scaled_count(20); ++seed) {
       leat::sim::world w(seed);
       write_input(w);
       w.run([&](leat::sim::world&) -> task<> { CHECK(co_await learn_all(w, stop) > 1); });
@@ -162,7 +162,7 @@ TEST_CASE("supervisor: the error of a service cancels an element") {
 }
 
 TEST_CASE("supervisor: checkpoints are taken between two elements, while input is awaited, too") {
-  for (std::uint64_t seed = 1; seed <= some_of(20); ++seed) {
+  for (std::uint64_t seed = 1; seed <= scaled_count(20); ++seed) {
     leat::sim::world w(seed);
     write_input(w);
     w.run([&](leat::sim::world&) -> task<> {
@@ -344,7 +344,7 @@ TEST_CASE("supervisor: a body that calls step() within for_each() marks the step
 }
 
 TEST_CASE("supervisor: two pipelines are stopped and saved when neither processes an element") {
-  for (std::uint64_t seed = 1; seed <= some_of(20); ++seed) {
+  for (std::uint64_t seed = 1; seed <= scaled_count(20); ++seed) {
     leat::sim::world w(seed);
     write_input(w);
     w.run([&](leat::sim::world&) -> task<> {

@@ -21,11 +21,11 @@ namespace moved_from_test {
 
 using leat::task;
 using leat::sim::world;
+using leat_test::abort_message;
 using leat_test::contains;
-using leat_test::last_words;
 
 std::string last_words_in_world(const world::body& body) {
-  return last_words([&] {
+  return abort_message([&] {
     world w(1);
     w.files().write_file("/f", "a\nb\n");
     w.run(body);
@@ -118,7 +118,7 @@ TEST_CASE("pipeline: a stage of one that was moved from ends the process with a 
   };
   for (std::size_t i = 0; i < stages.size(); ++i) {
     CAPTURE(i);
-    CHECK(contains(last_words([&] { stages[i](moved_from_pipeline()); }), moved_pipeline));
+    CHECK(contains(abort_message([&] { stages[i](moved_from_pipeline()); }), moved_pipeline));
   }
 }
 

@@ -21,7 +21,7 @@ using leat_test::has_file;
 using leat_test::in_world;
 using leat_test::line_job;
 using leat_test::lines_in_all;
-using leat_test::some_of;
+using leat_test::scaled_count;
 using leat_test::stop_after_step;
 using leat_test::stop_function;
 using leat_test::stop_later;
@@ -338,7 +338,7 @@ task<bool> run_once(leat::sim::world& w, const std::string& all) {
 
 TEST_CASE(
     "supervisor: two inputs that are stopped and resumed are learnt once, element by element") {
-  for (std::uint64_t seed = 1; seed <= some_of(100); ++seed) {
+  for (std::uint64_t seed = 1; seed <= scaled_count(100); ++seed) {
     leat::sim::world w(seed);
     write_input(w);
     w.run([&](leat::sim::world&) -> task<> {

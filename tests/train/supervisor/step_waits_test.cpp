@@ -25,7 +25,7 @@ using leat_test::has_file;
 using leat_test::in_world;
 using leat_test::line_job;
 using leat_test::lines_in_all;
-using leat_test::some_of;
+using leat_test::scaled_count;
 using leat_test::stop_after_step;
 using leat_test::stop_function;
 using leat_test::stop_later;
@@ -62,7 +62,7 @@ task<> check_saved(std::string, std::optional<std::int64_t>) {
 
 TEST_CASE("supervisor: step() within an element is a part of it: no element is left out") {
   for (const stop_function stop : {&stop_after_step, &stop_now}) {
-    for (std::uint64_t seed = 1; seed <= some_of(20); ++seed) {
+    for (std::uint64_t seed = 1; seed <= scaled_count(20); ++seed) {
       leat::sim::world w(seed);
       write_input(w);
       w.run([&](leat::sim::world&) -> task<> {
@@ -115,7 +115,7 @@ task<> learn_from_each_other(two_jobs& both) {
 }
 
 TEST_CASE("supervisor: a save does not hang where an element waits for another for_each()") {
-  for (std::uint64_t seed = 1; seed <= some_of(20); ++seed) {
+  for (std::uint64_t seed = 1; seed <= scaled_count(20); ++seed) {
     leat::sim::world w(seed);
     write_input(w);
     w.run([&](leat::sim::world&) -> task<> {
@@ -209,7 +209,7 @@ TEST_CASE("supervisor: a warning that throws does not lift the limit of the last
 }
 
 TEST_CASE("supervisor: a function is called between two saves, and not while values are written") {
-  for (std::uint64_t seed = 1; seed <= some_of(20); ++seed) {
+  for (std::uint64_t seed = 1; seed <= scaled_count(20); ++seed) {
     leat::sim::world w(seed);
     write_input(w);
     w.run([&](leat::sim::world&) -> task<> {
@@ -297,7 +297,7 @@ TEST_CASE("supervisor: a service that ends the run is no stop from outside") {
 }
 
 TEST_CASE("supervisor: no element of another pipeline begins while a stop waits for one") {
-  for (std::uint64_t seed = 1; seed <= some_of(40); ++seed) {
+  for (std::uint64_t seed = 1; seed <= scaled_count(40); ++seed) {
     leat::sim::world w(seed);
     write_input(w);
     w.run([&](leat::sim::world&) -> task<> {

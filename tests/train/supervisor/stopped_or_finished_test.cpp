@@ -17,7 +17,7 @@ using leat::task;
 using leat_test::contains;
 using leat_test::in_world;
 using leat_test::line_job;
-using leat_test::some_of;
+using leat_test::scaled_count;
 using leat_test::stop_later;
 using leat_test::stop_now;
 using leat_test::thrown_by;
@@ -86,7 +86,7 @@ TEST_CASE("supervisor: a run that has failed, or has ended by itself, was not st
 }
 
 TEST_CASE("supervisor: stop() beside the start of managed() waits for it") {
-  for (std::uint64_t seed = 1; seed <= some_of(60); ++seed) {
+  for (std::uint64_t seed = 1; seed <= scaled_count(60); ++seed) {
     leat::sim::world w(seed);
     write_input(w);
     w.run([&](leat::sim::world&) -> task<> {

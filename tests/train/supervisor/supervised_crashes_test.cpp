@@ -28,7 +28,7 @@ using leat::sim::world;
 using leat_test::contains;
 using leat_test::interrupted_job;
 using leat_test::planted;
-using leat_test::some_of;
+using leat_test::scaled_count;
 
 // What a sweep has met.
 struct totals {
@@ -58,7 +58,7 @@ totals sweep_of(std::uint64_t seeds, const fault_rates& rates, planted wrong) {
 }
 
 TEST_CASE("supervisor: a job whose machine stops at any time learns each element once", "[train]") {
-  const std::uint64_t seeds = some_of(200);
+  const std::uint64_t seeds = scaled_count(200);
   const totals met = sweep_of(seeds, {.crash = 0.01}, planted::nothing);
   const int least = static_cast<int>(seeds);
   CHECK(met.crashes > least / 2);
@@ -67,7 +67,7 @@ TEST_CASE("supervisor: a job whose machine stops at any time learns each element
 }
 
 TEST_CASE("supervisor: so does one whose device fails as well", "[train]") {
-  const std::uint64_t seeds = some_of(100);
+  const std::uint64_t seeds = scaled_count(100);
   const totals met = sweep_of(
       seeds,
       {.short_transfer = 0.05, .io_error = 0.005, .no_space = 0.01, .slow = 0.01, .crash = 0.005},
@@ -98,7 +98,7 @@ TEST_CASE("supervisor: a job whose machine stops before or after any change goes
 // finds it all the same, has nothing to add and ends well: so it is for good.
 TEST_CASE("supervisor: what was restored and is not saved again survives the end of the machine",
           "[train]") {
-  for (std::uint64_t seed = 0; seed < some_of(50); ++seed) {
+  for (std::uint64_t seed = 0; seed < scaled_count(50); ++seed) {
     world w(seed);
     std::int64_t last = 0;
     const auto start = [&](std::int64_t learn_to, bool durable) {
@@ -130,7 +130,7 @@ TEST_CASE("supervisor: what was restored and is not saved again survives the end
 TEST_CASE("supervisor: what was restored, and cannot be brought to the device, is saved again",
           "[train]") {
   int warned = 0;
-  for (std::uint64_t seed = 0; seed < some_of(10); ++seed) {
+  for (std::uint64_t seed = 0; seed < scaled_count(10); ++seed) {
     bool reached = true;
     for (std::uint64_t n = 1; reached; ++n) {
       world w(seed, {.files = {.plan = leat::sim::planned_fault{n, fault::io_error}}});

@@ -24,7 +24,7 @@ using leat::task;
 using leat_test::contains;
 using leat_test::in_world;
 using leat_test::learner;
-using leat_test::some_of;
+using leat_test::scaled_count;
 using leat_test::thrown_by;
 using leat_test::words;
 
@@ -112,7 +112,7 @@ task<std::string> learn_all(leat::sim::world& w, bool in_steps, int& starts) {
 
 TEST_CASE("supervisor: each element is learnt once, whenever the program ends", "[train]") {
   std::string expected;
-  for (std::uint64_t seed = 1; seed <= some_of(60); ++seed) {
+  for (std::uint64_t seed = 1; seed <= scaled_count(60); ++seed) {
     leat::sim::world w(seed);
     for (char name = 'a'; name < 'd'; ++name) {
       std::string text;

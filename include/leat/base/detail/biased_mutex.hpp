@@ -72,7 +72,7 @@ class LEAT_CAPABILITY("mutex") biased_mutex {
 
   std::atomic<const void*> owner_{nullptr};  // null: nobody yet; this: nobody any more
   std::atomic<bool> busy_{false};            // the owner is inside
-  mutex common_;                             // for everybody else
+  thread_mutex common_;                      // for everybody else
 };
 
 /// Holds a biased_mutex for a scope.

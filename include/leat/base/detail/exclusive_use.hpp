@@ -11,35 +11,35 @@ namespace leat::detail {
 /// one does; and use of one that was moved from.
 ///
 /// A member of it, in front of what the tasks use. Thread safety: thread-bound.
-class one_at_a_time {
+class exclusive_use {
  public:
-  class use {
+  class guard {
    public:
-    explicit use(one_at_a_time& o) noexcept : o_(o) {
+    explicit guard(exclusive_use& owner) noexcept : owner_(owner) {
       LEAT_ASSERT(
-          o.state_ != state::moved_from,
+          owner.state_ != state::moved_from,
           "a reader, writer or pipeline is used that was moved to another place: use that one");
       LEAT_ASSERT(
-          o.state_ != state::busy,
+          owner.state_ != state::busy,
           "two tasks use one reader, writer or pipeline at the same time: give each its own");
-      o.state_ = state::busy;
+      owner.state_ = state::busy;
     }
-    use(const use&) = delete;
-    use& operator=(const use&) = delete;
-    ~use() { o_.state_ = state::idle; }
+    guard(const guard&) = delete;
+    guard& operator=(const guard&) = delete;
+    ~guard() { owner_.state_ = state::idle; }
 
    private:
-    one_at_a_time& o_;
+    exclusive_use& owner_;
   };
 
-  one_at_a_time() = default;
-  one_at_a_time(one_at_a_time&& from) noexcept
+  exclusive_use() = default;
+  exclusive_use(exclusive_use&& from) noexcept
       : state_(std::exchange(from.state_, state::moved_from)) {
     LEAT_ASSERT(state_ != state::busy,
                 "a reader, writer or pipeline is moved while a task uses it");
   }
-  one_at_a_time& operator=(one_at_a_time&&) = delete;
-  ~one_at_a_time() { require_idle(); }
+  exclusive_use& operator=(exclusive_use&&) = delete;
+  ~exclusive_use() { require_idle(); }
 
   /// For a destructor, before it destroys what a task may be using.
   void require_idle() const noexcept {

@@ -20,7 +20,8 @@ struct frame_cache {
   };
 
   std::array<free_block*, classes> lists;
-  std::size_t room;  // bytes that may still be kept; 0 before first use and after the thread's end
+  // bytes that may still be kept; 0 before first use and after the thread's end
+  std::size_t free_space;
   std::ptrdiff_t live;  // blocks allocated here less those freed here
   bool closed;          // the thread ends
 
@@ -52,7 +53,7 @@ void free_frame_slowly(void* block, std::size_t size) noexcept;
     if (frame_cache::free_block* const block = cache.lists[index]) {
       ++cache.live;
       cache.lists[index] = block->next;
-      cache.room += frame_cache::size_of(index);
+      cache.free_space += frame_cache::size_of(index);
       return block;
     }
   }
@@ -63,9 +64,9 @@ inline void free_frame(void* block, std::size_t size) noexcept {
   const std::size_t index = frame_cache::class_of(size);
   if (index < frame_cache::classes) {
     frame_cache& cache = frame_cache::local;
-    if (const std::size_t rounded = frame_cache::size_of(index); rounded <= cache.room) {
+    if (const std::size_t rounded = frame_cache::size_of(index); rounded <= cache.free_space) {
       --cache.live;
-      cache.room -= rounded;
+      cache.free_space -= rounded;
       cache.lists[index] = ::new (block) frame_cache::free_block{cache.lists[index]};
       return;
     }
@@ -75,12 +76,12 @@ inline void free_frame(void* block, std::size_t size) noexcept {
 
 /// While it lives each frame of this thread comes from operator new and goes back there, so that a
 /// program allocates the same whatever ran before it.
-class frames_uncached {
+class frame_cache_bypass {
  public:
-  frames_uncached() noexcept;
-  ~frames_uncached();
-  frames_uncached(const frames_uncached&) = delete;
-  frames_uncached& operator=(const frames_uncached&) = delete;
+  frame_cache_bypass() noexcept;
+  ~frame_cache_bypass();
+  frame_cache_bypass(const frame_cache_bypass&) = delete;
+  frame_cache_bypass& operator=(const frame_cache_bypass&) = delete;
 
  private:
   const bool was_closed_;

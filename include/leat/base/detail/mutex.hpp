@@ -14,14 +14,14 @@ namespace leat::detail {
 /// std::mutex costs once a second thread exists, and that is half of a queue operation. A holder
 /// can be pre-empted, so a waiting thread spins for a moment only, then gives its time slice away,
 /// and at last sleeps: a holder of lower priority gets to run.
-class LEAT_CAPABILITY("mutex") mutex {
+class LEAT_CAPABILITY("mutex") thread_mutex {
  public:
-  mutex() = default;
-  mutex(const mutex&) = delete;
-  mutex& operator=(const mutex&) = delete;
+  thread_mutex() = default;
+  thread_mutex(const thread_mutex&) = delete;
+  thread_mutex& operator=(const thread_mutex&) = delete;
 
   void lock() noexcept LEAT_ACQUIRE() {
-    pre_emption::before_lock();
+    preemption_hook::before_lock();
     // acquire: sees everything that the last holder wrote before its release store.
     if (held_.exchange(true, std::memory_order_acquire)) lock_contended();
   }
@@ -29,7 +29,7 @@ class LEAT_CAPABILITY("mutex") mutex {
   // release: publishes the section to the next holder's acquire exchange.
   void unlock() noexcept LEAT_RELEASE() {
     held_.store(false, std::memory_order_release);
-    pre_emption::after_unlock();
+    preemption_hook::after_unlock();
   }
 
  private:
@@ -39,15 +39,15 @@ class LEAT_CAPABILITY("mutex") mutex {
 };
 
 /// Holds a mutex for a scope; can let go of it early.
-class LEAT_SCOPED_CAPABILITY lock_guard {
+class LEAT_SCOPED_CAPABILITY thread_lock {
  public:
-  explicit lock_guard(mutex& m) noexcept LEAT_ACQUIRE(m) : mutex_(m) { m.lock(); }
-  ~lock_guard() LEAT_RELEASE() { mutex_.unlock(); }
-  lock_guard(const lock_guard&) = delete;
-  lock_guard& operator=(const lock_guard&) = delete;
+  explicit thread_lock(thread_mutex& m) noexcept LEAT_ACQUIRE(m) : mutex_(m) { m.lock(); }
+  ~thread_lock() LEAT_RELEASE() { mutex_.unlock(); }
+  thread_lock(const thread_lock&) = delete;
+  thread_lock& operator=(const thread_lock&) = delete;
 
  private:
-  mutex& mutex_;
+  thread_mutex& mutex_;
 };
 
 }  // namespace leat::detail

@@ -7,11 +7,11 @@ namespace leat::detail {
 /// A simulation runs several threads on one, by turns; between two suspension points it can change
 /// turns only where the program tells it that it may. The library's locks do. On a thread that
 /// simulates nothing each of these places costs one test of a thread-local pointer.
-class pre_emption {
+class preemption_hook {
  public:
   /// What a simulation installs on its thread. No turn is changed while a lock is held.
-  struct listener {
-    void (*may_pre_empt)(listener& self) noexcept;
+  struct handler {
+    void (*may_preempt)(handler& self) noexcept;
     unsigned held = 0;  ///< locks that the running simulated thread holds
   };
 
@@ -30,38 +30,38 @@ class pre_emption {
 
   /// A place of the program's own.
   static void point() noexcept {
-    if (current_ && current_->held == 0) current_->may_pre_empt(*current_);
+    if (current_ && current_->held == 0) current_->may_preempt(*current_);
   }
 
   /// True on a thread that simulates others.
-  [[nodiscard]] static bool simulated() noexcept { return current_ != nullptr; }
+  [[nodiscard]] static bool is_simulated() noexcept { return current_ != nullptr; }
 
   /// Installs `l`, null for none; gives what was there.
-  static listener* install(listener* l) noexcept {
-    listener* const before = current_;
+  static handler* install(handler* l) noexcept {
+    handler* const before = current_;
     current_ = l;
     return before;
   }
 
   /// No change of turns in its scope: what runs there is known by its OS thread, such as a stop
   /// callback that somebody waits for.
-  class barred {
+  class disabled {
    public:
-    barred() noexcept : listener_(current_) {
-      if (listener_) ++listener_->held;
+    disabled() noexcept : handler_(current_) {
+      if (handler_) ++handler_->held;
     }
-    ~barred() {
-      if (listener_) --listener_->held;
+    ~disabled() {
+      if (handler_) --handler_->held;
     }
-    barred(const barred&) = delete;
-    barred& operator=(const barred&) = delete;
+    disabled(const disabled&) = delete;
+    disabled& operator=(const disabled&) = delete;
 
    private:
-    listener* const listener_;
+    handler* const handler_;
   };
 
  private:
-  static constinit thread_local listener* current_
+  static constinit thread_local handler* current_
 #if defined(__GNUC__)
       __attribute__((tls_model("initial-exec")))
 #endif

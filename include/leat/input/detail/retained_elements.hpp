@@ -18,17 +18,17 @@ class held_batches {
   /// Those that have waited longest.
   [[nodiscard]] batch take() noexcept {
     batch first;
-    const lock_guard lock(mutex_);
+    const thread_lock lock(mutex_);
     if (!held_.empty()) first.splice(first.begin(), held_, held_.begin());
     return first;
   }
   void give_back(batch& b) noexcept {
-    const lock_guard lock(mutex_);
+    const thread_lock lock(mutex_);
     held_.splice(held_.end(), b);
   }
 
  private:
-  mutex mutex_;
+  thread_mutex mutex_;
   batch held_ LEAT_GUARDED_BY(mutex_);
 };
 

@@ -231,7 +231,7 @@ namespace detail {
 void check_path(const std::string& path);
 
 /// " at offset 48", or nothing for `next_byte`.
-[[nodiscard]] std::string at_offset(std::uint64_t offset);
+[[nodiscard]] std::string offset_text(std::uint64_t offset);
 
 /// The exception for a negative errno: "path: what: reason".
 [[nodiscard]] std::exception_ptr file_error(std::int64_t negative_errno, std::string_view path,

@@ -212,7 +212,7 @@ class indexed_reader {
 
   const std::vector<std::unique_ptr<tfrecord_file>> files_;
   const indexed_reader_options options_;
-  detail::one_at_a_time in_use_;
+  detail::exclusive_use in_use_;
   epoch_order order_;  // in the epoch of ahead_
   dealt_epoch dealt_;
   indexed_reader_state identity_;  // at the beginning

@@ -160,7 +160,7 @@ class basic_record_reader {
   Framing framing_;
   const corruption_options corruption_;
   detail::byte_stream stream_;
-  detail::one_at_a_time in_use_;
+  detail::exclusive_use in_use_;
   std::size_t unread_ = 0;     // bytes at the end of the view that are not delivered
   std::uint64_t offset_ = 0;   // of the first of these
   std::uint64_t to_skip_ = 0;  // bytes from there to the next record

@@ -136,7 +136,7 @@ class whole_files {
   [[nodiscard]] bool read_or_add(std::string path, whole_file& out);
 
   source source_;
-  detail::one_at_a_time in_use_;
+  detail::exclusive_use in_use_;
   std::shared_ptr<shared> shared_;
   std::deque<std::shared_ptr<entry>> files_;
   bool first_has_failed_ = false;  // its error was thrown

@@ -119,7 +119,7 @@ class sharded_tfrecord_writer {
   [[nodiscard]] task<void> publish_all(const std::vector<std::string>& names);
   [[nodiscard]] task<void> publish();
 
-  detail::one_at_a_time in_use_;
+  detail::exclusive_use in_use_;
   std::string prefix_;
   sharded_tfrecord_writer_options options_;
   std::vector<shard> shards_;

@@ -99,7 +99,7 @@ class tfrecord_appender {
                     const tfrecord_appender_options& options);
   [[nodiscard]] task<void> publish_index();
 
-  detail::one_at_a_time in_use_;
+  detail::exclusive_use in_use_;
   std::unique_ptr<note> note_;
   file file_;
   detail::output_buffer output_;

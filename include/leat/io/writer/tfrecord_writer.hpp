@@ -94,7 +94,7 @@ class tfrecord_writer {
                   const tfrecord_writer_options& options);
   [[nodiscard]] task<void> publish();
 
-  detail::one_at_a_time in_use_;
+  detail::exclusive_use in_use_;
   detail::partial_file file_;
   detail::output_buffer output_;
   std::string path_;

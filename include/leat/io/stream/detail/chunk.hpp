@@ -111,7 +111,7 @@ class chunk_pool {
   void give_back(chunk& c) noexcept;
   std::unique_ptr<chunk> make_chunk(std::size_t headroom, std::size_t body);
 
-  mutex mutex_;
+  thread_mutex mutex_;
   const std::size_t headroom_;
   const std::size_t body_;
   std::byte* arena_ = nullptr;

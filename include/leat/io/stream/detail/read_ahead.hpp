@@ -91,7 +91,7 @@ class read_ahead {
   [[nodiscard]] std::size_t leave_out(chunk& c, std::size_t got) noexcept;
 
   file& file_;
-  one_at_a_time in_use_;
+  exclusive_use in_use_;
   const std::size_t chunk_size_;
   const std::size_t depth_;
   const bool asked_direct_;

@@ -20,7 +20,7 @@ class spent_runs {
 
   /// An empty run.
   [[nodiscard]] Run take() {
-    const lock_guard lock(mutex_);
+    const thread_lock lock(mutex_);
     if (runs_.empty()) return Run();
     Run run = std::move(runs_.back());
     runs_.pop_back();
@@ -29,12 +29,12 @@ class spent_runs {
 
   void give_back(Run&& run) noexcept {
     run.clear();  // not under the lock, since elements may do anything as they go
-    const lock_guard lock(mutex_);
+    const thread_lock lock(mutex_);
     if (runs_.size() < runs_.capacity()) runs_.push_back(std::move(run));
   }
 
  private:
-  mutex mutex_;
+  thread_mutex mutex_;
   std::vector<Run> runs_ LEAT_GUARDED_BY(mutex_);
 };
 

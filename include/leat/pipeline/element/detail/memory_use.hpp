@@ -57,7 +57,7 @@ class held_bytes {
   const std::size_t limit_;
   const std::string owner_;
   std::atomic<std::int64_t> held_{0};
-  mutex mutex_;
+  thread_mutex mutex_;
   std::vector<need> needs_ LEAT_GUARDED_BY(mutex_);
 };
 

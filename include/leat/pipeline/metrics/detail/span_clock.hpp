@@ -15,33 +15,33 @@ namespace leat::detail {
 class span_clock {
  public:
   void begin(time_point now) noexcept {
-    const lock_guard lock(mutex_);
+    const thread_lock lock(mutex_);
     ++open_;
     used_ = true;
     begins_ += ticks(now.time_since_epoch());
   }
   void end(time_point begin, time_point now) noexcept {
-    const lock_guard lock(mutex_);
+    const thread_lock lock(mutex_);
     --open_;
     begins_ -= ticks(begin.time_since_epoch());
     ended_ += now - begin;
   }
   // A span that has ended.
   void add(duration d) noexcept {
-    const lock_guard lock(mutex_);
+    const thread_lock lock(mutex_);
     used_ = true;
     ended_ += d;
   }
 
   // Whether any span has begun, or was added.
   [[nodiscard]] bool used() const noexcept {
-    const lock_guard lock(mutex_);
+    const thread_lock lock(mutex_);
     return used_;
   }
 
   // The sum of all that have ended and, with `now`, of those that have not, up to then.
   [[nodiscard]] duration total(std::optional<time_point> now) const noexcept {
-    const lock_guard lock(mutex_);
+    const thread_lock lock(mutex_);
     if (!now) return ended_;
     const std::uint64_t lasting = open_ * ticks(now->time_since_epoch()) - begins_;
     return ended_ + std::max(duration(static_cast<duration::rep>(lasting)), duration(0));
@@ -51,7 +51,7 @@ class span_clock {
   // Sums of points in time are taken modulo 2^64: what counts is their difference.
   static std::uint64_t ticks(duration d) noexcept { return static_cast<std::uint64_t>(d.count()); }
 
-  mutable mutex mutex_;
+  mutable thread_mutex mutex_;
   bool used_ LEAT_GUARDED_BY(mutex_) = false;
   std::uint64_t open_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t begins_ LEAT_GUARDED_BY(mutex_) = 0;
