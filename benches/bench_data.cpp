@@ -38,7 +38,7 @@ leat::task<> write_records(std::string path, std::size_t bytes, std::size_t size
 
 std::string example(leat::random_engine& random, std::int64_t label) {
   std::vector<float> features(bench::training_example::features);
-  for (float& f : features) f = static_cast<float>(random.below(1000)) / 1000;
+  for (float& f : features) f = static_cast<float>(random.uniform_below(1000)) / 1000;
   const std::string image = noise(random, bench::training_example::image_size);
   return leat::example_builder()
       .add("image", {std::string_view(image)})
@@ -53,7 +53,8 @@ leat::task<> write_examples(std::string directory, std::size_t bytes) {
   for (int file = 0; file < 4; ++file) {
     auto writer = co_await leat::tfrecord_writer::open(directory + '/' + std::to_string(file));
     while (writer.bytes_written() < bytes / 4) {
-      const std::string record = example(random, static_cast<std::int64_t>(random.below(10)));
+      const std::string record =
+          example(random, static_cast<std::int64_t>(random.uniform_below(10)));
       co_await writer.write(leat::as_bytes(record));
     }
     co_await writer.close();
@@ -64,8 +65,8 @@ void write_lines(const std::string& path, std::size_t bytes) {
   leat::random_engine random(1);
   std::ofstream out(path);
   for (std::size_t written = 0; written < bytes;) {
-    std::string line(40 + random.below(81), ' ');
-    for (char& c : line) c = static_cast<char>('a' + random.below(26));
+    std::string line(40 + random.uniform_below(81), ' ');
+    for (char& c : line) c = static_cast<char>('a' + random.uniform_below(26));
     line += '\n';
     out << line;
     written += line.size();
@@ -82,7 +83,7 @@ void write_files(const std::string& directory, std::size_t bytes) {
   leat::random_engine random(1);
   std::filesystem::create_directory(directory);
   for (std::size_t written = 0, i = 0; written < bytes; ++i) {
-    const std::size_t size = (4 << 10) + random.below(96 << 10);
+    const std::size_t size = (4 << 10) + random.uniform_below(96 << 10);
     std::ofstream(directory + '/' + std::to_string(i), std::ios::binary) << noise(random, size);
     written += size;
   }
@@ -93,7 +94,8 @@ std::string row(leat::random_engine& random, std::size_t index) {
   std::string text = std::to_string(1'700'000'000 + index * 3) + ',' + std::to_string(index);
   for (int i = 0; i < 6; ++i) {
     text += ',';
-    text += i % 6 == 5 ? words[random.below(6)] : std::to_string(random.below(1'000'000));
+    text += i % 6 == 5 ? words[random.uniform_below(6)]
+                       : std::to_string(random.uniform_below(1'000'000));
   }
   return text + '\n';
 }
@@ -103,9 +105,9 @@ void write_csv(const std::string& path, std::size_t bytes) {
   constexpr const char* states[] = {"pending", "delivered", "returned"};
   std::ofstream out(path, std::ios::binary);
   for (std::size_t i = 0; static_cast<std::size_t>(out.tellp()) < bytes; ++i) {
-    out << 1'000'000 + i << ',' << random.below(100'000) << '.' << random.below(100) << ",0."
-        << random.below(10'000) << ',' << states[random.below(3)] << ',' << random.below(1'000)
-        << '\n';
+    out << 1'000'000 + i << ',' << random.uniform_below(100'000) << '.' << random.uniform_below(100)
+        << ",0." << random.uniform_below(10'000) << ',' << states[random.uniform_below(3)] << ','
+        << random.uniform_below(1'000) << '\n';
   }
 }
 

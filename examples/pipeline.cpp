@@ -20,8 +20,8 @@ leat::task<> write_points(std::string path, std::uint64_t seed) {
   leat::random_engine random(seed);
   auto writer = co_await leat::tfrecord_writer::open(std::move(path));
   for (int i = 0; i < 1000; ++i) {
-    const auto x = static_cast<float>(random.below(1000)) / 1000;
-    const auto y = static_cast<float>(random.below(1000)) / 1000;
+    const auto x = static_cast<float>(random.uniform_below(1000)) / 1000;
+    const auto y = static_cast<float>(random.uniform_below(1000)) / 1000;
     const std::int64_t label = x + y > 1 ? 1 : -1;
     const std::string record =
         leat::example_builder().add("point", {x, y}).add("label", {label}).serialize();

@@ -23,7 +23,7 @@ struct sample {
 
 std::vector<sample> make_samples() {
   leat::random_engine random(1);
-  const auto uniform = [&] { return static_cast<double>(random.below(1000)) / 1000; };
+  const auto uniform = [&] { return static_cast<double>(random.uniform_below(1000)) / 1000; };
   std::vector<sample> samples;
   for (int i = 0; i < 500; ++i) {
     const double x = uniform();

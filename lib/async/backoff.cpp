@@ -11,14 +11,14 @@ namespace {
 // From half of it to the whole.
 duration by_chance(duration delay, random_engine& random) {
   const auto half = static_cast<std::uint64_t>(delay.count()) / 2;
-  return delay - duration(static_cast<duration::rep>(random.below(half + 1)));
+  return delay - duration(static_cast<duration::rep>(random.uniform_below(half + 1)));
 }
 
 }  // namespace
 
 backoff::backoff(retry_policy policy)
     : policy_(std::move(policy)),
-      random_(seed_or_entropy(policy_.seed)),
+      random_(seed_or_random(policy_.seed)),
       delay_(policy_.first_delay) {
   if (policy_.attempts == 0) {
     throw failure(errc::invalid_argument, "retry_policy::attempts is 0: give 1 or more");

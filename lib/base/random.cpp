@@ -4,7 +4,7 @@
 
 namespace leat {
 
-std::uint64_t seed_or_entropy(std::optional<std::uint64_t> seed) {
+std::uint64_t seed_or_random(std::optional<std::uint64_t> seed) {
   if (seed) return *seed;
   std::random_device device;
   return (std::uint64_t{device()} << 32) | device();

@@ -25,7 +25,7 @@ std::size_t size_of_part(dtype type) noexcept {
 }
 
 std::string values_of(dtype type) {
-  return std::to_string(size_of(type)) + "-byte values of " + std::string(name(type));
+  return std::to_string(size_of(type)) + "-byte values of " + std::string(to_string(type));
 }
 
 // How many bytes of each record become values.

@@ -14,7 +14,7 @@ std::string quoted(const std::string& name) { return "producer '" + name + "'"; 
 producer_order::producer_order(const producer_options& options)
     : limit_(options.num_epochs, quoted(options.name)),
       shuffle_(options.shuffle),
-      random_(seed_or_entropy(options.seed)) {
+      random_(seed_or_random(options.seed)) {
   if (options.num_epochs || options.capacity != unbounded) return;
   throw failure(errc::invalid_argument, quoted(options.name) +
                                             ": without num_epochs it would fill all memory; give "

@@ -37,7 +37,7 @@ wanted_rows wanted(const maybe_element& got, const source_options& how, std::str
                              to_string(given));
   }
   if (keep->type() != dtype::boolean) {
-    refuse_source(owner, "keep must be of bool, and is of " + std::string(name(keep->type())));
+    refuse_source(owner, "keep must be of bool, and is of " + std::string(to_string(keep->type())));
   }
   if (how.keep.rank() == 0) return {keep->value<bool>()};
   return {.any = true, .each = keep->values<bool>()};

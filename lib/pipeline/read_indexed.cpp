@@ -24,8 +24,7 @@ class indexed_stage final : public detail::stage<record_selection> {
       : stage(metrics),
         files_(std::move(files)),
         options_(std::move(options)),
-        initial_seed_(options_.shuffle ? seed_or_entropy(options_.seed)
-                                       : options_.seed.value_or(0)),
+        initial_seed_(options_.shuffle ? seed_or_random(options_.seed) : options_.seed.value_or(0)),
         seed_(initial_seed_) {}
 
   void start(detail::pipeline_core&) override { metrics().add_task(); }

@@ -37,7 +37,7 @@ std::string text_of_components(const element_spec& spec, TextOf text_of) {
 
 // A shape without a rank is no promise at all, and one with a rank is: they are not the same.
 void check_spec(const std::string& name, const element_spec& there, const element_spec& wanted) {
-  const auto types = [](const component_spec& c) { return std::string(leat::name(c.type)); };
+  const auto types = [](const component_spec& c) { return std::string(leat::to_string(c.type)); };
   check_text(name, "component types are ", text_of_components(there, types),
              text_of_components(wanted, types));
   const auto names = [](const component_spec& c) { return "'" + c.name + "'"; };

@@ -16,7 +16,7 @@ std::uint32_t choices::choose(std::size_t options, const char* about) {
   if (options == 1) return 0;
   const auto count = static_cast<std::uint32_t>(options);
   if (scripted_) return keep(count, scripted() % count, about);
-  return keep(count, static_cast<std::uint32_t>(random_.below(count)), about);
+  return keep(count, static_cast<std::uint32_t>(random_.uniform_below(count)), about);
 }
 
 bool choices::chance(double probability, const char* about) {

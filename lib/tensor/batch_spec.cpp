@@ -73,7 +73,7 @@ std::shared_ptr<const detail::column_layout> layout_of(const std::vector<column_
 // What a spec says of a column: "sparse float32 [?] 'words'".
 std::string text(const column_spec& c) {
   std::string out = c.sparse ? "sparse " : "";
-  out += std::string(name(c.type)) + ' ' + to_string(c.shape);
+  out += std::string(to_string(c.type)) + ' ' + to_string(c.shape);
   if (!c.name.empty()) out += " '" + c.name + "'";
   return out;
 }

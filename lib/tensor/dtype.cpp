@@ -2,7 +2,7 @@
 
 namespace leat {
 
-std::string_view name(dtype type) noexcept {
+std::string_view to_string(dtype type) noexcept {
   switch (type) {
     case dtype::boolean: return "bool";
     case dtype::uint8: return "uint8";

@@ -42,8 +42,8 @@ std::vector<std::string> checked_names(std::vector<std::string> names) {
 void check_type(std::string_view owner, std::size_t index, dtype expected, dtype got) {
   if (expected == got) return;
   refuse_element(owner, "Type mismatch in tuple component " + std::to_string(index) +
-                            ". Expected " + std::string(name(expected)) + ", got " +
-                            std::string(name(got)));
+                            ". Expected " + std::string(to_string(expected)) + ", got " +
+                            std::string(to_string(got)));
 }
 
 }  // namespace

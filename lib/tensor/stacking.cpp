@@ -135,8 +135,8 @@ void place(Writer& writer, const tensor& t, dimensions large, std::size_t block,
 void check_row(const tensor& row, std::size_t index, const component_spec& spec) {
   if (row.type() != spec.type) {
     throw failure(errc::invalid_argument, "Type mismatch in row " + std::to_string(index) +
-                                              ". Expected " + std::string(name(spec.type)) +
-                                              ", got " + std::string(name(row.type())));
+                                              ". Expected " + std::string(to_string(spec.type)) +
+                                              ", got " + std::string(to_string(row.type())));
   }
   if (!spec.shape.compatible(row.shape())) {
     throw failure(errc::invalid_argument, "Shape mismatch in row " + std::to_string(index) +

@@ -11,7 +11,7 @@ namespace leat {
 namespace {
 
 std::string text(dtype type, const shape& s) {
-  return std::string(name(type)) + ' ' + to_string(s);
+  return std::string(to_string(type)) + ' ' + to_string(s);
 }
 
 void check_count(dtype type, const shape& s, std::size_t count) {
@@ -74,7 +74,7 @@ string_values tensor::strings() const {
 }
 
 void tensor::refuse(dtype type) const {
-  throw failure(errc::invalid_argument, "values of " + std::string(name(type)) +
+  throw failure(errc::invalid_argument, "values of " + std::string(to_string(type)) +
                                             " were asked for from a tensor of " +
                                             text(type_, shape_));
 }

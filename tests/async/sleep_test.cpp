@@ -153,7 +153,8 @@ LEAT_TEST("sleep_for: 1,000 sleepers of random length all wake at their time", "
   };
   leat::task_group group;
   for (int i = 0; i < 1000; ++i) {
-    group.spawn(sleeper(leat::duration(static_cast<std::int64_t>(random.below(1'000'000))), right));
+    group.spawn(
+        sleeper(leat::duration(static_cast<std::int64_t>(random.uniform_below(1'000'000))), right));
   }
   co_await group.join();
   CHECK(right == 1000);

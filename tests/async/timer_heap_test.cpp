@@ -85,20 +85,20 @@ TEST_CASE("timer_heap: agrees with a sorted multimap over random operations", "[
   };
   bool agrees = true;
   for (int step = 0; step < 50'000 && agrees; ++step) {
-    timer* const t = timers[random.below(timers.size())].get();
-    switch (random.below(4)) {
+    timer* const t = timers[random.uniform_below(timers.size())].get();
+    switch (random.uniform_below(4)) {
       case 0:
       case 1:
         if (t->is_set()) break;
         {
-          const time_point when = at(now + static_cast<std::int64_t>(random.below(50)));
+          const time_point when = at(now + static_cast<std::int64_t>(random.uniform_below(50)));
           heap.add(*t, when);
           model.emplace(when, t);
         }
         break;
       case 2: agrees = heap.remove(*t) == erase(t); break;
       default:
-        now += static_cast<std::int64_t>(random.below(4));
+        now += static_cast<std::int64_t>(random.uniform_below(4));
         for (timer* due = heap.pop_due(at(now)); due; due = heap.pop_due(at(now))) {
           agrees = agrees && !model.empty() && model.begin()->second == due &&
                    model.begin()->first <= at(now);

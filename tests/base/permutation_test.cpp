@@ -67,7 +67,7 @@ TEST_CASE("permutation: each number once, for every size to 2000, and back", "[c
       bool holds = true;
       for (std::uint64_t i = 0; i < n && holds; ++i) {
         const std::uint64_t x = order[i];
-        holds = x < n && !seen[static_cast<std::size_t>(x)] && order.place_of(x) == i;
+        holds = x < n && !seen[static_cast<std::size_t>(x)] && order.index_of(x) == i;
         if (holds) seen[static_cast<std::size_t>(x)] = true;
       }
       INFO(n << " numbers, seed " << seed);
@@ -80,13 +80,13 @@ TEST_CASE("permutation: there and back, for large sizes", "[core]") {
   leat::random_engine random(5);
   for (unsigned bits = 11; bits <= 63; ++bits) {
     const std::uint64_t power = std::uint64_t{1} << bits;
-    for (const std::uint64_t n : {power - 1, power, power - random.below(power / 2)}) {
+    for (const std::uint64_t n : {power - 1, power, power - random.uniform_below(power / 2)}) {
       const permutation order(n, random(), random());
       for (int i = 0; i < 200; ++i) {
-        const std::uint64_t place = i == 0 ? 0 : i == 1 ? n - 1 : random.below(n);
+        const std::uint64_t place = i == 0 ? 0 : i == 1 ? n - 1 : random.uniform_below(n);
         REQUIRE(order[place] < n);
-        REQUIRE(order.place_of(order[place]) == place);
-        REQUIRE(order[order.place_of(place)] == place);
+        REQUIRE(order.index_of(order[place]) == place);
+        REQUIRE(order[order.index_of(place)] == place);
       }
     }
   }

@@ -36,16 +36,16 @@ TEST_CASE("random_engine: streams differ from each other and from their parent",
   CHECK(firsts.size() == 1001);
 }
 
-TEST_CASE("random_engine: below() stays below, and every number is as likely", "[core]") {
+TEST_CASE("random_engine: uniform_below() stays below, and every number is as likely", "[core]") {
   random_engine random(3);
   std::array<int, 6> counts{};
   constexpr int draws = 60'000;
-  for (int i = 0; i < draws; ++i) ++counts[random.below(6)];
+  for (int i = 0; i < draws; ++i) ++counts[random.uniform_below(6)];
   // 10,000 each with a standard deviation of 91: six of them.
   for (const int count : counts) CHECK(std::abs(count - draws / 6) < 550);
-  for (int i = 0; i < 100; ++i) REQUIRE(random.below(1) == 0);
+  for (int i = 0; i < 100; ++i) REQUIRE(random.uniform_below(1) == 0);
   constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
-  for (int i = 0; i < 100; ++i) REQUIRE(random.below(most) < most);
+  for (int i = 0; i < 100; ++i) REQUIRE(random.uniform_below(most) < most);
 }
 
 TEST_CASE("shuffle: keeps every item, and every order is as likely", "[core]") {
@@ -82,10 +82,10 @@ TEST_CASE("shuffle: nothing and one item need no number", "[core]") {
   CHECK(random.position() == 0);
 }
 
-TEST_CASE("seed_or_entropy: the one given, else ever another one", "[core]") {
-  CHECK(leat::seed_or_entropy(0) == 0);
-  CHECK(leat::seed_or_entropy(42) == 42);
-  CHECK(leat::seed_or_entropy(std::nullopt) != leat::seed_or_entropy(std::nullopt));
+TEST_CASE("seed_or_random: the one given, else ever another one", "[core]") {
+  CHECK(leat::seed_or_random(0) == 0);
+  CHECK(leat::seed_or_random(42) == 42);
+  CHECK(leat::seed_or_random(std::nullopt) != leat::seed_or_random(std::nullopt));
 }
 
 }  // namespace random_test

@@ -28,7 +28,7 @@ order through_buffer(std::size_t n, std::size_t capacity) {
   order buffer;
   for (std::uint64_t next = 0; out.size() < n;) {
     while (buffer.size() < capacity && next < n) buffer.push_back(next++);
-    std::swap(buffer[static_cast<std::size_t>(random.below(buffer.size()))], buffer.back());
+    std::swap(buffer[static_cast<std::size_t>(random.uniform_below(buffer.size()))], buffer.back());
     out.push_back(buffer.back());
     buffer.pop_back();
   }

@@ -56,7 +56,7 @@ struct program {
   void set(std::int64_t n) {
     leat::random_engine random(static_cast<std::uint64_t>(n));
     step = n;
-    for (float& w : weights) w = static_cast<float>(random.below(1000));
+    for (float& w : weights) w = static_cast<float>(random.uniform_below(1000));
     note = "step " + std::to_string(n);
     input.state = note + ", as an object";
   }
@@ -195,7 +195,8 @@ TEST_CASE("damage: a state file with a bit wrong, or cut off, has one other text
   checkpoint_state state;
   leat::random_engine random(3);
   for (std::size_t bytes = 0; bytes < sample_size(); bytes += 100) {
-    state.all_model_checkpoint_paths.push_back("model.ckpt-" + std::to_string(random.below(9000)));
+    state.all_model_checkpoint_paths.push_back("model.ckpt-" +
+                                               std::to_string(random.uniform_below(9000)));
     state.all_model_checkpoint_timestamps.push_back(1.5e9 + static_cast<double>(bytes) / 8);
   }
   state.model_checkpoint_path = state.all_model_checkpoint_paths.back();

@@ -31,9 +31,10 @@ sample make_sample() {
   sample s;
   leat::random_engine random(5);
   while (s.bytes.size() < leat_test::damaged::sample_size()) {
-    const auto size = static_cast<std::size_t>(random.below(random.below(4) == 0 ? 3000 : 120));
+    const auto size =
+        static_cast<std::size_t>(random.uniform_below(random.uniform_below(4) == 0 ? 3000 : 120));
     std::vector<std::byte> payload(size);
-    for (std::byte& b : payload) b = static_cast<std::byte>(random.below(256));
+    for (std::byte& b : payload) b = static_cast<std::byte>(random.uniform_below(256));
     leat::append_tfrecord(s.bytes, payload);
     s.ends.push_back(s.bytes.size());
   }

@@ -38,7 +38,8 @@ struct tfrecords {
     leat::random_engine random(5);
     std::vector<std::string> records;
     for (std::size_t sum = 0; sum < size; sum += records.back().size() + leat::tfrecord_overhead) {
-      const auto length = static_cast<std::size_t>(random.below(random.below(9) == 0 ? 3000 : 120));
+      const auto length =
+          static_cast<std::size_t>(random.uniform_below(random.uniform_below(9) == 0 ? 3000 : 120));
       records.push_back(records.size() % 2 == 0 ? noise(length, random())
                                                 : prose(length, random()));
     }

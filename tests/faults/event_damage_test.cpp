@@ -54,7 +54,7 @@ sample events_of(std::size_t bytes) {
   add(session(1));
   bool again = false;
   for (std::int64_t step = 1; s.bytes.size() < bytes; ++step) {
-    const double value = static_cast<double>(random.below(1000)) / 8;
+    const double value = static_cast<double>(random.uniform_below(1000)) / 8;
     leat::summary values;
     values.add_scalar(step % 3 == 0 ? "loss" : "rate", value);
     if (step % 8 == 0) values.add_histogram("weights", std::vector<double>{value, -value, 1});

@@ -33,7 +33,7 @@ using namespace leat_test::damaged;
 tfrecord_index index_of(std::size_t bytes) {
   leat::random_engine random(7);
   leat::tfrecord_index_builder builder;
-  while (builder.size() < bytes * 3 / 4) builder.add(100 + random.below(900));
+  while (builder.size() < bytes * 3 / 4) builder.add(100 + random.uniform_below(900));
   leat::tfrecord_stamp stamp;
   stamp.size = builder.end_offset();
   stamp.modified_ns = 1'700'000'000'123'456'789;

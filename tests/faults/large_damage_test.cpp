@@ -30,7 +30,7 @@ using outcome = leat_test::read_outcome;
 
 template <class Format>
 std::string what_is_read(compression format) {
-  return std::string(Format::reader::name) + ", " + std::string(leat::name(format));
+  return std::string(Format::reader::name) + ", " + std::string(leat::to_string(format));
 }
 
 // ------------------------------------------------------------------------------ around the damage
@@ -178,7 +178,7 @@ template <class Format>
 void check_compressed() {
   const temp_dir dir;
   for (const auto format : {compression::gzip, compression::zlib}) {
-    INFO(leat::name(format));
+    INFO(leat::to_string(format));
     leat::sync_wait(try_from_beginning<Format>(dir / "f", format));
   }
 }

@@ -102,10 +102,11 @@ task<std::size_t> write_files(const temp_dir& dir, const configuration& c) {
     auto writer = co_await leat::tfrecord_writer::open(dir / std::to_string(f),
                                                        {.compression_type = compression_of(c)});
     for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t size = c.equal_sizes ? c.record : c.record / 2 + random.below(c.record / 2);
+      const std::size_t size =
+          c.equal_sizes ? c.record : c.record / 2 + random.uniform_below(c.record / 2);
       std::string image(size, 'x');
       if (c.compressed) {  // to about as many bytes
-        for (char& byte : image) byte = static_cast<char>(random.below(256));
+        for (char& byte : image) byte = static_cast<char>(random.uniform_below(256));
       }
       const std::string record =
           leat::example_builder().add("image", {std::string_view(image)}).serialize();

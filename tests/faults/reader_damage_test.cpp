@@ -62,7 +62,7 @@ template <class Format>
 void check() {
   const temp_dir dir;
   for (const auto format : {compression::none, compression::gzip, compression::zlib}) {
-    INFO(leat::name(format));
+    INFO(leat::to_string(format));
     leat::sync_wait(try_each_damage<Format>(dir / "f", format));
   }
 }

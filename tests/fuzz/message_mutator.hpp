@@ -77,38 +77,38 @@ inline std::string mutate_bytes(std::string bytes) {
 
 inline std::uint64_t mutate_number(std::uint64_t number, leat::random_engine& random) {
   constexpr std::uint64_t one = 1;
-  switch (random.below(8)) {
+  switch (random.uniform_below(8)) {
     case 0: return number + 1;
     case 1: return number - 1;
-    case 2: return random.below(4);
-    case 3: return random.below(300);
-    case 4: return one << random.below(64);
-    case 5: return (one << random.below(64)) - 1;
-    case 6: return UINT64_MAX - random.below(2);
-    default: return number ^ one << random.below(64);
+    case 2: return random.uniform_below(4);
+    case 3: return random.uniform_below(300);
+    case 4: return one << random.uniform_below(64);
+    case 5: return (one << random.uniform_below(64)) - 1;
+    case 6: return UINT64_MAX - random.uniform_below(2);
+    default: return number ^ one << random.uniform_below(64);
   }
 }
 
 /// Changes one thing in a message, or in one of those that it holds.
 inline std::string mutate_message(const std::string& bytes, leat::random_engine& random) {
   std::optional<std::vector<message_field>> read = fields_of(bytes);
-  if (!read || read->empty() || random.below(16) == 0) return mutate_bytes(bytes);
+  if (!read || read->empty() || random.uniform_below(16) == 0) return mutate_bytes(bytes);
   std::vector<message_field>& all = *read;
-  const auto i = static_cast<std::size_t>(random.below(all.size()));
-  const auto other = static_cast<std::size_t>(random.below(all.size()));
+  const auto i = static_cast<std::size_t>(random.uniform_below(all.size()));
+  const auto other = static_cast<std::size_t>(random.uniform_below(all.size()));
   const auto at = all.begin() + static_cast<std::ptrdiff_t>(i);
-  switch (random.below(16)) {
+  switch (random.uniform_below(16)) {
     case 0: all.erase(at); break;
     case 1: all.insert(at, message_field(all[other])); break;
     case 2: std::swap(all[i], all[other]); break;
     case 3:
-      all.insert(at, {.tag = static_cast<protozero::pbf_tag_type>(1 + random.below(15)),
+      all.insert(at, {.tag = static_cast<protozero::pbf_tag_type>(1 + random.uniform_below(15)),
                       .number = mutate_number(0, random)});
       break;
     case 4:
-      all.insert(at, {.tag = static_cast<protozero::pbf_tag_type>(1 + random.below(15)),
+      all.insert(at, {.tag = static_cast<protozero::pbf_tag_type>(1 + random.uniform_below(15)),
                       .type = protozero::pbf_wire_type::length_delimited,
-                      .bytes = random.below(2) == 0 ? std::string() : all[other].bytes});
+                      .bytes = random.uniform_below(2) == 0 ? std::string() : all[other].bytes});
       break;
     default:
       if (at->type == protozero::pbf_wire_type::length_delimited) {

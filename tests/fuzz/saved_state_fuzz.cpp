@@ -370,7 +370,7 @@ std::string saved(Pipeline p, std::size_t elements) {
 }
 
 texts fresh_states(unsigned what, leat::random_engine& random) {
-  const auto some = [&random] { return static_cast<std::size_t>(random.below(14)); };
+  const auto some = [&random] { return static_cast<std::size_t>(random.uniform_below(14)); };
   switch (what) {
     case of_files: return {saved(declare_files(0, 1), some())};
     case of_batches: return {saved(declare_batches(0, 1), some())};
@@ -399,7 +399,7 @@ texts fresh_states(unsigned what, leat::random_engine& random) {
                                  .current_work = "/lines/a",
                                  .at = leat::reader_place{.offset = 4, .index = 2}}
                   .to_bytes()};
-    default: return {std::to_string(random.below(60)) + '\n'};
+    default: return {std::to_string(random.uniform_below(60)) + '\n'};
   }
 }
 
@@ -408,16 +408,16 @@ texts fresh_states(unsigned what, leat::random_engine& random) {
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
                                                std::size_t max_size, unsigned seed) {
   leat::random_engine random(seed);
-  if (size <= prefix || random.below(8) == 0) size = LLVMFuzzerMutate(data, size, max_size);
+  if (size <= prefix || random.uniform_below(8) == 0) size = LLVMFuzzerMutate(data, size, max_size);
   if (size < prefix || max_size <= prefix) return size;
   const unsigned what = data[0] % kinds;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + prefix, size - prefix);
   texts states = has_several(what) ? split(bytes) : texts{std::string(bytes)};
-  const bool is_fresh = states.empty() || states.front().empty() || random.below(64) == 0;
+  const bool is_fresh = states.empty() || states.front().empty() || random.uniform_below(64) == 0;
   if (is_fresh) states = fresh_states(what, random);
-  if (!is_fresh || random.below(2) == 0) {
-    std::string& one = states[static_cast<std::size_t>(random.below(states.size()))];
-    if (has_checksum(what) && one.size() > 5 && random.below(16) != 0) {
+  if (!is_fresh || random.uniform_below(2) == 0) {
+    std::string& one = states[static_cast<std::size_t>(random.uniform_below(states.size()))];
+    if (has_checksum(what) && one.size() > 5 && random.uniform_below(16) != 0) {
       one = with_checksum(leat_test::mutate_message(one.substr(0, one.size() - 5), random));
     } else {
       one = leat_test::mutate_message(one, random);

@@ -42,7 +42,7 @@ class input {
   input(world& w, const shape_of_it& shape) : world_(w) {
     for (std::size_t f = 0; f < shape.files; ++f) {
       std::string text;
-      for (std::uint64_t i = 0, n = w.random().below(8); i < n; ++i) {
+      for (std::uint64_t i = 0, n = w.random().uniform_below(8); i < n; ++i) {
         const std::string line = std::to_string(f) + "." + std::to_string(i);
         text += line + "\n";
         expected[line] = shape.epochs;
@@ -51,10 +51,10 @@ class input {
       w.files().write_file(paths.back(), text);
     }
     producer = std::make_unique<leat::string_input_producer>(
-        paths,
-        leat::producer_options{.num_epochs = shape.epochs,
-                               .seed = w.random()(),
-                               .capacity = 1 + static_cast<std::size_t>(w.random().below(4))});
+        paths, leat::producer_options{
+                   .num_epochs = shape.epochs,
+                   .seed = w.random()(),
+                   .capacity = 1 + static_cast<std::size_t>(w.random().uniform_below(4))});
     for (std::size_t i = 0; i < shape.readers; ++i) {
       readers.push_back(std::make_unique<lines>(producer->queue()));
       runner.add([this, i] { return read_one(*readers[i]); }, "reader " + std::to_string(i),
@@ -113,7 +113,7 @@ void under_seeds(std::uint64_t seeds, Body body) {
 TEST_CASE("clean shutdown: limited epochs end by themselves, every line of each epoch trained",
           "[pipeline]") {
   under_seeds(20, [](world& w, std::size_t readers) -> task<> {
-    const shape_of_it shape{1 + static_cast<std::size_t>(w.random().below(5)), readers, 3};
+    const shape_of_it shape{1 + static_cast<std::size_t>(w.random().uniform_below(5)), readers, 3};
     input in(w, shape);
     leat::coordinator coord;
     const leat::queue_run run = in.start(coord);
@@ -231,7 +231,7 @@ TEST_CASE("clean shutdown: a stop cancels what waits for room; what is in can be
     input in(w, shape);
     leat::coordinator coord;
     const leat::queue_run run = in.start(coord);
-    co_await leat::sleep_for(1us * w.random().below(2000));
+    co_await leat::sleep_for(1us * w.random().uniform_below(2000));
     coord.request_stop();
     co_await coord.join();
     REQUIRE(run.running() == 0);

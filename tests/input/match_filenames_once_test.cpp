@@ -100,7 +100,7 @@ TEST_CASE("match_filenames_once: a look-up that fails or is cancelled does not c
       leat::task_group other;
       stopped.spawn(look(files, cancelled));
       other.spawn(look(files, waits));
-      co_await leat::sleep_for(1us * here.random().below(30));
+      co_await leat::sleep_for(1us * here.random().uniform_below(30));
       stopped.request_stop();
       co_await stopped.join();
       co_await other.join();

@@ -167,7 +167,7 @@ TEST_CASE("queue_reader: a stop ends what read_up_to gives, and is no error of t
             auto some = co_await r.read_up_to(100);
             if (some) count = some->size();
           }(reader, first));
-          co_await leat::sleep_for(std::chrono::microseconds(w.random().below(1000)));
+          co_await leat::sleep_for(std::chrono::microseconds(w.random().uniform_below(1000)));
           group.request_stop();
           co_await group.join();
           CHECK(reader.num_records_produced() == first);

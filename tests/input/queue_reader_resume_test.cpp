@@ -117,7 +117,7 @@ void check_stopped_resume(const std::string& content, typename Reader::options_t
               }
               again = false;
             }(reader, found, more));
-            co_await leat::sleep_for(std::chrono::microseconds(50 + w.random().below(900)));
+            co_await leat::sleep_for(std::chrono::microseconds(50 + w.random().uniform_below(900)));
             group.request_stop();
             co_await group.join();
             state = reader.serialize_state();
@@ -212,7 +212,7 @@ void check_stopped(task<> (*way)(tfrecords&, names&, bool&)) {
           for (bool more = true; more;) {
             leat::task_group group;
             group.spawn(way(reader, found, more));
-            co_await leat::sleep_for(std::chrono::microseconds(w.random().below(600)));
+            co_await leat::sleep_for(std::chrono::microseconds(w.random().uniform_below(600)));
             group.request_stop();
             co_await group.join();
           }

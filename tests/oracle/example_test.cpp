@@ -42,7 +42,7 @@ class generator {
  public:
   explicit generator(std::uint64_t seed) : random_(seed) {}
 
-  std::uint64_t below(std::uint64_t n) { return random_.below(n); }
+  std::uint64_t below(std::uint64_t n) { return random_.uniform_below(n); }
 
   std::int64_t number() {
     const std::int64_t wide = static_cast<std::int64_t>(random_());
@@ -270,7 +270,7 @@ Example example_of_fields(generator& random) {
   Example e;
   auto& features = *e.mutable_features()->mutable_feature();
   for (const char* const key : {"f", "i", "j", "k", "n", "s", "t", "three", "u", "v"}) {
-    if (random.below(2) == 0) features[key] = random.feature();
+    if (random.uniform_below(2) == 0) features[key] = random.feature();
   }
   return e;
 }

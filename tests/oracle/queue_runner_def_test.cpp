@@ -67,7 +67,7 @@ class generator {
  public:
   explicit generator(std::uint64_t seed) : random_(seed) {}
 
-  std::uint64_t below(std::uint64_t n) { return random_.below(n); }
+  std::uint64_t below(std::uint64_t n) { return random_.uniform_below(n); }
 
   std::string name() {
     static const char* const parts[] = {"a", "queue/", "\xC3\xA4", "\xF0\x9F\x98\x80", "_1"};

@@ -196,7 +196,7 @@ TEST_CASE("pipeline: in a world, one that is destroyed at any time ends", "[pipe
                    {.workers = {&here.thread(1)}})
                    .map("text", text_of, {.workers = seed % 3})
                    .prefetch(1);
-      const auto count = here.random().below(40);
+      const auto count = here.random().uniform_below(40);
       try {
         auto local = std::move(p);
         for (std::uint64_t i = 0; i < count; ++i) {

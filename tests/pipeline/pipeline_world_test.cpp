@@ -368,7 +368,7 @@ TEST_CASE("pipeline: a stop of the consumer at any time ends all of it", "[pipel
           more = next.has_value();
         }
       }(here));
-      co_await leat::sleep_for(std::chrono::microseconds(here.random().below(3000)));
+      co_await leat::sleep_for(std::chrono::microseconds(here.random().uniform_below(3000)));
       group.request_stop();
       co_await group.join();
     });

@@ -118,7 +118,7 @@ void check_resuming(Make make, std::size_t some = 150) {
       auto p = make();
       const auto part = [&]() -> leat::task<std::pair<texts, texts>> {
         co_await p.restore(state);
-        co_return co_await read_and_save(p, random.below(60));
+        co_return co_await read_and_save(p, random.uniform_below(60));
       };
       const auto [elements, after] = leat::sync_wait(part());
       seen.insert(seen.end(), elements.begin(), elements.end());

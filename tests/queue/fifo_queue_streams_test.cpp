@@ -74,13 +74,13 @@ LEAT_TEST("fifo_queue E67: single pushes and runs of any size keep the order", "
   g.spawn([](queue& to) -> task<> {
     leat::random_engine random(1);
     for (int next = 0; next < 250;) {
-      const bool single = random.below(2) == 0;
+      const bool single = random.uniform_below(2) == 0;
       if (single) {
         co_await to.push(next++);
         continue;
       }
       list run;
-      for (auto n = random.below(21); n > 0 && next < 250; --n) run.push_back(next++);
+      for (auto n = random.uniform_below(21); n > 0 && next < 250; --n) run.push_back(next++);
       const std::size_t asked = run.size();
       CHECK(co_await to.push_many(run) == asked);
     }
@@ -102,12 +102,12 @@ LEAT_TEST("fifo_queue E68: single pops and batches of any size keep the order", 
   leat::random_engine random(2);
   std::size_t largest = 0;
   while (out.size() < 250) {
-    const bool single = random.below(2) == 0;
+    const bool single = random.uniform_below(2) == 0;
     if (single) {
       out.push_back(*co_await q.pop());
       continue;
     }
-    const std::size_t count = std::min<std::size_t>(random.below(21), 250 - out.size());
+    const std::size_t count = std::min<std::size_t>(random.uniform_below(21), 250 - out.size());
     const auto batch = co_await q.pop_many(count);
     REQUIRE(batch);
     CHECK(batch->size() == count);

@@ -35,8 +35,8 @@ TEST_CASE("heap_order: gives what a stable sort gives, however stores and takes 
     std::vector<std::pair<int, int>> model;  // key and number, in the order that is due
     int next = 0;
     for (int step = 0; step < 200; ++step) {
-      if (model.empty() || (model.size() < 40 && random.below(2) == 0)) {
-        const int key = static_cast<int>(random.below(6));
+      if (model.empty() || (model.size() < 40 && random.uniform_below(2) == 0)) {
+        const int key = static_cast<int>(random.uniform_below(6));
         h.store(item{key, next});
         const auto behind = std::upper_bound(model.begin(), model.end(), key,
                                              [](int k, const auto& m) { return k < m.first; });

@@ -26,7 +26,7 @@ using entry_queue = leat::priority_queue<entry, by_priority>;
 
 entry make_entry(int number) {
   leat::random_engine random(static_cast<std::uint64_t>(number) + 1);
-  const int priority = static_cast<int>(random.below(10)) - 5;
+  const int priority = static_cast<int>(random.uniform_below(10)) - 5;
   return {priority, std::to_string(priority) + "#" + std::to_string(number)};
 }
 
@@ -161,7 +161,8 @@ TEST_CASE("priority_queue H16: forty producers and forty consumers of batches", 
   std::vector<list> in(40);
   std::vector<list> out(40);
   for (list& run : in) {
-    for (auto n = random.below(10); n > 0; --n) run.push_back(static_cast<int>(random.below(5)));
+    for (auto n = random.uniform_below(10); n > 0; --n)
+      run.push_back(static_cast<int>(random.uniform_below(5)));
   }
   list all;
   for (const list& run : in) all.insert(all.end(), run.begin(), run.end());

@@ -48,7 +48,7 @@ LEAT_TEST("priority_queue: batches and single pops are ascending over all", "[sy
   leat::random_engine random(1);
   leat::priority_queue<int> q(1000);
   std::vector<int> in(1000);
-  for (int& i : in) i = static_cast<int>(random.below(50));
+  for (int& i : in) i = static_cast<int>(random.uniform_below(50));
   std::vector<int> expected = sorted(in);
   co_await q.push_many(in);
   std::vector<int> out;

@@ -51,7 +51,7 @@ LEAT_TEST("queue_list: the queue is chosen at run time", "[sync]") {  // E73
   CHECK(list.count() == 10);
   leat::random_engine random(1);
   for (int i = 0; i < 20; ++i) {
-    const auto index = static_cast<std::int64_t>(random.below(10));
+    const auto index = static_cast<std::int64_t>(random.uniform_below(10));
     co_await list.at(index).push(10);
     CHECK(queues[static_cast<std::size_t>(index)]->size() == 1);
     CHECK(co_await list.at(index).pop() == 10);

@@ -67,10 +67,10 @@ struct numbers {
   task<std::optional<leat::maybe_element>> operator()() {
     leat::random_engine& random = all.w.random();
     const std::int64_t first = next;
-    const auto rows = static_cast<std::int64_t>(expands ? random.below(4) : 1);
+    const auto rows = static_cast<std::int64_t>(expands ? random.uniform_below(4) : 1);
     next = std::min(end, first + rows);
     const std::int64_t behind = next;
-    if (random.below(3) > 0) co_await leat::sleep_for(1ms * random.below(5));
+    if (random.uniform_below(3) > 0) co_await leat::sleep_for(1ms * random.uniform_below(5));
     if (fails && behind == end) {
       all.failed = true;
       throw leat::failure(leat::errc::data_loss, "planted");
@@ -78,14 +78,14 @@ struct numbers {
     if (first >= end) co_return std::nullopt;
     leat::maybe_element result;
     if (!expands) {
-      result = {element_of(first), random.below(4) > 0};
+      result = {element_of(first), random.uniform_below(4) > 0};
       if (std::get<bool>(result.keep)) all.given.insert(first);
       co_return result;
     }
     tensor keep(dtype::boolean, {behind - first});
     std::vector<tensor_tuple> elements;
     for (std::int64_t id = first; id < behind; ++id) {
-      const bool wanted = random.below(4) > 0;
+      const bool wanted = random.uniform_below(4) > 0;
       keep.mutable_values<bool>()[static_cast<std::size_t>(id - first)] = wanted;
       if (wanted) all.given.insert(id);
       elements.push_back(element_of(id));
@@ -131,17 +131,17 @@ task<> consume(Batcher& b, consumer& c) {
 template <class Batcher>
 task<> run(world& w, Batcher& b, leat::remainder last, bool in_order) {
   account all{w, {}, false};
-  const bool one_fails = w.random().below(6) == 0;
-  const bool stopped = !one_fails && w.random().below(6) == 0;
-  const auto sources = static_cast<std::int64_t>(1 + w.random().below(3));
+  const bool one_fails = w.random().uniform_below(6) == 0;
+  const bool stopped = !one_fails && w.random().uniform_below(6) == 0;
+  const auto sources = static_cast<std::int64_t>(1 + w.random().uniform_below(3));
   bool ordered = in_order;
   for (std::int64_t s = 0; s < sources; ++s) {
     leat::source_options how;
-    how.tasks = static_cast<std::size_t>(1 + w.random().below(4));
-    how.ordered = w.random().below(2) == 0;
-    how.enqueue_many = w.random().below(2) == 0;
+    how.tasks = static_cast<std::size_t>(1 + w.random().uniform_below(4));
+    how.ordered = w.random().uniform_below(2) == 0;
+    how.enqueue_many = w.random().uniform_below(2) == 0;
     if (how.enqueue_many) how.keep = {leat::unknown_dimension};
-    const auto count = static_cast<std::int64_t>(w.random().below(30));
+    const auto count = static_cast<std::int64_t>(w.random().uniform_below(30));
     b.add(numbers{all, 1000 * s, 1000 * s + count, how.enqueue_many, one_fails && s == 0}, how);
     ordered = ordered && (how.ordered || how.tasks == 1);
   }
@@ -149,20 +149,20 @@ task<> run(world& w, Batcher& b, leat::remainder last, bool in_order) {
   leat::coordinator coord({.name = "batching"});
   leat::task_group group("batching");
   // Sources note what they give in one account: all on one thread.
-  const bool with_coordinator = stopped || w.random().below(2) == 0;
+  const bool with_coordinator = stopped || w.random().uniform_below(2) == 0;
   leat::scheduler& home = w.thread(w.threads() - 1);
   if (with_coordinator) {
     b.start(coord, home);
   } else {
     b.start(group, home);
   }
-  std::vector<consumer> consumers(1 + w.random().below(2));
+  std::vector<consumer> consumers(1 + w.random().uniform_below(2));
   leat::task_group consuming("consumers");
   for (std::size_t i = 0; i < consumers.size(); ++i) {
     consuming.spawn_on(w.thread(i % w.threads()), consume(b, consumers[i]), "consumer");
   }
   if (stopped) {
-    co_await leat::sleep_for(1ms * w.random().below(30));
+    co_await leat::sleep_for(1ms * w.random().uniform_below(30));
     coord.request_stop();
   }
   co_await consuming.join();
@@ -215,13 +215,13 @@ task<> run(world& w, Batcher& b, leat::remainder last, bool in_order) {
 }  // namespace
 
 task<> batching(world& w) {
-  const auto batch_size = static_cast<std::size_t>(1 + w.random().below(6));
-  const auto capacity = static_cast<std::size_t>(2 + w.random().below(10));
+  const auto batch_size = static_cast<std::size_t>(1 + w.random().uniform_below(6));
+  const auto capacity = static_cast<std::size_t>(2 + w.random().uniform_below(10));
   const leat::remainder last =
-      w.random().below(2) == 0 ? leat::remainder::keep : leat::remainder::drop;
+      w.random().uniform_below(2) == 0 ? leat::remainder::keep : leat::remainder::drop;
   // The largest element has 64 bytes.
-  const std::size_t max_size = w.random().below(3) == 0 ? 200 : leat::unbounded;
-  if (w.random().below(2) == 0) {
+  const std::size_t max_size = w.random().uniform_below(3) == 0 ? 200 : leat::unbounded;
+  if (w.random().uniform_below(2) == 0) {
     leat::tensor_batch b(
         spec(),
         {.batch_size = batch_size, .capacity = capacity, .last = last, .max_size = max_size});
@@ -230,7 +230,7 @@ task<> batching(world& w) {
     leat::tensor_shuffle_batch b(
         spec(), {.batch_size = batch_size,
                  .capacity = capacity,
-                 .min_after_dequeue = static_cast<std::size_t>(w.random().below(capacity)),
+                 .min_after_dequeue = static_cast<std::size_t>(w.random().uniform_below(capacity)),
                  .seed = w.random()(),
                  .last = last,
                  .max_size = max_size});

@@ -97,11 +97,11 @@ outlet make_outlet(world& w, std::shared_ptr<Queue> q, std::size_t largest_batch
 }
 
 outlet make_outlet(world& w, leat::memory_budget& budget) {
-  const auto capacity = static_cast<std::size_t>(1 + w.random().below(6));
-  const std::size_t max_weight = w.random().below(2) == 0 ? leat::unbounded : 8;
+  const auto capacity = static_cast<std::size_t>(1 + w.random().uniform_below(6));
+  const std::size_t max_weight = w.random().uniform_below(2) == 0 ? leat::unbounded : 8;
   const leat::queue_options options{
       .capacity = capacity, .max_weight = max_weight, .budget = &budget, .name = "q"};
-  switch (w.random().below(3)) {
+  switch (w.random().uniform_below(3)) {
     case 0:
       return make_outlet(w, std::make_shared<leat::fifo_queue<parcel, by_weight>>(options), 6);
     case 1:
@@ -112,7 +112,7 @@ outlet make_outlet(world& w, leat::memory_budget& budget) {
           w,
           std::make_shared<leat::random_shuffle_queue<parcel, by_weight>>(leat::shuffle_options{
               .capacity = capacity,
-              .min_after_dequeue = static_cast<std::size_t>(w.random().below(capacity)),
+              .min_after_dequeue = static_cast<std::size_t>(w.random().uniform_below(capacity)),
               .seed = w.random()(),
               .name = "q",
               .max_weight = max_weight,
@@ -131,7 +131,7 @@ struct books {
   std::uint64_t next = 0;
 
   parcel fresh(world& w, std::uint64_t producer) {
-    const parcel p{next++, static_cast<std::size_t>(w.random().below(9))};
+    const parcel p{next++, static_cast<std::size_t>(w.random().uniform_below(9))};
     ledger.offers(producer, p.id);
     return p;
   }
@@ -139,7 +139,7 @@ struct books {
 
 task<> push_run(world& w, outlet& to, books& b, std::uint64_t self) {
   std::vector<parcel> all;
-  for (std::uint64_t i = w.random().below(5); i > 0; --i) all.push_back(b.fresh(w, self));
+  for (std::uint64_t i = w.random().uniform_below(5); i > 0; --i) all.push_back(b.fresh(w, self));
   std::vector<parcel> moving = all;
   std::size_t in = 0;
   std::exception_ptr error;
@@ -160,7 +160,7 @@ task<> push_one_of(world& w, outlet& to, books& b, std::uint64_t self) {
   bool in = false;
   std::exception_ptr error;
   try {
-    switch (w.random().below(3)) {
+    switch (w.random().uniform_below(3)) {
       case 0: in = co_await to.push(p); break;
       case 1: in = co_await to.push_in_time(p); break;
       default: in = to.try_push(p);
@@ -173,10 +173,11 @@ task<> push_one_of(world& w, outlet& to, books& b, std::uint64_t self) {
 }
 
 task<> produce(world& w, outlet& to, books& b, std::uint64_t self) {
-  for (std::uint64_t round = 2 + w.random().below(6); round > 0; --round) {
-    if (w.random().below(4) == 0) co_await leat::sleep_for(1us * w.random().below(5));
+  for (std::uint64_t round = 2 + w.random().uniform_below(6); round > 0; --round) {
+    if (w.random().uniform_below(4) == 0)
+      co_await leat::sleep_for(1us * w.random().uniform_below(5));
     try {
-      if (w.random().below(3) == 0) {
+      if (w.random().uniform_below(3) == 0) {
         co_await push_run(w, to, b, self);
       } else {
         co_await push_one_of(w, to, b, self);
@@ -190,9 +191,9 @@ task<> produce(world& w, outlet& to, books& b, std::uint64_t self) {
 
 // True: there may be more.
 task<bool> take(world& w, outlet& from, books& b, std::uint64_t self) {
-  const std::uint64_t kind = w.random().below(4);
+  const std::uint64_t kind = w.random().uniform_below(4);
   if (kind == 3) {
-    const auto count = static_cast<std::size_t>(w.random().below(from.largest_batch + 1));
+    const auto count = static_cast<std::size_t>(w.random().uniform_below(from.largest_batch + 1));
     const std::optional<std::vector<parcel>> all = co_await from.pop_up_to(count);
     if (!all) co_return false;
     for (const parcel& p : *all) b.ledger.gets(self, p.id);
@@ -222,7 +223,9 @@ task<> consume(world& w, outlet& from, books& b, std::uint64_t self) {
 // Queues of one budget between producers and consumers, and how they come to an end.
 class exercise {
  public:
-  explicit exercise(world& w) : w_(w), outlets_(2 + w.random().below(3)) { w.watch(budget_); }
+  explicit exercise(world& w) : w_(w), outlets_(2 + w.random().uniform_below(3)) {
+    w.watch(budget_);
+  }
 
   task<> run() {
     std::exception_ptr error;
@@ -248,32 +251,32 @@ class exercise {
 
  private:
   leat::scheduler& thread() {
-    return w_.thread(static_cast<std::size_t>(w_.random().below(w_.threads())));
+    return w_.thread(static_cast<std::size_t>(w_.random().uniform_below(w_.threads())));
   }
 
   task<> go() {
     std::uint64_t who = 0;
     for (outlet& o : outlets_) {
       o = make_outlet(w_, budget_);
-      for (std::uint64_t i = w_.random().below(3); i > 0; --i) {
+      for (std::uint64_t i = w_.random().uniform_below(3); i > 0; --i) {
         producers_.spawn_on(thread(), produce(w_, o, books_, ++who), "producer");
       }
       consumers_.spawn_on(thread(), consume(w_, o, books_, ++who), "consumer");
       patient_.spawn_on(thread(), consume(w_, o, books_, ++who), "patient");
     }
-    if (w_.random().below(3) == 0) {
-      co_await leat::sleep_for(1us * w_.random().below(10));
+    if (w_.random().uniform_below(3) == 0) {
+      co_await leat::sleep_for(1us * w_.random().uniform_below(10));
       consumers_.request_stop();
     }
-    if (w_.random().below(3) == 0) {
-      co_await leat::sleep_for(1us * w_.random().below(10));
+    if (w_.random().uniform_below(3) == 0) {
+      co_await leat::sleep_for(1us * w_.random().uniform_below(10));
       end(*outlets_[0].base);
     }
-    if (w_.random().below(4) == 0) producers_.request_stop();
+    if (w_.random().uniform_below(4) == 0) producers_.request_stop();
   }
 
   void end(leat::queue_base& q) {
-    switch (w_.random().below(3)) {
+    switch (w_.random().uniform_below(3)) {
       case 0: q.close(); break;
       case 1: q.close_and_cancel(); break;
       default: q.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "cause")));
@@ -296,7 +299,7 @@ class exercise {
   }
 
   world& w_;
-  leat::memory_budget budget_{8 + w_.random().below(8), "memory"};
+  leat::memory_budget budget_{8 + w_.random().uniform_below(8), "memory"};
   std::vector<outlet> outlets_;
   books books_;
   leat::task_group producers_{"producers"};

@@ -20,8 +20,8 @@ using leat_test::texts;
 // Reads what is left of a file; gives false where it is damaged.
 task<bool> read_one(world& w, std::string path, bool as_records, texts& seen) {
   const leat::read_options options{
-      .chunk_size = static_cast<std::size_t>(1 + w.random().below(300)),
-      .depth = static_cast<std::size_t>(1 + w.random().below(4))};
+      .chunk_size = static_cast<std::size_t>(1 + w.random().uniform_below(300)),
+      .depth = static_cast<std::size_t>(1 + w.random().uniform_below(4))};
   std::string what;
   try {
     if (as_records) {
@@ -39,10 +39,10 @@ task<bool> read_one(world& w, std::string path, bool as_records, texts& seen) {
 }
 
 task<> epochs(world& w, std::string path, bool as_records) {
-  texts expected(static_cast<std::size_t>(1 + w.random().below(30)));
+  texts expected(static_cast<std::size_t>(1 + w.random().uniform_below(30)));
   for (std::string& line : expected) {
-    line.assign(static_cast<std::size_t>(1 + w.random().below(60)),
-                static_cast<char>('a' + w.random().below(26)));
+    line.assign(static_cast<std::size_t>(1 + w.random().uniform_below(60)),
+                static_cast<char>('a' + w.random().uniform_below(26)));
   }
   if (as_records) {
     co_await leat_test::write_records(path, expected, 500);
@@ -73,7 +73,7 @@ task<> changing(world& w) {
   co_await leat::with_task_group([&w](leat::task_group& group) -> task<> {
     for (std::size_t i = 0; i < 2; ++i) {
       group.spawn_on(w.thread(i % w.threads()),
-                     epochs(w, "/data/" + std::to_string(i), w.random().below(2) == 0));
+                     epochs(w, "/data/" + std::to_string(i), w.random().uniform_below(2) == 0));
     }
     co_return;
   });

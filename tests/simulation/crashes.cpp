@@ -22,10 +22,10 @@ texts version(const std::string& which, int count) {
 }  // namespace
 
 task<> crashes(world& w) {
-  const int count = 20 + static_cast<int>(w.random().below(100));
+  const int count = 20 + static_cast<int>(w.random().uniform_below(100));
   co_await leat_test::write_records("/a", version("old ", count), 700);
   bool published = false;
-  const std::uint64_t crash_at = w.files().calls() + 1 + w.random().below(10);
+  const std::uint64_t crash_at = w.files().calls() + 1 + w.random().uniform_below(10);
   w.always("the machine runs", [&w, crash_at] {
     if (w.files().calls() >= crash_at) w.files().crash();
     return true;

@@ -24,7 +24,8 @@ task<bool> read_next(world& w, leat::fifo_queue<std::string>& names,
   const std::optional<std::string> name = co_await names.pop();
   if (!name) co_return false;
   auto reader = co_await leat::line_reader::open(
-      *name, {.read = {.chunk_size = static_cast<std::size_t>(16 + w.random().below(200))}});
+      *name,
+      {.read = {.chunk_size = static_cast<std::size_t>(16 + w.random().uniform_below(200))}});
   leat::line_batch batch;
   while (co_await reader->read_batch(batch)) {
     std::vector<std::string> lines(batch.begin(), batch.end());
@@ -37,12 +38,12 @@ task<bool> read_next(world& w, leat::fifo_queue<std::string>& names,
 }  // namespace
 
 task<> pipeline(world& w) {
-  const std::uint64_t epochs = 1 + w.random().below(3);
+  const std::uint64_t epochs = 1 + w.random().uniform_below(3);
   std::map<std::string, std::uint64_t> expected;
   std::vector<std::string> paths;
-  for (std::uint64_t f = 0, files = 1 + w.random().below(4); f < files; ++f) {
+  for (std::uint64_t f = 0, files = 1 + w.random().uniform_below(4); f < files; ++f) {
     std::string text;
-    for (std::uint64_t i = 0, lines = w.random().below(20); i < lines; ++i) {
+    for (std::uint64_t i = 0, lines = w.random().uniform_below(20); i < lines; ++i) {
       const std::string line = "file " + std::to_string(f) + " line " + std::to_string(i);
       text += line + "\n";
       expected[line] = epochs;
@@ -55,22 +56,22 @@ task<> pipeline(world& w) {
   leat::string_input_producer names(paths,
                                     {.num_epochs = epochs, .seed = w.random()(), .capacity = 2});
   leat::shuffle_batch<std::string> batches(
-      {.batch_size = static_cast<std::size_t>(1 + w.random().below(6)),
+      {.batch_size = static_cast<std::size_t>(1 + w.random().uniform_below(6)),
        .capacity = 12,
-       .min_after_dequeue = static_cast<std::size_t>(w.random().below(8)),
+       .min_after_dequeue = static_cast<std::size_t>(w.random().uniform_below(8)),
        .seed = w.random()()});
   w.watch(names.queue());
   w.watch(batches.queue());
-  for (std::uint64_t i = 0, readers = 1 + w.random().below(16); i < readers; ++i) {
+  for (std::uint64_t i = 0, readers = 1 + w.random().uniform_below(16); i < readers; ++i) {
     batches.add([&] { return read_next(w, names.queue(), batches.queue()); },
                 "reader " + std::to_string(i));
   }
   names.start(coord, reading);
   batches.start(coord, reading);
-  const bool stopped = w.random().below(4) == 0;
+  const bool stopped = w.random().uniform_below(4) == 0;
   if (stopped) {
     coord.spawn([](world& here, leat::coordinator& c) -> task<> {
-      co_await leat::sleep_for(100us * here.random().below(300));
+      co_await leat::sleep_for(100us * here.random().uniform_below(300));
       c.request_stop();
     }(w, coord));
   }

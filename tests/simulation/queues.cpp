@@ -44,11 +44,12 @@ bool is_end(const leat::failure& e) {
 
 template <class Queue>
 task<> produce(world& w, Queue& q, ledger& book) {
-  const std::size_t rounds = 1 + w.random().below(6);
+  const std::size_t rounds = 1 + w.random().uniform_below(6);
   for (std::size_t i = 0; i < rounds; ++i) {
-    if (w.random().below(4) == 0) co_await leat::sleep_for(1us * w.random().below(5));
-    const std::uint64_t kind = w.random().below(3);
-    std::vector<int> items = book.fresh(kind == 1 ? w.random().below(9) : 1);
+    if (w.random().uniform_below(4) == 0)
+      co_await leat::sleep_for(1us * w.random().uniform_below(5));
+    const std::uint64_t kind = w.random().uniform_below(3);
+    std::vector<int> items = book.fresh(kind == 1 ? w.random().uniform_below(9) : 1);
     try {
       if (kind == 0) {
         const bool in = co_await q.push(items[0]);
@@ -73,8 +74,8 @@ task<> produce(world& w, Queue& q, ledger& book) {
 template <class Queue>
 task<> consume(world& w, Queue& q, ledger& book, std::size_t largest_batch) {
   for (;;) {
-    const std::uint64_t kind = w.random().below(4);
-    const auto count = static_cast<std::size_t>(w.random().below(largest_batch + 1));
+    const std::uint64_t kind = w.random().uniform_below(4);
+    const auto count = static_cast<std::size_t>(w.random().uniform_below(largest_batch + 1));
     try {
       if (kind == 0) {
         const std::optional<int> item = co_await q.pop();
@@ -131,27 +132,27 @@ class queue_exercise {
 
  private:
   leat::scheduler& thread() {
-    return w_.thread(static_cast<std::size_t>(w_.random().below(w_.threads())));
+    return w_.thread(static_cast<std::size_t>(w_.random().uniform_below(w_.threads())));
   }
 
   task<> go(leat::task_group& producers, leat::task_group& consumers, leat::task_group& patient) {
-    const std::uint64_t many = 1 + w_.random().below(4);
+    const std::uint64_t many = 1 + w_.random().uniform_below(4);
     for (std::uint64_t i = 0; i < many; ++i) {
       producers.spawn_on(thread(), produce(w_, q_, book_), "producer");
       consumers.spawn_on(thread(), consume(w_, q_, book_, largest_batch_), "consumer");
     }
-    if (w_.random().below(2) == 0)
+    if (w_.random().uniform_below(2) == 0)
       patient.spawn_on(thread(), consume(w_, q_, book_, largest_batch_), "patient");
-    if (w_.random().below(3) == 0) {
-      co_await leat::sleep_for(1us * w_.random().below(8));
+    if (w_.random().uniform_below(3) == 0) {
+      co_await leat::sleep_for(1us * w_.random().uniform_below(8));
       producers.request_stop();
     }
-    if (w_.random().below(3) == 0) {
-      co_await leat::sleep_for(1us * w_.random().below(8));
+    if (w_.random().uniform_below(3) == 0) {
+      co_await leat::sleep_for(1us * w_.random().uniform_below(8));
       consumers.request_stop();
     }
-    co_await leat::sleep_for(1us * w_.random().below(10));
-    switch (w_.random().below(4)) {
+    co_await leat::sleep_for(1us * w_.random().uniform_below(10));
+    switch (w_.random().uniform_below(4)) {
       case 0: q_.close(); break;
       case 1: q_.close_and_cancel(); break;
       case 2: q_.fail(std::make_exception_ptr(leat::failure(errc::data_loss, "cause"))); break;
@@ -159,7 +160,7 @@ class queue_exercise {
         // The producers end by themselves while somebody consumes.
         while (producers.live_tasks() > 0 && consumers.live_tasks() + patient.live_tasks() > 0) {
           co_await leat::sleep_for(1us);
-          if (w_.random().below(50) == 0) break;
+          if (w_.random().uniform_below(50) == 0) break;
         }
     }
     producers.request_stop();
@@ -187,8 +188,8 @@ class queue_exercise {
 
 task<> queues(world& w) {
   constexpr std::size_t beyond_capacity = 6;
-  const auto capacity = static_cast<std::size_t>(1 + w.random().below(8));
-  switch (w.random().below(3)) {
+  const auto capacity = static_cast<std::size_t>(1 + w.random().uniform_below(8));
+  switch (w.random().uniform_below(3)) {
     case 0: {
       leat::fifo_queue<int> q(capacity, "fifo");
       queue_exercise e(w, q, beyond_capacity);
@@ -198,7 +199,7 @@ task<> queues(world& w) {
     case 1: {
       leat::random_shuffle_queue<int> q(
           {.capacity = capacity,
-           .min_after_dequeue = static_cast<std::size_t>(w.random().below(capacity)),
+           .min_after_dequeue = static_cast<std::size_t>(w.random().uniform_below(capacity)),
            .seed = w.random()(),
            .name = "shuffled"});
       queue_exercise e(w, q, beyond_capacity);

@@ -21,12 +21,12 @@ using texts = std::vector<std::string>;
 // How a pipeline is declared, apart from what does not matter.
 struct declaration {
   explicit declaration(leat::random_engine& random)
-      : epochs(1 + random.below(2)),
+      : epochs(1 + random.uniform_below(2)),
         seed(random()),
-        interleave(static_cast<std::size_t>(1 + random.below(4))),
-        block(static_cast<std::size_t>(1 + random.below(4))),
-        capacity(static_cast<std::size_t>(1 + random.below(30))),
-        batch(static_cast<std::size_t>(1 + random.below(4))) {}
+        interleave(static_cast<std::size_t>(1 + random.uniform_below(4))),
+        block(static_cast<std::size_t>(1 + random.uniform_below(4))),
+        capacity(static_cast<std::size_t>(1 + random.uniform_below(30))),
+        batch(static_cast<std::size_t>(1 + random.uniform_below(4))) {}
 
   std::uint64_t epochs;
   std::uint64_t seed;
@@ -41,8 +41,8 @@ auto declared(const declaration& d, world& w) {
   leat::random_engine random(w.random()());
   std::vector<leat::scheduler*> threads;
   for (std::size_t i = 0; i < w.threads(); ++i) threads.push_back(&w.thread(i));
-  const auto workers = [&] { return static_cast<std::size_t>(random.below(4)); };
-  const std::size_t readers = random.below(2) * (d.interleave + workers());
+  const auto workers = [&] { return static_cast<std::size_t>(random.uniform_below(4)); };
+  const std::size_t readers = random.uniform_below(2) * (d.interleave + workers());
   return leat::read_files<leat::line_reader>(
              {.files = {"/in/*"},
               .num_epochs = d.epochs,
@@ -51,7 +51,8 @@ auto declared(const declaration& d, world& w) {
               .interleave = d.interleave,
               .block = d.block,
               .readers = readers,
-              .reader = {.read = {.chunk_size = static_cast<std::size_t>(16 + random.below(100))}}},
+              .reader = {.read = {.chunk_size =
+                                      static_cast<std::size_t>(16 + random.uniform_below(100))}}},
              {.workers = threads})
       .flat_map("words",
                 [](std::string_view line) {
@@ -60,7 +61,7 @@ auto declared(const declaration& d, world& w) {
                 },
                 {.workers = workers()})
       .shuffle({.capacity = d.capacity, .seed = d.seed + 1})
-      .prefetch(static_cast<std::size_t>(1 + random.below(3)))
+      .prefetch(static_cast<std::size_t>(1 + random.uniform_below(3)))
       .batch({.batch_size = d.batch})
       .map("join",
            [](const texts& batch) {
@@ -99,9 +100,9 @@ task<texts> read_all(const declaration& d, world& w) {
 }  // namespace
 
 task<> resuming(world& w) {
-  for (std::uint64_t f = 0, files = 1 + w.random().below(5); f < files; ++f) {
+  for (std::uint64_t f = 0, files = 1 + w.random().uniform_below(5); f < files; ++f) {
     std::string text;
-    for (std::uint64_t i = 0, lines = w.random().below(25); i < lines; ++i) {
+    for (std::uint64_t i = 0, lines = w.random().uniform_below(25); i < lines; ++i) {
       text += std::to_string(f) + '-' + std::to_string(i) + "\n";
     }
     w.files().write_file("/in/" + std::to_string(f), text);
@@ -118,7 +119,7 @@ task<> resuming(world& w) {
     leat::task_group group("reading");
     auto p = declared(d, w);
     group.spawn(read_on(std::make_unique<decltype(p)>(std::move(p)), state, saved, seen, ended));
-    co_await leat::sleep_for(std::chrono::microseconds(w.random().below(500 * patience)));
+    co_await leat::sleep_for(std::chrono::microseconds(w.random().uniform_below(500 * patience)));
     group.request_stop();
     try {
       co_await group.join();

@@ -37,13 +37,13 @@ task<> produce(world& w, queue_pair& q, leat::sim::ledger& book, std::uint64_t s
     book.offers(self, id);
     bool in = false;
     try {
-      if (w.random().below(2) == 0) {
+      if (w.random().uniform_below(2) == 0) {
         const auto r = co_await leat::select(q[0]->push(id), q[1]->push(id),
-                                             leat::sleep_for(1us * w.random().below(5)));
+                                             leat::sleep_for(1us * w.random().uniform_below(5)));
         in = (r.index() == 0 && std::get<0>(r)) || (r.index() == 1 && std::get<1>(r));
       } else {
-        in = co_await leat::with_timeout(q[w.random().below(2)]->push(id),
-                                         1us * w.random().below(5));
+        in = co_await leat::with_timeout(q[w.random().uniform_below(2)]->push(id),
+                                         1us * w.random().uniform_below(5));
       }
     } catch (const leat::failure& e) {
       expect_end(e);
@@ -55,10 +55,10 @@ task<> produce(world& w, queue_pair& q, leat::sim::ledger& book, std::uint64_t s
 task<> consume(world& w, queue_pair& q, leat::sim::ledger& book, std::uint64_t self) {
   for (;;) {
     try {
-      switch (w.random().below(3)) {
+      switch (w.random().uniform_below(3)) {
         case 0: {
           const auto r = co_await leat::select(q[0]->pop(), q[1]->pop(),
-                                               leat::sleep_for(1us * w.random().below(5)));
+                                               leat::sleep_for(1us * w.random().uniform_below(5)));
           if (r.index() == 2) break;
           const auto& item = r.index() == 0 ? std::get<0>(r) : std::get<1>(r);
           if (!item) co_return;
@@ -66,15 +66,15 @@ task<> consume(world& w, queue_pair& q, leat::sim::ledger& book, std::uint64_t s
           break;
         }
         case 1: {
-          const auto item =
-              co_await leat::with_timeout(q[w.random().below(2)]->pop(), 1us * w.random().below(5));
+          const auto item = co_await leat::with_timeout(q[w.random().uniform_below(2)]->pop(),
+                                                        1us * w.random().uniform_below(5));
           if (!item) co_return;
           book.gets(self, *item);
           break;
         }
         default: {
           const auto r = co_await leat::select(q[0]->pop_many(2), q[1]->pop_up_to(2),
-                                               leat::sleep_for(1us * w.random().below(5)));
+                                               leat::sleep_for(1us * w.random().uniform_below(5)));
           if (r.index() == 2) break;
           const auto& batch = r.index() == 0 ? std::get<0>(r) : std::get<1>(r);
           if (!batch) co_return;
@@ -93,7 +93,7 @@ task<> consume(world& w, queue_pair& q, leat::sim::ledger& book, std::uint64_t s
 task<> selecting(world& w) {
   queue_pair q;
   for (auto& one : q) {
-    one = std::make_unique<queue>(static_cast<std::size_t>(1 + w.random().below(3)), "q");
+    one = std::make_unique<queue>(static_cast<std::size_t>(1 + w.random().uniform_below(3)), "q");
     w.watch(*one);
   }
   // Not by producer in order: its items go through two queues.
@@ -105,8 +105,8 @@ task<> selecting(world& w) {
     producers.spawn_on(w.thread(static_cast<std::size_t>(i)), produce(w, q, book, i), "producer");
     consumers.spawn_on(w.thread(static_cast<std::size_t>(i)), consume(w, q, book, i), "consumer");
   }
-  if (w.random().below(3) == 0) {
-    co_await leat::sleep_for(1us * w.random().below(10));
+  if (w.random().uniform_below(3) == 0) {
+    co_await leat::sleep_for(1us * w.random().uniform_below(10));
     consumers.request_stop();
   }
   for (leat::task_group* group : {&producers, &consumers}) {

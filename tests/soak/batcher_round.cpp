@@ -143,28 +143,30 @@ task<> run_pipeline(world& w, Batcher& batches, std::uint64_t epochs) {
   auto paths = co_await leat::match_files(std::vector<std::string>(1, w.directory + "/*.in"));
   w.require(paths.size() == w.files.size(), "files are missing");
   leat::coordinator coord({.name = "soak"});
-  leat::string_input_producer names(std::move(paths),
-                                    {.num_epochs = epochs,
-                                     .seed = w.random(),
-                                     .capacity = static_cast<std::size_t>(1 + w.random.below(4))});
-  const leat::read_options options{.chunk_size = static_cast<std::size_t>(
-                                       1 + w.random.below(w.random.below(2) == 0 ? 300 : 40'000)),
-                                   .depth = static_cast<std::size_t>(1 + w.random.below(6))};
-  for (std::uint64_t i = 0, readers = 1 + w.random.below(4); i < readers; ++i) {
+  leat::string_input_producer names(
+      std::move(paths), {.num_epochs = epochs,
+                         .seed = w.random(),
+                         .capacity = static_cast<std::size_t>(1 + w.random.uniform_below(4))});
+  const leat::read_options options{
+      .chunk_size = static_cast<std::size_t>(
+          1 + w.random.uniform_below(w.random.uniform_below(2) == 0 ? 300 : 40'000)),
+      .depth = static_cast<std::size_t>(1 + w.random.uniform_below(6))};
+  for (std::uint64_t i = 0, readers = 1 + w.random.uniform_below(4); i < readers; ++i) {
     batches.add([&w, &names, &batches,
                  options] { return read_next(w, names.queue(), batches.queue(), options); },
                 "reader " + std::to_string(i), &w.any_scheduler());
   }
   leat::task_group ticking("ticking");
-  for (std::uint64_t i = 0, n = w.random.below(20); i < n; ++i) {
-    ticking.spawn_on(w.any_scheduler(), tick(10us * (1 + w.random.below(300))), "ticker");
+  for (std::uint64_t i = 0, n = w.random.uniform_below(20); i < n; ++i) {
+    ticking.spawn_on(w.any_scheduler(), tick(10us * (1 + w.random.uniform_below(300))), "ticker");
   }
   names.start(coord, w.any_scheduler());
   batches.start(coord, w.any_scheduler());
-  if (w.random.below(3) == 0) {
-    coord.spawn_on(w.any_scheduler(), stop_after(w, coord, 10us * w.random.below(1500)), "stopper");
+  if (w.random.uniform_below(3) == 0) {
+    coord.spawn_on(w.any_scheduler(), stop_after(w, coord, 10us * w.random.uniform_below(1500)),
+                   "stopper");
   }
-  if (w.random.below(3) == 0) {
+  if (w.random.uniform_below(3) == 0) {
     coord.start_thread("consumer", [&](const std::stop_token&) { consume_on_thread(w, batches); });
   } else {
     coord.spawn_on(w.any_scheduler(), consume(w, batches), "consumer");
@@ -188,10 +190,10 @@ task<> run_pipeline(world& w, Batcher& batches, std::uint64_t epochs) {
 }  // namespace
 
 task<> run_batchers(world& w, std::uint64_t epochs) {
-  const auto batch_size = static_cast<std::size_t>(1 + w.random.below(50));
-  const auto capacity = static_cast<std::size_t>(2 + w.random.below(100));
-  const auto last = w.random.below(2) == 0 ? leat::remainder::keep : leat::remainder::drop;
-  if (w.random.below(2) == 0) {
+  const auto batch_size = static_cast<std::size_t>(1 + w.random.uniform_below(50));
+  const auto capacity = static_cast<std::size_t>(2 + w.random.uniform_below(100));
+  const auto last = w.random.uniform_below(2) == 0 ? leat::remainder::keep : leat::remainder::drop;
+  if (w.random.uniform_below(2) == 0) {
     leat::batch<std::string> batches(
         {.batch_size = batch_size, .capacity = capacity, .last = last});
     co_await run_pipeline(w, batches, epochs);
@@ -199,7 +201,7 @@ task<> run_batchers(world& w, std::uint64_t epochs) {
     leat::shuffle_batch<std::string> batches(
         {.batch_size = batch_size,
          .capacity = capacity,
-         .min_after_dequeue = static_cast<std::size_t>(w.random.below(capacity)),
+         .min_after_dequeue = static_cast<std::size_t>(w.random.uniform_below(capacity)),
          .seed = w.random(),
          .last = last});
     co_await run_pipeline(w, batches, epochs);

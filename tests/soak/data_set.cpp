@@ -9,11 +9,11 @@ namespace soak {
 namespace {
 
 std::string lines_of(input_file& f, bool damaged, leat::random_engine& random) {
-  if (damaged) f.good = random.below(f.count);
+  if (damaged) f.good = random.uniform_below(f.count);
   std::string text;
   for (std::uint64_t i = 0; i < f.count; ++i) {
     if (damaged && i == f.good) text.append(max_line_size + 1, 'x');
-    text += text_of(f.first + i) + (random.below(2) == 0 ? "\n" : "\r\n");
+    text += text_of(f.first + i) + (random.uniform_below(2) == 0 ? "\n" : "\r\n");
   }
   return text;
 }
@@ -26,14 +26,14 @@ std::string records_of(input_file& f, bool damaged, leat::random_engine& random)
     leat::append_tfrecord(bytes, leat::as_bytes(text_of(f.first + i)));
   }
   if (damaged) {
-    f.good = random.below(f.count);
+    f.good = random.uniform_below(f.count);
     const std::size_t begin = begins[f.good];
     const std::size_t end = f.good + 1 < f.count ? begins[f.good + 1] : bytes.size();
-    const std::size_t at = begin + static_cast<std::size_t>(random.below(end - begin));
-    if (random.below(3) == 0 && at > begin) {
+    const std::size_t at = begin + static_cast<std::size_t>(random.uniform_below(end - begin));
+    if (random.uniform_below(3) == 0 && at > begin) {
       bytes.resize(at);
     } else {
-      bytes[at] ^= static_cast<std::byte>(1U << random.below(8));
+      bytes[at] ^= static_cast<std::byte>(1U << random.uniform_below(8));
     }
   }
   return std::string(leat::as_text(bytes));
@@ -50,22 +50,23 @@ void write(input_file& f, bool damaged, leat::random_engine& random) {
 
 std::string text_of(std::uint64_t number) {
   leat::random_engine random(number);
-  const auto size = random.below(50) == 0 ? random.below(3000) : random.below(60);
+  const auto size =
+      random.uniform_below(50) == 0 ? random.uniform_below(3000) : random.uniform_below(60);
   return std::to_string(number) + ":" +
          std::string(static_cast<std::size_t>(size), static_cast<char>('a' + number % 26));
 }
 
 std::vector<input_file> make_files(const std::string& directory, leat::random_engine& random) {
-  std::vector<input_file> files(static_cast<std::size_t>(1 + random.below(8)));
+  std::vector<input_file> files(static_cast<std::size_t>(1 + random.uniform_below(8)));
   std::uint64_t first = 0;
   for (std::size_t i = 0; i < files.size(); ++i) {
     input_file& f = files[i];
-    f.what = random.below(2) == 0 ? input_file::kind::lines : input_file::kind::records;
+    f.what = random.uniform_below(2) == 0 ? input_file::kind::lines : input_file::kind::records;
     f.path = directory + "/" + std::to_string(i) + ".in";
     f.first = first;
-    f.count = random.below(8) == 0 ? 0 : random.below(600);
+    f.count = random.uniform_below(8) == 0 ? 0 : random.uniform_below(600);
     first += f.count;
-    const bool damaged = f.count > 0 && random.below(6) == 0;
+    const bool damaged = f.count > 0 && random.uniform_below(6) == 0;
     write(f, damaged, random);
   }
   return files;

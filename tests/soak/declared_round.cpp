@@ -29,10 +29,10 @@ struct declaration {
   declaration(leat::random_engine& random, std::uint64_t all_epochs)
       : epochs(all_epochs),
         seed(random()),
-        interleave(static_cast<std::size_t>(1 + random.below(4))),
-        block(static_cast<std::size_t>(1 + random.below(40))),
-        capacity(static_cast<std::size_t>(1 + random.below(200))),
-        batch(static_cast<std::size_t>(1 + random.below(50))) {}
+        interleave(static_cast<std::size_t>(1 + random.uniform_below(4))),
+        block(static_cast<std::size_t>(1 + random.uniform_below(40))),
+        capacity(static_cast<std::size_t>(1 + random.uniform_below(200))),
+        batch(static_cast<std::size_t>(1 + random.uniform_below(50))) {}
 
   std::uint64_t epochs;
   std::uint64_t seed;
@@ -49,8 +49,8 @@ template <class Reader>
 typename Reader::options_type reader_options(world& w) {
   typename Reader::options_type o;
   if constexpr (std::is_same_v<Reader, leat::line_reader>) o.max_line_size = max_line_size;
-  o.read.chunk_size = static_cast<std::size_t>(100 + w.random.below(40'000));
-  o.read.depth = static_cast<std::size_t>(1 + w.random.below(6));
+  o.read.chunk_size = static_cast<std::size_t>(100 + w.random.uniform_below(40'000));
+  o.read.depth = static_cast<std::size_t>(1 + w.random.uniform_below(6));
   if (w.rates.io_error > 0) return o;  // else what could not be read would be left out, too
   o.corruption.policy = leat::corruption_policy::skip_file;
   o.corruption.on_report = [&w](const leat::corruption_report&) { ++w.damaged; };
@@ -60,8 +60,8 @@ typename Reader::options_type reader_options(world& w) {
 template <class Reader>
 auto declared(world& w, const declaration& d, const std::vector<std::string>& paths) {
   leat::pipeline_options options{.workers = leat::schedulers_of(w.rt)};
-  if (w.random.below(2) == 0) options.memory_budget = std::size_t{64} << 20;
-  const auto workers = [&] { return static_cast<std::size_t>(w.random.below(4)); };
+  if (w.random.uniform_below(2) == 0) options.memory_budget = std::size_t{64} << 20;
+  const auto workers = [&] { return static_cast<std::size_t>(w.random.uniform_below(4)); };
   return leat::read_files<Reader>({.files = paths,
                                    .num_epochs = d.epochs,
                                    .shuffle = true,
@@ -72,7 +72,7 @@ auto declared(world& w, const declaration& d, const std::vector<std::string>& pa
                                   options)
       .map("text", [](auto record) { return text_from(record); }, {.workers = workers()})
       .shuffle({.capacity = d.capacity, .seed = d.seed + 1})
-      .prefetch({.runs = static_cast<std::size_t>(1 + w.random.below(3))})
+      .prefetch({.runs = static_cast<std::size_t>(1 + w.random.uniform_below(3))})
       .batch({.batch_size = d.batch})
       .map("same", [](texts batch) { return batch; }, {.workers = workers()});
 }
@@ -125,13 +125,14 @@ task<> read_in_legs(world& w, const declaration& d, std::vector<std::string> pat
   for (int leg = 0; !so_far.ended && !w.incomplete; ++leg) {
     auto p = declared<Reader>(w, d, paths);
     leat::task_group group("leg");
-    const bool to_stop = w.random.below(3) == 0;
-    const std::uint64_t batches = to_stop ? UINT64_MAX : 1 + w.random.below(80);
+    const bool to_stop = w.random.uniform_below(3) == 0;
+    const std::uint64_t batches = to_stop ? UINT64_MAX : 1 + w.random.uniform_below(80);
     group.spawn_on(w.any_scheduler(),
                    run_leg(w, std::make_unique<decltype(p)>(std::move(p)), so_far, batches),
                    "reader");
     if (to_stop) {
-      co_await leat::sleep_for(10us * w.random.below(100 * static_cast<std::uint64_t>(leg + 1)));
+      co_await leat::sleep_for(10us *
+                               w.random.uniform_below(100 * static_cast<std::uint64_t>(leg + 1)));
       group.request_stop();
     }
     try {

@@ -38,14 +38,14 @@ rough_backend::~rough_backend() {
 }
 
 bool rough_backend::happens(double share) noexcept {
-  if (static_cast<double>(random_.below(1'000'000)) >= share * 1e6) return false;
+  if (static_cast<double>(random_.uniform_below(1'000'000)) >= share * 1e6) return false;
   ++faults_;
   return true;
 }
 
 std::size_t rough_backend::scaled_count(std::size_t size) noexcept {
   if (size < 2 || !happens(rates_.short_transfer)) return size;
-  return 1 + static_cast<std::size_t>(random_.below(size - 1));
+  return 1 + static_cast<std::size_t>(random_.uniform_below(size - 1));
 }
 
 // 0: none.

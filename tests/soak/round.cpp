@@ -38,7 +38,7 @@ void check_records(world& w, std::uint64_t epochs) {
 // Writes records in spite of injected errors: an error loses nothing, one tries again.
 task<> write_shard(world& w, std::string path, std::uint64_t first, std::uint64_t count) {
   auto writer = co_await leat::tfrecord_writer::open(
-      path, {.buffer_size = static_cast<std::size_t>(1 + w.random.below(5000))});
+      path, {.buffer_size = static_cast<std::size_t>(1 + w.random.uniform_below(5000))});
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::string text = text_of(first + i);
     try {
@@ -65,10 +65,11 @@ task<> run(world& w, std::uint64_t epochs) {
   }
   co_await setting.join();
   for (const input_file& f : w.files) {  // some once more, the way that programs write them
-    if (f.what != input_file::kind::records || f.good < f.count || w.random.below(2) == 0) continue;
+    if (f.what != input_file::kind::records || f.good < f.count || w.random.uniform_below(2) == 0)
+      continue;
     co_await write_shard(w, f.path, f.first, f.count);
   }
-  if (w.random.below(2) == 0) {
+  if (w.random.uniform_below(2) == 0) {
     co_await run_batchers(w, epochs);
   } else {
     co_await run_declared(w, epochs);
@@ -89,7 +90,7 @@ counts& counts::operator+=(const counts& other) noexcept {
 
 counts run_round(const round_options& options) {
   world w(options);
-  const std::uint64_t epochs = 1 + w.random.below(3);
+  const std::uint64_t epochs = 1 + w.random.uniform_below(3);
   w.rt.block_on(run(w, epochs));
   check_records(w, epochs);
   w.check();

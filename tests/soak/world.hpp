@@ -25,13 +25,13 @@ class world {
         backend(o.backend),
         files(make_files(o.directory, random)),
         records(files.back().first + files.back().count),
-        rates{.io_error = random.below(3) == 0 ? 0.01 : 0.0},
-        skips_errors(random.below(2) == 0),
-        rt({.threads = static_cast<std::size_t>(1 + random.below(3)),
-            .spins_before_sleep = random.below(2) == 0 ? 0 : 100}) {}
+        rates{.io_error = random.uniform_below(3) == 0 ? 0.01 : 0.0},
+        skips_errors(random.uniform_below(2) == 0),
+        rt({.threads = static_cast<std::size_t>(1 + random.uniform_below(3)),
+            .spins_before_sleep = random.uniform_below(2) == 0 ? 0 : 100}) {}
 
   leat::scheduler& any_scheduler() {
-    return rt.get_scheduler(static_cast<std::size_t>(random.below(rt.size())));
+    return rt.get_scheduler(static_cast<std::size_t>(random.uniform_below(rt.size())));
   }
 
   /// Something does not hold. From any thread; the first sentence is told.

@@ -291,24 +291,24 @@ class recorder {
 
   operation any_operation(std::size_t self, std::size_t number) {
     leat::random_engine& random = *random_[self];
-    const bool waits = face_ != face::at_once && random.below(4) != 0;
+    const bool waits = face_ != face::at_once && random.uniform_below(4) != 0;
     operation o;
     o.thread = self;
-    const std::uint64_t which = random.below(24);
+    const std::uint64_t which = random.uniform_below(24);
     if (which == 0) {
       o.what = kind::size;
     } else if (which == 1) {
-      o.what = random.below(2) == 0 ? kind::close : kind::close_and_cancel;
+      o.what = random.uniform_below(2) == 0 ? kind::close : kind::close_and_cancel;
     } else if (which == 2 && face_ == face::in_tasks) {
       o.what = kind::stop;
-      o.thread = static_cast<std::size_t>(random.below(threads));
+      o.thread = static_cast<std::size_t>(random.uniform_below(threads));
     } else if (which < 13) {
       o.what = waits ? kind::push : kind::try_push;
-      const int first = static_cast<int>(random.below(8) * 1000 + self * 100 + number * 10);
+      const int first = static_cast<int>(random.uniform_below(8) * 1000 + self * 100 + number * 10);
       const int count = how_many(random, 3);
       for (int i = 0; i < count; ++i) o.items.push_back(first + i);
     } else {
-      const bool up_to = random.below(3) == 0;
+      const bool up_to = random.uniform_below(3) == 0;
       o.what = up_to ? kind::pop_up_to : kind::pop_many;
       if (!waits) o.what = up_to ? kind::try_pop_up_to : kind::try_pop_many;
       o.count = static_cast<std::size_t>(how_many(random, Tested::most_popped));
@@ -317,7 +317,7 @@ class recorder {
   }
 
   static int how_many(leat::random_engine& random, std::size_t most) {
-    return random.below(2) == 0 ? 1 : 2 + static_cast<int>(random.below(most - 1));
+    return random.uniform_below(2) == 0 ? 1 : 2 + static_cast<int>(random.uniform_below(most - 1));
   }
 
   const std::uint64_t seed_;
@@ -372,7 +372,7 @@ void check_histories(face f) {
     history all = r.record();
     if (!explainable(all, Tested::rules)) FAIL("history " << i << ":\n" << text_of(all));
     for (const operation& o : all) ++seen[{o.what, o.end}];
-    operation& victim = all[static_cast<std::size_t>(random.below(all.size()))];
+    operation& victim = all[static_cast<std::size_t>(random.uniform_below(all.size()))];
     if (i >= 1000 || !make_wrong(victim)) continue;
     ++made_wrong[victim.what];
     noticed[victim.what] += explainable(all, Tested::rules) ? 0 : 1;

@@ -199,7 +199,7 @@ TEST_CASE("fifo_queue: asynchronous pops are cancelled while items come", "[stre
             ended = true;
           }
         })));
-    if (round == 0 || random.below(4) == 0) stop.emit(asio::cancellation_type::total);
+    if (round == 0 || random.uniform_below(4) == 0) stop.emit(asio::cancellation_type::total);
     while (!delivered) {
       io.restart();
       io.run_one();

@@ -58,14 +58,14 @@ tensor_tuple random_batch(leat::random_engine& random, std::int64_t rows) {
   std::vector<std::string> values;
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t at = 0; at < 4; ++at) {
-      if (random.below(2) == 0) continue;
+      if (random.uniform_below(2) == 0) continue;
       indices.insert(indices.end(), {row, at});
-      values.emplace_back(random.below(20), 'x');
+      values.emplace_back(random.uniform_below(20), 'x');
     }
   }
   const auto count = static_cast<std::int64_t>(values.size());
   tensor dense(dtype::int32, {rows, 2});
-  for (int& v : dense.mutable_values<int>()) v = static_cast<int>(random.below(100));
+  for (int& v : dense.mutable_values<int>()) v = static_cast<int>(random.uniform_below(100));
   return tensor_tuple(dense, tensor::of<std::int64_t>({count, 2}, indices),
                       tensor::of({count}, std::span<const std::string>(values)),
                       vector_of({rows, 4}));

@@ -118,11 +118,11 @@ TEST_CASE("pad: a tensor at the low end of a larger one, of every rank", "[core]
   CHECK(contains(refusal([] { return pad(tensor::of({2}, {1, 2}), {2, 2}); }), "cannot be padded"));
   leat::random_engine random(1);
   for (int i = 0; i < 300; ++i) {
-    std::vector<std::int64_t> from(1 + random.below(6));
+    std::vector<std::int64_t> from(1 + random.uniform_below(6));
     std::vector<std::int64_t> to;
     for (std::int64_t& d : from) {
-      d = static_cast<std::int64_t>(1 + random.below(3));
-      to.push_back(d + static_cast<std::int64_t>(random.below(2)));
+      d = static_cast<std::int64_t>(1 + random.uniform_below(3));
+      to.push_back(d + static_cast<std::int64_t>(random.uniform_below(2)));
     }
     const tensor t = counted(shape(std::span(from)));
     const tensor expected = slowly_padded(t, shape(std::span(to)));
@@ -134,13 +134,13 @@ TEST_CASE("pad: a tensor at the low end of a larger one, of every rank", "[core]
 TEST_CASE("stack: rows of different shapes equal the padded rows stacked", "[core]") {
   leat::random_engine random(2);
   for (int i = 0; i < 100; ++i) {
-    const std::size_t rank = 1 + random.below(5);
-    std::vector<tensor> in(1 + random.below(5));
+    const std::size_t rank = 1 + random.uniform_below(5);
+    std::vector<tensor> in(1 + random.uniform_below(5));
     std::vector<std::int64_t> largest(rank, 0);
     for (tensor& t : in) {
       std::vector<std::int64_t> dimensions(rank);
       for (std::size_t d = 0; d < rank; ++d) {
-        dimensions[d] = static_cast<std::int64_t>(random.below(4));
+        dimensions[d] = static_cast<std::int64_t>(random.uniform_below(4));
         largest[d] = std::max(largest[d], dimensions[d]);
       }
       t = counted(shape(std::span(dimensions)));

@@ -67,11 +67,12 @@ class interrupted_job {
   }
 
   void write_input() {
-    for (std::uint64_t f = 0, files = 1 + w_.random().below(3); f < files; ++f) {
+    for (std::uint64_t f = 0, files = 1 + w_.random().uniform_below(3); f < files; ++f) {
       std::string text;
-      for (std::uint64_t i = 0, lines = w_.random().below(12); i < lines; ++i) {
-        const std::string line = std::to_string(f) + '-' + std::to_string(i) +
-                                 std::string(static_cast<std::size_t>(w_.random().below(60)), 'x');
+      for (std::uint64_t i = 0, lines = w_.random().uniform_below(12); i < lines; ++i) {
+        const std::string line =
+            std::to_string(f) + '-' + std::to_string(i) +
+            std::string(static_cast<std::size_t>(w_.random().uniform_below(60)), 'x');
         text += line + '\n';
         lines_.insert(lines_.end(), static_cast<std::size_t>(shape_.epochs), line);
       }
@@ -104,7 +105,7 @@ class interrupted_job {
 
   // The processes, from a start to the end of the chief or of the machine.
   task start() {
-    w_.set_identity({"sim", static_cast<int>(1 + w_.random().below(2))});
+    w_.set_identity({"sim", static_cast<int>(1 + w_.random().uniform_below(2))});
     was_asked_ = false;
     const auto machine = [this](leat::task_group& all) -> task {
       all.spawn(run_chief(all), "chief");
@@ -134,7 +135,7 @@ class interrupted_job {
 
   // More at each start.
   leat::duration some_time() {
-    return std::chrono::microseconds(w_.random().below(20'000ULL << std::min(starts_, 10)));
+    return std::chrono::microseconds(w_.random().uniform_below(20'000ULL << std::min(starts_, 10)));
   }
 
   task fail() {
@@ -236,7 +237,7 @@ class interrupted_job {
   task learn(job_process& p, const std::string& element, bool in_halves) {
     const std::string_view text = element;
     p.learnt += text.substr(0, text.size() / 2);
-    const leat::duration pause = std::chrono::microseconds(w_.random().below(3000));
+    const leat::duration pause = std::chrono::microseconds(w_.random().uniform_below(3000));
     if (in_halves) co_await leat::sleep_for(pause);
     p.learn_rest(text.substr(text.size() / 2));
     check(p);
@@ -286,14 +287,14 @@ class interrupted_job {
 
   // A save that fails is tried again, later, or ends the job.
   task save_sometimes(job_process& p, leat::supervisor& sv) {
-    const std::uint64_t how = w_.random().below(12);
+    const std::uint64_t how = w_.random().uniform_below(12);
     if (how > 1) co_return;
     try {
       leat::task<std::string> saving = how == 0 ? sv.save() : sv.save_between_steps();
       static_cast<void>(co_await std::move(saving));
       is_saved(p);
     } catch (const leat::failure& e) {
-      if (e.code() == leat::errc::cancelled || w_.random().below(2) == 0) throw;
+      if (e.code() == leat::errc::cancelled || w_.random().uniform_below(2) == 0) throw;
     }
   }
 

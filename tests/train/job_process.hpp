@@ -31,18 +31,19 @@ enum class planted : std::uint8_t {
 /// How a job is declared: the same at each start.
 struct job_shape {
   explicit job_shape(leat::random_engine& random)
-      : epochs(1 + random.below(2)),
+      : epochs(1 + random.uniform_below(2)),
         seed(random()),
-        interleave(static_cast<std::size_t>(1 + random.below(3))),
-        block(static_cast<std::size_t>(1 + random.below(3))),
-        capacity(static_cast<std::size_t>(1 + random.below(10))),
-        batch(static_cast<std::size_t>(1 + random.below(3))),
-        keep(static_cast<std::size_t>(1 + random.below(3))),
-        interval(std::chrono::milliseconds(random.below(2) * (1 + random.below(100)))),
-        has_steps(random.below(4) > 0),
-        in_steps(random.below(2) == 0),
-        events(random.below(2) == 0),
-        worker(random.below(4) == 0) {}
+        interleave(static_cast<std::size_t>(1 + random.uniform_below(3))),
+        block(static_cast<std::size_t>(1 + random.uniform_below(3))),
+        capacity(static_cast<std::size_t>(1 + random.uniform_below(10))),
+        batch(static_cast<std::size_t>(1 + random.uniform_below(3))),
+        keep(static_cast<std::size_t>(1 + random.uniform_below(3))),
+        interval(
+            std::chrono::milliseconds(random.uniform_below(2) * (1 + random.uniform_below(100)))),
+        has_steps(random.uniform_below(4) > 0),
+        in_steps(random.uniform_below(2) == 0),
+        events(random.uniform_below(2) == 0),
+        worker(random.uniform_below(4) == 0) {}
 
   std::uint64_t epochs;
   std::uint64_t seed;
@@ -64,20 +65,20 @@ inline auto elements_of(const job_shape& s, leat::sim::world& w) {
   leat::random_engine random(w.random()());
   std::vector<leat::scheduler*> threads;
   for (std::size_t i = 0; i < w.threads(); ++i) threads.push_back(&w.thread(i));
-  const auto workers = [&] { return static_cast<std::size_t>(random.below(3)); };
-  const auto chunk_size = static_cast<std::size_t>(64 + random.below(400));
+  const auto workers = [&] { return static_cast<std::size_t>(random.uniform_below(3)); };
+  const auto chunk_size = static_cast<std::size_t>(64 + random.uniform_below(400));
   return leat::read_files<leat::line_reader>({.files = {"/in/*"},
                                               .num_epochs = s.epochs,
                                               .shuffle = true,
                                               .seed = s.seed,
                                               .interleave = s.interleave,
                                               .block = s.block,
-                                              .readers = random.below(2) * s.interleave,
+                                              .readers = random.uniform_below(2) * s.interleave,
                                               .reader = {.read = {.chunk_size = chunk_size}}},
                                              {.workers = threads})
       .map("text", [](std::string_view line) { return std::string(line); }, {.workers = workers()})
       .shuffle({.capacity = s.capacity, .seed = s.seed + 1})
-      .prefetch(static_cast<std::size_t>(1 + random.below(2)))
+      .prefetch(static_cast<std::size_t>(1 + random.uniform_below(2)))
       .batch({.batch_size = s.batch})
       .map("join",
            [](const std::vector<std::string>& batch) {

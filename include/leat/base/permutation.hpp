@@ -45,7 +45,7 @@ class permutation {
   }
 
   /// The place of this number, which must be below size().
-  [[nodiscard]] std::uint64_t place_of(std::uint64_t number) const noexcept {
+  [[nodiscard]] std::uint64_t index_of(std::uint64_t number) const noexcept {
     LEAT_ASSERT(number < size_, "a permutation is asked for a number that it does not have");
     do number = backward(number);
     while (number >= size_);
@@ -70,7 +70,7 @@ class permutation {
   // By how far a round moves the row or column `line`, which is `length` long.
   [[nodiscard]] std::uint64_t distance(unsigned round, std::uint64_t line,
                                        std::uint64_t length) const noexcept {
-    return random_engine(keys_[round], line).below(length);
+    return random_engine(keys_[round], line).uniform_below(length);
   }
   static std::uint64_t add(std::uint64_t at, std::uint64_t distance,
                            std::uint64_t length) noexcept {

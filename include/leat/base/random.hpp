@@ -29,7 +29,7 @@ class random_engine {
   constexpr std::uint64_t operator()() noexcept { return mix(seed_ + ++position_ * golden); }
 
   /// A number from 0 to bound - 1, each equally likely. `bound` must not be 0.
-  constexpr std::uint64_t below(std::uint64_t bound) noexcept {
+  constexpr std::uint64_t uniform_below(std::uint64_t bound) noexcept {
     // Lemire's method: the high half of a product, with the few unfair low halves drawn again.
     uint128 product = static_cast<uint128>((*this)()) * bound;
     if (static_cast<std::uint64_t>(product) < bound) {
@@ -65,14 +65,14 @@ class random_engine {
 };
 
 /// The seed to use: the one given, else one from the operating system's entropy.
-[[nodiscard]] std::uint64_t seed_or_entropy(std::optional<std::uint64_t> seed);
+[[nodiscard]] std::uint64_t seed_or_random(std::optional<std::uint64_t> seed);
 
 /// Puts the items of [first, last) into a uniformly random order: Fisher and Yates, from the end.
 template <class Iterator>
 void shuffle(Iterator first, Iterator last, random_engine& random) {
   for (auto n = static_cast<std::uint64_t>(last - first); n > 1; --n) {
     using std::swap;
-    const auto other = static_cast<decltype(last - first)>(random.below(n));
+    const auto other = static_cast<decltype(last - first)>(random.uniform_below(n));
     swap(first[static_cast<decltype(last - first)>(n - 1)], first[other]);
   }
 }

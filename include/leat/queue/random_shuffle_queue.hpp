@@ -55,7 +55,7 @@ class random_shuffle_queue final
   ///         capacity, or one of weight without a weigher.
   explicit random_shuffle_queue(shuffle_options options, Weigh weigh = {})
       : base(checked(options), options.min_after_dequeue, std::move(weigh),
-             random_engine(seed_or_entropy(options.seed))) {}
+             random_engine(seed_or_random(options.seed))) {}
 
   /// Rejected: a queue needs a capacity.
   template <class Missing = void>

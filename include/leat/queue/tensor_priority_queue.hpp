@@ -51,7 +51,7 @@ class tensor_priority_queue final
     if (spec[0].type != dtype::int64 || !spec[0].shape.compatible(shape())) {
       throw failure(errc::invalid_argument,
                     "queue '" + name + "': the first component is the priority and must be an " +
-                        "int64 scalar, not " + std::string(leat::name(spec[0].type)) + ' ' +
+                        "int64 scalar, not " + std::string(leat::to_string(spec[0].type)) + ' ' +
                         to_string(spec[0].shape));
     }
     std::vector<component_spec> components(spec.begin(), spec.end());

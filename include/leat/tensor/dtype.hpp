@@ -28,7 +28,7 @@ enum class dtype : std::uint8_t {
 };
 
 /// Its name as NumPy, TensorFlow and PyTorch have it: "bool", "uint8", "float32", "string".
-[[nodiscard]] std::string_view name(dtype type) noexcept;
+[[nodiscard]] std::string_view to_string(dtype type) noexcept;
 
 /// Bytes of one value; 0 for strings, which are of any length.
 [[nodiscard]] constexpr std::size_t size_of(dtype type) noexcept {

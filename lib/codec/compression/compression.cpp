@@ -58,7 +58,7 @@ bool looks_like_gzip(byte_view bytes) noexcept {
 
 }  // namespace
 
-std::string_view name(compression c) noexcept {
+std::string_view to_string(compression c) noexcept {
   switch (c) {
     case compression::none: return "none";
     case compression::zlib: return "ZLIB";
@@ -70,7 +70,7 @@ std::string_view name(compression c) noexcept {
 compression parse_compression(std::string_view text) {
   if (text.empty()) return compression::none;
   for (const auto c : {compression::none, compression::zlib, compression::gzip}) {
-    if (text == name(c)) return c;
+    if (text == to_string(c)) return c;
   }
   throw failure(errc::invalid_argument, "'" + std::string(text) +
                                             "' is no compression: it must be empty, none, ZLIB "

@@ -31,7 +31,7 @@ void check_column(const csv_column& column, std::size_t index) {
   const tensor& value = column.default_value;
   const std::string which = "column " + std::to_string(index);
   if (!can_be_decoded(value.type())) {
-    refuse_csv(which + " is of " + std::string(name(value.type())) +
+    refuse_csv(which + " is of " + std::string(to_string(value.type())) +
                ": int32, int64, float32, float64 and string can be decoded");
   }
   if (value.shape().rank() > 1 || value.count() > 1) {
@@ -234,7 +234,7 @@ class csv_decoder::run {
 
   [[noreturn]] void refuse_number(std::string_view record, std::size_t column,
                                   std::string_view text, parsed result) const {
-    const std::string type(name(values_[column].type()));
+    const std::string type(to_string(values_[column].type()));
     const char* const why = result == parsed::out_of_range ? " is out of the range of " : " is no ";
     refuse_field(record, column, detail::excerpt(text) + why + type);
   }

@@ -38,19 +38,20 @@ std::string words(std::string_view type, std::size_t count) {
 std::size_t count_of(const partial_shape& s) { return shape(s.dimensions()).count(); }
 
 void refuse_kind(const record_place& place, std::string_view key, feature_kind kind, dtype type) {
-  place.refuse(key, "is of " + std::string(name(kind)) + ", must be of " + std::string(name(type)));
+  place.refuse(key, "is of " + std::string(to_string(kind)) + ", must be of " +
+                        std::string(to_string(type)));
 }
 
 void refuse_missing(const record_place& place, std::string_view key, dtype type,
                     std::string_view advice) {
-  place.refuse(key, "required, of " + std::string(name(type)) +
+  place.refuse(key, "required, of " + std::string(to_string(type)) +
                         ", and missing: " + std::string(advice) + " if it may be");
 }
 
 void refuse_count(const record_place& place, std::string_view key, dtype type, std::size_t count,
                   std::size_t wanted, const partial_shape& shape) {
-  place.refuse(key, "has " + words(name(type), count) + ", must have " + std::to_string(wanted) +
-                        " for the shape " + to_string(shape));
+  place.refuse(key, "has " + words(to_string(type), count) + ", must have " +
+                        std::to_string(wanted) + " for the shape " + to_string(shape));
 }
 
 tensor int_vector(std::span<const std::int64_t> values) {
@@ -202,7 +203,7 @@ sequence_column::sequence_column(wanted_key key, const fixed_len_sequence_featur
 void sequence_column::add(const record_place& place, record_lists lists) {
   const std::size_t count = add_list(values_, lists[key_.slot], place, key_.text);
   if (count % per_row_ != 0) {
-    place.refuse(key_.text, "has " + words(name(feature_.type), count) +
+    place.refuse(key_.text, "has " + words(to_string(feature_.type), count) +
                                 ", must have a multiple of " + std::to_string(per_row_) +
                                 " for rows of the shape " + to_string(feature_.shape));
   }

@@ -28,16 +28,16 @@ void feature_plan::want(const std::string& key, dtype type, bool dense) {
   }
   const use& before = uses_[at->second];
   if (before.type != type) {
-    refuse(key, "wanted as " + std::string(leat::name(before.type)) + " and as " +
-                    std::string(leat::name(type)));
+    refuse(key, "wanted as " + std::string(leat::to_string(before.type)) + " and as " +
+                    std::string(leat::to_string(type)));
   }
   if (before.dense || dense) refuse(key, "wanted both dense and sparse");
 }
 
 void feature_plan::check_type(const std::string& key, dtype type) const {
   if (kind_of(type) != feature_kind::none) return;
-  refuse(key,
-         "its type is " + std::string(leat::name(type)) + ", must be float32, int64 or string");
+  refuse(key, "its type is " + std::string(leat::to_string(type)) +
+                  ", must be float32, int64 or string");
 }
 
 void feature_plan::check_shape(const std::string& key, const partial_shape& s) const {
@@ -52,8 +52,8 @@ void feature_plan::check_shape(const std::string& key, const partial_shape& s) c
 void feature_plan::check_default(const std::string& key, const tensor& value, dtype type,
                                  std::size_t count) const {
   if (value.type() != type) {
-    refuse(key, "its default_value is of " + std::string(leat::name(value.type())) +
-                    ", must be of " + std::string(leat::name(type)));
+    refuse(key, "its default_value is of " + std::string(leat::to_string(value.type())) +
+                    ", must be of " + std::string(leat::to_string(type)));
   }
   if (value.count() == count) return;
   refuse(key, "its default_value has " + std::to_string(value.count()) + " values, must have " +
@@ -112,7 +112,7 @@ void feature_plan::check(const std::string& key, const ragged_feature& f) {
   if (sequences_) refuse(key, "a ragged_feature cannot be read of a sequence");
   check_type(key, f.type);
   if (f.row_splits_type != dtype::int32 && f.row_splits_type != dtype::int64) {
-    refuse(key, "its row_splits_type is " + std::string(leat::name(f.row_splits_type)) +
+    refuse(key, "its row_splits_type is " + std::string(leat::to_string(f.row_splits_type)) +
                     ", must be int32 or int64");
   }
   if (f.value_key && f.value_key->empty()) {

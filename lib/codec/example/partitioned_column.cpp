@@ -86,9 +86,10 @@ partitioned_column::partitioned_column(wanted_key value_key, std::vector<wanted_
 void partitioned_column::add(const record_place& place, record_lists lists) {
   const std::size_t count = add_list(values_, lists[value_key_.slot], place, value_key_.text);
   if (count % values_of_item_ != 0) {
-    place.refuse(value_key_.text,
-                 "has " + words(leat::name(feature_.type), count) + ", must have a multiple of " +
-                     std::to_string(values_of_item_) + " for rows of uniform length");
+    place.refuse(value_key_.text, "has " + words(leat::to_string(feature_.type), count) +
+                                      ", must have a multiple of " +
+                                      std::to_string(values_of_item_) +
+                                      " for rows of uniform length");
   }
   auto items = static_cast<std::int64_t>(count / values_of_item_);
   for (std::size_t level = levels_; level > 0; --level) {

@@ -99,7 +99,7 @@ indexed_reader::indexed_reader(std::vector<std::unique_ptr<tfrecord_file>> files
                                indexed_reader_options options)
     : files_(std::move(files)),
       options_(std::move(options)),
-      order_(records_of(files_), options_.shuffle, seed_or_entropy(options_.seed), options_.shard) {
+      order_(records_of(files_), options_.shuffle, seed_or_random(options_.seed), options_.shard) {
   check_options(options_);
   if (files_.empty()) throw failure(errc::invalid_argument, options_.name + ": no files");
   check_ranks();

@@ -127,7 +127,7 @@ class header_scan {
     const compression type = detect_tfrecord_compression(bytes);
     if (type == compression::none) return;
     throw failure(errc::invalid_argument,
-                  file_.path() + ": is compressed with " + std::string(name(type)) +
+                  file_.path() + ": is compressed with " + std::string(to_string(type)) +
                       ": only a TFRecord file that is not compressed has an index, since in "
                       "others no record can be read without those before it");
   }

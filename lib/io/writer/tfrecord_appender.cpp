@@ -79,7 +79,8 @@ task<void> check_kind(file& f) {
     throw failure(errc::invalid_argument, f.path() +
                                               ": nothing can be appended to a file that is "
                                               "compressed (" +
-                                              std::string(name(kind)) + "): write another one");
+                                              std::string(to_string(kind)) +
+                                              "): write another one");
   }
 }
 

@@ -66,13 +66,14 @@ TEST_CASE("checkpoint_state: any path comes back from its text", "[codec]") {
   leat::random_engine random(1);
   for (int round = 0; round < 500; ++round) {
     checkpoint_state s;
-    for (std::uint64_t n = random.below(4); n > 0; --n) {
+    for (std::uint64_t n = random.uniform_below(4); n > 0; --n) {
       std::string path;
-      for (std::uint64_t c = random.below(20); c > 0; --c) {
-        path += static_cast<char>(random.below(256));
+      for (std::uint64_t c = random.uniform_below(20); c > 0; --c) {
+        path += static_cast<char>(random.uniform_below(256));
       }
       s.all_model_checkpoint_paths.push_back(path);
-      s.all_model_checkpoint_timestamps.push_back(static_cast<double>(random.below(1U << 30)) / 7);
+      s.all_model_checkpoint_timestamps.push_back(
+          static_cast<double>(random.uniform_below(1U << 30)) / 7);
     }
     s.model_checkpoint_path = "\"\\'\n\xFF";
     REQUIRE(checkpoint_state::from_text(s.to_text()) == s);

@@ -196,9 +196,9 @@ TEST_CASE("checkpoint_table: changes at random are refused, or are a table like 
   std::uint64_t refused = 0;
   for (std::uint64_t round = 0; round < rounds; ++round) {
     bytes b = good;
-    for (std::uint64_t changes = 1 + random.below(3); changes > 0; --changes) {
-      const auto at = static_cast<std::size_t>(12 + random.below(b.size() - 12));
-      b[at] = static_cast<std::byte>(random.below(256));
+    for (std::uint64_t changes = 1 + random.uniform_below(3); changes > 0; --changes) {
+      const auto at = static_cast<std::size_t>(12 + random.uniform_below(b.size() - 12));
+      b[at] = static_cast<std::byte>(random.uniform_below(256));
     }
     mend(b);
     const outcome o = decoding(b);

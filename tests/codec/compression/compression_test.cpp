@@ -23,7 +23,7 @@ TEST_CASE("compression: K41 its names are TensorFlow's, and none may be empty", 
   CHECK(leat::parse_compression("ZLIB") == compression::zlib);
   CHECK(leat::parse_compression("GZIP") == compression::gzip);
   for (const auto c : {compression::none, compression::zlib, compression::gzip}) {
-    CHECK(leat::parse_compression(leat::name(c)) == c);
+    CHECK(leat::parse_compression(leat::to_string(c)) == c);
   }
 }
 

@@ -75,32 +75,34 @@ outcome same_in_all_places(const csv_decoder& decoder, const texts& records) {
 }
 
 std::string one_of(random_engine& random, const texts& all) {
-  return all[random.below(all.size())];
+  return all[random.uniform_below(all.size())];
 }
 
 std::string digits(random_engine& random, std::size_t count) {
   std::string text;
-  for (; count > 0; --count) text += static_cast<char>('0' + random.below(10));
+  for (; count > 0; --count) text += static_cast<char>('0' + random.uniform_below(10));
   return text;
 }
 
 std::string an_int(random_engine& random, std::size_t max_digits) {
-  return (random.below(3) == 0 ? "-" : "") + digits(random, 1 + random.below(max_digits));
+  return (random.uniform_below(3) == 0 ? "-" : "") +
+         digits(random, 1 + random.uniform_below(max_digits));
 }
 
 std::string a_float(random_engine& random) {
-  switch (random.below(8)) {
+  switch (random.uniform_below(8)) {
     case 0: return an_int(random, 18);
     case 1: return an_int(random, 3) + "e" + an_int(random, 2);
     case 2:
       return one_of(random, {"inf", "-inf", "+1.5", " 2.5", "2.5 ", "0x1p3", "-0", ".5", "5."});
-    default: return an_int(random, 9) + "." + digits(random, random.below(12));
+    default: return an_int(random, 9) + "." + digits(random, random.uniform_below(12));
   }
 }
 
 std::string a_word(random_engine& random) {
   std::string text;
-  for (std::uint64_t left = random.below(random.below(20) == 0 ? 300 : 20); left > 0; --left) {
+  for (std::uint64_t left = random.uniform_below(random.uniform_below(20) == 0 ? 300 : 20);
+       left > 0; --left) {
     text += one_of(random, {"a", "Z", " ", "'", ";", "\t", "ä"});
   }
   return text;
@@ -112,7 +114,7 @@ const std::vector<csv_column> five = {
     csv_column::optional("none", "word")};
 
 std::string maybe(random_engine& random, std::string field, bool quotes) {
-  const std::uint64_t kind = random.below(40);
+  const std::uint64_t kind = random.uniform_below(40);
   if (kind == 0) return "";
   if (kind == 1) return "NA";
   if (quotes && kind < 10) return '"' + field + '"';
@@ -121,8 +123,8 @@ std::string maybe(random_engine& random, std::string field, bool quotes) {
 
 std::string row(random_engine& random, bool quotes) {
   std::string word = a_word(random);
-  if (quotes && random.below(4) == 0) word = '"' + word + ",,\"";
-  return (random.below(20) == 0 ? "\"5\"" : an_int(random, 18)) + ',' +
+  if (quotes && random.uniform_below(4) == 0) word = '"' + word + ",,\"";
+  return (random.uniform_below(20) == 0 ? "\"5\"" : an_int(random, 18)) + ',' +
          maybe(random, an_int(random, 9), quotes) + ',' + maybe(random, a_float(random), quotes) +
          ',' + maybe(random, a_float(random), quotes) + ',' + word;
 }
@@ -138,7 +140,7 @@ TEST_CASE("csv_block: random rows are those that each is alone", "[codec]") {
   for (const bool quotes : {false, true}) {
     const csv_decoder decoder(five, {.na_value = "NA"});
     for (std::uint64_t round = 0; round < leat_test::scaled_count(40); ++round) {
-      const texts all = rows(random, 1 + random.below(700), quotes);
+      const texts all = rows(random, 1 + random.uniform_below(700), quotes);
       const outcome o = same_in_all_places(decoder, all);
       REQUIRE(o.error.empty());
       REQUIRE(o.columns[0].count() == all.size());
@@ -152,15 +154,15 @@ TEST_CASE("csv_block: the first error of damaged rows is that of its row alone",
   const std::uint64_t rounds = leat_test::scaled_count(400);
   std::uint64_t refused = 0;
   for (std::uint64_t round = 0; round < rounds; ++round) {
-    texts all = rows(random, 1 + random.below(60), random.below(2) == 0);
-    for (std::uint64_t damages = random.below(3); damages > 0; --damages) {
-      std::string& r = all[random.below(all.size())];
+    texts all = rows(random, 1 + random.uniform_below(60), random.uniform_below(2) == 0);
+    for (std::uint64_t damages = random.uniform_below(3); damages > 0; --damages) {
+      std::string& r = all[random.uniform_below(all.size())];
       const std::string bad =
           one_of(random, {"\"", "\"\"", ",", "\n", "\r", "x", ".", "-", std::string(1, '\0')});
-      if (r.empty() || random.below(2) == 0) {
-        r.insert(random.below(r.size() + 1), bad);
+      if (r.empty() || random.uniform_below(2) == 0) {
+        r.insert(random.uniform_below(r.size() + 1), bad);
       } else {
-        r.erase(random.below(r.size()), 1);
+        r.erase(random.uniform_below(r.size()), 1);
       }
     }
     if (!same_in_all_places(decoder, all).error.empty()) ++refused;
@@ -200,7 +202,8 @@ TEST_CASE("csv_block: floats are rounded as the compiler does", "[codec]") {
     all.emplace_back(text);
   }
   for (int i = 0; i < 20'000; ++i) {
-    all.push_back(digits(random, random.below(9)) + '.' + digits(random, 1 + random.below(8)));
+    all.push_back(digits(random, random.uniform_below(9)) + '.' +
+                  digits(random, 1 + random.uniform_below(8)));
   }
   const csv_decoder decoder({csv_column::required(dtype::float32)});
   const outcome o = decode(decoder, all, "\n");

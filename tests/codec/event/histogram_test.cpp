@@ -113,7 +113,8 @@ TEST_CASE("histogram: percentiles lie between the limits of their bucket and the
 
   leat::random_engine random(1);
   histogram many;
-  for (int i = 0; i < 100'000; ++i) many.add(static_cast<double>(random.below(1'000'000)) / 1e6);
+  for (int i = 0; i < 100'000; ++i)
+    many.add(static_cast<double>(random.uniform_below(1'000'000)) / 1e6);
   double last = many.percentile(0);
   for (int p = 1; p <= 100; ++p) {
     const double at = many.percentile(p);
@@ -128,8 +129,8 @@ TEST_CASE("histogram: what was stored is what is read, and merges", "[codec]") {
   doubles first;
   doubles second;
   for (int i = 0; i < 500; ++i) {
-    const double v = (static_cast<double>(random.below(2'000'001)) - 1e6) / 1e3;
-    (random.below(2) == 0 ? first : second).push_back(v);
+    const double v = (static_cast<double>(random.uniform_below(2'000'001)) - 1e6) / 1e3;
+    (random.uniform_below(2) == 0 ? first : second).push_back(v);
   }
   doubles both = first;
   both.insert(both.end(), second.begin(), second.end());

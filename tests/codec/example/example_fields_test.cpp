@@ -342,11 +342,11 @@ TEST_CASE("example_fields: bytes with any damage are read as an example_parser d
 std::string random_record(leat::random_engine& random) {
   constexpr const char* keys[] = {"f", "i", "j", "k", "n", "s", "t", "three", "u", "v", "other"};
   std::string record;
-  for (auto parts = random.below(3) + 1; parts > 0; --parts) {
+  for (auto parts = random.uniform_below(3) + 1; parts > 0; --parts) {
     example_builder b;
     for (const char* const key : keys) {
       const std::string_view k(key);
-      const auto count = random.below(4) == 0               ? random.below(6)
+      const auto count = random.uniform_below(4) == 0       ? random.uniform_below(6)
                          : k == "three"                     ? 3
                          : k == "f" || k == "t" || k == "u" ? 2
                                                             : 1;
@@ -355,8 +355,8 @@ std::string random_record(leat::random_engine& random) {
       auto kind = of_floats.find(k) != std::string_view::npos  ? 0
                   : of_texts.find(k) != std::string_view::npos ? 1
                                                                : 2;
-      if (random.below(30) == 0) kind = static_cast<int>(random.below(4));
-      if (random.below(3) == 0) continue;
+      if (random.uniform_below(30) == 0) kind = static_cast<int>(random.uniform_below(4));
+      if (random.uniform_below(3) == 0) continue;
       if (kind == 0) b.add(k, std::vector<float>(count, 0.5F));
       if (kind == 1) b.add(k, std::vector<std::string_view>(count, "abcdef"));
       if (kind == 2)
@@ -376,8 +376,8 @@ TEST_CASE("example_fields: any Example is read as by an example_parser", "[codec
     std::string record = random_record(random);
     read += is_read(record);
     if (record.empty()) continue;
-    for (auto damage = random.below(3); damage > 0; --damage) {
-      record[random.below(record.size())] = static_cast<char>(random.below(256));
+    for (auto damage = random.uniform_below(3); damage > 0; --damage) {
+      record[random.uniform_below(record.size())] = static_cast<char>(random.uniform_below(256));
     }
     static_cast<void>(is_read(record));
   }

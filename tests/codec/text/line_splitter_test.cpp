@@ -77,10 +77,12 @@ TEST_CASE("split_lines: long random texts are split as the definition says", "[c
   leat::random_engine random(3);
   for (int round = 0; round < 20; ++round) {
     std::string text;
-    const std::uint64_t average = random.below(200) + 1;
+    const std::uint64_t average = random.uniform_below(200) + 1;
     while (text.size() < 30'000) {
-      const std::uint64_t kind = random.below(average);
-      text += kind == 0 ? '\n' : kind == 1 ? '\r' : static_cast<char>('a' + random.below(26));
+      const std::uint64_t kind = random.uniform_below(average);
+      text += kind == 0   ? '\n'
+              : kind == 1 ? '\r'
+                          : static_cast<char>('a' + random.uniform_below(26));
     }
     REQUIRE(split_in_pieces(text, 65536) == slow_split(text));
     REQUIRE(split_in_pieces(text, 5000) == slow_split(text));
@@ -114,8 +116,8 @@ TEST_CASE("split_lines: every density of line ends is split as the definition sa
   for (std::uint64_t average = 1; average <= 8192; average *= 2) {
     std::string text;
     while (text.size() < 3 * 4096 + 100) {
-      const std::uint64_t kind = random.below(average);
-      text += kind == 0 ? '\n' : kind == 1 ? '\r' : static_cast<char>(random.below(256));
+      const std::uint64_t kind = random.uniform_below(average);
+      text += kind == 0 ? '\n' : kind == 1 ? '\r' : static_cast<char>(random.uniform_below(256));
     }
     REQUIRE(split_in_pieces(text, text.size()) == slow_split(text));
   }
@@ -127,8 +129,8 @@ TEST_CASE("split_lines: lines that become shorter and longer from block to block
   const std::vector<std::uint64_t> averages = {100, 3, 5000, 1, 36, 28, 100, 60, 2, 100};
   for (const std::uint64_t average : averages) {
     for (const std::size_t end = text.size() + 4096; text.size() < end;) {
-      const std::uint64_t kind = random.below(2 * average);
-      text += kind < 2 ? '\n' : kind == 2 ? '\r' : static_cast<char>(random.below(256));
+      const std::uint64_t kind = random.uniform_below(2 * average);
+      text += kind < 2 ? '\n' : kind == 2 ? '\r' : static_cast<char>(random.uniform_below(256));
     }
   }
   REQUIRE(split_in_pieces(text, text.size()) == slow_split(text));

@@ -44,7 +44,7 @@ void require_places(const leat::tfrecord_index& index, const sizes& all) {
 sizes random_sizes(std::size_t count, std::uint64_t below, std::uint64_t seed) {
   leat::random_engine random(seed);
   sizes all(count);
-  for (std::uint64_t& s : all) s = random.below(below);
+  for (std::uint64_t& s : all) s = random.uniform_below(below);
   return all;
 }
 
@@ -218,10 +218,12 @@ TEST_CASE(
   std::size_t refused = 0;
   for (int round = 0; round < 20'000; ++round) {
     auto bytes = good;
-    for (std::uint64_t changes = 1 + random.below(3); changes > 0; --changes) {
+    for (std::uint64_t changes = 1 + random.uniform_below(3); changes > 0; --changes) {
       // An 8-byte number of the header, or of a block; often an extreme one.
-      const auto at = static_cast<std::size_t>(16 + 8 * random.below((bytes.size() - 16) / 8));
-      const std::uint64_t value = random.below(2) == 0 ? random() : random.below(70) - 35;
+      const auto at =
+          static_cast<std::size_t>(16 + 8 * random.uniform_below((bytes.size() - 16) / 8));
+      const std::uint64_t value =
+          random.uniform_below(2) == 0 ? random() : random.uniform_below(70) - 35;
       if (at != 56) leat::store_little_endian(bytes.data() + at, value);
     }
     mend(bytes);

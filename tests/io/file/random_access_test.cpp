@@ -43,7 +43,7 @@ texts numbered(std::size_t count, std::size_t below, std::uint64_t seed = 1) {
   texts records;
   for (std::size_t i = 0; i < count; ++i) {
     records.push_back(std::to_string(i) + "." +
-                      std::string(static_cast<std::size_t>(random.below(below)), 'x'));
+                      std::string(static_cast<std::size_t>(random.uniform_below(below)), 'x'));
   }
   return records;
 }
@@ -81,7 +81,7 @@ void require_selection(const leat::record_selection& selection, const indices& w
 
 indices some(std::uint64_t count, std::uint64_t below, leat::random_engine& random) {
   indices all(count);
-  for (std::uint64_t& i : all) i = random.below(below);
+  for (std::uint64_t& i : all) i = random.uniform_below(below);
   return all;
 }
 
@@ -356,7 +356,7 @@ TEST_CASE("tfrecord_file: the same records, whatever the device does", "[io]") {
     world w(seed, {.files = {.faults = passing}});
     w.files().write_file("/a", bytes);
     w.run([&](world& here) -> task<> {
-      const auto file = co_await open_indexed("/a", records, 1 + here.random().below(20));
+      const auto file = co_await open_indexed("/a", records, 1 + here.random().uniform_below(20));
       leat::task_group group;  // several at a time
       for (int reader = 0; reader < 3; ++reader) {
         group.spawn([](leat::tfrecord_file& from, const texts& all, world& there) -> task<> {
@@ -442,7 +442,7 @@ TEST_CASE("tfrecord_file: a stop at any point ends the read, and the next one is
     world w(seed, {.files = {.faults = passing}});
     w.files().write_file("/a", bytes);
     w.run([&](world& here) -> task<> {
-      const auto file = co_await open_indexed("/a", records, 1 + here.random().below(30));
+      const auto file = co_await open_indexed("/a", records, 1 + here.random().uniform_below(30));
       const indices wanted = some(60, records.size(), here.random());
       leat::record_selection selection;
       leat::task_group group;
@@ -451,7 +451,7 @@ TEST_CASE("tfrecord_file: a stop at any point ends the read, and the next one is
                      outcome& how) -> task<> {
         how = co_await outcome_of(from.read(which, to));
       }(*file, wanted, selection, o));
-      co_await leat::sleep_for(std::chrono::microseconds(here.random().below(3000)));
+      co_await leat::sleep_for(std::chrono::microseconds(here.random().uniform_below(3000)));
       group.request_stop();
       co_await group.join();
       if (o.code != errc{}) {

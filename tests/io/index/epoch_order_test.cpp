@@ -28,7 +28,7 @@ numbers cut(std::uint64_t n) {
   leat::random_engine random(n);
   numbers files;
   while (n > 0) {
-    files.push_back(random.below(4) == 0 ? 0 : 1 + random.below(n));
+    files.push_back(random.uniform_below(4) == 0 ? 0 : 1 + random.uniform_below(n));
     n -= files.back();
   }
   return files;

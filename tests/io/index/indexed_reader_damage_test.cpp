@@ -32,7 +32,7 @@ indexed_reader_options one_epoch(leat::corruption_policy policy) {
 
 // At which place of the epoch a record comes.
 std::uint64_t place_of(std::uint64_t ordinal) {
-  return leat::permutation(records, seed).place_of(ordinal);
+  return leat::permutation(records, seed).index_of(ordinal);
 }
 
 // Records with a wrong bit in their payload: of a header nothing can be made, not even an index.

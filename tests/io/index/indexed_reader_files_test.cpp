@@ -54,9 +54,9 @@ TEST_CASE("indexed_reader: never has more files open than max_open_files", "[io]
           const data d = data::make(w, numbers(30, 4));
           reading expected;
           co_await read_unlimited(d, 2, expected);
-          const auto most = static_cast<std::size_t>(1 + w.random().below(6));
+          const auto most = static_cast<std::size_t>(1 + w.random().uniform_below(6));
           indexed_reader_options o = with_files(most);
-          o.file.depth = static_cast<std::size_t>(1 + w.random().below(20));
+          o.file.depth = static_cast<std::size_t>(1 + w.random().uniform_below(20));
           const auto reader = co_await open(d, o);
           co_await leat::sleep_for(std::chrono::hours(1));  // files of before are closed by then
           REQUIRE(w.files().open_files() <= most);
@@ -66,7 +66,7 @@ TEST_CASE("indexed_reader: never has more files open than max_open_files", "[io]
             more = co_await reader->read_batch(batch);
             REQUIRE(w.files().open_files() <= most);
             add_batch(all, *reader, batch, d);
-            co_await leat::sleep_for(std::chrono::microseconds(w.random().below(300)));
+            co_await leat::sleep_for(std::chrono::microseconds(w.random().uniform_below(300)));
             REQUIRE(w.files().open_files() <= most);
           }
           REQUIRE(all.ordinals == expected.ordinals);
@@ -127,7 +127,7 @@ TEST_CASE("indexed_reader: files are opened again after stops, and none is left 
                     co_await read(from, of, to);
                     whole = true;
                   }(*reader, d, all, ended));
-              co_await leat::sleep_for(std::chrono::microseconds(w.random().below(3000)));
+              co_await leat::sleep_for(std::chrono::microseconds(w.random().uniform_below(3000)));
               group.request_stop();
               co_await group.join();
               if (!ended) ++stops;
@@ -136,7 +136,7 @@ TEST_CASE("indexed_reader: files are opened again after stops, and none is left 
           REQUIRE(all.ordinals == expected.ordinals);
           const auto left = co_await open(d, with_files(3, 9));  // it goes while it reads
           leat::record_selection batch;
-          for (auto n = w.random().below(6); n > 0; --n) {
+          for (auto n = w.random().uniform_below(6); n > 0; --n) {
             static_cast<void>(co_await left->read_batch(batch));
           }
         },

@@ -373,8 +373,8 @@ TEST_CASE("indexed_reader_state: bytes that are none are refused", "[io]") {
   leat::random_engine random(1);
   for (int i = 0; i < 10'000; ++i) {
     std::string changed = bytes;
-    changed[static_cast<std::size_t>(random.below(changed.size()))] =
-        static_cast<char>(random.below(256));
+    changed[static_cast<std::size_t>(random.uniform_below(changed.size()))] =
+        static_cast<char>(random.uniform_below(256));
     std::string again = changed;
     try {  // refused, or a state that comes back the same
       again = indexed_reader_state::from_bytes(changed, "r").to_bytes();

@@ -40,8 +40,9 @@ struct data {
     for (const std::uint64_t count : files) {
       texts of_file;
       for (std::uint64_t i = 0; i < count; ++i) {
-        of_file.push_back(std::to_string(d.records.size()) + "." +
-                          std::string(static_cast<std::size_t>(random.below(longest)), 'x'));
+        of_file.push_back(
+            std::to_string(d.records.size()) + "." +
+            std::string(static_cast<std::size_t>(random.uniform_below(longest)), 'x'));
         d.records.push_back(of_file.back());
       }
       d.paths.push_back("/" + std::to_string(d.paths.size()) + ".tfrecord");

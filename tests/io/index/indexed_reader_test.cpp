@@ -105,9 +105,9 @@ TEST_CASE("indexed_reader: the same records in the same batches, whatever the de
         [&](world& w) -> task<> {
           const data d = data::make(w, three_files);
           indexed_reader_options o = some_epochs(2);
-          o.records_ahead = static_cast<std::size_t>(w.random().below(4) * 30);
-          o.file.depth = static_cast<std::size_t>(1 + w.random().below(20));
-          o.file.max_gap = static_cast<std::size_t>(w.random().below(2) * 500);
+          o.records_ahead = static_cast<std::size_t>(w.random().uniform_below(4) * 30);
+          o.file.depth = static_cast<std::size_t>(1 + w.random().uniform_below(20));
+          o.file.max_gap = static_cast<std::size_t>(w.random().uniform_below(2) * 500);
           const auto reader = co_await open(d, o);
           reading all;
           numbers batches;
@@ -118,7 +118,7 @@ TEST_CASE("indexed_reader: the same records in the same batches, whatever the de
             if (!more) break;
             add_batch(all, *reader, batch, d);
             batches.push_back(batch.size());
-            if (w.random().below(3) == 0) kept = batch;
+            if (w.random().uniform_below(3) == 0) kept = batch;
             for (std::size_t i = 0; i < kept.size(); ++i) {
               const auto ordinal = static_cast<std::size_t>(kept.ordinal(i));
               REQUIRE(leat::as_text(kept[i]) == d.records[ordinal]);
@@ -147,7 +147,7 @@ TEST_CASE("indexed_reader: stopped anywhere no record is lost", "[io]") {
                   co_await read(from, of, to);
                   whole = true;
                 }(*reader, d, all, ended));
-            co_await leat::sleep_for(std::chrono::microseconds(w.random().below(3000)));
+            co_await leat::sleep_for(std::chrono::microseconds(w.random().uniform_below(3000)));
             group.request_stop();
             co_await group.join();
             if (!ended) ++stops;
@@ -167,7 +167,7 @@ TEST_CASE("indexed_reader: may end while it reads", "[io]") {
           leat::record_selection batch;
           {
             const auto reader = co_await open(d, some_epochs(9));
-            for (auto n = w.random().below(6); n > 0; --n) {
+            for (auto n = w.random().uniform_below(6); n > 0; --n) {
               static_cast<void>(co_await reader->read_batch(batch));
             }
           }

@@ -82,8 +82,9 @@ std::string refused_states(const std::vector<indexed_reader_state>& states) {
 
 // Records of files, some without any.
 numbers some_files(leat::random_engine& random, std::uint64_t most) {
-  numbers files(static_cast<std::size_t>(1 + random.below(12)));
-  for (std::uint64_t& records : files) records = random.below(4) == 0 ? 0 : random.below(most);
+  numbers files(static_cast<std::size_t>(1 + random.uniform_below(12)));
+  for (std::uint64_t& records : files)
+    records = random.uniform_below(4) == 0 ? 0 : random.uniform_below(most);
   files.front() += 10;
   return files;
 }
@@ -98,18 +99,18 @@ void check_turns(shard_by by, std::uint64_t runs) {
     leat::random_engine random(run);
     const numbers files = some_files(random, 12);
     const std::uint64_t records = sum_of(files);
-    const std::uint64_t epochs = 1 + random.below(4);
+    const std::uint64_t epochs = 1 + random.uniform_below(4);
     numbers times(records);
     indexed_reader_state left;
     bool has_left = false;
     std::size_t parts = 0;
-    for (std::uint64_t turn = 1 + random.below(4);; --turn) {
-      const std::uint64_t world_size = 1 + random.below(6);
+    for (std::uint64_t turn = 1 + random.uniform_below(4);; --turn) {
+      const std::uint64_t world_size = 1 + random.uniform_below(6);
       std::vector<indexed_reader_state> states;
       for (std::uint64_t rank = 0; rank < world_size; ++rank) {
         reading_rank r(files, {.rank = rank, .world_size = world_size, .by = by},
                        has_left ? &left : nullptr);
-        r.read(turn == 0 ? UINT64_MAX : random.below(records), epochs, times);
+        r.read(turn == 0 ? UINT64_MAX : random.uniform_below(records), epochs, times);
         states.push_back(r.state());
       }
       if (turn == 0) break;
@@ -139,15 +140,16 @@ TEST_CASE("left_of: ranks that are to have equally many records have that", "[io
                                  how{shard_remainder::repeat, shard_by::files}}) {
     for (std::uint64_t run = 0; run < leat_test::scaled_count(500); ++run) {
       leat::random_engine random(run);
-      const std::uint64_t before = 1 + random.below(5);
-      const std::uint64_t behind = 1 + random.below(5);
-      const numbers files(10, 2 + random.below(6));  // by files, too, each rank can have as many
+      const std::uint64_t before = 1 + random.uniform_below(5);
+      const std::uint64_t behind = 1 + random.uniform_below(5);
+      // by files, too, each rank can have as many
+      const numbers files(10, 2 + random.uniform_below(6));
       const std::uint64_t records = sum_of(files);
       numbers times(records);
       std::vector<indexed_reader_state> states;
       for (std::uint64_t rank = 0; rank < before; ++rank) {
         reading_rank r(files, {.rank = rank, .world_size = before, .by = by, .last = last});
-        r.read(1 + random.below(files[0] * (10 / before) - 1), 1, times);
+        r.read(1 + random.uniform_below(files[0] * (10 / before) - 1), 1, times);
         states.push_back(r.state());
       }
       const indexed_reader_state left = left_of(states, last, files);

@@ -45,11 +45,14 @@ texts of_sizes(const std::vector<std::size_t>& sizes) {
 texts mixed_records() {
   leat::random_engine random(3);
   std::vector<std::size_t> sizes;
-  for (int i = 0; i < 3000; ++i) sizes.push_back(static_cast<std::size_t>(random.below(200)));
-  for (int i = 0; i < 30; ++i) sizes.push_back(20'000 + static_cast<std::size_t>(random.below(9)));
+  for (int i = 0; i < 3000; ++i)
+    sizes.push_back(static_cast<std::size_t>(random.uniform_below(200)));
+  for (int i = 0; i < 30; ++i)
+    sizes.push_back(20'000 + static_cast<std::size_t>(random.uniform_below(9)));
   for (int i = 0; i < 30; ++i) sizes.push_back(i % 2 == 0 ? 100'000 : 3);
   sizes.push_back(3 << 20);
-  for (int i = 0; i < 3000; ++i) sizes.push_back(static_cast<std::size_t>(random.below(50)));
+  for (int i = 0; i < 3000; ++i)
+    sizes.push_back(static_cast<std::size_t>(random.uniform_below(50)));
   return of_sizes(sizes);
 }
 
@@ -370,8 +373,9 @@ TEST_CASE("tfrecord_index_file: a file that is changed meanwhile has no index", 
     w.run([&](world& here) -> task<> {
       leat::task_group group;
       group.spawn([](world& there, const std::string& all) -> task<> {
-        co_await leat::sleep_for(std::chrono::microseconds(there.random().below(3000)));
-        there.files().truncate("/a", all.size() + (there.random().below(2) == 0 ? 1000 : 0));
+        co_await leat::sleep_for(std::chrono::microseconds(there.random().uniform_below(3000)));
+        there.files().truncate("/a",
+                               all.size() + (there.random().uniform_below(2) == 0 ? 1000 : 0));
       }(here, bytes));
       try {
         const auto index = co_await leat::build_tfrecord_index("/a");
@@ -399,7 +403,7 @@ TEST_CASE(
       const leat::file_status then = co_await leat::get_status("/a");
       leat::task_group group;
       group.spawn([](world& there, const std::string& all, std::int64_t time) -> task<> {
-        co_await leat::sleep_for(std::chrono::microseconds(there.random().below(3000)));
+        co_await leat::sleep_for(std::chrono::microseconds(there.random().uniform_below(3000)));
         there.files().set_time(there.now(), time);
         there.files().write_file("/a", all);
       }(here, bytes, then.modified_ns));
@@ -473,7 +477,7 @@ TEST_CASE("tfrecord_index_file: a stop at any point leaves no partial file", "[i
     w.run([&](world& here) -> task<> {
       leat::task_group group;
       group.spawn(index_file("/a"));
-      co_await leat::sleep_for(std::chrono::microseconds(here.random().below(20'000)));
+      co_await leat::sleep_for(std::chrono::microseconds(here.random().uniform_below(20'000)));
       group.request_stop();
       co_await group.join();
       const texts files = here.files().files();

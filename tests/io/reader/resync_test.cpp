@@ -333,15 +333,16 @@ TEST_CASE("resync: the work for many torn records grows with the file, not with 
 // One of many kinds of damage, more than once.
 std::string damaged_at_random(leat::random_engine& random) {
   std::string bytes;
-  for (std::uint64_t i = 0, n = 1 + random.below(12); i < n; ++i) {
-    std::string record =
-        framed({random.below(5) == 0
-                    ? framed({leat_test::noise(random.below(60), random()), "inner"})
-                    : leat_test::noise(random.below(random.below(4) == 0 ? 700 : 40), random())});
-    switch (random.below(7)) {
-      case 0: record.resize(random.below(record.size())); break;
-      case 1: record[random.below(record.size())] ^= 1; break;
-      case 2: record = header_of(random.below(1500)); break;
+  for (std::uint64_t i = 0, n = 1 + random.uniform_below(12); i < n; ++i) {
+    std::string record = framed(
+        {random.uniform_below(5) == 0
+             ? framed({leat_test::noise(random.uniform_below(60), random()), "inner"})
+             : leat_test::noise(random.uniform_below(random.uniform_below(4) == 0 ? 700 : 40),
+                                random())});
+    switch (random.uniform_below(7)) {
+      case 0: record.resize(random.uniform_below(record.size())); break;
+      case 1: record[random.uniform_below(record.size())] ^= 1; break;
+      case 2: record = header_of(random.uniform_below(1500)); break;
       case 3: record = header_of(random()); break;
       default: break;
     }
@@ -366,7 +367,8 @@ TEST_CASE("resync: files with many kinds of damage are read as by the definition
     const std::string bytes = damaged_at_random(random);
     std::vector<left_out> reports;
     const auto expected = leat_test::slow_resync(bytes, options.max_record_size, reports);
-    options.read.chunk_size = 1 + static_cast<std::size_t>(random.below(random.below(2000) + 1));
+    options.read.chunk_size =
+        1 + static_cast<std::size_t>(random.uniform_below(random.uniform_below(2000) + 1));
     for (const way how : ways) {
       const outcome o = read(bytes, how, options);
       INFO("file " << i << ", way " << static_cast<int>(how) << "; " << o.read.error);

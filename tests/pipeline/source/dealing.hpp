@@ -121,8 +121,8 @@ void check_dealing_everywhere(Make make) {
   for (const std::uint64_t first : few ? numbers{2} : numbers{1, 2, 3, 5}) {
     for (const std::uint64_t second : few ? numbers{3} : numbers{1, 2, 3, 5}) {
       for (std::uint64_t i = 0; i < scaled_count(3); ++i) {
-        check_dealing({first, second, 1 + random.below(5)}, random.below(12), make);
-        check_dealing({first, second, first, second}, 1 + random.below(6), make);
+        check_dealing({first, second, 1 + random.uniform_below(5)}, random.uniform_below(12), make);
+        check_dealing({first, second, first, second}, 1 + random.uniform_below(6), make);
       }
     }
   }

@@ -42,7 +42,7 @@ TEST_CASE("fingerprint: random numbers and shuffles", "[pipeline]") {
   fingerprint f;
   leat::random_engine random(42);
   for (int i = 0; i < 1000; ++i) f.add(std::to_string(random()));
-  for (int i = 0; i < 1000; ++i) f.add(std::to_string(random.below(1000)));
+  for (int i = 0; i < 1000; ++i) f.add(std::to_string(random.uniform_below(1000)));
   std::vector<int> order(1000);
   for (int i = 0; i < 1000; ++i) order[static_cast<std::size_t>(i)] = i;
   leat::shuffle(order.begin(), order.end(), random);

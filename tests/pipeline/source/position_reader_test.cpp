@@ -44,7 +44,7 @@ records records_of(leat::random_engine& random, std::size_t count, std::size_t m
   std::uint64_t offset = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
     made.places.push_back({0, offset, i, 0});
-    const auto size = static_cast<std::size_t>(random.below(most + 1));
+    const auto size = static_cast<std::size_t>(random.uniform_below(most + 1));
     made.all.push_back(std::to_string(i) + std::string(size, 'x'));
     offset += made.all.back().size() + 16;  // the frame of a TFRecord
   }
@@ -78,9 +78,9 @@ std::vector<std::size_t> some_of_them(leat::random_engine& random, std::size_t c
                                       double chance) {
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < count; ++i) {
-    if (static_cast<double>(random.below(1'000'000)) < chance * 1e6) chosen.push_back(i);
+    if (static_cast<double>(random.uniform_below(1'000'000)) < chance * 1e6) chosen.push_back(i);
   }
-  if (chosen.empty()) chosen.push_back(random.below(count));
+  if (chosen.empty()) chosen.push_back(random.uniform_below(count));
   return chosen;
 }
 

@@ -347,7 +347,7 @@ TEST_CASE("readers: a stop of the consumer at any time ends all of them", "[pipe
           }
         }
       }(here));
-      co_await leat::sleep_for(std::chrono::microseconds(here.random().below(3000)));
+      co_await leat::sleep_for(std::chrono::microseconds(here.random().uniform_below(3000)));
       group.request_stop();
       co_await group.join();
     });

@@ -20,17 +20,18 @@ using origins = std::vector<origin>;
 
 // Some of them several times, of values of any width.
 origins some_held(leat::random_engine& random, std::size_t count) {
-  const std::uint64_t files = 1 + random.below(5000);
-  const std::uint64_t size = std::uint64_t{1} << random.below(64);
-  const bool branches = random.below(2) == 0;
+  const std::uint64_t files = 1 + random.uniform_below(5000);
+  const std::uint64_t size = std::uint64_t{1} << random.uniform_below(64);
+  const bool branches = random.uniform_below(2) == 0;
   origins held;
   for (std::size_t i = 0; i < count; ++i) {
-    if (!held.empty() && random.below(4) == 0) {
-      held.push_back(held[random.below(held.size())]);
+    if (!held.empty() && random.uniform_below(4) == 0) {
+      held.push_back(held[random.uniform_below(held.size())]);
       if (branches) held.back().branch = random();
     } else {
-      const std::uint64_t offset = random.below(size);
-      held.push_back({static_cast<std::uint32_t>(random.below(files)), offset, offset / 7, 0});
+      const std::uint64_t offset = random.uniform_below(size);
+      held.push_back(
+          {static_cast<std::uint32_t>(random.uniform_below(files)), offset, offset / 7, 0});
     }
   }
   return held;
@@ -40,7 +41,7 @@ TEST_CASE("wanted_elements: all places get what they held, in the order of the f
           "[pipeline]") {
   for (std::uint64_t seed = 0; seed < leat_test::scaled_count(200); ++seed) {
     leat::random_engine random(seed);
-    const origins held = some_held(random, random.below(3000));
+    const origins held = some_held(random, random.uniform_below(3000));
     wanted_elements wanted(held);
 
     origins sorted = held;
@@ -52,7 +53,7 @@ TEST_CASE("wanted_elements: all places get what they held, in the order of the f
     REQUIRE(wanted.records() == records);
 
     sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
-    const bool in_order = random.below(2) == 0;
+    const bool in_order = random.uniform_below(2) == 0;
     origins again(held.size());
     std::size_t given = 0;
     for (std::size_t i = 0; i < sorted.size(); ++i) {

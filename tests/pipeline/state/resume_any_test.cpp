@@ -103,17 +103,17 @@ lines with(lines p, const stage& s, const std::string& id) {
 // What is declared.
 struct declaration {
   declaration(const inputs& from, leat::random_engine& random) : in(from) {
-    source = random.below(4);
-    epochs = 1 + random.below(3);
-    shuffle = random.below(2) == 0;
-    run = static_cast<std::size_t>(1 + random.below(12));
-    interleave = static_cast<std::size_t>(1 + random.below(3));
+    source = random.uniform_below(4);
+    epochs = 1 + random.uniform_below(3);
+    shuffle = random.uniform_below(2) == 0;
+    run = static_cast<std::size_t>(1 + random.uniform_below(12));
+    interleave = static_cast<std::size_t>(1 + random.uniform_below(3));
     bool has_batches = false;
-    for (std::uint64_t n = 1 + random.below(4); n > 0; --n) {
-      auto what = static_cast<kind>(random.below(8));
+    for (std::uint64_t n = 1 + random.uniform_below(4); n > 0; --n) {
+      auto what = static_cast<kind>(random.uniform_below(8));
       if (has_batches && what == kind::shuffle) what = kind::some;  // batches are not shuffled
       has_batches = has_batches || what >= kind::batch;
-      stages.push_back({what, random.below(40)});
+      stages.push_back({what, random.uniform_below(40)});
     }
   }
 
@@ -173,7 +173,7 @@ void check_going_on(const declaration& d, leat::random_engine& random) {
   lines whole = d.make(0, 1);
   const auto [all, states] = leat::sync_wait(read_and_save(whole));
   for (int i = 0; i < 8; ++i) {
-    const auto k = static_cast<std::size_t>(random.below(states.size()));
+    const auto k = static_cast<std::size_t>(random.uniform_below(states.size()));
     INFO("behind " << k << " of " << all.size());
     lines p = d.make(0, 1);
     const texts rest = leat::sync_wait(go_on(p, states[k]));
@@ -184,7 +184,7 @@ void check_going_on(const declaration& d, leat::random_engine& random) {
     lines p = d.make(0, 1);
     const auto part = [&]() -> leat::task<std::pair<texts, texts>> {
       co_await p.restore(state);
-      co_return co_await read_and_save(p, static_cast<std::size_t>(1 + random.below(30)));
+      co_return co_await read_and_save(p, static_cast<std::size_t>(1 + random.uniform_below(30)));
     };
     const auto [elements, after] = leat::sync_wait(part());
     seen.insert(seen.end(), elements.begin(), elements.end());
@@ -197,15 +197,16 @@ void check_dealing_anywhere(const declaration& d, leat::random_engine& random) {
   const texts all = go_on_with(d.make(0, 1), {});
   texts seen;
   texts states;
-  const std::uint64_t worlds = 2 + random.below(4);
+  const std::uint64_t worlds = 2 + random.uniform_below(4);
   std::string how;
   for (std::uint64_t i = 1; i <= worlds; ++i) {
-    const std::uint64_t ranks = 1 + random.below(6);
+    const std::uint64_t ranks = 1 + random.uniform_below(6);
     texts after(ranks);
     how += std::to_string(ranks) + " ranks:";
     for (std::uint64_t rank = 0; rank < ranks; ++rank) {
       const std::uint64_t most = 1 + all.size() * 2 / (ranks * worlds);
-      const std::size_t count = i == worlds ? SIZE_MAX : random.below(4) * random.below(most) / 2;
+      const std::size_t count =
+          i == worlds ? SIZE_MAX : random.uniform_below(4) * random.uniform_below(most) / 2;
       if (i < worlds) how += ' ' + std::to_string(count);
       const texts some = go_on_with(d.make(rank, ranks), states, count, &after[rank]);
       seen.insert(seen.end(), some.begin(), some.end());

@@ -22,17 +22,18 @@ const leat::sim::fault_rates passing{
 
 // Lines of very different lengths, so that some span several chunks.
 texts random_lines(world& w) {
-  texts all(static_cast<std::size_t>(w.random().below(40)));
+  texts all(static_cast<std::size_t>(w.random().uniform_below(40)));
   for (std::string& line : all) {
-    line.assign(static_cast<std::size_t>(w.random().below(w.random().below(4) == 0 ? 30'000 : 500)),
-                static_cast<char>('a' + w.random().below(26)));
+    line.assign(static_cast<std::size_t>(
+                    w.random().uniform_below(w.random().uniform_below(4) == 0 ? 30'000 : 500)),
+                static_cast<char>('a' + w.random().uniform_below(26)));
   }
   return all;
 }
 
 leat::read_options random_options(world& w) {
-  return {.chunk_size = static_cast<std::size_t>(1 + w.random().below(20'000)),
-          .depth = static_cast<std::size_t>(1 + w.random().below(4)),
+  return {.chunk_size = static_cast<std::size_t>(1 + w.random().uniform_below(20'000)),
+          .depth = static_cast<std::size_t>(1 + w.random().uniform_below(4)),
           .direct = true};
 }
 
@@ -86,16 +87,17 @@ TEST_CASE("read_ahead: past the page cache it goes on from any place", "[sim]") 
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     world w(seed, {.files = {.faults = passing}});
     w.run([](world& here) -> task<> {
-      std::string text(1 + static_cast<std::size_t>(here.random().below(60'000)), ' ');
-      for (char& c : text) c = static_cast<char>(here.random().below(256));
+      std::string text(1 + static_cast<std::size_t>(here.random().uniform_below(60'000)), ' ');
+      for (char& c : text) c = static_cast<char>(here.random().uniform_below(256));
       here.files().write_file("/a", text);
       leat::file f = co_await leat::file::open("/a");
       leat::detail::read_ahead window(f, random_options(here), 0);
       for (int i = 0; i < 5; ++i) {
-        const std::size_t from = static_cast<std::size_t>(here.random().below(text.size() + 1));
+        const std::size_t from =
+            static_cast<std::size_t>(here.random().uniform_below(text.size() + 1));
         window.seek(from);
         std::string seen;
-        for (std::uint64_t parts = 1 + here.random().below(4); parts > 0; --parts) {
+        for (std::uint64_t parts = 1 + here.random().uniform_below(4); parts > 0; --parts) {
           if (!co_await window.advance(0, std::source_location::current())) break;
           seen += leat::as_text({window.view().data(), window.view().size()});
         }
@@ -112,7 +114,7 @@ TEST_CASE("read_ahead: a file that grows or is cut while it is read past the pag
     w.files().write_file("/a", std::string(50'000, 'x'));
     w.run([](world& here) -> task<> {
       leat::file f = co_await leat::file::open("/a");
-      const std::size_t size = static_cast<std::size_t>(here.random().below(100'000));
+      const std::size_t size = static_cast<std::size_t>(here.random().uniform_below(100'000));
       leat::detail::read_ahead window(f, random_options(here), 0);
       here.files().truncate("/a", size);
       std::size_t bytes = 0;

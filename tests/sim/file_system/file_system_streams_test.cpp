@@ -21,12 +21,14 @@ using leat_test::texts;
 const leat::sim::fault_rates passing{
     .short_transfer = 0.3, .interrupted = 0.1, .again = 0.1, .slow = 0.05};
 
-leat::duration some_time(world& w) { return std::chrono::microseconds(100 * w.random().below(60)); }
+leat::duration some_time(world& w) {
+  return std::chrono::microseconds(100 * w.random().uniform_below(60));
+}
 
 // Writes a text piece by piece, with pauses.
 task<> write_pieces(world& w, std::string path, std::string text) {
   for (std::string_view left = text; !left.empty();) {
-    const auto size = static_cast<std::size_t>(1 + w.random().below(40));
+    const auto size = static_cast<std::size_t>(1 + w.random().uniform_below(40));
     w.files().write_pipe(path, left.substr(0, size));
     left.remove_prefix(std::min(size, left.size()));
     co_await leat::sleep_for(some_time(w));

@@ -72,7 +72,7 @@ TEST_CASE("file_system: a reader that is stopped anywhere loses nothing, the nex
       for (int stops = 0; stops < 5; ++stops) {
         leat::task_group group;
         group.spawn(read_on(*reader, all));
-        co_await leat::sleep_for(std::chrono::microseconds(100 * here.random().below(100)));
+        co_await leat::sleep_for(std::chrono::microseconds(100 * here.random().uniform_below(100)));
         group.request_stop();
         co_await group.join();
       }

@@ -37,9 +37,9 @@ std::vector<std::string> make_files(world& w, std::size_t count) {
 }
 
 leat::whole_files_options random_options(world& w) {
-  return {.depth = static_cast<std::size_t>(1 + w.random().below(8)),
-          .max_bytes_ahead = w.random().below(3) == 0 ? 3000 : std::uint64_t{1} << 20,
-          .direct = w.random().below(2) == 0};
+  return {.depth = static_cast<std::size_t>(1 + w.random().uniform_below(8)),
+          .max_bytes_ahead = w.random().uniform_below(3) == 0 ? 3000 : std::uint64_t{1} << 20,
+          .direct = w.random().uniform_below(2) == 0};
 }
 
 // Reads on from file number `next`; whole, and right.
@@ -60,13 +60,13 @@ TEST_CASE("whole_files: every file, in order, whatever the device does and howev
     world w(seed, {.files = {.faults = passing, .max_open_files = 1 + seed % 7}});
     w.watch_frames();
     w.run([](world& here) -> task<> {
-      const std::size_t count = static_cast<std::size_t>(here.random().below(30));
+      const std::size_t count = static_cast<std::size_t>(here.random().uniform_below(30));
       whole_files files(make_files(here, count), random_options(here));
       std::size_t next = 0;
-      for (std::uint64_t stops = here.random().below(4); stops > 0; --stops) {
+      for (std::uint64_t stops = here.random().uniform_below(4); stops > 0; --stops) {
         leat::task_group group;
         group.spawn(read_on(files, next));
-        co_await leat::sleep_for(std::chrono::microseconds(100 * here.random().below(100)));
+        co_await leat::sleep_for(std::chrono::microseconds(100 * here.random().uniform_below(100)));
         group.request_stop();
         co_await group.join();
       }
@@ -129,15 +129,15 @@ TEST_CASE("whole_files: who calls again after each thrown error gets every file,
                              .max_open_files = 1 + seed % 7}});
     w.watch_frames();
     w.run([&](world& here) -> task<> {
-      const std::size_t count = static_cast<std::size_t>(here.random().below(30));
+      const std::size_t count = static_cast<std::size_t>(here.random().uniform_below(30));
       leat::whole_files_options options = random_options(here);
       options.first_error_ends = true;
       whole_files files(make_files(here, count), options);
       std::size_t next = 0;
-      for (std::uint64_t stops = here.random().below(4); stops > 0; --stops) {
+      for (std::uint64_t stops = here.random().uniform_below(4); stops > 0; --stops) {
         leat::task_group group;
         group.spawn(insist_on_reading(files, next, errors));
-        co_await leat::sleep_for(std::chrono::microseconds(100 * here.random().below(100)));
+        co_await leat::sleep_for(std::chrono::microseconds(100 * here.random().uniform_below(100)));
         group.request_stop();
         co_await group.join();
       }
@@ -181,7 +181,8 @@ TEST_CASE("whole_files: one that goes in the midst leaves nothing behind", "[sim
       {
         whole_files files(paths, random_options(here));
         whole_file file;
-        for (std::uint64_t i = here.random().below(5); i > 0; --i) co_await files.next(file);
+        for (std::uint64_t i = here.random().uniform_below(5); i > 0; --i)
+          co_await files.next(file);
       }
       // Its descriptors come back: none would be left else.
       for (int i = 0; i < 10; ++i) {
@@ -225,11 +226,12 @@ TEST_CASE("whole_files: a file that grows or is cut while it is read past the pa
     world w(seed);
     w.files().write_file("/a", std::string(size, '\0'));
     w.run([&grown](world& here) -> task<> {
-      const std::size_t now = static_cast<std::size_t>(1 + here.random().below(2 * size));
+      const std::size_t now = static_cast<std::size_t>(1 + here.random().uniform_below(2 * size));
       const leat::whole_files_options options{.direct = true};
       whole_files files(options);
       files.add("/a");
-      if (here.random().below(2) == 0) co_await leat::sleep_for(std::chrono::microseconds(50));
+      if (here.random().uniform_below(2) == 0)
+        co_await leat::sleep_for(std::chrono::microseconds(50));
       here.files().truncate("/a", now);
       whole_file file;
       const bool more = co_await files.next(file);

@@ -44,7 +44,7 @@ task<> two_deposits(world& w) {
   group.spawn([](leat::fifo_queue<int>& q) -> task<> {
     for (int i = 0; i < 5; ++i) co_await q.pop();
   }(noise));
-  co_await leat::sleep_for(1ms * w.random().below(3));
+  co_await leat::sleep_for(1ms * w.random().uniform_below(3));
   group.spawn(deposit(a, 5), "second");
   co_await group.join();
   if (a.balance != 15) throw std::runtime_error("a deposit was lost");
@@ -93,7 +93,7 @@ task<> sleep_for(leat::duration time) { co_await leat::sleep_for(time); }
 
 task<> two_tasks(world& w) {
   leat::task_group group;
-  for (int i = 0; i < 2; ++i) group.spawn(sleep_for(1ms * w.random().below(3)));
+  for (int i = 0; i < 2; ++i) group.spawn(sleep_for(1ms * w.random().uniform_below(3)));
   co_await group.join();
 }
 

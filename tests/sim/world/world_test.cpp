@@ -385,7 +385,7 @@ TEST_CASE("world: the program's random numbers are not those that decide", "[sim
   int alike = 0;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     world w(seed);
-    alike += w.random().below(2) == w.decisions().choose(2, "anything");
+    alike += w.random().uniform_below(2) == w.decisions().choose(2, "anything");
   }
   CHECK(alike > 400);
   CHECK(alike < 600);

@@ -12,13 +12,13 @@ inline std::string prose(std::size_t size, std::uint64_t seed = 1) {
   leat::random_engine random(seed);
   std::string vocabulary[200];
   for (std::string& word : vocabulary) {
-    word.resize(2 + static_cast<std::size_t>(random.below(9)));
-    for (char& c : word) c = static_cast<char>('a' + random.below(26));
+    word.resize(2 + static_cast<std::size_t>(random.uniform_below(9)));
+    for (char& c : word) c = static_cast<char>('a' + random.uniform_below(26));
   }
   std::string text;
   while (text.size() < size) {
-    text += vocabulary[std::min(random.below(200), random.below(200))];
-    text += random.below(12) == 0 ? '\n' : ' ';
+    text += vocabulary[std::min(random.uniform_below(200), random.uniform_below(200))];
+    text += random.uniform_below(12) == 0 ? '\n' : ' ';
   }
   text.resize(size);
   return text;

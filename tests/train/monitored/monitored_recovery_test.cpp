@@ -323,7 +323,7 @@ task<std::string> learn_all(leat::sim::world& w, std::uint64_t one_in, int& crea
   state.add("global_step", step);
   state.add("input", in);
   const auto may_fail = [&] {
-    if (w.random().below(one_in) == 0) throw failure(errc::aborted, "now");
+    if (w.random().uniform_below(one_in) == 0) throw failure(errc::aborted, "now");
   };
   leat::monitored_session_options o;
   o.supervised.logdir = "/run";
@@ -355,7 +355,7 @@ task<std::string> learn_all(leat::sim::world& w, std::uint64_t one_in, int& crea
     if (!line) throw failure(errc::out_of_range, "no more lines");
     const std::string half = line->substr(0, line->size() / 2);
     learnt += half;
-    co_await leat::sleep_for(std::chrono::microseconds(w.random().below(3000)));
+    co_await leat::sleep_for(std::chrono::microseconds(w.random().uniform_below(3000)));
     may_fail();
     learnt += line->substr(half.size()) + '\n';
     ++step;

@@ -35,10 +35,10 @@ using leat_test::write_input;
 task<int> learn_all(leat::sim::world& w, stop_function stop) {
   for (int runs = 1;; ++runs) {
     line_job j;
-    j.wait = std::chrono::milliseconds(100 + w.random().below(3000));
+    j.wait = std::chrono::milliseconds(100 + w.random().uniform_below(3000));
     supervisor sv(j.options());
     leat::task_group other("other");
-    other.spawn(stop_later(sv, std::chrono::milliseconds(w.random().below(9000)), stop));
+    other.spawn(stop_later(sv, std::chrono::milliseconds(w.random().uniform_below(9000)), stop));
     CHECK(co_await thrown_by(sv.managed([&] { return j.body(); })) == "");
     CHECK_FALSE(j.in_step);
     CHECK(j.warnings.empty());
@@ -166,12 +166,12 @@ TEST_CASE("supervisor: checkpoints are taken between two elements, while input i
     leat::sim::world w(seed);
     write_input(w);
     w.run([&](leat::sim::world&) -> task<> {
-      const bool copies = w.random().below(2) == 0;
+      const bool copies = w.random().uniform_below(2) == 0;
       int saves = 0;
       line_job j;
-      j.wait = std::chrono::milliseconds(1 + w.random().below(3000));
+      j.wait = std::chrono::milliseconds(1 + w.random().uniform_below(3000));
       leat::supervisor_options o = j.options();
-      o.save_model = std::chrono::milliseconds(500 + w.random().below(3000));
+      o.save_model = std::chrono::milliseconds(500 + w.random().uniform_below(3000));
       o.saver.copy_values = copies;
       o.on_saved = [&](std::string path, std::optional<std::int64_t> step) -> task<> {
         ++saves;
@@ -349,8 +349,8 @@ TEST_CASE("supervisor: two pipelines are stopped and saved when neither processe
     write_input(w);
     w.run([&](leat::sim::world&) -> task<> {
       two_jobs both;
-      both.a.wait = std::chrono::milliseconds(1 + w.random().below(3000));
-      both.b.wait = std::chrono::milliseconds(1 + w.random().below(3000));
+      both.a.wait = std::chrono::milliseconds(1 + w.random().uniform_below(3000));
+      both.b.wait = std::chrono::milliseconds(1 + w.random().uniform_below(3000));
       leat::supervisor_options o = both.a.options();
       o.on_saved = [](std::string path, std::optional<std::int64_t>) -> task<> {
         two_jobs saved;
@@ -363,8 +363,8 @@ TEST_CASE("supervisor: two pipelines are stopped and saved when neither processe
       };
       supervisor sv(std::move(o));
       leat::task_group other("other");
-      const auto wait = std::chrono::milliseconds(w.random().below(30000));
-      other.spawn(stop_later(sv, wait, w.random().below(2) ? &stop_now : &stop_after_step));
+      const auto wait = std::chrono::milliseconds(w.random().uniform_below(30000));
+      other.spawn(stop_later(sv, wait, w.random().uniform_below(2) ? &stop_now : &stop_after_step));
       const auto body = [&]() -> task<> {
         co_await leat::with_task_group([&](leat::task_group& group) -> task<> {
           group.spawn(both.a.body());

@@ -281,7 +281,7 @@ task<> learn_slowly(leat::sim::world& w, shuffled_job& j, decltype(shuffled_line
                     std::string& learnt) {
   co_await from.for_each([&](std::string line) -> task<> {
     learnt += line;
-    co_await leat::sleep_for(std::chrono::milliseconds(w.random().below(1200)));
+    co_await leat::sleep_for(std::chrono::milliseconds(w.random().uniform_below(1200)));
     learnt += ';';
     ++j.step;
   });
@@ -295,8 +295,8 @@ task<> learn_at_once(shuffled_job& j, decltype(shuffled_lines())& from, std::str
 }
 
 task<> stop_somehow(leat::sim::world& w, supervisor& sv) {
-  co_await leat::sleep_for(std::chrono::milliseconds(w.random().below(12'000)));
-  const auto way = w.random().below(4);
+  co_await leat::sleep_for(std::chrono::milliseconds(w.random().uniform_below(12'000)));
+  const auto way = w.random().uniform_below(4);
   if (way == 0) sv.request_stop();
   if (way == 1) sv.request_stop_after_step();
   if (way == 2) co_await sv.stop();
@@ -310,13 +310,13 @@ task<bool> run_once(leat::sim::world& w, const std::string& all) {
   o.logdir = "/run";
   o.state = &j.state;
   o.write_events = false;
-  o.save_model = std::chrono::milliseconds(300 + w.random().below(4000));
-  o.step_grace = std::chrono::milliseconds(1500 + w.random().below(2000));
-  o.saver.copy_values = w.random().below(2) == 0;
+  o.save_model = std::chrono::milliseconds(300 + w.random().uniform_below(4000));
+  o.step_grace = std::chrono::milliseconds(1500 + w.random().uniform_below(2000));
+  o.saver.copy_values = w.random().uniform_below(2) == 0;
   supervisor sv(std::move(o));
   leat::task_group other("other");
   other.spawn(stop_somehow(w, sv));
-  const bool at_once = w.random().below(2) == 0;
+  const bool at_once = w.random().uniform_below(2) == 0;
   bool finished = false;
   const auto body = [&]() -> task<> {
     co_await leat::with_task_group([&](leat::task_group& group) -> task<> {

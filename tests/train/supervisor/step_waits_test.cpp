@@ -67,13 +67,14 @@ TEST_CASE("supervisor: step() within an element is a part of it: no element is l
       write_input(w);
       w.run([&](leat::sim::world&) -> task<> {
         line_job j;
-        j.wait = std::chrono::milliseconds(100 + w.random().below(3000));
+        j.wait = std::chrono::milliseconds(100 + w.random().uniform_below(3000));
         leat::supervisor_options o = j.options();
-        o.save_model = std::chrono::milliseconds(500 + w.random().below(3000));
+        o.save_model = std::chrono::milliseconds(500 + w.random().uniform_below(3000));
         o.on_saved = &check_saved;
         supervisor sv(std::move(o));
         leat::task_group other("other");
-        other.spawn(stop_later(sv, std::chrono::milliseconds(w.random().below(9000)), stop));
+        other.spawn(
+            stop_later(sv, std::chrono::milliseconds(w.random().uniform_below(9000)), stop));
         const auto body = [&]() -> task<> {
           co_await j.batches.for_each([&](std::string line) -> task<> {
             const auto here = co_await sv.step();
@@ -123,7 +124,7 @@ TEST_CASE("supervisor: a save does not hang where an element waits for another f
       both.a.wait = both.b.wait = 1s;
       leat::supervisor_options o = both.a.options();
       o.save_model = 20s;
-      o.step_grace = std::chrono::milliseconds(w.random().below(5000));
+      o.step_grace = std::chrono::milliseconds(w.random().uniform_below(5000));
       int saves = 0;
       o.on_saved = [&](std::string path, std::optional<std::int64_t>) -> task<> {
         ++saves;
@@ -215,7 +216,7 @@ TEST_CASE("supervisor: a function is called between two saves, and not while val
     w.run([&](leat::sim::world&) -> task<> {
       line_job j;
       leat::supervisor_options o = j.options();
-      o.save_model = std::chrono::microseconds(100 + w.random().below(3000));
+      o.save_model = std::chrono::microseconds(100 + w.random().uniform_below(3000));
       o.saver.copy_values = false;
       o.on_saved = &check_saved;
       supervisor sv(std::move(o));
@@ -303,11 +304,11 @@ TEST_CASE("supervisor: no element of another pipeline begins while a stop waits 
     w.run([&](leat::sim::world&) -> task<> {
       two_jobs both;
       both.a.wait = 9500ms;  // nearly the whole of step_grace
-      both.b.wait = std::chrono::milliseconds(1 + w.random().below(9900));
+      both.b.wait = std::chrono::milliseconds(1 + w.random().uniform_below(9900));
       supervisor sv(both.a.options());
       leat::task_group other("other");
-      const auto wait = std::chrono::milliseconds(w.random().below(30000));
-      other.spawn(stop_later(sv, wait, w.random().below(2) ? &stop_now : &stop_after_step));
+      const auto wait = std::chrono::milliseconds(w.random().uniform_below(30000));
+      other.spawn(stop_later(sv, wait, w.random().uniform_below(2) ? &stop_now : &stop_after_step));
       const auto body = [&]() -> task<> {
         co_await leat::with_task_group([&](leat::task_group& group) -> task<> {
           group.spawn(both.a.body());

@@ -31,7 +31,7 @@ task<> learn(supervisor& sv, learner& l) {
 }
 
 task<> raise_sometime(world& w) {
-  co_await leat::sleep_for(std::chrono::milliseconds(w.random().below(100'000)));
+  co_await leat::sleep_for(std::chrono::milliseconds(w.random().uniform_below(100'000)));
   static_cast<void>(w.raise(SIGTERM));
 }
 

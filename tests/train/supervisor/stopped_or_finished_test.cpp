@@ -95,7 +95,7 @@ TEST_CASE("supervisor: stop() beside the start of managed() waits for it") {
       o.write_events = true;
       supervisor sv(std::move(o));
       leat::task_group other("other");
-      const auto wait = std::chrono::microseconds(w.random().below(3000));
+      const auto wait = std::chrono::microseconds(w.random().uniform_below(3000));
       other.spawn([](supervisor& stopped, leat::duration after) -> task<> {
         co_await leat::sleep_for(after);
         co_await stopped.stop();

@@ -76,7 +76,7 @@ task<> learn_in_steps(program& p, supervisor& sv, leat::sim::world& w) {
       if (!more) break;
       const std::string half = line->substr(0, line->size() / 2);
       p.learnt += half;
-      co_await leat::sleep_for(std::chrono::microseconds(w.random().below(3000)));
+      co_await leat::sleep_for(std::chrono::microseconds(w.random().uniform_below(3000)));
       p.learnt += line->substr(half.size()) + '\n';
     }
   } catch (...) {
@@ -89,7 +89,7 @@ task<> learn_in_steps(program& p, supervisor& sv, leat::sim::world& w) {
 task<> learn_at_once(program& p, leat::sim::world& w) {
   co_await p.batches.for_each([&](const std::string& line) -> task<> {
     p.learnt += line + '\n';
-    co_await leat::sleep_for(std::chrono::microseconds(w.random().below(3000)));
+    co_await leat::sleep_for(std::chrono::microseconds(w.random().uniform_below(3000)));
   });
 }
 
@@ -100,7 +100,8 @@ task<std::string> learn_all(leat::sim::world& w, bool in_steps, int& starts) {
     auto p = std::make_unique<program>();
     auto sv = std::make_unique<supervisor>(p->options());
     const std::function<task<>()> body = [&]() -> task<> {
-      sv->coord().spawn(end_badly(patience * static_cast<int>(1 + w.random().below(4))), "end");
+      sv->coord().spawn(end_badly(patience * static_cast<int>(1 + w.random().uniform_below(4))),
+                        "end");
       task<> learning = in_steps ? learn_in_steps(*p, *sv, w) : learn_at_once(*p, w);
       co_await std::move(learning);
     };

@@ -59,7 +59,7 @@ class blocks {
     std::iota(order_.begin(), order_.end(), 0);
     leat::random_engine random(1);
     for (std::size_t i = order_.size(); how.random && i > 1; --i) {
-      std::swap(order_[i - 1], order_[static_cast<std::size_t>(random.below(i))]);
+      std::swap(order_[i - 1], order_[static_cast<std::size_t>(random.uniform_below(i))]);
     }
   }
 

@@ -139,7 +139,7 @@ std::string facts_text(const std::string& path, const file_facts& f, const palet
     text += fmt::format("  {:<12} {}\n", name, value);
   };
   if (s.file_bytes > 0) line("size", exact_text(s.file_bytes));
-  line("compression", std::string(leat::name(s.compression)));
+  line("compression", std::string(leat::to_string(s.compression)));
   line("records", fmt::format("{}", s.records));
   line("payload", exact_text(s.payload_bytes));
   if (s.records > 0) {
@@ -167,7 +167,7 @@ json facts_json(const std::string& path, const file_facts& f) {
               {"records", s.records},
               {"payload_bytes", s.payload_bytes},
               {"file_bytes", s.file_bytes},
-              {"compression", leat::name(s.compression)},
+              {"compression", leat::to_string(s.compression)},
               {"source", s.source},
               {"record_size",
                {{"min", s.sizes.smallest()},

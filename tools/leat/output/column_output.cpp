@@ -36,7 +36,7 @@ auto visit_values(const tensor& t, Use use) {
     default: break;
   }
   throw leat::failure(leat::errc::unimplemented,
-                      fmt::format("values of type {} cannot be shown", leat::name(t.type())));
+                      fmt::format("values of type {} cannot be shown", leat::to_string(t.type())));
 }
 
 // The values of dimension `d` on, from the next one that is not shown yet.
@@ -56,13 +56,13 @@ json values_json(const tensor& t) {
 }
 
 json column_json(const tensor& t) {
-  return {{"dtype", leat::name(t.type())},
+  return {{"dtype", leat::to_string(t.type())},
           {"shape", t.shape().dimensions()},
           {"values", values_json(t)}};
 }
 
 json column_json(const leat::sparse_tensor& t) {
-  return {{"dtype", leat::name(t.values.type())},
+  return {{"dtype", leat::to_string(t.values.type())},
           {"dense_shape", values_json(t.dense_shape)},
           {"indices", values_json(t.indices)},
           {"values", values_json(t.values)}};
@@ -71,7 +71,7 @@ json column_json(const leat::sparse_tensor& t) {
 json column_json(const leat::ragged_tensor& t) {
   json splits = json::array();
   for (const tensor& level : t.row_splits) splits.push_back(values_json(level));
-  return {{"dtype", leat::name(t.values.type())},
+  return {{"dtype", leat::to_string(t.values.type())},
           {"row_splits", std::move(splits)},
           {"values", values_json(t.values)}};
 }

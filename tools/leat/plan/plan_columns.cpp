@@ -30,7 +30,7 @@ using dtype_choices = std::map<std::string, dtype, std::less<>>;
 // The types of that name.
 dtype_choices choices_of(std::initializer_list<dtype> types) {
   dtype_choices all;
-  for (const dtype type : types) all.emplace(leat::name(type), type);
+  for (const dtype type : types) all.emplace(leat::to_string(type), type);
   return all;
 }
 
@@ -104,7 +104,7 @@ std::optional<leat::tensor> default_of(section& s, dtype type, const leat::shape
   }
   if (wrong) {
     s.refuse("default", fmt::format("give {} of type {}", count_text(shape.count(), "value"),
-                                    leat::name(type)));
+                                    leat::to_string(type)));
   }
   return made;
 }
@@ -138,7 +138,7 @@ leat::csv_column read_csv_column(section& s, std::vector<column_facts>& facts) {
   const auto value = default_of(s, type, {});
   column.default_value = value ? *value : leat::tensor(type, {0});
   s.refuse_others();
-  facts.push_back({column.name, type, form::scalar, std::string(leat::name(type))});
+  facts.push_back({column.name, type, form::scalar, std::string(leat::to_string(type))});
   return column;
 }
 
@@ -235,7 +235,7 @@ using feature_readers = std::map<std::string, feature_reader, std::less<>>;
 void say(column_facts& facts, dtype type, form shape, std::string text) {
   facts.type = type;
   facts.shape = shape;
-  facts.text = fmt::format("{} {}", leat::name(type), text);
+  facts.text = fmt::format("{} {}", leat::to_string(type), text);
 }
 
 leat::feature read_fixed_len(section& s, column_facts& facts) {
@@ -444,12 +444,13 @@ void read_raw(section& s, decoder_plan& plan, std::string& text) {
   static_cast<void>(s.find("fixed_length"));
   if (options.fixed_length && *options.fixed_length % leat::size_of(type) != 0) {
     s.refuse("fixed_length", fmt::format("give a multiple of {}, the bytes of one {}",
-                                         leat::size_of(type), leat::name(type)));
+                                         leat::size_of(type), leat::to_string(type)));
   }
   std::string column = "values";
   s.read("column", column);
-  plan.columns.push_back({column, type, form::dense, fmt::format("{} [?,?]", leat::name(type))});
-  text = std::string(leat::name(type));
+  plan.columns.push_back(
+      {column, type, form::dense, fmt::format("{} [?,?]", leat::to_string(type))});
+  text = std::string(leat::to_string(type));
   plan.decode = [column, type, options](std::span<const leat::byte_view> records) {
     columns all;
     all.push_back({column, leat::decode_raw(records, type, options)});

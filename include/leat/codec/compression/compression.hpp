@@ -16,7 +16,7 @@ enum class compression : std::uint8_t {
 };
 
 /// Its name as TensorFlow has it: "none", "ZLIB", "GZIP".
-[[nodiscard]] std::string_view name(compression c) noexcept;
+[[nodiscard]] std::string_view to_string(compression c) noexcept;
 
 /// The compression of that name; "" means none as well.
 /// Errors: invalid_argument for anything else, with what it may be.

@@ -30,7 +30,7 @@ class shuffle_order {
 
   /// Moves an item to the raw memory at `to`.
   void take(T* to) noexcept {
-    T& chosen = pool_[static_cast<std::size_t>(random_.below(pool_.size()))];
+    T& chosen = pool_[static_cast<std::size_t>(random_.uniform_below(pool_.size()))];
     std::construct_at(to, std::move(chosen));
     if (&chosen != &pool_.back()) chosen = std::move(pool_.back());
     pool_.pop_back();

@@ -34,7 +34,7 @@ class file_stage final : public stage<typename Reader::batch_type> {
   file_stage(stage_metrics& metrics, file_source<Reader> source)
       : stage<batch>(metrics),
         source_(std::move(source)),
-        initial_(source_.shuffle ? seed_or_entropy(source_.seed) : 0),
+        initial_(source_.shuffle ? seed_or_random(source_.seed) : 0),
         random_(initial_),
         open_(source_, metrics) {}
 

@@ -38,7 +38,7 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
       : inner_stage<In, out>(std::move(input), metrics),
         capacity_(capacity),
         given_seed_(seed),
-        initial_(seed_or_entropy(seed)),
+        initial_(seed_or_random(seed)),
         random_(initial_),
         memory_(memory.limited() ? &memory : nullptr),
         noting_(this->input().obstacle().empty() && !this->input().comes_of_batches() &&
@@ -176,7 +176,7 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
     }
     random_engine random(random_.seed(), at.draws);
     for (; left > 0 && at.held.steps < held_.steps(); --left) {
-      static_cast<void>(random.below(at.held.size));
+      static_cast<void>(random.uniform_below(at.held.size));
       if (held_.removed(at.held.steps++)) {
         --at.held.size;
       } else {
@@ -231,7 +231,7 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
   }
   [[nodiscard]] std::size_t drawn_after(std::uint64_t steps) const noexcept {
     random_engine ahead(random_.seed(), random_.position() + steps);
-    return static_cast<std::size_t>(ahead.below(places_.size()));
+    return static_cast<std::size_t>(ahead.uniform_below(places_.size()));
   }
 
   // As many elements as the present run of the input allows.
@@ -246,7 +246,7 @@ class shuffle_stage final : public inner_stage<In, owned_run<In>> {
     while (run.size() < run_size && !places_.empty()) {
       const bool leaves = ended_ || places_.size() > capacity_;
       if (!leaves && in_.left() == 0) return;
-      const auto drawn = static_cast<std::size_t>(random_.below(places_.size()));
+      const auto drawn = static_cast<std::size_t>(random_.uniform_below(places_.size()));
       if (passes_on_) journal_.last().origins.push_back(held_[drawn]);
       place& p = places_[drawn];
       expect_later();

@@ -36,13 +36,13 @@ concept restorable_now = requires(T& t, std::string_view bytes) {
 template <class T>
 [[nodiscard]] std::string_view element_type_of() {
   if constexpr (tensor_value<T>) {
-    return leat::name(leat::dtype_of<T>);
+    return leat::to_string(leat::dtype_of<T>);
   } else if constexpr (std::is_same_v<T, char> || std::is_same_v<T, std::byte>) {
-    return leat::name(dtype::uint8);  // whatever the sign of char is
+    return leat::to_string(dtype::uint8);  // whatever the sign of char is
   } else if constexpr (std::is_same_v<T, long long>) {
-    return leat::name(dtype::int64);
+    return leat::to_string(dtype::int64);
   } else if constexpr (std::is_same_v<T, unsigned long long>) {
-    return leat::name(dtype::uint64);
+    return leat::to_string(dtype::uint64);
   } else {
     return {};
   }
