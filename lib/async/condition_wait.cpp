@@ -39,7 +39,7 @@ condition_wait::~condition_wait() {
     if (!ended) scope_.unlink(*this);
   }
   if (!is_dying()) return;
-  if (alarm_.is_set()) home_->cancel_timer(alarm_);
+  if (alarm_.is_set()) scheduler_->cancel_timer(alarm_);
   if (ended) take_wakeup_back();
 }
 
@@ -52,14 +52,14 @@ void condition_wait::link_into_scope() noexcept {
 
 bool condition_wait::start() {
   if (context_ && &context_->scope() == &scope_ && (conditions_ & task_scope::idle) != 0) {
-    result_ = outcome::own;
+    result_ = outcome::self_join;
     return true;
   }
-  if (deadline_ != no_deadline) home_->add_timer(alarm_, deadline_);
+  if (deadline_ != no_deadline) scheduler_->add_timer(alarm_, deadline_);
   begin_wait();
   {
     const detail::thread_lock lock(scope_.mutex_);
-    if (!scope_.holds(conditions_)) {
+    if (!scope_.is_satisfied(conditions_)) {
       if (!stop_requested() || (conditions_ & task_scope::idle) != 0) {
         link_into_scope();
         return false;
@@ -81,7 +81,9 @@ void condition_wait::end(outcome result) noexcept {
   wake();
 }
 
-bool condition_wait::claim() const noexcept { return !selection_ || selection_->claim(index_); }
+bool condition_wait::claim() const noexcept {
+  return !select_state_ || select_state_->claim(index_);
+}
 
 void condition_wait::cancel(wait& w) noexcept {
   auto& self = static_cast<condition_wait&>(w);
@@ -117,20 +119,20 @@ void condition_wait::inspect(const wait& w, wait_object& object) {
 }
 
 std::tuple<std::error_code, bool> condition_wait::await_tuple() noexcept {
-  if (alarm_.is_set()) home_->cancel_timer(alarm_);
+  if (alarm_.is_set()) scheduler_->cancel_timer(alarm_);
   switch (result_) {
     case outcome::cancelled: return {make_error_code(errc::cancelled), false};
-    case outcome::own: return {make_error_code(errc::failed_precondition), false};
-    default: return {std::error_code(), result_ == outcome::holds};
+    case outcome::self_join: return {make_error_code(errc::failed_precondition), false};
+    default: return {std::error_code(), result_ == outcome::satisfied};
   }
 }
 
 failure condition_wait::failed(std::error_code ec) const {
-  if (result_ == outcome::own) return waits_for_itself(scope_, "a task");
+  if (result_ == outcome::self_join) return self_join_error(scope_, "a task");
   return {ec, "the wait for a stop of " + std::string(scope_.kind()) + " '" + scope_.name() + "'"};
 }
 
-failure condition_wait::waits_for_itself(const task_scope& scope, std::string_view who) {
+failure condition_wait::self_join_error(const task_scope& scope, std::string_view who) {
   return {errc::failed_precondition, std::string(who) + " of " + std::string(scope.kind()) + " '" +
                                          scope.name() + "' joins it, and would wait for itself"};
 }

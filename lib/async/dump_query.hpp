@@ -7,7 +7,7 @@
 namespace leat::detail {
 
 /// True for the question of a dump, which any thread may answer once the scheduler runs no more.
-[[nodiscard]] bool is_inquiry(const work_item& item) noexcept;
+[[nodiscard]] bool is_dump_query(const work_item& item) noexcept;
 
 /// Holds a scheduler as long as it lives; see scheduler::hold().
 class scheduler_hold {

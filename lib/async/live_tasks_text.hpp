@@ -21,13 +21,13 @@ namespace detail {
 
 /// "2 tasks have not ended" and the dump, for the thread that drives these schedulers, between two
 /// of their turns: they are not asked but looked at.
-[[nodiscard]] std::string where_everyone_is(std::size_t live_tasks,
-                                            const std::vector<const scheduler*>& driven);
+[[nodiscard]] std::string describe_live_tasks(std::size_t live_tasks,
+                                              const std::vector<const scheduler*>& driven);
 
 /// The tasks and threads of a scope that have not ended, with what belongs to each, every line
 /// indented; empty when there are none. Asks as task_scope::report() does.
-[[nodiscard]] std::string where_all_are_of(const task_scope& scope,
-                                           duration patience = std::chrono::seconds(1));
+[[nodiscard]] std::string describe_live_tasks(const task_scope& scope,
+                                              duration patience = std::chrono::seconds(1));
 
 /// Ends the process because a scope is destroyed before its tasks were joined. Prints the name of
 /// the scope, its tasks with what they wait for, and the exception that is propagating, if any.

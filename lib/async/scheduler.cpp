@@ -57,12 +57,12 @@ std::weak_ptr<const void> scheduler::lifetime() {
   return lifetime_;
 }
 
-void scheduler::end_inquiries() noexcept {
+void scheduler::answer_dump_queries() noexcept {
   // acquire: pairs with the release of the last hold, so that its accesses are over.
   while (holds_.load(std::memory_order_acquire) != 0) {
     take_remote();
-    work_list inquiries = take_if(ready_, &detail::is_inquiry);
-    while (work_item* const item = inquiries.pop_front()) item->run_(*item);
+    work_list queries = take_if(ready_, &detail::is_dump_query);
+    while (work_item* const item = queries.pop_front()) item->run_(*item);
     ::sched_yield();  // a dump may be about to post its question
   }
 }

@@ -43,11 +43,11 @@ bool wait::drop_resumption(work_item& item) noexcept {
 }
 
 void wait::take_wakeup_back() noexcept {
-  LEAT_ASSERT(is_wakeup_dropped() || (home_ && home_->is_ending()),
+  LEAT_ASSERT(is_wakeup_dropped() || (scheduler_ && scheduler_->is_ending()),
               "a coroutine was destroyed after its wait had ended and before it was resumed: let "
               "its scheduler run first");
   while (!is_wakeup_dropped()) {
-    home_->settle();
+    scheduler_->settle();
     if (!is_wakeup_dropped()) ::sched_yield();  // another thread is about to post it
   }
 }
@@ -55,7 +55,7 @@ void wait::take_wakeup_back() noexcept {
 // A task that was not started counts as started from here on. A notice has nobody to cancel.
 bool task_scope::drop(work_item& item) noexcept {
   if (item.run_ == &task_scope::start || item.run_ == &task_scope::start_from_elsewhere) {
-    scheduler& home = *static_cast<context&>(item).home_;
+    scheduler& home = *static_cast<context&>(item).scheduler_;
     if (item.run_ == &task_scope::start_from_elsewhere) {
       home.task_started();
       home.work_finished();
@@ -63,8 +63,8 @@ bool task_scope::drop(work_item& item) noexcept {
     static_cast<context&>(item).set_started();
     return true;
   }
-  if (item.run_ != &task_scope::run_notice) return false;
-  drop_notice(item);
+  if (item.run_ != &task_scope::run_stop_notice) return false;
+  drop_stop_notice(item);
   return true;
 }
 
@@ -77,7 +77,7 @@ bool scheduler::settle() noexcept {
   while (!end.reached) {
     work_item& item = *ready_.pop_front();
     if (wait::drop_resumption(item) || task_scope::drop(item)) continue;
-    if (dying_ && detail::is_inquiry(item)) {
+    if (dying_ && detail::is_dump_query(item)) {
       ready_.push_back(item);  // a task without some of its frames cannot be inspected
     } else {
       item.run_(item);
@@ -103,14 +103,14 @@ std::exception_ptr destroyed_with(std::string_view what, const context& task) no
 
 }  // namespace
 
-std::size_t task_scope::find_some_on(const scheduler& home, std::span<context*> found) noexcept {
+std::size_t task_scope::find_tasks_on(const scheduler& home, std::span<context*> found) noexcept {
   std::size_t count = 0;
   const std::lock_guard lock(detail::scope_registry::mutex());
   task_scope* s = detail::scope_registry::first();
   for (; s && count == 0; s = detail::scope_registry::next(*s)) {
     const detail::thread_lock scope_lock(s->mutex_);
     for (context* c = s->children_; c && count < found.size(); c = c->following_) {
-      if (c->home_ == &home) found[count++] = c;
+      if (c->scheduler_ == &home) found[count++] = c;
     }
   }
   return count;
@@ -119,9 +119,9 @@ std::size_t task_scope::find_some_on(const scheduler& home, std::span<context*> 
 // A scope that a frame contains is newer than the scope of its task, so tasks are destroyed before
 // the frame that owns them. No lock is held, since destructors are user code; the tasks that were
 // found stay, since tasks of this scheduler end on this thread only.
-bool scheduler::destroy_some_tasks(std::string_view what) noexcept {
+bool scheduler::destroy_task_batch(std::string_view what) noexcept {
   std::array<context*, 64> found{};
-  const std::size_t count = task_scope::find_some_on(*this, found);
+  const std::size_t count = task_scope::find_tasks_on(*this, found);
   for (std::size_t i = 0; i < count; ++i) {
     context& c = *found[i];
     std::exception_ptr error = destroyed_with(what, c);
@@ -149,7 +149,7 @@ void scheduler::end_tasks(std::string_view what) noexcept {
   current_ = this;
   for (;;) {
     const bool more_can_come = settle();
-    if (destroy_some_tasks(what)) continue;
+    if (destroy_task_batch(what)) continue;
     // acquire: pairs with the release of the last hold.
     const bool held = more_can_come && holds_.load(std::memory_order_acquire) != 0;
     if (!held && ready_.empty() && !remote_pending() && later_.empty()) break;

@@ -45,7 +45,7 @@ bool scope_registry::is_within(const context& c, const task_id& ancestor,
   return false;
 }
 
-bool scope_registry::stop_scopes_of(const scheduler& home) {
+bool scope_registry::stop_scopes_on(const scheduler& home) {
   std::vector<task_scope*> found;
   {
     const std::lock_guard lock(mutex());

@@ -31,7 +31,7 @@ class scope_registry {
 
   /// Asks every scope with a task on `home` to stop. False: each of them was asked before.
   /// Called on the thread that drives `home`, between two turns, so the tasks cannot end meanwhile.
-  static bool stop_scopes_of(const scheduler& home);
+  static bool stop_scopes_on(const scheduler& home);
 
  private:
   // Guarded by mutex(). tools/gdb/leat.py begins here.

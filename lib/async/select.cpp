@@ -7,72 +7,76 @@
 
 namespace leat::detail {
 
-const wait::kind selection::select_kind{"select", &selection::cancel, &selection::describe};
+const wait::kind select_state::select_kind{"select", &select_state::cancel,
+                                           &select_state::describe};
 
-void selection::cancel(wait& w) noexcept {
-  auto& self = static_cast<selection&>(w);
+void select_state::cancel(wait& w) noexcept {
+  auto& self = static_cast<select_state&>(w);
   if (self.claim(stop)) self.wake();
 }
 
-void selection::describe(const wait& w, std::ostream& out) {
-  const auto& self = static_cast<const selection&>(w);
+void select_state::describe(const wait& w, std::ostream& out) {
+  const auto& self = static_cast<const select_state&>(w);
   self.describe_all_(self, out);
 }
 
 failure select_cancelled(const std::string& what) { return {errc::cancelled, "select of " + what}; }
 
-failure ended_by(errc end, const std::string& what) {
+failure limit_error(errc end, const std::string& what) {
   return {end, what + (end == errc::deadline_exceeded ? ": not done in time, nothing has changed"
                                                       : ": stopped, nothing has changed")};
 }
 
 // ----------------------------------------------------------------------------------------- timers
 
-void arm<sleep_wait>::expired(timer& t) noexcept {
-  auto& self = static_cast<arm&>(t);
-  if (self.selection_.claim(self.index_)) self.selection_.wake();
+void select_branch<sleep_wait>::expired(timer& t) noexcept {
+  auto& self = static_cast<select_branch&>(t);
+  if (self.select_state_.claim(self.index_)) self.select_state_.wake();
 }
 
-bool arm<sleep_wait>::begin() {
-  scheduler& home = *selection_.home();
+bool select_branch<sleep_wait>::begin() {
+  scheduler& home = *select_state_.home();
   home.add_timer(*this, end_.from_now(home));
   return false;
 }
 
-void arm<sleep_wait>::withdraw() noexcept {
-  if (is_set()) selection_.home()->cancel_timer(*this);
+void select_branch<sleep_wait>::withdraw() noexcept {
+  if (is_set()) select_state_.home()->cancel_timer(*this);
 }
 
-void arm<sleep_wait>::describe(std::ostream& out) const { out << "a timer"; }
+void select_branch<sleep_wait>::describe(std::ostream& out) const { out << "a timer"; }
 
 // ------------------------------------------------------------------------------------------ stops
 
-bool arm<stop_wait>::begin() {
+bool select_branch<stop_wait>::begin() {
   callback_.emplace(token_, forward{this});  // which a stop made meanwhile calls at once
   return false;
 }
 
-void arm<stop_wait>::describe(std::ostream& out) const { out << "a stop"; }
+void select_branch<stop_wait>::describe(std::ostream& out) const { out << "a stop"; }
 
 // ------------------------------------------------------------------------------------- task groups
 
-arm<task_group::join_wait>::arm(task_group::join_wait&& operation, selection& s, int index) noexcept
+select_branch<task_group::join_wait>::select_branch(task_group::join_wait&& operation,
+                                                    select_state& s, int index) noexcept
     : operation_(std::move(operation)) {
-  operation_.select_in(s, index);
+  operation_.attach_to_select(s, index);
 }
 
-bool arm<task_group::join_wait>::try_now() const noexcept { return operation_.holds_now(); }
+bool select_branch<task_group::join_wait>::try_now() const noexcept {
+  return operation_.is_satisfied_now();
+}
 
-bool arm<task_group::join_wait>::begin() { return operation_.begin_selected(); }
+bool select_branch<task_group::join_wait>::begin() { return operation_.begin_selected(); }
 
-void arm<task_group::join_wait>::withdraw() noexcept { operation_.withdraw(); }
+void select_branch<task_group::join_wait>::withdraw() noexcept { operation_.withdraw(); }
 
-std::monostate arm<task_group::join_wait>::result() {
+std::monostate select_branch<task_group::join_wait>::result() {
   operation_.await_resume();
   return {};
 }
 
-void arm<task_group::join_wait>::describe(std::ostream& out) const {
+void select_branch<task_group::join_wait>::describe(std::ostream& out) const {
   out << "join ";
   operation_.what().describe(operation_, out);
 }
@@ -83,24 +87,24 @@ namespace leat {
 
 // ---------------------------------------------------------------- a wait on a scope, in a select
 
-void condition_wait::select_in(detail::selection& s, int index) noexcept {
-  selection_ = &s;
+void condition_wait::attach_to_select(detail::select_state& s, int index) noexcept {
+  select_state_ = &s;
   index_ = index;
-  run_ = [](work_item& item) noexcept { static_cast<condition_wait&>(item).selection_->wake(); };
+  run_ = [](work_item& item) noexcept { static_cast<condition_wait&>(item).select_state_->wake(); };
 }
 
-bool condition_wait::holds_now() const noexcept {
+bool condition_wait::is_satisfied_now() const noexcept {
   const detail::thread_lock lock(scope_.mutex_);
-  return scope_.holds(conditions_);
+  return scope_.is_satisfied(conditions_);
 }
 
 bool condition_wait::begin_selected() noexcept {
-  if (const context* c = selection_->task(); c && &c->scope() == &scope_) {
-    result_ = outcome::own;
+  if (const context* c = select_state_->task(); c && &c->scope() == &scope_) {
+    result_ = outcome::self_join;
     return claim();
   }
   const detail::thread_lock lock(scope_.mutex_);
-  if (scope_.holds(conditions_)) return claim();
+  if (scope_.is_satisfied(conditions_)) return claim();
   link_into_scope();
   return false;
 }

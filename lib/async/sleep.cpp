@@ -18,7 +18,7 @@ sleep_wait::alarm::alarm(sleep_wait& w) noexcept
 
 sleep_wait::~sleep_wait() {
   if (alarm_.is_set()) {
-    home_->cancel_timer(alarm_);
+    scheduler_->cancel_timer(alarm_);
   } else if (is_dying()) {
     take_wakeup_back();
   }
@@ -30,7 +30,7 @@ bool sleep_wait::await_suspend(std::coroutine_handle<> h) {
     cancelled_ = true;
     return false;
   }
-  home_->add_timer(alarm_, end_.from_now(*home_));
+  scheduler_->add_timer(alarm_, end_.from_now(*scheduler_));
   begin_wait();
   return true;
 }
@@ -43,14 +43,14 @@ failure sleep_wait::failed(std::error_code ec) { return {ec, "sleep"}; }
 
 void sleep_wait::cancel(wait& w) noexcept {
   auto& self = static_cast<sleep_wait&>(w);
-  if (!self.home_->cancel_timer(self.alarm_)) return;
+  if (!self.scheduler_->cancel_timer(self.alarm_)) return;
   self.cancelled_ = true;
   self.wake();
 }
 
 void sleep_wait::describe(const wait& w, std::ostream& out) {
   const auto& self = static_cast<const sleep_wait&>(w);
-  const time_point now = self.home_->now();
+  const time_point now = self.scheduler_->now();
   const duration left = self.alarm_.when_ > now ? self.alarm_.when_ - now : duration::zero();
   out << "for another " << std::chrono::duration_cast<std::chrono::milliseconds>(left).count()
       << " ms";

@@ -21,7 +21,7 @@ namespace leat {
 
 inline context::context(scheduler& s, task_scope& scope, std::string_view name,
                         const std::source_location& spawned_at)
-    : home_(&s), scope_(&scope), spawned_at_(spawned_at) {
+    : scheduler_(&s), scope_(&scope), spawned_at_(spawned_at) {
   if (name.empty()) return;
   name_ = std::make_unique<char[]>(name.size() + 1);
   std::memcpy(name_.get(), name.data(), name.size());
@@ -38,15 +38,15 @@ void detail::promise_base::finished_root() noexcept {
 
 // Walks the scope's tasks of one scheduler, on that scheduler's thread. Some at a time: those have
 // ended while all that they touch is still in the cache, and others have their turn in between.
-struct task_scope::notice : work_item {
-  notice(task_scope& sc, scheduler& s) noexcept : scope(sc), home(s) {
-    run_ = &task_scope::run_notice;
+struct task_scope::stop_notice : work_item {
+  stop_notice(task_scope& sc, scheduler& s) noexcept : scope(sc), home(s) {
+    run_ = &task_scope::run_stop_notice;
   }
 
   // With `c`, or the first behind it that lives here: one that does ends on this thread, and
   // finish() then goes on to the one behind it.
-  void go_on_at(context* c) noexcept {
-    while (c && c->home_ != &home) c = c->following_;
+  void set_next(context* c) noexcept {
+    while (c && c->scheduler_ != &home) c = c->following_;
     next = c;
   }
 
@@ -55,15 +55,15 @@ struct task_scope::notice : work_item {
   // All guarded by the scope's mutex. A notice that is still on its way when a stop is taken back
   // and requested again serves the second request: it cannot be in a run queue twice.
   std::size_t tasks = 0;
-  bool on_its_way = false;
+  bool is_posted = false;
   bool begins = false;      // with the first task, whatever `next` is
   context* next = nullptr;  // whose wait is to be ended
 };
 
-void task_scope::run_notice(work_item& item) noexcept {
-  auto& self = static_cast<notice&>(item);
+void task_scope::run_stop_notice(work_item& item) noexcept {
+  auto& self = static_cast<stop_notice&>(item);
   scheduler& where = self.home;
-  if (self.scope.cancel_some_waits(self)) {
+  if (self.scope.cancel_wait_batch(self)) {
     where.post(self);
   } else {
     self.scope.release();  // the last access: the scope may be gone now
@@ -71,20 +71,21 @@ void task_scope::run_notice(work_item& item) noexcept {
   }
 }
 
-void task_scope::drop_notice(work_item& item) noexcept {
-  auto& self = static_cast<notice&>(item);
+void task_scope::drop_stop_notice(work_item& item) noexcept {
+  auto& self = static_cast<stop_notice&>(item);
   scheduler& where = self.home;
   {
     const detail::thread_lock lock(self.scope.mutex_);
-    self.on_its_way = false;
+    self.is_posted = false;
     self.next = nullptr;
   }
   self.scope.release();
   where.release();
 }
 
-bool task_scope::owns_notice(const work_item& item) const noexcept {
-  return item.run_ == &task_scope::run_notice && &static_cast<const notice&>(item).scope == this;
+bool task_scope::owns_stop_notice(const work_item& item) const noexcept {
+  return item.run_ == &task_scope::run_stop_notice &&
+         &static_cast<const stop_notice&>(item).scope == this;
 }
 
 // A stop of the scope that owns the parent task is a stop of this scope.
@@ -123,9 +124,9 @@ bool task_scope::request_scope_stop() noexcept {
     const detail::thread_lock lock(mutex_);
     // release: pairs with stop_requested().
     if (stopped_.exchange(true, std::memory_order_acq_rel)) return false;
-    for (const auto& n : notices_) {
+    for (const auto& n : stop_notices_) {
       n->begins = true;
-      if (n->tasks == 0 || std::exchange(n->on_its_way, true)) continue;
+      if (n->tasks == 0 || std::exchange(n->is_posted, true)) continue;
       ++held_;
       n->home.hold();  // until the notice has come: the tasks may end before it is posted
       notices.push_back(*n);
@@ -138,7 +139,7 @@ bool task_scope::request_scope_stop() noexcept {
     const detail::preemption_hook::disabled while_callbacks_run;
     source.request_stop();
   }
-  while (work_item* item = notices.pop_front()) static_cast<notice*>(item)->home.post(*item);
+  while (work_item* item = notices.pop_front()) static_cast<stop_notice*>(item)->home.post(*item);
   while (work_item* item = satisfied.pop_front()) static_cast<wait*>(item)->wake();
   release();
   return true;
@@ -152,33 +153,33 @@ void task_scope::reset_stop() {
 
 namespace {
 
-// Asks for the two cache lines from `place` on. What a stop touches of 100,000 tasks is in no
+// Asks for the two cache lines from `address` on. What a stop touches of 100,000 tasks is in no
 // cache, and each task says only when it is read where to find the next.
-void prefetch(const void* place) noexcept {
-  __builtin_prefetch(place);
-  __builtin_prefetch(static_cast<const char*>(place) + 64);
+void prefetch(const void* address) noexcept {
+  __builtin_prefetch(address);
+  __builtin_prefetch(static_cast<const char*>(address) + 64);
 }
 
 }  // namespace
 
 // True: there are more.
-bool task_scope::cancel_some_waits(notice& n) noexcept {
+bool task_scope::cancel_wait_batch(stop_notice& n) noexcept {
   // Tasks of this scheduler end on this thread only, so their waits stay while the lock is let go.
   std::array<wait*, 64> waits;
   std::size_t count = 0;
   bool more = false;
   {
     const detail::thread_lock lock(mutex_);
-    if (std::exchange(n.begins, false)) n.go_on_at(children_);
+    if (std::exchange(n.begins, false)) n.set_next(children_);
     if (!stopped_.load(std::memory_order_relaxed)) n.next = nullptr;  // taken back meanwhile
-    for (; n.next && count < waits.size(); n.go_on_at(n.next->following_)) {
+    for (; n.next && count < waits.size(); n.set_next(n.next->following_)) {
       wait* const w = n.next->waiting();
       if (!w) continue;
       prefetch(w);
       prefetch(n.next->body_.address());
       waits[count++] = w;
     }
-    more = n.on_its_way = n.next != nullptr;
+    more = n.is_posted = n.next != nullptr;
   }
   for (std::size_t i = 0; i < count; ++i) waits[i]->what().cancel(*waits[i]);
   return more;
@@ -186,14 +187,14 @@ bool task_scope::cancel_some_waits(notice& n) noexcept {
 
 // ------------------------------------------------------------------------- tasks, begin and end
 
-inline task_scope::notice* task_scope::find_notice(const scheduler& s) const noexcept {
-  for (const auto& n : notices_) {
+inline task_scope::stop_notice* task_scope::find_stop_notice(const scheduler& s) const noexcept {
+  for (const auto& n : stop_notices_) {
     if (&n->home == &s) return n.get();
   }
   return nullptr;
 }
 
-inline void task_scope::add_child(context& c, notice& n) noexcept {
+inline void task_scope::add_child(context& c, stop_notice& n) noexcept {
   ++tasks_;
   ++n.tasks;
   c.index_ = ++spawned_;
@@ -205,23 +206,23 @@ inline void task_scope::add_child(context& c, notice& n) noexcept {
 // False: a stop could not reach the task's scheduler yet.
 inline bool task_scope::add_if_known(context& c) noexcept {
   const detail::thread_lock lock(mutex_);
-  notice* const n = find_notice(*c.home_);
+  stop_notice* const n = find_stop_notice(*c.scheduler_);
   if (n) add_child(c, *n);
   return n != nullptr;
 }
 
-void task_scope::add_with_notice(context& c) {
-  auto fresh = std::make_unique<notice>(*this, *c.home_);
+void task_scope::add_with_stop_notice(context& c) {
+  auto fresh = std::make_unique<stop_notice>(*this, *c.scheduler_);
   const detail::thread_lock lock(mutex_);
-  notice* n = find_notice(*c.home_);  // two threads may have come here
-  if (!n) n = notices_.emplace_back(std::move(fresh)).get();
+  stop_notice* n = find_stop_notice(*c.scheduler_);  // two threads may have come here
+  if (!n) n = stop_notices_.emplace_back(std::move(fresh)).get();
   add_child(c, *n);
 }
 
 bool task_scope::has_task_on(const scheduler& s) const noexcept {
   const detail::thread_lock lock(mutex_);
   for (const context* c = children_; c; c = c->following_) {
-    if (c->home_ == &s) return true;
+    if (c->scheduler_ == &s) return true;
   }
   return false;
 }
@@ -235,7 +236,7 @@ void task_scope::spawn_on(scheduler& s, task<void> t, std::string_view name,
   child->run_ = here ? &task_scope::start : &task_scope::start_from_elsewhere;
   child->body_ = t.handle_;
   t.handle_.promise().root_in(*child);
-  if (!add_if_known(*child)) add_with_notice(*child);
+  if (!add_if_known(*child)) add_with_stop_notice(*child);
   static_cast<void>(t.release());
   if (here) {
     s.task_started();
@@ -248,12 +249,12 @@ void task_scope::spawn_on(scheduler& s, task<void> t, std::string_view name,
 void task_scope::start(work_item& item) noexcept {
   auto& self = static_cast<context&>(item);
   self.set_started();
-  self.home_->resume(self.body_, &self);
+  self.scheduler_->resume(self.body_, &self);
 }
 
 // The spawn could count it for the driver only.
 void task_scope::start_from_elsewhere(work_item& item) noexcept {
-  scheduler& home = *static_cast<context&>(item).home_;
+  scheduler& home = *static_cast<context&>(item).scheduler_;
   home.task_started();
   home.work_finished();
   start(item);
@@ -265,7 +266,7 @@ void scheduler::finish_ended() noexcept { task_scope::finish(*std::exchange(ende
 inline void task_scope::leave_now(context& c, std::exception_ptr error) noexcept {
   const std::unique_ptr<context> self(&c);
   task_scope& scope = *self->scope_;
-  scheduler& home = *self->home_;
+  scheduler& home = *self->scheduler_;
   if (error) [[unlikely]]
     scope.task_failed(std::move(error));
   work_list satisfied;
@@ -273,9 +274,9 @@ inline void task_scope::leave_now(context& c, std::exception_ptr error) noexcept
     const detail::thread_lock lock(scope.mutex_);
     (self->previous_ ? self->previous_->following_ : scope.children_) = self->following_;
     if (self->following_) self->following_->previous_ = self->previous_;
-    notice& n = *scope.find_notice(home);
+    stop_notice& n = *scope.find_stop_notice(home);
     --n.tasks;
-    if (n.next == self.get()) n.go_on_at(self->following_);
+    if (n.next == self.get()) n.set_next(self->following_);
     if (--scope.tasks_ == 0) satisfied = scope.take_satisfied();
   }  // the last access: the scope may be gone now
   while (work_item* w = satisfied.pop_front()) static_cast<wait*>(w)->wake();
@@ -324,7 +325,7 @@ void task_scope::release() noexcept {
 
 // ------------------------------------------------------------------------- waiting for a condition
 
-bool task_scope::holds(unsigned conditions) const noexcept {
+bool task_scope::is_satisfied(unsigned conditions) const noexcept {
   return ((conditions & idle) != 0 && tasks_ == 0 && held_ == 0) ||
          ((conditions & stopped) != 0 && stopped_.load(std::memory_order_relaxed));
 }
@@ -339,7 +340,7 @@ work_list task_scope::take_satisfied() noexcept {
   work_list satisfied;
   for (condition_wait* w = waiters_; w != nullptr;) {
     condition_wait* const following = w->following_;
-    if (holds(w->conditions_)) {
+    if (is_satisfied(w->conditions_)) {
       unlink(*w);
       if (w->claim()) satisfied.push_back(*w);
     }
@@ -357,8 +358,8 @@ bool task_scope::block_until(unsigned conditions, time_point deadline,
                              const std::source_location& where) {
   LEAT_ASSERT(scheduler::current() == nullptr,
               "a blocking wait on a scheduler's own thread: co_await it instead");
-  if ((conditions & idle) != 0 && detail::thread_place::current_id().scope == number_) {
-    throw condition_wait::waits_for_itself(*this, "a thread");
+  if ((conditions & idle) != 0 && detail::thread_record::current_id().scope == number_) {
+    throw condition_wait::self_join_error(*this, "a thread");
   }
   struct sleeper : condition_wait {
     using condition_wait::condition_wait;
@@ -368,10 +369,10 @@ bool task_scope::block_until(unsigned conditions, time_point deadline,
   self.run_ = [](work_item& item) noexcept { static_cast<sleeper&>(item).parker.unpark(); };
   {
     const detail::thread_lock lock(mutex_);
-    if (holds(conditions)) return true;
+    if (is_satisfied(conditions)) return true;
     self.link_into_scope();
   }
-  const detail::thread_place::blocked here(self);
+  const detail::thread_record::blocked here(self);
   if (self.parker.park_until(deadline)) return true;
   {
     const detail::thread_lock lock(mutex_);
@@ -387,7 +388,7 @@ bool task_scope::block_until(unsigned conditions, time_point deadline,
 void task_scope::when_idle(condition_wait& w) noexcept {
   {
     const detail::thread_lock lock(mutex_);
-    if (!holds(idle)) {
+    if (!is_satisfied(idle)) {
       w.link_into_scope();
       return;
     }

@@ -5,8 +5,8 @@
 namespace leat {
 
 void wait::attach(std::coroutine_handle<> h) noexcept {
-  home_ = scheduler::current();
-  LEAT_ASSERT(home_ != nullptr,
+  scheduler_ = scheduler::current();
+  LEAT_ASSERT(scheduler_ != nullptr,
               "a leat operation was awaited outside a scheduler: spawn the coroutine on one");
   handle_ = h;
   run_ = &wait::resume;
@@ -15,7 +15,7 @@ void wait::attach(std::coroutine_handle<> h) noexcept {
 void wait::resume(work_item& item) noexcept {
   auto& self = static_cast<wait&>(item);
   self.end_wait();
-  self.home_->resume(self.handle_, self.context_);
+  self.scheduler_->resume(self.handle_, self.context_);
 }
 
 }  // namespace leat

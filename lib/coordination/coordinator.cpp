@@ -24,8 +24,8 @@ struct coordinator::thread_entry {
       : place(std::in_place, id, std::move(name), own_stop.stop_possible()),
         stop(std::move(own_stop)) {}
 
-  std::optional<detail::thread_place> place;  // until it ends
-  std::stop_source stop;                      // of a thread that was started elsewhere
+  std::optional<detail::thread_record> place;  // until it ends
+  std::stop_source stop;                       // of a thread that was started elsewhere
   std::atomic<bool> ended{false};
   std::jthread thread;  // last: it uses the others
 };
@@ -170,7 +170,7 @@ void coordinator::add_thread(std::string name, std::stop_source stop,
       e.thread = std::jthread([this, &e, round = get_stop_token(), body = std::move(body)] {
         std::exception_ptr error;
         try {
-          const detail::thread_place::occupied here(*e.place, round);
+          const detail::thread_record::current here(*e.place, round);
           body(round);
         } catch (...) {
           error = std::current_exception();
@@ -321,7 +321,7 @@ void coordinator::wait_join(const join_options& options, std::source_location wh
 
 // An error that names those who are left after the grace; null when nobody is, or may be.
 std::exception_ptr coordinator::stragglers_of(const join_options& options) const {
-  std::string who = detail::where_all_are_of(*this);
+  std::string who = detail::describe_live_tasks(*this);
   if (who.empty()) return nullptr;  // they have ended while they were asked
   who.pop_back();                   // the end of the last line
   const std::string text = (name().empty() ? "a coordinator" : "coordinator '" + name() + "'") +

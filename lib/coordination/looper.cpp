@@ -38,7 +38,7 @@ task<void> run_body(const std::function<task<void>()>& body, const looper_option
   schedule due(home.now(), options);
   while (!co_await this_task::stop_requested()) {
     task<void> one_call = body();
-    co_await detail::unseen<void>{std::move(one_call)};
+    co_await detail::untraced<void>{std::move(one_call)};
     due.called(home.now());
     if (due.next() > home.now()) {
       co_await sleep_until(due.next());
@@ -53,7 +53,7 @@ task<void> run_loop(std::function<task<void>()> body, looper_options options) {
   std::exception_ptr error;
   try {
     task<void> calls = run_body(body, options);
-    co_await detail::unseen<void>{std::move(calls)};
+    co_await detail::untraced<void>{std::move(calls)};
   } catch (...) {
     error = std::current_exception();
   }

@@ -84,7 +84,7 @@ task<void> queue_run_state::repeat(const producer& p, bool& first) {
       break;
     }
     task<bool> step = p.step();
-    more = co_await unseen<bool>{std::move(step)};
+    more = co_await untraced<bool>{std::move(step)};
     if (std::exchange(first, false)) count_first_enqueue();
   }
 }
@@ -94,7 +94,7 @@ task<void> queue_run_state::produce(std::shared_ptr<queue_run_state> self, const
   bool first = true;
   try {
     task<void> steps = self->repeat(p, first);
-    co_await unseen<void>{std::move(steps)};
+    co_await untraced<void>{std::move(steps)};
   } catch (...) {
     error = std::current_exception();
     if (first) self->first_enqueues.fail(error);

@@ -26,10 +26,10 @@ void queue_sleeper::sleep(const wait_limit* limit) {
     outcome_ = queue_outcome::cancelled;
     return;
   }
-  const thread_place::blocked here(*this);
+  const thread_record::blocked here(*this);
   if (queue_.begin(*this)) return;
   // Which a stop made meanwhile calls at once.
-  const std::stop_callback of_thread(thread_place::stop_token(), stop{this});
+  const std::stop_callback of_thread(thread_record::stop_token(), stop{this});
   const std::stop_callback of_limit(limit ? limit->stop() : std::stop_token(), stop{this});
   if (parker_.park_until(limit ? limit->deadline() : no_deadline)) return;
   if (queue_.abandon(*this)) {

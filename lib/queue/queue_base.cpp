@@ -75,7 +75,7 @@ void queue_base::leave_line(detail::queue_waiter& w, detail::queue_outcome outco
   remove(w);
   if (w.role_ == detail::queue_waiter::role::close) return;
   w.outcome_ = outcome;
-  if (w.is_push() && w.home_ && w.home_ != scheduler::current()) held_back_ = true;
+  if (w.is_push() && w.scheduler_ && w.scheduler_ != scheduler::current()) held_back_ = true;
   woken.push_back(w);
 }
 
@@ -205,7 +205,7 @@ namespace {
 
 task_id running_task() noexcept {
   const context* const c = scheduler::current_task();
-  return c ? c->id() : detail::thread_place::current_id();
+  return c ? c->id() : detail::thread_record::current_id();
 }
 
 }  // namespace
@@ -225,7 +225,7 @@ void queue_base::admit(detail::queue_waiter& push) noexcept {
   --entering_;
   pushers_.remove(push);
   push.set_done();
-  if (push.home_ && push.home_ != scheduler::current()) held_back_ = true;
+  if (push.scheduler_ && push.scheduler_ != scheduler::current()) held_back_ = true;
   if (pushers_.empty()) settle();
 }
 

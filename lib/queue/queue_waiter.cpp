@@ -52,21 +52,21 @@ void queue_waiter::inspect(const wait& w, wait_object& object) {
 
 const context* queue_waiter::waiting_task() const noexcept {
   if (!selected_) return context_;
-  return static_cast<const selected_queue_waiter&>(*this).selection_.task();
+  return static_cast<const selected_queue_waiter&>(*this).select_state_.task();
 }
 
 task_id queue_waiter::other_task() const noexcept {
   const context* const c = waiting_task();
-  return c ? c->id() : thread_place::id_if_blocked_on(*this);
+  return c ? c->id() : thread_record::id_if_blocked_on(*this);
 }
 
 selected_queue_waiter::selected_queue_waiter(queue_base& queue, role r, void* items,
-                                             std::size_t count, selection& s, int index,
+                                             std::size_t count, select_state& s, int index,
                                              const std::source_location& where) noexcept
-    : queue_waiter(queue, r, items, count, where), selection_(s), index_(index) {
+    : queue_waiter(queue, r, items, count, where), select_state_(s), index_(index) {
   selected_ = true;
   run_ = [](work_item& item) noexcept {
-    static_cast<selected_queue_waiter&>(item).selection_.wake();
+    static_cast<selected_queue_waiter&>(item).select_state_.wake();
   };
 }
 
@@ -89,9 +89,9 @@ queue_operation queue_waiter::operation() const noexcept {
   return o;
 }
 
-bool queue_waiter::claim_selection() noexcept {
+bool queue_waiter::claim_select() noexcept {
   auto& self = static_cast<selected_queue_waiter&>(*this);
-  return self.selection_.claim(self.index_);
+  return self.select_state_.claim(self.index_);
 }
 
 std::error_code queue_waiter::code_of_outcome() const noexcept {

@@ -21,7 +21,7 @@ constexpr std::chrono::seconds wall_clock_begin{946'684'800};
 
 virtual_scheduler::~virtual_scheduler() {
   give_back_pool();
-  end_inquiries();
+  answer_dump_queries();
 }
 
 wall_time_point virtual_scheduler::wall_time() const noexcept {
@@ -95,7 +95,7 @@ void virtual_scheduler::run_to_end() {
 }
 
 std::string virtual_scheduler::where_everyone_is() const {
-  return leat::detail::where_everyone_is(live_tasks(), {this});
+  return leat::detail::describe_live_tasks(live_tasks(), {this});
 }
 
 // Ends the tasks that are stuck, so that the process can go on with the next test.
@@ -111,7 +111,7 @@ void virtual_scheduler::unwind(const std::string& dump) {
     }
   };
   // Each round reaches the owners that came into being while the last one was unwound.
-  while (live_tasks() > 0 && leat::detail::scope_registry::stop_scopes_of(*this)) run();
+  while (live_tasks() > 0 && leat::detail::scope_registry::stop_scopes_on(*this)) run();
   if (live_tasks() == 0) return;
   std::fprintf(stderr, "leat: deadlock, and a request to stop did not end it: %s", dump.c_str());
   std::abort();

@@ -341,7 +341,7 @@ TEST_CASE("scheduler: the time of a turn stands still within it", "[core]") {
 struct noting_wait : leat::wait {
   noting_wait(leat::scheduler& s, int& n) noexcept
       : wait(nothing, std::source_location::current()), woken(n) {
-    home_ = &s;
+    scheduler_ = &s;
     run_ = [](work_item& i) noexcept { ++static_cast<noting_wait&>(i).woken; };
   }
   static inline const kind nothing{"wait", [](wait&) noexcept {},

@@ -142,10 +142,10 @@ LEAT_TEST("coordinator: a group that has outlived its maker makes no join late",
   }(left_behind, q));
   co_await leat::this_task::yield();
   co_await leat::this_task::yield();
-  of_nobody = leat::detail::where_all_are_of(c);
+  of_nobody = leat::detail::describe_live_tasks(c);
   c.spawn([](task_group& group) -> task<void> { co_await group.join(); }(*left_behind), "joiner");
   co_await leat::this_task::yield();
-  of_one = leat::detail::where_all_are_of(c);
+  of_one = leat::detail::describe_live_tasks(c);
   q.close();
   co_await c.join();
   INFO(of_one);

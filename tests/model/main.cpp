@@ -149,7 +149,7 @@ void assertion_failed(const char*, const char* sentence, const char* file, int l
 }
 
 // No dump asks the schedulers of the model.
-bool detail::is_inquiry(const work_item&) noexcept { return false; }
+bool detail::is_dump_query(const work_item&) noexcept { return false; }
 
 void detail::live_queue::add() noexcept {}
 void detail::live_queue::remove() noexcept {}

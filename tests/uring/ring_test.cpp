@@ -40,13 +40,13 @@ using op = file_request::operation;
 // Many requests at a time, and the wait for all of them.
 class burst {
  public:
-  explicit burst(leat::scheduler& home) : home_(home) {}
+  explicit burst(leat::scheduler& home) : scheduler_(home) {}
 
   file_request& add() {
     requests_.push_back(std::make_unique<counted>());
     counted& r = *requests_.back();
     r.self = this;
-    r.home = &home_;
+    r.home = &scheduler_;
     r.run_ = [](leat::work_item& item) noexcept {
       auto& self = static_cast<counted&>(static_cast<file_request&>(item));
       --self.self->under_way_;
@@ -71,7 +71,7 @@ class burst {
     burst* self = nullptr;
   };
 
-  leat::scheduler& home_;
+  leat::scheduler& scheduler_;
   std::vector<std::unique_ptr<counted>> requests_;
   std::size_t under_way_ = 0;
 };

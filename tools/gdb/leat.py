@@ -222,25 +222,25 @@ def describe_read(wait, _now):
 
 
 def describe_select(wait, now):
-    selection = as_type(wait.address, 'leat::detail::selection')
-    name = symbol_at(selection['describe_all_']).rsplit('::describe_all', 1)[0]
-    arms = as_type(wait.address, name)['arms_']
+    select_state = as_type(wait.address, 'leat::detail::select_state')
+    name = symbol_at(select_state['describe_all_']).rsplit('::describe_all', 1)[0]
+    branches = as_type(wait.address, name)['branches_']
     words = []
-    for field in arms.type.fields():
+    for field in branches.type.fields():
         if field.is_base_class:
-            words.append(describe_arm(arms[field], now))
+            words.append(describe_branch(branches[field], now))
     return ', or '.join(words)
 
 
-def describe_arm(numbered, now):
-    arm = numbered[numbered.type.fields()[0]]
-    names = [f.name for f in arm.type.fields()]
+def describe_branch(indexed, now):
+    branch = indexed[indexed.type.fields()[0]]
+    names = [f.name for f in branch.type.fields()]
     if 'waiter_' in names:
-        wait = arm['waiter_'].cast(gdb.lookup_type('leat::wait'))
-    elif 'queue_' not in names and 'selection_' in names:
+        wait = branch['waiter_'].cast(gdb.lookup_type('leat::wait'))
+    elif 'queue_' not in names and 'select_state_' in names:
         return 'a timer'
     else:
-        wait = referred(arm['operation_']).cast(gdb.lookup_type('leat::wait'))
+        wait = referred(branch['operation_']).cast(gdb.lookup_type('leat::wait'))
     return f'{verb_of(wait)} {words_of(wait, now)}'
 
 
@@ -251,7 +251,7 @@ DESCRIBERS = [
     (re.compile(r'sleep_wait::sleep_kind'), describe_sleep),
     (re.compile(r'file_operation::file_kind'), describe_file),
     (re.compile(r'read_wait::read_kind'), describe_read),
-    (re.compile(r'selection::select_kind'), describe_select),
+    (re.compile(r'select_state::select_kind'), describe_select),
     (re.compile(r'foreign_kind'), lambda wait, now: 'a foreign operation'),
     (re.compile(r'yield_kind'), lambda wait, now: ''),
 ]
@@ -315,7 +315,7 @@ class Task:
     def __init__(self, context):
         self.context = context
         self.id = (int(context['scope_'].dereference()['number_']), int(context['index_']))
-        self.home = context['home_'].dereference()
+        self.home = context['scheduler_'].dereference()
         name = unsigned(int(context['name_'].address))  # a std::unique_ptr
         self.name = (c_string(name) if name else '') or \
             f'task spawned at {Place(context["spawned_at_"])}'
@@ -334,12 +334,12 @@ class Task:
         else:
             lines.append('running or ready to run')
         promise = self.context['innermost_']
-        while int(promise) and int(promise['by_']):
-            where = Place(promise['by_']['where'])
+        while int(promise) and int(promise['awaiter_link_']):
+            where = Place(promise['awaiter_link_']['where'])
             if where.line and not where.same_as(told):
                 lines.append(f'awaited at {where}')
                 told = where
-            promise = promise['by_']['parent'].address
+            promise = promise['awaiter_link_']['parent'].address
         self.lines = lines
 
 
@@ -409,8 +409,8 @@ class Queue:
         selected = boolean(w['selected_'])
         context = w['context_']
         if selected:
-            arm = as_type(w.address, 'leat::detail::selected_queue_waiter')
-            context = referred(arm['selection_'])['context_']
+            branch = as_type(w.address, 'leat::detail::selected_queue_waiter')
+            context = referred(branch['select_state_'])['context_']
         if int(context):
             return next((t.name for t in process.tasks()
                          if int(t.context.address) == int(context)), 'a task')

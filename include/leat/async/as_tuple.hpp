@@ -20,7 +20,7 @@ namespace detail {
 /// What as_tuple() takes: an operation that can tell how it ended without an exception. It does so
 /// in await_tuple(), which stands in for await_resume().
 template <class Operation>
-concept tells_its_error = requires(Operation& o) {
+concept tuple_awaitable = requires(Operation& o) {
   { o.await_tuple() } noexcept;
 };
 
@@ -48,7 +48,7 @@ class [[nodiscard]] as_tuple_awaiter {
     try {
       return operation_.await_ready();
     } catch (...) {
-      refuse();
+      store_error();
       return true;
     }
   }
@@ -62,20 +62,20 @@ class [[nodiscard]] as_tuple_awaiter {
         return operation_.await_suspend(h);
       }
     } catch (...) {
-      refuse();
+      store_error();
       return false;
     }
   }
 
   result_type await_resume() noexcept {
-    return refused_ ? failed_with<result_type>(refused_) : operation_.await_tuple();
+    return begin_error_ ? failed_with<result_type>(begin_error_) : operation_.await_tuple();
   }
 
  private:
-  void refuse() noexcept { refused_ = to_error_code(std::current_exception()); }
+  void store_error() noexcept { begin_error_ = to_error_code(std::current_exception()); }
 
   Operation operation_;
-  std::error_code refused_;  // of an operation that could not begin
+  std::error_code begin_error_;  // of an operation that could not begin
 };
 
 /// A task to be awaited for as_tuple(): in a leat task through its promise.
@@ -133,7 +133,7 @@ as_tuple_awaiter<child_awaiter<U>> promise_common<T>::await_transform(
 /// Cancellation, thread safety: those of the operation.
 /// Cost:          the operation's. An exception costs some 10,000 instructions, this none of them:
 ///                it is for loops of which many are stopped together.
-template <detail::tells_its_error Operation>
+template <detail::tuple_awaitable Operation>
 [[nodiscard]] auto as_tuple(Operation&& operation) noexcept {
   static_assert(!std::is_lvalue_reference_v<Operation>,
                 "as_tuple() takes over the operation: write std::move(operation)");

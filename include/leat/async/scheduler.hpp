@@ -173,7 +173,7 @@ class scheduler {
   }
   void release() noexcept {
     work_finished();
-    // The last access. release: see end_inquiries().
+    // The last access. release: see answer_dump_queries().
     holds_.fetch_sub(1, std::memory_order_release);
   }
 
@@ -221,7 +221,7 @@ class scheduler {
   /// Answers the dumps that ask about this scheduler, and waits until none of them uses it any
   /// more. A driver calls this first when it is destroyed, on the thread that destroys it, while
   /// wake() and work_finished() still work. Cost: one load if no dump is under way.
-  void end_inquiries() noexcept;
+  void answer_dump_queries() noexcept;
 
   /// Asks the driver to call run_ready() soon. Called from any thread, once for each burst.
   virtual void wake() noexcept = 0;
@@ -280,7 +280,7 @@ class scheduler {
   void expire_timers();
   void flush_wakeups_now() noexcept;
   void finish_ended() noexcept;  // in task_scope.cpp
-  [[nodiscard]] bool destroy_some_tasks(std::string_view what) noexcept;
+  [[nodiscard]] bool destroy_task_batch(std::string_view what) noexcept;
 
   static constinit thread_local scheduler* current_
 #if defined(__GNUC__)

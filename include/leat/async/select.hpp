@@ -36,10 +36,10 @@ namespace detail {
 
 // How a limit ends an operation: the end of a sleep, or a stop.
 template <class End>
-inline constexpr errc code_of_end = errc::deadline_exceeded;
+inline constexpr errc limit_error_code = errc::deadline_exceeded;
 template <>
-inline constexpr errc code_of_end<stop_wait> = errc::cancelled;
-[[nodiscard, gnu::cold]] failure ended_by(errc end, const std::string& what);
+inline constexpr errc limit_error_code<stop_wait> = errc::cancelled;
+[[nodiscard, gnu::cold]] failure limit_error(errc end, const std::string& what);
 
 template <class First, class... Others>
 const std::source_location& first_location(const First& first, const Others&...) noexcept {
@@ -47,48 +47,51 @@ const std::source_location& first_location(const First& first, const Others&...)
 }
 
 template <class Operation>
-using arm_result = decltype(std::declval<arm<Operation>&>().result());
+using branch_result = decltype(std::declval<select_branch<Operation>&>().result());
 
 template <std::size_t I, class Operation>
-struct numbered_arm : arm<Operation> {
+struct indexed_branch : select_branch<Operation> {
   template <class From>
-  numbered_arm(From&& from, selection& s)
-      : arm<Operation>(std::move(from), s, static_cast<int>(I)) {}
+  indexed_branch(From&& from, select_state& s)
+      : select_branch<Operation>(std::move(from), s, static_cast<int>(I)) {}
 };
 
 template <class Indices, class... Operations>
-struct arms;
+struct select_branches;
 template <std::size_t... I, class... Operations>
-struct arms<std::index_sequence<I...>, Operations...> : numbered_arm<I, Operations>... {
-  explicit arms(selection& s, Operations&&... operations)
-      : numbered_arm<I, Operations>(std::move(operations), s)... {}
-  arms(selection& s, arms&& unstarted)
-      : numbered_arm<I, Operations>(static_cast<numbered_arm<I, Operations>&&>(unstarted), s)... {}
+struct select_branches<std::index_sequence<I...>, Operations...>
+    : indexed_branch<I, Operations>... {
+  explicit select_branches(select_state& s, Operations&&... operations)
+      : indexed_branch<I, Operations>(std::move(operations), s)... {}
+  select_branches(select_state& s, select_branches&& unstarted)
+      : indexed_branch<I, Operations>(static_cast<indexed_branch<I, Operations>&&>(unstarted),
+                                      s)... {}
 
-  // Calls f with each arm and its number until it says true.
+  // Calls f with each branch and its number until it says true.
   template <class F>
   bool any(F&& f) {
-    return (f(static_cast<numbered_arm<I, Operations>&>(*this),
+    return (f(static_cast<indexed_branch<I, Operations>&>(*this),
               std::integral_constant<std::size_t, I>()) ||
             ...);
   }
   void describe(std::ostream& out) const {
     ((out << (I == 0 ? "" : ", or "),
-      static_cast<const numbered_arm<I, Operations>&>(*this).describe(out)),
+      static_cast<const indexed_branch<I, Operations>&>(*this).describe(out)),
      ...);
   }
 };
 
 /// Awaits the first of several operations; see select(). Movable until it is awaited.
 template <class... Operations>
-class [[nodiscard]] select_awaiter final : public selection {
+class [[nodiscard]] select_awaiter final : public select_state {
  public:
-  using result_type = std::variant<arm_result<Operations>...>;
+  using result_type = std::variant<branch_result<Operations>...>;
 
   explicit select_awaiter(const std::source_location& where, Operations&&... operations)
-      : selection(&describe_all, where), arms_(*this, std::move(operations)...) {}
+      : select_state(&describe_all, where), branches_(*this, std::move(operations)...) {}
   select_awaiter(select_awaiter&& unstarted) noexcept
-      : selection(&describe_all, unstarted.where()), arms_(*this, std::move(unstarted.arms_)) {
+      : select_state(&describe_all, unstarted.where()),
+        branches_(*this, std::move(unstarted.branches_)) {
     LEAT_ASSERT(unstarted.winner() == nobody && !unstarted.suspended_,
                 "a select that was awaited was moved");
   }
@@ -105,8 +108,8 @@ class [[nodiscard]] select_awaiter final : public selection {
 
   bool await_ready() {
     const bool stopped = task_ && task_->stop_requested();
-    const bool done = arms_.any([&](auto& a, auto index) {
-      return (!stopped || asks_for_nothing(a)) && a.try_now() && claim(static_cast<int>(index()));
+    const bool done = branches_.any([&](auto& a, auto index) {
+      return (!stopped || is_empty_operation(a)) && a.try_now() && claim(static_cast<int>(index()));
     });
     // For good: what is not tried has no memory for a wait either.
     if (stopped && !done) return claim(stop);
@@ -141,23 +144,23 @@ class [[nodiscard]] select_awaiter final : public selection {
                                  [this] { return result(); });
   }
 
-  /// For one whose last operation may be done in part: that, when all is over. `others` is the code
-  /// with which the other operations end it.
-  auto& last_of_all(std::error_code others) {
+  /// For one whose last operation may be done in part: that, when all is over. `limit_code` is the
+  /// code with which the other operations end it.
+  auto& finish_partial(std::error_code limit_code) {
     end();
     if (begin_error_) std::rethrow_exception(begin_error_);
     constexpr std::size_t index = sizeof...(Operations) - 1;
     using operation = std::tuple_element_t<index, std::tuple<Operations...>>;
-    auto& last = static_cast<numbered_arm<index, operation>&>(arms_);
-    if (winner() == stop) others = make_error_code(errc::cancelled);
-    if (winner() != static_cast<int>(index)) last.interrupt(others);
+    auto& last = static_cast<indexed_branch<index, operation>&>(branches_);
+    if (winner() == stop) limit_code = make_error_code(errc::cancelled);
+    if (winner() != static_cast<int>(index)) last.interrupt(limit_code);
     return last;
   }
 
   /// What is waited for, in words.
   [[nodiscard]] std::string text() const {
     std::ostringstream out;
-    arms_.describe(out);
+    branches_.describe(out);
     return std::move(out).str();
   }
 
@@ -166,7 +169,7 @@ class [[nodiscard]] select_awaiter final : public selection {
   bool begin() noexcept {
     bool here = false;
     try {
-      arms_.any([&](auto& a, auto) {
+      branches_.any([&](auto& a, auto) {
         here = a.begin();
         return here || winner() != nobody;
       });
@@ -181,7 +184,7 @@ class [[nodiscard]] select_awaiter final : public selection {
   // The coroutine is destroyed with its scheduler after an operation has won.
   [[gnu::cold]] void undo() noexcept {
     take_wakeup_back();
-    arms_.any([this](auto& a, auto index) {
+    branches_.any([this](auto& a, auto index) {
       if (static_cast<int>(index()) != winner()) return false;
       if constexpr (requires { a.undo(); }) a.undo();
       return true;
@@ -191,7 +194,7 @@ class [[nodiscard]] select_awaiter final : public selection {
   // Those who have lost wait no more.
   void end() noexcept {
     suspended_ = false;
-    arms_.any([this](auto& a, auto index) {
+    branches_.any([this](auto& a, auto index) {
       if (static_cast<int>(index()) != winner()) a.withdraw();
       return false;
     });
@@ -199,23 +202,23 @@ class [[nodiscard]] select_awaiter final : public selection {
 
   result_type result() {
     if (begin_error_) std::rethrow_exception(begin_error_);
-    std::optional<result_type> given;
-    arms_.any([&](auto& a, auto index) {
+    std::optional<result_type> won;
+    branches_.any([&](auto& a, auto index) {
       if (static_cast<int>(index()) != winner()) return false;
-      given.emplace(std::in_place_index<index()>, a.result());
+      won.emplace(std::in_place_index<index()>, a.result());
       return true;
     });
-    return std::move(*given);
+    return std::move(*won);
   }
 
-  static void describe_all(const selection& s, std::ostream& out) {
-    static_cast<const select_awaiter&>(s).arms_.describe(out);
+  static void describe_all(const select_state& s, std::ostream& out) {
+    static_cast<const select_awaiter&>(s).branches_.describe(out);
   }
 
   context* task_ = nullptr;
   bool suspended_ = false;
   std::exception_ptr begin_error_;
-  arms<std::index_sequence_for<Operations...>, Operations...> arms_;
+  select_branches<std::index_sequence_for<Operations...>, Operations...> branches_;
 };
 
 /// Awaits an operation, or what ends the waiting for it; see with_timeout() and with_stop().
@@ -234,15 +237,15 @@ class [[nodiscard]] limited_awaiter {
   bool await_suspend(std::coroutine_handle<> h) { return select_.await_suspend(h); }
   auto await_resume() {
     auto result = select_.await_resume();
-    if (result.index() == 1) throw ended_by(code_of_end<End>, select_.text());
-    if constexpr (!std::is_same_v<arm_result<Operation>, std::monostate>) {
+    if (result.index() == 1) throw limit_error(limit_error_code<End>, select_.text());
+    if constexpr (!std::is_same_v<branch_result<Operation>, std::monostate>) {
       return std::get<0>(std::move(result));
     }
   }
   auto await_tuple() noexcept {
     auto [ec, result] = select_.await_tuple();
-    if (!ec && result.index() == 1) ec = make_error_code(code_of_end<End>);
-    using value = arm_result<Operation>;
+    if (!ec && result.index() == 1) ec = make_error_code(limit_error_code<End>);
+    using value = branch_result<Operation>;
     if constexpr (std::is_same_v<value, std::monostate>) {
       return result_tuple<void>(ec);
     } else {
@@ -259,7 +262,7 @@ class [[nodiscard]] limited_awaiter {
 ///
 /// What ends it begins first: when one of the two cannot begin, nothing has happened.
 template <class Operation, class End>
-  requires done_in_parts<Operation>
+  requires partially_completable<Operation>
 class [[nodiscard]] limited_awaiter<Operation, End> {
  public:
   limited_awaiter(Operation&& operation, End&& end, const std::source_location& where)
@@ -271,12 +274,14 @@ class [[nodiscard]] limited_awaiter<Operation, End> {
   void bind(promise_base& promise, std::coroutine_handle<> h) noexcept { select_.bind(promise, h); }
   bool await_ready() { return select_.await_ready(); }
   bool await_suspend(std::coroutine_handle<> h) { return select_.await_suspend(h); }
-  auto await_resume() { return select_.last_of_all(make_error_code(code_of_end<End>)).result(); }
-  result_tuple<arm_result<Operation>> await_tuple() noexcept {
+  auto await_resume() {
+    return select_.finish_partial(make_error_code(limit_error_code<End>)).result();
+  }
+  result_tuple<branch_result<Operation>> await_tuple() noexcept {
     try {
-      return select_.last_of_all(make_error_code(code_of_end<End>)).tuple();
+      return select_.finish_partial(make_error_code(limit_error_code<End>)).tuple();
     } catch (...) {
-      return failed_with<result_tuple<arm_result<Operation>>>(
+      return failed_with<result_tuple<branch_result<Operation>>>(
           to_error_code(std::current_exception()));
     }
   }
@@ -336,7 +341,7 @@ template <class... Operations>
                 "leat::sleep_for(limit) for a time limit");
   static_assert((!std::is_lvalue_reference_v<Operations> && ...),
                 "select() takes over its operations: write std::move(operation)");
-  static_assert((!detail::done_in_parts<std::remove_reference_t<Operations>> && ...),
+  static_assert((!detail::partially_completable<std::remove_reference_t<Operations>> && ...),
                 "a push_many cannot be one of several: part of it may be in when another operation "
                 "wins. Bound it by with_timeout, with_deadline or with_stop, or push item by item");
   return detail::select_awaiter<Operations...>(detail::first_location(operations...),

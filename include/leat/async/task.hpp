@@ -84,15 +84,15 @@ template <class T>
 class [[nodiscard]] child_awaiter {
  public:
   child_awaiter(task<T>&& t, promise_base& parent, const std::source_location& where) noexcept
-      : task_(std::move(t)), by_{parent, nullptr, where} {
+      : task_(std::move(t)), awaiter_link_{parent, nullptr, where} {
     LEAT_ASSERT(task_.valid(), "an empty task was awaited: it was moved from, or awaited before");
   }
 
   bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> h) noexcept {
-    by_.continuation = h;
-    task_.handle_.promise().continue_with(by_);
-    by_.parent.task_context().home().transfer_to(task_.handle_);
+    awaiter_link_.continuation = h;
+    task_.handle_.promise().continue_with(awaiter_link_);
+    awaiter_link_.parent.task_context().home().transfer_to(task_.handle_);
   }
   T await_resume() { return task_.handle_.promise().result(); }
   result_tuple<T> await_tuple() noexcept {
@@ -103,7 +103,7 @@ class [[nodiscard]] child_awaiter {
 
  private:
   task<T> task_;
-  awaited_by by_;
+  awaiter_link awaiter_link_;
 };
 
 template <class T>
@@ -120,7 +120,7 @@ child_awaiter<U> promise_common<T>::await_transform(task<U>&& child,
 
 template <class T>
 template <class U>
-child_awaiter<U> promise_common<T>::await_transform(unseen<U>&& internal) noexcept {
+child_awaiter<U> promise_common<T>::await_transform(untraced<U>&& internal) noexcept {
   return child_awaiter<U>(std::move(internal.child), *this, std::source_location());
 }
 
@@ -150,7 +150,7 @@ class root_scope final : public task_scope {
 
 /// Calls `body` as a task, and keeps it until that task has finished.
 template <class Body>
-task<void> run_kept(Body body) {
+task<void> run_body(Body body) {
   static_assert(!is_task<Body>,
                 "spawn() needs a task<void>, because nobody receives the value: let the task write "
                 "it to an object that outlives the join");
@@ -158,7 +158,7 @@ task<void> run_kept(Body body) {
                 "spawn() needs a task<void>, or a callable that returns one: write "
                 "[...]() -> leat::task<> { ...; co_return; }");
   task<void> running = body();
-  co_await unseen<void>{std::move(running)};
+  co_await untraced<void>{std::move(running)};
 }
 
 /// Where the result of a task is left for somebody who does not await it in a task.
@@ -179,13 +179,13 @@ struct result_slot<void> {
 
 /// Runs `t` and leaves its result in `slot`, which must outlive the task.
 template <class T>
-task<void> run_into(task<T> t, result_slot<T>& slot) {
+task<void> store_result(task<T> t, result_slot<T>& slot) {
   if constexpr (std::is_void_v<T>) {
-    co_await unseen<T>{std::move(t)};
+    co_await untraced<T>{std::move(t)};
   } else if constexpr (std::is_reference_v<T>) {
-    slot.value = &co_await unseen<T>{std::move(t)};
+    slot.value = &co_await untraced<T>{std::move(t)};
   } else {
-    slot.value.emplace(co_await unseen<T>{std::move(t)});
+    slot.value.emplace(co_await untraced<T>{std::move(t)});
   }
 }
 
@@ -199,7 +199,8 @@ class [[nodiscard]] foreign_awaiter {
   bool await_suspend(std::coroutine_handle<> h) {
     scheduler* home = scheduler::current();
     LEAT_ASSERT(home != nullptr, "a task was awaited outside a scheduler: use sync_wait or spawn");
-    scope_.spawn_on(*home, run_into(std::move(task_), slot_), "", std::source_location::current());
+    scope_.spawn_on(*home, store_result(std::move(task_), slot_), "",
+                    std::source_location::current());
     done_.emplace(scope_, root_scope::idle, no_deadline, std::source_location::current());
     return done_->await_suspend(h);
   }

@@ -20,7 +20,7 @@ class task_scope;
 class wait;
 
 namespace detail {
-class collector;
+class dump_collector;
 class promise_base;
 template <class T>
 class promise;
@@ -40,7 +40,7 @@ class context : private work_item {
   context(const context&) = delete;
   context& operator=(const context&) = delete;
 
-  [[nodiscard]] scheduler& home() const noexcept { return *home_; }
+  [[nodiscard]] scheduler& home() const noexcept { return *scheduler_; }
   [[nodiscard]] task_scope& scope() const noexcept { return *scope_; }
 
   /// Which task it is, for as long as the process lives.
@@ -63,7 +63,7 @@ class context : private work_item {
   friend class scheduler;
   friend class task_scope;
   friend class wait;
-  friend class detail::collector;
+  friend class detail::dump_collector;
   friend class detail::promise_base;
   friend class detail::scope_handover;
   friend std::string detail::to_text(const work_item& item);
@@ -76,7 +76,7 @@ class context : private work_item {
   }
   void set_waiting(work_item* w) noexcept { next_ = w; }
 
-  scheduler* home_;
+  scheduler* scheduler_;
   task_scope* scope_;
   std::uint64_t index_ = 0;                            // set by the scope when it takes the task in
   std::coroutine_handle<detail::promise<void>> body_;  // the outermost coroutine

@@ -102,7 +102,7 @@ class task_group final : public task_scope {
   template <class Body>
   void spawn(Body body, std::string_view name = {},
              std::source_location where = std::source_location::current()) {
-    spawn(detail::run_kept(std::move(body)), name, where);
+    spawn(detail::run_body(std::move(body)), name, where);
   }
 
   /// Starts a task on another scheduler.
@@ -116,7 +116,7 @@ class task_group final : public task_scope {
   template <class Body>
   void spawn_on(scheduler& s, Body body, std::string_view name = {},
                 std::source_location where = std::source_location::current()) {
-    spawn_on(s, detail::run_kept(std::move(body)), name, where);
+    spawn_on(s, detail::run_body(std::move(body)), name, where);
   }
 
   /// Rejected: a task runs on a scheduler.

@@ -28,12 +28,12 @@ class task;
 class condition_wait;
 
 namespace detail {
-class collector;
+class dump_collector;
 class scope_handover;
 class scope_registry;
-class selection;
+class select_state;
 template <class Operation>
-class arm;
+class select_branch;
 std::string to_text(const work_item& item);
 }  // namespace detail
 
@@ -145,14 +145,14 @@ class task_scope {
   friend class scheduler;
   friend std::string detail::to_text(const work_item& item);
 
-  friend class detail::collector;
+  friend class detail::dump_collector;
   friend class detail::scope_handover;
 
-  struct notice;  // tells one scheduler that the scope was stopped
-  struct link;    // to the parent scope's stop
+  struct stop_notice;  // tells one scheduler that the scope was stopped
+  struct link;         // to the parent scope's stop
 
-  static void run_notice(work_item& item) noexcept;
-  [[nodiscard]] bool owns_notice(const work_item& item) const noexcept;
+  static void run_stop_notice(work_item& item) noexcept;
+  [[nodiscard]] bool owns_stop_notice(const work_item& item) const noexcept;
   static void start(work_item& item) noexcept;
   static void start_from_elsewhere(work_item& item) noexcept;
   static void finish(context& c) noexcept;
@@ -160,17 +160,18 @@ class task_scope {
   static void leave_now(context& c, std::exception_ptr error) noexcept;
   // For scheduler::end_tasks().
   [[nodiscard]] static bool drop(work_item& item) noexcept;
-  static void drop_notice(work_item& item) noexcept;
+  static void drop_stop_notice(work_item& item) noexcept;
   // Tasks that live there, of the newest scope that has any; returns how many it has found.
-  [[nodiscard]] static std::size_t find_some_on(const scheduler& home,
-                                                std::span<context*> found) noexcept;
-  [[nodiscard]] notice* find_notice(const scheduler& s) const noexcept LEAT_REQUIRES(mutex_);
-  void add_child(context& c, notice& n) noexcept LEAT_REQUIRES(mutex_);
+  [[nodiscard]] static std::size_t find_tasks_on(const scheduler& home,
+                                                 std::span<context*> found) noexcept;
+  [[nodiscard]] stop_notice* find_stop_notice(const scheduler& s) const noexcept
+      LEAT_REQUIRES(mutex_);
+  void add_child(context& c, stop_notice& n) noexcept LEAT_REQUIRES(mutex_);
   [[nodiscard]] bool add_if_known(context& c) noexcept;
-  void add_with_notice(context& c);
+  void add_with_stop_notice(context& c);
   [[nodiscard]] bool has_task_on(const scheduler& s) const noexcept;
-  bool cancel_some_waits(notice& n) noexcept;
-  [[nodiscard]] bool holds(unsigned conditions) const noexcept LEAT_REQUIRES(mutex_);
+  bool cancel_wait_batch(stop_notice& n) noexcept;
+  [[nodiscard]] bool is_satisfied(unsigned conditions) const noexcept LEAT_REQUIRES(mutex_);
   void unlink(condition_wait& w) noexcept LEAT_REQUIRES(mutex_);
   [[nodiscard]] work_list take_satisfied() noexcept LEAT_REQUIRES(mutex_);
 
@@ -183,7 +184,7 @@ class task_scope {
   std::size_t tasks_ LEAT_GUARDED_BY(mutex_) = 0;
   std::uint64_t spawned_ LEAT_GUARDED_BY(mutex_) = 0;
   std::size_t held_ LEAT_GUARDED_BY(mutex_) = 0;  // threads, and notices on their way
-  std::vector<std::unique_ptr<notice>> notices_ LEAT_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<stop_notice>> stop_notices_ LEAT_GUARDED_BY(mutex_);
   condition_wait* waiters_ LEAT_GUARDED_BY(mutex_) = nullptr;
 
   std::stop_source stop_ LEAT_GUARDED_BY(mutex_);
@@ -227,29 +228,29 @@ class [[nodiscard]] condition_wait : public wait {
     return !start();
   }
   bool await_resume() {
-    const auto [ec, holds] = await_tuple();
+    const auto [ec, satisfied] = await_tuple();
     if (ec) throw failed(ec);
-    return holds;
+    return satisfied;
   }
   std::tuple<std::error_code, bool> await_tuple() noexcept;
 
  private:
   friend class task_scope;
   template <class Operation>
-  friend class detail::arm;
-  enum class outcome : unsigned char { holds, deadline, cancelled, own };
+  friend class detail::select_branch;
+  enum class outcome : unsigned char { satisfied, deadline, cancelled, self_join };
 
   [[nodiscard, gnu::cold]] failure failed(std::error_code ec) const;
-  [[nodiscard, gnu::cold]] static failure waits_for_itself(const task_scope& scope,
-                                                           std::string_view who);
+  [[nodiscard, gnu::cold]] static failure self_join_error(const task_scope& scope,
+                                                          std::string_view who);
   bool start();
   void link_into_scope() noexcept LEAT_NO_ANALYSIS;
   void end(outcome result) noexcept;
 
-  // As one of the operations of a select; see detail::arm.
-  void select_in(detail::selection& s, int index) noexcept;
+  // As one of the operations of a select; see detail::select_branch.
+  void attach_to_select(detail::select_state& s, int index) noexcept;
   [[nodiscard]] bool claim() const noexcept;
-  [[nodiscard]] bool holds_now() const noexcept;
+  [[nodiscard]] bool is_satisfied_now() const noexcept;
   [[nodiscard]] bool begin_selected() noexcept;
   void withdraw() noexcept;
 
@@ -271,9 +272,9 @@ class [[nodiscard]] condition_wait : public wait {
   const time_point deadline_;
   alarm alarm_;
   std::atomic<bool> linked_{false};  // changes under the lock of the scope
-  outcome result_ = outcome::holds;
-  int index_ = 0;                           // in the selection
-  detail::selection* selection_ = nullptr;  // that it is part of
+  outcome result_ = outcome::satisfied;
+  int index_ = 0;                                 // in the select
+  detail::select_state* select_state_ = nullptr;  // that it is part of
   condition_wait* previous_ = nullptr;
   condition_wait* following_ = nullptr;
 };

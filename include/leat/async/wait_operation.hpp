@@ -53,13 +53,13 @@ class wait : public work_item {
   [[nodiscard]] const kind& what() const noexcept { return *kind_; }
   [[nodiscard]] const std::source_location& where() const noexcept { return where_; }
   [[nodiscard]] time_point since() const noexcept { return since_; }
-  [[nodiscard]] scheduler* home() const noexcept { return home_; }
+  [[nodiscard]] scheduler* home() const noexcept { return scheduler_; }
 
   /// Lets the waiter go on: its scheduler will resume it. Call once, after the result is in place;
   /// the operation may be gone afterwards. Thread safety: shared-safe.
   void wake() noexcept {
-    if (home_) {
-      home_->post(*this);
+    if (scheduler_) {
+      scheduler_->post(*this);
     } else {
       run_(*this);
     }
@@ -73,7 +73,7 @@ class wait : public work_item {
   void wait_in(context* c, std::coroutine_handle<> h) noexcept {
     if (c) {
       context_ = c;
-      home_ = &c->home();
+      scheduler_ = &c->home();
       handle_ = h;
     } else {
       attach(h);
@@ -95,7 +95,7 @@ class wait : public work_item {
 
   /// Marks the task as waiting here. Call before the operation can be completed by another thread.
   void begin_wait() noexcept {
-    if (home_) since_ = home_->turn_time();
+    if (scheduler_) since_ = scheduler_->turn_time();
     if (!context_) return;
     run_ = &wait::resume;
     context_->set_waiting(this);
@@ -111,7 +111,7 @@ class wait : public work_item {
 
   /// For a destructor: true if the task is destroyed, with its scheduler, while it waits here.
   [[nodiscard]] bool is_dying() const noexcept {
-    return context_ && home_->is_ending() && context_->waiting() == this;
+    return context_ && scheduler_->is_ending() && context_->waiting() == this;
   }
 
   /// For the destructor of a wait that has ended and whose coroutine was not resumed: returns when
@@ -124,7 +124,7 @@ class wait : public work_item {
   /// True when the task was asked to stop: the operation is not even tried. False outside a task.
   [[nodiscard]] inline bool stop_requested() const noexcept;  // in task_scope.hpp
 
-  scheduler* home_ = nullptr;
+  scheduler* scheduler_ = nullptr;
   context* context_ = nullptr;
 
  private:

@@ -150,9 +150,9 @@ class braced : public detail::braced_base<T> {
  private:
   // A copy of bytes becomes an empty object: what follows must not see what another one owns.
   void become_real() noexcept {
-    if (home_ == this) return;
+    if (original_ == this) return;
     std::construct_at(static_cast<T*>(this));
-    home_ = this;
+    original_ = this;
   }
   template <class U>
   braced& assign(U&& value) {
@@ -161,10 +161,10 @@ class braced : public detail::braced_base<T> {
     return *this;
   }
 
-  const T& original() const noexcept { return *home_; }
-  T& original() noexcept { return *home_; }
+  const T& original() const noexcept { return *original_; }
+  T& original() noexcept { return *original_; }
 
-  braced* home_ = this;
+  braced* original_ = this;
 };
 
 }  // namespace leat

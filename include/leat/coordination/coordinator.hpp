@@ -102,7 +102,7 @@ class coordinator final : public task_scope {
   template <class Body>
   void spawn(Body body, std::string_view name = {},
              std::source_location where = std::source_location::current()) {
-    spawn(detail::run_kept(std::move(body)), name, where);
+    spawn(detail::run_body(std::move(body)), name, where);
   }
 
   /// Starts a task on another scheduler.
@@ -115,7 +115,7 @@ class coordinator final : public task_scope {
   template <class Body>
   void spawn_on(scheduler& s, Body body, std::string_view name = {},
                 std::source_location where = std::source_location::current()) {
-    spawn_on(s, detail::run_kept(std::move(body)), name, where);
+    spawn_on(s, detail::run_body(std::move(body)), name, where);
   }
 
   /// Rejected: a task runs on a scheduler.
@@ -195,7 +195,7 @@ class coordinator final : public task_scope {
     requires detail::returns_exactly<task<void>, Body&>
   [[nodiscard]] task<bool> stop_on_exception(Body body) {
     task<bool> running = stop_on_exception(body());
-    co_return co_await detail::unseen<bool>{std::move(running)};
+    co_return co_await detail::untraced<bool>{std::move(running)};
   }
 
   /// True once a stop was requested.
@@ -327,7 +327,7 @@ detail::coordinator_task<Body> with_coordinator(
   task<void> joined = coord.join(joining, where);  // now: to join must not depend on memory
   // A body that is not a coroutine may spawn tasks and then throw.
   coord.stop_on_exception([&] { coord.spawn(body(coord), "body", where); });
-  co_await detail::unseen<void>{std::move(joined)};
+  co_await detail::untraced<void>{std::move(joined)};
 }
 
 /// The same with default options, and a name for messages and dumps.

@@ -26,7 +26,7 @@ class queue_sleeper;
 template <class Queue, class Verb, class Handler>
 class async_queue_operation;
 template <class Operation>
-class arm;
+class select_branch;
 template <class Queue, class PopMany>
 struct pop_batch_verb;
 }  // namespace detail
@@ -236,7 +236,7 @@ class queue_base {
   template <class Queue, class Verb, class Handler>
   friend class detail::async_queue_operation;
   template <class Operation>
-  friend class detail::arm;
+  friend class detail::select_branch;
   template <class Queue, class PopMany>
   friend struct detail::pop_batch_verb;
 

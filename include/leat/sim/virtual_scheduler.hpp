@@ -113,7 +113,7 @@ T run(task<T> t, std::source_location where = std::source_location::current()) {
   virtual_scheduler home;
   leat::detail::result_slot<T> slot;
   leat::detail::root_scope scope("sim::run");
-  scope.spawn_on(home, leat::detail::run_into(std::move(t), slot), "", where);
+  scope.spawn_on(home, leat::detail::store_result(std::move(t), slot), "", where);
   home.run_to_end();
   scope.rethrow_error();
   return slot.take();

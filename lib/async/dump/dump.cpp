@@ -18,29 +18,29 @@ namespace leat {
 void dump(std::ostream& out, time_span patience) { dump(out, dump_format::text, patience); }
 
 void dump(std::ostream& out, dump_format format, time_span patience) {
-  const detail::process_state state = detail::collector::collect(nullptr, patience);
+  const detail::process_snapshot state = detail::dump_collector::collect(nullptr, patience);
   format == dump_format::text ? detail::print_text(state, out) : detail::print_json(state, out);
 }
 
 std::vector<task_scope::task_report> task_scope::report(time_span patience) const {
   std::vector<task_report> reports;
-  const detail::process_state state = detail::collector::collect(this, patience);
+  const detail::process_snapshot state = detail::dump_collector::collect(this, patience);
   for (const detail::task_state& t : state.scopes.front().tasks) {
-    reports.push_back({t.id, t.name, detail::position_of(t)});
+    reports.push_back({t.id, t.name, detail::describe_position(t)});
   }
   return reports;
 }
 
-std::string detail::where_everyone_is(std::size_t live_tasks,
-                                      const std::vector<const scheduler*>& driven) {
+std::string detail::describe_live_tasks(std::size_t live_tasks,
+                                        const std::vector<const scheduler*>& driven) {
   std::ostringstream out;
   out << live_tasks << (live_tasks == 1 ? " task has" : " tasks have") << " not ended\n";
-  print_text(collector::collect(nullptr, duration::zero(), driven), out);
+  print_text(dump_collector::collect(nullptr, duration::zero(), driven), out);
   return std::move(out).str();
 }
 
-std::string detail::where_all_are_of(const task_scope& scope, duration patience) {
-  return members_text(collector::collect(&scope, patience));
+std::string detail::describe_live_tasks(const task_scope& scope, duration patience) {
+  return members_text(dump_collector::collect(&scope, patience));
 }
 
 void detail::foreign_wait_destroyed(const wait& w, const context& c) noexcept {
@@ -51,7 +51,7 @@ void detail::foreign_wait_destroyed(const wait& w, const context& c) noexcept {
         "leat: %s was destroyed with its scheduler while it awaits an operation of another "
         "library, at %s: leat cannot withdraw it. End the operation and join the task "
         "before the io_context or embedded_scheduler is destroyed\n",
-        task.c_str(), to_text(place_of(w.where())).c_str());
+        task.c_str(), to_text(to_code_location(w.where())).c_str());
   } catch (...) {
     std::fputs("leat: a task was destroyed while it awaits an operation of another library\n",
                stderr);
@@ -75,7 +75,7 @@ void detail::scope_destroyed(const task_scope& scope) noexcept {
                    "embedded_scheduler; join its tasks on other schedulers first\n",
                    task.c_str());
     }
-    std::fputs(where_all_are_of(scope).c_str(), stderr);
+    std::fputs(describe_live_tasks(scope).c_str(), stderr);
   } catch (...) {
     std::fputs("  no memory to list them\n", stderr);
   }

@@ -24,10 +24,10 @@ namespace leat::detail {
 // ------------------------------------------------------------------------------------- the scopes
 
 // The living scopes that are asked about, newest first. For a holder of the registry's lock.
-class collector::chosen {
+class dump_collector::selected_scopes {
  public:
   // `only`: the number of a scope, for that one and those below; 0: all.
-  explicit chosen(std::uint64_t only) {
+  explicit selected_scopes(std::uint64_t only) {
     for (task_scope* s = scope_registry::first(); s; s = scope_registry::next(*s)) {
       scopes_.push_back(s);
     }
@@ -64,86 +64,87 @@ class collector::chosen {
 
 namespace {
 
-bool same_place(const std::source_location& a, const std::source_location& b) {
+bool same_location(const std::source_location& a, const std::source_location& b) {
   return a.line() == b.line() && std::string_view(a.file_name()) == b.file_name();
 }
 
-wait_state state_of(const wait& w, duration lasted) {
+wait_state make_wait_state(const wait& w, duration lasted) {
   std::ostringstream words;
   w.what().describe(w, words);
   wait_state state{
-      std::string(w.what().verb), std::move(words).str(), {}, place_of(w.where()), lasted};
+      std::string(w.what().verb), std::move(words).str(), {}, to_code_location(w.where()), lasted};
   if (w.what().inspect) w.what().inspect(w, state.object);
   return state;
 }
 
 }  // namespace
 
-task_state collector::known_of(const context& task) {
+task_state dump_collector::static_info(const context& task) {
   task_state state;
   state.id = task.id();
   state.name = name_of(task);
-  state.spawned_at = place_of(task.spawned_at());
+  state.spawned_at = to_code_location(task.spawned_at());
   state.scheduler = &task.home();
   return state;
 }
 
 // On the task's own thread.
-task_state collector::told_by(const context& task) {
-  task_state state = known_of(task);
+task_state dump_collector::query_task(const context& task) {
+  task_state state = static_info(task);
   state.answered = true;
   if (task.home().dying_task() == &task) return state;  // parts of its frames are gone
   if (const wait* w = task.waiting()) {
-    state.waiting = state_of(*w, task.home().now() - w->since());
+    state.waiting = make_wait_state(*w, task.home().now() - w->since());
   }
-  const std::source_location* told = task.waiting() ? &task.waiting()->where() : nullptr;
+  const std::source_location* printed = task.waiting() ? &task.waiting()->where() : nullptr;
   for (const promise_base* p = task.innermost_; p && p->parent(); p = p->parent()) {
     const std::source_location& where = p->where();
     // A place of the library itself; or one that a coroutine of the library was given by its
     // caller, which awaits it in the same line.
-    if (where.line() == 0 || (told && same_place(where, *told))) continue;
-    state.awaited_at.push_back(place_of(where));
-    told = &where;
+    if (where.line() == 0 || (printed && same_location(where, *printed))) continue;
+    state.awaited_at.push_back(to_code_location(where));
+    printed = &where;
   }
   return state;
 }
 
 // -------------------------------------------------------------------------- asking the schedulers
 
-struct collector::answers {
+struct dump_collector::replies {
   std::mutex mutex;
   std::condition_variable arrived;
   std::size_t missing = 0;
   bool abandoned = false;  // the asker has left
-  std::vector<const scheduler*> answered;
+  std::vector<const scheduler*> replied;
   std::vector<task_state> tasks;
   std::vector<queue_state> queues;  // each told by the thread that owns its lock
 
-  [[nodiscard]] bool has_answered(const scheduler& s) const {
-    return std::find(answered.begin(), answered.end(), &s) != answered.end();
+  [[nodiscard]] bool has_replied(const scheduler& s) const {
+    return std::find(replied.begin(), replied.end(), &s) != replied.end();
   }
 };
 
-class collector::inquiry : public work_item {
+class dump_collector::query : public work_item {
  public:
-  inquiry(std::uint64_t only, scheduler_hold home, std::shared_ptr<answers> to)
-      : only_(only), home_(std::move(home)), to_(std::move(to)) {
-    run_ = &inquiry::run;
+  query(std::uint64_t only, scheduler_hold home, std::shared_ptr<replies> to)
+      : only_(only), scheduler_(std::move(home)), to_(std::move(to)) {
+    run_ = &query::run;
   }
 
   static void run(work_item& item) noexcept {
-    const std::unique_ptr<inquiry> self(static_cast<inquiry*>(&item));
-    self->answer_unless_abandoned();
+    const std::unique_ptr<query> self(static_cast<query*>(&item));
+    self->reply_unless_abandoned();
   }
 
   // Hands the question over to the scheduler; on the thread that drives it it is answered at once.
   void send(const std::vector<const scheduler*>& driven) noexcept {
-    const scheduler* const home = &home_.get();
+    const scheduler* const home = &scheduler_.get();
     if (home == scheduler::current() ||
         std::find(driven.begin(), driven.end(), home) != driven.end()) {
       run_(*this);
     } else {
-      const scheduler_hold until_posted(home_.get());  // this may be gone before post() returns
+      // this may be gone before post() returns
+      const scheduler_hold until_posted(scheduler_.get());
       until_posted.get().post(*this);
     }
   }
@@ -153,21 +154,21 @@ class collector::inquiry : public work_item {
   [[nodiscard]] std::vector<const context*> tasks_here() const {
     std::vector<const context*> found;
     const std::lock_guard lock(scope_registry::mutex());
-    chosen(only_).each_task([&](const task_scope&, const context& c) {
-      if (&c.home() == &home_.get()) found.push_back(&c);
+    selected_scopes(only_).each_task([&](const task_scope&, const context& c) {
+      if (&c.home() == &scheduler_.get()) found.push_back(&c);
     });
     return found;
   }
 
-  void answer_unless_abandoned() const {
+  void reply_unless_abandoned() const {
     const preemption_hook::disabled while_locked;  // as in collect()
     const std::lock_guard lock(to_->mutex);
     if (to_->abandoned) return;
     const std::size_t before = to_->tasks.size();
     try {
-      for (const context* task : tasks_here()) to_->tasks.push_back(told_by(*task));
+      for (const context* task : tasks_here()) to_->tasks.push_back(query_task(*task));
       if (only_ == 0) add_queues();
-      to_->answered.push_back(&home_.get());
+      to_->replied.push_back(&scheduler_.get());
     } catch (const std::bad_alloc&) {  // counts as no answer; the thread asked is not to blame
       to_->tasks.resize(before);
     }
@@ -176,23 +177,25 @@ class collector::inquiry : public work_item {
 
   // The owner of a queue's lock can read the queue without losing the ownership.
   void add_queues() const {
-    std::vector<queue_state> mine = live_queues::owned_here();
+    std::vector<queue_state> mine = live_queues::owned_by_this_thread();
     to_->queues.insert(to_->queues.end(), std::make_move_iterator(mine.begin()),
                        std::make_move_iterator(mine.end()));
   }
 
   const std::uint64_t only_;
-  const scheduler_hold home_;
-  const std::shared_ptr<answers> to_;
+  const scheduler_hold scheduler_;
+  const std::shared_ptr<replies> to_;
 };
 
-bool is_inquiry(const work_item& item) noexcept { return item.run_ == &collector::inquiry::run; }
+bool is_dump_query(const work_item& item) noexcept {
+  return item.run_ == &dump_collector::query::run;
+}
 
 // The schedulers with tasks, each once.
-std::vector<scheduler_hold> collector::homes_of(std::uint64_t only) {
+std::vector<scheduler_hold> dump_collector::find_schedulers(std::uint64_t only) {
   std::vector<scheduler_hold> all;
   const std::lock_guard lock(scope_registry::mutex());
-  chosen(only).each_task([&](const task_scope&, const context& c) {
+  selected_scopes(only).each_task([&](const task_scope&, const context& c) {
     const bool known = std::any_of(all.begin(), all.end(),
                                    [&](const scheduler_hold& k) { return &k.get() == &c.home(); });
     if (!known) all.emplace_back(c.home());
@@ -201,22 +204,22 @@ std::vector<scheduler_hold> collector::homes_of(std::uint64_t only) {
 }
 
 // Holds no lock while it waits: who is asked may be about to make or to destroy a scope.
-std::shared_ptr<collector::answers> collector::ask(std::uint64_t only, duration patience,
-                                                   const std::vector<const scheduler*>& driven) {
-  const auto to = std::make_shared<answers>();
-  std::vector<std::unique_ptr<inquiry>> questions;
-  for (scheduler_hold& home : homes_of(only)) {
-    questions.push_back(std::make_unique<inquiry>(only, std::move(home), to));
+std::shared_ptr<dump_collector::replies> dump_collector::query_schedulers(
+    std::uint64_t only, duration patience, const std::vector<const scheduler*>& driven) {
+  const auto to = std::make_shared<replies>();
+  std::vector<std::unique_ptr<query>> queries;
+  for (scheduler_hold& home : find_schedulers(only)) {
+    queries.push_back(std::make_unique<query>(only, std::move(home), to));
   }
-  to->missing = questions.size();
-  for (auto& question : questions) question.release()->send(driven);
+  to->missing = queries.size();
+  for (auto& each : queries) each.release()->send(driven);
   std::unique_lock lock(to->mutex);
   const time_point deadline = deadline_after(std::chrono::steady_clock::now(), patience);
-  const auto all_have_answered = [&] { return to->missing == 0; };
+  const auto all_have_replied = [&] { return to->missing == 0; };
   if (deadline == no_deadline) {
-    to->arrived.wait(lock, all_have_answered);
+    to->arrived.wait(lock, all_have_replied);
   } else {
-    to->arrived.wait_until(lock, deadline, all_have_answered);
+    to->arrived.wait_until(lock, deadline, all_have_replied);
   }
   to->abandoned = true;
   return to;
@@ -234,27 +237,28 @@ std::vector<scope_state>::iterator find(std::vector<scope_state>& all, std::uint
 }  // namespace
 
 // The living scopes with what was told of their tasks, and with what is known of the others.
-std::vector<scope_state> collector::scopes_of(std::uint64_t only, process_state& state,
-                                              const answers& a) {
+std::vector<scope_state> dump_collector::make_scope_states(std::uint64_t only,
+                                                           process_snapshot& state,
+                                                           const replies& r) {
   std::vector<scope_state> all;
   const std::lock_guard lock(scope_registry::mutex());
-  const chosen asked_about(only);
-  for (const task_scope* s : asked_about.scopes()) {
+  const selected_scopes selected(only);
+  for (const task_scope* s : selected.scopes()) {
     all.push_back({s->number(), s->maker_, std::string(s->kind()), s->name(), s->stop_requested()});
-    for (const task_state& t : a.tasks) {
+    for (const task_state& t : r.tasks) {
       if (t.id.scope == s->number()) all.back().tasks.push_back(t);
     }
   }
-  const auto count_silent = [&](const scheduler& home) {
-    for (silent_scheduler& s : state.silent) {
+  const auto count_unresponsive = [&](const scheduler& home) {
+    for (unresponsive_scheduler& s : state.unresponsive) {
       if (s.scheduler == &home) return ++s.tasks;
     }
-    return state.silent.emplace_back(silent_scheduler{&home, 1}).tasks;
+    return state.unresponsive.emplace_back(unresponsive_scheduler{&home, 1}).tasks;
   };
-  asked_about.each_task([&](const task_scope& s, const context& c) {
-    if (a.has_answered(c.home())) return;
-    count_silent(c.home());
-    find(all, s.number())->tasks.push_back(known_of(c));
+  selected.each_task([&](const task_scope& s, const context& c) {
+    if (r.has_replied(c.home())) return;
+    count_unresponsive(c.home());
+    find(all, s.number())->tasks.push_back(static_info(c));
   });
   for (scope_state& s : all) {  // the newest first, whoever answered first
     std::sort(s.tasks.begin(), s.tasks.end(),
@@ -264,15 +268,16 @@ std::vector<scope_state> collector::scopes_of(std::uint64_t only, process_state&
 }
 
 // Asks nobody: a thread has told where it blocks before it did.
-void collector::add_threads(std::vector<scope_state>& all) {
+void dump_collector::add_threads(std::vector<scope_state>& all) {
   const std::lock_guard lock(thread_registry::mutex());
-  const thread_place* p = thread_registry::first();
+  const thread_record* p = thread_registry::first();
   for (; p; p = thread_registry::next(*p)) {
     const auto scope = find(all, p->id().scope);
     if (scope == all.end()) continue;
     thread_state state{p->id(), p->name(), p->started_elsewhere()};
     if (p->blocked_on()) {
-      state.waiting = state_of(*p->blocked_on(), std::chrono::steady_clock::now() - p->since());
+      state.waiting =
+          make_wait_state(*p->blocked_on(), std::chrono::steady_clock::now() - p->since());
       state.blocked_on = p->blocked_on();
     }
     scope->threads.insert(scope->threads.begin(), std::move(state));  // the oldest first
@@ -280,9 +285,9 @@ void collector::add_threads(std::vector<scope_state>& all) {
 }
 
 // Names the tasks and threads of waiting operations.
-void collector::add_queues(const std::vector<scope_state>& scopes, process_state& state,
-                           const answers& a) {
-  state.queues = live_queues::all(a.queues);
+void dump_collector::add_queues(const std::vector<scope_state>& scopes, process_snapshot& state,
+                                const replies& r) {
+  state.queues = live_queues::all(r.queues);
   std::map<std::pair<std::uint64_t, std::uint64_t>, const task_state*> tasks;
   std::map<const void*, const thread_state*> threads;
   for (const scope_state& s : scopes) {
@@ -304,11 +309,11 @@ void collector::add_queues(const std::vector<scope_state>& scopes, process_state
 namespace {
 
 // Puts each scope below the task that made it.
-class tree {
+class scope_tree {
  public:
-  explicit tree(std::vector<scope_state> all) : left_(std::move(all)) {}
+  explicit scope_tree(std::vector<scope_state> all) : left_(std::move(all)) {}
 
-  std::vector<scope_state> grow() {
+  std::vector<scope_state> build() {
     std::vector<scope_state> roots =
         take([](const scope_state& s) { return s.parent == task_id{}; });
     // Those whose maker has ended before them.
@@ -349,21 +354,21 @@ class tree {
 
 }  // namespace
 
-process_state collector::collect(const task_scope* only, duration patience,
-                                 const std::vector<const scheduler*>& driven) {
+process_snapshot dump_collector::collect(const task_scope* only, duration patience,
+                                         const std::vector<const scheduler*>& driven) {
   // A simulated thread that were suspended in between would keep the registries from the others.
   const preemption_hook::disabled while_locked;
   const std::uint64_t number = only ? only->number() : 0;
-  const auto answers = ask(number, patience, driven);
-  process_state state;
-  std::vector<scope_state> all = scopes_of(number, state, *answers);
+  const auto collected = query_schedulers(number, patience, driven);
+  process_snapshot state;
+  std::vector<scope_state> all = make_scope_states(number, state, *collected);
   add_threads(all);
-  if (!only) add_queues(all, state, *answers);
+  if (!only) add_queues(all, state, *collected);
   state.cycles = find_cycles(all, only != nullptr);
-  state.scopes = tree(std::move(all)).grow();
-  const auto asked_about = find(state.scopes, number);
-  if (asked_about != state.scopes.end()) {
-    std::rotate(state.scopes.begin(), asked_about, asked_about + 1);
+  state.scopes = scope_tree(std::move(all)).build();
+  const auto selected = find(state.scopes, number);
+  if (selected != state.scopes.end()) {
+    std::rotate(state.scopes.begin(), selected, selected + 1);
   }
   return state;
 }

@@ -51,7 +51,7 @@ int open_to_append(const std::string& file) noexcept {
 
 // The counter of an eventfd: requests in the lower half, the order to end above.
 constexpr std::uint64_t one_request = 1;
-constexpr std::uint64_t order_to_end = std::uint64_t{1} << 32;
+constexpr std::uint64_t end_request = std::uint64_t{1} << 32;
 
 // Async-signal-safe.
 void add_to_event(int fd, std::uint64_t count) noexcept {
@@ -80,8 +80,8 @@ void write_all(int fd, std::string_view text, duration patience) noexcept {
     if (n >= 0) {
       text.remove_prefix(static_cast<std::size_t>(n));
     } else if (errno == EAGAIN) {
-      pollfd room{fd, POLLOUT, 0};
-      if (::poll(&room, 1, static_cast<int>(limit.count())) == 0) return;
+      pollfd writable{fd, POLLOUT, 0};
+      if (::poll(&writable, 1, static_cast<int>(limit.count())) == 0) return;
     } else if (errno != EINTR) {
       return;
     }
@@ -124,7 +124,7 @@ class dump_on_request::writer {
     }
   }
   ~writer() {
-    add_to_event(event_.get(), order_to_end);
+    add_to_event(event_.get(), end_request);
     thread_.join();
   }
 
@@ -138,15 +138,15 @@ class dump_on_request::writer {
   void run() noexcept {
     for (;;) {
       const std::uint64_t count = take_from_event(event_.get());
-      if (count % order_to_end != 0) write_dump();
-      if (count >= order_to_end) return;
+      if (count % end_request != 0) write_dump();
+      if (count >= end_request) return;
     }
   }
 
   void write_dump() noexcept {
     const std::uint64_t number = written() + 1;
     try {
-      write_out(text_of_dump(number));
+      write_out(make_dump_text(number));
     } catch (const std::exception& e) {  // no memory
       write_out(std::string_view("leat: a dump could not be made: "));
       write_out(e.what());
@@ -156,7 +156,7 @@ class dump_on_request::writer {
     written_.store(number, std::memory_order_release);
   }
 
-  [[nodiscard]] std::string text_of_dump(std::uint64_t number) const {
+  [[nodiscard]] std::string make_dump_text(std::uint64_t number) const {
     std::ostringstream text;
     if (options_.format == dump_format::text) {
       text << "leat dump " << number << " of process " << ::getpid() << '\n';
@@ -186,7 +186,7 @@ namespace {
 
 // For each signal the eventfd to tell, plus 1; 0: none. A handler may run on any thread while the
 // object goes: it counts itself in before it looks, and the destructor waits until none is inside.
-// Sequentially consistent: either the handler sees that the place is empty, or the destructor sees
+// Sequentially consistent: either the handler sees that the slot is empty, or the destructor sees
 // the handler.
 std::array<std::atomic<int>, NSIG> events{};
 std::atomic<int> handlers_inside{0};
@@ -210,7 +210,7 @@ class dump_on_request::signal_handler {
                     "dumps on request: there is no signal " + std::to_string(signal));
     }
     int nobody = 0;
-    if (!place().compare_exchange_strong(nobody, event + 1)) {
+    if (!event_slot().compare_exchange_strong(nobody, event + 1)) {
       throw failure(errc::already_exists,
                     "dumps on request: another object has signal " + std::to_string(signal));
     }
@@ -220,7 +220,7 @@ class dump_on_request::signal_handler {
     ::sigfillset(&action.sa_mask);
     if (::sigaction(signal, &action, &before_) != 0) {
       const int error = errno;
-      place().store(0);
+      event_slot().store(0);
       throw_errno(error, "dumps on request: signal " + std::to_string(signal));
     }
   }
@@ -230,12 +230,12 @@ class dump_on_request::signal_handler {
     struct sigaction now{};
     ::sigaction(signal_, nullptr, &now);
     if (now.sa_handler == &handle) ::sigaction(signal_, &before_, nullptr);
-    place().store(0);
+    event_slot().store(0);
     while (handlers_inside.load() != 0) std::this_thread::yield();
   }
 
  private:
-  [[nodiscard]] std::atomic<int>& place() const noexcept {
+  [[nodiscard]] std::atomic<int>& event_slot() const noexcept {
     return events[static_cast<std::size_t>(signal_)];
   }
 

@@ -20,7 +20,7 @@ std::int64_t in_milliseconds(duration d) {
 std::string to_text(const wait_state& w) {
   std::ostringstream text;
   const std::int64_t ms = in_milliseconds(w.lasted);
-  text << with_words(w.verb, w.words) << ", at " << to_text(w.at) << ", for " << ms / 1000 << '.'
+  text << wait_text(w.verb, w.words) << ", at " << to_text(w.at) << ", for " << ms / 1000 << '.'
        << std::setw(3) << std::setfill('0') << ms % 1000 << " s";
   return std::move(text).str();
 }
@@ -63,7 +63,7 @@ class text_printer {
     }
     for (const task_state& t : s.tasks) {
       out_ << indent(depth) << t.name << ": ";
-      for (const char c : position_of(t)) {
+      for (const char c : describe_position(t)) {
         out_ << c;
         if (c == '\n') out_ << indent(depth + 1);
       }
@@ -106,11 +106,11 @@ class json_printer {
  public:
   explicit json_printer(std::ostream& out) noexcept : json_(out) {}
 
-  void print(const process_state& state) {
+  void print(const process_snapshot& state) {
     json_.begin_object().member("schema", std::uint64_t{1});
     json_.member("process", static_cast<std::uint64_t>(::getpid()));
     print_array("scopes", state.scopes);
-    print_array("schedulers_not_answering", state.silent);
+    print_array("schedulers_not_answering", state.unresponsive);
     print_array("queues", state.queues);
     print_array("cycles", state.cycles);
     json_.end_object();
@@ -151,12 +151,12 @@ class json_printer {
     json_.end_object();
   }
 
-  void print_element(const place& p) {
+  void print_element(const code_location& p) {
     json_.begin_object().member("file", p.file).member("line", std::uint64_t{p.line});
     json_.member("function", p.function).end_object();
   }
 
-  void print_element(const silent_scheduler& s) {
+  void print_element(const unresponsive_scheduler& s) {
     json_.begin_object().member("scheduler", to_text(s.scheduler));
     json_.member("tasks", std::uint64_t{s.tasks}).end_object();
   }
@@ -175,7 +175,7 @@ class json_printer {
     json_.member("waiter", to_text(w.who)).member("name", w.name).key("id");
     w.task != task_id{} ? json_.value(to_text(w.task)) : json_.null();
     json_.member("select", w.selected).key("at");
-    print_element(place_of(w.at));
+    print_element(to_code_location(w.at));
     json_.member("asked", std::uint64_t{w.asked}).member("done", std::uint64_t{w.done});
     json_.end_object();
   }
@@ -243,33 +243,33 @@ class json_printer {
 std::string to_text(const queue_operation& w) {
   std::ostringstream text;
   text << (w.is_push ? "push" : "pop") << " of " << waiter_of(w) << ", at "
-       << to_text(place_of(w.at));
+       << to_text(to_code_location(w.at));
   if (w.asked > 1) text << ", " << w.done << " of " << w.asked << " done";
   if (w.selected) text << ", in a select";
   return std::move(text).str();
 }
 
-std::string position_of(const task_state& task) {
+std::string describe_position(const task_state& task) {
   std::string text = task.waiting    ? to_text(*task.waiting)
                      : task.answered ? "running or ready to run"
                                      : "not known: its scheduler does not answer";
-  for (const place& p : task.awaited_at) text += "\nawaited at " + to_text(p);
+  for (const code_location& p : task.awaited_at) text += "\nawaited at " + to_text(p);
   return text;
 }
 
-void print_text(const process_state& state, std::ostream& out) {
+void print_text(const process_snapshot& state, std::ostream& out) {
   text_printer printer(out);
   for (const scope_state& s : state.scopes) printer.print(s, 0);
   for (const queue_state& q : state.queues) printer.print(q);
   printer.print(state.cycles, 0);
 }
 
-void print_json(const process_state& state, std::ostream& out) {
+void print_json(const process_snapshot& state, std::ostream& out) {
   json_printer(out).print(state);
   out << '\n';
 }
 
-std::string members_text(const process_state& state) {
+std::string members_text(const process_snapshot& state) {
   const scope_state& owner = state.scopes.front();
   // What tasks of it have made before they ended is left to whoever owns that.
   if (owner.tasks.empty() && owner.threads.empty()) return {};

@@ -37,7 +37,7 @@ bool live_queue::is_alive(const void* queue, std::uint32_t number) noexcept {
   return false;
 }
 
-std::vector<queue_state> live_queues::owned_here() {
+std::vector<queue_state> live_queues::owned_by_this_thread() {
   std::vector<queue_state> found;
   const std::lock_guard lock(mutex());
   for (const live_queue* q = newest_; q; q = q->following_) {
@@ -55,11 +55,11 @@ std::vector<queue_state> live_queues::all(std::vector<queue_state> known) {
             [](const queue_state& a, const queue_state& b) { return a.number < b.number; });
   const std::lock_guard lock(mutex());
   for (const live_queue* q = newest_; q; q = q->following_) {
-    const auto told = std::lower_bound(
+    const auto reported = std::lower_bound(
         known.begin(), known.end(), q->number_,
         [](const queue_state& k, std::uint64_t number) { return k.number < number; });
-    if (told != known.end() && told->number == q->number_) {
-      found.push_back(std::move(*told));
+    if (reported != known.end() && reported->number == q->number_) {
+      found.push_back(std::move(*reported));
       continue;
     }
     queue_state state{.number = q->number_};

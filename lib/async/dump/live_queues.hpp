@@ -18,7 +18,7 @@ namespace leat::detail {
 class live_queues {
  public:
   /// The queues whose locks the calling thread owns. Errors: std::bad_alloc.
-  [[nodiscard]] static std::vector<queue_state> owned_here();
+  [[nodiscard]] static std::vector<queue_state> owned_by_this_thread();
 
   /// All queues, the oldest first; those in `known` are not asked again. Errors: std::bad_alloc.
   [[nodiscard]] static std::vector<queue_state> all(std::vector<queue_state> known);

@@ -17,7 +17,7 @@ namespace leat::detail {
 // Where everyone is, as plain values: collected once, then printed in whatever form.
 
 /// A place in the source, without its folder and without the compiler's decoration.
-struct place {
+struct code_location {
   std::string file;
   std::uint_least32_t line = 0;
   std::string function;  ///< empty when it is not known
@@ -27,7 +27,7 @@ struct wait_state {
   std::string verb;
   std::string words;  ///< the object, for a person; may be empty
   wait_object object;
-  place at;
+  code_location at;
   duration lasted{};
 };
 
@@ -36,12 +36,12 @@ struct scope_state;
 struct task_state {
   task_id id;
   std::string name;  ///< as given at spawn, or the place where it was spawned
-  place spawned_at;
+  code_location spawned_at;
   const void* scheduler = nullptr;
-  bool answered = false;                   ///< false: no more than the above is known
-  std::optional<wait_state> waiting = {};  ///< empty: it runs or is ready to
-  std::vector<place> awaited_at = {};      ///< innermost first
-  std::vector<scope_state> scopes;         ///< those that it has made
+  bool answered = false;                       ///< false: no more than the above is known
+  std::optional<wait_state> waiting = {};      ///< empty: it runs or is ready to
+  std::vector<code_location> awaited_at = {};  ///< innermost first
+  std::vector<scope_state> scopes;             ///< those that it has made
 };
 
 /// A thread of a coordinator.
@@ -89,7 +89,7 @@ struct queue_state {
 };
 
 /// A scheduler that did not answer in time.
-struct silent_scheduler {
+struct unresponsive_scheduler {
   const void* scheduler;
   std::size_t tasks;
 };
@@ -101,14 +101,14 @@ struct wait_cycle {
   std::string text;      ///< one sentence
 };
 
-struct process_state {
+struct process_snapshot {
   std::vector<scope_state> scopes =
       {};  ///< those that no living task has made, and in them the others
-  std::vector<silent_scheduler> silent = {};
+  std::vector<unresponsive_scheduler> unresponsive = {};
   std::vector<queue_state> queues = {};  ///< the oldest first; none if only one scope was asked for
   std::vector<wait_cycle> cycles = {};
 };
 
-[[nodiscard]] place place_of(const std::source_location& where);
+[[nodiscard]] code_location to_code_location(const std::source_location& where);
 
 }  // namespace leat::detail

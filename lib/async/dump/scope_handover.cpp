@@ -17,7 +17,7 @@ constexpr auto quiet_time = std::chrono::seconds(10);
 
 void print_remaining(const task_scope& scope) noexcept {
   try {
-    const std::string who = where_all_are_of(scope);
+    const std::string who = describe_live_tasks(scope);
     std::fprintf(stderr, "leat: the destructor of %.*s '%s' still waits for its tasks:\n%s",
                  static_cast<int>(scope.kind().size()), scope.kind().data(), scope.name().c_str(),
                  who.c_str());
@@ -36,13 +36,13 @@ bool scope_handover::belongs_to(const work_item& item, const task_scope& scope) 
   if (item.run_ == &task_scope::start || item.run_ == &task_scope::start_from_elsewhere) {
     return &static_cast<const context&>(item).scope() == &scope;
   }
-  return scope.owns_notice(item);
+  return scope.owns_stop_notice(item);
 }
 
 bool scope_handover::has_tasks_elsewhere(const task_scope& scope, const scheduler& home) noexcept {
   const thread_lock lock(scope.mutex_);
   for (const context* c = scope.children_; c; c = c->following_) {
-    if (c->home_ != &home) return true;
+    if (c->scheduler_ != &home) return true;
   }
   return false;
 }
@@ -50,16 +50,16 @@ bool scope_handover::has_tasks_elsewhere(const task_scope& scope, const schedule
 bool scope_handover::end_tasks(task_scope& scope, scheduler& home) noexcept {
   scheduler* const here = scheduler::current();
   // A scheduler that is being destroyed resumes no task, but destroys it.
-  const bool at_home = here == &home && !home.is_ending();
+  const bool on_own_scheduler = here == &home && !home.is_ending();
   scope.request_scope_stop();
-  if (at_home) home.run_selected(&belongs_to, scope);
+  if (on_own_scheduler) home.run_selected(&belongs_to, scope);
   if (here && here->is_simulated()) return scope.is_idle();
   // This turn may hold back the wake-ups of tasks that the loop below waits for.
   if (here) here->flush_wakeups();
   auto print_at = std::chrono::steady_clock::now() + quiet_time;
   while (has_tasks_elsewhere(scope, home)) {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
-    if (at_home) home.run_selected(&belongs_to, scope);
+    if (on_own_scheduler) home.run_selected(&belongs_to, scope);
     if (here) here->flush_wakeups();
     if (std::chrono::steady_clock::now() < print_at) continue;
     print_remaining(scope);
@@ -72,7 +72,7 @@ bool scope_handover::end_tasks(task_scope& scope, scheduler& home) noexcept {
     if (here) here->flush_wakeups();
   }
   // The last task of another thread may have woken one here.
-  if (at_home) home.run_selected(&belongs_to, scope);
+  if (on_own_scheduler) home.run_selected(&belongs_to, scope);
   return scope.is_idle();
 }
 
@@ -81,11 +81,11 @@ scope_handover::scope_handover(task_scope& scope, scheduler& home, void* object,
       scope_(scope),
       object_(object),
       destroy_(d) {
-  home_ = &home;
+  scheduler_ = &home;
   run_ = [](work_item& item) noexcept {
     auto& self = static_cast<scope_handover&>(item);
     task_scope* const owner = self.owner_;
-    scheduler& where = *self.home_;
+    scheduler& where = *self.scheduler_;
     self.destroy_(self.object_);
     if (owner) owner->release();
     where.release();
@@ -97,7 +97,7 @@ void scope_handover::start() noexcept {
     owner_ = &c->scope();
     owner_->hold();
   }
-  home_->hold();
+  scheduler_->hold();
   scope_.when_idle(*this);
 }
 

@@ -11,7 +11,7 @@
 
 namespace leat::detail {
 
-place place_of(const std::source_location& where) {
+code_location to_code_location(const std::source_location& where) {
   std::string_view file = where.file_name();
   if (const auto slash = file.rfind('/'); slash != file.npos) file.remove_prefix(slash + 1);
   // g++ 12 names a coroutine "void ns::f(ns::f(int)::_Z...Frame*)", clang "task<> ns::f(int)".
@@ -35,19 +35,19 @@ place place_of(const std::source_location& where) {
   return {std::string(file), where.line(), std::string(function)};
 }
 
-std::string to_text(const place& p) {
+std::string to_text(const code_location& p) {
   const std::string text = p.file + ":" + std::to_string(p.line);
   return p.function.empty() ? text : text + " in " + p.function;
 }
 
-std::string to_text(const std::source_location& where) { return to_text(place_of(where)); }
+std::string to_text(const std::source_location& where) { return to_text(to_code_location(where)); }
 
 std::string name_of(const context& task) {
   if (!task.name().empty()) return std::string(task.name());
   return "task spawned at " + to_text(task.spawned_at());
 }
 
-std::string with_words(std::string_view verb, std::string_view words) {
+std::string wait_text(std::string_view verb, std::string_view words) {
   std::string text(verb);
   if (!words.empty()) text.append(" ").append(words);
   return text;
@@ -61,7 +61,7 @@ std::string to_text(const work_item& item) {
     w.what().describe(w, words);
     std::ostringstream text;
     text << (w.context_ ? name_of(*w.context_) : "a coroutine") << " goes on after "
-         << with_words(w.what().verb, words.str()) << ", at " << to_text(w.where());
+         << wait_text(w.what().verb, words.str()) << ", at " << to_text(w.where());
     return std::move(text).str();
   }
   if (item.run_ == &task_scope::start || item.run_ == &task_scope::start_from_elsewhere) {

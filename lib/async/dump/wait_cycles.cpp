@@ -10,7 +10,7 @@
 namespace leat::detail {
 namespace {
 
-constexpr std::size_t nobody = SIZE_MAX;
+constexpr std::size_t no_node = SIZE_MAX;
 
 // A task or a thread, and whom it waits for.
 struct node {
@@ -34,12 +34,12 @@ class wait_graph {
   }
 
   [[nodiscard]] std::vector<wait_cycle> cycles() {
-    release_all_that_can_go_on();
+    unmark_runnable();
     std::vector<wait_cycle> found;
-    std::vector<std::size_t> visited_from(nodes_.size(), nobody);
+    std::vector<std::size_t> visited_from(nodes_.size(), no_node);
     for (std::size_t start = 0; start < nodes_.size(); ++start) {
       std::size_t at = start;
-      while (nodes_[at].stuck && visited_from[at] == nobody) {
+      while (nodes_[at].stuck && visited_from[at] == no_node) {
         visited_from[at] = start;
         at = stuck_successor(nodes_[at]);
       }
@@ -52,7 +52,7 @@ class wait_graph {
   [[nodiscard]] std::size_t find(task_id id) const {
     const auto at =
         std::find_if(nodes_.begin(), nodes_.end(), [&](const node& n) { return n.id == id; });
-    return at == nodes_.end() ? nobody : static_cast<std::size_t>(at - nodes_.begin());
+    return at == nodes_.end() ? no_node : static_cast<std::size_t>(at - nodes_.begin());
   }
 
   // True: it lives somewhere else, as far as one can know, and may well run.
@@ -76,22 +76,22 @@ class wait_graph {
         n.waits_for.clear();
         return;
       }
-      if (const std::size_t i = find(partner); i != nobody) n.waits_for.push_back(i);
+      if (const std::size_t i = find(partner); i != no_node) n.waits_for.push_back(i);
     }
     n.stuck = !n.waits_for.empty();
   }
 
-  [[nodiscard]] bool can_go_on(const node& n) const {
+  [[nodiscard]] bool can_proceed(const node& n) const {
     const auto is_stuck = [&](std::size_t i) { return nodes_[i].stuck; };
     return n.needs_all ? std::none_of(n.waits_for.begin(), n.waits_for.end(), is_stuck)
                        : !std::all_of(n.waits_for.begin(), n.waits_for.end(), is_stuck);
   }
 
-  void release_all_that_can_go_on() {
+  void unmark_runnable() {
     for (bool changed = true; changed;) {
       changed = false;
       for (node& n : nodes_) {
-        if (!n.stuck || !can_go_on(n)) continue;
+        if (!n.stuck || !can_proceed(n)) continue;
         n.stuck = false;
         changed = true;
       }
@@ -112,7 +112,7 @@ class wait_graph {
       const wait_state& w = *n.waiting;
       cycle.tasks.push_back(n.id);
       cycle.certain = cycle.certain && w.object.certain;
-      steps += "'" + n.name + "' (" + with_words(w.verb, w.words) + ") -> ";
+      steps += "'" + n.name + "' (" + wait_text(w.verb, w.words) + ") -> ";
       at = stuck_successor(n);
     } while (at != first);
     const std::string probably = cycle.certain ? "" : "probably ";

@@ -14,20 +14,20 @@ struct asio_event_listener::handler {
   using allocator_type = handler_allocator<void, std::shared_ptr<memory>>;
   asio_event_listener* self;
   work_item* item;
-  std::shared_ptr<memory> place;
+  std::shared_ptr<memory> storage;
 
   void operator()(const std::error_code& ec) const {
     if (ec) return;  // the context shuts down
     std::uint64_t count = 0;
     while (::read(self->number_, &count, sizeof count) < 0 && errno == EINTR) {
     }
-    self->home_.post(*item);
+    self->scheduler_.post(*item);
   }
-  [[nodiscard]] allocator_type get_allocator() const noexcept { return allocator_type(place); }
+  [[nodiscard]] allocator_type get_allocator() const noexcept { return allocator_type(storage); }
 };
 
 asio_event_listener::asio_event_listener(asio::io_context& io, scheduler& home)
-    : home_(home), event_(io) {
+    : scheduler_(home), event_(io) {
   detail::descriptor made(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
                           "asio_scheduler: cannot make an eventfd");
   event_.assign(made.get());

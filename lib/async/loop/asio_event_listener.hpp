@@ -23,7 +23,7 @@ class asio_event_listener final : public event_listener {
   using memory = handler_memory<1>;
   struct handler;
 
-  scheduler& home_;
+  scheduler& scheduler_;
   asio::posix::stream_descriptor event_;
   int number_ = -1;
   // The context may destroy the handler after this.

@@ -12,22 +12,22 @@
 
 namespace leat::detail {
 
-asio::io_context& io_context_of(const asio::any_io_executor& executor) {
+asio::io_context& get_context(const asio::any_io_executor& executor) {
   using plain = asio::io_context::executor_type;
   // As that of a work guard: another type.
   using tracked = std::decay_t<decltype(asio::require(std::declval<const plain&>(),
                                                       asio::execution::outstanding_work.tracked))>;
-  if (const auto* e = target_of<plain>(executor)) return e->context();
-  if (const auto* e = target_of<tracked>(executor)) return e->context();
-  if (const auto* e = target_of<asio::strand<plain>>(executor)) {
+  if (const auto* e = get_target_if<plain>(executor)) return e->context();
+  if (const auto* e = get_target_if<tracked>(executor)) return e->context();
+  if (const auto* e = get_target_if<asio::strand<plain>>(executor)) {
     return e->get_inner_executor().context();
   }
-  if (const auto* e = target_of<asio::strand<tracked>>(executor)) {
+  if (const auto* e = get_target_if<asio::strand<tracked>>(executor)) {
     return e->get_inner_executor().context();
   }
-  const auto* e = target_of<asio::strand<asio::any_io_executor>>(executor);
+  const auto* e = get_target_if<asio::strand<asio::any_io_executor>>(executor);
   LEAT_ASSERT(e != nullptr, "tasks run in an asio::io_context: this executor belongs to none");
-  return io_context_of(e->get_inner_executor());
+  return get_context(e->get_inner_executor());
 }
 
 }  // namespace leat::detail

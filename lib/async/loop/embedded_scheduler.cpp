@@ -46,7 +46,7 @@ itimerspec to_itimerspec(time_point when) noexcept {
 class embedded_scheduler::listener final : public detail::event_listener {
  public:
   listener(scheduler& home, int epoll)
-      : home_(home), event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), no_eventfd) {
+      : scheduler_(home), event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), no_eventfd) {
     watch(epoll, event_.get(), this);
   }
 
@@ -54,12 +54,12 @@ class embedded_scheduler::listener final : public detail::event_listener {
 
   void listen(work_item& item) noexcept override { item_ = &item; }
 
-  void hear() noexcept {
-    if (work_item* const item = std::exchange(item_, nullptr)) home_.post(*item);
+  void post_item() noexcept {
+    if (work_item* const item = std::exchange(item_, nullptr)) scheduler_.post(*item);
   }
 
  private:
-  scheduler& home_;
+  scheduler& scheduler_;
   detail::descriptor event_;
   work_item* item_ = nullptr;
 };
@@ -90,7 +90,7 @@ embedded_scheduler::turn embedded_scheduler::run_ready(std::size_t max_items,
   // From here on a post needs no wake(). An event that is used up below belongs to a post that came
   // before, and so to this turn or to one that is signalled; so none is lost.
   rouse();
-  hear();
+  handle_events();
   const time_point deadline =
       max_time == duration::max() ? no_deadline : deadline_after(now(), max_time);
   turn end;
@@ -128,12 +128,12 @@ void embedded_scheduler::signal() noexcept {
 
 // Uses up the events: the descriptor is readable no more. The scheduler's own need no more than
 // that.
-void embedded_scheduler::hear() noexcept {
+void embedded_scheduler::handle_events() noexcept {
   std::array<epoll_event, 8> events;
   const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
   for (int i = 0; i < count; ++i) {
     if (void* const who = events[static_cast<std::size_t>(i)].data.ptr) {
-      static_cast<listener*>(who)->hear();
+      static_cast<listener*>(who)->post_item();
     }
   }
 }

@@ -34,7 +34,7 @@ void event_loop_scheduler::end(std::string_view what) noexcept {
     }
     if (!object) break;
     remove(*object);
-    object->scheduler_ends();
+    object->on_scheduler_end();
   }
   for (owned_service& owned : owned_) owned.service.reset();
   clear_services();

@@ -9,7 +9,7 @@ namespace leat::detail {
 /// The executor in a type-erased one, if it is of this type. Asio 1.22 gives it as any type that it
 /// is asked for.
 template <class Executor>
-[[nodiscard]] const Executor* target_of(const asio::any_io_executor& executor) noexcept {
+[[nodiscard]] const Executor* get_target_if(const asio::any_io_executor& executor) noexcept {
   return executor.target_type() == typeid(Executor) ? executor.target<Executor>() : nullptr;
 }
 

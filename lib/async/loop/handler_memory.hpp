@@ -8,15 +8,15 @@
 
 namespace leat::detail {
 
-/// Places for handlers that wait in an io_context, where waiting must not need memory. When all are
-/// taken, or too small, the heap serves. Thread safety: shared-safe.
+/// Memory slots for handlers that wait in an io_context, where waiting must not need memory. When
+/// all are taken, or too small, the heap serves. Thread safety: shared-safe.
 template <std::size_t count>
 class handler_memory {
  public:
   void* allocate(std::size_t size) {
-    if (size <= place_size) {
-      for (place& p : places_) {
-        // acquire, and release below: who takes a place sees that its last user is done with it.
+    if (size <= slot_size) {
+      for (slot& p : slots_) {
+        // acquire, and release below: who takes a slot sees that its last user is done with it.
         if (!p.taken.exchange(true, std::memory_order_acquire)) return p.bytes;
       }
     }
@@ -24,20 +24,20 @@ class handler_memory {
   }
 
   void deallocate(void* memory) noexcept {
-    for (place& p : places_) {
+    for (slot& p : slots_) {
       if (p.bytes == memory) return p.taken.store(false, std::memory_order_release);
     }
     ::operator delete(memory);
   }
 
  private:
-  static constexpr std::size_t place_size = 256;  // Asio's own part is about 100 bytes
-  struct place {
-    alignas(std::max_align_t) std::byte bytes[place_size];
+  static constexpr std::size_t slot_size = 256;  // Asio's own part is about 100 bytes
+  struct slot {
+    alignas(std::max_align_t) std::byte bytes[slot_size];
     std::atomic<bool> taken{false};
   };
 
-  std::array<place, count> places_{};
+  std::array<slot, count> slots_{};
 };
 
 /// The allocator that a handler gives Asio to wait in one of these. Memory: a pointer; a shared one

@@ -12,15 +12,15 @@ namespace {
 
 // True: posted.
 template <class Executor>
-bool post_if_one(const asio::any_io_executor& executor, posted_completion& completion) {
-  const Executor* const known = target_of<Executor>(executor);
+bool post_as(const asio::any_io_executor& executor, posted_completion& completion) {
+  const Executor* const known = get_target_if<Executor>(executor);
   if (known) asio::post(*known, std::move(completion));
   return known != nullptr;
 }
 
 template <class... Executors>
-bool post_if_one_of(const asio::any_io_executor& executor, posted_completion& completion) {
-  return (post_if_one<Executors>(executor, completion) || ...);
+bool post_as_any_of(const asio::any_io_executor& executor, posted_completion& completion) {
+  return (post_as<Executors>(executor, completion) || ...);
 }
 
 }  // namespace
@@ -28,7 +28,7 @@ bool post_if_one_of(const asio::any_io_executor& executor, posted_completion& co
 void posted_completion::post_to(const asio::any_io_executor& executor) && noexcept {
   using io = asio::io_context::executor_type;
   using pool = asio::thread_pool::executor_type;
-  if (!post_if_one_of<io, asio::strand<io>, pool, asio::strand<pool>>(executor, *this)) {
+  if (!post_as_any_of<io, asio::strand<io>, pool, asio::strand<pool>>(executor, *this)) {
     asio::post(executor, std::move(*this));
   }
 }

@@ -47,7 +47,7 @@ struct installed {
 constinit std::mutex mutex;
 std::array<installed, NSIG> actions{};
 
-std::uint64_t bit_of(int signal) noexcept { return std::uint64_t{1} << (signal - 1); }
+std::uint64_t signal_bit(int signal) noexcept { return std::uint64_t{1} << (signal - 1); }
 
 // Async-signal-safe.
 void write_event(int event) noexcept {
@@ -59,7 +59,7 @@ void write_event(int event) noexcept {
 }
 
 // Async-signal-safe. The signal is blocked in its handler, and so delivered when that returns.
-void have_default_effect(int signal) noexcept {
+void raise_with_default_action(int signal) noexcept {
   struct sigaction action{};
   action.sa_handler = SIG_DFL;
   ::sigaction(signal, &action, nullptr);
@@ -72,7 +72,7 @@ void handle(int signal) noexcept {
   bool accepted = false;
   for (slot& s : slots) {
     const int event = s.event.load();
-    if (event == 0 || (s.signals.load() & bit_of(signal)) == 0 || s.process.load() != here)
+    if (event == 0 || (s.signals.load() & signal_bit(signal)) == 0 || s.process.load() != here)
       continue;
     int none = 0;
     if (!s.received.compare_exchange_strong(none, signal)) continue;
@@ -80,10 +80,10 @@ void handle(int signal) noexcept {
     accepted = true;
   }
   handlers_inside.fetch_sub(1);
-  if (!accepted) have_default_effect(signal);
+  if (!accepted) raise_with_default_action(signal);
 }
 
-bool reports_fault(int signal) noexcept {
+bool is_fault_signal(int signal) noexcept {
   return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL ||
          signal == SIGABRT || signal == SIGTRAP || signal == SIGSYS;
 }
@@ -93,7 +93,7 @@ void check(std::initializer_list<int> signals) {
     throw failure(errc::invalid_argument, "stop_on_signal: the list of signals is empty");
   }
   for (const int signal : signals) {
-    if (signal >= 1 && signal < NSIG && !reports_fault(signal)) continue;
+    if (signal >= 1 && signal < NSIG && !is_fault_signal(signal)) continue;
     throw failure(errc::invalid_argument, "stop_on_signal: signal " + std::to_string(signal) +
                                               " cannot request a stop; use SIGINT or SIGTERM");
   }
@@ -131,7 +131,7 @@ void uninstall(int signal) noexcept {
 
 void uninstall_all(std::uint64_t signals) noexcept {
   for (int signal = 1; signal < NSIG; ++signal) {
-    if ((signals & bit_of(signal)) != 0) uninstall(signal);
+    if ((signals & signal_bit(signal)) != 0) uninstall(signal);
   }
 }
 
@@ -145,12 +145,12 @@ slot& take_slot(int event, std::initializer_list<int> signals) {
     s.event.store(event + 1);
     try {
       for (const int signal : signals) {
-        if ((s.signals.load() & bit_of(signal)) != 0) continue;  // listed twice
-        s.signals.fetch_or(bit_of(signal));                      // before its handler is there
+        if ((s.signals.load() & signal_bit(signal)) != 0) continue;  // listed twice
+        s.signals.fetch_or(signal_bit(signal));                      // before its handler is there
         try {
           install(signal);
         } catch (...) {
-          s.signals.fetch_and(~bit_of(signal));
+          s.signals.fetch_and(~signal_bit(signal));
           throw;
         }
       }
@@ -200,7 +200,7 @@ class stop_on_signal::process_state final : public state,
  public:
   process_state(detail::event_loop_scheduler& home, void* scope, stop_function stop,
                 std::initializer_list<int> signals)
-      : home_(&home),
+      : scheduler_(&home),
         scope_(scope),
         stop_(stop),
         listener_(home.make_listener()),
@@ -218,13 +218,13 @@ class stop_on_signal::process_state final : public state,
     // A child of fork() shares the eventfd with its parent, and runs none of its schedulers.
     if (process_ != ::getpid()) return;
     if (slot_) signal_guards::free_slot(*std::exchange(slot_, nullptr));
-    if (done_ || !home_) {
-      if (home_) home_->remove(*this);
+    if (done_ || !scheduler_) {
+      if (scheduler_) scheduler_->remove(*this);
       delete this;
       return;
     }
     abandoned_ = true;
-    home_->work_started();  // an embedded loop runs until this has been deleted
+    scheduler_->work_started();  // an embedded loop runs until this has been deleted
     signal_guards::write_event(listener_->descriptor());
   }
 
@@ -233,18 +233,18 @@ class stop_on_signal::process_state final : public state,
 
   void run() noexcept {
     if (abandoned_) {
-      home_->remove(*this);
+      scheduler_->remove(*this);
       delete_abandoned();
     } else if (slot_->received.load() != 0) {
       done_ = true;
       stop_(scope_);  // may end the task that owns the guard, but not within this call
-    } else if (!home_->is_ending()) {
+    } else if (!scheduler_->is_ending()) {
       listener_->listen(*this);
     }
   }
 
   // The guard lives on without a scheduler, and its signals have their earlier effect.
-  void scheduler_ends() noexcept override {
+  void on_scheduler_end() noexcept override {
     if (abandoned_) {
       delete_abandoned();
       return;
@@ -254,16 +254,16 @@ class stop_on_signal::process_state final : public state,
       signal_guards::free_slot(*std::exchange(slot_, nullptr));
     }
     listener_.reset();
-    home_ = nullptr;
+    scheduler_ = nullptr;
   }
 
   void delete_abandoned() noexcept {
-    scheduler& home = *home_;
+    scheduler& home = *scheduler_;
     delete this;
     home.work_finished();
   }
 
-  detail::event_loop_scheduler* home_;  // null once it is gone
+  detail::event_loop_scheduler* scheduler_;  // null once it is gone
   void* const scope_;
   const stop_function stop_;
   const pid_t process_ = ::getpid();
@@ -283,7 +283,7 @@ class stop_on_signal::simulated_state final : public state,
   simulated_state(scheduler& home, void* scope, stop_function stop,
                   std::initializer_list<int> signals) noexcept
       : signal_receiver(home), scope_(scope), stop_(stop) {
-    for (const int signal : signals) signals_ |= signal_guards::bit_of(signal);
+    for (const int signal : signals) signals_ |= signal_guards::signal_bit(signal);
     run_ = [](work_item& item) noexcept { static_cast<simulated_state&>(item).run(); };
   }
 
@@ -301,12 +301,12 @@ class stop_on_signal::simulated_state final : public state,
   ~simulated_state() = default;
 
   [[nodiscard]] bool receive(int signal) noexcept override {
-    if (abandoned_ || received_ != 0 || (signals_ & signal_guards::bit_of(signal)) == 0) {
+    if (abandoned_ || received_ != 0 || (signals_ & signal_guards::signal_bit(signal)) == 0) {
       return false;
     }
     received_ = signal;
     under_way_ = true;
-    receiving_on().post(*this);
+    get_scheduler().post(*this);
     return true;
   }
 

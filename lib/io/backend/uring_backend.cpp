@@ -32,7 +32,7 @@ constexpr int max_rounds = 8;  // of submitting and reaping in one turn, then so
 // which with deferred task work never would.
 class uring_backend final : public file_backend {
  public:
-  explicit uring_backend(event_loop_scheduler& home) : home_(home) {
+  explicit uring_backend(event_loop_scheduler& home) : scheduler_(home) {
     pump_.self = this;
     pump_.run_ = [](work_item& item) noexcept {
       auto& p = static_cast<pump&>(item);
@@ -60,7 +60,7 @@ class uring_backend final : public file_backend {
     if (error == 0) error = enter();
     if (error != 0) return -error;
     try {
-      listener_ = home_.make_listener();
+      listener_ = scheduler_.make_listener();
     } catch (const std::system_error& e) {
       return e.code().value();
     }
@@ -144,7 +144,7 @@ class uring_backend final : public file_backend {
 
   void post_pump() noexcept {
     if (std::exchange(pump_.posted, true)) return;
-    home_.post(pump_);
+    scheduler_.post(pump_);
   }
 
   file_request* take_waiting() noexcept {
@@ -266,7 +266,7 @@ class uring_backend final : public file_backend {
   }
 
   void listen() noexcept {
-    if (!home_.is_ending() && !std::exchange(listening_, true)) listener_->listen(heard_);
+    if (!scheduler_.is_ending() && !std::exchange(listening_, true)) listener_->listen(heard_);
   }
 
   struct hear : work_item {
@@ -280,7 +280,7 @@ class uring_backend final : public file_backend {
     uring_backend& self;
   };
 
-  event_loop_scheduler& home_;
+  event_loop_scheduler& scheduler_;
   worker_pool& workers_ = worker_pool::instance();
   const unsigned generation_ = fork_generation();
   std::unique_ptr<event_listener> listener_;

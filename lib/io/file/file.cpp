@@ -36,7 +36,7 @@ file_operation::file_operation(file_backend& backend, const file_request& reques
 // The task is destroyed with its scheduler. The kernel may still use the buffer.
 void file_operation::end_dying() noexcept {
   if (under_way_ && completion_.offset == next_byte) backend_.cancel(completion_);
-  while (under_way_ && home_->settle()) std::this_thread::yield();
+  while (under_way_ && scheduler_->settle()) std::this_thread::yield();
   if (under_way_) return;  // in a child of fork(): it belongs to the parent
   take_wakeup_back();
   if (completion_.what != file_request::operation::open || completion_.result < 0) return;
@@ -60,7 +60,7 @@ bool file_operation::await_ready() noexcept {
 
 bool file_operation::await_suspend(std::coroutine_handle<> h) noexcept {
   if (!bound()) attach(h);
-  completion_.home = home_;
+  completion_.home = scheduler_;
   begin_wait();
   if (ended_) {  // but others have their turn first
     wake();

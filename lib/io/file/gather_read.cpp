@@ -22,7 +22,7 @@ gather::gather(file& f, std::span<const file_piece> pieces, std::size_t depth,
 gather::~gather() {
   if (!is_dying()) return;
   if (result_.error == 0) result_.error = -ECANCELED;  // begins no further one
-  while (under_way_ > 0 && home_->settle()) std::this_thread::yield();
+  while (under_way_ > 0 && scheduler_->settle()) std::this_thread::yield();
   if (under_way_ == 0) take_wakeup_back();
 }
 
@@ -36,7 +36,7 @@ bool gather::await_suspend(std::coroutine_handle<> h) noexcept {
   begin_wait();
   for (slot& s : slots_) {
     s.owner = this;
-    s.home = home_;
+    s.home = scheduler_;
     s.handle = file_.open_handle()->number;
     s.run_ = [](work_item& item) noexcept {
       auto& self = static_cast<slot&>(static_cast<file_request&>(item));

@@ -119,24 +119,24 @@ void pipeline_core::require_no(std::string_view obstacle) const {
 }
 
 void pipeline_core::start() {
-  home_ = scheduler::current();
-  LEAT_ASSERT(home_ != nullptr, "a pipeline runs in a task: call next() in one");
-  turn_began_ = looked_at_ = home_->now();
+  scheduler_ = scheduler::current();
+  LEAT_ASSERT(scheduler_ != nullptr, "a pipeline runs in a task: call next() in one");
+  turn_began_ = looked_at_ = scheduler_->now();
   group_.emplace(options_.name);
   consumer_.add_task();
-  consuming_.emplace(consumer_, *home_);
-  if (options_.patience) group_->spawn_on(*home_, watch(*options_.patience), "watchdog");
+  consuming_.emplace(consumer_, *scheduler_);
+  if (options_.patience) group_->spawn_on(*scheduler_, watch(*options_.patience), "watchdog");
 }
 
 bool pipeline_core::turn_is_over() noexcept {
-  const time_point now = home_->now();
+  const time_point now = scheduler_->now();
   if (now - turn_began_ < turn) return false;
   turn_began_ = now;
   return true;
 }
 
 bool pipeline_core::look_at_clock() noexcept {
-  const time_point now = home_->now();
+  const time_point now = scheduler_->now();
   const bool slow = now - looked_at_ >= std::chrono::milliseconds(1);
   looked_at_ = now;
   elements_a_look_ = slow ? 1 : std::min<std::size_t>(2 * elements_a_look_, 16);
@@ -145,12 +145,12 @@ bool pipeline_core::look_at_clock() noexcept {
 }
 
 void pipeline_core::spawn(task<void> t, const stage_metrics& stage, std::string_view what) {
-  group_->spawn_on(*home_, std::move(t), stage.name() + ' ' + std::string(what));
+  group_->spawn_on(*scheduler_, std::move(t), stage.name() + ' ' + std::string(what));
 }
 
 void pipeline_core::spawn_worker(task<void> t, const stage_metrics& stage, std::size_t index) {
   const auto& workers = options_.workers;
-  scheduler& where = workers.empty() ? *home_ : *workers[next_worker_++ % workers.size()];
+  scheduler& where = workers.empty() ? *scheduler_ : *workers[next_worker_++ % workers.size()];
   group_->spawn_on(where, std::move(t), stage.name() + ' ' + std::to_string(index));
 }
 
@@ -159,7 +159,7 @@ task<void> pipeline_core::watch(duration patience) {
   std::vector<look> before;
   for (;;) {
     before.clear();
-    const time_point now = home_->now();
+    const time_point now = scheduler_->now();
     for (const stage_metrics* s : stages()) {
       before.push_back({s->waited_for_input(now), s->records()});
     }
@@ -167,7 +167,7 @@ task<void> pipeline_core::watch(duration patience) {
     co_await sleep_for(patience);
     // What came while this thread was busy reaches the consumer first, one stage after the other.
     for (std::size_t i = 0; i <= stages_.size(); ++i) co_await this_task::yield();
-    const bool waits = waited_since(consumer_, before.back().waited, home_->now()) >= patience;
+    const bool waits = waited_since(consumer_, before.back().waited, scheduler_->now()) >= patience;
     if (given != consumer_.records() || !waits) continue;
     stalled_ = std::make_exception_ptr(stall(patience, before));
     group_->request_stop();
@@ -179,7 +179,7 @@ task<void> pipeline_core::watch(duration patience) {
 // gives less than it gets, or gets nothing.
 failure pipeline_core::stall(duration patience, const std::vector<look>& before) const {
   const auto all = stages();
-  const time_point now = home_->now();
+  const time_point now = scheduler_->now();
   const auto waits = [&](std::size_t i) {
     const auto tasks = static_cast<duration::rep>(all[i]->tasks());
     return waited_since(*all[i], before[i].waited, now) >=
@@ -242,11 +242,11 @@ void pipeline_core::destroy(void* core) noexcept {
 
 void pipeline_core::abandon(std::unique_ptr<pipeline_core> core,
                             std::unique_ptr<any_stage> last) noexcept {
-  scheduler& home = *core->home_;
+  scheduler& home = *core->scheduler_;
   task_group& group = *core->group_;
   core->last_ = std::move(last);
   const bool ended = scope_handover::end_tasks(group, home);
-  if (!ended && scheduler::current() != &home) return core.release()->abandon_outside_home();
+  if (!ended && scheduler::current() != &home) return core.release()->abandon_on_other_scheduler();
   // In a simulation, a task of another thread may be within a call of its function.
   if (!scope_handover::has_tasks_elsewhere(group, home)) {
     core->last_->drop_functions();
@@ -261,10 +261,10 @@ void pipeline_core::abandon(std::unique_ptr<pipeline_core> core,
 }
 
 // The scheduler runs on another thread: it has a task of the pipeline.
-void pipeline_core::abandon_outside_home() noexcept {
+void pipeline_core::abandon_on_other_scheduler() noexcept {
   std::binary_semaphore destroyed(0);
   destroyed_ = &destroyed;
-  handover_.emplace(*group_, *home_, this, &destroy).start();
+  handover_.emplace(*group_, *scheduler_, this, &destroy).start();
   const bool in_time = destroyed.try_acquire_for(std::chrono::seconds(10));
   LEAT_ASSERT(in_time,
               "pipeline destroyed outside its scheduler while its tasks run: destroy it in a task, "

@@ -29,13 +29,13 @@ std::unique_ptr<fiber> take_fiber() {
 
 }  // namespace
 
-turn::turn(virtual_scheduler& home) noexcept : handler{&turn::may_preempt}, home_(home) {}
+turn::turn(virtual_scheduler& home) noexcept : handler{&turn::may_preempt}, scheduler_(home) {}
 
 turn::~turn() { LEAT_ASSERT(!under_way(), "a world was destroyed while a thread is pre-empted"); }
 
 void turn::run(std::size_t item, unsigned place) {
   if (place == 0) {
-    home_.run_one(item);
+    scheduler_.run_one(item);
     return;
   }
   fiber_ = take_fiber();
@@ -45,7 +45,7 @@ void turn::run(std::size_t item, unsigned place) {
   fiber_->start(
       [](void* self) {
         auto& t = *static_cast<turn*>(self);
-        t.home_.run_one(t.item_);
+        t.scheduler_.run_one(t.item_);
       },
       this);
   finish();
@@ -54,7 +54,7 @@ void turn::run(std::size_t item, unsigned place) {
 void turn::go_on(unsigned place) noexcept {
   left_ = place;
   outer_ = preemption_hook::install(this);
-  home_.resume_turn();
+  scheduler_.resume_turn();
   fiber_->take_up();
   finish();
 }
@@ -62,7 +62,7 @@ void turn::go_on(unsigned place) noexcept {
 void turn::may_preempt(handler& l) noexcept {
   auto& self = static_cast<turn&>(l);
   if (self.left_ == 0 || --self.left_ > 0) return;
-  self.home_.suspend_turn();
+  self.scheduler_.suspend_turn();
   self.fiber_->put_aside();
 }
 

@@ -33,7 +33,7 @@ class turn : private leat::detail::preemption_hook::handler {
   static void may_preempt(handler& self) noexcept;
   void finish() noexcept;
 
-  virtual_scheduler& home_;
+  virtual_scheduler& scheduler_;
   std::unique_ptr<fiber> fiber_;  // where the item runs, if it may be put aside
   handler* outer_ = nullptr;      // of who gave the turn
   std::size_t item_ = 0;

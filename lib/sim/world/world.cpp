@@ -100,7 +100,7 @@ bool world::raise(int signal) noexcept {
   using receiver = leat::detail::signal_receiver;
   for (receiver* r = receiver::first(); r; r = receiver::next(*r)) {
     const bool is_here = std::ranges::any_of(
-        threads_, [r](const auto& thread) { return thread.get() == &r->receiving_on(); });
+        threads_, [r](const auto& thread) { return thread.get() == &r->get_scheduler(); });
     received = (is_here && r->receive(signal)) || received;
   }
   return received;
@@ -350,7 +350,7 @@ void world::unwind(const std::exception_ptr& failure) {
   std::uint64_t left = max_idle_turns;
   const auto stop_all = [&] {
     bool any = false;
-    for (const auto& t : threads_) any = leat::detail::scope_registry::stop_scopes_of(*t) || any;
+    for (const auto& t : threads_) any = leat::detail::scope_registry::stop_scopes_on(*t) || any;
     return any;
   };
   for (const auto& t : turns_) {
@@ -373,7 +373,7 @@ void world::unwind(const std::exception_ptr& failure) {
 std::string world::where_everyone_is() const {
   std::vector<const scheduler*> driven;
   for (const auto& t : threads_) driven.push_back(t.get());
-  return leat::detail::where_everyone_is(live_tasks(), driven);
+  return leat::detail::describe_live_tasks(live_tasks(), driven);
 }
 
 void run(std::uint64_t seed, const world::body& b, const world_options& options) {

@@ -80,7 +80,7 @@ class event_writer::core {
   core(std::string directory, event_writer_options options, scheduler& home)
       : options_(std::move(options)),
         directory_(std::move(directory)),
-        home_(home),
+        scheduler_(home),
         file_(names_of(directory_, options_, home)),
         group_(shielded, "event writer") {
     begin();
@@ -170,7 +170,7 @@ class event_writer::core {
     queue_.swap(queue);
     fresh_ = true;
     try {
-      group_.spawn_on(home_, run(), "events");
+      group_.spawn_on(scheduler_, run(), "events");
     } catch (...) {
       queue_.swap(queue);
       throw;
@@ -182,7 +182,7 @@ class event_writer::core {
     queue_->close();
     co_await group_.join();
     std::exception_ptr error;
-    group_.spawn_on(home_, finish(error), "close");
+    group_.spawn_on(scheduler_, finish(error), "close");
     co_await group_.join();
     if (error) std::rethrow_exception(error);
     closed_ = true;
@@ -225,7 +225,7 @@ class event_writer::core {
       if (!due && !asked && !wants_write(take())) continue;
       std::exception_ptr error;
       try {
-        co_await file_.write(home_.wall_time(), durable || options_.durable);
+        co_await file_.write(scheduler_.wall_time(), durable || options_.durable);
       } catch (...) {
         error = std::current_exception();
       }
@@ -237,7 +237,7 @@ class event_writer::core {
   // Behind an event that was taken, or was not.
   bool wants_write(bool taken) noexcept {
     if (flush_due_ == no_deadline)
-      flush_due_ = deadline_after(home_.now(), options_.flush_interval);
+      flush_due_ = deadline_after(scheduler_.now(), options_.flush_interval);
     const bool now = fresh_ || file_.waiting() >= options_.buffer_size;
     // While writing fails only the time says when it is tried again. What is written makes room.
     return !taken || (now && !last_error());
@@ -293,14 +293,14 @@ class event_writer::core {
   // An error is what every add is told until a write goes well.
   void written(const std::exception_ptr& error) noexcept {
     if (!error) fresh_ = !file_.is_open();
-    flush_due_ = error ? deadline_after(home_.now(), options_.flush_interval) : no_deadline;
+    flush_due_ = error ? deadline_after(scheduler_.now(), options_.flush_interval) : no_deadline;
     set_error(error);
   }
 
   // In a task of the writer's group: a stop of who closes must not keep it from writing.
   task<void> finish(std::exception_ptr& error) {
     try {
-      co_await file_.write(home_.wall_time(), options_.durable);
+      co_await file_.write(scheduler_.wall_time(), options_.durable);
       if (file_.is_open()) co_await file_.close();
     } catch (...) {
       error = std::current_exception();
@@ -338,7 +338,7 @@ class event_writer::core {
 
   const event_writer_options options_;
   const std::string directory_;
-  scheduler& home_;
+  scheduler& scheduler_;
   detail::event_file file_;
   std::unique_ptr<fifo_queue<queued_event>> queue_;
   task<void> closing_;

@@ -337,7 +337,7 @@ LEAT_TEST("queue: a push_many of one item that is cancelled says that it is not 
 
 // What select() refuses, when it is compiled.
 template <class Operation>
-constexpr bool in_parts = leat::detail::done_in_parts<Operation>;
+constexpr bool in_parts = leat::detail::partially_completable<Operation>;
 using queue = leat::fifo_queue<int>;
 using span = std::span<int>;
 static_assert(in_parts<decltype(std::declval<queue&>().push_many(span()))>);

@@ -15,9 +15,9 @@ namespace leat::detail {
 
 /// What an awaitable that is none of leat's is given to resume in place of the task: a coroutine
 /// that sends the task back to its scheduler, whatever the thread, and ends.
-struct way_home {
+struct return_coroutine {
   struct promise_type {
-    way_home get_return_object() noexcept {
+    return_coroutine get_return_object() noexcept {
       return {std::coroutine_handle<promise_type>::from_promise(*this)};
     }
     std::suspend_always initial_suspend() const noexcept { return {}; }
@@ -78,28 +78,28 @@ class [[nodiscard]] foreign_wait final : public wait {
   }
   ~foreign_wait() {
     if (is_dying()) end_dying();
-    if (way_) way_.destroy();
+    if (return_handle_) return_handle_.destroy();
   }
 
   bool await_ready() { return awaiter_.await_ready(); }
 
   // True: the task is suspended.
   bool await_suspend(std::coroutine_handle<>) {
-    const std::coroutine_handle<> way = send_home(*this).handle;
-    way_ = way;
+    const std::coroutine_handle<> handle = resume_on_scheduler(*this).handle;
+    return_handle_ = handle;
     begin_wait();
-    scheduler& home = *home_;
-    // From the call on another thread may resume the way home, and the task may be gone.
-    using result = decltype(awaiter_.await_suspend(way));
+    scheduler& home = *scheduler_;
+    // From the call on another thread may resume the return coroutine, and the task may be gone.
+    using result = decltype(awaiter_.await_suspend(handle));
     try {
       if constexpr (std::is_void_v<result>) {
-        awaiter_.await_suspend(way);
+        awaiter_.await_suspend(handle);
         return true;
       } else if constexpr (std::is_same_v<result, bool>) {
-        if (awaiter_.await_suspend(way)) return true;
+        if (awaiter_.await_suspend(handle)) return true;
       } else {
-        const std::coroutine_handle<> next = awaiter_.await_suspend(way);
-        if (next != way) {
+        const std::coroutine_handle<> next = awaiter_.await_suspend(handle);
+        if (next != handle) {
           home.transfer_to(next);
           return true;
         }
@@ -117,12 +117,12 @@ class [[nodiscard]] foreign_wait final : public wait {
  private:
   // leat cannot take back what another library will resume. If it has, the wake-up is here.
   void end_dying() noexcept {
-    home_->settle();
+    scheduler_->settle();
     if (!is_wakeup_dropped()) foreign_wait_destroyed(*this, *context_);
   }
 
-  static way_home send_home(foreign_wait& w) {
-    w.way_ = nullptr;  // it runs, and ends by itself
+  static return_coroutine resume_on_scheduler(foreign_wait& w) {
+    w.return_handle_ = nullptr;  // it runs, and ends by itself
     w.wake();
     co_return;
   }
@@ -135,7 +135,7 @@ class [[nodiscard]] foreign_wait final : public wait {
   }
 
   awaiter awaiter_;
-  std::coroutine_handle<> way_;  // while it has not been resumed
+  std::coroutine_handle<> return_handle_;  // while it has not been resumed
 };
 
 }  // namespace leat::detail

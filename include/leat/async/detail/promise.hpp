@@ -24,7 +24,7 @@ class promise_base;
 
 /// Who awaits a task, and where: kept in the frame that waits, since most tasks are spawned and
 /// nobody awaits them.
-struct awaited_by {
+struct awaiter_link {
   promise_base& parent;
   std::coroutine_handle<> continuation;
   std::source_location where;
@@ -45,13 +45,15 @@ class promise_base {
   [[nodiscard]] context& task_context() const noexcept { return *context_; }
 
   /// The task that awaits this one, null for the outermost; and, else, the place where it does.
-  [[nodiscard]] promise_base* parent() const noexcept { return by_ ? &by_->parent : nullptr; }
-  [[nodiscard]] const std::source_location& where() const noexcept { return by_->where; }
+  [[nodiscard]] promise_base* parent() const noexcept {
+    return awaiter_link_ ? &awaiter_link_->parent : nullptr;
+  }
+  [[nodiscard]] const std::source_location& where() const noexcept { return awaiter_link_->where; }
 
-  /// Makes this the task that `by`, which lives until this one has ended, waits for.
-  void continue_with(const awaited_by& by) noexcept {
-    by_ = &by;
-    context_ = by.parent.context_;
+  /// Makes this the task that `link`, which lives until this one has ended, waits for.
+  void continue_with(const awaiter_link& link) noexcept {
+    awaiter_link_ = &link;
+    context_ = link.parent.context_;
     context_->innermost_ = this;
   }
 
@@ -83,9 +85,9 @@ class promise_base {
   };
 
   void finished() noexcept {
-    if (by_) {
-      context_->innermost_ = &by_->parent;
-      context_->home().transfer_to(by_->continuation);
+    if (awaiter_link_) {
+      context_->innermost_ = &awaiter_link_->parent;
+      context_->home().transfer_to(awaiter_link_->continuation);
     } else {
       finished_root();
     }
@@ -93,7 +95,7 @@ class promise_base {
   void finished_root() noexcept;
 
   context* context_ = nullptr;
-  const awaited_by* by_ = nullptr;  // null: this is the outermost
+  const awaiter_link* awaiter_link_ = nullptr;  // null: this is the outermost
   std::exception_ptr error_;
 };
 
@@ -101,7 +103,7 @@ class promise_base {
 
 inline void wait::bind(detail::promise_base& promise, std::coroutine_handle<> h) noexcept {
   context_ = &promise.task_context();
-  home_ = &context_->home();
+  scheduler_ = &context_->home();
   handle_ = h;
 }
 
@@ -133,7 +135,7 @@ class as_tuple_awaiter;
 
 /// A task that is awaited by the library itself, at a place that no dump is to tell of.
 template <class T>
-struct unseen {
+struct untraced {
   task<T>&& child;
 };
 
@@ -150,7 +152,7 @@ class promise_common : public promise_base {
       task<U>&& child, std::source_location where = std::source_location::current()) noexcept;
 
   template <class U>
-  child_awaiter<U> await_transform(unseen<U>&& internal) noexcept;
+  child_awaiter<U> await_transform(untraced<U>&& internal) noexcept;
 
   template <class U>
   as_tuple_awaiter<child_awaiter<U>> await_transform(

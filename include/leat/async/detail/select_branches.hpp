@@ -18,11 +18,13 @@ namespace leat::detail {
 // queue/detail/queue_select_branch.hpp.
 
 template <>
-class arm<sleep_wait> : private timer {
+class select_branch<sleep_wait> : private timer {
  public:
-  arm(sleep_wait&& operation, selection& s, int index) noexcept : arm(operation.end(), s, index) {}
-  arm(arm&& unstarted, selection& s, int index) noexcept : arm(unstarted.end_, s, index) {}
-  ~arm() { withdraw(); }
+  select_branch(sleep_wait&& operation, select_state& s, int index) noexcept
+      : select_branch(operation.end(), s, index) {}
+  select_branch(select_branch&& unstarted, select_state& s, int index) noexcept
+      : select_branch(unstarted.end_, s, index) {}
+  ~select_branch() { withdraw(); }
   [[nodiscard]] bool try_now() const noexcept { return false; }
   [[nodiscard]] bool begin();
   void withdraw() noexcept;
@@ -30,22 +32,22 @@ class arm<sleep_wait> : private timer {
   void describe(std::ostream& out) const;
 
  private:
-  arm(const sleep_end& end, selection& s, int index) noexcept
-      : timer(&expired), end_(end), selection_(s), index_(index) {}
+  select_branch(const sleep_end& end, select_state& s, int index) noexcept
+      : timer(&expired), end_(end), select_state_(s), index_(index) {}
   static void expired(timer& t) noexcept;
 
   const sleep_end end_;
-  selection& selection_;
+  select_state& select_state_;
   const int index_;
 };
 
 template <>
-class arm<stop_wait> {
+class select_branch<stop_wait> {
  public:
-  arm(stop_wait&& operation, selection& s, int index) noexcept
-      : token_(std::move(operation).release()), selection_(s), index_(index) {}
-  arm(arm&& unstarted, selection& s, int index) noexcept
-      : token_(std::move(unstarted.token_)), selection_(s), index_(index) {}
+  select_branch(stop_wait&& operation, select_state& s, int index) noexcept
+      : token_(std::move(operation).release()), select_state_(s), index_(index) {}
+  select_branch(select_branch&& unstarted, select_state& s, int index) noexcept
+      : token_(std::move(unstarted.token_)), select_state_(s), index_(index) {}
   [[nodiscard]] bool try_now() const noexcept { return token_.stop_requested(); }
   [[nodiscard]] bool begin();
   void withdraw() noexcept { callback_.reset(); }
@@ -54,25 +56,25 @@ class arm<stop_wait> {
 
  private:
   struct forward {
-    const arm* self;
+    const select_branch* self;
     void operator()() const noexcept {
-      if (self->selection_.claim(self->index_)) self->selection_.wake();
+      if (self->select_state_.claim(self->index_)) self->select_state_.wake();
     }
   };
 
   std::stop_token token_;
-  selection& selection_;
+  select_state& select_state_;
   const int index_;
   std::optional<std::stop_callback<forward>> callback_;
 };
 
 template <>
-class arm<task_group::join_wait> {
+class select_branch<task_group::join_wait> {
  public:
-  arm(task_group::join_wait&& operation, selection& s, int index) noexcept;
-  arm(arm&& unstarted, selection& s, int index) noexcept
-      : arm(std::move(unstarted.operation_), s, index) {}
-  ~arm() { withdraw(); }
+  select_branch(task_group::join_wait&& operation, select_state& s, int index) noexcept;
+  select_branch(select_branch&& unstarted, select_state& s, int index) noexcept
+      : select_branch(std::move(unstarted.operation_), s, index) {}
+  ~select_branch() { withdraw(); }
   [[nodiscard]] bool try_now() const noexcept;
   [[nodiscard]] bool begin();
   void withdraw() noexcept;

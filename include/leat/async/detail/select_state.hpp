@@ -12,10 +12,10 @@ namespace leat::detail {
 
 /// One select in progress: the wait of its coroutine, and which of its operations has won.
 ///
-/// An operation that could complete claims the selection first, under the lock of the object that
+/// An operation that could complete claims the select first, under the lock of the object that
 /// it waits on. One claim succeeds. Who has lost has moved nothing and leaves its line; the winner
-/// completes, and wakes the selection.
-class selection : public wait {
+/// completes, and wakes the select.
+class select_state : public wait {
  public:
   static constexpr int nobody = -1;
   static constexpr int stop = -2;   // the task was asked to stop
@@ -34,11 +34,11 @@ class selection : public wait {
   [[nodiscard]] const context* task() const noexcept { return context_; }
 
  protected:
-  using describer = void (*)(const selection&, std::ostream&);
+  using describer = void (*)(const select_state&, std::ostream&);
 
-  selection(describer describe_all, const std::source_location& where) noexcept
+  select_state(describer describe_all, const std::source_location& where) noexcept
       : wait(select_kind, where), describe_all_(describe_all) {}
-  ~selection() = default;
+  ~select_state() = default;
 
  private:
   static void cancel(wait& w) noexcept;
@@ -51,9 +51,9 @@ class selection : public wait {
 
 /// Place of an operation in a select; each kind of operation has its specialisation:
 ///
-///     arm(Operation&&, selection&, int index);  // keeps what the operation is made of
-///     arm(arm&&, selection&, int index);        // of one that has not been tried
-///     bool try_now();            // true: done at once; result() is there
+///     select_branch(Operation&&, select_state&, int index);  // keeps what the operation is made
+///     of select_branch(select_branch&&, select_state&, int index);        // of one that has not
+///     been tried bool try_now();            // true: done at once; result() is there
 ///     bool begin();              // waits from now on, and claims `index` when it completes;
 ///                                // true: it did so in this call, and wakes nobody
 ///     void withdraw() noexcept;  // waits no more, unless it has ended
@@ -61,28 +61,29 @@ class selection : public wait {
 ///     void undo() noexcept;      // optional: it has won, and nobody will ask for the result
 ///     void describe(std::ostream&) const;
 template <class Operation>
-class arm;
+class select_branch;
 
 template <class Operation>
-concept selectable = requires { sizeof(arm<Operation>); };
+concept selectable = requires { sizeof(select_branch<Operation>); };
 
-/// True: the operation is one on nothing, which is done at once whatever has been stopped. The arm
-/// of one that may be has `bool asks_for_nothing()`.
-template <class Arm>
-[[nodiscard]] bool asks_for_nothing([[maybe_unused]] const Arm& a) noexcept {
-  if constexpr (requires { a.asks_for_nothing(); }) {
-    return a.asks_for_nothing();
+/// True: the operation is one on nothing, which is done at once whatever has been stopped. The
+/// branch of one that may be has `bool is_empty_operation()`.
+template <class Branch>
+[[nodiscard]] bool is_empty_operation([[maybe_unused]] const Branch& a) noexcept {
+  if constexpr (requires { a.is_empty_operation(); }) {
+    return a.is_empty_operation();
   } else {
     return false;
   }
 }
 
-/// An operation that may have done a part when something else ends it. Its arm has two more:
+/// An operation that may have done a part when something else ends it. Its branch has two more:
 ///
 ///     void interrupt(std::error_code) noexcept;  // what has ended it, once it was withdrawn;
 ///                                                // result() then tells
 ///     auto tuple() noexcept;                     // the code beside what result() gives
 template <class Operation>
-concept done_in_parts = requires(arm<Operation>& a, std::error_code ec) { a.interrupt(ec); };
+concept partially_completable =
+    requires(select_branch<Operation>& a, std::error_code ec) { a.interrupt(ec); };
 
 }  // namespace leat::detail

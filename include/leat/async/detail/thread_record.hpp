@@ -9,18 +9,19 @@
 
 namespace leat::detail {
 
-/// Where a thread of a coordinator is: what a dump can tell of it; and whose stop ends its waits.
+/// A record of a thread of a coordinator: what a dump can tell of it, and whose stop ends its
+/// waits.
 ///
 /// The thread itself says when it begins and ends to block; nobody else is asked.
 /// Thread safety: distinct-safe, except for what thread_registry reads.
-class thread_place {
+class thread_record {
  public:
   /// `id`: counted like a task of the scope that waits for the thread. `started_elsewhere`: the
-  /// thread does not occupy this place, and says nothing.
-  thread_place(task_id id, std::string name, bool started_elsewhere);
-  thread_place(const thread_place&) = delete;
-  thread_place& operator=(const thread_place&) = delete;
-  ~thread_place();
+  /// thread does not use this record, and says nothing.
+  thread_record(task_id id, std::string name, bool started_elsewhere);
+  thread_record(const thread_record&) = delete;
+  thread_record& operator=(const thread_record&) = delete;
+  ~thread_record();
 
   [[nodiscard]] task_id id() const noexcept { return id_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
@@ -30,18 +31,18 @@ class thread_place {
   [[nodiscard]] const wait* blocked_on() const noexcept { return blocked_on_; }
   [[nodiscard]] time_point since() const noexcept { return since_; }
 
-  /// Makes the calling thread the one of this place, as long as it lives; `stop` is that of the
+  /// Makes the calling thread the one of this record, as long as it lives; `stop` is that of the
   /// scope.
-  class occupied {
+  class current {
    public:
-    occupied(thread_place& place, std::stop_token stop) noexcept;
-    occupied(const occupied&) = delete;
-    occupied& operator=(const occupied&) = delete;
-    ~occupied();
+    current(thread_record& record, std::stop_token stop) noexcept;
+    current(const current&) = delete;
+    current& operator=(const current&) = delete;
+    ~current();
   };
 
   /// Says that the calling thread blocks on `w`, as long as it lives. Costs a thread without a
-  /// place one test.
+  /// record one test.
   class blocked {
    public:
     explicit blocked(const wait& w) noexcept;
@@ -57,10 +58,10 @@ class thread_place {
     }
     return current_->stop_.stop_requested();
   }
-  /// The token of that scope; one without a state for a thread without a place.
+  /// The token of that scope; one without a state for a thread without a record.
   [[nodiscard]] static std::stop_token stop_token() noexcept;
 
-  /// The calling thread's number; none for a thread without a place.
+  /// The calling thread's number; none for a thread without a record.
   [[nodiscard]] static task_id current_id() noexcept;
 
   /// The same when it blocks on `w`, else none.
@@ -72,7 +73,7 @@ class thread_place {
   const task_id id_;
   const std::string name_;
   const bool started_elsewhere_;
-  static constinit thread_local thread_place* current_
+  static constinit thread_local thread_record* current_
 #if defined(__GNUC__)
       __attribute__((tls_model("initial-exec")))
 #endif
@@ -81,8 +82,8 @@ class thread_place {
   std::stop_token stop_;
   const wait* blocked_on_ = nullptr;
   time_point since_{};
-  thread_place* previous_ = nullptr;
-  thread_place* following_ = nullptr;
+  thread_record* previous_ = nullptr;
+  thread_record* following_ = nullptr;
 };
 
 }  // namespace leat::detail

@@ -23,18 +23,18 @@ namespace detail {
 
 /// The io_context behind a type-erased executor: one of an io_context, or a strand of one.
 /// Any other is a broken precondition.
-[[nodiscard]] asio::io_context& io_context_of(const asio::any_io_executor& executor);
+[[nodiscard]] asio::io_context& get_context(const asio::any_io_executor& executor);
 
 template <class Executor>
-asio::io_context& io_context_of(const Executor& executor) {
+asio::io_context& get_context(const Executor& executor) {
   if constexpr (requires {
                   { executor.context() } -> std::same_as<asio::io_context&>;
                 }) {
     return executor.context();
   } else if constexpr (requires { executor.get_inner_executor(); }) {
-    return io_context_of(executor.get_inner_executor());
+    return get_context(executor.get_inner_executor());
   } else {
-    return io_context_of(asio::any_io_executor(executor));
+    return get_context(asio::any_io_executor(executor));
   }
 }
 
@@ -55,44 +55,45 @@ struct run_signature<void> {
 /// Lives in memory of the handler's allocator, and is taken apart only on the handler's executor,
 /// so that a cancellation emitted there always finds it whole.
 template <class T, class Handler, class Executor>
-class run_operation final : private task_scope {
+class async_run_operation final : private task_scope {
  public:
   using handler_type = Handler;
 
   static void start(const Executor& executor, task<T> t, Handler handler,
                     const std::source_location& where) {
     const auto allocator = asio::get_associated_allocator(handler);
-    delivery self = delivery::make(allocator, executor, std::move(handler), where);
-    self->spawn_on(leat::get_scheduler(io_context_of(executor)),
-                   run_into(std::move(t), self->result_), "", where);
+    ptr self = ptr::make(allocator, executor, std::move(handler), where);
+    self->spawn_on(leat::get_scheduler(get_context(executor)),
+                   store_result(std::move(t), self->result_), "", where);
     self->listen();  // no cancellation is emitted before this returns
-    run_operation& running = *self.release();
+    async_run_operation& running = *self.release();
     running.when_idle(running.ended_);
   }
 
-  run_operation(const Executor& executor, Handler&& handler, const std::source_location& where)
+  async_run_operation(const Executor& executor, Handler&& handler,
+                      const std::source_location& where)
       : task_scope("async_run", "", nullptr),
         handler_(std::move(handler)),
         work_(asio::make_work_guard(handler_, executor)),
         ended_(*this, where) {}
 
  private:
-  using delivery = asio_delivery<run_operation>;
+  using ptr = asio_operation_ptr<async_run_operation>;
 
-  struct end_of_task : condition_wait {
-    end_of_task(run_operation& o, const std::source_location& where) noexcept
+  struct completion_wait : condition_wait {
+    completion_wait(async_run_operation& o, const std::source_location& where) noexcept
         : condition_wait(o, idle, no_deadline, where), owner(o) {
       run_ = [](work_item& item) noexcept {
-        run_operation& self = static_cast<end_of_task&>(item).owner;
+        async_run_operation& self = static_cast<completion_wait&>(item).owner;
         // Never inside the scheduler's turn: the handler is user code and may do what it likes.
         const auto executor = self.work_.get_executor();
-        delivery(self).post_to(executor);
+        ptr(self).post_to(executor);
       };
     }
-    run_operation& owner;
+    async_run_operation& owner;
   };
 
-  friend delivery;
+  friend ptr;
 
   void task_failed(std::exception_ptr error) noexcept override { error_ = std::move(error); }
 
@@ -104,7 +105,7 @@ class run_operation final : private task_scope {
     });
   }
 
-  void finish(delivery& memory) {
+  void finish(ptr& memory) {
     auto cancellation = asio::get_associated_cancellation_slot(handler_);
     if (cancellation.is_connected()) cancellation.clear();
     // Memory is given back before the handler is called: it may start the next operation in it.
@@ -125,7 +126,7 @@ class run_operation final : private task_scope {
   asio::executor_work_guard<asio::associated_executor_t<Handler, Executor>> work_;
   result_slot<T> result_;
   std::exception_ptr error_;
-  end_of_task ended_;
+  completion_wait ended_;
 };
 
 }  // namespace detail
@@ -154,7 +155,7 @@ auto async_run(const Executor& executor, task<T> t, CompletionToken&& token,
   return asio::async_initiate<CompletionToken, signature>(
       [executor, where](auto&& handler, task<T> body) {
         using handler_type = std::decay_t<decltype(handler)>;
-        detail::run_operation<T, handler_type, Executor>::start(
+        detail::async_run_operation<T, handler_type, Executor>::start(
             executor, std::move(body), std::forward<decltype(handler)>(handler), where);
       },
       token, std::move(t));

@@ -79,7 +79,7 @@ class embedded_scheduler final : public detail::event_loop_scheduler {
   void wake() noexcept override;
   void arm(time_point when) noexcept override;
   void signal() noexcept;
-  void hear() noexcept;
+  void handle_events() noexcept;
 
   detail::descriptor epoll_;
   detail::descriptor event_;

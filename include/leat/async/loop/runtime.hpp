@@ -50,7 +50,7 @@ class runtime {
   T block_on(task<T> t, std::source_location where = std::source_location::current()) {
     detail::result_slot<T> slot;
     detail::root_scope scope("runtime");
-    scope.spawn_on(get_scheduler(), detail::run_into(std::move(t), slot), "", where);
+    scope.spawn_on(get_scheduler(), detail::store_result(std::move(t), slot), "", where);
     scope.block_until(detail::root_scope::idle, no_deadline, where);
     scope.rethrow_error();
     return slot.take();

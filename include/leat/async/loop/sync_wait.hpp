@@ -44,7 +44,7 @@ T sync_wait(task<T> t, std::source_location where = std::source_location::curren
   detail::result_slot<T> slot;
   detail::root_scope scope("sync_wait");
   scope.spawn_on(get_scheduler(io, {.spins_before_sleep = 100}),
-                 detail::run_into(std::move(t), slot), "", where);
+                 detail::store_result(std::move(t), slot), "", where);
   const detail::stop_when_idle at_end(scope, where);
   io.run();
   scope.rethrow_error();

@@ -38,12 +38,12 @@ class async_queue_operation final : private Verb, private queue_waiter, private 
     // First the list, for whose making there may be no memory: an operation that was made and is
     // destroyed gives back its work, and an io_context without other work stops.
     pending_operations* list = nullptr;
-    if (auto* const context = context_of(asio::get_associated_executor(handler))) {
+    if (auto* const context = find_context(asio::get_associated_executor(handler))) {
       list = &asio::use_service<pending_operations>(*context);
     }
     const auto allocator = asio::get_associated_allocator(handler);
-    delivery self = delivery::make(allocator, q, std::move(handler), where,
-                                   std::forward<Arguments>(arguments)...);
+    ptr self =
+        ptr::make(allocator, q, std::move(handler), where, std::forward<Arguments>(arguments)...);
     if (list && !self->join(*list)) return;
     self->listen();
     self.release()->begin(q);
@@ -70,8 +70,8 @@ class async_queue_operation final : private Verb, private queue_waiter, private 
   }
 
  private:
-  using delivery = asio_delivery<async_queue_operation>;
-  friend delivery;
+  using ptr = asio_operation_ptr<async_queue_operation>;
+  friend ptr;
 
   // False: the context of the handler is being destroyed.
   [[nodiscard]] bool join(pending_operations& list) noexcept {
@@ -87,7 +87,7 @@ class async_queue_operation final : private Verb, private queue_waiter, private 
     }
   }
 
-  void destroy() noexcept override { delivery(*this).reset(); }
+  void destroy() noexcept override { ptr(*this).reset(); }
 
   void begin(Queue& q) {
     try {
@@ -130,11 +130,11 @@ class async_queue_operation final : private Verb, private queue_waiter, private 
     const auto executor = work_.get_executor();  // a copy: this may be gone before the post is over
     pending_operations* const list = this->list_;
     if (list && !list->begin_post(*this)) return;
-    delivery(*this).post_to(executor);
+    ptr(*this).post_to(executor);
     if (list) list->end_post();
   }
 
-  void finish(delivery& memory) {
+  void finish(ptr& memory) {
     if (this->list_) this->list_->remove(*this);
     must_undo_ = false;
     auto cancellation = asio::get_associated_cancellation_slot(handler_);

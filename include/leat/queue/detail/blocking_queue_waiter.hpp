@@ -19,7 +19,7 @@ class queue_sleeper : public queue_waiter {
   /// True: it is not even to be tried, since the thread, or who waits within `limit`, was asked to
   /// stop.
   [[nodiscard]] static bool stop_requested(const wait_limit* limit) noexcept {
-    return thread_place::stop_requested() || (limit && limit->stop().stop_requested());
+    return thread_record::stop_requested() || (limit && limit->stop().stop_requested());
   }
 
   /// Begins it, and sleeps until it has ended: by itself, by `limit` if there is one, or by a stop

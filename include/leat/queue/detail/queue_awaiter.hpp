@@ -17,7 +17,7 @@
 namespace leat::detail {
 
 template <class Operation>
-class arm;
+class select_branch;
 
 /// A verb awaited in a coroutine.
 ///
@@ -107,7 +107,7 @@ class [[nodiscard]] queue_awaiter {
   [[nodiscard]] const std::source_location& where() const noexcept { return call_.where; }
 
  private:
-  friend class arm<queue_awaiter>;
+  friend class select_branch<queue_awaiter>;
   struct call {
     Queue& queue;
     context* task;

@@ -13,23 +13,24 @@ namespace leat::detail {
 
 /// A queue operation that is part of a select.
 template <class Queue, class Verb>
-class arm<queue_awaiter<Queue, Verb>> {
+class select_branch<queue_awaiter<Queue, Verb>> {
  public:
-  arm(queue_awaiter<Queue, Verb>&& o, selection& s, int index) noexcept
-      : arm(o.call_.queue, std::move(o.verb_), s, index, o.call_.where) {}
-  arm(arm&& unstarted, selection& s, int index) noexcept
-      : arm(unstarted.queue_, std::move(unstarted.verb_), s, index, unstarted.waiter_.where()) {}
-  arm(const arm&) = delete;
-  arm& operator=(const arm&) = delete;
-  ~arm() { withdraw(); }
+  select_branch(queue_awaiter<Queue, Verb>&& o, select_state& s, int index) noexcept
+      : select_branch(o.call_.queue, std::move(o.verb_), s, index, o.call_.where) {}
+  select_branch(select_branch&& unstarted, select_state& s, int index) noexcept
+      : select_branch(unstarted.queue_, std::move(unstarted.verb_), s, index,
+                      unstarted.waiter_.where()) {}
+  select_branch(const select_branch&) = delete;
+  select_branch& operator=(const select_branch&) = delete;
+  ~select_branch() { withdraw(); }
 
-  [[nodiscard]] bool asks_for_nothing() const noexcept { return verb_.count() == 0; }
+  [[nodiscard]] bool is_empty_operation() const noexcept { return verb_.count() == 0; }
   [[nodiscard]] bool try_now() { return at_once_ = verb_.try_at_once(queue_); }
 
   [[nodiscard]] bool begin() {
     begun_ = true;
     waiter_.items_ = verb_.items();
-    return queue_.begin(waiter_) && waiter_.selection_.winner() == waiter_.index_;
+    return queue_.begin(waiter_) && waiter_.select_state_.winner() == waiter_.index_;
   }
 
   void withdraw() noexcept {
@@ -75,7 +76,8 @@ class arm<queue_awaiter<Queue, Verb>> {
   }
 
  private:
-  arm(Queue& q, Verb&& verb, selection& s, int index, const std::source_location& where) noexcept
+  select_branch(Queue& q, Verb&& verb, select_state& s, int index,
+                const std::source_location& where) noexcept
       : verb_(std::move(verb)),
         queue_(q),
         waiter_(q, Verb::the_role, nullptr, verb_.count(), s, index, where) {}

@@ -19,7 +19,7 @@ class queue_base;
 
 namespace detail {
 
-class selection;
+class select_state;
 struct queue_operation;
 
 /// How an operation on a queue stands or ended.
@@ -68,7 +68,7 @@ class queue_waiter : public wait {
   [[gnu::cold]] [[nodiscard]] bool abandon() noexcept;
 
   /// False: it is part of a select that something else has won, and must not move anything.
-  [[nodiscard]] bool claim() noexcept { return !selected_ || claim_selection(); }
+  [[nodiscard]] bool claim() noexcept { return !selected_ || claim_select(); }
 
   /// What the outcomes from `cancelled` on stand for; success for the others.
   [[nodiscard]] std::error_code error() const noexcept {
@@ -124,7 +124,7 @@ class queue_waiter : public wait {
   [[nodiscard]] task_id task() const noexcept { return context_ ? context_->id() : other_task(); }
   [[nodiscard]] task_id other_task() const noexcept;
   [[nodiscard]] queue_operation operation() const noexcept;  // for a dump, under the queue's lock
-  [[nodiscard]] bool claim_selection() noexcept;
+  [[nodiscard]] bool claim_select() noexcept;
   [[nodiscard]] std::error_code code_of_outcome() const noexcept;
   [[nodiscard]] std::string text() const;
   void append_object_to(std::string& text) const;
@@ -138,10 +138,10 @@ class queue_waiter : public wait {
 /// One that is part of a select.
 class selected_queue_waiter : public queue_waiter {
  public:
-  selected_queue_waiter(queue_base& queue, role r, void* items, std::size_t count, selection& s,
+  selected_queue_waiter(queue_base& queue, role r, void* items, std::size_t count, select_state& s,
                         int index, const std::source_location& where) noexcept;
 
-  selection& selection_;
+  select_state& select_state_;
   const int index_;
 };
 

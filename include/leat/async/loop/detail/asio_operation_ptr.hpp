@@ -22,22 +22,22 @@ namespace leat::detail {
 /// completes the operation: a stranger. So it ends the process then.
 ///
 /// Operation: has a type `handler_type`, members `handler_` and `post_memory_`, and
-/// finish(asio_delivery&), which may reset() the delivery to give the memory back before it calls
-/// the handler.
+/// finish(asio_operation_ptr&), which may reset() the pointer to give the memory back before it
+/// calls the handler.
 template <class Operation>
-class asio_delivery {
+class asio_operation_ptr {
  public:
   using handler_allocator = asio::associated_allocator_t<typename Operation::handler_type>;
   using allocator_type = post_allocator<Operation, handler_allocator>;
 
   /// Takes over an operation that was released.
-  explicit asio_delivery(Operation& o) noexcept
+  explicit asio_operation_ptr(Operation& o) noexcept
       : allocator_(asio::get_associated_allocator(o.handler_)), operation_(&o) {}
-  asio_delivery(asio_delivery&& other) noexcept
+  asio_operation_ptr(asio_operation_ptr&& other) noexcept
       : allocator_(other.allocator_), operation_(other.release()) {}
-  asio_delivery& operator=(asio_delivery&&) = delete;
-  ~asio_delivery() {
-    if (operation_ && operation_->post_memory_.end_behind_last(operation_, &destroy)) {
+  asio_operation_ptr& operator=(asio_operation_ptr&&) = delete;
+  ~asio_operation_ptr() {
+    if (operation_ && operation_->post_memory_.end_after_last(operation_, &destroy)) {
       operation_ = nullptr;
     }
     reset();
@@ -45,8 +45,8 @@ class asio_delivery {
 
   /// Makes an operation. Errors: what the allocator and the constructor throw.
   template <class... Arguments>
-  [[nodiscard]] static asio_delivery make(const handler_allocator& allocator,
-                                          Arguments&&... arguments) {
+  [[nodiscard]] static asio_operation_ptr make(const handler_allocator& allocator,
+                                               Arguments&&... arguments) {
     rebound a(allocator);
     Operation* const o = traits::allocate(a, 1);
     try {
@@ -55,7 +55,7 @@ class asio_delivery {
       traits::deallocate(a, o, 1);
       throw;
     }
-    return asio_delivery(*o);
+    return asio_operation_ptr(*o);
   }
 
   /// For its post.
@@ -90,10 +90,10 @@ class asio_delivery {
   using traits = std::allocator_traits<rebound>;
 
   static void destroy(void* operation) noexcept {
-    asio_delivery(*static_cast<Operation*>(operation)).reset();
+    asio_operation_ptr(*static_cast<Operation*>(operation)).reset();
   }
   static void end(void* operation, bool call) {
-    asio_delivery self(*static_cast<Operation*>(operation));
+    asio_operation_ptr self(*static_cast<Operation*>(operation));
     if (call) self();
   }
 

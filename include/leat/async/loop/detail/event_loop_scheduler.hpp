@@ -33,7 +33,7 @@ class listening_object {
  public:
   /// The scheduler is being destroyed: the listener has to be destroyed within this call. Called
   /// on the thread that destroys the scheduler.
-  virtual void scheduler_ends() noexcept = 0;
+  virtual void on_scheduler_end() noexcept = 0;
 
  protected:
   virtual ~listening_object() = default;

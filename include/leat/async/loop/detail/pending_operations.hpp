@@ -93,7 +93,7 @@ class pending_operations final : public asio::execution_context::service {
 /// The context in which an executor runs handlers; null if it is not known, or is the system's,
 /// which ends after everything else.
 template <class Executor>
-[[nodiscard]] asio::execution_context* context_of(const Executor& executor) noexcept {
+[[nodiscard]] asio::execution_context* find_context(const Executor& executor) noexcept {
   using property = asio::execution::context_as_t<asio::execution_context&>;
   if constexpr (std::is_same_v<Executor, asio::system_executor>) {
     return nullptr;

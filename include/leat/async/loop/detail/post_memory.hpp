@@ -25,20 +25,20 @@ class post_memory {
   post_memory& operator=(const post_memory&) = delete;
 
   /// Null when it is too small or taken.
-  [[nodiscard]] void* take(std::size_t size) noexcept {
+  [[nodiscard]] void* allocate(std::size_t size) noexcept {
     if (taken_ == std::size(pieces_) || size > sizeof(piece)) return nullptr;
-    ++out_;
+    ++in_use_;
     return pieces_[taken_++].bytes;
   }
-  /// False: `place` is not from here, and no more was looked at. Else the operation may be gone.
-  [[nodiscard]] bool give_back(const void* place) noexcept {
-    if (place != pieces_[0].bytes && place != pieces_[1].bytes) return false;
-    if (--out_ == 0 && end_) end_(operation_);
+  /// False: `block` is not from here, and no more was looked at. Else the operation may be gone.
+  [[nodiscard]] bool deallocate(const void* block) noexcept {
+    if (block != pieces_[0].bytes && block != pieces_[1].bytes) return false;
+    if (--in_use_ == 0 && end_) end_(operation_);
     return true;
   }
   /// True: `end` is called for the operation when the last piece is given back. False: none is out.
-  [[nodiscard]] bool end_behind_last(void* operation, end_function end) noexcept {
-    if (out_ == 0) return false;
+  [[nodiscard]] bool end_after_last(void* operation, end_function end) noexcept {
+    if (in_use_ == 0) return false;
     operation_ = operation;
     end_ = end;
     return true;
@@ -51,7 +51,7 @@ class post_memory {
   };
   piece pieces_[2];
   std::size_t taken_ = 0;
-  std::size_t out_ = 0;
+  std::size_t in_use_ = 0;
   void* operation_ = nullptr;
   end_function end_ = nullptr;
 };
@@ -66,19 +66,19 @@ class post_allocator {
     using other = post_allocator<U, Allocator>;
   };
 
-  post_allocator(post_memory& memory, const Allocator& further) noexcept
-      : memory_(&memory), further_(further) {}
+  post_allocator(post_memory& memory, const Allocator& fallback) noexcept
+      : memory_(&memory), fallback_(fallback) {}
   template <class U>
   post_allocator(const post_allocator<U, Allocator>& other) noexcept
-      : memory_(other.memory_), further_(other.further_) {}
+      : memory_(other.memory_), fallback_(other.fallback_) {}
 
   [[nodiscard]] T* allocate(std::size_t count) {
     static_assert(alignof(T) <= alignof(std::max_align_t));
-    if (void* const place = memory_->take(count * sizeof(T))) return static_cast<T*>(place);
-    return further_.allocate(count);
+    if (void* const block = memory_->allocate(count * sizeof(T))) return static_cast<T*>(block);
+    return fallback_.allocate(count);
   }
-  void deallocate(T* place, std::size_t count) noexcept {
-    if (!memory_->give_back(place)) further_.deallocate(place, count);
+  void deallocate(T* block, std::size_t count) noexcept {
+    if (!memory_->deallocate(block)) fallback_.deallocate(block, count);
   }
 
   template <class U>
@@ -92,7 +92,7 @@ class post_allocator {
 
   post_memory* memory_;
   [[no_unique_address]]
-  typename std::allocator_traits<Allocator>::template rebind_alloc<T> further_;
+  typename std::allocator_traits<Allocator>::template rebind_alloc<T> fallback_;
 };
 
 }  // namespace leat::detail

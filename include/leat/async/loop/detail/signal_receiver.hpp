@@ -13,7 +13,7 @@ class signal_receiver {
   signal_receiver(const signal_receiver&) = delete;
   signal_receiver& operator=(const signal_receiver&) = delete;
 
-  [[nodiscard]] scheduler& receiving_on() const noexcept { return home_; }
+  [[nodiscard]] scheduler& get_scheduler() const noexcept { return scheduler_; }
 
   /// First and next receiver of the calling thread; null at the end.
   static signal_receiver* first() noexcept { return newest_; }
@@ -29,7 +29,7 @@ class signal_receiver {
  private:
   static constinit thread_local signal_receiver* newest_;
 
-  scheduler& home_;
+  scheduler& scheduler_;
   signal_receiver* previous_ = nullptr;
   signal_receiver* following_ = nullptr;
 };

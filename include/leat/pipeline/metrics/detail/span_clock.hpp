@@ -62,7 +62,7 @@ class span_clock {
 class span_of_time {
  public:
   span_of_time(span_clock& clock, scheduler& home) noexcept
-      : clock_(&clock), home_(home), begin_(home.now()) {
+      : clock_(&clock), scheduler_(home), begin_(home.now()) {
     clock.begin(begin_);
   }
   span_of_time(const span_of_time&) = delete;
@@ -73,12 +73,12 @@ class span_of_time {
   void forget() noexcept { clock_ = nullptr; }
 
   void stop() noexcept {
-    if (clock_) std::exchange(clock_, nullptr)->end(begin_, home_.now());
+    if (clock_) std::exchange(clock_, nullptr)->end(begin_, scheduler_.now());
   }
 
  private:
   span_clock* clock_;
-  scheduler& home_;
+  scheduler& scheduler_;
   const time_point begin_;
 };
 

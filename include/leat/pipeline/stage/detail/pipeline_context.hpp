@@ -158,7 +158,7 @@ class pipeline_core {
 
   [[nodiscard]] bool look_at_clock() noexcept;
   [[nodiscard]] task<void> watch(duration patience);
-  void abandon_outside_home() noexcept;
+  void abandon_on_other_scheduler() noexcept;
   static void destroy(void* core) noexcept;
   [[nodiscard]] failure stall(duration patience, const std::vector<look>& before) const;
 
@@ -168,7 +168,7 @@ class pipeline_core {
   stage_metrics consumer_{"consumer"};
   stage_metrics watched_{"watched"};
   std::atomic<std::uint64_t> dropped_{0};
-  scheduler* home_ = nullptr;
+  scheduler* scheduler_ = nullptr;
   time_point turn_began_;
   time_point looked_at_;
   std::size_t elements_a_look_ = 1;
